@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one option table: it parses, and makes --help, the man page and the
+ * shell completions. */
+#ifndef CLBENCH_ARGS_H
+#define CLBENCH_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <crosslane/tensor.h>
+
+/* Everything the command line can set. */
+struct settings {
+    const char *device;     /* NULL: device 0 */
+    bool all_devices;
+    const char *variant;    /* NULL: the library's choice; "all": each */
+    xl_dtype dtype;         /* XL_N_DTYPES: not given */
+    int trans;              /* bit 0: A transposed, bit 1: B; -1: not given */
+    const char *json;       /* NULL: none; "-": standard output */
+    uint64_t seed;
+    bool quick, full;       /* neither: the default extent */
+    double max_time_s;      /* 0: no bound */
+    bool strict, quiet, help, version;
+    bool list;              /* limits: name every fact; probe: every probe */
+    bool damaged;           /* cache clear: damaged entries alone */
+    double fail_slower;     /* compare: gate in percent; NaN: none */
+    const char **words;     /* positional, without the command */
+    unsigned n_words;
+};
+
+enum option_kind {
+    OPT_FLAG, OPT_TEXT, OPT_UINT, OPT_SECONDS, OPT_PERCENT, OPT_CHOICE
+};
+
+struct option_row {
+    const char *name;       /* long, without dashes */
+    char letter;            /* 0: none */
+    enum option_kind kind;
+    const char *value;      /* "N|NAME|UUID|PCI"; NULL for a flag */
+    const char *help;
+    const char *const *choices; /* OPT_CHOICE: NULL-terminated */
+    size_t offset;          /* of the field in struct settings */
+    bool common;            /* every command takes it */
+};
+
+extern const struct option_row option_rows[]; /* NULL name last */
+
+struct command;
+
+/* Parse. Finds the command (the suite when none is named). On bad usage writes
+ * one line to stderr with what to do, and returns false. */
+bool args_parse(int argc, char **argv, struct settings *set,
+                const struct command **command);
+const struct option_row *option_find(const char *name);
+bool command_takes(const struct command *c, const struct option_row *row);
+/* `command` NULL: the program's own help. */
+void args_help(FILE *to, const struct command *command);
+/* The whole manual as a man page (roff). */
+void args_man(FILE *to);
+/* "bash", "zsh", "fish"; false for another shell. */
+bool args_completion(FILE *to, const char *shell);
+
+#endif

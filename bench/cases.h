@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one case table: tests, `clbench verify` and the benchmarks read it. */
+#ifndef CLBENCH_CASES_H
+#define CLBENCH_CASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <crosslane/tensor.h>
+
+/* Who uses a case. */
+enum case_use {
+    CASE_VERIFY = 1,  /* small enough to check against the host in double */
+    CASE_BENCH = 2,   /* worth timing */
+    CASE_QUICK = 4,   /* part of the quick suite (with CASE_BENCH), or of the
+                         everyday test loop (with CASE_VERIFY) */
+    CASE_BIG = 8      /* needs gigabytes: GPUs only */
+};
+
+enum case_data {
+    DATA_NORMAL,      /* normal, mean 0, deviation 1 */
+    DATA_SPECIALS,    /* softmax: rows of -inf, with +inf, with NaN */
+    DATA_LARGE        /* magnitudes up to 6e4 */
+};
+
+struct gemm_case {
+    const char *name;
+    unsigned use;
+    size_t m, n, k;
+    int trans;                    /* bit 0: A, bit 1: B */
+    double alpha, beta;
+    xl_dtype in, out;
+    size_t pad_a, pad_b, pad_c;   /* leading dimension beyond the least */
+    size_t off_a, off_b, off_c;   /* offsets, in elements */
+    bool columns_c;               /* C column-major */
+    bool one_buffer;              /* A and B are the same memory: A A^T */
+    enum case_data data;
+};
+
+struct softmax_case {
+    const char *name;
+    unsigned use;
+    size_t rows, cols;
+    xl_dtype dtype;
+    double scale;                 /* 0: default */
+    int mask;                     /* 0 none, 1 full, 2 one row for all */
+    bool in_place;
+    size_t pad, off;
+    enum case_data data;
+};
+
+extern const struct gemm_case gemm_cases[];       /* NULL name last */
+extern const struct softmax_case softmax_cases[]; /* NULL name last */
+
+/* What a check found. */
+struct check_result {
+    bool right;
+    double worst;     /* largest error over its tolerance */
+    char why[256];    /* where and what, when wrong */
+};
+
+struct xl_queue;
+
+/* verify.c: run a case on a queue with guard zones around every buffer and
+ * compare with the host in double (ref.c). `variant` NULL: the library's
+ * choice. Returns the library's status; XL_WRONG_RESULT with *out filled. */
+int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
+                const char *variant, unsigned long long seed,
+                struct check_result *out);
+int verify_softmax(struct xl_queue *q, const struct softmax_case *c,
+                   const char *variant, unsigned long long seed,
+                   struct check_result *out);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command is, and what the program's exit codes mean. */
+#ifndef CLBENCH_COMMAND_H
+#define CLBENCH_COMMAND_H
+
+#include "args.h"
+
+struct session;
+
+enum exit_code {
+    EXIT_FINE = 0,
+    EXIT_WRONG = 1,       /* a result was wrong; --strict: a rejected row too */
+    EXIT_USAGE = 2,       /* usage, or unknown device */
+    EXIT_NO_DEVICE = 3,   /* no usable device */
+    EXIT_FILE = 4,        /* a file could not be read or written */
+    EXIT_GATE = 5,        /* a comparison gate failed */
+    EXIT_INTERRUPTED = 130
+};
+
+struct command {
+    const char *name;     /* "" : the suite, when no command is named */
+    const char *summary;  /* one line for `clbench --help` */
+    const char *words;    /* positional arguments: "[SHAPE...]" */
+    const char *about;    /* paragraphs for --help and the man page */
+    const char *const *options; /* long names it takes beside the common ones;
+                                   NULL-terminated; rows of the one table */
+    unsigned min_words, max_words;
+    int (*run)(struct session *s); /* an exit_code */
+};
+
+extern const struct command cmd_suite, cmd_devices, cmd_limits, cmd_probe,
+    cmd_gemm, cmd_softmax, cmd_verify, cmd_explain, cmd_compare, cmd_doctor,
+    cmd_cache, cmd_completion;
+extern const struct command *const commands[]; /* NULL-terminated; main.c */
+
+#endif

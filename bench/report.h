@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where results go: one interface, a small file per format. A command opens a
+ * part per table, gives rows, and ends; writers render as they see fit. */
+#ifndef CLBENCH_REPORT_H
+#define CLBENCH_REPORT_H
+
+#include <crosslane/crosslane.h>
+
+struct session;
+
+struct report_writer {
+    const char *name;                 /* "table", "json" */
+    void *(*open)(struct session *s); /* NULL: said why on stderr */
+    /* A new table. Title "GEMM"; note: a line below it, or NULL. */
+    void (*part)(void *w, const char *title, const char *note);
+    void (*row)(void *w, xl_device *dev, const xl_row *row);
+    void (*part_end)(void *w);        /* print or rewrite what there is */
+    int (*close)(void *w);            /* an exit_code */
+};
+
+extern const struct report_writer report_table, report_json;
+
+struct report; /* all writers of a run */
+
+struct report *report_open(struct session *s); /* by --json, --quiet */
+void report_part(struct report *r, const char *title, const char *note);
+void report_row(struct report *r, xl_device *dev, const xl_row *row);
+void report_part_end(struct report *r);
+int report_close(struct report *r);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Helpers over cl_mem for programs that have none of their own. */
+#ifndef CROSSLANE_BUFFER_H
+#define CROSSLANE_BUFFER_H
+
+#include <stddef.h>
+
+#include <crosslane/queue.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Allocate device memory in the queue's context.
+ *
+ * @param bytes  at least 1
+ * @param out    released by the caller: clReleaseMemObject()
+ * @return XL_OK; XL_BAD_SHAPE for 0 bytes; XL_BUFFER_TOO_SMALL is never
+ *         returned: a size the device cannot hold is XL_UNSUPPORTED, said
+ *         before the driver is asked; or an OpenCL code
+ */
+XL_API xl_status xl_buffer_create(xl_queue *q, size_t bytes, cl_mem *out);
+
+/** Copy host to device and back; block until done. Offsets in bytes. */
+XL_API xl_status xl_buffer_write(xl_queue *q, cl_mem dst, size_t offset_bytes,
+                                 const void *src, size_t bytes);
+XL_API xl_status xl_buffer_read(xl_queue *q, cl_mem src, size_t offset_bytes,
+                                void *dst, size_t bytes);
+
+/** Enqueue: set @p n_words 32-bit words to @p word. A kernel of ours, since
+ *  clEnqueueFillBuffer fails on large buffers with some drivers (GE-06). */
+XL_API xl_status xl_buffer_fill(xl_queue *q, cl_mem dst, size_t offset_words,
+                                cl_uint word, size_t n_words);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

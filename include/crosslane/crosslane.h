@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crosslane: an OpenCL compute library for every vendor's device. This header
+ * brings in the whole API. */
+#ifndef CROSSLANE_CROSSLANE_H
+#define CROSSLANE_CROSSLANE_H
+
+#include <crosslane/buffer.h>
+#include <crosslane/cache.h>
+#include <crosslane/device.h>
+#include <crosslane/explain.h>
+#include <crosslane/measure.h>
+#include <crosslane/ops.h>
+#include <crosslane/queue.h>
+#include <crosslane/status.h>
+#include <crosslane/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define XL_VERSION_MAJOR 0
+#define XL_VERSION_MINOR 1
+#define XL_VERSION_PATCH 0
+#define XL_VERSION_TEXT "0.1.0"
+
+/** The library's own version, "0.1.0"; compare with XL_VERSION_TEXT to find a
+ *  header and a library that do not belong together. Static. */
+XL_API const char *xl_version(void);
+
+typedef enum xl_log_level { XL_LOG_INFO, XL_LOG_WARNING } xl_log_level;
+
+/** Receives what the library has to say: one line, no newline. May be called
+ *  from any thread that uses the library, never from two at once. */
+typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
+
+/** How to open the library. All zero: the defaults. Strings are copied. */
+typedef struct xl_options {
+    xl_log log;            ///< NULL: silence
+    void *log_arg;
+    const char *cl_dir;    ///< kernels are read from here, not from the
+                           ///< library; NULL: XL_CL_DIR, or the embedded ones
+    const char *cache_dir; ///< compiled programs; NULL: XL_CACHE_DIR, or the
+                           ///< user's cache folder. "" turns the cache off
+    const char *system_cache_dir; ///< read only, looked at second; NULL: none
+    size_t cache_limit_bytes;     ///< 0: 256 MiB
+    bool skip_selfcheck;   ///< trust every driver: for measurements of its cost
+} xl_options;
+
+/**
+ * Open the library. Reads the environment (XL_CL_DIR, XL_CACHE_DIR,
+ * XDG_CACHE_HOME, HOME; on Windows LOCALAPPDATA), here and nowhere else; asks
+ * no driver anything.
+ *
+ * @param options  NULL: the defaults
+ * @return XL_OK or XL_NO_MEMORY; a cache that cannot be used is a warning
+ * Threads: one xl_lib may be used from several threads at once.
+ */
+XL_API xl_status xl_open(const xl_options *options, xl_lib **out);
+
+/** Destroy every queue first. NULL is allowed. */
+XL_API void xl_close(xl_lib *lib);
+
+/** The story of the last failed call on @p lib, "" when it succeeded. Lives
+ *  until the next call on @p lib. */
+XL_API const char *xl_lib_error(const xl_lib *lib);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices and what is known about them. Every number is a fact: a value with
+ * a unit and the place it came from. */
+#ifndef CROSSLANE_DEVICE_H
+#define CROSSLANE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <crosslane/cl.h>
+#include <crosslane/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct xl_lib xl_lib;
+typedef struct xl_device xl_device;
+
+/** Where a number came from; reports print it beside the number. */
+typedef enum xl_source {
+    XL_UNKNOWN,  ///< nobody could say; value is NaN
+    XL_QUERIED,  ///< the driver's answer
+    XL_MEASURED, ///< one of our probes, on this device
+    XL_KNOWN,    ///< a vendor document: vendor-notes/, by id
+    XL_ASSUMED   ///< none of these: the vendor table's guess
+} xl_source;
+
+typedef enum xl_fact_kind {
+    XL_FACT_NUMBER,
+    XL_FACT_BOOL, ///< value is 0 or 1
+    XL_FACT_TEXT, ///< text is set, value is NaN
+    XL_FACT_LIST  ///< list and n_list are set, value is NaN
+} xl_fact_kind;
+
+/** One fact about a device. */
+typedef struct xl_fact {
+    xl_fact_kind kind;
+    double value;       ///< NaN when unknown; never 0 for "unknown"
+    const char *text;   ///< of a TEXT fact; NULL when unknown
+    double list[8];     ///< of a LIST fact
+    unsigned n_list;
+    const char *unit;   ///< "B", "B/s", "flop/s", "Hz", "ns", "1"
+    xl_source source;
+    const char *note;   ///< "NV-03" (a vendor-notes id), or NULL
+} xl_fact;
+
+/** "queried", "measured", "known", "assumed", "unknown". Static. */
+XL_API const char *xl_source_name(xl_source source);
+
+/**
+ * Count the devices of every platform. The first call enumerates; devices are
+ * numbered from 0 in one flat order: GPUs, accelerators, CPUs; within these by
+ * platform name, PCI address, UUID.
+ *
+ * @return XL_OK with *n >= 1; XL_NO_PLATFORM when there is no driver or
+ *         loader, XL_NO_DEVICE when drivers show no device; *n is 0 then, the
+ *         story is in xl_lib_error(lib), and a later call tries again
+ */
+XL_API xl_status xl_device_count(xl_lib *lib, unsigned *n);
+
+/** Device @p index, or NULL. Lives as long as @p lib. */
+XL_API xl_device *xl_device_at(xl_lib *lib, unsigned index);
+
+/**
+ * Find a device by "N" (its index), part of its name, its UUID or its PCI
+ * address; letters' case does not matter.
+ *
+ * @return XL_OK; XL_NO_DEVICE or XL_AMBIGUOUS, with the devices there are
+ *         listed in xl_lib_error(lib); or as xl_device_count()
+ */
+XL_API xl_status xl_device_find(xl_lib *lib, const char *text,
+                                xl_device **out);
+
+/** Its place in the flat order; devices met only through a caller's queue
+ *  have none: UINT_MAX. */
+XL_API unsigned xl_device_index(const xl_device *dev);
+
+/** The driver's handle. Not retained for the caller. */
+XL_API cl_device_id xl_device_cl(const xl_device *dev);
+
+/** The vendor table in use: "nvidia", "amd", "intel", "cpu", "generic". */
+XL_API const char *xl_device_vendor_table(const xl_device *dev);
+
+/** The lowest index of a device that is the same silicon (equal UUID or PCI
+ *  address) seen through whichever driver; its own index when alone. */
+XL_API unsigned xl_device_same_as(const xl_device *dev);
+
+/**
+ * Read one fact about a device, as the library uses it.
+ *
+ * @param name  "local_mem_bytes", "subgroup_width", ...: xl_fact_name() lists
+ *              them all
+ * @param want  XL_UNKNOWN for the one in use; XL_QUERIED or XL_MEASURED for
+ *              that answer, to see where driver and probe disagree
+ * @param out   filled on success; its strings live as long as @p dev
+ * @return XL_OK, or XL_BAD_ARGUMENT for an unknown name
+ */
+XL_API xl_status xl_device_fact(const xl_device *dev, const char *name,
+                                xl_source want, xl_fact *out);
+
+/** Name of fact @p i, with one line of help when @p help is not NULL; NULL
+ *  past the last. Static. */
+XL_API const char *xl_fact_name(unsigned i, const char **help);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

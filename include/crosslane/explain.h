@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a variant was chosen, as data. */
+#ifndef CROSSLANE_EXPLAIN_H
+#define CROSSLANE_EXPLAIN_H
+
+#include <crosslane/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One variant's standing for one call. Strings are in the struct. */
+typedef struct xl_choice {
+    char variant[32];
+    bool chosen;
+    char why[192];      ///< why it was chosen, or passed over
+    char tunables[160]; ///< "TM=64 TN=64 ...", with their source in front
+    char bound[32];     ///< what limits it by the model: "fma", "dram", ...
+    char repeats[96];   ///< is the result the same bit for bit each time?
+    double est_ns;      ///< the model's time; NaN when not applicable
+    double flop, bytes; ///< counted by plan(); NaN when not applicable
+    unsigned n_steps;   ///< launches or library calls
+    size_t wg[3];       ///< work-group of the largest step; 0: the driver's
+    size_t global[3];
+    size_t local_mem_bytes;
+    size_t scratch_bytes;
+} xl_choice;
+
+/**
+ * Explain what xl_gemm_run() with this descriptor would do, best first.
+ * Builds and self-checks the one chosen, since only that tells.
+ *
+ * @param out  room for @p cap choices; *n says how many there are
+ * @return as xl_gemm_prepare()
+ */
+XL_API xl_status xl_gemm_explain(xl_queue *q, const xl_gemm *g, xl_choice *out,
+                                 unsigned cap, unsigned *n);
+XL_API xl_status xl_softmax_explain(xl_queue *q, const xl_softmax *s,
+                                    xl_choice *out, unsigned cap, unsigned *n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files, whole and at once. POSIX and Windows live behind this. */
+#ifndef XL_BASE_FILES_H
+#define XL_BASE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <crosslane/status.h>
+
+/* Read a whole file, a 0 byte after its end; free() it. XL_IO (errno kept),
+ * XL_NO_MEMORY. */
+xl_status xl__file_read(const char *path, char **bytes, size_t *len);
+
+/* Replace `path` whole: write a temporary of a unique name beside it, rename.
+ * On failure the old file stands and the temporary is gone: XL_NO_SPACE,
+ * XL_IO (errno kept). */
+xl_status xl__file_replace(const char *path, const void *bytes, size_t len);
+
+/* Make a folder and its parents, mode 0700. XL_OK if it is there already and
+ * is ours and not writable by others; else XL_IO, with a reason if `why` is
+ * not NULL (static). */
+xl_status xl__dir_make(const char *path, const char **why);
+
+struct xl__file_info {
+    uint64_t bytes;
+    int64_t used_unix_s; /* later of access and change time */
+};
+bool xl__file_stat(const char *path, struct xl__file_info *out);
+bool xl__file_touch(const char *path); /* used now */
+bool xl__file_remove(const char *path);
+
+/* Call `each` with every plain file's path below `dir`, two folders deep at
+ * most; false from `each` ends it. XL_IO when dir cannot be read. */
+xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
+                       void *arg);
+
+/* A shared library opened at run time; NULL when absent. */
+void *xl__dlopen(const char *name);
+void *xl__dlsym(void *library, const char *symbol);
+void xl__dlclose(void *library);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Per-user folders and file names. */
+#ifndef XL_BASE_PATHS_H
+#define XL_BASE_PATHS_H
+
+/* The user's cache folder for `name`: XDG_CACHE_HOME or ~/.cache, on macOS
+ * ~/Library/Caches, on Windows LOCALAPPDATA. free() it; NULL when there is
+ * none (no HOME) or out of memory. Creates nothing. */
+char *xl__user_cache_dir(const char *name);
+/* dir + separator + name; free() it; NULL when out of memory. */
+char *xl__path_join(const char *dir, const char *name);
+
+#endif

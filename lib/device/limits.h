@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a device: one list of facts, each with the driver's answer,
+ * the measured one and the one in use. */
+#ifndef XL_DEVICE_LIMITS_H
+#define XL_DEVICE_LIMITS_H
+
+#include <stdint.h>
+
+#include <crosslane/device.h>
+
+#include "base/error.h"
+
+/* How to ask the driver; ASK_NONE: known only by a probe or the vendor table. */
+enum xl__ask {
+    XL__ASK_NONE, XL__ASK_U32, XL__ASK_U64, XL__ASK_SIZE, XL__ASK_BOOL,
+    XL__ASK_BITS,  /* a bit of the answer is in `factor` */
+    XL__ASK_SIZES, /* a list */
+    XL__ASK_TEXT,
+    XL__ASK_SPECIAL /* code of its own in identify.c: pci, uuid */
+};
+
+/* Add a fact here and nowhere else.
+ * XX(name, kind, unit, ask, CL_DEVICE_ query or 0, factor, help) */
+/* clang-format off */
+#define XL__FACT_MAP(XX)                                                      \
+ XX(name,                 TEXT,   "",       TEXT, CL_DEVICE_NAME,                1, "device name as the driver gives it") \
+ XX(platform,             TEXT,   "",       SPECIAL, 0,                          1, "platform name") \
+ XX(platform_version,     TEXT,   "",       SPECIAL, 0,                          1, "platform version") \
+ XX(vendor,               TEXT,   "",       TEXT, CL_DEVICE_VENDOR,              1, "hardware vendor as the driver gives it") \
+ XX(driver,               TEXT,   "",       TEXT, CL_DRIVER_VERSION,             1, "driver version") \
+ XX(cl_version,           TEXT,   "",       TEXT, CL_DEVICE_VERSION,             1, "OpenCL version of the device") \
+ XX(cl_c_version,         TEXT,   "",       SPECIAL, 0,                          1, "newest OpenCL C it compiles") \
+ XX(uuid,                 TEXT,   "",       SPECIAL, 0,                          1, "cl_khr_device_uuid") \
+ XX(pci,                  TEXT,   "",       SPECIAL, 0,                          1, "PCI address, domain:bus:device.function") \
+ XX(arch,                 TEXT,   "",       SPECIAL, 0,                          1, "architecture: sm_90, gfx942, xe-hpg, ...") \
+ XX(extensions,           TEXT,   "",       TEXT, CL_DEVICE_EXTENSIONS,          1, "extension string") \
+ XX(vendor_id,            NUMBER, "1",      U32,  CL_DEVICE_VENDOR_ID,           1, "vendor id; a hint only (GE-01)") \
+ XX(is_gpu,               BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_GPU, "a GPU by its own account") \
+ XX(is_cpu,               BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_CPU, "a CPU by its own account") \
+ XX(is_accelerator,       BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_ACCELERATOR, "an accelerator by its own account") \
+ XX(compute_units,        NUMBER, "1",      U32,  CL_DEVICE_MAX_COMPUTE_UNITS,   1, "compute units: SM, CU, Xe core, core") \
+ XX(clock_hz,             NUMBER, "Hz",     U32,  CL_DEVICE_MAX_CLOCK_FREQUENCY, 1000000, "highest clock") \
+ XX(address_bits,         NUMBER, "1",      U32,  CL_DEVICE_ADDRESS_BITS,        1, "address size") \
+ XX(global_mem_bytes,     NUMBER, "B",      U64,  CL_DEVICE_GLOBAL_MEM_SIZE,     1, "device memory") \
+ XX(max_alloc_bytes,      NUMBER, "B",      U64,  CL_DEVICE_MAX_MEM_ALLOC_SIZE,  1, "largest single buffer") \
+ XX(cache_bytes,          NUMBER, "B",      U64,  CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 1, "cache as the driver counts it") \
+ XX(llc_bytes,            NUMBER, "B",      NONE, 0,                             1, "last-level cache") \
+ XX(cache_line_bytes,     NUMBER, "B",      U32,  CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, 1, "cache line") \
+ XX(transaction_bytes,    NUMBER, "B",      NONE, 0,                             1, "smallest memory transaction") \
+ XX(local_mem_bytes,      NUMBER, "B",      U64,  CL_DEVICE_LOCAL_MEM_SIZE,      1, "local memory one work-group may use") \
+ XX(local_mem_dynamic_bytes, NUMBER, "B",   U64,  CL_DEVICE_LOCAL_MEM_SIZE,      1, "of it, as a __local argument") \
+ XX(has_local_mem,        BOOL,   "",       SPECIAL, 0,                          1, "local memory is on chip, not a part of global") \
+ XX(local_banks,          NUMBER, "1",      NONE, 0,                             1, "banks of local memory, 4 bytes wide") \
+ XX(max_wg_size,          NUMBER, "1",      SIZE, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1, "largest work-group") \
+ XX(max_wi_sizes,         LIST,   "1",      SIZES, CL_DEVICE_MAX_WORK_ITEM_SIZES, 1, "largest work-group per dimension") \
+ XX(subgroup_width,       NUMBER, "1",      SPECIAL, 0,                          1, "sub-group, warp or wavefront width") \
+ XX(registers_per_cu,     NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a compute unit") \
+ XX(simd_per_cu_f32,      NUMBER, "1",      NONE, 0,                             1, "f32 FMAs a compute unit starts per clock") \
+ XX(native_vector_f32,    NUMBER, "1",      U32,  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1, "floats in a native vector") \
+ XX(mem_align_bytes,      NUMBER, "B",      SPECIAL, 0,                          1, "alignment of buffers and sub-buffers") \
+ XX(max_arg_bytes,        NUMBER, "B",      SIZE, CL_DEVICE_MAX_PARAMETER_SIZE,  1, "all arguments of a kernel") \
+ XX(max_const_bytes,      NUMBER, "B",      U64,  CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, 1, "largest constant buffer") \
+ XX(timer_step_ns,        NUMBER, "ns",     SIZE, CL_DEVICE_PROFILING_TIMER_RESOLUTION, 1, "step of the event clock") \
+ XX(timer_ok,             BOOL,   "",       NONE, 0,                             1, "the event clock agrees with the wall clock") \
+ XX(host_unified,         BOOL,   "",       BOOL, CL_DEVICE_HOST_UNIFIED_MEMORY, 1, "host and device share memory") \
+ XX(ecc,                  BOOL,   "",       BOOL, CL_DEVICE_ERROR_CORRECTION_SUPPORT, 1, "memory corrects errors") \
+ XX(little_endian,        BOOL,   "",       BOOL, CL_DEVICE_ENDIAN_LITTLE,       1, "byte order is the usual one") \
+ XX(has_compiler,         BOOL,   "",       BOOL, CL_DEVICE_COMPILER_AVAILABLE,  1, "can compile source") \
+ XX(has_watchdog,         BOOL,   "",       NONE, 0,                             1, "long launches may be killed") \
+ XX(has_f64,              BOOL,   "",       SPECIAL, 0,                          1, "double precision") \
+ XX(has_f16_arith,        BOOL,   "",       SPECIAL, 0,                          1, "half precision arithmetic") \
+ XX(has_svm,              BOOL,   "",       SPECIAL, 0,                          1, "coarse-grained buffer SVM") \
+ XX(has_subgroups,        BOOL,   "",       SPECIAL, 0,                          1, "sub-group functions") \
+ XX(peak_f32_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f32 FMA peak") \
+ XX(peak_f16_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f16 FMA peak") \
+ XX(peak_f64_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f64 FMA peak") \
+ XX(read_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, read") \
+ XX(write_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "global memory, write") \
+ XX(copy_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, copy, both ways counted") \
+ XX(llc_bytes_per_s,      NUMBER, "B/s",    NONE, 0,                             1, "copy inside the last-level cache") \
+ XX(launch_ns,            NUMBER, "ns",     NONE, 0,                             1, "one launch of many, back to back") \
+ XX(round_trip_ns,        NUMBER, "ns",     NONE, 0,                             1, "enqueue, finish, return")
+/* clang-format on */
+
+enum xl__fact_id {
+#define XL__FACT_ENUM(name, kind, unit, ask, query, factor, help) XL__F_##name,
+    XL__FACT_MAP(XL__FACT_ENUM)
+#undef XL__FACT_ENUM
+    XL__N_FACTS
+};
+
+/* One answer. */
+struct xl__answer {
+    double value; /* NaN: none. Of BOOL: 0 or 1 */
+    char *text;   /* owned; NULL: none */
+    double list[8];
+    unsigned n_list;
+    xl_source source; /* XL_UNKNOWN: no answer */
+    const char *note; /* static; a vendor-notes id */
+};
+
+struct xl__limits {
+    struct xl__answer used[XL__N_FACTS];     /* what the library goes by */
+    struct xl__answer queried[XL__N_FACTS];
+    struct xl__answer measured[XL__N_FACTS];
+};
+
+/* The number in use; NaN when unknown. Booleans: 0, 1 or NaN. */
+static inline double xl__num(const struct xl__limits *l, enum xl__fact_id id)
+{
+    return l->used[id].value;
+}
+/* The same, `otherwise` when unknown. */
+double xl__num_or(const struct xl__limits *l, enum xl__fact_id id,
+                  double otherwise);
+/* A boolean in use; unknown is false. */
+bool xl__is(const struct xl__limits *l, enum xl__fact_id id);
+/* A text in use; "" when unknown. */
+const char *xl__text(const struct xl__limits *l, enum xl__fact_id id);
+/* A whole number in use as size_t; `otherwise` when unknown or below 0. */
+size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
+                   size_t otherwise);
+
+/* Everything unknown. */
+void xl__limits_init(struct xl__limits *l);
+void xl__limits_clear(struct xl__limits *l);
+/* Ask the driver for everything. Queries that fail leave "unknown"; only a
+ * device that answers nothing at all is an error. */
+xl_status xl__limits_query(struct xl__limits *l, cl_device_id device,
+                           struct xl__error *e);
+/* Correct a number in use: the driver's own answer stays in `queried`. For
+ * vendor tables; `note` is a vendor-notes id. */
+void xl__limits_correct(struct xl__limits *l, enum xl__fact_id id,
+                        double value, xl_source source, const char *note);
+/* A text likewise (copied). */
+void xl__limits_correct_text(struct xl__limits *l, enum xl__fact_id id,
+                             const char *text, xl_source source,
+                             const char *note);
+/* A probe's answer: goes into `measured`, and into `used`. */
+void xl__limits_measure(struct xl__limits *l, enum xl__fact_id id,
+                        double value);
+
+#endif

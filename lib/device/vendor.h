@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vendor table's TYPE. Tables are in lib/vendor; every layer reads them
+ * through this, so none needs a vendor's name. */
+#ifndef XL_DEVICE_VENDOR_H
+#define XL_DEVICE_VENDOR_H
+
+#include "device/limits.h"
+
+struct xl__variant; /* ops/op.h */
+
+enum xl__op_id { XL__OP_GEMM, XL__OP_SOFTMAX, XL__N_OPS };
+
+struct xl__vendor {
+    const char *name; /* "nvidia": also names cl/<name>/ and <name>.md */
+    /* First match in xl__vendors[] wins. Reads `queried` and texts only. */
+    bool (*matches)(const struct xl__limits *);
+    /* NULL allowed. Corrects what the driver misreports. */
+    void (*correct)(struct xl__limits *);
+    const char *build_options; /* before a step's own; "" for none */
+    /* How a work-item learns its lane: a -D for cl/common/subgroup.clh, or
+     * NULL when it cannot. */
+    const char *lane_option;
+    /* Per op: best first, ends with NULL, the entry before it is the
+     * reference. */
+    const struct xl__variant *const *variants[XL__N_OPS];
+};
+
+/* The table for a device. Never NULL: the last one takes anything. */
+const struct xl__vendor *xl__vendor_pick(const struct xl__limits *l);
+
+#endif

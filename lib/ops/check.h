@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks that every op makes of its matrices. */
+#ifndef XL_OPS_CHECK_H
+#define XL_OPS_CHECK_H
+
+#include <crosslane/tensor.h>
+
+#include "base/error.h"
+
+/* A matrix named for messages: "A". */
+struct xl__named {
+    const char *name;
+    const xl_mat *mat;
+    size_t rows, cols;
+};
+
+/* Elements from the first to one past the last; false on overflow. */
+bool xl__mat_extent(const xl_mat *mat, size_t rows, size_t cols,
+                    size_t *elems);
+/* dtype known, strides legal, extent in bytes fits in 64 bits. */
+xl_status xl__check_view(const struct xl__named *x, struct xl__error *e);
+/* No two elements at one place. */
+xl_status xl__check_writable(const struct xl__named *x, struct xl__error *e);
+/* Exactly one of buf and svm, and long enough; costs one driver query. */
+xl_status xl__check_memory(const struct xl__named *x, struct xl__error *e);
+/* Do the bytes of two views meet? Sub-buffers are followed to their parents.
+ * Views that interleave without sharing an element count as apart when both
+ * have the same row pitch; otherwise ranges decide. */
+xl_status xl__check_apart(const struct xl__named *x, const struct xl__named *y,
+                          struct xl__error *e);
+xl_status xl__check_scalar(const char *name, double value,
+                           struct xl__error *e);
+/* At least `bytes` long when given at all. */
+xl_status xl__check_workspace(xl_mem mem, size_t bytes, struct xl__error *e);
+
+/* Largest power of two, at most 64, that divides the byte address of every
+ * row's (or column's) start: offset and the stride that is not 1. */
+unsigned xl__mat_align(const xl_mat *mat);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flop and byte counts, and the time model over them: the one place the
+ * roofline's numerators live. */
+#ifndef XL_OPS_COST_H
+#define XL_OPS_COST_H
+
+#include "device/limits.h"
+#include "ops/op.h"
+
+double xl__gemm_flop(const xl_gemm *g);
+double xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */
+double xl__softmax_flop(const xl_softmax *s);
+double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
+
+/* What a device can do by facts alone, never NaN: measured peaks, else units x
+ * lanes x clock, else a guess of its class. */
+double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
+double xl__rate_memory(const struct xl__limits *l); /* B/s */
+
+/* A variant's estimate: the slowest of its parts, plus launches. */
+struct xl__work {
+    double flop, flop_frac;   /* fraction of xl__rate_fma() it can reach */
+    double bytes, bytes_frac; /* of xl__rate_memory() */
+    double fill;              /* share of the compute units kept busy, 0..1 */
+    unsigned launches;
+};
+/* Sets plan->est_ns and plan->bound. */
+void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
+                  struct xl__plan *plan);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All variants of all ops, for the vendor tables' lists. */
+#ifndef XL_OPS_VARIANTS_H
+#define XL_OPS_VARIANTS_H
+
+#include "ops/op.h"
+
+extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast;
+extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
+
+/* Call slots of gemm's plans. */
+enum { XL__GEMM_A = 1, XL__GEMM_B, XL__GEMM_C }; /* mem */
+enum { XL__GEMM_ALPHA, XL__GEMM_BETA, XL__GEMM_OFF_A, XL__GEMM_OFF_B,
+       XL__GEMM_OFF_C }; /* value */
+/* Call slots of softmax's plans. */
+enum { XL__SOFTMAX_SRC = 1, XL__SOFTMAX_DST, XL__SOFTMAX_MASK };
+enum { XL__SOFTMAX_SCALE, XL__SOFTMAX_OFF_SRC, XL__SOFTMAX_OFF_DST,
+       XL__SOFTMAX_OFF_MASK };
+
+#endif

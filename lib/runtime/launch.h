@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only place that enqueues kernels. */
+#ifndef XL_RUNTIME_LAUNCH_H
+#define XL_RUNTIME_LAUNCH_H
+
+#include "runtime/context.h"
+
+/* A plan with its kernels, ready to run many times on one queue. */
+struct xl__ready {
+    uint64_t hash;      /* of key */
+    size_t key_bytes;
+    unsigned char *key; /* the op's canonical descriptor */
+    struct xl__plan plan;
+    struct xl__program *program[XL__MAX_STEPS];
+    cl_kernel kernel[XL__MAX_STEPS];
+    const void *variant; /* of the op; for reports */
+};
+
+/* Build what the plan needs and check its sizes against device and kernel:
+ * XL_UNSUPPORTED with the reason when it does not fit. Frees nothing of
+ * `ready` on failure; xl__ready_clear() does. */
+xl_status xl__ready_make(xl_queue *q, struct xl__ready *ready);
+void xl__ready_clear(struct xl__ready *ready); /* not the struct itself */
+
+/* Enqueue every step, in order, after sync's wait list. */
+xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
+                     const struct xl__call *call, const xl_sync *sync);
+
+/* The table of ready plans: find by key; add (the queue owns it then). At most
+ * 256 are kept; the table is emptied when full. */
+struct xl__ready *xl__ready_find(xl_queue *q, const void *key, size_t bytes);
+xl_status xl__ready_add(xl_queue *q, struct xl__ready *ready, const void *key,
+                        size_t bytes);
+
+/* Run a plan that is used once: build, launch, keep nothing but programs.
+ * Probes and helpers use this. */
+xl_status xl__run_plan(xl_queue *q, const struct xl__plan *plan,
+                       const struct xl__call *call, const xl_sync *sync);
+
+#endif

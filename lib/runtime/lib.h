@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library handle from inside: what every queue of a process shares. */
+#ifndef XL_RUNTIME_LIB_H
+#define XL_RUNTIME_LIB_H
+
+#include <crosslane/crosslane.h>
+
+#include "base/error.h"
+#include "base/lock.h"
+#include "device/device.h"
+#include "runtime/store.h"
+
+struct xl__context;
+
+struct xl_lib {
+    xl__lock lock;      /* guards all below but `store`, which has its own */
+    struct xl__error error;
+    xl_log log;
+    void *log_arg;
+    xl__lock log_lock;
+    char *cl_dir;       /* NULL: the embedded kernels */
+    bool skip_selfcheck;
+    struct xl__store store;
+    struct xl__devices devices;
+    struct xl__context *contexts; /* linked list */
+};
+
+/* Say something to the application; safe from any thread. */
+void xl__log(xl_lib *lib, xl_log_level level, const char *fmt, ...)
+    XL__PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan: plain data that says what to run. Made by a variant's plan() with no
+ * device at hand; only launch.c turns one into work. */
+#ifndef XL_RUNTIME_PLAN_H
+#define XL_RUNTIME_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <crosslane/queue.h>
+#include <crosslane/tensor.h>
+
+enum {
+    XL__MAX_STEPS = 4,
+    XL__MAX_ARGS = 28,
+    XL__MAX_MEMS = 6,   /* memory operands of a call; slot 0 is scratch */
+    XL__MAX_VALUES = 8, /* scalars of a call: offsets, alpha, beta */
+    XL__MEM_SCRATCH = 0
+};
+
+/* What changes from call to call while the plan stays: an op's bind() fills
+ * it, its variants refer to the slots. */
+struct xl__call {
+    xl_mem mem[XL__MAX_MEMS];
+    union { double f; uint64_t u; } value[XL__MAX_VALUES];
+};
+
+enum xl__arg_kind {
+    XL__ARG_MEM,      /* mem[slot]; a slot with neither buf nor svm is NULL */
+    XL__ARG_VALUE_F32, /* value[slot].f as float */
+    XL__ARG_VALUE_U64, /* value[slot].u as ulong */
+    XL__ARG_U32, XL__ARG_I32, XL__ARG_U64, XL__ARG_F32, /* constants */
+    XL__ARG_LOCAL     /* u bytes of local memory */
+};
+
+struct xl__arg {
+    enum xl__arg_kind kind;
+    unsigned slot;
+    union { uint64_t u; int64_t i; double f; } as;
+};
+
+struct xl__step;
+
+/* A step that another library runs. Called on the queue's thread; enqueues on
+ * `native` and sets *done (never NULL then). */
+typedef xl_status (*xl__external)(const struct xl__step *step,
+                                  const struct xl__call *call,
+                                  cl_command_queue native, cl_event *done,
+                                  char *why, size_t why_cap);
+
+struct xl__step {
+    const char *source;  /* base name of an embedded file; static */
+    const char *kernel;  /* function name; the step's label; static */
+    char options[640];   /* -D set */
+    unsigned dims;
+    size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
+    size_t local_mem_bytes;     /* static and dynamic together */
+    int slice_dim;       /* the dimension along which a long launch may be cut
+                            at work-group borders; -1: it may not */
+    unsigned n_args;
+    struct xl__arg args[XL__MAX_ARGS];
+    xl__external external; /* NULL: a kernel of ours */
+    unsigned char external_desc[256]; /* plain data of the external call */
+};
+
+struct xl__plan {
+    unsigned n_steps;
+    struct xl__step step[XL__MAX_STEPS];
+    size_t scratch_bytes;
+    double flop, bytes;  /* counted, of the whole call */
+    double est_ns;       /* the model's time */
+    const char *bound;   /* what limits it by the model; static */
+};
+
+/* Append arguments. */
+void xl__arg_mem(struct xl__step *s, unsigned slot);
+void xl__arg_value_f32(struct xl__step *s, unsigned slot);
+void xl__arg_value_u64(struct xl__step *s, unsigned slot);
+void xl__arg_u32(struct xl__step *s, size_t v);
+void xl__arg_u64(struct xl__step *s, size_t v);
+void xl__arg_f32(struct xl__step *s, double v);
+void xl__arg_local(struct xl__step *s, size_t bytes);
+/* Append " -DNAME=value" to the options. */
+void xl__define(struct xl__step *s, const char *name, long value);
+
+#endif
