@@ -1,2 +1,162 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_open;
+/* xl_open and xl_close: the one file that sees every layer, and the only place
+ * that reads the environment. */
+#include <crosslane/crosslane.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "runtime/lib.h"
+
+static const size_t default_cache_bytes = (size_t)256 << 20;
+
+const char *xl_version(void) { return XL_VERSION_TEXT; }
+
+void xl__log(xl_lib *lib, xl_log_level level, const char *fmt, ...)
+{
+    if (!lib->log)
+        return;
+    struct xl__str text = {NULL, 0, 0, false};
+    va_list args;
+    va_start(args, fmt);
+    xl__str_vprintf(&text, fmt, args);
+    va_end(args);
+    xl__lock_take(&lib->log_lock);
+    lib->log(level, xl__str_text(&text), lib->log_arg);
+    xl__lock_drop(&lib->log_lock);
+    xl__str_clear(&text);
+}
+
+static void warn(const char *text, void *lib)
+{
+    xl__log(lib, XL_LOG_WARNING, "%s", text);
+}
+
+/* An option's own text, else a variable's; NULL when neither is set. */
+static const char *setting(const char *option, const char *variable)
+{
+    if (option)
+        return option;
+    const char *value = getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+/* The cache folder, on the heap: NULL for "off" and for nobody's home. */
+static char *cache_dir(xl_lib *lib, const xl_options *options)
+{
+    const char *dir = setting(options->cache_dir, "XL_CACHE_DIR");
+    if (dir && (*dir == '\0' || xl__streq(dir, "off")))
+        return NULL;
+    if (dir)
+        return xl__strdup(dir);
+    char *own = xl__user_cache_dir("crosslane");
+    if (!own)
+        xl__log(lib, XL_LOG_WARNING,
+                "no home folder: compiled kernels are not kept; set "
+                "XL_CACHE_DIR");
+    return own;
+}
+
+static xl_status fill_in(xl_lib *lib, const xl_options *options)
+{
+    const char *cl_dir = setting(options->cl_dir, "XL_CL_DIR");
+    lib->log = options->log;
+    lib->log_arg = options->log_arg;
+    lib->skip_selfcheck = options->skip_selfcheck;
+    if (cl_dir && !(lib->cl_dir = xl__strdup(cl_dir)))
+        return XL_NO_MEMORY;
+    char *dir = cache_dir(lib, options);
+    const xl_status status = xl__store_init(
+        &lib->store, dir, options->system_cache_dir,
+        options->cache_limit_bytes ? options->cache_limit_bytes
+                                   : default_cache_bytes,
+        warn, lib);
+    free(dir);
+    return status;
+}
+
+xl_status xl_open(const xl_options *options, xl_lib **out)
+{
+    static const xl_options defaults;
+    if (!out)
+        return XL_BAD_ARGUMENT;
+    *out = NULL;
+    xl_lib *lib = xl__calloc(1, sizeof *lib);
+    if (!lib)
+        return XL_NO_MEMORY;
+    xl__lock_init(&lib->lock);
+    xl__lock_init(&lib->log_lock);
+    const xl_status status = fill_in(lib, options ? options : &defaults);
+    if (status != XL_OK) {
+        xl_close(lib);
+        return status;
+    }
+    *out = lib;
+    return XL_OK;
+}
+
+void xl_close(xl_lib *lib)
+{
+    if (!lib)
+        return;
+    xl__devices_clear(&lib->devices);
+    xl__store_clear(&lib->store);
+    free(lib->cl_dir);
+    xl__error_clear(&lib->error);
+    xl__lock_clear(&lib->log_lock);
+    xl__lock_clear(&lib->lock);
+    free(lib);
+}
+
+const char *xl_lib_error(const xl_lib *lib)
+{
+    return lib ? xl__str_text(&lib->error.detail) : "";
+}
+
+/* Under lib->lock. */
+static xl_status enumerate(xl_lib *lib)
+{
+    xl__error_reset(&lib->error);
+    if (lib->devices.n_flat > 0)
+        return XL_OK;
+    return xl__devices_enumerate(&lib->devices, &lib->error);
+}
+
+xl_status xl_device_count(xl_lib *lib, unsigned *n)
+{
+    if (!lib || !n)
+        return XL_BAD_ARGUMENT;
+    xl__lock_take(&lib->lock);
+    const xl_status status = enumerate(lib);
+    *n = lib->devices.n_flat;
+    xl__lock_drop(&lib->lock);
+    return status;
+}
+
+xl_device *xl_device_at(xl_lib *lib, unsigned index)
+{
+    if (!lib)
+        return NULL;
+    xl__lock_take(&lib->lock);
+    xl_device *dev = enumerate(lib) == XL_OK && index < lib->devices.n_flat
+                         ? lib->devices.flat[index]
+                         : NULL;
+    xl__lock_drop(&lib->lock);
+    return dev;
+}
+
+xl_status xl_device_find(xl_lib *lib, const char *text, xl_device **out)
+{
+    if (!lib || !text || !out)
+        return XL_BAD_ARGUMENT;
+    *out = NULL;
+    xl__lock_take(&lib->lock);
+    xl_status status = enumerate(lib);
+    if (status == XL_OK)
+        status = xl__devices_find(&lib->devices, text, out, &lib->error);
+    xl__lock_drop(&lib->lock);
+    return status;
+}

@@ -16,7 +16,7 @@ struct xl__program {
     enum xl__trust trust;
     char *build_log;    /* "" when empty */
     double build_ns;
-    bool from_cache;
+    bool from_cache, is_kept; /* came from the store; is in it */
 };
 
 struct xl__context {

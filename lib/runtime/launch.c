@@ -1,2 +1,270 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_launch;
+/* The only place that enqueues kernels: set arguments, cut what would run too
+ * long, chain the steps, hand out events. */
+#include "runtime/launch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "device/cl_info.h"
+
+/* Half of the 100 ms that a launch may take under a watchdog (GE-11), since
+ * the time is a model's. */
+static const double slice_ns = 50e6;
+
+/* One run of a plan. */
+struct run {
+    xl_queue *q;
+    struct xl__ready *ready;
+    const struct xl__call *call;
+    xl_mem scratch;
+    cl_mem own_scratch;   /* released after enqueueing; NULL: not ours */
+    cl_uint n_wait;
+    const cl_event *wait; /* of the next command */
+    cl_event last;        /* of the last command, when wanted; owned */
+    bool wants_events;
+};
+
+/* -- scratch --------------------------------------------------------------- */
+
+/* In order, one buffer per queue serves all calls, since a later call starts
+ * when the earlier has ended. Out of order each call gets its own. */
+static xl_status take_scratch(struct run *r)
+{
+    xl_status status = XL_OK;
+    xl_queue *q = r->q;
+    cl_int code;
+    const size_t bytes = r->ready->plan.scratch_bytes;
+    r->scratch = r->call->mem[XL__MEM_SCRATCH];
+    if (bytes == 0 || r->scratch.buf || r->scratch.svm)
+        return XL_OK;
+    if (!q->is_out_of_order && q->scratch_bytes >= bytes) {
+        r->scratch.buf = q->scratch;
+        return XL_OK;
+    }
+    cl_mem mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE, bytes, NULL,
+                                &code);
+    CL_TRY(&q->error, code);
+    r->scratch.buf = mem;
+    if (q->is_out_of_order) {
+        r->own_scratch = mem;
+        return XL_OK;
+    }
+    if (q->scratch)
+        clReleaseMemObject(q->scratch); /* lives on while work uses it */
+    q->scratch = mem;
+    q->scratch_bytes = bytes;
+fail:
+    return status;
+}
+
+/* -- arguments ------------------------------------------------------------- */
+
+static cl_int set_mem(cl_kernel kernel, cl_uint at, xl_mem mem)
+{
+    if (mem.svm)
+        return clSetKernelArgSVMPointer(kernel, at, mem.svm);
+    return clSetKernelArg(kernel, at, sizeof mem.buf,
+                          mem.buf ? (const void *)&mem.buf : NULL);
+}
+
+static cl_int set_f32(cl_kernel kernel, cl_uint at, double value)
+{
+    const cl_float x = (cl_float)value;
+    return clSetKernelArg(kernel, at, sizeof x, &x);
+}
+
+static cl_int set_u64(cl_kernel kernel, cl_uint at, uint64_t value)
+{
+    const cl_ulong x = value;
+    return clSetKernelArg(kernel, at, sizeof x, &x);
+}
+
+static cl_int set_u32(cl_kernel kernel, cl_uint at, uint64_t value)
+{
+    const cl_uint x = (cl_uint)value;
+    return clSetKernelArg(kernel, at, sizeof x, &x);
+}
+
+static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
+                      const struct xl__arg *arg)
+{
+    switch (arg->kind) {
+    case XL__ARG_MEM:
+        return set_mem(kernel, at,
+                       arg->slot == XL__MEM_SCRATCH ? r->scratch
+                                                    : r->call->mem[arg->slot]);
+    case XL__ARG_VALUE_F32:
+        return set_f32(kernel, at, r->call->value[arg->slot].f);
+    case XL__ARG_VALUE_U64:
+        return set_u64(kernel, at, r->call->value[arg->slot].u);
+    case XL__ARG_U32:
+    case XL__ARG_I32: /* the same four bytes */
+        return set_u32(kernel, at, arg->as.u);
+    case XL__ARG_U64:
+        return set_u64(kernel, at, arg->as.u);
+    case XL__ARG_F32:
+        return set_f32(kernel, at, arg->as.f);
+    case XL__ARG_LOCAL:
+        return clSetKernelArg(kernel, at, (size_t)arg->as.u, NULL);
+    }
+    return CL_INVALID_ARG_VALUE;
+}
+
+static xl_status set_args(const struct run *r, const struct xl__step *step,
+                          cl_kernel kernel)
+{
+    for (unsigned i = 0; i < step->n_args; i++) {
+        const cl_int code = set_arg(r, kernel, i, &step->args[i]);
+        if (code != CL_SUCCESS)
+            return xl__error_set(&r->q->error, code,
+                                 "%s: argument %u was refused: %s",
+                                 step->kernel, i, xl_status_name(code));
+    }
+    return XL_OK;
+}
+
+/* -- commands -------------------------------------------------------------- */
+
+/* A command was enqueued: the next one waits for it if the queue itself does
+ * not see to the order. */
+static void follow(struct run *r, const char *label, cl_event event)
+{
+    if (r->last)
+        clReleaseEvent(r->last);
+    r->last = event;
+    r->n_wait = 0;
+    r->wait = NULL;
+    if (event && r->q->is_out_of_order) {
+        r->n_wait = 1;
+        r->wait = &r->last;
+    }
+    if (event)
+        xl__timeline_add(&r->q->timeline, label, event);
+}
+
+static xl_status enqueue(struct run *r, const struct xl__step *step,
+                         cl_kernel kernel, const size_t *offset,
+                         const size_t *global)
+{
+    cl_event event = NULL;
+    const cl_int code = clEnqueueNDRangeKernel(
+        r->q->cl, kernel, step->dims, offset, global,
+        step->local[0] ? step->local : NULL, r->n_wait, r->wait,
+        r->wants_events ? &event : NULL);
+    if (code != CL_SUCCESS)
+        return xl__error_set(&r->q->error, code,
+                             "%s: %s at global %zu x %zu x %zu, local %zu x "
+                             "%zu x %zu",
+                             step->kernel, xl_status_name(code), global[0],
+                             global[1], global[2], step->local[0],
+                             step->local[1], step->local[2]);
+    follow(r, step->kernel, event);
+    return XL_OK;
+}
+
+/* Into how many launches a step is cut: 1 unless something may kill it. A
+ * device of which nobody knows counts as watched. */
+static size_t n_slices(const struct run *r, const struct xl__step *step)
+{
+    const struct xl__limits *l = &r->q->ctx->device->limits;
+    const double est = r->ready->plan.est_ns / r->ready->plan.n_steps;
+    if (step->slice_dim < 0 || step->local[0] == 0 || !(est > slice_ns))
+        return 1;
+    if (xl__is(l, XL__F_is_cpu) || xl__num_or(l, XL__F_has_watchdog, 1) == 0)
+        return 1;
+    return (size_t)ceil(est / slice_ns);
+}
+
+static xl_status run_kernel(struct run *r, const struct xl__step *step,
+                            cl_kernel kernel)
+{
+    xl_status status = XL_OK;
+    const size_t n = n_slices(r, step);
+    TRY(set_args(r, step, kernel));
+    if (n == 1)
+        return enqueue(r, step, kernel, NULL, step->global);
+    const int d = step->slice_dim;
+    const size_t groups = step->global[d] / step->local[d];
+    const size_t each = xl__ceil_div(groups, n) * step->local[d];
+    size_t offset[3] = {0, 0, 0};
+    size_t global[3] = {step->global[0], step->global[1], step->global[2]};
+    for (; offset[d] < step->global[d]; offset[d] += each) {
+        global[d] = xl__min_size(each, step->global[d] - offset[d]);
+        TRY(enqueue(r, step, kernel, offset, global));
+    }
+fail:
+    return status;
+}
+
+/* Another library's call cannot be given a wait list: a marker holds it
+ * back. */
+static xl_status run_external(struct run *r, const struct xl__step *step)
+{
+    xl_status status = XL_OK;
+    cl_event event = NULL;
+    char why[160] = "";
+    if (r->n_wait > 0)
+        CL_TRY(&r->q->error, clEnqueueBarrierWithWaitList(r->q->cl, r->n_wait,
+                                                          r->wait, NULL));
+    status = step->external(step, r->call, r->q->cl, &event, why, sizeof why);
+    if (status != XL_OK)
+        return xl__error_set(&r->q->error, status, "%s: %s", step->kernel,
+                             why);
+    follow(r, step->kernel, event);
+fail:
+    return status;
+}
+
+static xl_status run_steps(struct run *r)
+{
+    xl_status status = XL_OK;
+    const struct xl__plan *plan = &r->ready->plan;
+    TRY(take_scratch(r));
+    for (unsigned i = 0; i < plan->n_steps; i++)
+        TRY(plan->step[i].external
+                ? run_external(r, &plan->step[i])
+                : run_kernel(r, &plan->step[i], r->ready->kernel[i]));
+fail:
+    return status;
+}
+
+xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
+                     const struct xl__call *call, const xl_sync *sync)
+{
+    struct run r = {.q = q, .ready = ready, .call = call};
+    cl_event *done = sync ? sync->done : NULL;
+    if (sync) {
+        r.n_wait = sync->n_wait;
+        r.wait = sync->wait;
+    }
+    r.wants_events = done || q->timeline.on || q->is_out_of_order;
+    const xl_status status = run_steps(&r);
+    if (status != XL_OK)
+        clFinish(q->cl); /* nothing of ours may still run */
+    if (r.own_scratch)
+        clReleaseMemObject(r.own_scratch);
+    if (status == XL_OK && done)
+        *done = r.last;
+    else if (r.last)
+        clReleaseEvent(r.last);
+    return status;
+}
+
+xl_status xl__run_plan(xl_queue *q, const struct xl__plan *plan,
+                       const struct xl__call *call, const xl_sync *sync)
+{
+    xl_status status = XL_OK;
+    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    if (!ready)
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a plan"));
+    ready->plan = *plan;
+    TRY(xl__ready_make(q, ready));
+    TRY(xl__launch(q, ready, call, sync));
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    return status;
+}

@@ -26,11 +26,13 @@ void xl__ready_clear(struct xl__ready *ready); /* not the struct itself */
 xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
                      const struct xl__call *call, const xl_sync *sync);
 
-/* The table of ready plans: find by key; add (the queue owns it then). At most
- * 256 are kept; the table is emptied when full. */
+/* The table of ready plans: find by key; add (the queue owns the heap struct
+ * then, also on failure). At most 256 are kept; it is emptied when full. */
 struct xl__ready *xl__ready_find(xl_queue *q, const void *key, size_t bytes);
 xl_status xl__ready_add(xl_queue *q, struct xl__ready *ready, const void *key,
                         size_t bytes);
+
+void xl__ready_forget(xl_queue *q); /* empty the table */
 
 /* Run a plan that is used once: build, launch, keep nothing but programs.
  * Probes and helpers use this. */

@@ -1,2 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_plan;
+/* Appending to a step. An argument too many is a variant's programming error:
+ * it is dropped here, and the driver refuses the launch for lack of it. */
+#include "runtime/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void append(struct xl__step *s, struct xl__arg arg)
+{
+    if (s->n_args < XL__MAX_ARGS)
+        s->args[s->n_args++] = arg;
+}
+
+void xl__arg_mem(struct xl__step *s, unsigned slot)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_MEM, .slot = slot});
+}
+
+void xl__arg_value_f32(struct xl__step *s, unsigned slot)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_F32, .slot = slot});
+}
+
+void xl__arg_value_u64(struct xl__step *s, unsigned slot)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_U64, .slot = slot});
+}
+
+void xl__arg_u32(struct xl__step *s, size_t v)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_U32, .as.u = v});
+}
+
+void xl__arg_u64(struct xl__step *s, size_t v)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_U64, .as.u = v});
+}
+
+void xl__arg_f32(struct xl__step *s, double v)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_F32, .as.f = v});
+}
+
+void xl__arg_local(struct xl__step *s, size_t bytes)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_LOCAL, .as.u = bytes});
+}
+
+void xl__define(struct xl__step *s, const char *name, long value)
+{
+    size_t len = strlen(s->options);
+    snprintf(s->options + len, sizeof s->options - len, " -D%s=%ld", name,
+             value);
+}

@@ -1,2 +1,276 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_program;
+/* Programs: one source file with one set of options each (NV-21: kernels that
+ * share a program share its worst resource use). Looked for in memory, then in
+ * the store, then built. */
+#include "runtime/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "device/cl_info.h"
+#include "runtime/sources.h"
+
+/* What went into one look-up; freed by done(). */
+struct wanted {
+    struct xl__context *ctx;
+    const struct xl__step *step;
+    struct xl__error *error;
+    struct xl__str text, options, key;
+};
+
+static void done(struct wanted *w)
+{
+    xl__str_clear(&w->text);
+    xl__str_clear(&w->options);
+    xl__str_clear(&w->key);
+}
+
+static void add_device(struct xl__str *key, const struct xl__limits *l)
+{
+    static const struct { const char *label; enum xl__fact_id id; } rows[] = {
+        {"platform", XL__F_platform},
+        {"platform version", XL__F_platform_version},
+        {"device", XL__F_name},
+        {"arch", XL__F_arch},
+        {"driver", XL__F_driver},
+        {"cl version", XL__F_cl_version},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        xl__str_printf(key, "%s %s\n", rows[i].label,
+                       xl__text(l, rows[i].id));
+}
+
+static xl_status describe(struct wanted *w)
+{
+    xl_status status = XL_OK;
+    const xl_device *dev = w->ctx->device;
+    xl__str_printf(&w->key, "crosslane %s\n", xl_version());
+    if (w->step->external) {
+        xl__str_printf(&w->key, "library %s\n", w->step->kernel);
+    } else {
+        TRY(xl__source_load(w->ctx->lib->cl_dir, w->step->source, &w->text,
+                            w->error));
+        xl__str_printf(
+            &w->key, "source %s %016llx\n", w->step->source,
+            (unsigned long long)xl__hash64(w->text.text, w->text.len));
+    }
+    xl__str_printf(&w->options, "%s%s", dev->vendor->build_options,
+                   w->step->options);
+    xl__str_printf(&w->key, "options %s\n", xl__str_text(&w->options));
+    add_device(&w->key, &dev->limits);
+    if (w->key.broken || w->options.broken)
+        status = xl__error_set(w->error, XL_NO_MEMORY, "a program's key");
+fail:
+    return status;
+}
+
+/* The driver's log, trimmed to what a person reads; "" when there is none. */
+static char *build_log(cl_program program, cl_device_id device)
+{
+    size_t n = 0;
+    char *log = NULL;
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                              &n) == CL_SUCCESS && n > 0)
+        log = xl__calloc(n + 1, 1);
+    if (!log)
+        return xl__strdup("");
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, n, log,
+                              NULL) != CL_SUCCESS)
+        log[0] = '\0';
+    return log;
+}
+
+/* A program from a stored binary; false, and the entry dropped, when the
+ * driver does not take it. */
+static bool load_binary(struct wanted *w, const struct xl__entry *entry,
+                        struct xl__program *p)
+{
+    cl_int code, binary_code;
+    const cl_device_id device = w->ctx->device->id;
+    const unsigned char *bytes = entry->payload;
+    p->cl = clCreateProgramWithBinary(w->ctx->cl, 1, &device, &entry->n_bytes,
+                                      &bytes, &binary_code, &code);
+    if (code == CL_SUCCESS && binary_code == CL_SUCCESS &&
+        clBuildProgram(p->cl, 1, &device, xl__str_text(&w->options), NULL,
+                       NULL) == CL_SUCCESS) {
+        p->from_cache = p->is_kept = true;
+        p->trust = entry->trust;
+        return true;
+    }
+    if (p->cl && code == CL_SUCCESS)
+        clReleaseProgram(p->cl);
+    p->cl = NULL;
+    xl__store_drop(&w->ctx->lib->store, xl__str_text(&w->key));
+    return false;
+}
+
+static xl_status build_source(struct wanted *w, struct xl__program *p)
+{
+    xl_status status = XL_OK;
+    cl_int code;
+    const cl_device_id device = w->ctx->device->id;
+    const char *text = xl__str_text(&w->text);
+    p->cl = clCreateProgramWithSource(w->ctx->cl, 1, &text, &w->text.len,
+                                      &code);
+    if (code != CL_SUCCESS)
+        p->cl = NULL;
+    CL_TRY(w->error, code);
+    code = clBuildProgram(p->cl, 1, &device, xl__str_text(&w->options), NULL,
+                          NULL);
+    p->build_log = build_log(p->cl, device);
+    if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS)
+        TRY(xl__error_set(w->error, XL_BUILD_FAILED,
+                          "%s with options \"%s\": %s\n%s", w->step->source,
+                          xl__str_text(&w->options), xl__cl_name(code),
+                          p->build_log ? p->build_log : ""));
+    CL_TRY(w->error, code);
+fail:
+    return status;
+}
+
+static void free_program(struct xl__program *p)
+{
+    if (!p)
+        return;
+    if (p->cl)
+        clReleaseProgram(p->cl);
+    free(p->key);
+    free(p->build_log);
+    free(p);
+}
+
+/* Fill in cl, from the store or by building. */
+static xl_status fetch(struct wanted *w, struct xl__program *p)
+{
+    xl_status status = XL_OK;
+    struct xl__entry entry = {NULL, 0, XL__UNTESTED};
+    const uint64_t start = xl__now_ns();
+    bool found = xl__store_get(&w->ctx->lib->store, xl__str_text(&w->key),
+                               &entry);
+    if (found && entry.trust == XL__FAILED) {
+        p->trust = XL__FAILED; /* nobody will run it: no need to load it */
+        p->is_kept = true;
+    } else if (found && w->step->external) {
+        p->trust = entry.trust;
+        p->is_kept = true;
+    } else {
+        found = found && entry.n_bytes > 0 && load_binary(w, &entry, p);
+        if (!found && !w->step->external)
+            TRY(build_source(w, p));
+    }
+    p->build_ns = (double)(xl__now_ns() - start);
+fail:
+    free(entry.payload);
+    return status;
+}
+
+/* Under ctx->lock: two threads that want one program build it once. */
+static xl_status find_or_make(struct wanted *w, struct xl__program **out)
+{
+    xl_status status = XL_OK;
+    struct xl__program *p;
+    for (p = w->ctx->programs; p; p = p->next) {
+        if (strcmp(p->key, xl__str_text(&w->key)) == 0) {
+            *out = p;
+            return XL_OK;
+        }
+    }
+    p = xl__calloc(1, sizeof *p);
+    if (!p || !(p->key = xl__strdup(xl__str_text(&w->key))))
+        TRY(xl__error_set(w->error, XL_NO_MEMORY, "a program"));
+    TRY(fetch(w, p));
+    p->next = w->ctx->programs;
+    w->ctx->programs = p;
+    *out = p;
+    return XL_OK;
+fail:
+    free_program(p);
+    return status;
+}
+
+xl_status xl__program_get(struct xl__context *ctx, const struct xl__step *step,
+                          struct xl__program **out, struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct wanted w = {.ctx = ctx, .step = step, .error = e};
+    TRY(describe(&w));
+    xl__lock_take(&ctx->lock);
+    status = find_or_make(&w, out);
+    xl__lock_drop(&ctx->lock);
+fail:
+    done(&w);
+    return status;
+}
+
+/* The program's binary for its one device; NULL when the driver gives none. */
+static unsigned char *binary_of(cl_program program, size_t *n)
+{
+    cl_uint n_devices = 0;
+    *n = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof n_devices,
+                         &n_devices, NULL) != CL_SUCCESS || n_devices != 1)
+        return NULL;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n,
+                         NULL) != CL_SUCCESS || *n == 0)
+        return NULL;
+    unsigned char *bytes = xl__calloc(*n, 1);
+    if (bytes && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes,
+                                  &bytes, NULL) != CL_SUCCESS) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+static void keep(struct xl__context *ctx, struct xl__program *p)
+{
+    size_t n = 0;
+    unsigned char *bytes = p->cl ? binary_of(p->cl, &n) : NULL;
+    xl__store_put(&ctx->lib->store, p->key, bytes, bytes ? n : 0, p->trust);
+    free(bytes);
+    p->is_kept = true;
+}
+
+void xl__program_keep(struct xl__context *ctx, struct xl__program *p)
+{
+    xl__lock_take(&ctx->lock);
+    if (!p->is_kept)
+        keep(ctx, p);
+    xl__lock_drop(&ctx->lock);
+}
+
+void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
+                       enum xl__trust trust)
+{
+    xl__lock_take(&ctx->lock);
+    if (p->trust != trust || !p->is_kept) {
+        p->trust = trust;
+        keep(ctx, p);
+    }
+    xl__lock_drop(&ctx->lock);
+}
+
+xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
+                         cl_kernel *out)
+{
+    xl_status status = XL_OK;
+    cl_int code;
+    for (size_t i = 0; i < q->n_kernels; i++) {
+        const struct xl__kernel *k = &q->kernels[i];
+        if (k->program == p && strcmp(k->name, name) == 0) {
+            *out = k->cl;
+            return XL_OK;
+        }
+    }
+    if (!xl__grow(&q->kernels, &q->cap_kernels, q->n_kernels + 1,
+                  sizeof *q->kernels))
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "kernel %s", name));
+    *out = clCreateKernel(p->cl, name, &code);
+    CL_TRY(&q->error, code);
+    q->kernels[q->n_kernels++] = (struct xl__kernel){p, name, *out};
+fail:
+    return status;
+}

@@ -13,6 +13,9 @@
  * build log is in the error's detail on XL_BUILD_FAILED. Thread safe. */
 xl_status xl__program_get(struct xl__context *ctx, const struct xl__step *step,
                           struct xl__program **out, struct xl__error *e);
+/* Save it in the store if it is not there: after its kernels were created,
+ * since some drivers compile only then. */
+void xl__program_keep(struct xl__context *ctx, struct xl__program *p);
 /* Set the self-check's verdict and keep it on disk. */
 void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
                        enum xl__trust trust);

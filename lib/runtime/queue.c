@@ -1,2 +1,168 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_queue;
+/* Queues: the caller's wrapped, or ours. */
+#include <crosslane/queue.h>
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "device/cl_info.h"
+#include "runtime/context.h"
+#include "runtime/launch.h"
+
+/* Under lib->lock; errors go to lib->error. */
+static xl_status wrap(xl_lib *lib, cl_command_queue native, xl_queue **out)
+{
+    xl_status status = XL_OK;
+    struct xl__error *e = &lib->error;
+    cl_context context;
+    cl_device_id device;
+    cl_command_queue_properties bits = 0;
+    xl_queue *q = xl__calloc(1, sizeof *q);
+    if (!q)
+        TRY(xl__error_set(e, XL_NO_MEMORY, "a queue"));
+    CL_TRY(e, clGetCommandQueueInfo(native, CL_QUEUE_CONTEXT, sizeof context,
+                                    &context, NULL));
+    CL_TRY(e, clGetCommandQueueInfo(native, CL_QUEUE_DEVICE, sizeof device,
+                                    &device, NULL));
+    CL_TRY(e, clGetCommandQueueInfo(native, CL_QUEUE_PROPERTIES, sizeof bits,
+                                    &bits, NULL));
+    TRY(xl__context_take(lib, context, device, &q->ctx));
+    CL_TRY(e, clRetainCommandQueue(native));
+    q->cl = native;
+    q->can_profile = bits & CL_QUEUE_PROFILING_ENABLE;
+    q->is_out_of_order = bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    *out = q;
+    return XL_OK;
+fail:
+    if (q && q->ctx)
+        xl__context_drop(q->ctx);
+    free(q);
+    return status;
+}
+
+xl_status xl_queue_wrap(xl_lib *lib, cl_command_queue native, xl_queue **out)
+{
+    if (!lib || !out)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    *out = NULL;
+    xl__lock_take(&lib->lock);
+    xl__error_reset(&lib->error);
+    if (!native)
+        TRY(xl__error_set(&lib->error, XL_BAD_ARGUMENT,
+                          "the cl_command_queue is NULL"));
+    TRY(wrap(lib, native, out));
+fail:
+    xl__lock_drop(&lib->lock);
+    return status;
+}
+
+/* With profiling where the driver allows it. */
+static xl_status new_native(struct xl__error *e, cl_context context,
+                            cl_device_id device, cl_command_queue *out)
+{
+    xl_status status = XL_OK;
+    cl_int code;
+    *out = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE,
+                                &code);
+    if (code == CL_INVALID_QUEUE_PROPERTIES)
+        *out = clCreateCommandQueue(context, device, 0, &code);
+    CL_TRY(e, code);
+fail:
+    return status;
+}
+
+static xl_status create(xl_lib *lib, cl_context context, cl_device_id device,
+                        xl_queue **out)
+{
+    xl_status status = XL_OK;
+    cl_command_queue native = NULL;
+    TRY(new_native(&lib->error, context, device, &native));
+    TRY(wrap(lib, native, out));
+fail:
+    if (native)
+        clReleaseCommandQueue(native);
+    return status;
+}
+
+xl_status xl_queue_create(xl_lib *lib, xl_device *dev, xl_queue **out)
+{
+    if (!lib || !dev || !out)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    cl_int code;
+    cl_context context = NULL;
+    *out = NULL;
+    xl__lock_take(&lib->lock);
+    xl__error_reset(&lib->error);
+    /* One device a context: a shared one takes memory on its siblings. */
+    const cl_context_properties on[] = {
+        CL_CONTEXT_PLATFORM, (cl_context_properties)dev->platform, 0};
+    context = clCreateContext(on, 1, &dev->id, NULL, NULL, &code);
+    CL_TRY(&lib->error, code);
+    TRY(create(lib, context, dev->id, out));
+fail:
+    if (context)
+        clReleaseContext(context);
+    xl__lock_drop(&lib->lock);
+    return status;
+}
+
+xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out)
+{
+    if (!other || !out)
+        return XL_BAD_ARGUMENT;
+    xl_lib *lib = other->ctx->lib;
+    *out = NULL;
+    xl__lock_take(&lib->lock);
+    xl__error_reset(&lib->error);
+    const xl_status status =
+        create(lib, other->ctx->cl, other->ctx->device->id, out);
+    xl__lock_drop(&lib->lock);
+    return status;
+}
+
+static void free_kernels(xl_queue *q)
+{
+    for (size_t i = 0; i < q->n_kernels; i++)
+        clReleaseKernel(q->kernels[i].cl);
+    free(q->kernels);
+}
+
+void xl_queue_destroy(xl_queue *q)
+{
+    if (!q)
+        return;
+    xl_lib *lib = q->ctx->lib;
+    xl__ready_forget(q);
+    free_kernels(q);
+    xl__timeline_clear(&q->timeline);
+    if (q->scratch)
+        clReleaseMemObject(q->scratch);
+    clReleaseCommandQueue(q->cl);
+    xl__lock_take(&lib->lock);
+    xl__context_drop(q->ctx);
+    xl__lock_drop(&lib->lock);
+    xl__error_clear(&q->error);
+    free(q);
+}
+
+xl_status xl_queue_finish(xl_queue *q)
+{
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    xl__error_reset(&q->error);
+    CL_TRY(&q->error, clFinish(q->cl));
+fail:
+    return status;
+}
+
+cl_command_queue xl_queue_cl(const xl_queue *q) { return q->cl; }
+cl_context xl_queue_context(const xl_queue *q) { return q->ctx->cl; }
+xl_device *xl_queue_device(const xl_queue *q) { return q->ctx->device; }
+
+const char *xl_error_detail(const xl_queue *q)
+{
+    return q ? xl__str_text(&q->error.detail) : "";
+}

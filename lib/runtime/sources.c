@@ -1,2 +1,138 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_sources;
+/* Kernel texts. Includes are resolved here and not by the driver's -I: some
+ * drivers key their own cache without the included files (NV-22), and an
+ * embedded text has no folder. */
+#include "runtime/sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/mem.h"
+
+enum { MAX_INCLUDES = 16 };
+
+struct loading {
+    const char *cl_dir;
+    struct xl__error *error;
+    char *seen[MAX_INCLUDES]; /* base names included so far */
+    unsigned n_seen;
+};
+
+struct search {
+    const char *name;
+    char *path; /* of the file found */
+};
+
+static bool is_it(const char *path, void *arg)
+{
+    struct search *s = arg;
+    const size_t len = strlen(path), want = strlen(s->name);
+    if (len <= want || strcmp(path + len - want, s->name) != 0)
+        return true;
+    if (path[len - want - 1] != '/' && path[len - want - 1] != '\\')
+        return true;
+    s->path = xl__strdup(path);
+    return false;
+}
+
+static xl_status read_from_dir(struct loading *l, const char *name,
+                               char **text, size_t *len)
+{
+    xl_status status = XL_OK;
+    struct search found = {name, NULL};
+    TRY(xl__dir_walk(l->cl_dir, is_it, &found));
+    if (!found.path)
+        TRY(XL_IO);
+    TRY(xl__file_read(found.path, text, len));
+fail:
+    free(found.path);
+    return xl__error_set(l->error, status, "kernel %s: not readable below %s",
+                         name, l->cl_dir);
+}
+
+static xl_status read_text(struct loading *l, const char *name, char **text,
+                           size_t *len)
+{
+    if (l->cl_dir)
+        return read_from_dir(l, name, text, len);
+    for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
+        if (strcmp(e->name, name) != 0)
+            continue;
+        *text = xl__calloc(e->len + 1, 1);
+        if (!*text)
+            return xl__error_set(l->error, XL_NO_MEMORY, "kernel %s", name);
+        memcpy(*text, e->text, e->len);
+        *len = e->len;
+        return XL_OK;
+    }
+    return xl__error_set(l->error, XL_IO, "kernel %s is not embedded", name);
+}
+
+/* The name in a line `#include "x.clh"`, copied; NULL for any other line. */
+static char *included(const char *line, size_t len)
+{
+    static const char word[] = "#include \"";
+    const size_t n = sizeof word - 1;
+    if (len <= n || strncmp(line, word, n) != 0)
+        return NULL;
+    const char *end = memchr(line + n, '"', len - n);
+    if (!end)
+        return NULL;
+    const size_t n_name = (size_t)(end - line) - n;
+    char *name = xl__calloc(n_name + 1, 1);
+    if (name)
+        memcpy(name, line + n, n_name);
+    return name;
+}
+
+/* Takes `name` over. */
+static bool is_new(struct loading *l, char *name)
+{
+    for (unsigned i = 0; i < l->n_seen; i++) {
+        if (strcmp(l->seen[i], name) == 0) {
+            free(name);
+            return false;
+        }
+    }
+    if (l->n_seen == MAX_INCLUDES) {
+        free(name);
+        return false;
+    }
+    l->seen[l->n_seen++] = name;
+    return true;
+}
+
+static xl_status append(struct loading *l, const char *name,
+                        struct xl__str *out)
+{
+    xl_status status = XL_OK;
+    char *text = NULL;
+    size_t len = 0;
+    TRY(read_text(l, name, &text, &len));
+    for (const char *line = text; *line;) {
+        const char *end = strchr(line, '\n');
+        const size_t n = end ? (size_t)(end - line) + 1 : strlen(line);
+        char *other = included(line, n);
+        if (!other)
+            xl__str_add_n(out, line, n);
+        else if (is_new(l, other))
+            TRY(append(l, l->seen[l->n_seen - 1], out));
+        line += n;
+    }
+    if (out->broken)
+        status = xl__error_set(l->error, XL_NO_MEMORY, "kernel %s", name);
+fail:
+    free(text);
+    return status;
+}
+
+xl_status xl__source_load(const char *cl_dir, const char *name,
+                          struct xl__str *out, struct xl__error *e)
+{
+    struct loading l = {.cl_dir = cl_dir, .error = e};
+    const xl_status status = append(&l, name, out);
+    for (unsigned i = 0; i < l.n_seen; i++)
+        free(l.seen[i]);
+    return status;
+}
