@@ -1,2 +1,188 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_ref;
+/* References in double and the tolerances that go with them; each bound stands
+ * beside its formula. u is the unit roundoff of f32 throughout, since every op
+ * sums in f32. */
+#include "ref.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/half.h"
+
+/* Largest finite values, and the first that round beyond them. */
+static const double F16_OVERFLOW = 65520.0;
+static const double F32_OVERFLOW = 3.4028235677973366e38;
+static const double BF16_OVERFLOW = 3.3961775292304957e38;
+
+double ref_load(const void *data, size_t i, xl_dtype dtype)
+{
+    switch (dtype) {
+    case XL_F32: return (double)((const float *)data)[i];
+    case XL_F16: return (double)xl__f16_to_f32(((const uint16_t *)data)[i]);
+    case XL_BF16: return (double)xl__bf16_to_f32(((const uint16_t *)data)[i]);
+    case XL_F64: return ((const double *)data)[i];
+    default: return NAN;
+    }
+}
+
+void ref_store(void *data, size_t i, xl_dtype dtype, double x)
+{
+    switch (dtype) {
+    case XL_F32: ((float *)data)[i] = (float)x; break;
+    case XL_F16: ((uint16_t *)data)[i] = xl__f32_to_f16((float)x); break;
+    case XL_BF16: ((uint16_t *)data)[i] = xl__f32_to_bf16((float)x); break;
+    case XL_F64: ((double *)data)[i] = x; break;
+    default: break;
+    }
+}
+
+double ref_at(const struct ref_mat *m, size_t i, size_t j)
+{
+    return ref_load(m->data, m->offset + i * m->row_stride + j * m->col_stride,
+                    m->dtype);
+}
+
+double ref_roundoff(xl_dtype dtype)
+{
+    switch (dtype) {
+    case XL_F16: return 0x1p-11;
+    case XL_BF16: return 0x1p-8;
+    case XL_F64: return 0x1p-53;
+    default: return 0x1p-24;
+    }
+}
+
+double ref_floor(xl_dtype dtype)
+{
+    /* vstore_half keeps subnormals; f32 and bf16 may be flushed to zero. */
+    return dtype == XL_F16 ? 0x1p-25 : dtype == XL_F64 ? 0x1p-1022 : 0x1p-126;
+}
+
+double ref_normal(struct xl__rng *rng)
+{
+    /* Variance of four uniforms over 2^16 steps: 4 (2^32 - 1) / 12. */
+    static const double mean = 2.0 * 65535.0;
+    static const double scale = 1.0 / 37837.227;
+    uint64_t x = xl__rng_next(rng);
+    uint64_t sum = (x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) +
+                   (x >> 48);
+    return ((double)sum - mean) * scale;
+}
+
+void ref_fill(void *data, size_t n, xl_dtype dtype, struct xl__rng *rng)
+{
+    for (size_t i = 0; i < n; i++)
+        ref_store(data, i, dtype, ref_normal(rng));
+}
+
+void ref_dense(const struct ref_mat *m, size_t rows, size_t cols, double *dst)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < cols; j++)
+            dst[i * cols + j] = ref_at(m, i, j);
+    }
+}
+
+void ref_gemm_row(const double *a, const double *b, size_t n, size_t k,
+                  double *sum, double *mag)
+{
+    memset(sum, 0, n * sizeof *sum);
+    memset(mag, 0, n * sizeof *mag);
+    for (size_t p = 0; p < k; p++) {
+        const double *b_row = b + p * n;
+        for (size_t j = 0; j < n; j++) {
+            double product = a[p] * b_row[j];
+            sum[j] += product;
+            mag[j] += fabs(product);
+        }
+    }
+}
+
+void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
+                  const size_t at[2], size_t k, double *sum, double *mag)
+{
+    *sum = *mag = 0;
+    for (size_t p = 0; p < k; p++) {
+        double product = ref_at(a, at[0], p) * ref_at(b, p, at[1]);
+        *sum += product;
+        *mag += fabs(product);
+    }
+}
+
+/* |c^ - c| <= gamma_r (|alpha| mag + |beta c0|) + output rounding, with
+ * gamma_r = r u / (1 - r u) and r = k for a bare product (Higham 2002, 3.5),
+ * k + 3 with scalars: alpha rounded to f32, its product, the last addition.
+ * Rounding to a narrower type adds u_out |c^|; each product may be flushed. */
+double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
+                     double old, double *tol)
+{
+    static const double scalar_roundings = 3;
+    bool is_scaled = s->alpha != 1 || s->beta != 0;
+    double r = (double)s->k + (is_scaled ? scalar_roundings : 0);
+    double u = ref_roundoff(XL_F32);
+    double gamma = r * u / (1 - r * u);
+    double added = s->beta == 0 ? 0 : s->beta * old;
+    double want = s->alpha * sum + added;
+    double error = gamma * (fabs(s->alpha) * mag + fabs(added)) +
+                   r * (1 + fabs(s->alpha)) * ref_floor(XL_F32);
+    if (s->out != XL_F32)
+        error += ref_roundoff(s->out) * (fabs(want) + error) +
+                 ref_floor(s->out);
+    *tol = error;
+    return want;
+}
+
+void ref_softmax_row(const double *x, size_t cols, double *y, double *max)
+{
+    double top = -INFINITY, sum = 0;
+    bool is_bad = false;
+    for (size_t j = 0; j < cols; j++) {
+        is_bad = is_bad || isnan(x[j]) || x[j] == INFINITY;
+        if (x[j] > top)
+            top = x[j];
+    }
+    *max = top;
+    for (size_t j = 0; j < cols; j++) {
+        y[j] = is_bad ? (double)NAN : top == -INFINITY ? 0 : exp(x[j] - top);
+        sum += y[j];
+    }
+    for (size_t j = 0; j < cols && sum > 0; j++)
+        y[j] /= sum;
+}
+
+/* Relative: (|x - max| + 8 + log2 cols) u of the sum and the subtraction, 3 ulp
+ * = 6 u of exp, the slack of x; then one rounding. Source: ops.h, Accuracy. */
+double ref_softmax_tol(double want, double below, double slack, size_t cols,
+                       xl_dtype out)
+{
+    static const double sum_terms = 8, exp_terms = 6;
+    double u = ref_roundoff(XL_F32);
+    double rel = (below + sum_terms + exp_terms + log2((double)cols)) * u;
+    rel += slack;
+    return want * (rel + ref_roundoff(out) * (1 + rel)) + ref_floor(out) +
+           ref_floor(XL_F32);
+}
+
+static double overflow_of(xl_dtype dtype)
+{
+    return dtype == XL_F16    ? F16_OVERFLOW
+           : dtype == XL_BF16 ? BF16_OVERFLOW
+           : dtype == XL_F32  ? F32_OVERFLOW
+                              : DBL_MAX;
+}
+
+double ref_error(double got, double want, double tol, xl_dtype out)
+{
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got) ? 0 : INFINITY;
+    if (got == want)
+        return 0;
+    bool same_sign = signbit(got) == signbit(want);
+    if (isinf(got) && same_sign && fabs(want) + tol >= overflow_of(out))
+        return 0;
+    if (isinf(got) || isinf(want))
+        return INFINITY;
+    return fabs(got - want) / tol;
+}
