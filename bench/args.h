@@ -42,6 +42,7 @@ struct option_row {
     const char *const *choices; /* OPT_CHOICE: NULL-terminated */
     size_t offset;          /* of the field in struct settings */
     bool common;            /* every command takes it */
+    const char *bare;       /* its value when it stands last, alone; or NULL */
 };
 
 extern const struct option_row option_rows[]; /* NULL name last */
@@ -52,6 +53,7 @@ struct command;
  * one line to stderr with what to do, and returns false. */
 bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command);
+void args_free(struct settings *set);
 const struct option_row *option_find(const char *name);
 bool command_takes(const struct command *c, const struct option_row *row);
 /* `command` NULL: the program's own help. */

@@ -7,8 +7,10 @@
 #include <crosslane/crosslane.h>
 
 #include "command.h"
+#include "progress.h"
 
 struct report;
+struct json_t;
 
 struct session {
     const struct command *command;
@@ -17,9 +19,18 @@ struct session {
     xl_device **devices;    /* those chosen */
     unsigned n_devices;
     struct report *report;  /* never NULL while a command runs */
+    struct json_t *extra;   /* members a command adds to the JSON document;
+                               NULL: none. Released by session_close() */
+    struct progress progress;
     uint64_t start_ns;
     unsigned n_rows, n_wrong, n_rejected, n_errors;
 };
+
+/* Before anything else: the clock, Ctrl-C, the progress line. `set` and
+ * `command` are there already. */
+void session_begin(struct session *s);
+/* May tables be printed? Not with --json -. */
+bool session_tables(const struct session *s);
 
 /* Open the library; warnings go to stderr unless --quiet. An exit_code;
  * EXIT_FINE to go on. */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the numbers were taken: host, variables that hide devices, date. */
+#ifndef CLBENCH_ENVIRONMENT_H
+#define CLBENCH_ENVIRONMENT_H
+
+#include <stddef.h>
+
+/* Now, "2025-01-31T12:00:00Z". */
+void environment_date(char *out, size_t cap);
+
+/* Every variable of advice_variables() that is set, and how. */
+void environment_variables(void (*each)(const char *name, const char *value,
+                                        void *arg),
+                           void *arg);
+
+struct json_t;
+struct session;
+
+/* The "tool", "host" and "environment" members of the JSON document; NULL
+ * when out of memory. */
+struct json_t *environment_tool(const struct session *s);
+struct json_t *environment_host(void);
+struct json_t *environment_json(const struct session *s);
+
+#endif

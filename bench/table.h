@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of text: cells given row by row, printed at once, as wide as its
+ * contents and never wider than the terminal. */
+#ifndef CLBENCH_TABLE_H
+#define CLBENCH_TABLE_H
+
+#include <stdio.h>
+
+#include "base/str.h"
+
+struct table_column {
+    const char *title;
+    bool right;       /* aligned to the right: numbers */
+    unsigned least;   /* 0: never cut; else cut down to this many columns when
+                         the table is too wide, the widest first */
+};
+
+enum table_colour { TABLE_PLAIN, TABLE_GREEN, TABLE_YELLOW, TABLE_RED };
+
+struct table;
+
+/* NULL when out of memory; the calls below then do nothing. */
+struct table *table_create(const struct table_column *columns, unsigned n);
+void table_destroy(struct table *t);
+/* The next cell, from left to right; a row is full after n of them. */
+void table_cell(struct table *t, const char *fmt, ...) XL__PRINTF(2, 3);
+void table_cell_coloured(struct table *t, enum table_colour colour,
+                         const char *text);
+/* Print with titles, indented by 2. `width`: columns of the terminal. */
+void table_print(FILE *to, const struct table *t, unsigned width, bool colour);
+
+#endif

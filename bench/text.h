@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text on a terminal: columns of UTF-8, cutting, wrapping, bytes that a driver
+ * should not have sent. */
+#ifndef CLBENCH_TEXT_H
+#define CLBENCH_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/str.h"
+
+/* Append `text` with each control byte and each byte that is not UTF-8 written
+ * as \xNN. */
+void text_escape(struct xl__str *out, const char *text);
+/* Columns that `text` takes on a terminal. */
+size_t text_columns(const char *text);
+/* Append as much of `text` as fits in `columns`, ending in ".." when cut. */
+void text_cut(struct xl__str *out, const char *text, size_t columns);
+/* Print paragraphs, filled to `width` behind `indent` blanks. An empty line
+ * parts paragraphs; a line that begins with a blank is printed as it is. */
+void text_wrap(FILE *to, const char *text, unsigned indent, unsigned width);
+/* Of the NULL-terminated `names`, the one most like `text`, or NULL when none
+ * is near: for "did you mean". */
+const char *text_nearest(const char *text, const char *const *names);
+
+/* Columns of the terminal: COLUMNS, else what standard output or error says,
+ * else 80. */
+unsigned text_terminal_columns(void);
+/* Colour on standard output? A terminal, TERM not dumb, and no NO_COLOR; or
+ * CLICOLOR_FORCE. */
+bool text_wants_colour(void);
+
+#endif

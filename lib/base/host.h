@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host and its terminal, as the operating system tells of them. For
+ * programs; the library itself does not use it. */
+#ifndef XL_BASE_HOST_H
+#define XL_BASE_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Unknown: "" or 0; load: negative. */
+struct xl__host {
+    char cpu[128];    /* "AMD EPYC 9454 48-Core Processor" */
+    char os[128];     /* "Debian GNU/Linux 12 (bookworm)" */
+    char kernel[128]; /* "Linux 6.1.0-18-amd64" */
+    char machine[32]; /* "x86_64" */
+    unsigned n_cores; /* logical processors that are on line */
+    uint64_t memory_bytes;
+    double load;      /* runnable processes, mean of the last minute */
+};
+
+void xl__host_read(struct xl__host *out);
+
+enum { XL__STDOUT = 1, XL__STDERR = 2 };
+
+bool xl__is_terminal(int fd);
+unsigned xl__terminal_columns(int fd); /* 0: not a terminal, or not known */
+
+#endif
