@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files, whole and at once. POSIX and Windows live behind this. */
+/* Files, whole and at once. POSIX (files.c, folders.c) and Windows
+ * (files_windows.c) live behind this. Where a result says "errno kept", errno
+ * tells why. */
 #ifndef XL_BASE_FILES_H
 #define XL_BASE_FILES_H
 
@@ -15,24 +17,35 @@ xl_status xl__file_read(const char *path, char **bytes, size_t *len);
 
 /* Replace `path` whole: write a temporary of a unique name beside it, rename.
  * On failure the old file stands and the temporary is gone: XL_NO_SPACE,
- * XL_IO (errno kept). */
+ * XL_IO (errno kept), XL_NO_MEMORY. A link is followed; what is no plain file
+ * (/dev/null) is written to as it is. Not forced to the disk: after a power
+ * cut the file may be damaged. */
 xl_status xl__file_replace(const char *path, const void *bytes, size_t len);
 
+/* How a temporary's file name begins and ends; a writer that was killed leaves
+ * one. */
+#define XL__TEMPORARY_PREFIX ".xl-"
+#define XL__TEMPORARY_SUFFIX ".tmp"
+
 /* Make a folder and its parents, mode 0700. XL_OK if it is there already and
- * is ours and not writable by others; else XL_IO, with a reason if `why` is
- * not NULL (static). */
+ * is private; else XL_IO, with a reason if `why` is not NULL (static). */
 xl_status xl__dir_make(const char *path, const char **why);
+/* Is it a folder, ours, and not writable by others? XL_IO and `why` as above;
+ * errno is ENOENT when it is not there. */
+xl_status xl__dir_check(const char *path, const char **why);
 
 struct xl__file_info {
     uint64_t bytes;
-    int64_t used_unix_s; /* later of access and change time */
+    int64_t used_unix_ns; /* modification time: xl__file_touch() sets it */
 };
+/* Of a plain file, not of a link; false otherwise. */
 bool xl__file_stat(const char *path, struct xl__file_info *out);
 bool xl__file_touch(const char *path); /* used now */
 bool xl__file_remove(const char *path);
 
 /* Call `each` with every plain file's path below `dir`, two folders deep at
- * most; false from `each` ends it. XL_IO when dir cannot be read. */
+ * most; false from `each` ends it. Links are not followed. XL_IO when dir
+ * cannot be read (errno kept), XL_NO_MEMORY. */
 xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
                        void *arg);
 

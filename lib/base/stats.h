@@ -12,7 +12,7 @@ double xl__quantile(double *x, size_t n, double p); /* 0 <= p <= 1 */
 struct xl__summary {
     double median, mad;   /* mad: median absolute deviation, not scaled */
     double min, max, p05, p95;
-    double lo, hi;        /* 95 % interval of the median, by order statistics */
+    double lo, hi;       /* 95 % interval of the median, by order statistics */
     size_t n_outliers;    /* beyond 5 scaled MAD of the median */
 };
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folders on POSIX systems. A folder is private when nobody else can put a
+ * file into it; only such a one is trusted with what drivers will run. */
+#include "base/files.h"
+
+#ifndef _WIN32
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+enum { DIR_MODE = 0700, WALK_DEPTH = 2 };
+
+static xl_status refuse(const char **why, const char *reason)
+{
+    if (why != NULL)
+        *why = reason;
+    return XL_IO;
+}
+
+xl_status xl__dir_check(const char *path, const char **why)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return refuse(why, "it cannot be reached");
+    errno = 0;
+    if (!S_ISDIR(info.st_mode))
+        return refuse(why, "it is not a folder");
+    if (info.st_uid != geteuid())
+        return refuse(why, "it belongs to another user");
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return refuse(why, "other users may write to it");
+    return XL_OK;
+}
+
+xl_status xl__dir_make(const char *path, const char **why)
+{
+    char *part = xl__strdup(path);
+    if (part == NULL)
+        return XL_NO_MEMORY;
+    /* Every parent, cut at one slash after the other. */
+    for (char *at = part + 1; part[0] != 0 && *at != 0; at++) {
+        if (*at != '/')
+            continue;
+        *at = 0;
+        mkdir(part, DIR_MODE);
+        *at = '/';
+    }
+    bool made = mkdir(part, DIR_MODE) == 0 || errno == EEXIST;
+    int error = errno;
+    free(part);
+    if (made)
+        return xl__dir_check(path, why);
+    errno = error;
+    return refuse(why, strerror(error));
+}
+
+/* One folder; `path` is its name, and comes back as it was. */
+static xl_status walk(struct xl__str *path, int depth,
+                      bool (*each)(const char *path, void *), void *arg,
+                      bool *go_on)
+{
+    size_t len = path->len;
+    xl_status status = XL_OK;
+    DIR *dir = opendir(path->text);
+    if (dir == NULL)
+        return XL_IO;
+    for (struct dirent *e; *go_on && (e = readdir(dir)) != NULL;) {
+        struct stat info;
+        if (xl__streq(e->d_name, ".") || xl__streq(e->d_name, ".."))
+            continue;
+        xl__str_printf(path, "/%s", e->d_name);
+        if (path->broken) {
+            status = XL_NO_MEMORY;
+            break;
+        }
+        bool known = lstat(path->text, &info) == 0;
+        if (known && S_ISREG(info.st_mode))
+            *go_on = each(path->text, arg);
+        else if (known && S_ISDIR(info.st_mode) && depth < WALK_DEPTH)
+            walk(path, depth + 1, each, arg, go_on);
+        path->len = len;
+        path->text[len] = 0;
+    }
+    closedir(dir);
+    return status;
+}
+
+xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
+                       void *arg)
+{
+    struct xl__str path = {0};
+    bool go_on = true;
+    xl__str_add(&path, dir);
+    xl_status status =
+        path.broken ? XL_NO_MEMORY : walk(&path, 0, each, arg, &go_on);
+    int kept = errno;
+    xl__str_clear(&path);
+    errno = kept;
+    return status;
+}
+#endif
