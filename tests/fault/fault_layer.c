@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A layer over a real driver: what runs is real, but any call can be made to
+ * fail, and the device can be made small. The loader opens it:
+ *
+ *   OPENCL_LAYERS=/path/to/it.so
+ *   XL_LAYER_FAIL=name:n:code   the n-th call (from 1) of it returns code
+ *   XL_LAYER_ANSWERS=file       answers that replace the driver's; answers.h
+ *   XL_LAYER_REPORT=1           references still held are told at exit
+ *
+ * Only OpenCL 1.2 with SVM's argument setter is overridden; the rest passes
+ * through. It is started through clInitLayer by ocl-icd, and through
+ * clInitLayerWithProperties by the Khronos loader. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <CL/cl.h>
+#include <CL/cl_layer.h>
+
+#include "stub/answers.h"
+#include "stub/control.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static const cl_icd_dispatch *next;
+static cl_icd_dispatch mine;
+static struct answer *answers;
+
+/* What is overridden. PASS(name, parameters, arguments): returns a code.
+ * MAKE: returns an object and takes `err` last. HOLD and DROP: change the
+ * count of references. SEND: may give an event, its last argument. */
+/* clang-format off */
+#define LAYER_ENTRIES(PASS, MAKE, HOLD, DROP, SEND)                           \
+PASS(clGetPlatformInfo, (cl_platform_id a, cl_platform_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clGetDeviceIDs, (cl_platform_id p, cl_device_type t, cl_uint n, cl_device_id *d, cl_uint *r), (p, t, n, d, r)) \
+PASS(clGetContextInfo, (cl_context a, cl_context_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clGetCommandQueueInfo, (cl_command_queue a, cl_command_queue_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clGetMemObjectInfo, (cl_mem a, cl_mem_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clGetProgramInfo, (cl_program a, cl_program_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clGetProgramBuildInfo, (cl_program a, cl_device_id d, cl_program_build_info k, size_t n, void *o, size_t *r), (a, d, k, n, o, r)) \
+PASS(clGetKernelInfo, (cl_kernel a, cl_kernel_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clGetEventInfo, (cl_event a, cl_event_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clGetEventProfilingInfo, (cl_event a, cl_profiling_info k, size_t n, void *o, size_t *r), (a, k, n, o, r)) \
+PASS(clBuildProgram, (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void (CL_CALLBACK *f)(cl_program, void *), void *u), (p, n, d, o, f, u)) \
+PASS(clSetKernelArg, (cl_kernel k, cl_uint i, size_t n, const void *v), (k, i, n, v)) \
+PASS(clSetKernelArgSVMPointer, (cl_kernel k, cl_uint i, const void *v), (k, i, v)) \
+PASS(clFlush, (cl_command_queue q), (q))                                      \
+PASS(clFinish, (cl_command_queue q), (q))                                     \
+PASS(clWaitForEvents, (cl_uint n, const cl_event *e), (n, e))                 \
+PASS(clSetEventCallback, (cl_event e, cl_int t, void (CL_CALLBACK *f)(cl_event, cl_int, void *), void *u), (e, t, f, u)) \
+MAKE(cl_context, clCreateContext, (const cl_context_properties *p, cl_uint n, const cl_device_id *d, void (CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *err), (p, n, d, f, u, err)) \
+MAKE(cl_command_queue, clCreateCommandQueue, (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *err), (c, d, p, err)) \
+MAKE(cl_command_queue, clCreateCommandQueueWithProperties, (cl_context c, cl_device_id d, const cl_queue_properties *p, cl_int *err), (c, d, p, err)) \
+MAKE(cl_mem, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t n, void *h, cl_int *err), (c, f, n, h, err)) \
+MAKE(cl_mem, clCreateSubBuffer, (cl_mem m, cl_mem_flags f, cl_buffer_create_type t, const void *i, cl_int *err), (m, f, t, i, err)) \
+MAKE(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const char **t, const size_t *l, cl_int *err), (c, n, t, l, err)) \
+MAKE(cl_program, clCreateProgramWithBinary, (cl_context c, cl_uint n, const cl_device_id *d, const size_t *l, const unsigned char **b, cl_int *s, cl_int *err), (c, n, d, l, b, s, err)) \
+MAKE(cl_kernel, clCreateKernel, (cl_program p, const char *n, cl_int *err), (p, n, err)) \
+MAKE(cl_event, clCreateUserEvent, (cl_context c, cl_int *err), (c, err))      \
+HOLD(clRetainContext, cl_context)                                             \
+HOLD(clRetainCommandQueue, cl_command_queue)                                  \
+HOLD(clRetainMemObject, cl_mem)                                               \
+HOLD(clRetainProgram, cl_program)                                             \
+HOLD(clRetainKernel, cl_kernel)                                               \
+HOLD(clRetainEvent, cl_event)                                                 \
+DROP(clReleaseContext, cl_context)                                            \
+DROP(clReleaseCommandQueue, cl_command_queue)                                 \
+DROP(clReleaseMemObject, cl_mem)                                              \
+DROP(clReleaseProgram, cl_program)                                            \
+DROP(clReleaseKernel, cl_kernel)                                              \
+DROP(clReleaseEvent, cl_event)                                                \
+SEND(clEnqueueReadBuffer, (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, void *p, cl_uint w, const cl_event *l, cl_event *event), (q, m, b, o, n, p, w, l, event)) \
+SEND(clEnqueueWriteBuffer, (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, const void *p, cl_uint w, const cl_event *l, cl_event *event), (q, m, b, o, n, p, w, l, event)) \
+SEND(clEnqueueCopyBuffer, (cl_command_queue q, cl_mem a, cl_mem b, size_t i, size_t o, size_t n, cl_uint w, const cl_event *l, cl_event *event), (q, a, b, i, o, n, w, l, event)) \
+SEND(clEnqueueFillBuffer, (cl_command_queue q, cl_mem m, const void *p, size_t k, size_t o, size_t n, cl_uint w, const cl_event *l, cl_event *event), (q, m, p, k, o, n, w, l, event)) \
+SEND(clEnqueueNDRangeKernel, (cl_command_queue q, cl_kernel k, cl_uint d, const size_t *o, const size_t *g, const size_t *s, cl_uint w, const cl_event *l, cl_event *event), (q, k, d, o, g, s, w, l, event)) \
+SEND(clEnqueueMarkerWithWaitList, (cl_command_queue q, cl_uint w, const cl_event *l, cl_event *event), (q, w, l, event)) \
+SEND(clEnqueueBarrierWithWaitList, (cl_command_queue q, cl_uint w, const cl_event *l, cl_event *event), (q, w, l, event))
+/* clang-format on */
+
+enum layer_entry {
+#define ENUM3(name, params, args) L_##name,
+#define ENUM4(type, name, params, args) L_##name,
+#define ENUM2(name, type) L_##name,
+    LAYER_ENTRIES(ENUM3, ENUM4, ENUM2, ENUM2, ENUM3) L_clGetDeviceInfo,
+    L_clGetKernelWorkGroupInfo,
+    N_ENTRIES
+};
+
+static const char *const entry_names[] = {
+#define NAME3(name, params, args) #name,
+#define NAME4(type, name, params, args) #name,
+#define NAME2(name, type) #name,
+    LAYER_ENTRIES(NAME3, NAME4, NAME2, NAME2, NAME3) "clGetDeviceInfo",
+    "clGetKernelWorkGroupInfo", NULL};
+
+static atomic_ulong calls[N_ENTRIES];
+static atomic_long held;
+static struct {
+    int entry; /* -1: none */
+    unsigned long at;
+    cl_int code;
+    atomic_int fired;
+} fault = {.entry = -1};
+
+static cl_int enter(enum layer_entry entry)
+{
+    const unsigned long n = atomic_fetch_add(&calls[entry], 1) + 1;
+    if ((int)entry != fault.entry || n != fault.at)
+        return CL_SUCCESS;
+    atomic_store(&fault.fired, 1);
+    return fault.code;
+}
+
+#define PASS(name, params, args)                                              \
+    static cl_int CL_API_CALL my_##name params                                \
+    {                                                                         \
+        const cl_int code = enter(L_##name);                                  \
+        return code != CL_SUCCESS ? code : next->name args;                   \
+    }
+#define MAKE(type, name, params, args)                                        \
+    static type CL_API_CALL my_##name params                                  \
+    {                                                                         \
+        const cl_int code = enter(L_##name);                                  \
+        if (code != CL_SUCCESS) {                                             \
+            if (err)                                                          \
+                *err = code;                                                  \
+            return NULL;                                                      \
+        }                                                                     \
+        type made = next->name args;                                          \
+        if (made)                                                             \
+            atomic_fetch_add(&held, 1);                                       \
+        return made;                                                          \
+    }
+#define COUNT(name, type, change)                                             \
+    static cl_int CL_API_CALL my_##name(type object)                          \
+    {                                                                         \
+        cl_int code = enter(L_##name);                                        \
+        if (code == CL_SUCCESS)                                               \
+            code = next->name(object);                                        \
+        if (code == CL_SUCCESS)                                               \
+            atomic_fetch_add(&held, change);                                  \
+        return code;                                                          \
+    }
+#define HOLD(name, type) COUNT(name, type, 1)
+#define DROP(name, type) COUNT(name, type, -1)
+#define SEND(name, params, args)                                              \
+    static cl_int CL_API_CALL my_##name params                                \
+    {                                                                         \
+        cl_int code = enter(L_##name);                                        \
+        if (code == CL_SUCCESS)                                               \
+            code = next->name args;                                           \
+        if (code == CL_SUCCESS && event)                                      \
+            atomic_fetch_add(&held, 1);                                       \
+        return code;                                                          \
+    }
+LAYER_ENTRIES(PASS, MAKE, HOLD, DROP, SEND)
+
+static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id d,
+                                             cl_device_info key, size_t cap,
+                                             void *out, size_t *n_out)
+{
+    cl_int code = enter(L_clGetDeviceInfo);
+    if (code != CL_SUCCESS)
+        return code;
+    code = answer_give(answers, ANSWER_DEVICE, key, cap, out, n_out);
+    return code != ANSWER_NONE ? code
+                               : next->clGetDeviceInfo(d, key, cap, out,
+                                                       n_out);
+}
+
+static cl_int CL_API_CALL my_clGetKernelWorkGroupInfo(
+    cl_kernel k, cl_device_id d, cl_kernel_work_group_info key, size_t cap,
+    void *out, size_t *n_out)
+{
+    cl_int code = enter(L_clGetKernelWorkGroupInfo);
+    if (code != CL_SUCCESS)
+        return code;
+    code = answer_give(answers, ANSWER_KERNEL, key, cap, out, n_out);
+    return code != ANSWER_NONE
+               ? code
+               : next->clGetKernelWorkGroupInfo(k, d, key, cap, out, n_out);
+}
+
+/* -- control -------------------------------------------------------------- */
+
+static int find_entry(const char *name)
+{
+    for (int i = 0; i < N_ENTRIES; i++)
+        if (strcmp(entry_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static void control_fail(const char *name, unsigned n, cl_int code)
+{
+    fault.entry = find_entry(name);
+    fault.code = code;
+    fault.at = fault.entry < 0 ? 0 : atomic_load(&calls[fault.entry]) + n;
+    atomic_store(&fault.fired, 0);
+}
+
+static int control_fired(void) { return atomic_load(&fault.fired); }
+
+static void control_reset(void)
+{
+    fault.entry = -1;
+    atomic_store(&fault.fired, 0);
+    for (int i = 0; i < N_ENTRIES; i++)
+        atomic_store(&calls[i], 0);
+}
+
+static long control_live(void) { return atomic_load(&held); }
+
+static const char *control_live_text(void)
+{
+    static char text[64];
+    text[0] = '\0';
+    if (control_live() != 0)
+        snprintf(text, sizeof text, "%ld references", control_live());
+    return text;
+}
+
+static unsigned long control_calls(const char *name)
+{
+    const int i = find_entry(name);
+    return i < 0 ? 0 : atomic_load(&calls[i]);
+}
+
+static const char *control_entry(unsigned i)
+{
+    return i < N_ENTRIES ? entry_names[i] : NULL;
+}
+
+static void control_timer(int mode) { (void)mode; }
+
+EXPORT extern const struct xl_control xl_layer_control;
+const struct xl_control xl_layer_control = {
+    .fail = control_fail,
+    .fired = control_fired,
+    .reset = control_reset,
+    .live = control_live,
+    .live_text = control_live_text,
+    .calls = control_calls,
+    .entry = control_entry,
+    .timer = control_timer,
+};
+
+/* -- the loader's door ---------------------------------------------------- */
+
+static void report(void)
+{
+    if (getenv("XL_LAYER_REPORT"))
+        fprintf(stderr, "layer: %ld references held\n", control_live());
+    answers_free(answers);
+    answers = NULL;
+}
+
+static void read_environment(void)
+{
+    const char *file = getenv("XL_LAYER_ANSWERS");
+    const char *spec = getenv("XL_LAYER_FAIL");
+    char name[64];
+    unsigned n;
+    int code;
+
+    if (file)
+        answers = answers_read(file);
+    if (spec && sscanf(spec, "%63[^:]:%u:%d", name, &n, &code) == 3)
+        control_fail(name, n, code);
+    atexit(report);
+}
+
+EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info key, size_t cap,
+                                         void *out, size_t *n_out)
+{
+    static const char name[] = "crosslane fault layer";
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+
+    if (key == CL_LAYER_API_VERSION)
+        return answer_bytes(&version, sizeof version, cap, out, n_out);
+    if (key == CL_LAYER_NAME)
+        return answer_bytes(name, sizeof name, cap, out, n_out);
+    return CL_INVALID_VALUE;
+}
+
+EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n,
+                                      const cl_icd_dispatch *target,
+                                      cl_uint *n_out,
+                                      const cl_icd_dispatch **out)
+{
+    const size_t slots = sizeof mine / sizeof(void *);
+
+    if (!target || !n_out || !out)
+        return CL_INVALID_VALUE;
+    next = target;
+    memcpy(&mine, target, (n < slots ? n : slots) * sizeof(void *));
+#define SET3(name, params, args) mine.name = my_##name;
+#define SET4(type, name, params, args) mine.name = my_##name;
+#define SET2(name, type) mine.name = my_##name;
+    LAYER_ENTRIES(SET3, SET4, SET2, SET2, SET3)
+    mine.clGetDeviceInfo = my_clGetDeviceInfo;
+    mine.clGetKernelWorkGroupInfo = my_clGetKernelWorkGroupInfo;
+    read_environment();
+    *out = &mine;
+    *n_out = (cl_uint)slots;
+    return CL_SUCCESS;
+}
+
+EXPORT cl_int CL_API_CALL clInitLayerWithProperties(
+    cl_uint n, const cl_icd_dispatch *target, cl_uint *n_out,
+    const cl_icd_dispatch **out, const void *properties);
+EXPORT cl_int CL_API_CALL clInitLayerWithProperties(
+    cl_uint n, const cl_icd_dispatch *target, cl_uint *n_out,
+    const cl_icd_dispatch **out, const void *properties)
+{
+    (void)properties;
+    return clInitLayer(n, target, n_out, out);
+}

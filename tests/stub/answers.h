@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers to clGet*Info queries, read from a text file. One a line:
+ *
+ *   0x102B s   My GPU            text
+ *   0x1002 u32 256               32 bits
+ *   0x101F u64 123               64 bits
+ *   0x1004 sz  1024              a size_t
+ *   0x1005 zN  1024 1024 64      several
+ *   0x106A hex 0011aabb          bytes as they are
+ *   0x1023 err -30               the query fails
+ *
+ * "P " in front: a platform's answer; "K ": clGetKernelWorkGroupInfo's. A #
+ * starts a comment line. The driver and the layer both read this. */
+#ifndef XL_TESTS_ANSWERS_H
+#define XL_TESTS_ANSWERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <CL/cl.h>
+
+enum { ANSWER_DEVICE = 'D', ANSWER_PLATFORM = 'P', ANSWER_KERNEL = 'K' };
+
+/* No answer in the file: no OpenCL code has this value. */
+enum { ANSWER_NONE = 1 };
+
+struct answer {
+    struct answer *next;
+    char whose;
+    cl_uint key;
+    cl_int err;
+    size_t n_bytes;
+    unsigned char bytes[];
+};
+
+/* Lines that are no answer are named on stderr and left out; NULL when the file
+ * cannot be read or says nothing. */
+struct answer *answers_read(const char *path);
+void answers_free(struct answer *list);
+
+/* The one rule of every clGet*Info. */
+cl_int answer_bytes(const void *value, size_t n, size_t cap, void *out,
+                    size_t *n_out);
+/* Reply from the list; ANSWER_NONE when it has nothing to say. */
+cl_int answer_give(const struct answer *list, char whose, cl_uint key,
+                   size_t cap, void *out, size_t *n_out);
+
+#endif

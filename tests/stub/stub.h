@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A driver of our own for the loader: answers queries from text files, keeps
+ * real objects with reference counts, runs nothing, and fails on demand.
+ *
+ * Environment, read when the loader opens it:
+ *   XL_STUB_DEVICE=a.txt,b.txt  one platform with one device per answer file
+ *   XL_STUB_FAIL=name:n:code    the n-th call (from 1) of it returns code
+ *   XL_STUB_TIMER=zero          event times are all 0
+ *   XL_STUB_LOG=1               every call goes to stderr
+ *
+ * This header is the inside; control.h is what tests use. */
+#ifndef XL_TESTS_STUB_H
+#define XL_TESTS_STUB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_icd.h>
+
+#include "answers.h"
+
+/* Every entry point there is; the rest of the dispatch table refuses. */
+/* clang-format off */
+#define STUB_ENTRIES(XX)                                                      \
+    XX(clGetPlatformInfo) XX(clGetDeviceIDs) XX(clGetDeviceInfo)              \
+    XX(clRetainDevice) XX(clReleaseDevice)                                    \
+    XX(clCreateContext) XX(clRetainContext) XX(clReleaseContext)              \
+    XX(clGetContextInfo)                                                      \
+    XX(clCreateCommandQueue) XX(clCreateCommandQueueWithProperties)           \
+    XX(clRetainCommandQueue) XX(clReleaseCommandQueue)                        \
+    XX(clGetCommandQueueInfo) XX(clFlush) XX(clFinish)                        \
+    XX(clCreateBuffer) XX(clCreateSubBuffer) XX(clRetainMemObject)            \
+    XX(clReleaseMemObject) XX(clGetMemObjectInfo)                             \
+    XX(clSetMemObjectDestructorCallback)                                      \
+    XX(clEnqueueReadBuffer) XX(clEnqueueWriteBuffer) XX(clEnqueueCopyBuffer)  \
+    XX(clEnqueueFillBuffer) XX(clEnqueueMapBuffer)                            \
+    XX(clEnqueueUnmapMemObject) XX(clEnqueueMigrateMemObjects)                \
+    XX(clSVMAlloc) XX(clSVMFree) XX(clEnqueueSVMMemcpy)                       \
+    XX(clEnqueueSVMMemFill) XX(clEnqueueSVMMap) XX(clEnqueueSVMUnmap)         \
+    XX(clCreateProgramWithSource) XX(clCreateProgramWithBinary)               \
+    XX(clRetainProgram) XX(clReleaseProgram) XX(clBuildProgram)               \
+    XX(clGetProgramInfo) XX(clGetProgramBuildInfo)                            \
+    XX(clCreateKernel) XX(clRetainKernel) XX(clReleaseKernel)                 \
+    XX(clGetKernelInfo) XX(clGetKernelWorkGroupInfo) XX(clSetKernelArg)       \
+    XX(clSetKernelArgSVMPointer) XX(clSetKernelExecInfo)                      \
+    XX(clEnqueueNDRangeKernel) XX(clEnqueueMarkerWithWaitList)                \
+    XX(clEnqueueBarrierWithWaitList)                                          \
+    XX(clCreateUserEvent) XX(clSetUserEventStatus) XX(clWaitForEvents)        \
+    XX(clRetainEvent) XX(clReleaseEvent) XX(clGetEventInfo)                   \
+    XX(clGetEventProfilingInfo) XX(clSetEventCallback)
+/* clang-format on */
+
+enum stub_entry {
+#define STUB_ENUM(name) STUB_##name,
+    STUB_ENTRIES(STUB_ENUM)
+#undef STUB_ENUM
+    STUB_N_ENTRIES
+};
+
+enum stub_kind {
+    STUB_PLATFORM, STUB_DEVICE, STUB_CONTEXT, STUB_QUEUE, STUB_MEM,
+    STUB_PROGRAM, STUB_KERNEL, STUB_EVENT, STUB_SVM, STUB_N_KINDS
+};
+
+/* The loader finds its dispatch table at the start of every object. */
+struct stub_object {
+    cl_icd_dispatch *dispatch;
+    enum stub_kind kind;
+    atomic_int refs;
+};
+
+struct _cl_platform_id {
+    struct stub_object base;
+    struct answer *answers;
+    cl_device_id device;
+};
+
+struct _cl_device_id {
+    struct stub_object base;
+    cl_platform_id platform;
+    const struct answer *answers;
+};
+
+struct _cl_context {
+    struct stub_object base;
+    cl_device_id device;
+};
+
+struct _cl_command_queue {
+    struct stub_object base;
+    cl_context context;
+    cl_command_queue_properties properties;
+};
+
+struct _cl_event {
+    struct stub_object base;
+    cl_context context;
+    cl_command_queue queue; /* not retained; NULL: a user event */
+    cl_command_type type;
+    cl_ulong start_ns;
+    atomic_int status;
+};
+
+/* stub_control.c: faults, counts, the life of objects. */
+extern cl_icd_dispatch stub_table;
+
+/* Count the call; the code it is to fail with, or CL_SUCCESS. */
+cl_int stub_enter(enum stub_entry entry);
+/* NULL when out of memory. */
+void *stub_new(enum stub_kind kind, size_t bytes);
+bool stub_is(const void *object, enum stub_kind kind);
+void stub_retain(void *object);
+/* True when that was the last reference: the caller tears down, then calls
+ * stub_free(). */
+bool stub_release(void *object);
+void stub_free(void *object);
+/* For what has no stub_object: SVM. */
+void stub_count(enum stub_kind kind, int change);
+/* An event of a command that is over, if the caller wants one. */
+cl_int stub_done(cl_command_queue queue, cl_command_type type,
+                 cl_event *event);
+void *stub_control(const char *name); /* a function of control.h */
+
+#define STUB_ENTER(entry)                                                     \
+    do {                                                                      \
+        const cl_int code_ = stub_enter(STUB_##entry);                        \
+        if (code_ != CL_SUCCESS)                                              \
+            return code_;                                                     \
+    } while (0)
+
+#define STUB_REFUSE(err, code)                                                \
+    do {                                                                      \
+        if (err)                                                              \
+            *(err) = (code);                                                  \
+        return NULL;                                                          \
+    } while (0)
+
+#define STUB_ENTER_NEW(entry, err)                                            \
+    do {                                                                      \
+        const cl_int code_ = stub_enter(STUB_##entry);                        \
+        if (code_ != CL_SUCCESS)                                              \
+            STUB_REFUSE((err), code_);                                        \
+    } while (0)
+
+#endif
