@@ -1,2 +1,160 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_cl_info;
+/* Typed getters. A driver may refuse a query, answer it with another size, or
+ * fill a string with anything: return code and size are both checked, and
+ * bytes that could upset a terminal or a JSON file are written as \xNN. */
+#include "device/cl_info.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+    ROOM = 64,            /* larger than any scalar, so a wrong size shows */
+    MAX_SIZES = 32,       /* values of a list that are looked at */
+    MAX_TEXT = 1024 * 1024 /* a longer string is an absurd answer */
+};
+
+size_t xl__device_bytes(cl_device_id d, cl_device_info q, void *out,
+                        size_t cap)
+{
+    size_t got = 0;
+
+    if (clGetDeviceInfo(d, q, cap, out, &got) != CL_SUCCESS || got > cap)
+        return 0;
+    return got;
+}
+
+static bool scalar(cl_device_id d, cl_device_info q, void *out, size_t bytes)
+{
+    unsigned char raw[ROOM];
+
+    if (xl__device_bytes(d, q, raw, sizeof raw) != bytes)
+        return false;
+    memcpy(out, raw, bytes);
+    return true;
+}
+
+bool xl__device_u32(cl_device_id d, cl_device_info q, cl_uint *out)
+{
+    return scalar(d, q, out, sizeof *out);
+}
+
+bool xl__device_u64(cl_device_id d, cl_device_info q, cl_ulong *out)
+{
+    return scalar(d, q, out, sizeof *out);
+}
+
+bool xl__device_size(cl_device_id d, cl_device_info q, size_t *out)
+{
+    return scalar(d, q, out, sizeof *out);
+}
+
+bool xl__device_sizes(cl_device_id d, cl_device_info q, size_t *out,
+                      unsigned cap, unsigned *n)
+{
+    size_t raw[MAX_SIZES];
+    size_t bytes = xl__device_bytes(d, q, raw, sizeof raw);
+
+    if (bytes == 0 || bytes % sizeof *raw)
+        return false;
+    *n = (unsigned)xl__min_size(bytes / sizeof *raw, cap);
+    memcpy(out, raw, *n * sizeof *raw);
+    return true;
+}
+
+/* Length of the UTF-8 sequence at `s` that stands for a printable character;
+ * 0 when there is none. Table 3-7 of the Unicode standard. */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+    static const struct {
+        unsigned char first, last, second_lo, second_hi;
+        size_t length;
+    } forms[] = {
+        {0x20, 0x7e, 0, 0, 1},       {0xc2, 0xc2, 0xa0, 0xbf, 2},
+        {0xc3, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        size_t n = forms[f].length;
+
+        if (*s < forms[f].first || *s > forms[f].last)
+            continue;
+        if (n > left)
+            return 0;
+        if (n > 1 &&
+            (s[1] < forms[f].second_lo || s[1] > forms[f].second_hi))
+            return 0;
+        for (size_t i = 2; i < n; i++)
+            if (s[i] < 0x80 || s[i] > 0xbf)
+                return 0;
+        return n;
+    }
+    return 0;
+}
+
+static bool is_blank(unsigned char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The first `cap` bytes of a driver's string, made safe; NULL when empty. */
+static char *clean(const char *raw, size_t cap)
+{
+    const unsigned char *s = (const unsigned char *)raw;
+    const unsigned char *zero = memchr(s, 0, cap);
+    size_t n = zero ? (size_t)(zero - s) : cap;
+    struct xl__str out = {0};
+
+    while (n && is_blank(s[n - 1]))
+        n--;
+    while (n && is_blank(*s)) {
+        s++;
+        n--;
+    }
+    for (size_t i = 0; i < n;) {
+        size_t length = utf8_length(s + i, n - i);
+
+        if (length)
+            xl__str_add_n(&out, (const char *)s + i, length);
+        else
+            xl__str_printf(&out, "\\x%02x", s[i]);
+        i += length ? length : 1;
+    }
+    return n ? xl__str_steal(&out) : NULL;
+}
+
+char *xl__device_text(cl_device_id d, cl_device_info q)
+{
+    size_t bytes = 0, got = 0;
+    char *raw = NULL, *text = NULL;
+
+    if (clGetDeviceInfo(d, q, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0 ||
+        bytes > MAX_TEXT)
+        return NULL;
+    raw = xl__calloc(bytes, 1);
+    if (raw && clGetDeviceInfo(d, q, bytes, raw, &got) == CL_SUCCESS)
+        text = clean(raw, bytes);
+    free(raw);
+    return text;
+}
+
+char *xl__platform_text(cl_platform_id p, cl_platform_info q)
+{
+    size_t bytes = 0, got = 0;
+    char *raw = NULL, *text = NULL;
+
+    if (clGetPlatformInfo(p, q, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0 ||
+        bytes > MAX_TEXT)
+        return NULL;
+    raw = xl__calloc(bytes, 1);
+    if (raw && clGetPlatformInfo(p, q, bytes, raw, &got) == CL_SUCCESS)
+        text = clean(raw, bytes);
+    free(raw);
+    return text;
+}

@@ -18,6 +18,10 @@ xl_status xl__cl_check(struct xl__error *e, cl_int code, const char *call,
 /* The code's name: "CL_OUT_OF_RESOURCES"; NULL when it is no OpenCL code. */
 const char *xl__cl_name(cl_int code);
 
+/* The raw answer: how many bytes of `out` it filled, 0 when the query failed
+ * or wants more than `cap`. */
+size_t xl__device_bytes(cl_device_id d, cl_device_info q, void *out,
+                        size_t cap);
 /* false: the query failed, or answered with another size. */
 bool xl__device_u32(cl_device_id d, cl_device_info q, cl_uint *out);
 bool xl__device_u64(cl_device_id d, cl_device_info q, cl_ulong *out);

@@ -1,2 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_device;
+/* One device: ask, identify, let its vendor's table correct; and the public
+ * functions that read it. */
+#include "device/device.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "device/cl_info.h"
+
+xl_status xl__device_create(cl_device_id id, xl_device **out,
+                            struct xl__error *e)
+{
+    xl_device *dev = xl__calloc(1, sizeof *dev);
+    xl_status status;
+
+    *out = NULL;
+    if (!dev)
+        return xl__error_set(e, XL_NO_MEMORY, "out of memory for a device");
+    xl__limits_init(&dev->limits);
+    dev->index = dev->same_as = UINT_MAX;
+    /* A sub-device lives only as long as somebody holds it. */
+    CL_TRY(e, clRetainDevice(id));
+    dev->id = id;
+    CL_TRY(e, clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof dev->platform,
+                              &dev->platform, NULL));
+    TRY(xl__limits_query(&dev->limits, id, e));
+    xl__identify(&dev->limits, id);
+    dev->vendor = xl__vendor_pick(&dev->limits);
+    if (dev->vendor->correct)
+        dev->vendor->correct(&dev->limits);
+    *out = dev;
+    return XL_OK;
+fail:
+    xl__device_destroy(dev);
+    return status;
+}
+
+void xl__device_destroy(xl_device *dev)
+{
+    if (!dev)
+        return;
+    if (dev->id)
+        (void)clReleaseDevice(dev->id);
+    xl__limits_clear(&dev->limits);
+    free(dev);
+}
+
+const char *xl_source_name(xl_source source)
+{
+    switch (source) {
+    case XL_QUERIED:
+        return "queried";
+    case XL_MEASURED:
+        return "measured";
+    case XL_KNOWN:
+        return "known";
+    case XL_ASSUMED:
+        return "assumed";
+    case XL_UNKNOWN:
+        break;
+    }
+    return "unknown";
+}
+
+unsigned xl_device_index(const xl_device *dev)
+{
+    return dev ? dev->index : UINT_MAX;
+}
+
+cl_device_id xl_device_cl(const xl_device *dev)
+{
+    return dev ? dev->id : NULL;
+}
+
+const char *xl_device_vendor_table(const xl_device *dev)
+{
+    return dev ? dev->vendor->name : "";
+}
+
+unsigned xl_device_same_as(const xl_device *dev)
+{
+    return dev ? dev->same_as : UINT_MAX;
+}
+
+const char *xl_fact_name(unsigned i, const char **help)
+{
+    if (i >= XL__N_FACTS)
+        return NULL;
+    if (help)
+        *help = xl__facts[i].help;
+    return xl__facts[i].name;
+}
+
+static const struct xl__answer *answers(const struct xl__limits *l,
+                                        xl_source want)
+{
+    switch (want) {
+    case XL_UNKNOWN:
+        return l->used;
+    case XL_QUERIED:
+        return l->queried;
+    case XL_MEASURED:
+        return l->measured;
+    default:
+        return NULL;
+    }
+}
+
+xl_status xl_device_fact(const xl_device *dev, const char *name,
+                         xl_source want, xl_fact *out)
+{
+    const struct xl__answer *a = dev ? answers(&dev->limits, want) : NULL;
+    size_t i = 0;
+
+    if (!a || !name || !out)
+        return XL_BAD_ARGUMENT;
+    while (i < XL__N_FACTS && strcmp(xl__facts[i].name, name) != 0)
+        i++;
+    if (i == XL__N_FACTS)
+        return XL_BAD_ARGUMENT;
+    a += i;
+    *out = (xl_fact){
+        .kind = xl__facts[i].kind,
+        .value = a->value,
+        .text = a->text,
+        .n_list = a->n_list,
+        .unit = xl__facts[i].unit,
+        .source = a->source,
+        .note = a->note,
+    };
+    memcpy(out->list, a->list, sizeof out->list);
+    return XL_OK;
+}

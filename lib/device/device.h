@@ -22,6 +22,8 @@ struct xl__devices {
     unsigned n_flat;
     xl_device **extra;  /* met only through a caller's queue */
     unsigned n_extra;
+    char *left_out;     /* platforms and devices skipped, and why, one a line;
+                           NULL: none */
 };
 
 /* Ask every platform. On failure the list is as it was. */

@@ -1,2 +1,388 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_enumerate;
+/* Every platform's devices in one flat, stable order. A platform without
+ * devices is normal, and a platform or device that fails is left out with its
+ * reason, so that it never hides the others. */
+#include "device/device.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "device/cl_info.h"
+
+enum { PLATFORM_NOT_FOUND = -1001 }; /* cl_khr_icd: the loader found none */
+
+/* Devices collected so far. Those that `list` already had in `extra` are
+ * taken over as they are: callers hold pointers to them. */
+struct gathering {
+    const struct xl__devices *list;
+    xl_device **devices;
+    size_t n, cap;
+    struct xl__str platforms; /* "A, B": for messages */
+    struct xl__str left_out;
+};
+
+static xl_device *find_id(xl_device *const *devices, size_t n,
+                          cl_device_id id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (devices[i]->id == id)
+            return devices[i];
+    return NULL;
+}
+
+/* -- order ----------------------------------------------------------------- */
+
+/* A simulator that claims to be everything goes with the CPUs. */
+static int class_of(const xl_device *dev)
+{
+    const struct xl__limits *l = &dev->limits;
+
+    if (xl__is(l, XL__F_is_cpu))
+        return 2;
+    if (xl__is(l, XL__F_is_gpu))
+        return 0;
+    return xl__is(l, XL__F_is_accelerator) ? 1 : 3;
+}
+
+static int compare(const xl_device *a, const xl_device *b)
+{
+    static const enum xl__fact_id keys[] = {XL__F_platform, XL__F_pci,
+                                            XL__F_uuid};
+    int order = class_of(a) - class_of(b);
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && order == 0; i++)
+        order = strcmp(xl__text(&a->limits, keys[i]),
+                       xl__text(&b->limits, keys[i]));
+    return order;
+}
+
+/* By insertion: stable, so equals keep the drivers' order. */
+static void sort(xl_device **devices, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        xl_device *moving = devices[i];
+        size_t at = i;
+
+        for (; at > 0 && compare(devices[at - 1], moving) > 0; at--)
+            devices[at] = devices[at - 1];
+        devices[at] = moving;
+    }
+}
+
+/* Both known and equal. */
+static bool same_text(const xl_device *a, const xl_device *b,
+                      enum xl__fact_id id)
+{
+    const char *x = xl__text(&a->limits, id);
+
+    return *x && strcmp(x, xl__text(&b->limits, id)) == 0;
+}
+
+/* Parts of one card share its PCI address under one platform, so there the
+ * address says nothing; drivers disagree about a card's UUID, so a differing
+ * one says nothing (GE-05). */
+static bool is_same_silicon(const xl_device *a, const xl_device *b)
+{
+    if (same_text(a, b, XL__F_uuid))
+        return true;
+    return a->platform != b->platform && same_text(a, b, XL__F_pci);
+}
+
+static void number(xl_device **devices, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t first = 0;
+
+        while (first < i && !is_same_silicon(devices[first], devices[i]))
+            first++;
+        devices[i]->index = (unsigned)i;
+        devices[i]->same_as = (unsigned)first;
+    }
+}
+
+/* -- asking the platforms -------------------------------------------------- */
+
+static void leave_out(struct gathering *g, const char *what, const char *name,
+                      const char *why)
+{
+    xl__str_printf(&g->left_out, "%s%s %s: %s", g->left_out.len ? "\n" : "",
+                   what, name, why);
+}
+
+static xl_status gather_device(struct gathering *g, cl_device_id id,
+                               struct xl__error *e)
+{
+    struct xl__error own = {0};
+    xl_device *dev = find_id(g->list->extra, g->list->n_extra, id);
+    xl_status status = XL_OK;
+
+    if (!xl__grow(&g->devices, &g->cap, g->n + 1, sizeof *g->devices))
+        return xl__error_set(e, XL_NO_MEMORY, "out of memory for devices");
+    if (!dev)
+        status = xl__device_create(id, &dev, &own);
+    if (status == XL_NO_MEMORY)
+        xl__error_set(e, status, "%s", xl__str_text(&own.detail));
+    else if (status != XL_OK)
+        leave_out(g, "a device of", xl__str_text(&g->platforms),
+                  xl__str_text(&own.detail));
+    else
+        g->devices[g->n++] = dev;
+    xl__error_clear(&own);
+    return status == XL_NO_MEMORY ? status : XL_OK;
+}
+
+static const char *code_name(cl_int code)
+{
+    const char *name = xl__cl_name(code);
+
+    return name ? name : "unknown code";
+}
+
+static xl_status gather_platform(struct gathering *g, cl_platform_id platform,
+                                 struct xl__error *e)
+{
+    char *name = xl__platform_text(platform, CL_PLATFORM_NAME);
+    const char *shown = name ? name : "(unnamed)";
+    cl_device_id *ids = NULL;
+    cl_uint n = 0, filled = 0;
+    xl_status status = XL_OK;
+    cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
+
+    xl__str_printf(&g->platforms, "%s%s", g->platforms.len ? ", " : "", shown);
+    if (code == CL_SUCCESS && n) {
+        ids = xl__calloc(n, sizeof *ids);
+        if (!ids) {
+            status = xl__error_set(e, XL_NO_MEMORY, "out of memory for ids");
+            goto fail;
+        }
+        code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, &filled);
+        n = filled < n ? filled : n;
+    }
+    if (code != CL_SUCCESS && code != CL_DEVICE_NOT_FOUND) {
+        leave_out(g, "platform", shown, code_name(code));
+        goto fail;
+    }
+    for (cl_uint i = 0; ids && i < n; i++)
+        TRY(gather_device(g, ids[i], e));
+fail:
+    free(ids);
+    free(name);
+    return status;
+}
+
+static xl_status get_platforms(cl_platform_id **out, cl_uint *n,
+                               struct xl__error *e)
+{
+    cl_uint filled = 0;
+    cl_int code = clGetPlatformIDs(0, NULL, n);
+
+    *out = NULL;
+    if (code == PLATFORM_NOT_FOUND || (code == CL_SUCCESS && *n == 0))
+        return xl__error_set(
+            e, XL_NO_PLATFORM,
+            "no OpenCL driver was found: install the one of your device's "
+            "maker (a package that provides opencl-icd), then see what "
+            "`clbench doctor` says");
+    if (code != CL_SUCCESS)
+        return xl__cl_check(e, code, "clGetPlatformIDs()", __FILE__,
+                            __LINE__);
+    *out = xl__calloc(*n, sizeof **out);
+    if (!*out)
+        return xl__error_set(e, XL_NO_MEMORY, "out of memory for platforms");
+    code = clGetPlatformIDs(*n, *out, &filled);
+    if (filled < *n)
+        *n = filled;
+    return xl__cl_check(e, code, "clGetPlatformIDs()", __FILE__, __LINE__);
+}
+
+static xl_status none_found(const struct gathering *g, struct xl__error *e)
+{
+    const char *left_out = xl__str_text(&g->left_out);
+
+    return xl__error_set(e, XL_NO_DEVICE,
+                         "no platform shows a device (platforms: %s)%s%s; "
+                         "`clbench doctor` says what may be missing",
+                         xl__str_text(&g->platforms), *left_out ? "; " : "",
+                         left_out);
+}
+
+/* Nothing can fail from here on. */
+static void commit(struct xl__devices *list, struct gathering *g)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < list->n_extra; i++)
+        if (!find_id(g->devices, g->n, list->extra[i]->id))
+            list->extra[kept++] = list->extra[i];
+    list->n_extra = kept;
+    sort(g->devices, g->n);
+    number(g->devices, g->n);
+    free(list->flat);
+    list->flat = g->devices;
+    list->n_flat = (unsigned)g->n;
+    free(list->left_out);
+    list->left_out = g->left_out.len ? xl__str_steal(&g->left_out) : NULL;
+}
+
+static void abandon(struct gathering *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (!find_id(g->list->extra, g->list->n_extra, g->devices[i]->id))
+            xl__device_destroy(g->devices[i]);
+    free(g->devices);
+}
+
+xl_status xl__devices_enumerate(struct xl__devices *list, struct xl__error *e)
+{
+    struct gathering g = {.list = list};
+    cl_platform_id *platforms = NULL;
+    cl_uint n = 0;
+    xl_status status;
+
+    if (list->n_flat)
+        return XL_OK;
+    TRY(get_platforms(&platforms, &n, e));
+    for (cl_uint i = 0; i < n; i++)
+        TRY(gather_platform(&g, platforms[i], e));
+    if (g.n == 0)
+        TRY(none_found(&g, e));
+    commit(list, &g);
+fail:
+    if (status != XL_OK)
+        abandon(&g);
+    free(platforms);
+    xl__str_clear(&g.platforms);
+    xl__str_clear(&g.left_out);
+    return status;
+}
+
+/* -- finding --------------------------------------------------------------- */
+
+static bool same_letters(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static bool is_address(const xl_device *dev, const char *text)
+{
+    const char *pci = xl__text(&dev->limits, XL__F_pci);
+    const char *no_domain = strchr(pci, ':');
+
+    return (*pci && same_letters(pci, text)) ||
+           (no_domain && same_letters(no_domain + 1, text)) ||
+           (*text && same_letters(xl__text(&dev->limits, XL__F_uuid), text));
+}
+
+static bool is_named(const xl_device *dev, const char *text)
+{
+    return same_letters(xl__text(&dev->limits, XL__F_name), text);
+}
+
+static bool has_in_name(const xl_device *dev, const char *text)
+{
+    return xl__str_has(xl__text(&dev->limits, XL__F_name), text);
+}
+
+static void list_devices(const struct xl__devices *list, struct xl__str *out)
+{
+    for (unsigned i = 0; i < list->n_flat; i++) {
+        const struct xl__limits *l = &list->flat[i]->limits;
+
+        xl__str_printf(out, "\n  %u  %s  (%s)", i, xl__text(l, XL__F_name),
+                       xl__text(l, XL__F_platform));
+    }
+}
+
+static xl_status not_one(const struct xl__devices *list, xl_status status,
+                         const char *text, struct xl__error *e)
+{
+    struct xl__str there = {0};
+
+    list_devices(list, &there);
+    xl__error_set(e, status, "%s \"%s\"; there are:%s",
+                  status == XL_AMBIGUOUS ? "more than one device matches"
+                                         : "no device matches",
+                  text, xl__str_text(&there));
+    xl__str_clear(&there);
+    return status;
+}
+
+static xl_status find_index(const struct xl__devices *list, const char *text,
+                            xl_device **out, struct xl__error *e)
+{
+    unsigned index = 0;
+
+    for (const char *c = text; *c && index <= list->n_flat; c++)
+        index = index * 10 + (unsigned)(*c - '0');
+    if (index >= list->n_flat)
+        return not_one(list, XL_NO_DEVICE, text, e);
+    *out = list->flat[index];
+    return XL_OK;
+}
+
+xl_status xl__devices_find(const struct xl__devices *list, const char *text,
+                           xl_device **out, struct xl__error *e)
+{
+    /* From the exact to the vague; the first that fits any device decides. */
+    static bool (*const ways[])(const xl_device *, const char *) = {
+        is_address, is_named, has_in_name};
+
+    *out = NULL;
+    if (*text == '\0')
+        return not_one(list, XL_NO_DEVICE, text, e);
+    if (text[strspn(text, "0123456789")] == '\0')
+        return find_index(list, text, out, e);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        xl_device *found = NULL;
+
+        for (unsigned i = 0; i < list->n_flat; i++) {
+            if (!ways[w](list->flat[i], text))
+                continue;
+            if (found)
+                return not_one(list, XL_AMBIGUOUS, text, e);
+            found = list->flat[i];
+        }
+        *out = found;
+        if (found)
+            return XL_OK;
+    }
+    return not_one(list, XL_NO_DEVICE, text, e);
+}
+
+xl_status xl__devices_of(struct xl__devices *list, cl_device_id id,
+                         xl_device **out, struct xl__error *e)
+{
+    size_t cap = list->n_extra;
+    xl_status status;
+
+    *out = find_id(list->flat, list->n_flat, id);
+    if (!*out)
+        *out = find_id(list->extra, list->n_extra, id);
+    if (*out)
+        return XL_OK;
+    if (!xl__grow(&list->extra, &cap, cap + 1, sizeof *list->extra))
+        return xl__error_set(e, XL_NO_MEMORY, "out of memory for a device");
+    TRY(xl__device_create(id, out, e));
+    list->extra[list->n_extra++] = *out;
+fail:
+    return status;
+}
+
+void xl__devices_clear(struct xl__devices *list)
+{
+    for (unsigned i = 0; i < list->n_flat; i++)
+        xl__device_destroy(list->flat[i]);
+    for (unsigned i = 0; i < list->n_extra; i++)
+        xl__device_destroy(list->extra[i]);
+    free(list->flat);
+    free(list->extra);
+    free(list->left_out);
+    *list = (struct xl__devices){0};
+}

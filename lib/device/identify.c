@@ -1,2 +1,385 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_identify;
+/* The facts that one query cannot give: who the device is, and what has to be
+ * asked in each vendor's own words. Ids first, names last; a vendor's query is
+ * made only where its extension is listed, and its answer is believed only
+ * when size and range are right (GE-02). */
+#include "device/device.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cl_info.h"
+
+/* Numbers of the registry; old and foreign headers lack some. */
+enum {
+    Q_C_ALL_VERSIONS = 0x1066,  /* OpenCL 3.0 */
+    Q_WG_MULTIPLE = 0x1067,     /* OpenCL 3.0, per device */
+    Q_SVM = 0x1053,             /* OpenCL 2.0 */
+    Q_MAX_SUBGROUPS = 0x105C,   /* OpenCL 2.1 */
+    Q_UUID = 0x106A,            /* cl_khr_device_uuid */
+    Q_PCI = 0x410F,             /* cl_khr_pci_bus_info */
+    Q_NV_CC_MAJOR = 0x4000,     /* cl_nv_device_attribute_query */
+    Q_NV_CC_MINOR = 0x4001,
+    Q_NV_WARP = 0x4003,
+    Q_NV_EXEC_TIMEOUT = 0x4005,
+    Q_NV_PCI_BUS = 0x4008,
+    Q_NV_PCI_SLOT = 0x4009,
+    Q_NV_PCI_DOMAIN = 0x400A,
+    Q_AMD_MAX_WG = 0x4031,      /* cl_amd_device_attribute_query */
+    Q_AMD_TOPOLOGY = 0x4037,
+    Q_AMD_WAVE = 0x4043,
+    Q_AMD_LOCAL_BANKS = 0x4048,
+    Q_INTEL_SUBGROUPS = 0x4108, /* cl_intel_required_subgroup_size */
+    Q_INTEL_IP = 0x4250         /* cl_intel_device_attribute_query */
+};
+
+static bool has_extension(const struct xl__limits *l, const char *name)
+{
+    const char *list = xl__text(l, XL__F_extensions);
+    size_t n = strlen(name);
+
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at += n) {
+        bool starts = at == list || at[-1] == ' ';
+
+        if (starts && (at[n] == ' ' || at[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* -- platform and language ------------------------------------------------- */
+
+static void platform_texts(struct xl__limits *l, cl_device_id id)
+{
+    static const struct {
+        enum xl__fact_id fact;
+        cl_platform_info query;
+    } texts[] = {
+        {XL__F_platform, CL_PLATFORM_NAME},
+        {XL__F_platform_version, CL_PLATFORM_VERSION},
+    };
+    cl_platform_id platform;
+
+    if (xl__device_bytes(id, CL_DEVICE_PLATFORM, &platform,
+                         sizeof platform) != sizeof platform)
+        return;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *text = xl__platform_text(platform, texts[i].query);
+
+        xl__limits_answer_text(l, texts[i].fact, text, NULL);
+        free(text);
+    }
+}
+
+/* The newest of the list: CL_DEVICE_OPENCL_C_VERSION says 1.2 on many devices
+ * of OpenCL 3.0 (GE-04). */
+static void c_version(struct xl__limits *l, cl_device_id id)
+{
+    enum { MINOR_BITS = 10, PATCH_BITS = 12, MAX_VERSIONS = 64 };
+    struct { cl_uint version; char name[64]; } all[MAX_VERSIONS];
+    size_t n = xl__device_bytes(id, Q_C_ALL_VERSIONS, all, sizeof all);
+    unsigned major = 0, minor = 0;
+    char text[48], *plain;
+
+    plain = xl__device_text(id, CL_DEVICE_OPENCL_C_VERSION);
+    if (plain)
+        (void)sscanf(plain, "OpenCL C %2u.%2u", &major, &minor);
+    free(plain);
+    n = n % sizeof *all ? 0 : n / sizeof *all;
+    for (size_t i = 0; i < n; i++) {
+        unsigned this_major = all[i].version >> (MINOR_BITS + PATCH_BITS);
+        unsigned this_minor =
+            all[i].version >> PATCH_BITS & ((1U << MINOR_BITS) - 1);
+
+        if (this_major > major ||
+            (this_major == major && this_minor > minor)) {
+            major = this_major;
+            minor = this_minor;
+        }
+    }
+    if (major == 0)
+        return;
+    (void)snprintf(text, sizeof text, "OpenCL C %u.%u", major, minor);
+    xl__limits_answer_text(l, XL__F_cl_c_version, text, NULL);
+}
+
+/* -- the same silicon under any driver ------------------------------------- */
+
+static void uuid(struct xl__limits *l, cl_device_id id)
+{
+    unsigned char raw[16];
+    char text[2 * sizeof raw + 5], *at = text;
+    unsigned all_or = 0, all_and = 0xff;
+
+    if (!has_extension(l, "cl_khr_device_uuid") ||
+        xl__device_bytes(id, Q_UUID, raw, sizeof raw) != sizeof raw)
+        return;
+    for (size_t i = 0; i < sizeof raw; i++) {
+        bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+
+        at += sprintf(at, dash ? "-%02x" : "%02x", raw[i]);
+        all_or |= raw[i];
+        all_and &= raw[i];
+    }
+    if (all_or != 0 && all_and != 0xff)
+        xl__limits_answer_text(l, XL__F_uuid, text, NULL);
+}
+
+struct pci { cl_uint domain, bus, device, function; };
+
+/* The slot is the PCI device number: NV-05. */
+static bool pci_nvidia(cl_device_id id, struct pci *out)
+{
+    *out = (struct pci){0};
+    if (!xl__device_u32(id, Q_NV_PCI_BUS, &out->bus) ||
+        !xl__device_u32(id, Q_NV_PCI_SLOT, &out->device))
+        return false;
+    /* Older drivers do not know the domain; nearly all machines have one. */
+    if (!xl__device_u32(id, Q_NV_PCI_DOMAIN, &out->domain))
+        out->domain = 0;
+    return true;
+}
+
+static bool pci_amd(cl_device_id id, struct pci *out)
+{
+    struct {
+        cl_uint type;
+        unsigned char unused[17], bus, device, function;
+    } topology;
+
+    if (xl__device_bytes(id, Q_AMD_TOPOLOGY, &topology, sizeof topology) !=
+            sizeof topology ||
+        topology.type != 1) /* 1: PCI Express */
+        return false;
+    *out = (struct pci){0, topology.bus, topology.device, topology.function};
+    return true;
+}
+
+static void pci(struct xl__limits *l, cl_device_id id)
+{
+    enum { LAST_BUS = 0xff, LAST_DEVICE = 0x1f, LAST_FUNCTION = 7 };
+    struct pci at;
+    char text[40];
+    bool known = false;
+
+    if (has_extension(l, "cl_khr_pci_bus_info"))
+        known = xl__device_bytes(id, Q_PCI, &at, sizeof at) == sizeof at;
+    if (!known && has_extension(l, "cl_nv_device_attribute_query"))
+        known = pci_nvidia(id, &at);
+    if (!known && has_extension(l, "cl_amd_device_attribute_query"))
+        known = pci_amd(id, &at);
+    if (!known || at.bus > LAST_BUS || at.device > LAST_DEVICE ||
+        at.function > LAST_FUNCTION)
+        return;
+    if (!at.domain && !at.bus && !at.device && !at.function)
+        return; /* the host bridge: a driver that does not know */
+    (void)snprintf(text, sizeof text, "%04x:%02x:%02x.%x", at.domain, at.bus,
+                   at.device, at.function);
+    xl__limits_answer_text(l, XL__F_pci, text, NULL);
+}
+
+/* -- architecture ---------------------------------------------------------- */
+
+static bool arch_nvidia(const struct xl__limits *l, cl_device_id id,
+                        char *out, size_t cap)
+{
+    cl_uint major, minor;
+
+    if (!has_extension(l, "cl_nv_device_attribute_query") ||
+        !xl__device_u32(id, Q_NV_CC_MAJOR, &major) ||
+        !xl__device_u32(id, Q_NV_CC_MINOR, &minor) || major == 0 ||
+        major > 99 || minor > 9)
+        return false;
+    (void)snprintf(out, cap, "sm_%u%u", major, minor);
+    return true;
+}
+
+/* The graphics IP version: IN-01. */
+static bool arch_intel(const struct xl__limits *l, cl_device_id id,
+                       char *out, size_t cap)
+{
+    static const struct {
+        unsigned first, last; /* major * 1000 + minor */
+        const char *name;
+    } known[] = {
+        {9000, 9999, "gen9"},      {11000, 11999, "gen11"},
+        {12000, 12010, "xe-lp"},   {12055, 12057, "xe-hpg"},
+        {12060, 12061, "xe-hpc"},  {12070, 12073, "xe-lpg"},
+        {12074, 12074, "xe-lpg+"}, {20000, 20999, "xe2"},
+        {30000, 30999, "xe3"},     {35000, 35999, "xe3p"},
+    };
+    enum { MAJOR_SHIFT = 22, MINOR_SHIFT = 14, MINOR_MASK = 0xff };
+    cl_uint ip;
+    unsigned major, minor;
+
+    if (!has_extension(l, "cl_intel_device_attribute_query") ||
+        !xl__device_u32(id, Q_INTEL_IP, &ip) || ip >> MAJOR_SHIFT == 0)
+        return false;
+    major = ip >> MAJOR_SHIFT;
+    minor = ip >> MINOR_SHIFT & MINOR_MASK;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (major * 1000 + minor >= known[i].first &&
+            major * 1000 + minor <= known[i].last) {
+            (void)snprintf(out, cap, "%s", known[i].name);
+            return true;
+        }
+    (void)snprintf(out, cap, "ip-%u.%u", major, minor);
+    return true;
+}
+
+/* Copy the word after `mark`, lower case, with `prefix` before it. */
+static bool word_after(const char *text, const char *mark, const char *prefix,
+                       const char *ends, char *out, size_t cap)
+{
+    const char *at = strstr(text, mark);
+    size_t n;
+
+    if (!at)
+        return false;
+    at += strlen(mark);
+    at += strspn(at, " ");
+    n = strcspn(at, ends);
+    if (n == 0 || strlen(prefix) + n >= cap)
+        return false;
+    (void)snprintf(out, cap, "%s%.*s", prefix, (int)n, at);
+    for (char *c = out; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return true;
+}
+
+/* Where only a text tells: the compiler's target in a name or version. */
+static bool arch_text(const struct xl__limits *l, char *out, size_t cap)
+{
+    const char *name = xl__text(l, XL__F_name);
+    const char *version = xl__text(l, XL__F_cl_version);
+
+    /* "gfx942:sramecc+:xnack-": AM-01 */
+    if (strncmp(name, "gfx", 3) == 0)
+        return word_after(name, "gfx", "gfx", ": ", out, cap);
+    /* "PoCL HSTR: cpu-x86_64-pc-linux-gnu-haswell": CP-01 */
+    if (word_after(version, "HSTR: cpu-", "", " ", out, cap) ||
+        word_after(version, "HSTR: pthread-", "", " ", out, cap) ||
+        word_after(version, "HSTR: ", "", " ", out, cap))
+        return true;
+    /* "OpenCL 3.0 Adreno(TM) 750": GE-07 */
+    if (word_after(version, "Adreno(TM) ", "adreno-", " ", out, cap) ||
+        word_after(name, "Adreno(TM) ", "adreno-", " ", out, cap))
+        return true;
+    return word_after(name, "Mali-", "mali-", " ", out, cap);
+}
+
+static void arch(struct xl__limits *l, cl_device_id id)
+{
+    char text[96];
+
+    if (arch_nvidia(l, id, text, sizeof text) ||
+        arch_intel(l, id, text, sizeof text) ||
+        arch_text(l, text, sizeof text))
+        xl__limits_answer_text(l, XL__F_arch, text, NULL);
+}
+
+/* -- widths and what there is ---------------------------------------------- */
+
+/* The compiler picks one of these per kernel; 16 is offered by every
+ * generation (IN-02). */
+static double intel_subgroup(cl_device_id id)
+{
+    enum { COMMON = 16, MAX_SIZES = 8 };
+    size_t sizes[MAX_SIZES];
+    unsigned n = 0;
+
+    if (!xl__device_sizes(id, Q_INTEL_SUBGROUPS, sizes, MAX_SIZES, &n))
+        return 0;
+    for (unsigned i = 0; i < n; i++)
+        if (sizes[i] == COMMON)
+            return COMMON;
+    return (double)sizes[n - 1];
+}
+
+static void subgroup_width(struct xl__limits *l, cl_device_id id)
+{
+    static const struct {
+        const char *extension;
+        cl_device_info query;
+    } plain[] = {
+        {"cl_nv_device_attribute_query", Q_NV_WARP},
+        {"cl_amd_device_attribute_query", Q_AMD_WAVE},
+    };
+    cl_uint width;
+    size_t multiple;
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (has_extension(l, plain[i].extension) &&
+            xl__device_u32(id, plain[i].query, &width)) {
+            xl__limits_answer(l, XL__F_subgroup_width, width, NULL);
+            return;
+        }
+    if (xl__is(l, XL__F_is_gpu) &&
+        has_extension(l, "cl_intel_required_subgroup_size"))
+        xl__limits_answer(l, XL__F_subgroup_width, intel_subgroup(id),
+                          "IN-02");
+    else if (xl__device_size(id, Q_WG_MULTIPLE, &multiple))
+        xl__limits_answer(l, XL__F_subgroup_width, (double)multiple, NULL);
+}
+
+static void memory(struct xl__limits *l, cl_device_id id)
+{
+    enum { BITS_PER_BYTE = 8 };
+    cl_uint type, bits, banks;
+    size_t items;
+
+    if (xl__device_u32(id, CL_DEVICE_LOCAL_MEM_TYPE, &type) &&
+        (type == CL_LOCAL || type == CL_GLOBAL))
+        xl__limits_answer(l, XL__F_has_local_mem, type == CL_LOCAL, NULL);
+    if (xl__device_u32(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits))
+        xl__limits_answer(l, XL__F_mem_align_bytes, bits / BITS_PER_BYTE,
+                          NULL);
+    if (!has_extension(l, "cl_amd_device_attribute_query"))
+        return;
+    if (xl__device_u32(id, Q_AMD_LOCAL_BANKS, &banks))
+        xl__limits_answer(l, XL__F_local_banks, banks, NULL);
+    /* What a kernel that names its work-group size may use: AM-03. */
+    if (xl__device_size(id, Q_AMD_MAX_WG, &items) &&
+        (double)items > xl__num_or(l, XL__F_max_wg_size, 0) && items <= 1024)
+        xl__limits_correct(l, XL__F_max_wg_size, (double)items, XL_QUERIED,
+                           "AM-03");
+}
+
+static void features(struct xl__limits *l, cl_device_id id)
+{
+    cl_ulong bits;
+    cl_uint n;
+    bool f64 = has_extension(l, "cl_khr_fp64");
+    bool subgroups = has_extension(l, "cl_khr_subgroups") ||
+                     has_extension(l, "cl_intel_subgroups");
+
+    if (xl__device_u64(id, CL_DEVICE_DOUBLE_FP_CONFIG, &bits))
+        f64 = f64 || bits != 0;
+    xl__limits_answer(l, XL__F_has_f64, f64, NULL);
+    xl__limits_answer(l, XL__F_has_f16_arith, has_extension(l, "cl_khr_fp16"),
+                      NULL);
+    if (xl__device_u32(id, Q_MAX_SUBGROUPS, &n))
+        subgroups = subgroups || n != 0;
+    xl__limits_answer(l, XL__F_has_subgroups, subgroups, NULL);
+    if (xl__device_u64(id, Q_SVM, &bits))
+        xl__limits_answer(l, XL__F_has_svm,
+                          (bits & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0,
+                          NULL);
+    if (has_extension(l, "cl_nv_device_attribute_query") &&
+        xl__device_u32(id, Q_NV_EXEC_TIMEOUT, &n))
+        xl__limits_answer(l, XL__F_has_watchdog, n, NULL);
+}
+
+void xl__identify(struct xl__limits *l, cl_device_id id)
+{
+    platform_texts(l, id);
+    c_version(l, id);
+    uuid(l, id);
+    pci(l, id);
+    arch(l, id);
+    subgroup_width(l, id);
+    memory(l, id);
+    features(l, id);
+}

@@ -89,6 +89,18 @@ enum xl__fact_id {
     XL__N_FACTS
 };
 
+/* One line of the list. */
+struct xl__fact {
+    const char *name;
+    xl_fact_kind kind;
+    const char *unit;
+    enum xl__ask ask;
+    cl_device_info query;
+    double factor;
+    const char *help;
+};
+extern const struct xl__fact xl__facts[XL__N_FACTS];
+
 /* One answer. */
 struct xl__answer {
     double value; /* NaN: none. Of BOOL: 0 or 1 */
@@ -128,8 +140,15 @@ void xl__limits_clear(struct xl__limits *l);
  * device that answers nothing at all is an error. */
 xl_status xl__limits_query(struct xl__limits *l, cl_device_id device,
                            struct xl__error *e);
+/* The driver's answer to a query of identify.c's: into `queried` and `used`,
+ * unless it is out of its sane range. `note`: NULL or a vendor-notes id. */
+void xl__limits_answer(struct xl__limits *l, enum xl__fact_id id, double value,
+                       const char *note);
+/* A text likewise (copied); NULL and "" are no answer. */
+void xl__limits_answer_text(struct xl__limits *l, enum xl__fact_id id,
+                            const char *text, const char *note);
 /* Correct a number in use: the driver's own answer stays in `queried`. For
- * vendor tables; `note` is a vendor-notes id. */
+ * vendor tables; `note` is a vendor-notes id. NaN withdraws what is known. */
 void xl__limits_correct(struct xl__limits *l, enum xl__fact_id id,
                         double value, xl_source source, const char *note);
 /* A text likewise (copied). */
