@@ -23,7 +23,8 @@ static const struct status_advice by_status[] = {
     {XL_NO_DEVICE, "`clbench devices` lists what there is; `clbench doctor` "
                    "says why a device may be hidden"},
     {XL_AMBIGUOUS, "name the device by its number: --device N"},
-    {XL_UNSUPPORTED, "`clbench explain` says why each variant was passed over"},
+    {XL_UNSUPPORTED,
+     "`clbench explain` says why each variant was passed over"},
     {XL_BUILD_FAILED, "the driver's compiler refused a kernel: try a newer "
                       "driver, and report the log above"},
     {XL_UNTRUSTED, "this driver computes wrong results: try a newer one, and "
@@ -165,8 +166,9 @@ const struct advice_vendor advice_vendors[] = {
      .nodes = {NULL},
      .groups = "",
      .kernel_module = NULL,
-     .install = "Any machine can run PoCL on its CPU: package pocl-opencl-icd; "
-                "with Mesa's mesa-opencl-icd set RUSTICL_ENABLE=llvmpipe.",
+     .install = "Any machine can run PoCL on its CPU: package "
+                "pocl-opencl-icd; with Mesa's mesa-opencl-icd set "
+                "RUSTICL_ENABLE=llvmpipe.",
      .container = "PoCL works in a container as it is: package "
                   "pocl-opencl-icd."},
     {.name = NULL},

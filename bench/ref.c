@@ -64,7 +64,7 @@ double ref_normal(struct xl__rng *rng)
 {
     /* Variance of four uniforms over 2^16 steps: 4 (2^32 - 1) / 12. */
     static const double mean = 2.0 * 65535.0;
-    static const double scale = 1.0 / 37837.227;
+    static const double scale = 1.0 / 37837.227; /* its root */
     uint64_t x = xl__rng_next(rng);
     uint64_t sum = (x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) +
                    (x >> 48);
@@ -152,8 +152,9 @@ void ref_softmax_row(const double *x, size_t cols, double *y, double *max)
         y[j] /= sum;
 }
 
-/* Relative: (|x - max| + 8 + log2 cols) u of the sum and the subtraction, 3 ulp
- * = 6 u of exp, the slack of x; then one rounding. Source: ops.h, Accuracy. */
+/* Relative: (|x - max| + 8 + log2 cols) u of the sum and the subtraction, 6 u
+ * (3 ulp) of exp, the slack of x; then one rounding. Source: ops.h, Accuracy.
+ */
 double ref_softmax_tol(double want, double below, double slack, size_t cols,
                        xl_dtype out)
 {
