@@ -1,2 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_commands;
+/* Every command, in the order of the help. Adding one: a cmd_x.c, its
+ * declaration in command.h, a line here. */
+#include "command.h"
+
+const struct command *const commands[] = {
+    &cmd_suite,   &cmd_devices, &cmd_limits,  &cmd_probe,
+    &cmd_gemm,    &cmd_softmax, &cmd_verify,  &cmd_explain,
+    &cmd_compare, &cmd_doctor,  &cmd_cache,   &cmd_completion,
+    NULL,
+};

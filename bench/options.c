@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one option table. Parsing, --help, the man page and the completions all
+ * read it; adding an option is a row here, a field in struct settings and its
+ * name in the commands that take it. */
+#include "args.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "command.h"
+
+static const char *const dtypes[] = {"f32", "f16", "bf16", NULL};
+/* Bit 0: A transposed, bit 1: B transposed. */
+static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
+
+#define AT(field) offsetof(struct settings, field)
+
+/* clang-format off */
+const struct option_row option_rows[] = {
+    {"device", 'd', OPT_TEXT, "N|NAME|UUID|PCI",
+     "the device: its number in 'clbench devices', part of its name, its UUID "
+     "or its PCI address; 0 when not given", NULL, AT(device), false, NULL},
+    {"all-devices", 'a', OPT_FLAG, NULL,
+     "every device, side by side in one table", NULL, AT(all_devices), false,
+     NULL},
+    {"variant", 'v', OPT_TEXT, "NAME|all",
+     "force one variant, or run each that applies; 'clbench explain' lists "
+     "them", NULL, AT(variant), false, NULL},
+    {"dtype", 't', OPT_CHOICE, "f32|f16|bf16",
+     "type of the elements; sums are always f32", dtypes, AT(dtype), false,
+     NULL},
+    {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
+     "which of A and B is transposed, in this order", transposes, AT(trans),
+     false, NULL},
+    {"json", 'j', OPT_TEXT, "FILE",
+     "also write the results to FILE as JSON (schema clbench/1), rewritten "
+     "after each part; '-', or nothing behind it at the end of the line: "
+     "standard output, without tables", NULL, AT(json), false, "-"},
+    {"seed", 's', OPT_UINT, "N",
+     "seed of all random data; 1 when not given", NULL, AT(seed), false,
+     NULL},
+    {"quick", 0, OPT_FLAG, NULL,
+     "fewer cases and repeats: seconds", NULL, AT(quick), false, NULL},
+    {"full", 0, OPT_FLAG, NULL,
+     "every case, more repeats: minutes", NULL, AT(full), false, NULL},
+    {"max-time", 'm', OPT_SECONDS, "S",
+     "stop the whole run after S seconds and keep what there is", NULL,
+     AT(max_time_s), false, NULL},
+    {"strict", 0, OPT_FLAG, NULL,
+     "a rejected row is a failure: exit code 1", NULL, AT(strict), false,
+     NULL},
+    {"list", 'l', OPT_FLAG, NULL,
+     "list the names there are, each with a line of help, and stop", NULL,
+     AT(list), false, NULL},
+    {"damaged", 0, OPT_FLAG, NULL,
+     "clear: remove only damaged entries", NULL, AT(damaged), false, NULL},
+    {"fail-on", 0, OPT_PERCENT, "slower:P%",
+     "exit code 5 when a row is slower by more than P percent, its whole "
+     "interval considered", NULL, AT(fail_slower), false, NULL},
+    {"quiet", 'q', OPT_FLAG, NULL,
+     "results and errors alone: no progress, warnings or advice", NULL,
+     AT(quiet), true, NULL},
+    {"help", 'h', OPT_FLAG, NULL, "show this help and stop", NULL, AT(help),
+     true, NULL},
+    {"version", 'V', OPT_FLAG, NULL,
+     "show the versions of the program and of the library, and stop", NULL,
+     AT(version), true, NULL},
+    {NULL, 0, OPT_FLAG, NULL, NULL, NULL, 0, false, NULL},
+};
+/* clang-format on */
+
+_Static_assert(sizeof(xl_dtype) == sizeof(int), "OPT_CHOICE stores an int");
+
+const struct option_row *option_find(const char *name)
+{
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+bool command_takes(const struct command *c, const struct option_row *row)
+{
+    if (row->common)
+        return true;
+    for (const char *const *name = c->options; name && *name; name++)
+        if (strcmp(*name, row->name) == 0)
+            return true;
+    return false;
+}
