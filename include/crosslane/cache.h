@@ -25,14 +25,15 @@ typedef struct xl_cache_entry {
 } xl_cache_entry;
 
 typedef struct xl_cache_stats {
-    uint64_t n_entries, n_damaged, bytes, limit_bytes;
+    uint64_t n_entries, n_damaged, bytes, limit_bytes; ///< the user's folder
     uint64_t hits, misses; ///< of this xl_lib
 } xl_cache_stats;
 
 /** The user's folder, or NULL when the cache is off. Lives with @p lib. */
 XL_API const char *xl_cache_dir(const xl_lib *lib);
 
-/** Read and check every entry. @return XL_OK or XL_IO */
+/** Read and check every entry. @return XL_OK or XL_IO: the user's folder
+ *  cannot be read, or others may write to it */
 XL_API xl_status xl_cache_list(xl_lib *lib,
                                void (*each)(const xl_cache_entry *, void *),
                                void *arg);

@@ -26,6 +26,15 @@ char *xl__path_join(const char *dir, const char *name)
     return xl__str_steal(&path);
 }
 
+const char *xl__path_name(const char *path)
+{
+    const char *name = path;
+    for (const char *at = path; *at != 0; at++)
+        if (strchr(SEPARATORS, *at) != NULL)
+            name = at + 1;
+    return name;
+}
+
 #ifdef _WIN32
 char *xl__user_cache_dir(const char *name)
 {

@@ -9,5 +9,7 @@
 char *xl__user_cache_dir(const char *name);
 /* dir + separator + name; free() it; NULL when out of memory. */
 char *xl__path_join(const char *dir, const char *name);
+/* What follows the last separator; points into `path`. */
+const char *xl__path_name(const char *path);
 
 #endif
