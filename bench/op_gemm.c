@@ -1,2 +1,188 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_op_gemm;
+/* GEMM's side of the timing loop. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "op_bench.h"
+#include "verify.h"
+
+enum { A, B, C };
+enum { SAMPLE_ROWS = 16, SAMPLE_COLS = 64 };
+
+static size_t rows_a(const struct gemm_case *c)
+{
+    return c->trans & 1 ? c->k : c->m;
+}
+static size_t ld_a(const struct gemm_case *c)
+{
+    return (c->trans & 1 ? c->m : c->k) + c->pad_a;
+}
+static size_t rows_b(const struct gemm_case *c)
+{
+    return c->trans & 2 ? c->n : c->k;
+}
+static size_t ld_b(const struct gemm_case *c)
+{
+    return (c->trans & 2 ? c->k : c->n) + c->pad_b;
+}
+static size_t ld_c(const struct gemm_case *c)
+{
+    return c->n + c->pad_c;
+}
+
+static void layout(const void *arg, struct bench_buffer *buffers)
+{
+    const struct gemm_case *c = arg;
+    buffers[A] = (struct bench_buffer){rows_a(c) * ld_a(c), c->in, false};
+    if (!c->one_buffer)
+        buffers[B] = (struct bench_buffer){rows_b(c) * ld_b(c), c->in, false};
+    buffers[C] = (struct bench_buffer){c->m * ld_c(c), c->out, true};
+}
+
+static void describe(const void *arg, xl_row *row)
+{
+    static const char *const trans[] = {"nn", "tn", "nt", "tt"};
+    const struct gemm_case *c = arg;
+    double m = (double)c->m, n = (double)c->n, k = (double)c->k;
+    row->dtype = c->in;
+    row->unit = "flop/s";
+    xl_row_shape(row, "m", m);
+    xl_row_shape(row, "n", n);
+    xl_row_shape(row, "k", k);
+    xl_row_param_text(row, "trans", c->one_buffer ? "A A^T" : trans[c->trans]);
+    xl_row_param_text(row, "out", xl_dtype_name(c->out));
+    xl_row_param(row, "alpha", c->alpha);
+    xl_row_param(row, "beta", c->beta);
+    if (c->pad_a || c->pad_b || c->pad_c) {
+        xl_row_param(row, "lda", (double)ld_a(c));
+        xl_row_param(row, "ldb", (double)ld_b(c));
+        xl_row_param(row, "ldc", (double)ld_c(c));
+    }
+    double read = (m * k + (c->one_buffer ? 0 : k * n)) *
+                  (double)xl_dtype_bytes(c->in);
+    row->flop = 2 * m * n * k;
+    row->bytes = read + m * n * (double)xl_dtype_bytes(c->out) *
+                            (c->beta != 0 ? 2 : 1);
+}
+
+static xl_mat stored(cl_mem mem, size_t ld, xl_dtype dtype, bool transposed)
+{
+    return transposed ? xl_mat_cols(mem, ld, dtype)
+                      : xl_mat_rows(mem, ld, dtype);
+}
+
+static xl_gemm descriptor(const struct gemm_case *c, const cl_mem *mem,
+                          const char *variant)
+{
+    bool ta = c->trans & 1, tb = c->trans & 2;
+    xl_gemm g = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
+                 .beta = c->beta, .variant = variant};
+    g.a = stored(mem[A], ld_a(c), c->in, ta);
+    g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)
+                        : stored(mem[B], ld_b(c), c->in, tb);
+    g.c = stored(mem[C], ld_c(c), c->out, false);
+    return g;
+}
+
+static xl_status run(xl_queue *q, const void *c, const cl_mem *mem,
+                     const char *variant)
+{
+    xl_gemm g = descriptor(c, mem, variant);
+    return xl_gemm_run(q, &g, NULL);
+}
+
+static xl_status explain(xl_queue *q, const void *c, const cl_mem *mem,
+                         const char *variant, xl_choice *out, unsigned *n)
+{
+    xl_gemm g = descriptor(c, mem, variant);
+    return xl_gemm_explain(q, &g, out, *n, n);
+}
+
+static struct ref_mat host_view(const void *data, size_t ld, xl_dtype dtype,
+                                bool transposed)
+{
+    struct ref_mat view = {data, 0, transposed ? 1 : ld, transposed ? ld : 1,
+                           dtype};
+    return view;
+}
+
+/* One row of the result at random columns. */
+static void check_row(const struct gemm_case *c, const struct bench_data *d,
+                      size_t i, const void *line, struct check_result *out)
+{
+    bool ta = c->trans & 1, tb = c->trans & 2;
+    struct ref_mat a = host_view(d->host[A], ld_a(c), c->in, ta);
+    struct ref_mat b = c->one_buffer
+                           ? host_view(d->host[A], ld_a(c), c->in, !ta)
+                           : host_view(d->host[B], ld_b(c), c->in, tb);
+    struct ref_gemm_scale scale = {c->k, c->alpha, c->beta, c->out};
+    struct xl__rng rng;
+    xl__rng_seed(&rng, d->seed + i);
+    for (size_t s = 0; s < SAMPLE_COLS; s++) {
+        size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
+        struct seen e = {.name = "C", .i = i, .j = j, .dtype = c->out};
+        double sum, mag;
+        ref_gemm_dot(&a, &b, (size_t[2]){i, j}, c->k, &sum, &mag);
+        e.want = ref_gemm_want(&scale, sum, mag, 0, &e.tol);
+        e.got = ref_load(line, j, c->out);
+        check_element(out, &e);
+    }
+}
+
+static xl_status check(xl_queue *q, const void *arg,
+                       const struct bench_data *d, struct check_result *out)
+{
+    const struct gemm_case *c = arg;
+    size_t size = xl_dtype_bytes(c->out);
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    void *line = malloc(c->n * size);
+    check_init(out);
+    xl__rng_seed(&rng, d->seed);
+    TRY(line ? XL_OK : XL_NO_MEMORY);
+    for (size_t s = 0; s < SAMPLE_ROWS; s++) {
+        size_t i = s == 0 ? c->m - 1 : (size_t)xl__rng_below(&rng, c->m);
+        TRY(xl_buffer_read(q, d->mem[C], i * ld_c(c) * size, line,
+                           c->n * size));
+        check_row(c, d, i, line, out);
+    }
+    status = out->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    return status;
+}
+
+const struct bench_op bench_gemm = {
+    .name = "gemm",
+    .title = "GEMM",
+    .note = "C = A B; 2 m n k flop a run, roof from this device's measured "
+            "peaks",
+    .layout = layout,
+    .describe = describe,
+    .run = run,
+    .explain = explain,
+    .check = check,
+};
+
+/* Does the table's case belong to this run? */
+static bool is_wanted(const struct session *s, const struct gemm_case *c)
+{
+    const struct settings *set = &s->set;
+    if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
+        return false;
+    if ((c->use & CASE_BIG) && !set->full)
+        return false;
+    return (set->dtype == XL_N_DTYPES || set->dtype == c->in) &&
+           (set->trans < 0 || set->trans == c->trans);
+}
+
+unsigned bench_pick_gemm(const struct session *s, const void **out)
+{
+    unsigned n = 0;
+    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
+        if (is_wanted(s, c) && n < BENCH_MAX_CASES)
+            out[n++] = c;
+    }
+    return n;
+}

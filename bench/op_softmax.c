@@ -1,2 +1,144 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_op_softmax;
+/* Softmax's side of the timing loop: one read and one write are counted,
+ * however many times a variant reads its input. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "op_bench.h"
+#include "verify.h"
+
+enum { SRC, DST };
+enum { SAMPLE_ROWS = 16, SAMPLE_ELEMS = 1 << 22 };
+
+static void layout(const void *arg, struct bench_buffer *buffers)
+{
+    const struct softmax_case *c = arg;
+    size_t elems = c->rows * (c->cols + c->pad);
+    buffers[SRC] = (struct bench_buffer){elems, c->dtype, false};
+    buffers[DST] = (struct bench_buffer){elems, c->dtype, true};
+}
+
+static void describe(const void *arg, xl_row *row)
+{
+    static const double flop_per_elem = 5, passes = 2;
+    const struct softmax_case *c = arg;
+    double elems = (double)c->rows * (double)c->cols;
+    row->dtype = c->dtype;
+    row->unit = "B/s";
+    xl_row_shape(row, "rows", (double)c->rows);
+    xl_row_shape(row, "cols", (double)c->cols);
+    xl_row_param(row, "scale", c->scale == 0 ? 1 : c->scale);
+    row->flop = flop_per_elem * elems;
+    row->bytes = passes * elems * (double)xl_dtype_bytes(c->dtype);
+}
+
+static xl_softmax descriptor(const struct softmax_case *c, const cl_mem *mem,
+                             const char *variant)
+{
+    size_t ld = c->cols + c->pad;
+    xl_softmax s = {.rows = c->rows, .cols = c->cols, .scale = c->scale,
+                    .variant = variant};
+    s.src = xl_mat_rows(mem[SRC], ld, c->dtype);
+    s.dst = xl_mat_rows(mem[DST], ld, c->dtype);
+    return s;
+}
+
+static xl_status run(xl_queue *q, const void *c, const cl_mem *mem,
+                     const char *variant)
+{
+    xl_softmax s = descriptor(c, mem, variant);
+    return xl_softmax_run(q, &s, NULL);
+}
+
+static xl_status explain(xl_queue *q, const void *c, const cl_mem *mem,
+                         const char *variant, xl_choice *out, unsigned *n)
+{
+    xl_softmax s = descriptor(c, mem, variant);
+    return xl_softmax_explain(q, &s, out, *n, n);
+}
+
+/* One row: what came back is in `line`; x and y have room for a row. */
+static void check_row(const struct softmax_case *c, const void *src, size_t i,
+                      const void *line, double *x_y[2],
+                      struct check_result *out)
+{
+    double max, *x = x_y[0], *y = x_y[1];
+    bool is_scaled = c->scale != 0 && c->scale != 1;
+    double scale = is_scaled ? c->scale : 1, largest = 0;
+    for (size_t j = 0; j < c->cols; j++) {
+        x[j] = scale * ref_load(src, i * (c->cols + c->pad) + j, c->dtype);
+        largest = fmax(largest, fabs(x[j]));
+    }
+    /* As in verify_softmax.c: the rounding of scale and product. */
+    double slack = is_scaled ? 4 * largest * ref_roundoff(XL_F32) : 0;
+    ref_softmax_row(x, c->cols, y, &max);
+    for (size_t j = 0; j < c->cols; j++) {
+        struct seen e = {.name = "dst", .i = i, .j = j, .want = y[j],
+                         .dtype = c->dtype};
+        e.got = ref_load(line, j, c->dtype);
+        e.tol = ref_softmax_tol(y[j], max - x[j], slack, c->cols, c->dtype);
+        check_element(out, &e);
+    }
+}
+
+static xl_status check(xl_queue *q, const void *arg,
+                       const struct bench_data *d, struct check_result *out)
+{
+    const struct softmax_case *c = arg;
+    size_t size = xl_dtype_bytes(c->dtype), ld = c->cols + c->pad;
+    size_t rows = SAMPLE_ELEMS / c->cols + 1;
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    void *line = malloc(c->cols * size);
+    double *x_y[2] = {xl__calloc(c->cols, sizeof(double)),
+                      xl__calloc(c->cols, sizeof(double))};
+    check_init(out);
+    xl__rng_seed(&rng, d->seed);
+    TRY(line && x_y[0] && x_y[1] ? XL_OK : XL_NO_MEMORY);
+    for (size_t s = 0; s < xl__min_size(rows, SAMPLE_ROWS); s++) {
+        size_t i = s == 0 ? c->rows - 1 : (size_t)xl__rng_below(&rng, c->rows);
+        TRY(xl_buffer_read(q, d->mem[DST], i * ld * size, line,
+                           c->cols * size));
+        check_row(c, d->host[SRC], i, line, x_y, out);
+    }
+    status = out->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    free(x_y[0]);
+    free(x_y[1]);
+    return status;
+}
+
+const struct bench_op bench_softmax = {
+    .name = "softmax",
+    .title = "Softmax",
+    .note = "over rows; one read and one write counted, roof from a copy "
+            "measured here",
+    .layout = layout,
+    .describe = describe,
+    .run = run,
+    .explain = explain,
+    .check = check,
+};
+
+static bool is_wanted(const struct session *s, const struct softmax_case *c)
+{
+    const struct settings *set = &s->set;
+    if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
+        return false;
+    if ((c->use & CASE_BIG) && !set->full)
+        return false;
+    return set->dtype == XL_N_DTYPES || set->dtype == c->dtype;
+}
+
+unsigned bench_pick_softmax(const struct session *s, const void **out)
+{
+    unsigned n = 0;
+    for (const struct softmax_case *c = softmax_cases; c->name; c++) {
+        if (is_wanted(s, c) && n < BENCH_MAX_CASES)
+            out[n++] = c;
+    }
+    return n;
+}
