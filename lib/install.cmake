@@ -1,1 +1,63 @@
-# install rules
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where: headers, library, clbench with its manual
+# and completions, and the two ways to find the library: pkg-config and
+# find_package(crosslane).
+
+install(TARGETS crosslane EXPORT crosslaneTargets
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/crosslane
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+# clbench finds the library where both were installed, wherever that is.
+if(NOT APPLE AND NOT WIN32)
+    file(RELATIVE_PATH XL_RPATH ${CMAKE_INSTALL_FULL_BINDIR}
+        ${CMAKE_INSTALL_FULL_LIBDIR})
+    set_target_properties(clbench PROPERTIES
+        INSTALL_RPATH "$ORIGIN/${XL_RPATH}")
+endif()
+install(TARGETS clbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# -- manual and completions, from the program's own option table --------------
+if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
+    set(XL_PAGES ${CMAKE_CURRENT_BINARY_DIR}/pages)
+    add_custom_command(OUTPUT ${XL_PAGES}/clbench.1 ${XL_PAGES}/clbench
+        ${XL_PAGES}/_clbench ${XL_PAGES}/clbench.fish
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${XL_PAGES}
+        COMMAND clbench completion man > ${XL_PAGES}/clbench.1
+        COMMAND clbench completion bash > ${XL_PAGES}/clbench
+        COMMAND clbench completion zsh > ${XL_PAGES}/_clbench
+        COMMAND clbench completion fish > ${XL_PAGES}/clbench.fish
+        DEPENDS clbench COMMENT "Writing the manual and completions")
+    add_custom_target(pages ALL DEPENDS ${XL_PAGES}/clbench.1)
+    install(FILES ${XL_PAGES}/clbench.1
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${XL_PAGES}/clbench
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${XL_PAGES}/_clbench
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${XL_PAGES}/clbench.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+
+# -- how others find it ------------------------------------------------------
+set(XL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/crosslane)
+install(EXPORT crosslaneTargets NAMESPACE crosslane::
+    DESTINATION ${XL_CMAKE_DIR})
+configure_package_config_file(lib/crosslaneConfig.cmake.in
+    ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfig.cmake
+    INSTALL_DESTINATION ${XL_CMAKE_DIR})
+write_basic_package_version_file(
+    ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfig.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfigVersion.cmake
+    DESTINATION ${XL_CMAKE_DIR})
+
+set(PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
+set(PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(lib/crosslane.pc.in
+    ${CMAKE_CURRENT_BINARY_DIR}/crosslane.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslane.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

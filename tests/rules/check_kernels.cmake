@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# Kernels compile alone, with the options that kernel_options.txt lists:
+#   KIND=portable   as plain OpenCL C 1.2 with every extension off
+#   KIND=amd        for each of CPUS, optimised, with no register spilled
+#   KIND=intel      for each of CPUS by ocloc
+#   cmake -DSOURCE_DIR=<tree> -DKIND=... -DCOMPILER=... [-DLIBCLC=<bc>]
+#         [-DCPUS=a,b] [-DREQUIRED=ON] -DSCRATCH=<folder> -P check_kernels.cmake
+
+string(REPLACE "," ";" CPUS "${CPUS}")
+
+if(NOT EXISTS "${COMPILER}" OR (LIBCLC AND NOT EXISTS "${LIBCLC}"))
+    if(REQUIRED)
+        message(FATAL_ERROR "${COMPILER} ${LIBCLC} is not here")
+    endif()
+    message("SKIPPED: ${COMPILER} ${LIBCLC} is not here")
+    return()
+endif()
+file(MAKE_DIRECTORY ${SCRATCH})
+find_program(TIMEOUT timeout)
+set(limit)
+if(TIMEOUT)
+    set(limit ${TIMEOUT} 60)
+endif()
+
+# A table's line: file, then options; "+name" turns an extension on.
+function(split_line line file_out options_out extensions_out)
+    string(REGEX REPLACE "[ \t]+" ";" words "${line}")
+    list(POP_FRONT words file)
+    set(options ${words})
+    set(extensions ${words})
+    list(FILTER options INCLUDE REGEX "^-")
+    list(FILTER extensions INCLUDE REGEX "^\\+")
+    set(${file_out} ${file} PARENT_SCOPE)
+    set(${options_out} ${options} PARENT_SCOPE)
+    string(REPLACE ";" "," extensions "${extensions}")
+    set(${extensions_out} "${extensions}" PARENT_SCOPE)
+endfunction()
+
+function(report name cpu result said)
+    if(result)
+        message("${name} ${cpu}: ${said}")
+        set_property(GLOBAL APPEND PROPERTY failed "${name} ${cpu}")
+    endif()
+    set_property(GLOBAL APPEND PROPERTY compiled "${name} ${cpu}")
+endfunction()
+
+set(common -x cl -cl-std=CL1.2 -Xclang -finclude-default-header
+    -I${SOURCE_DIR}/cl/common)
+
+function(compile_portable file options extensions)
+    set(ext "-all")
+    if(NOT "${extensions}" STREQUAL "")
+        set(ext "-all,${extensions}")
+    endif()
+    execute_process(COMMAND ${limit} ${COMPILER} --target=spir64 ${common}
+        -Xclang -cl-ext=${ext} -Wall -Wextra -Wno-unused-function
+        -Wno-unused-parameter -Werror
+        -fsyntax-only ${options} ${SOURCE_DIR}/cl/${file}
+        RESULT_VARIABLE result ERROR_VARIABLE said)
+    report("${file} ${options}" "" "${result}" "${said}")
+endfunction()
+
+function(compile_amd file options extensions)
+    foreach(cpu IN LISTS CPUS)
+        set(assembly ${SCRATCH}/${cpu}.s)
+        execute_process(COMMAND ${limit} ${COMPILER}
+            --target=amdgcn-amd-amdhsa -mcpu=${cpu} -nogpulib ${common}
+            -Xclang -mlink-builtin-bitcode -Xclang ${LIBCLC} -O3
+            ${options} -S -o ${assembly} ${SOURCE_DIR}/cl/${file}
+            RESULT_VARIABLE result ERROR_VARIABLE said)
+        if(NOT result)
+            file(STRINGS ${assembly} spills REGEX "gpr_spill_count: +[1-9]")
+            if(spills)
+                set(result 1)
+                set(said "registers are spilled: ${spills}")
+            endif()
+        endif()
+        report("${file} ${options}" ${cpu} "${result}" "${said}")
+    endforeach()
+endfunction()
+
+function(compile_intel file options extensions)
+    string(REPLACE ";" " " flat "${options}")
+    foreach(cpu IN LISTS CPUS)
+        execute_process(COMMAND ${limit} ${COMPILER} compile -q
+            -file ${SOURCE_DIR}/cl/${file} -device ${cpu} -out_dir ${SCRATCH}
+            -options "-cl-std=CL1.2 -I${SOURCE_DIR}/cl/common ${flat}"
+            RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE more)
+        report("${file} ${options}" ${cpu} "${result}" "${said}${more}")
+    endforeach()
+endfunction()
+
+function(compile line)
+    split_line("${line}" file options extensions)
+    if(KIND STREQUAL "portable")
+        compile_portable("${file}" "${options}" "${extensions}")
+    elseif(KIND STREQUAL "amd")
+        compile_amd("${file}" "${options}" "${extensions}")
+    else()
+        compile_intel("${file}" "${options}" "${extensions}")
+    endif()
+endfunction()
+
+# Every file by itself, then the table.
+file(GLOB files RELATIVE ${SOURCE_DIR}/cl ${SOURCE_DIR}/cl/common/*.clh
+    ${SOURCE_DIR}/cl/generic/*.cl ${SOURCE_DIR}/cl/probe/*.cl)
+if(KIND STREQUAL "portable")
+    set(lines ${files})
+else()
+    set(lines)
+    foreach(file IN LISTS files)
+        if(file MATCHES "\\.cl$")
+            list(APPEND lines ${file})
+        endif()
+    endforeach()
+endif()
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/kernel_options.txt table REGEX "^[a-z]")
+foreach(line IN LISTS lines table)
+    compile("${line}")
+endforeach()
+
+get_property(compiled GLOBAL PROPERTY compiled)
+get_property(failed GLOBAL PROPERTY failed)
+list(LENGTH compiled n_compiled)
+list(LENGTH failed n_failed)
+message("${n_compiled} compiled, ${n_failed} failed")
+if(n_failed OR NOT n_compiled)
+    message(FATAL_ERROR "${n_failed} kernels do not compile for ${KIND}")
+endif()

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# A vendor is data: its words may stand only in the files named here. Comments
+# may say what they like; code may not. With SYMBOLS=<nm> and LIBRARY=<so>,
+# every exported symbol starts with xl_.
+#   cmake -DSOURCE_DIR=<tree> -P check_names.cmake
+
+set(allowed
+    "^lib/vendor/|^lib/device/identify\\.c$|^bench/advice\\.c$"
+    "|^cl/common/(subgroup|dot|mma)\\.clh$|^cl/probe/probe_matrix\\.cl$"
+    "|^cl/(nvidia|amd|intel|cpu)/")
+string(CONCAT allowed ${allowed})
+set(words
+    "nvidia|amd|amdgcn|rocm|intel|qualcomm|adreno|mali|apple|radeon|geforce"
+    "|tesla|cuda|ptx|pocl|rusticl|mesa|llvmpipe|oneapi")
+string(CONCAT words ${words})
+
+set(failures 0)
+
+file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR}
+    ${SOURCE_DIR}/include/*.h ${SOURCE_DIR}/lib/*.[ch]
+    ${SOURCE_DIR}/bench/*.[ch] ${SOURCE_DIR}/cl/*.cl ${SOURCE_DIR}/cl/*.clh)
+foreach(file IN LISTS files)
+    if(file MATCHES "${allowed}" OR file MATCHES "^bench/peers/")
+        continue()
+    endif()
+    file(READ ${SOURCE_DIR}/${file} text)
+    string(TOLOWER "${text}" text)
+    string(REGEX REPLACE "/\\*[^*]*\\*+([^/*][^*]*\\*+)*/" "" text "${text}")
+    string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+    # The compiler's name for an operating system.
+    string(REPLACE "__apple__" "" text "${text}")
+    string(REGEX MATCHALL "(^|[^a-z])(${words})([^a-z])" hits "${text}")
+    if(hits)
+        list(REMOVE_DUPLICATES hits)
+        message("${file}: a vendor's word: ${hits}")
+        math(EXPR failures "${failures} + 1")
+    endif()
+endforeach()
+
+if(SYMBOLS)
+    execute_process(COMMAND ${SYMBOLS} -D --defined-only ${LIBRARY}
+        OUTPUT_VARIABLE table RESULT_VARIABLE result)
+    if(result)
+        message(FATAL_ERROR "cannot list symbols of ${LIBRARY}")
+    endif()
+    string(REGEX MATCHALL "[^\n]+" lines "${table}")
+    set(exported 0)
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE ".* " "" symbol "${line}")
+        if(symbol MATCHES "^xl_[a-z]")
+            math(EXPR exported "${exported} + 1")
+        elseif(NOT symbol MATCHES "^CROSSLANE_")
+            message("exported by mistake: ${symbol}")
+            math(EXPR failures "${failures} + 1")
+        endif()
+    endforeach()
+    if(exported EQUAL 0)
+        message(FATAL_ERROR "nothing is exported")
+    endif()
+endif()
+
+if(failures)
+    message(FATAL_ERROR "${failures} names in the wrong place")
+endif()

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The rules, each a test of its own.
+
+# xl_rule(name timeout script -DVAR=value...)
+function(xl_rule name timeout script)
+    add_test(NAME rules.${name} COMMAND ${CMAKE_COMMAND}
+        -DSOURCE_DIR=${PROJECT_SOURCE_DIR} ${ARGN}
+        -P ${CMAKE_CURRENT_SOURCE_DIR}/rules/${script}.cmake)
+    set_tests_properties(rules.${name} PROPERTIES LABELS rules
+        TIMEOUT ${timeout} SKIP_REGULAR_EXPRESSION "SKIPPED:")
+endfunction()
+
+xl_rule(layers 60 check_layers)
+xl_rule(names 60 check_names -DSYMBOLS=${CMAKE_NM}
+    -DLIBRARY=$<TARGET_FILE:crosslane>)
+xl_rule(notes 60 check_notes)
+xl_rule(text 60 check_text)
+xl_rule(headers 120 check_headers -DCC=${CMAKE_C_COMPILER} -DCXX=${XL_CXX})
+
+# Offline compilers: no device is needed, only the tool.
+find_program(XL_CLANG_CL NAMES clang-14 clang-15 clang-16 clang)
+find_program(XL_CLANG_AMD NAMES clang-19)
+find_program(XL_OCLOC NAMES ocloc)
+xl_rule(kernels_portable 300 check_kernels -DKIND=portable
+    -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
+    -DSCRATCH=${SCRATCH}/portable)
+foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
+    xl_rule(kernels_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu}
+        -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
+        -DREQUIRED=${XL_REQUIRE_TOOLS} -DSCRATCH=${SCRATCH}/amd)
+endforeach()
+foreach(cpu dg2 pvc)
+    xl_rule(kernels_${cpu} 600 check_kernels -DKIND=intel -DCPUS=${cpu}
+        -DCOMPILER=${XL_OCLOC} -DREQUIRED=${XL_REQUIRE_TOOLS}
+        -DSCRATCH=${SCRATCH}/intel_${cpu})
+endforeach()

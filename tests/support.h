@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What test programs share: CMocka with its headers in order, the filter in
+ * the first argument, the stub driver's controls, and a library with a queue
+ * on it. */
+#ifndef XL_TESTS_SUPPORT_H
+#define XL_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <crosslane/crosslane.h>
+
+#include "stub/control.h"
+
+/* Take the filter from the command line; call before the tests run. */
+void test_args(int argc, char **argv);
+
+/* The controls of the stub driver (of the fault layer): the loader's own copy
+ * of it. Fails the test when there is none. */
+const struct xl_control *test_stub(void);
+const struct xl_control *test_layer(void);
+
+/* Set an environment variable, or remove it with NULL. */
+void test_setenv(const char *name, const char *value);
+
+/* A folder of this process's own, below XL_CACHE_DIR; made anew, empty. Lives
+ * until the next call. */
+const char *test_scratch(const char *name);
+
+/* An open library on device 0 with a queue of ours; fails the test when that
+ * does not work. */
+struct test_device {
+    xl_lib *lib;
+    xl_device *device;
+    xl_queue *queue;
+};
+void test_device_open(struct test_device *t, const xl_options *options);
+void test_device_close(struct test_device *t);
+
+/* Fail with the status by name and the story. */
+#define assert_status(got, want, story)                                       \
+    test_status_((got), (want), (story), __FILE__, __LINE__)
+void test_status_(xl_status got, xl_status want, const char *story,
+                  const char *file, int line);
+
+#endif
