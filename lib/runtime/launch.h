@@ -26,8 +26,8 @@ void xl__ready_clear(struct xl__ready *ready); /* not the struct itself */
 xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
                      const struct xl__call *call, const xl_sync *sync);
 
-/* The table of ready plans: find by key; add (the queue owns the heap struct
- * then, also on failure). At most 256 are kept; it is emptied when full. */
+/* The table of ready plans: find by key; add (on success the queue owns the
+ * heap struct). At most 256 are kept; it is emptied when full. */
 struct xl__ready *xl__ready_find(xl_queue *q, const void *key, size_t bytes);
 xl_status xl__ready_add(xl_queue *q, struct xl__ready *ready, const void *key,
                         size_t bytes);

@@ -121,8 +121,8 @@ void xl__ready_forget(xl_queue *q)
     q->ready = NULL;
 }
 
-static xl_status add(xl_queue *q, struct xl__ready *ready, const void *key,
-                     size_t bytes)
+xl_status xl__ready_add(xl_queue *q, struct xl__ready *ready, const void *key,
+                        size_t bytes)
 {
     if (!q->ready)
         q->ready = xl__calloc(SLOTS, sizeof(struct xl__ready *));
@@ -137,15 +137,4 @@ static xl_status add(xl_queue *q, struct xl__ready *ready, const void *key,
     *slot_of(q, ready->hash, key, bytes) = ready;
     q->n_ready++;
     return XL_OK;
-}
-
-xl_status xl__ready_add(xl_queue *q, struct xl__ready *ready, const void *key,
-                        size_t bytes)
-{
-    const xl_status status = add(q, ready, key, bytes);
-    if (status != XL_OK) {
-        xl__ready_clear(ready);
-        free(ready);
-    }
-    return status;
 }
