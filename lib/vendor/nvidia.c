@@ -1,2 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_nvidia;
+/* NVIDIA's own driver. The compute capability decides what the driver does not
+ * tell. Facts: vendor-notes/nvidia.md. */
+#include "vendor/vendors.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define KIB 1024.0
+#define MIB (KIB * KIB)
+
+enum {
+    WARP = 32,              /* NV-02 */
+    BANKS = 32,             /* NV-04 */
+    SECTOR_BYTES = 32,      /* NV-04 */
+    REGISTERS = 65536,      /* NV-04 */
+    HALF_DRIVER = 520,      /* NV-06 */
+    HALF_CAPABILITY = 60,   /* NV-06 */
+    SLOW_HALF = 61          /* NV-06 */
+};
+
+/* Newest first; a capability takes the first row that is not newer. 0 in a
+ * column: no correction. */
+static const struct capability {
+    unsigned cc;
+    double local_kib; /* NV-01 */
+    bool measured;    /* that figure */
+    double lanes;     /* NV-03 */
+    double llc_mib;   /* NV-07 */
+} capabilities[] = {
+    {120, 98, false, 128, 0}, {100, 226, false, 128, 0},
+    {90, 226, true, 128, 50}, {89, 98, false, 128, 0},
+    {87, 162, false, 128, 0}, {86, 98, false, 128, 0},
+    {80, 162, false, 64, 40}, {75, 63, false, 64, 0},
+    {70, 95, false, 64, 6},   {61, 0, false, 128, 0},
+    {60, 0, false, 64, 4},    {50, 0, false, 128, 0},
+    {30, 0, false, 192, 0},   {0, 0, false, 32, 0},
+};
+
+static bool matches(const struct xl__limits *l)
+{
+    return xl__str_has(xl__text(l, XL__F_platform), "nvidia") &&
+           xl__is(l, XL__F_is_gpu);
+}
+
+static void correct_half(struct xl__limits *l, unsigned cc)
+{
+    unsigned driver = 0;
+
+    (void)sscanf(xl__text(l, XL__F_driver), "%u.", &driver);
+    if (cc >= HALF_CAPABILITY && cc != SLOW_HALF && driver >= HALF_DRIVER)
+        xl__limits_correct(l, XL__F_has_f16_arith, 1, XL_KNOWN, "NV-06");
+}
+
+static void correct_by_capability(struct xl__limits *l, unsigned cc)
+{
+    const struct capability *c = capabilities;
+
+    while (c->cc > cc)
+        c++;
+    if (c->local_kib * KIB > xl__num_or(l, XL__F_local_mem_bytes, 0))
+        xl__limits_correct(l, XL__F_local_mem_bytes, c->local_kib * KIB,
+                           c->measured ? XL_KNOWN : XL_ASSUMED, "NV-01");
+    xl__limits_correct(l, XL__F_simd_per_cu_f32, c->lanes, XL_KNOWN, "NV-03");
+    if (c->llc_mib > 0)
+        xl__limits_correct(l, XL__F_llc_bytes, c->llc_mib * MIB, XL_KNOWN,
+                           "NV-07");
+    correct_half(l, cc);
+}
+
+static void correct(struct xl__limits *l)
+{
+    unsigned cc;
+
+    if (isnan(xl__num(l, XL__F_subgroup_width)))
+        xl__limits_correct(l, XL__F_subgroup_width, WARP, XL_KNOWN, "NV-02");
+    xl__limits_correct(l, XL__F_local_banks, BANKS, XL_KNOWN, "NV-04");
+    xl__limits_correct(l, XL__F_transaction_bytes, SECTOR_BYTES, XL_KNOWN,
+                       "NV-04");
+    xl__limits_correct(l, XL__F_registers_per_cu, REGISTERS, XL_KNOWN,
+                       "NV-04");
+    if (sscanf(xl__text(l, XL__F_arch), "sm_%u", &cc) == 1)
+        correct_by_capability(l, cc);
+}
+
+const struct xl__vendor xl__vendor_nvidia = {
+    .name = "nvidia",
+    .matches = matches,
+    .correct = correct,
+    .build_options = "",
+    .lane_option = "-DXL_LANE_PTX", /* NV-08 */
+    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
+                 [XL__OP_SOFTMAX] = xl__generic_softmax},
+};
