@@ -119,7 +119,8 @@ static bool is_too_long(const struct attempt *t, double run_ns)
         fprintf(stderr, "clbench: %s %s %s %s skipped: about %.0f s; %s\n",
                 t->row.op, shape, xl_dtype_name(t->row.dtype), t->row.variant,
                 need_s,
-                past_run ? "over --max-time" : "--full, or naming it, runs it");
+                past_run ? "over --max-time"
+                         : "--full, or naming it, runs it");
     return true;
 }
 
