@@ -55,6 +55,8 @@ bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command);
 void args_free(struct settings *set);
 const struct option_row *option_find(const char *name);
+/* The name of an OPT_CHOICE's value; NULL when it was not given. */
+const char *option_choice(const struct option_row *row, int value);
 bool command_takes(const struct command *c, const struct option_row *row);
 /* `command` NULL: the program's own help. */
 void args_help(FILE *to, const struct command *command);

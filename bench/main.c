@@ -1,1 +1,55 @@
-int main(void) { return 0; }
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clbench: from the command line to an exit code. Everything else is in the
+ * commands. */
+#include <string.h>
+
+#include "report.h"
+#include "session.h"
+
+static void print_version(void)
+{
+    fprintf(stdout, "clbench %s, libcrosslane %s\n", XL_VERSION_TEXT,
+            xl_version());
+    if (strcmp(XL_VERSION_TEXT, xl_version()) != 0)
+        fprintf(stderr, "clbench: warning: this program and the library it "
+                        "found do not belong together; install both anew\n");
+}
+
+static int run(struct session *s)
+{
+    session_begin(s);
+    s->report = report_open(s);
+    if (!s->report)
+        return EXIT_FILE;
+    int code = s->command->run(s);
+    progress_hide(s);
+    int report_code = report_close(s->report);
+    s->report = NULL;
+    if (session_interrupted()) {
+        fprintf(stderr, "clbench: interrupted; what was measured until then "
+                        "was kept\n");
+        code = EXIT_INTERRUPTED;
+    }
+    session_close(s);
+    return code == EXIT_FINE ? report_code : code;
+}
+
+int main(int argc, char **argv)
+{
+    struct session s = {.command = NULL};
+    int code = EXIT_FINE;
+    if (!args_parse(argc, argv, &s.set, &s.command))
+        code = EXIT_USAGE;
+    else if (s.set.help)
+        args_help(stdout, s.command);
+    else if (s.set.version)
+        print_version();
+    else
+        code = run(&s);
+    args_free(&s.set);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "clbench: standard output could not be written\n");
+        code = code == EXIT_FINE ? EXIT_FILE : code;
+    }
+    return code;
+}

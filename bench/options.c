@@ -79,6 +79,14 @@ const struct option_row *option_find(const char *name)
     return NULL;
 }
 
+const char *option_choice(const struct option_row *row, int value)
+{
+    for (int i = 0; row->choices && row->choices[i]; i++)
+        if (i == value)
+            return row->choices[i];
+    return NULL;
+}
+
 bool command_takes(const struct command *c, const struct option_row *row)
 {
     if (row->common)

@@ -10,7 +10,7 @@
 struct session;
 
 struct progress {
-    bool enabled;      /* set by session_begin() */
+    bool enabled;      /* standard error is a terminal that can */
     bool visible;      /* a line stands on the terminal now */
     unsigned done, total;
     uint64_t start_ns, drawn_ns;

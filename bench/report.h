@@ -22,6 +22,14 @@ extern const struct report_writer report_table, report_json;
 
 struct report; /* all writers of a run */
 
+struct xl__str;
+/* What a row is, whatever device it ran on: op, variant, shape, settings,
+ * type. `clbench compare` matches rows by it. */
+void report_row_id(struct xl__str *out, const xl_row *row);
+/* The text of a device's fact: "name", "platform"; `otherwise` if unknown. */
+const char *report_fact_text(const xl_device *dev, const char *name,
+                             const char *otherwise);
+
 struct report *report_open(struct session *s); /* by --json, --quiet */
 void report_part(struct report *r, const char *title, const char *note);
 void report_row(struct report *r, xl_device *dev, const xl_row *row);

@@ -1,2 +1,306 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_report_json;
+/* Results as JSON, schema "clbench/1". The whole document is kept as a tree
+ * and the file rewritten after each part, so that a crash of a driver loses
+ * only the part in which it happened. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "environment.h"
+#include "json_values.h"
+#include "report.h"
+#include "session.h"
+#include "warn.h"
+
+struct writer {
+    struct session *s;
+    json_t *rows;
+    const char *path;  /* NULL: standard output */
+    bool only_at_end;  /* a stream: what is written cannot be taken back */
+    int code;          /* the worst so far */
+};
+
+/* -- a device ------------------------------------------------------------- */
+
+static json_t *fact_value(const xl_fact *fact)
+{
+    json_t *list = NULL;
+    if (fact->source == XL_UNKNOWN)
+        return json_null();
+    switch (fact->kind) {
+    case XL_FACT_NUMBER:
+        return json_number(fact->value);
+    case XL_FACT_BOOL:
+        return isnan(fact->value) ? json_null() : json_boolean(fact->value);
+    case XL_FACT_TEXT:
+        return json_text(fact->text);
+    case XL_FACT_LIST:
+        list = json_array();
+        for (unsigned i = 0; i < fact->n_list; i++)
+            json_add(list, json_number(fact->list[i]));
+        return list;
+    }
+    return json_null();
+}
+
+static json_t *facts_json(const xl_device *dev)
+{
+    json_t *facts = json_array();
+    const char *name = NULL;
+    for (unsigned i = 0; (name = xl_fact_name(i, NULL)) != NULL; i++) {
+        xl_fact fact;
+        if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
+            continue;
+        json_t *out = json_object();
+        const char *unit = fact.unit && *fact.unit ? fact.unit : NULL;
+        json_put(out, "name", json_string(name));
+        json_put(out, "value", fact_value(&fact));
+        json_put(out, "unit", json_text(unit));
+        json_put(out, "source", json_string(xl_source_name(fact.source)));
+        json_put(out, "note", json_text(fact.note));
+        json_add(facts, out);
+    }
+    return facts;
+}
+
+static json_t *device_json(const xl_device *dev)
+{
+    static const char *const texts[] = {"name",   "platform", "vendor",
+                                        "driver", "uuid",     "pci"};
+    json_t *out = json_object();
+    json_put(out, "index", json_integer(xl_device_index(dev)));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        json_put(out, texts[i],
+                 json_text(report_fact_text(dev, texts[i], NULL)));
+    json_put(out, "facts", facts_json(dev));
+    return out;
+}
+
+/* -- a row ---------------------------------------------------------------- */
+
+static json_t *params_json(const xl_param *p, unsigned n)
+{
+    json_t *out = json_object();
+    for (unsigned i = 0; i < n; i++)
+        json_put(out, p[i].name,
+                 *p[i].text ? json_text(p[i].text) : json_number(p[i].value));
+    return out;
+}
+
+static json_t *samples_json(const xl_samples *samples)
+{
+    json_t *out = json_array();
+    for (unsigned i = 0; i < samples->runs && i < XL_MAX_SAMPLES; i++)
+        json_add(out, json_number(samples->ns[i]));
+    return out;
+}
+
+static json_t *roof_json(const xl_row *row)
+{
+    if (isnan(row->roof.value))
+        return json_null();
+    json_t *out = json_object();
+    double frac = row->roof.value > 0 ? row->value / row->roof.value : NAN;
+    json_put(out, "name", json_text(row->roof.name));
+    json_put(out, "value", json_number(row->roof.value));
+    json_put(out, "source", json_string(xl_source_name(row->roof.source)));
+    json_put(out, "frac", json_number(frac));
+    return out;
+}
+
+static json_t *warnings_json(unsigned warnings)
+{
+    json_t *out = json_array();
+    for (unsigned i = 0; i < XL_N_WARN; i++)
+        if (warnings & 1u << i)
+            json_add(out, json_string(warn_code(i)));
+    return out;
+}
+
+static json_t *id_json(const xl_row *row)
+{
+    struct xl__str id = {0};
+    report_row_id(&id, row);
+    json_t *out = id.broken ? NULL : json_text(xl__str_text(&id));
+    xl__str_clear(&id);
+    return out;
+}
+
+static void put_timing(json_t *out, const xl_row *row)
+{
+    const xl_samples *samples = &row->samples;
+    bool timed = samples->runs > 0;
+    const char *clock = samples->wall_clock ? "wall" : "event";
+    json_put(out, "runs", json_integer(samples->runs));
+    json_put(out, "samples_ns", samples_json(samples));
+    json_put(out, "median_ns", json_number(timed ? samples->median_ns : NAN));
+    json_put(out, "mad_ns", json_number(timed ? samples->mad_ns : NAN));
+    json_put(out, "cache", json_string(row->cold ? "cold" : "hot"));
+    json_put(out, "clock", timed ? json_string(clock) : json_null());
+}
+
+static json_t *row_json(const xl_device *dev, const xl_row *row)
+{
+    json_t *out = json_object();
+    bool typed = row->dtype < XL_N_DTYPES;
+    json_put(out, "id", id_json(row));
+    json_put(out, "device", json_integer(xl_device_index(dev)));
+    json_put(out, "op", json_text(row->op));
+    json_put(out, "variant", json_text(*row->variant ? row->variant : NULL));
+    json_put(out, "shape", params_json(row->shape, row->n_shape));
+    json_put(out, "params", params_json(row->params, row->n_params));
+    json_put(out, "seed", json_uint(row->seed));
+    json_put(out, "dtype", json_text(typed ? xl_dtype_name(row->dtype)
+                                           : NULL));
+    put_timing(out, row);
+    json_put(out, "value", json_number(row->value));
+    json_put(out, "unit", json_text(row->unit && *row->unit ? row->unit
+                                                            : NULL));
+    json_put(out, "flop", json_number(row->flop > 0 ? row->flop : NAN));
+    json_put(out, "bytes", json_number(row->bytes > 0 ? row->bytes : NAN));
+    json_put(out, "roof", roof_json(row));
+    json_put(out, "verdict", json_string(xl_verdict_name(row->verdict)));
+    json_put(out, "reason", json_text(*row->reason ? row->reason : NULL));
+    json_put(out, "warnings", warnings_json(row->warnings));
+    return out;
+}
+
+/* -- the document --------------------------------------------------------- */
+
+static char *document(const struct writer *w)
+{
+    const struct session *s = w->s;
+    json_t *root = json_object(), *devices = json_array();
+    for (unsigned i = 0; i < s->n_devices; i++)
+        json_add(devices, device_json(s->devices[i]));
+    json_put(root, "schema", json_string("clbench/1"));
+    json_put(root, "tool", environment_tool(s));
+    json_put(root, "host", environment_host());
+    json_put(root, "environment", environment_json(s));
+    json_put(root, "devices", devices);
+    json_put(root, "rows", json_incref(w->rows));
+    if (s->extra)
+        (void)json_object_update_missing(root, s->extra);
+    char *text = json_dumps(root, JSON_INDENT(1));
+    json_decref(root);
+    return text;
+}
+
+static void complain(struct writer *w, xl_status status)
+{
+    const char *why = errno ? strerror(errno) : xl_status_text(status);
+    progress_hide(w->s);
+    if (w->code == EXIT_FINE)
+        fprintf(stderr,
+                "clbench: --json: '%s' cannot be written: %s; give a file in "
+                "a folder that you may write to\n",
+                w->path ? w->path : "standard output", why);
+    w->code = EXIT_FILE;
+}
+
+static void write_document(struct writer *w)
+{
+    struct xl__str text = {0};
+    char *json = document(w);
+    errno = 0;
+    if (!json) {
+        complain(w, XL_NO_MEMORY);
+        return;
+    }
+    xl__str_add(&text, json);
+    xl__str_add(&text, "\n");
+    free(json);
+    if (text.broken) {
+        complain(w, XL_NO_MEMORY);
+    } else if (!w->path) {
+        if (fputs(text.text, stdout) < 0 || fflush(stdout) != 0)
+            complain(w, XL_IO);
+    } else {
+        xl_status status = xl__file_replace(w->path, text.text, text.len);
+        if (status != XL_OK)
+            complain(w, status);
+    }
+    xl__str_clear(&text);
+}
+
+/* Is it possible to write there? Asked before minutes are spent; an older
+ * file of that name stays until there is something to replace it. */
+static bool can_write(struct writer *w)
+{
+    struct xl__str trial = {0};
+    if (!w->path || w->only_at_end)
+        return true;
+    xl__str_printf(&trial, "%s.trial", w->path);
+    errno = 0;
+    xl_status status = xl__file_replace(xl__str_text(&trial), "", 0);
+    if (status == XL_OK)
+        (void)xl__file_remove(xl__str_text(&trial));
+    else
+        complain(w, status);
+    xl__str_clear(&trial);
+    return status == XL_OK;
+}
+
+static void *open_writer(struct session *s)
+{
+    struct writer *w = xl__calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    const char *path = s->set.json;
+    w->s = s;
+    w->path = strcmp(path, "-") == 0 ? NULL : path;
+    w->only_at_end = !w->path || strncmp(path, "/dev/", 5) == 0 ||
+                     strncmp(path, "/proc/", 6) == 0;
+    w->rows = json_array();
+    if (w->rows && can_write(w))
+        return w;
+    json_decref(w->rows);
+    free(w);
+    return NULL;
+}
+
+static void part(void *writer, const char *title, const char *note)
+{
+    (void)writer;
+    (void)title;
+    (void)note;
+}
+
+static void add_row(void *writer, xl_device *dev, const xl_row *row)
+{
+    struct writer *w = writer;
+    json_add(w->rows, row_json(dev, row));
+}
+
+static void part_end(void *writer)
+{
+    struct writer *w = writer;
+    if (!w->only_at_end)
+        write_document(w);
+}
+
+static int close_writer(void *writer)
+{
+    struct writer *w = writer;
+    /* Wrong usage or no device: there is nothing worth an older file. */
+    if (w->s->n_devices > 0 || w->s->extra)
+        write_document(w);
+    int code = w->code;
+    json_decref(w->rows);
+    free(w);
+    return code;
+}
+
+const struct report_writer report_json = {
+    .name = "json",
+    .open = open_writer,
+    .part = part,
+    .row = add_row,
+    .part_end = part_end,
+    .close = close_writer,
+};

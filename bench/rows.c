@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of one table in words. A setting that all rows share is said once
+ * above the table, so that a row's own cell holds only what sets it apart. */
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report.h"
+#include "units.h"
+#include "warn.h"
+
+bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row)
+{
+    struct xl__str id = {0};
+    report_row_id(&id, row);
+    struct kept_row kept = {.dev = dev, .row = *row};
+    kept.id = xl__str_steal(&id);
+    if (!kept.id ||
+        !xl__grow(&rows->list, &rows->cap, rows->n + 1, sizeof *rows->list)) {
+        free(kept.id);
+        return false;
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        kept.turn += rows->list[i].dev == dev &&
+                     strcmp(rows->list[i].id, kept.id) == 0;
+    rows->list[rows->n++] = kept;
+    return true;
+}
+
+void rows_clear(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        free(rows->list[i].id);
+    free(rows->list);
+    *rows = (struct rows){NULL, 0, 0};
+}
+
+static const xl_param *find(const xl_param *list, unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
+    return NULL;
+}
+
+static bool same(const xl_param *a, const xl_param *b)
+{
+    return a && b && strcmp(a->text, b->text) == 0 &&
+           (*a->text || !(a->value < b->value || a->value > b->value));
+}
+
+static bool is_common_param(const struct rows *rows, const xl_param *p)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const xl_row *row = &rows->list[i].row;
+        if (!same(p, find(row->params, row->n_params, p->name)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_common_dtype(const struct rows *rows)
+{
+    for (size_t i = 1; i < rows->n; i++)
+        if (rows->list[i].row.dtype != rows->list[0].row.dtype)
+            return false;
+    return true;
+}
+
+static bool is_common_cache(const struct rows *rows)
+{
+    for (size_t i = 1; i < rows->n; i++)
+        if (rows->list[i].row.cold != rows->list[0].row.cold)
+            return false;
+    return true;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), n_end = strlen(end);
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+static void add_param(struct xl__str *out, const xl_param *p)
+{
+    char number[UNITS_CAP];
+    if (*p->text) {
+        xl__str_printf(out, "%s=%s", p->name, p->text);
+    } else if (strcmp(p->name, "bytes") == 0) {
+        units_format(number, sizeof number, p->value, "B");
+        xl__str_add(out, number);
+    } else {
+        units_format(number, sizeof number, p->value,
+                     ends_in(p->name, "bytes") ? "B" : "1");
+        xl__str_printf(out, "%s=%s", p->name, number);
+    }
+}
+
+static void add_part(struct xl__str *out, const char *between)
+{
+    if (out->len > 0)
+        xl__str_add(out, between);
+}
+
+void rows_common(const struct rows *rows, struct xl__str *out)
+{
+    if (rows->n == 0)
+        return;
+    const xl_row *row = &rows->list[0].row;
+    if (is_common_dtype(rows) && row->dtype < XL_N_DTYPES)
+        xl__str_add(out, xl_dtype_name(row->dtype));
+    for (unsigned i = 0; i < row->n_params; i++)
+        if (is_common_param(rows, &row->params[i])) {
+            add_part(out, ", ");
+            add_param(out, &row->params[i]);
+        }
+    if (is_common_cache(rows) && row->cold) {
+        add_part(out, ", ");
+        xl__str_add(out, "cold caches");
+    }
+}
+
+/* Sizes of matrices are joined by x; others keep their names. */
+static bool is_plain_shape(const xl_row *row)
+{
+    static const char *const plain[] = {"m", "n", "k", "rows", "cols"};
+    for (unsigned i = 0; i < row->n_shape; i++) {
+        bool found = false;
+        for (size_t j = 0; j < sizeof plain / sizeof plain[0]; j++)
+            found = found || strcmp(plain[j], row->shape[i].name) == 0;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static void add_shape(struct xl__str *out, const xl_row *row)
+{
+    bool plain = is_plain_shape(row);
+    char number[UNITS_CAP];
+    for (unsigned i = 0; i < row->n_shape; i++) {
+        if (!plain) {
+            add_part(out, " ");
+            add_param(out, &row->shape[i]);
+            continue;
+        }
+        units_number(number, sizeof number, row->shape[i].value);
+        add_part(out, "x");
+        xl__str_add(out, number);
+    }
+}
+
+void rows_case(const struct rows *rows, size_t i, struct xl__str *out)
+{
+    const xl_row *row = &rows->list[i].row;
+    add_shape(out, row);
+    if (!is_common_dtype(rows) && row->dtype < XL_N_DTYPES) {
+        add_part(out, " ");
+        xl__str_add(out, xl_dtype_name(row->dtype));
+    }
+    for (unsigned j = 0; j < row->n_params; j++)
+        if (!is_common_param(rows, &row->params[j])) {
+            add_part(out, " ");
+            add_param(out, &row->params[j]);
+        }
+    if (!is_common_cache(rows)) {
+        add_part(out, " ");
+        xl__str_add(out, row->cold ? "cold" : "hot");
+    }
+    if (out->len == 0)
+        xl__str_add(out, "-");
+}
+
+/* -- notes ---------------------------------------------------------------- */
+
+void notes_clear(struct notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        free(notes->text[i]);
+    free(notes->text);
+    *notes = (struct notes){NULL, 0, 0};
+}
+
+/* The number of that note, from 1; 0 when out of memory. */
+static size_t number_of(struct notes *notes, const char *text)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        if (strcmp(notes->text[i], text) == 0)
+            return i + 1;
+    char *copy = xl__strdup(text);
+    if (!copy || !xl__grow(&notes->text, &notes->cap, notes->n + 1,
+                           sizeof *notes->text)) {
+        free(copy);
+        return 0;
+    }
+    notes->text[notes->n++] = copy;
+    return notes->n;
+}
+
+static void mark(struct notes *notes, const char *text, struct xl__str *marks)
+{
+    size_t number = number_of(notes, text);
+    if (number > 0)
+        xl__str_printf(marks, "[%zu]", number);
+}
+
+void notes_of_row(struct notes *notes, const xl_row *row,
+                  const struct settings *set, struct xl__str *marks)
+{
+    if (*row->reason)
+        mark(notes, row->reason, marks);
+    for (unsigned bit = 0; bit < XL_N_WARN && !set->quiet; bit++) {
+        struct xl__str text = {0};
+        if (!(row->warnings & 1u << bit))
+            continue;
+        xl__str_printf(&text, "%s: %s", warn_code(bit), warn_text(bit));
+        const char *advice = warn_advice(bit, set);
+        if (advice)
+            xl__str_printf(&text, "; %s", advice);
+        mark(notes, xl__str_text(&text), marks);
+        xl__str_clear(&text);
+    }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of one table: kept until the table is complete, and put into
+ * words. */
+#ifndef CLBENCH_ROWS_H
+#define CLBENCH_ROWS_H
+
+#include <crosslane/crosslane.h>
+
+#include "base/str.h"
+
+struct settings;
+
+struct kept_row {
+    xl_device *dev;
+    xl_row row;
+    char *id;    /* which kernel and case: report_row_id() */
+    size_t turn; /* 0: its first measurement on this device, 1: second */
+};
+
+struct rows {
+    struct kept_row *list;
+    size_t n, cap;
+};
+
+bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row);
+void rows_clear(struct rows *rows);
+/* What all rows share: "f32, trans=nn, alpha=1"; nothing when nothing. */
+void rows_common(const struct rows *rows, struct xl__str *out);
+/* What sets row `i` apart: "1000x1023x517 f16". */
+void rows_case(const struct rows *rows, size_t i, struct xl__str *out);
+
+/* The notes below a table, each told once. */
+struct notes {
+    char **text;
+    size_t n, cap;
+};
+void notes_clear(struct notes *notes);
+/* The reason and the warnings of a row as notes; their marks, "[1] [2]", are
+ * appended to `marks`. */
+void notes_of_row(struct notes *notes, const xl_row *row,
+                  const struct settings *set, struct xl__str *marks);
+
+#endif
