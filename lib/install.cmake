@@ -55,8 +55,14 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfig.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfigVersion.cmake
     DESTINATION ${XL_CMAKE_DIR})
 
-set(PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
-set(PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+# Below ${prefix} where they are, so that a moved tree can still be found.
+foreach(dir LIB INCLUDE)
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}DIR}")
+        set(PC_${dir}DIR "${CMAKE_INSTALL_${dir}DIR}")
+    else()
+        set(PC_${dir}DIR "\${prefix}/${CMAKE_INSTALL_${dir}DIR}")
+    endif()
+endforeach()
 configure_file(lib/crosslane.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/crosslane.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslane.pc

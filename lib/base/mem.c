@@ -23,10 +23,11 @@ bool xl__add(size_t a, size_t b, size_t *out)
 
 void *xl__calloc(size_t n, size_t elem_bytes)
 {
+    size_t bytes;
+    if (!xl__mul(n, elem_bytes, &bytes))
+        return NULL;
     /* Never 0 bytes: NULL is to mean "out of memory" and nothing else. */
-    if (n == 0 || elem_bytes == 0)
-        return calloc(1, 1);
-    return calloc(n, elem_bytes);
+    return calloc(xl__max_size(bytes, 1), 1);
 }
 
 bool xl__grow(void *array, size_t *cap, size_t need, size_t elem_bytes)

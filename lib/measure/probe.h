@@ -3,6 +3,7 @@
 #ifndef XL_MEASURE_PROBE_H
 #define XL_MEASURE_PROBE_H
 
+#include <crosslane/buffer.h>
 #include <crosslane/measure.h>
 
 #include "runtime/launch.h"
@@ -29,20 +30,52 @@ static inline bool xl__probe_stopped(const struct xl__probing *p)
 {
     return p->how->stop && p->how->stop(p->how->stop_arg);
 }
-/* Sample a plan until steady, fill row->samples, row->value = amount / median
- * with amount in flop or bytes, judge it, hand it out. */
+/* XL_CANCELLED when the user has asked to stop. */
+xl_status xl__probe_alive(struct xl__probing *p);
+/* Judge a row and hand it out. */
+void xl__probe_emit(struct xl__probing *p, xl_row *row);
+/* Sample a plan until steady; row->value = amount / median, amount in flop or
+ * bytes; amount 0: the median in seconds. */
+xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
+                           const struct xl__plan *plan,
+                           const struct xl__call *call, double amount);
+/* Both. */
 xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
                          const struct xl__plan *plan,
                          const struct xl__call *call, double amount);
-/* A buffer of random, incompressible words, at most `bytes`, less when the
- * device cannot hold it; *got its size. */
+/* How long a probe samples a point: quick or full. */
+xl_sampling xl__probe_sampling(const struct xl__probing *p);
+/* A result was wrong: the row is rejected. */
+void xl__probe_reject(xl_row *row, const char *reason);
+/* One value that other reasons than a failure keep from being measured: the
+ * row is unsupported. The queue's error, if any, is taken as the reason, and
+ * forgotten. */
+void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
+                           const char *reason);
+
+/* A buffer of random, incompressible words, at most `bytes`, halved until the
+ * device can hold it; *got its size, a multiple of 64 KiB. */
 xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
                            size_t *got);
-/* A working set well beyond the last-level cache, as big as is sensible. */
+/* Word i of such a buffer. */
+cl_uint xl__probe_word(uint64_t seed, size_t i);
+/* A working set well beyond the last-level cache, as big as is sensible: a
+ * power of two. */
 size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick);
+/* A working set inside the last-level cache, but beyond those before it; 0:
+ * its size is not known. A power of two. */
+size_t xl__probe_near_bytes(const struct xl__limits *l);
+
+/* probe_coalescing.c: the granule in bytes of a stride curve, from the time of
+ * one access at strides of 1, 2, 4 ... words; NaN when there is no step. */
+double xl__granule(const double *access_ns, unsigned n);
 
 /* timer.c: can the event clock be believed? Tested once per device; becomes
  * the facts timer_ok and timer_step_ns. */
 xl_status xl__timer_check(xl_queue *q);
+/* The test itself: event time over wall time (0: all stamps are 0), and the
+ * step of the event clock (NaN: no two stamps differ). */
+xl_status xl__timer_compare(xl_queue *q, double *ratio, double *step_ns);
+bool xl__timer_agrees(double ratio);
 
 #endif

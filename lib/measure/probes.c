@@ -1,2 +1,262 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_probes;
+/* The table of probes, and what they share: sampling a plan, random buffers,
+ * sizes that are beyond a cache or inside it. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "measure/probe.h"
+
+const struct xl__probe *const xl__probes[] = {
+    &xl__probe_timer,      /* first: the others go by its verdict */
+    &xl__probe_subgroup,
+    &xl__probe_bandwidth,  /* before coalescing, whose roof it is */
+    &xl__probe_coalescing,
+    &xl__probe_flops,
+    &xl__probe_launch,
+    &xl__probe_build,
+    NULL,
+};
+
+const xl_probe_info *xl_probe_at(unsigned i)
+{
+    const unsigned n = sizeof xl__probes / sizeof *xl__probes;
+    return i < n && xl__probes[i] ? &xl__probes[i]->info : NULL;
+}
+
+static const struct xl__probe *find(const char *name)
+{
+    for (unsigned i = 0; xl__probes[i]; i++) {
+        if (xl__streq(xl__probes[i]->info.name, name))
+            return xl__probes[i];
+    }
+    return NULL;
+}
+
+static void drop_row(const xl_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
+xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
+                       void (*each)(const xl_row *row, void *arg), void *arg)
+{
+    if (!q || !how)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    xl__error_reset(&q->error);
+    const struct xl__probe *probe = name ? find(name) : NULL;
+    if (!probe)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "there is no probe \"%s\"", name ? name : "");
+    struct xl__probing p = {q, how, each ? each : drop_row, arg};
+    TRY(xl__timer_check(q));
+    TRY(probe->run(&p));
+fail:
+    return status;
+}
+
+xl_status xl__probe_alive(struct xl__probing *p)
+{
+    if (!xl__probe_stopped(p))
+        return XL_OK;
+    return xl__error_set(&p->q->error, XL_CANCELLED, "stopped on request");
+}
+
+void xl__probe_emit(struct xl__probing *p, xl_row *row)
+{
+    row->seed = p->how->seed;
+    xl_row_judge(row, p->q->ctx->device);
+    p->each(row, p->arg);
+}
+
+xl_sampling xl__probe_sampling(const struct xl__probing *p)
+{
+    xl_sampling quick = {.warmup = 1, .min_runs = 3, .max_runs = 12,
+                         .max_noise = 0.02, .max_s = 0.15};
+    xl_sampling full = {.warmup = 2, .min_runs = 10, .max_runs = 60,
+                        .max_noise = 0.01, .max_s = 1.5};
+    xl_sampling how = p->how->quick ? quick : full;
+    how.stop = p->how->stop;
+    how.stop_arg = p->how->stop_arg;
+    return how;
+}
+
+/* What the sampler enqueues. */
+struct work {
+    struct xl__ready *ready;
+    const struct xl__call *call;
+};
+
+static xl_status enqueue(xl_queue *q, void *arg)
+{
+    const struct work *w = arg;
+    return xl__launch(q, w->ready, w->call, NULL);
+}
+
+xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
+                           const struct xl__plan *plan,
+                           const struct xl__call *call, double amount)
+{
+    xl_status status = XL_OK;
+    const xl_sampling how = xl__probe_sampling(p);
+    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct work work = {ready, call};
+    if (!ready)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
+    ready->plan = *plan;
+    TRY(xl__ready_make(p->q, ready));
+    TRY(xl_samples_take(p->q, &how, enqueue, &work, &row->samples));
+    const double s = row->samples.median_ns * 1e-9;
+    row->value = amount > 0 ? amount / s : s;
+    row->flop = plan->flop;
+    row->bytes = plan->bytes;
+    row->cold = how.cold;
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    return status;
+}
+
+xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
+                         const struct xl__plan *plan,
+                         const struct xl__call *call, double amount)
+{
+    const xl_status status = xl__probe_sample(p, row, plan, call, amount);
+    if (status == XL_OK)
+        xl__probe_emit(p, row);
+    return status;
+}
+
+void xl__probe_reject(xl_row *row, const char *reason)
+{
+    row->verdict = XL_ROW_REJECTED;
+    xl__strcpy(row->reason, sizeof row->reason, reason);
+}
+
+void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
+                           const char *reason)
+{
+    row->verdict = XL_ROW_UNSUPPORTED;
+    xl__strcpy(row->reason, sizeof row->reason, reason);
+    xl__error_reset(&p->q->error);
+    xl__probe_emit(p, row);
+}
+
+/* -- buffers --------------------------------------------------------------- */
+
+enum {
+    MIB = 1 << 20,
+    LEAST = 64 << 10, /* a buffer's size is a multiple of it */
+    FILL_WG = 64,
+    FILL_VEC = 4
+};
+
+cl_uint xl__probe_word(uint64_t seed, size_t i)
+{
+    /* As `random` of probe_bandwidth.cl. */
+    cl_uint x = (cl_uint)i + (cl_uint)seed;
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
+{
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const bool cpu = xl__is(l, XL__F_is_cpu);
+    struct xl__plan plan = {.n_steps = 1, .bytes = (double)bytes};
+    struct xl__step *s = &plan.step[0];
+    const struct xl__call call = {.mem = {[1] = {mem, NULL}}};
+    const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
+    const size_t wg = cpu ? 1 : xl__min_size(
+        FILL_WG, xl__size_or(l, XL__F_max_wg_size, 1));
+    const size_t count = LEAST / (FILL_VEC * sizeof(cl_uint)) / wg;
+    s->source = "probe_bandwidth.cl";
+    s->kernel = "random";
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = wg;
+    s->global[0] = accesses / count;
+    xl__define(s, "WG", (long)wg);
+    xl__define(s, "VEC", FILL_VEC);
+    xl__arg_mem(s, 1);
+    xl__arg_u32(s, count);
+    xl__arg_u32(s, (cl_uint)p->how->seed);
+    return xl__run_plan(p->q, &plan, &call, NULL);
+}
+
+static bool is_memory_failure(xl_status status)
+{
+    return status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+           status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ||
+           status == CL_INVALID_BUFFER_SIZE || status == XL_UNSUPPORTED;
+}
+
+xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
+                           size_t *got)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const size_t room = xl__size_or(l, XL__F_max_alloc_bytes, bytes);
+    while (bytes > room)
+        bytes /= 2;
+    for (bytes = bytes / LEAST * LEAST; bytes >= LEAST;
+         bytes = bytes / 2 / LEAST * LEAST) {
+        *out = NULL;
+        *got = bytes;
+        status = xl_buffer_create(p->q, bytes, out);
+        if (status == XL_OK)
+            status = fill_random(p, *out, bytes);
+        if (status == XL_OK)
+            status = xl_queue_finish(p->q); /* memory may come this late */
+        if (status == XL_OK || !is_memory_failure(status))
+            break;
+        if (*out)
+            clReleaseMemObject(*out);
+        *out = NULL;
+    }
+    if (status != XL_OK && *out) {
+        clReleaseMemObject(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static size_t power_of_two(double x)
+{
+    size_t power = 1;
+    while ((double)power * 2 <= x)
+        power *= 2;
+    return power;
+}
+
+/* A CPU's last-level cache is no bigger than this where it is not known; a
+ * GPU's cache_bytes may count small caches only (NV-04). */
+static double llc_or_guess(const struct xl__limits *l)
+{
+    const double guess = 32.0 * MIB;
+    const double llc = xl__num(l, XL__F_llc_bytes);
+    return llc > 0 ? llc : fmax(guess, xl__num_or(l, XL__F_cache_bytes, 0));
+}
+
+size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
+{
+    /* Three such buffers must leave room for others. Word numbers are 32
+     * bits wide. */
+    const double most = fmin(xl__num_or(l, XL__F_global_mem_bytes, 1e9) / 12,
+                             4096.0 * MIB);
+    double want = fmax(64.0 * MIB, (quick ? 2 : 4) * llc_or_guess(l));
+    if (xl__is(l, XL__F_is_gpu))
+        want = fmax(want, (quick ? 512.0 : 1024.0) * MIB);
+    const double bytes = fmin(2 * want - 1, most); /* up to a power of two */
+    return xl__max_size(power_of_two(bytes), MIB);
+}
+
+size_t xl__probe_near_bytes(const struct xl__limits *l)
+{
+    const double llc = xl__num(l, XL__F_llc_bytes);
+    return llc >= MIB ? power_of_two(llc / 4) : 0;
+}

@@ -1,2 +1,350 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_sampler;
+/* Time enqueued work until it is steady. The clock is the event clock's span
+ * from first start to last end; the host's wall clock where timer.c does not
+ * believe it or no event is to be had. A clock that is coarse for the work is
+ * helped by batches. Rules first, the queue after them.
+ * Source of the stop rule: order statistics only, since times are skewed. */
+#include "measure/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <crosslane/buffer.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "measure/probe.h"
+
+static const double batch_ns = 1e6;   /* a batch lasts at least this */
+static const double steps_wanted = 200; /* clock steps in a sample: 0.5 % */
+static const double drift_factor = 1.05; /* last third over first third */
+static const double outlier_share = 0.10;
+enum {
+    GROWTHS = 3,      /* times a batch that turned out short is enlarged */
+    DRIFT_RUNS = 9,   /* fewer say nothing about drift */
+    MOST_EVENTS = 512 /* alive at once; drivers run out of them (GE-16) */
+};
+
+/* -- the rules ------------------------------------------------------------- */
+
+static bool is_coarse(double run_ns, const struct xl__sample_source *source,
+                      bool wall)
+{
+    return wall || source->step_ns * steps_wanted > run_ns;
+}
+
+unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
+                       bool wall)
+{
+    if (!is_coarse(run_ns, source, wall) || run_ns >= batch_ns)
+        return 1;
+    const double most = source->max_batch ? source->max_batch : 1;
+    const double runs = run_ns > 0 ? ceil(batch_ns / run_ns) : most;
+    return (unsigned)fmin(fmax(runs, 1), most);
+}
+
+/* Is what came later slower than what came first, beyond the noise? */
+static bool has_drift(const double *ns, unsigned n, double mad)
+{
+    double part[XL_MAX_SAMPLES];
+    const unsigned third = n / 3;
+    if (n < DRIFT_RUNS)
+        return false;
+    memcpy(part, ns, third * sizeof *ns);
+    const double early = xl__median(part, third);
+    memcpy(part, ns + n - third, third * sizeof *ns);
+    const double late = xl__median(part, third);
+    return late > drift_factor * early && late - early > 3 * mad;
+}
+
+void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
+{
+    if (out->runs == 0)
+        return;
+    const struct xl__summary s = xl__summarise(out->ns, out->runs);
+    out->median_ns = s.median;
+    out->mad_ns = s.mad;
+    out->min_ns = s.min;
+    out->p95_ns = s.p95;
+    out->lo_ns = s.lo;
+    out->hi_ns = s.hi;
+    if (how && s.mad > how->max_noise * s.median)
+        out->warnings |= XL_WARN(NOISY);
+    if (how && out->runs < how->min_runs)
+        out->warnings |= XL_WARN(FEW_RUNS);
+    if ((double)s.n_outliers > outlier_share * out->runs)
+        out->warnings |= XL_WARN(OUTLIERS);
+    if (has_drift(out->ns, out->runs, s.mad))
+        out->warnings |= XL_WARN(CLOCK_DRIFT);
+}
+
+static bool is_steady(const xl_sampling *how, const xl_samples *out)
+{
+    if (out->runs < how->min_runs)
+        return false;
+    const struct xl__summary s = xl__summarise(out->ns, out->runs);
+    return s.mad <= how->max_noise * s.median;
+}
+
+static bool is_stopped(const xl_sampling *how)
+{
+    return how->stop && how->stop(how->stop_arg);
+}
+
+/* What the loop carries. */
+struct loop {
+    const xl_sampling *how;
+    const struct xl__sample_source *source;
+    xl_samples *out;
+    bool wall;
+    double host[XL_MAX_SAMPLES], over[XL_MAX_SAMPLES]; /* of one run */
+    double spent_ns;
+    double batch_total_ns; /* the shortest batch */
+};
+
+static double clocked(const struct loop *l, const struct xl__timing *t)
+{
+    return l->wall ? t->host_ns : t->device_ns;
+}
+
+/* An event clock that fails once is not believed again. */
+static void doubt(struct loop *l, const struct xl__timing *t)
+{
+    if (!(t->device_ns > 0))
+        l->wall = true;
+}
+
+/* Runs thrown away: the asked ones, then those that size the batch, since the
+ * first of all may contain a compilation. */
+static xl_status warm_up(struct loop *l)
+{
+    xl_status status = XL_OK;
+    struct xl__timing t = {0};
+    l->out->batch = 1;
+    for (unsigned i = 0; i < l->how->warmup; i++) {
+        if (is_stopped(l->how))
+            return XL_CANCELLED;
+        TRY(l->source->take(l->source->arg, 1, &t));
+        doubt(l, &t);
+    }
+    if (l->how->warmup == 0 || l->how->cold)
+        return XL_OK; /* the first run is wanted, or runs stay apart */
+    for (unsigned i = 0; i < GROWTHS; i++) {
+        const double run_ns = clocked(l, &t) / l->out->batch;
+        const unsigned batch = xl__batch_for(run_ns, l->source, l->wall);
+        if (i > 0 && batch <= l->out->batch)
+            break;
+        if (i == 0 && batch == 1 && !is_coarse(run_ns, l->source, l->wall))
+            break; /* the last warm-up run told enough */
+        l->out->batch = batch;
+        TRY(l->source->take(l->source->arg, batch, &t));
+        doubt(l, &t);
+    }
+fail:
+    return status;
+}
+
+static xl_status take_sample(struct loop *l)
+{
+    xl_status status = XL_OK;
+    struct xl__timing t = {0};
+    xl_samples *out = l->out;
+    const unsigned i = out->runs;
+    TRY(l->source->take(l->source->arg, out->batch, &t));
+    if (!l->wall && !(t.device_ns > 0)) {
+        l->wall = true; /* all samples by one clock */
+        memcpy(out->ns, l->host, i * sizeof *l->host);
+    }
+    l->host[i] = t.host_ns / out->batch;
+    l->over[i] = (t.host_ns - t.device_ns) / out->batch;
+    out->ns[i] = clocked(l, &t) / out->batch;
+    l->spent_ns += t.spent_ns;
+    if (i == 0 || clocked(l, &t) < l->batch_total_ns)
+        l->batch_total_ns = clocked(l, &t);
+    out->runs++;
+fail:
+    return status;
+}
+
+static void conclude(struct loop *l)
+{
+    xl_samples *out = l->out;
+    out->wall_clock = l->wall;
+    if (l->wall)
+        out->warnings |= XL_WARN(WALL_CLOCK);
+    else
+        out->overhead_ns = xl__median(l->over, out->runs);
+    /* Half: a batch is sized by an estimate. */
+    if (is_coarse(l->batch_total_ns, l->source, l->wall) &&
+        l->batch_total_ns < batch_ns / 2)
+        out->warnings |= XL_WARN(TOO_SHORT);
+    xl__samples_summarise(out, l->how);
+}
+
+xl_status xl__sample(const xl_sampling *how,
+                     const struct xl__sample_source *source, xl_samples *out)
+{
+    xl_status status = XL_OK;
+    xl_row blank;
+    struct loop l = {.how = how, .source = source, .out = out};
+    unsigned most = how->max_runs < XL_MAX_SAMPLES ? how->max_runs
+                                                   : XL_MAX_SAMPLES;
+    xl_row_init(&blank, "", NULL);
+    *out = blank.samples;
+    l.wall = source->wall;
+    TRY(warm_up(&l));
+    while (out->runs < most && !is_stopped(how)) {
+        TRY(take_sample(&l));
+        if (is_steady(how, out))
+            break;
+        if (how->max_s > 0 && l.spent_ns >= how->max_s * 1e9)
+            break;
+    }
+    if (out->runs == 0)
+        return XL_CANCELLED;
+    conclude(&l);
+fail:
+    return status;
+}
+
+/* -- the queue ------------------------------------------------------------- */
+
+struct timed {
+    xl_queue *q;
+    xl_status (*enqueue)(xl_queue *q, void *arg);
+    void *arg;
+    cl_mem flush; /* NULL: hot */
+    size_t flush_words;
+    cl_uint flush_value;
+    bool events;
+    unsigned n_spans;      /* seen in the last sample */
+    uint64_t first, last;
+    bool is_broken;        /* an end before its start, or no start at all */
+};
+
+static void see_span(const xl_span *span, void *arg)
+{
+    struct timed *t = arg;
+    if (span->start_ns == 0 || span->end_ns < span->start_ns)
+        t->is_broken = true;
+    if (t->n_spans == 0 || span->start_ns < t->first)
+        t->first = span->start_ns;
+    if (t->n_spans == 0 || span->end_ns > t->last)
+        t->last = span->end_ns;
+    t->n_spans++;
+}
+
+static void skip_span(const xl_span *span, void *arg)
+{
+    (void)span;
+    (void)arg;
+}
+
+/* Push out what the caches hold by writing more than they can keep. */
+static xl_status empty_caches(struct timed *t)
+{
+    xl_status status = XL_OK;
+    TRY(xl_buffer_fill(t->q, t->flush, 0, ++t->flush_value, t->flush_words));
+    TRY(xl_queue_finish(t->q));
+    if (t->events)
+        TRY(xl_timeline_drain(t->q, skip_span, NULL));
+fail:
+    return status;
+}
+
+static double span_ns(struct timed *t)
+{
+    /* A full ring has lost its beginning. */
+    if (t->is_broken || t->n_spans == 0 || t->n_spans >= XL__TIMELINE_CAP)
+        return NAN;
+    return (double)(t->last - t->first);
+}
+
+static xl_status take_timing(void *arg, unsigned batch,
+                             struct xl__timing *out)
+{
+    xl_status status = XL_OK;
+    struct timed *t = arg;
+    const uint64_t begin = xl__now_ns();
+    if (t->flush)
+        TRY(empty_caches(t));
+    const uint64_t start = xl__now_ns();
+    for (unsigned i = 0; i < batch; i++)
+        TRY(t->enqueue(t->q, t->arg));
+    TRY(xl_queue_finish(t->q));
+    out->host_ns = (double)(xl__now_ns() - start);
+    out->device_ns = NAN;
+    t->n_spans = 0;
+    t->is_broken = false;
+    if (t->events) {
+        TRY(xl_timeline_drain(t->q, see_span, t));
+        out->device_ns = span_ns(t);
+    }
+    out->spent_ns = (double)(xl__now_ns() - begin);
+fail:
+    return status;
+}
+
+/* More than the last-level cache holds, twice over, since caches need not
+ * forget in order. */
+static xl_status make_flush(struct timed *t)
+{
+    enum { MIB = 1 << 20, UNKNOWN_LLC = 64 * MIB };
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &t->q->ctx->device->limits;
+    const size_t llc = xl__size_or(l, XL__F_llc_bytes, UNKNOWN_LLC);
+    size_t bytes = xl__round_up(2 * xl__max_size(llc, MIB), MIB);
+    bytes = xl__min_size(bytes, xl__size_or(l, XL__F_max_alloc_bytes, bytes));
+    TRY(xl_buffer_create(t->q, bytes, &t->flush));
+    t->flush_words = bytes / sizeof(cl_uint);
+fail:
+    return status;
+}
+
+/* A failure's story survives the calls that clean up. */
+static void clean_up(struct timed *t, bool events_were_on, bool failed)
+{
+    struct xl__error kept = {XL_OK, {NULL, 0, 0, false}};
+    if (failed) {
+        kept = t->q->error;
+        memset(&t->q->error, 0, sizeof t->q->error);
+    }
+    if (t->events && !events_were_on)
+        xl_timeline_enable(t->q, false);
+    if (t->flush)
+        clReleaseMemObject(t->flush);
+    if (failed) {
+        xl__error_clear(&t->q->error);
+        t->q->error = kept;
+    }
+}
+
+xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
+                          xl_status (*enqueue)(xl_queue *q, void *arg),
+                          void *arg, xl_samples *out)
+{
+    if (!q || !how || !enqueue || !out || how->max_runs == 0)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    struct timed t = {.q = q, .enqueue = enqueue, .arg = arg};
+    const bool were_on = q->timeline.on;
+    TRY(xl__timer_check(q));
+    const struct xl__limits *l = &q->ctx->device->limits;
+    t.events = q->can_profile && xl__is(l, XL__F_timer_ok);
+    if (t.events)
+        TRY(xl_timeline_enable(q, true));
+    if (t.events)
+        TRY(xl_timeline_drain(q, skip_span, NULL));
+    if (how->cold)
+        TRY(make_flush(&t));
+    const struct xl__sample_source source = {
+        .take = take_timing, .arg = &t,
+        .step_ns = xl__num_or(l, XL__F_timer_step_ns, 0),
+        .max_batch = MOST_EVENTS, .wall = !t.events};
+    TRY(xl__sample(how, &source, out));
+fail:
+    clean_up(&t, were_on, status != XL_OK);
+    return status;
+}

@@ -1,2 +1,170 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_verdict;
+/* What makes a row unfit to quote: one table of conditions, worst first. A
+ * verdict given before (a wrong result, an error) stays if it is worse.
+ *
+ * Roofs: a roof we measured carries noise, as the row does, so a few percent
+ * above it are fine; up to a quarter may be a roof measured low, on a machine
+ * that was busy; beyond that, work was skipped or the clock lies. A roof from
+ * clock and unit counts is only exceeded by a boost above the stated clock. */
+#include <crosslane/measure.h>
+
+#include <math.h>
+
+#include "base/str.h"
+#include "device/device.h"
+
+static const double over_noise = 1.05;   /* over a measured roof: tolerated */
+static const double over_roof = 1.25;    /* and this is too much */
+static const double over_physics = 1.10; /* over clock x units x width */
+static const double most_noise = 0.10;   /* MAD / median */
+static const double least_steps = 10;    /* of the clock, in one sample */
+static const double ahead = 0.05;        /* event time over wall time */
+static const double lost_ns = 2e6;       /* host time beyond any launch */
+static const double lost_factor = 4;
+/* Time ratio over work ratio of two sizes of the same work. */
+static const double folds = 0.6, scales_lo = 0.8, scales_hi = 1.25;
+enum { FEWEST_RUNS = 3 };
+
+/* A row with what its rules ask of it. */
+struct judged {
+    const xl_row *row;
+    double frac;    /* of the roof; NaN: none */
+    double llc;     /* B; NaN: not known */
+    double step_ns; /* of the clock in use; 0: fine enough */
+};
+
+static double param(const xl_row *row, const char *name)
+{
+    for (unsigned i = 0; i < row->n_params; i++) {
+        if (xl__streq(row->params[i].name, name))
+            return row->params[i].value;
+    }
+    return NAN;
+}
+
+static bool is_timed(const struct judged *j)
+{
+    return j->row->samples.runs > 0;
+}
+
+static bool took_no_time(const struct judged *j)
+{
+    return is_timed(j) && !(j->row->samples.median_ns > 0);
+}
+
+static bool event_ahead(const struct judged *j)
+{
+    const xl_samples *s = &j->row->samples;
+    return is_timed(j) && !s->wall_clock &&
+           s->overhead_ns < -(ahead * s->median_ns + j->step_ns);
+}
+
+static bool event_behind(const struct judged *j)
+{
+    const xl_samples *s = &j->row->samples;
+    return is_timed(j) && !s->wall_clock &&
+           s->overhead_ns * s->batch >
+               lost_factor * s->median_ns * s->batch + lost_ns;
+}
+
+static bool over_bound(const struct judged *j)
+{
+    return j->row->roof.source != XL_MEASURED && j->frac > over_physics;
+}
+
+static bool fits_cache(const struct judged *j)
+{
+    const xl_row *r = j->row;
+    return !r->cold && r->bytes > 0 && r->bytes < j->llc;
+}
+
+static bool far_over_roof(const struct judged *j)
+{
+    return j->row->roof.source == XL_MEASURED && j->frac > over_roof &&
+           !fits_cache(j);
+}
+
+static bool cached_over_roof(const struct judged *j)
+{
+    return j->frac > over_noise && fits_cache(j);
+}
+
+static bool somewhat_over_roof(const struct judged *j)
+{
+    return j->frac > over_noise;
+}
+
+static bool is_folded(const struct judged *j)
+{
+    return param(j->row, "scaling") < folds;
+}
+
+static bool scales_badly(const struct judged *j)
+{
+    const double x = param(j->row, "scaling");
+    return x < scales_lo || x > scales_hi;
+}
+
+static bool too_short(const struct judged *j)
+{
+    const xl_samples *s = &j->row->samples;
+    return is_timed(j) && !s->wall_clock &&
+           s->median_ns * s->batch < least_steps * j->step_ns;
+}
+
+static bool is_noisy(const struct judged *j)
+{
+    const xl_samples *s = &j->row->samples;
+    return is_timed(j) && s->mad_ns > most_noise * s->median_ns;
+}
+
+static bool has_few_runs(const struct judged *j)
+{
+    return is_timed(j) && j->row->samples.runs < FEWEST_RUNS;
+}
+
+static bool drifted(const struct judged *j)
+{
+    return j->row->samples.warnings & XL_WARN(CLOCK_DRIFT);
+}
+
+/* clang-format off */
+static const struct {
+    bool (*holds)(const struct judged *);
+    xl_verdict verdict;
+    const char *reason;
+} rules[] = {
+    /* condition        verdict            reason */
+    {took_no_time,      XL_ROW_REJECTED,   "the clock saw no time pass"},
+    {event_ahead,       XL_ROW_REJECTED,   "the event clock counted more time than passed on the host"},
+    {over_bound,        XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock lies"},
+    {far_over_roof,     XL_ROW_REJECTED,   "more than 25 % above the measured roof: work was skipped or the clock lies"},
+    {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips some"},
+    {cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
+    {somewhat_over_roof, XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped"},
+    {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time"},
+    {event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
+    {too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
+    {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: the median absolute deviation is above 10 % of the median"},
+    {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs"},
+    {drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
+};
+/* clang-format on */
+
+void xl_row_judge(xl_row *row, const xl_device *dev)
+{
+    struct judged j = {row, NAN, NAN, 0};
+    row->warnings |= row->samples.warnings;
+    if (row->roof.value > 0)
+        j.frac = row->value / row->roof.value;
+    if (dev) {
+        j.llc = xl__num(&dev->limits, XL__F_llc_bytes);
+        j.step_ns = xl__num_or(&dev->limits, XL__F_timer_step_ns, 0);
+    }
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (rules[i].verdict <= row->verdict || !rules[i].holds(&j))
+            continue;
+        row->verdict = rules[i].verdict;
+        xl__strcpy(row->reason, sizeof row->reason, rules[i].reason);
+    }
+}

@@ -32,6 +32,9 @@ xl_status xl__check_scalar(const char *name, double value,
                            struct xl__error *e);
 /* At least `bytes` long when given at all. */
 xl_status xl__check_workspace(xl_mem mem, size_t bytes, struct xl__error *e);
+/* Does any byte of the workspace belong to a matrix? */
+xl_status xl__check_scratch_apart(const struct xl__named *x, xl_mem workspace,
+                                  struct xl__error *e);
 
 /* Largest power of two, at most 64, that divides the byte address of every
  * row's (or column's) start: offset and the stride that is not 1. */

@@ -1,2 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_dtype;
+/* Element types as a table. */
+#include <crosslane/tensor.h>
+
+static const struct {
+    size_t bytes;
+    const char *name;
+} dtypes[XL_N_DTYPES] = {
+    [XL_F32] = {4, "f32"},
+    [XL_F16] = {2, "f16"},
+    [XL_BF16] = {2, "bf16"},
+    [XL_F64] = {8, "f64"},
+};
+
+static int is_known(xl_dtype dtype)
+{
+    return (unsigned)dtype < XL_N_DTYPES;
+}
+
+size_t xl_dtype_bytes(xl_dtype dtype)
+{
+    return is_known(dtype) ? dtypes[dtype].bytes : 0;
+}
+
+const char *xl_dtype_name(xl_dtype dtype)
+{
+    return is_known(dtype) ? dtypes[dtype].name : "?";
+}

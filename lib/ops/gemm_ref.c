@@ -1,2 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_gemm_ref;
+/* The reference: an item per element of C, three loops, nothing shared. It
+ * takes any strides and types, and any device. */
+#include "base/mem.h"
+#include "ops/cost.h"
+#include "ops/gemm.h"
+#include "ops/variants.h"
+
+/* Shares of the device's rates that an item per element reaches at best: each
+ * FMA loads both of its operands. */
+static const double gpu_flop_frac = 0.03, cpu_flop_frac = 0.004;
+
+/* A work-group of one row of items along n, as wide as is always allowed. */
+static void set_sizes(const struct xl__limits *l, const xl_gemm *g,
+                      struct xl__step *s)
+{
+    enum { MOST = 64 };
+    size_t wg = xl__min_size(MOST, xl__size_or(l, XL__F_max_wg_size, 1));
+    const struct xl__answer *sizes = &l->used[XL__F_max_wi_sizes];
+    if (sizes->n_list > 0 && sizes->list[0] >= 1 && sizes->list[0] < MOST)
+        wg = xl__min_size(wg, (size_t)sizes->list[0]);
+    wg = xl__max_size(wg, 1);
+    s->dims = 2;
+    s->local[0] = wg;
+    s->local[1] = 1;
+    s->global[0] = xl__round_up(g->n, wg);
+    s->global[1] = g->m;
+    s->slice_dim = 1;
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    const xl_gemm *g = desc;
+    struct xl__step *s = &p->step[0];
+    (void)params;
+    p->n_steps = 1;
+    p->flop = xl__gemm_flop(g);
+    p->bytes = xl__gemm_bytes(g);
+    s->source = "gemm_ref.cl";
+    s->kernel = "gemm_ref";
+    set_sizes(l, g, s);
+    xl__define(s, "TA", (long)g->a.dtype);
+    xl__define(s, "TC", (long)g->c.dtype);
+    const xl_mat *mats[] = {&g->a, &g->b, &g->c};
+    for (unsigned i = 0; i < 3; i++) {
+        xl__arg_mem(s, XL__GEMM_A + i);
+        xl__arg_value_u64(s, XL__GEMM_OFF_A + i);
+        xl__arg_u64(s, mats[i]->row_stride);
+        xl__arg_u64(s, mats[i]->col_stride);
+    }
+    xl__arg_u64(s, g->n);
+    xl__arg_u64(s, g->k);
+    xl__arg_value_f32(s, XL__GEMM_ALPHA);
+    xl__arg_value_f32(s, XL__GEMM_BETA);
+    const struct xl__work work = {
+        .flop = p->flop,
+        .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
+        .bytes = p->bytes, .bytes_frac = 1, .fill = 1, .launches = 1};
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+const struct xl__variant xl__gemm_ref = {
+    .name = "gemm_ref",
+    .repeats = "bit for bit: each element is one sum, taken in order of k",
+    .plan = plan,
+};

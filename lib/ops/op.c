@@ -1,2 +1,397 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_op;
+/* The one path of every op: check, bind, find the ready plan; the first time
+ * select, build, self-check. A variant that cannot be built or gives wrong
+ * results is struck with a warning and the next one is tried. */
+#include "ops/op.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/check.h"
+#include "runtime/lib.h"
+
+enum { NAME_CAP = 32, DESC_CAP = 512, WHY_CAP = 192 };
+
+const struct xl__op *const xl__ops[XL__N_OPS] = {
+    [XL__OP_GEMM] = &xl__op_gemm,
+    [XL__OP_SOFTMAX] = &xl__op_softmax,
+};
+
+/* What a ready plan is found by. The name is copied: two callers' pointers to
+ * one name are one key. */
+struct key {
+    char forced[NAME_CAP]; /* "": the best */
+    uint64_t op;
+    uint64_t canonical[DESC_CAP / sizeof(uint64_t)];
+};
+
+/* One call, from its descriptor on. */
+struct work {
+    xl_queue *q;
+    const struct xl__op *op;
+    const void *desc;
+    struct key key;
+    size_t key_bytes;
+    struct xl__call call;
+    struct xl__candidate *list; /* NULL until selected */
+    unsigned n;
+    char (*why)[WHY_CAP];       /* per candidate, why it was struck; NULL */
+};
+
+static const char *forced_name(const struct work *w)
+{
+    return w->key.forced[0] ? w->key.forced : NULL;
+}
+
+/* -- check and bind ------------------------------------------------------- */
+
+static xl_status begin(struct work *w, bool with_memory)
+{
+    xl_status status = XL_OK;
+    xl__error_reset(&w->q->error);
+    if (!w->desc || w->op->desc_bytes > sizeof w->key.canonical)
+        TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
+                          "%s: no descriptor", w->op->name));
+    TRY(w->op->check(w->q, w->desc, with_memory));
+    const char *forced = w->op->forced(w->desc);
+    if (forced && strlen(forced) >= NAME_CAP)
+        TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
+                          "%s has no variant \"%s\"", w->op->name, forced));
+    memset(w->key.forced, 0, sizeof w->key.forced);
+    xl__strcpy(w->key.forced, NAME_CAP, forced ? forced : "");
+    w->key.op = w->op->id;
+    w->key_bytes = offsetof(struct key, canonical) + w->op->desc_bytes;
+    w->op->bind(w->desc, w->key.canonical, &w->call);
+    w->call.mem[XL__MEM_SCRATCH] = w->op->workspace(w->desc);
+fail:
+    return status;
+}
+
+static struct work work_of(xl_queue *q, const struct xl__op *op,
+                           const void *desc)
+{
+    struct work w;
+    w.q = q;
+    w.op = op;
+    w.desc = desc;
+    w.list = NULL;
+    w.n = 0;
+    w.why = NULL;
+    memset(&w.call, 0, sizeof w.call);
+    return w;
+}
+
+static void end(struct work *w)
+{
+    xl__candidates_free(w->list, w->n);
+    free(w->why);
+    w->list = NULL;
+    w->why = NULL;
+}
+
+/* -- the first time ------------------------------------------------------- */
+
+static xl_status select_all(struct work *w)
+{
+    xl_status status = XL_OK;
+    TRY(xl__select(w->q->ctx->device, w->op, w->key.canonical, forced_name(w),
+                   &w->list, &w->n, &w->q->error));
+    w->why = xl__calloc(w->n ? w->n : 1, sizeof *w->why);
+    if (!w->why)
+        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "candidates"));
+fail:
+    return status;
+}
+
+/* Build a candidate and have it checked. XL_UNTRUSTED: wrong results. */
+static xl_status try_one(struct work *w, const struct xl__candidate *c,
+                         struct xl__ready **out)
+{
+    xl_status status = XL_OK;
+    bool trusted = false;
+    char why[WHY_CAP] = "";
+    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    if (!ready)
+        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
+    ready->plan = *c->plan;
+    ready->variant = c->variant;
+    TRY(xl__ready_make(w->q, ready));
+    TRY(xl__selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted, why,
+                      sizeof why));
+    if (!trusted)
+        TRY(xl__error_set(&w->q->error, XL_UNTRUSTED, "%s: %s",
+                          c->variant->name, why));
+    *out = ready;
+    return XL_OK;
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    return status;
+}
+
+/* Note why candidate i cannot be had, and tell the application. */
+static void strike(struct work *w, unsigned i, bool is_last)
+{
+    const char *why = xl__str_text(&w->q->error.detail);
+    xl__strcpy(w->why[i], WHY_CAP, why);
+    xl__log(w->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
+            w->list[i].variant->name,
+            xl__text(&w->q->ctx->device->limits, XL__F_name),
+            is_last ? "" : ", the next variant is tried", why);
+}
+
+static xl_status none_left(struct work *w)
+{
+    struct xl__str all = {0};
+    for (unsigned i = 0; i < w->n; i++) {
+        const char *why = w->list[i].refused ? w->list[i].refused : w->why[i];
+        if (!forced_name(w) ||
+            strcmp(w->list[i].variant->name, forced_name(w)) == 0)
+            xl__str_printf(&all, "%s%s: %s", all.len > 0 ? "; " : "",
+                           w->list[i].variant->name, why);
+    }
+    const xl_status status =
+        xl__error_set(&w->q->error, XL_UNSUPPORTED, "%s", xl__str_text(&all));
+    xl__str_clear(&all);
+    return status;
+}
+
+static bool is_last(const struct work *w, unsigned i)
+{
+    return i + 1 == w->n || w->list[i + 1].refused;
+}
+
+/* The first candidate that builds and agrees with the host; *chosen its place
+ * in the list. When all fail, the first failure is the answer: the best
+ * variant's is the one worth reading. */
+static xl_status first_good(struct work *w, struct xl__ready **out,
+                            unsigned *chosen)
+{
+    struct xl__error first = {0};
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < w->n && !w->list[i].refused; i++) {
+        status = try_one(w, &w->list[i], out);
+        if (status == XL_OK) {
+            *chosen = i;
+            break;
+        }
+        strike(w, i, is_last(w, i));
+        if (first.status == XL_OK)
+            xl__error_set(&first, status, "%s",
+                          xl__str_text(&w->q->error.detail));
+        if (status == XL_NO_MEMORY || is_last(w, i))
+            break;
+        xl__error_reset(&w->q->error);
+    }
+    if (status != XL_OK) {
+        xl__error_reset(&w->q->error);
+        status = xl__error_set(&w->q->error, first.status, "%s",
+                               xl__str_text(&first.detail));
+    } else if (w->n == 0 || w->list[0].refused) {
+        status = none_left(w);
+    } else {
+        xl__error_reset(&w->q->error);
+    }
+    xl__error_clear(&first);
+    return status;
+}
+
+/* Make the ready plan and give it to the queue. */
+static xl_status make(struct work *w, struct xl__ready **out, unsigned *chosen)
+{
+    xl_status status = XL_OK;
+    struct xl__ready *ready = NULL;
+    TRY(select_all(w));
+    TRY(first_good(w, &ready, chosen));
+    status = xl__ready_add(w->q, ready, &w->key, w->key_bytes);
+    if (status == XL_OK) {
+        *out = ready;
+        return XL_OK;
+    }
+    xl__ready_clear(ready);
+    free(ready);
+fail:
+    return status;
+}
+
+static xl_status find_or_make(struct work *w, struct xl__ready **out)
+{
+    unsigned chosen;
+    *out = xl__ready_find(w->q, &w->key, w->key_bytes);
+    return *out ? XL_OK : make(w, out, &chosen);
+}
+
+/* -- the calls ------------------------------------------------------------ */
+
+xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
+                     const xl_sync *sync)
+{
+    xl_status status = XL_OK;
+    struct work w = work_of(q, op, desc);
+    struct xl__ready *ready;
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    TRY(begin(&w, true));
+    TRY(find_or_make(&w, &ready));
+    TRY(xl__check_workspace(w.call.mem[XL__MEM_SCRATCH],
+                            ready->plan.scratch_bytes, &q->error));
+    TRY(xl__launch(q, ready, &w.call, sync));
+fail:
+    end(&w);
+    return status;
+}
+
+xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
+                         const void *desc)
+{
+    xl_status status = XL_OK;
+    struct work w = work_of(q, op, desc);
+    struct xl__ready *ready;
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    TRY(begin(&w, false));
+    TRY(find_or_make(&w, &ready));
+fail:
+    end(&w);
+    return status;
+}
+
+xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
+                           const void *desc, size_t *bytes)
+{
+    xl_status status = XL_OK;
+    struct work w = work_of(q, op, desc);
+    struct xl__ready *ready;
+    if (!q || !bytes)
+        return XL_BAD_ARGUMENT;
+    *bytes = 0;
+    TRY(begin(&w, false));
+    TRY(find_or_make(&w, &ready));
+    *bytes = ready->plan.scratch_bytes;
+fail:
+    end(&w);
+    return status;
+}
+
+/* -- explaining ----------------------------------------------------------- */
+
+static void name_tunables(const struct xl__candidate *c, char *text,
+                          size_t cap)
+{
+    const struct xl__tunable *t = c->variant->tunables;
+    size_t len = 0;
+    text[0] = '\0';
+    if (!t || !c->plan)
+        return;
+    snprintf(text, cap, "%s:", c->params.source ? c->params.source : "model");
+    for (unsigned i = 0; t[i].name; i++) {
+        len = strlen(text);
+        snprintf(text + len, cap - len, " %s=%d", t[i].name,
+                 c->params.value[i]);
+    }
+}
+
+/* The step with the most work-items stands for the plan. */
+static void describe_steps(const struct xl__plan *plan, xl_choice *out)
+{
+    double most = -1;
+    out->n_steps = plan->n_steps;
+    for (unsigned i = 0; i < plan->n_steps; i++) {
+        const struct xl__step *s = &plan->step[i];
+        double items = 1;
+        for (unsigned d = 0; d < s->dims; d++)
+            items *= (double)s->global[d];
+        if (items <= most || s->external)
+            continue;
+        most = items;
+        memcpy(out->wg, s->local, sizeof out->wg);
+        memcpy(out->global, s->global, sizeof out->global);
+        out->local_mem_bytes = s->local_mem_bytes;
+    }
+}
+
+static void say_why(const struct work *w, unsigned i, unsigned chosen,
+                    xl_choice *out)
+{
+    static const double ns_per_us = 1e3;
+    const struct xl__candidate *c = &w->list[i];
+    const size_t cap = sizeof out->why;
+    if (c->refused)
+        xl__strcpy(out->why, cap, c->refused);
+    else if (w->why[i][0])
+        xl__strcpy(out->why, cap, w->why[i]);
+    else if (i != chosen)
+        snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
+                 c->plan->est_ns / w->list[chosen].plan->est_ns);
+    else if (forced_name(w))
+        xl__strcpy(out->why, cap, "the caller named it");
+    else
+        snprintf(out->why, cap, "the least estimate: %.1f us",
+                 c->plan->est_ns / ns_per_us);
+}
+
+static void describe(const struct work *w, unsigned i, unsigned chosen,
+                     xl_choice *out)
+{
+    const struct xl__candidate *c = &w->list[i];
+    memset(out, 0, sizeof *out);
+    xl__strcpy(out->variant, sizeof out->variant, c->variant->name);
+    xl__strcpy(out->repeats, sizeof out->repeats,
+               c->variant->repeats ? c->variant->repeats : "");
+    out->chosen = i == chosen;
+    out->est_ns = out->flop = out->bytes = (double)NAN;
+    say_why(w, i, chosen, out);
+    name_tunables(c, out->tunables, sizeof out->tunables);
+    if (!c->plan)
+        return;
+    out->est_ns = c->plan->est_ns;
+    out->flop = c->plan->flop;
+    out->bytes = c->plan->bytes;
+    out->scratch_bytes = c->plan->scratch_bytes;
+    xl__strcpy(out->bound, sizeof out->bound,
+               c->plan->bound ? c->plan->bound : "");
+    describe_steps(c->plan, out);
+}
+
+xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
+                         const void *desc, xl_choice *out, unsigned cap,
+                         unsigned *n)
+{
+    xl_status status = XL_OK;
+    struct work w = work_of(q, op, desc);
+    struct xl__ready *ready = NULL;
+    unsigned chosen = 0;
+    if (!q || !n || (cap > 0 && !out))
+        return XL_BAD_ARGUMENT;
+    *n = 0;
+    TRY(begin(&w, false));
+    TRY(select_all(&w));
+    TRY(first_good(&w, &ready, &chosen));
+    for (unsigned i = 0; i < w.n && i < cap; i++)
+        describe(&w, i, chosen, &out[i]);
+    *n = w.n;
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    end(&w);
+    return status;
+}
+
+const char *xl_variant_name(const xl_device *dev, const char *op, unsigned i)
+{
+    for (unsigned id = 0; dev && op && id < XL__N_OPS; id++) {
+        if (strcmp(xl__ops[id]->name, op) != 0)
+            continue;
+        const struct xl__variant *const *list = dev->vendor->variants[id];
+        for (unsigned at = 0; list[at]; at++) {
+            if (at == i)
+                return list[at]->name;
+        }
+    }
+    return NULL;
+}

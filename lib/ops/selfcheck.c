@@ -1,2 +1,154 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_selfcheck;
+/* First meeting of a program and a driver. A small odd case runs on a private
+ * queue of the same context and is compared with the host in double; the
+ * verdict is kept with the program, so each program is asked once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/op.h"
+#include "runtime/lib.h"
+#include "runtime/program.h"
+#include "runtime/where.h"
+
+enum { SMALL_CAP = 512 };
+
+/* One trial run. */
+struct run {
+    xl_queue *q;             /* private */
+    const struct xl__op *op;
+    const struct xl__candidate *candidate;
+    const struct xl__ready *target; /* whose programs are tested */
+    uint64_t small[SMALL_CAP / sizeof(uint64_t)];
+    struct xl__trial trial;
+    struct xl__ready *ready; /* the small case's */
+};
+
+/* Do the small case's steps use the very programs that are to be tested? */
+static bool same_programs(const struct run *r)
+{
+    const unsigned n = r->target->plan.n_steps;
+    for (unsigned i = 0; i < n; i++) {
+        if (i >= r->ready->plan.n_steps ||
+            r->ready->program[i] != r->target->program[i])
+            return false;
+    }
+    return true;
+}
+
+static xl_status make(struct run *r, const void *canonical)
+{
+    xl_status status = XL_OK;
+    const struct xl__candidate *c = r->candidate;
+    struct xl__error *e = &r->q->error;
+    r->op->shrink(canonical, &c->params, r->small);
+    TRY(r->op->trial_init(r->small, &r->trial));
+    r->ready = xl__calloc(1, sizeof *r->ready);
+    if (!r->ready)
+        TRY(xl__error_set(e, XL_NO_MEMORY, "a self-check"));
+    status = c->variant->plan(&r->q->ctx->device->limits, r->small, &c->params,
+                              &r->ready->plan);
+    if (status != XL_OK)
+        TRY(xl__error_set(e, status, "%s has no plan for its self-check",
+                          c->variant->name));
+    TRY(xl__ready_make(r->q, r->ready));
+    if (!same_programs(r))
+        TRY(xl__error_set(e, XL_UNSUPPORTED,
+                          "the self-check of %s took another program",
+                          c->variant->name));
+fail:
+    return status;
+}
+
+static xl_status upload(struct run *r)
+{
+    xl_status status = XL_OK;
+    struct xl__trial *t = &r->trial;
+    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+        if (!t->host[i])
+            continue;
+        TRY(xl_buffer_create(r->q, t->bytes[i], &t->call.mem[i].buf));
+        TRY(xl_buffer_write(r->q, t->call.mem[i].buf, 0, t->host[i],
+                            t->bytes[i]));
+    }
+fail:
+    return status;
+}
+
+static xl_status run(struct run *r, const void *canonical)
+{
+    xl_status status = XL_OK;
+    struct xl__trial *t = &r->trial;
+    TRY(make(r, canonical));
+    TRY(upload(r));
+    TRY(xl__launch(r->q, r->ready, &t->call, NULL));
+    TRY(xl_queue_finish(r->q));
+    TRY(xl_buffer_read(r->q, t->call.mem[t->result].buf, 0,
+                       t->host[t->result], t->bytes[t->result]));
+fail:
+    return status;
+}
+
+static void clear(struct run *r)
+{
+    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+        xl__where_release(r->trial.call.mem[i].buf);
+        free(r->trial.host[i]);
+    }
+    if (r->ready)
+        xl__ready_clear(r->ready);
+    free(r->ready);
+    xl_queue_destroy(r->q);
+}
+
+/* The weakest of the steps' verdicts. */
+static enum xl__trust trust_of(const struct xl__ready *ready)
+{
+    enum xl__trust least = XL__PASSED;
+    for (unsigned i = 0; i < ready->plan.n_steps; i++) {
+        if (ready->program[i]->trust == XL__FAILED)
+            return XL__FAILED;
+        if (ready->program[i]->trust == XL__UNTESTED)
+            least = XL__UNTESTED;
+    }
+    return least;
+}
+
+static void keep_verdict(const struct run *r, struct xl__context *ctx, bool ok)
+{
+    for (unsigned i = 0; i < r->target->plan.n_steps; i++) {
+        if (r->target->program[i]->trust != XL__PASSED)
+            xl__program_trust(ctx, r->target->program[i],
+                              ok ? XL__PASSED : XL__FAILED);
+    }
+}
+
+xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
+                        const void *canonical,
+                        const struct xl__candidate *candidate,
+                        const struct xl__ready *ready, bool *trusted,
+                        char *why, size_t why_cap)
+{
+    xl_status status = XL_OK;
+    struct run r = {.op = op, .candidate = candidate, .target = ready};
+    const enum xl__trust known = trust_of(ready);
+    *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
+    if (*trusted)
+        return XL_OK;
+    if (known == XL__FAILED) {
+        xl__strcpy(why, why_cap, "gave wrong results on this driver before");
+        return XL_OK;
+    }
+    if (op->desc_bytes > sizeof r.small)
+        return xl__error_set(&q->error, XL_UNSUPPORTED, "self-check");
+    TRY(xl_queue_create_beside(q, &r.q));
+    TRY(run(&r, canonical));
+    *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
+    keep_verdict(&r, q->ctx, *trusted);
+fail:
+    if (status != XL_OK && r.q)
+        xl__error_set(&q->error, status, "self-check of %s: %s",
+                      candidate->variant->name, xl_error_detail(r.q));
+    clear(&r);
+    return status;
+}

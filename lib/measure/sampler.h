@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sampler's rules, apart from any device: how many runs make a sample,
+ * when to stop, what the samples say. */
+#ifndef XL_MEASURE_SAMPLER_H
+#define XL_MEASURE_SAMPLER_H
+
+#include <crosslane/measure.h>
+
+/* One sample, as taken: `batch` runs together. */
+struct xl__timing {
+    double device_ns; /* first start to last end; NaN: no event to believe */
+    double host_ns;   /* enqueue to finished, by the wall clock */
+    double spent_ns;  /* all it took, emptying caches and reading events too */
+};
+
+/* Where samples come from: a queue, or a test. */
+struct xl__sample_source {
+    xl_status (*take)(void *arg, unsigned batch, struct xl__timing *out);
+    void *arg;
+    double step_ns;     /* of the event clock; NaN: not known */
+    unsigned max_batch;
+    bool wall;          /* device_ns is not to be used */
+};
+
+/* The loop: warm up, size the batch, sample until steady. */
+xl_status xl__sample(const xl_sampling *how,
+                     const struct xl__sample_source *source, xl_samples *out);
+
+/* Runs to put into one sample, after one run took `run_ns` by the clock in
+ * use: 1 unless that clock is too coarse for it. */
+unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
+                       bool wall);
+
+/* Medians, interval and warnings of out->ns[0 .. runs - 1]; `how` may be
+ * NULL: no bounds were set. */
+void xl__samples_summarise(xl_samples *out, const xl_sampling *how);
+
+#endif

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# Install into a scratch prefix, build the application against it in both
+# ways, and run it: find_package() and pkg-config.
+#   cmake -DSOURCE_DIR=<tree> -DBUILD_DIR=<built> -DSCRATCH=<folder>
+#         -DCC=<cc> -DCXX=<c++> -P run.cmake
+
+set(prefix ${SCRATCH}/prefix)
+set(here ${SOURCE_DIR}/tests/consumer)
+file(REMOVE_RECURSE ${SCRATCH})
+file(MAKE_DIRECTORY ${SCRATCH})
+
+function(step what)
+    message("-- ${what}")
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result
+        WORKING_DIRECTORY ${SCRATCH})
+    if(result)
+        message(FATAL_ERROR "${what} failed: ${result}")
+    endif()
+endfunction()
+
+# README's example: the C block below the marker.
+file(READ ${SOURCE_DIR}/README.md readme)
+string(FIND "${readme}" "<!-- example -->\n```c\n" at)
+if(at EQUAL -1)
+    message(FATAL_ERROR "README.md has no example")
+endif()
+string(SUBSTRING "${readme}" ${at} -1 readme)
+string(REPLACE "<!-- example -->\n```c\n" "" readme "${readme}")
+string(FIND "${readme}" "```" at)
+string(SUBSTRING "${readme}" 0 ${at} readme)
+file(WRITE ${SCRATCH}/example.c "${readme}")
+
+step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+file(GLOB_RECURSE soname ${prefix}/libcrosslane.so.0)
+if(NOT soname)
+    message(FATAL_ERROR "no libcrosslane.so.0 is installed")
+endif()
+get_filename_component(libdir ${soname} DIRECTORY)
+
+step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
+    -DCMAKE_PREFIX_PATH=${prefix} -DEXAMPLE=${SCRATCH}/example.c
+    -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX})
+step(build ${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
+step("run, from C" ${SCRATCH}/cmake/consumer_c)
+step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
+
+# By pkg-config; the prefix is not where it was configured for.
+find_program(PKG_CONFIG pkg-config REQUIRED)
+set(ENV{PKG_CONFIG_PATH} ${libdir}/pkgconfig)
+set(ENV{LD_LIBRARY_PATH} ${libdir})
+execute_process(COMMAND ${PKG_CONFIG} --define-variable=prefix=${prefix}
+    --cflags --libs crosslane OUTPUT_VARIABLE flags RESULT_VARIABLE result
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(result)
+    message(FATAL_ERROR "pkg-config does not find crosslane")
+endif()
+separate_arguments(flags)
+set(warnings -Wall -Wextra -Werror -DCL_TARGET_OPENCL_VERSION=120)
+step("build by pkg-config, C" ${CC} -std=c11 ${warnings} ${here}/gemm.c
+    ${SCRATCH}/example.c -o ${SCRATCH}/by_pc ${flags} -lm)
+step("build by pkg-config, C++" ${CXX} -std=c++17 ${warnings} ${here}/gemm.cpp
+    -o ${SCRATCH}/by_pc_cpp ${flags})
+step("run, C" ${SCRATCH}/by_pc)
+step("run, C++" ${SCRATCH}/by_pc_cpp)
+
+step("installed clbench" ${prefix}/bin/clbench --version)
+foreach(page share/man/man1/clbench.1
+        share/bash-completion/completions/clbench
+        share/zsh/site-functions/_clbench
+        share/fish/vendor_completions.d/clbench.fish)
+    if(NOT EXISTS ${prefix}/${page})
+        message(FATAL_ERROR "${page} is not installed")
+    endif()
+    file(SIZE ${prefix}/${page} bytes)
+    if(bytes EQUAL 0)
+        message(FATAL_ERROR "${page} is empty")
+    endif()
+endforeach()
