@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two result files against each other. A file comes from anywhere, so each
+ * member's type is checked; samples that are no positive numbers make the row
+ * one without times. */
+#include "compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/files.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/str.h"
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static bool wrong(const struct result_file *f, char *why, size_t cap,
+                  const char *what)
+{
+    snprintf(why, cap, "'%s' %s", f->path, what);
+    return false;
+}
+
+/* Samples that are all times; else none. */
+static bool read_samples(const json_t *list, struct result_row *row)
+{
+    size_t n = json_array_size(list);
+    if (n == 0)
+        return true;
+    row->ns = xl__calloc(n, sizeof *row->ns);
+    if (!row->ns)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        double ns = json_number_value(json_array_get(list, i));
+        if (!isfinite(ns) || ns <= 0)
+            return true;
+        row->ns[i] = ns;
+    }
+    row->n = n;
+    return true;
+}
+
+/* The name that a device keeps from run to run. */
+static const char *device_of(const json_t *devices, const json_t *index)
+{
+    static const char *const names[] = {"uuid", "pci", "name"};
+    size_t n = json_array_size(devices);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *dev = json_array_get(devices, i);
+        if (!json_equal(json_object_get(dev, "index"), index))
+            continue;
+        for (size_t j = 0; j < sizeof names / sizeof names[0]; j++)
+            if (*text_of(dev, names[j]))
+                return text_of(dev, names[j]);
+    }
+    return "";
+}
+
+static bool read_rows(struct result_file *f, char *why, size_t cap)
+{
+    const json_t *devices = json_object_get(f->document, "devices");
+    const json_t *list = json_object_get(f->document, "rows");
+    if (!json_is_array(devices) || !json_is_array(list))
+        return wrong(f, why, cap, "has no devices or no rows");
+    size_t n = json_array_size(list);
+    f->n_devices = json_array_size(devices);
+    f->device = text_of(json_array_get(devices, 0), "name");
+    f->rows = xl__calloc(n ? n : 1, sizeof *f->rows);
+    if (!f->rows)
+        return wrong(f, why, cap, "is too large for the memory there is");
+    for (size_t i = 0; i < n; i++) {
+        const json_t *in = json_array_get(list, i);
+        struct result_row *row = &f->rows[f->n_rows++];
+        row->id = text_of(in, "id");
+        row->verdict = text_of(in, "verdict");
+        row->device = device_of(devices, json_object_get(in, "device"));
+        if (!*row->id)
+            return wrong(f, why, cap, "has a row without an id");
+        if (!read_samples(json_object_get(in, "samples_ns"), row))
+            return wrong(f, why, cap, "is too large for the memory there is");
+    }
+    return true;
+}
+
+bool results_read(const char *path, struct result_file *out, char *why,
+                  size_t cap)
+{
+    char *text = NULL;
+    size_t len = 0;
+    json_error_t error;
+    *out = (struct result_file){.path = path};
+    errno = 0;
+    if (xl__file_read(path, &text, &len) != XL_OK) {
+        snprintf(why, cap, "'%s' cannot be read: %s", path,
+                 errno ? strerror(errno) : "out of memory");
+        return false;
+    }
+    out->document = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    free(text);
+    if (!out->document) {
+        snprintf(why, cap, "'%s' is not JSON: line %d: %s", path, error.line,
+                 error.text);
+        return false;
+    }
+    if (!xl__streq(text_of(out->document, "schema"), "clbench/1"))
+        return wrong(out, why, cap, "is not a result of clbench (clbench/1)");
+    return read_rows(out, why, cap);
+}
+
+void results_clear(struct result_file *file)
+{
+    for (size_t i = 0; i < file->n_rows; i++)
+        free(file->rows[i].ns);
+    free(file->rows);
+    json_decref(file->document);
+    *file = (struct result_file){.path = NULL};
+}
+
+static bool fits(const struct result_row *a, const struct result_row *b,
+                 bool any_device)
+{
+    return strcmp(a->id, b->id) == 0 &&
+           (any_device || strcmp(a->device, b->device) == 0);
+}
+
+const struct result_row *results_match(const struct result_file *a, size_t i,
+                                       const struct result_file *b)
+{
+    bool any_device = a->n_devices == 1 && b->n_devices == 1;
+    size_t turn = 0;
+    for (size_t j = 0; j < i; j++)
+        turn += fits(&a->rows[i], &a->rows[j], any_device);
+    for (size_t j = 0; j < b->n_rows; j++)
+        if (fits(&a->rows[i], &b->rows[j], any_device) && turn-- == 0)
+            return &b->rows[j];
+    return NULL;
+}
+
+bool result_is_timed(const struct result_row *row)
+{
+    return row->n > 0 && (xl__streq(row->verdict, "ok") ||
+                          xl__streq(row->verdict, "suspicious"));
+}
+
+void pair_measure(struct pair *pair)
+{
+    pair->a_ns = xl__summarise(pair->a->ns, pair->a->n).median;
+    pair->b_ns = xl__summarise(pair->b->ns, pair->b->n).median;
+    xl__ratio_interval(pair->b->ns, pair->b->n, pair->a->ns, pair->a->n,
+                       &pair->ratio, &pair->lo, &pair->hi);
+}
+
+bool pair_is_slower(const struct pair *pair, double percent)
+{
+    static const double whole = 100.0;
+    return pair->lo > 1.0 + percent / whole;
+}

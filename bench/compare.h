@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two result files against each other: read, match rows, ratio of medians. */
+#ifndef CLBENCH_COMPARE_H
+#define CLBENCH_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A row of a file, as far as a comparison needs it. */
+struct result_row {
+    const char *id;     /* borrowed from the document */
+    const char *device; /* its UUID, else PCI address, else name; "" unknown */
+    const char *verdict;
+    double *ns;         /* samples */
+    size_t n;
+};
+
+struct result_file {
+    const char *path;
+    void *document; /* json_t */
+    const char *device; /* name of the first device */
+    struct result_row *rows;
+    size_t n_rows, n_devices;
+};
+
+/* Read and check; on failure false, *why says what is wrong with the file. */
+bool results_read(const char *path, struct result_file *out, char *why,
+                  size_t cap);
+void results_clear(struct result_file *file);
+
+/* One row of `a` and its match in `b`. ratio = b's median over a's: above 1 is
+ * slower. */
+struct pair {
+    const struct result_row *a, *b;
+    double a_ns, b_ns, ratio, lo, hi;
+};
+
+/* The match of row `i` of `a`: same id and device, or the same id alone when
+ * each file has one device. NULL: none. */
+const struct result_row *results_match(const struct result_file *a, size_t i,
+                                       const struct result_file *b);
+/* Can a time be quoted? Ok or suspicious, and timed. */
+bool result_is_timed(const struct result_row *row);
+/* Fill in the times; both rows are timed. */
+void pair_measure(struct pair *pair);
+/* Is the whole interval beyond `percent` slower? */
+bool pair_is_slower(const struct pair *pair, double percent);
+
+#endif
