@@ -1,1 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     random:  dst[i] = mix(i + seed), incompressible words
+ *               read:    the sum of all words an item sees; kept only if it
+ *                        is `key`, which the host knows for item 0, so the
+ *                        loads cannot be left out and no store disturbs
+ *               write:   dst[i] = scramble(i), incompressible at 3 operations
+ *               copy:    dst[i] = src[i], `rounds` times over, each round
+ *                        with another block, so that a near cache of one unit
+ *                        does not keep what the next round wants
+ *               triad:   dst[i] = src[i] + factor * other[i]
+ *               All on 32-bit integers: every bit pattern is allowed, and
+ *               none is slow.
+ * Arguments:    src, other, dst: blocks * WG * count * VEC words. count: a
+ *               multiple of UNROLL.
+ * Launch:       one dimension, blocks * WG items, groups of WG. A group takes
+ *               one block; its items take turns, VEC words each:
+ *
+ *                 block b   | item 0 | item 1 | ... | item WG-1 | item 0 | ...
+ *
+ *               With WG 1 that is one long run an item, as CPUs like it.
+ * Local memory: none.
+ * -D:           WG      items of a group
+ *               VEC     words of one access: 1 2 4 8 16
+ *               UNROLL  accesses in flight
+ * Needs:        nothing.
+ * Cost:         read, write 4, copy 8, triad 12 bytes a word and round.
+ * Source:       mix: "lowbias32", C. Wellons, hash-prospector, public
+ *               domain. */
+#ifndef WG
+#define WG 64
+#endif
+#ifndef VEC
+#define VEC 1
+#endif
+#ifndef UNROLL
+#define UNROLL 4
+#endif
+
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+#if VEC == 1
+typedef uint words;
+#define IOTA 0
+#define SUM(v) (v)
+#else
+typedef CAT(uint, VEC) words;
+#endif
+#if VEC == 2
+#define IOTA (uint2)(0, 1)
+#define SUM(v) SUM2(v)
+#elif VEC == 4
+#define IOTA (uint4)(0, 1, 2, 3)
+#define SUM(v) SUM4(v)
+#elif VEC == 8
+#define IOTA (uint8)(0, 1, 2, 3, 4, 5, 6, 7)
+#define SUM(v) SUM8(v)
+#elif VEC == 16
+#define IOTA (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define SUM(v) SUM8((v).lo + (v).hi)
+#endif
+#define SUM2(v) ((v).x + (v).y)
+#define SUM4(v) SUM2((v).lo + (v).hi)
+#define SUM8(v) SUM4((v).lo + (v).hi)
+
+/* Where this item's run in a block starts, in accesses. */
+#define START(block, count) ((block) * WG * (count) + get_global_id(0) % WG)
+#define BLOCK (get_global_id(0) / WG)
+
+__kernel void random(__global words *restrict dst, const uint count,
+                     const uint seed)
+{
+    const size_t start = START(BLOCK, count);
+    for (uint j = 0; j < count; j++) {
+        const size_t at = start + (size_t)j * WG;
+        words x = (words)((uint)at * VEC + seed) + IOTA;
+        x = (x ^ (x >> 16)) * 0x7feb352du;
+        x = (x ^ (x >> 15)) * 0x846ca68bu;
+        dst[at] = x ^ (x >> 16);
+    }
+}
+
+__kernel void read(__global const words *restrict src,
+                   __global uint *restrict kept, const uint count,
+                   const uint key)
+{
+    const size_t start = START(BLOCK, count);
+    words sum = (words)(0);
+    for (uint j = 0; j < count; j += UNROLL) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            sum += src[start + (size_t)(j + u) * WG];
+    }
+    const uint total = SUM(sum);
+    if (total == key)
+        kept[0] = total;
+}
+
+__kernel void write(__global words *restrict dst, const uint count)
+{
+    const size_t start = START(BLOCK, count);
+    for (uint j = 0; j < count; j += UNROLL) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++) {
+            const size_t at = start + (size_t)(j + u) * WG;
+            const words x = ((words)((uint)at * VEC) + IOTA) * 0x9e3779b1u;
+            dst[at] = x ^ (x >> 15);
+        }
+    }
+}
+
+__kernel void copy(__global const words *restrict src,
+                   __global words *restrict dst, const uint count,
+                   const uint blocks, const uint rounds)
+{
+    size_t block = BLOCK;
+    for (uint r = 0; r < rounds; r++) {
+        const size_t start = START(block, count);
+        for (uint j = 0; j < count; j += UNROLL) {
+#pragma unroll
+            for (uint u = 0; u < UNROLL; u++) {
+                const size_t at = start + (size_t)(j + u) * WG;
+                dst[at] = src[at];
+            }
+        }
+        block += blocks / 2 + 1;
+        block -= block >= blocks ? blocks : 0;
+    }
+}
+
+__kernel void triad(__global const words *restrict src,
+                    __global const words *restrict other,
+                    __global words *restrict dst, const uint count,
+                    const uint factor)
+{
+    const size_t start = START(BLOCK, count);
+    for (uint j = 0; j < count; j += UNROLL) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++) {
+            const size_t at = start + (size_t)(j + u) * WG;
+            dst[at] = src[at] + factor * other[at];
+        }
+    }
+}

@@ -1,1 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     the sum of the words an item sees; kept only if it is `key`,
+ *               which the host knows for item 0, so the loads cannot be left
+ *               out and no store disturbs. Which words access i sees:
+ *
+ *               stride:  row r = i mod 2^lg_rows, pass p = i / 2^lg_rows:
+ *                        word r * stride + frac(p * 0.618...) * stride
+ *                        + offset. Neighbouring items are `stride` apart;
+ *                        later passes fill the gaps, in golden-ratio order,
+ *                        so that what one pass fetched around a word is long
+ *                        gone when another pass comes near:
+ *
+ *                          stride 8   0 . . . . . . . 0 . . . . . . . 0
+ *                                     0 . . . 1 . . . 0 . . . 1 . . . 0
+ *
+ *               vector:  words i * VEC .. i * VEC + VEC - 1 in one access.
+ *               gather:  word permute(i): a bijection of 2^lg_rows words that
+ *                        looks random; no index array disturbs.
+ * Arguments:    src: random words. kept: one word. count: accesses of an
+ *               item, a multiple of UNROLL; the other arguments as above.
+ * Launch:       one dimension, groups of WG; a group takes WG * count accesses
+ *               in a row, its items by turns.
+ * Local memory: none.
+ * -D:           WG, VEC (of vector: 1 2 4 8 16), UNROLL.
+ * Needs:        nothing.
+ * Cost:         stride, gather 4, vector 4 VEC useful bytes an access.
+ * Source:       cases.md's 32-byte sectors; golden-ratio sequences: J. H.
+ *               Conway's three-gap theorem. */
+#ifndef WG
+#define WG 64
+#endif
+#ifndef VEC
+#define VEC 1
+#endif
+#ifndef UNROLL
+#define UNROLL 8
+#endif
+
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+#define SUM2(v) ((v).x + (v).y)
+#define SUM4(v) SUM2((v).lo + (v).hi)
+#define SUM8(v) SUM4((v).lo + (v).hi)
+#define SUM16(v) SUM8((v).lo + (v).hi)
+#if VEC == 1
+typedef uint words;
+#define SUM(v) (v)
+#else
+typedef CAT(uint, VEC) words;
+#define SUM(v) CAT(SUM, VEC)(v)
+#endif
+
+#define GOLDEN 0x9e3779b9u
+
+/* The number of this item's first access; the next is WG further. */
+#define FIRST(count)                                                          \
+    ((uint)(get_global_id(0) / WG) * WG * (count) +                           \
+     (uint)get_global_id(0) % WG)
+
+__kernel void stride(__global const uint *restrict src,
+                     __global uint *restrict kept, const uint count,
+                     const uint key, const uint lg_rows, const uint step,
+                     const uint offset)
+{
+    const uint first = FIRST(count), mask = (1u << lg_rows) - 1;
+    uint sum = 0;
+    for (uint j = 0; j < count; j += UNROLL) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++) {
+            const uint i = first + (j + u) * WG;
+            const uint gap = mul_hi((i >> lg_rows) * GOLDEN, step);
+            sum += src[(i & mask) * step + gap + offset];
+        }
+    }
+    if (sum == key)
+        kept[0] = sum;
+}
+
+__kernel void vector(__global const words *restrict src,
+                     __global uint *restrict kept, const uint count,
+                     const uint key)
+{
+    const uint first = FIRST(count);
+    words sum = (words)(0);
+    for (uint j = 0; j < count; j += UNROLL) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            sum += src[first + (j + u) * WG];
+    }
+    const uint total = SUM(sum);
+    if (total == key)
+        kept[0] = total;
+}
+
+/* Odd factors and shifts to the right are bijections of lg bits. */
+static inline uint permute(uint i, const uint lg)
+{
+    const uint mask = (1u << lg) - 1, half_lg = (lg + 1) / 2;
+    i = (i * 0x2c1b3c6du + 0x5bd1e995u) & mask;
+    i ^= i >> half_lg;
+    i = (i * 0x297a2d39u) & mask;
+    i ^= i >> half_lg;
+    i = (i * 0x7feb352du) & mask;
+    return i ^ (i >> half_lg);
+}
+
+__kernel void gather(__global const uint *restrict src,
+                     __global uint *restrict kept, const uint count,
+                     const uint key, const uint lg_rows)
+{
+    const uint first = FIRST(count);
+    uint sum = 0;
+    for (uint j = 0; j < count; j += UNROLL) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            sum += src[permute(first + (j + u) * WG, lg_rows)];
+    }
+    if (sum == key)
+        kept[0] = sum;
+}

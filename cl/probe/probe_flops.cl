@@ -1,1 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     out[i] = the mean over CHAINS x VEC values of x after
+ *               STEPS_A_TURN * turns steps of x = x * x + c, with
+ *               c = (64 + i mod 64) / 1024, from starts between 0 and 0.6
+ *               that all differ. Every chain ends in the map's fixed point
+ *               (1 - sqrt(1 - 4 c)) / 2, which the host knows; no compiler
+ *               does, and the map is quadratic, so steps cannot be joined.
+ * Arguments:    out: one float an item. turns: of the loop.
+ * Launch:       one dimension, any size.
+ * Local memory: none.
+ * -D:           TYPE    0 float, 1 half, 2 double
+ *               VEC     1 2 4 8 16
+ *               CHAINS  independent values in flight: 1 2 4 8
+ * Needs:        TYPE 1: half arithmetic; TYPE 2: double.
+ * Cost:         2 * STEPS_A_TURN * turns * CHAINS * VEC flop an item, 4 bytes
+ *               written.
+ * Source:       GE-19: why this form of multiply and add. */
+#ifndef TYPE
+#define TYPE 0
+#endif
+#ifndef VEC
+#define VEC 1
+#endif
+#ifndef CHAINS
+#define CHAINS 4
+#endif
+
+#pragma OPENCL FP_CONTRACT ON
+
+#if TYPE == 0
+#define NUMBER float
+#elif TYPE == 1
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define NUMBER half
+#elif TYPE == 2
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define NUMBER double
+#endif
+
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+typedef NUMBER number;
+#if VEC == 1
+typedef NUMBER numbers;
+#define IOTA ((number)0)
+#define SUM(v) (v)
+#else
+typedef CAT(NUMBER, VEC) numbers;
+#define SUM(v) CAT(SUM, VEC)(v)
+#endif
+#if VEC == 2
+#define IOTA (numbers)(0, 1)
+#elif VEC == 4
+#define IOTA (numbers)(0, 1, 2, 3)
+#elif VEC == 8
+#define IOTA (numbers)(0, 1, 2, 3, 4, 5, 6, 7)
+#elif VEC == 16
+#define IOTA (numbers)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#endif
+#define SUM2(v) ((v).x + (v).y)
+#define SUM4(v) SUM2((v).lo + (v).hi)
+#define SUM8(v) SUM4((v).lo + (v).hi)
+#define SUM16(v) SUM8((v).lo + (v).hi)
+
+#if CHAINS == 1
+#define EACH(f) f(0)
+#elif CHAINS == 2
+#define EACH(f) f(0) f(1)
+#elif CHAINS == 4
+#define EACH(f) f(0) f(1) f(2) f(3)
+#else
+#define EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7)
+#endif
+
+#define START(k)                                                              \
+    numbers x##k = (numbers)((number)(k + 1) / (number)16) +                  \
+                   IOTA / (numbers)((number)256);
+#define STEP(k) x##k = x##k * x##k + c;
+#define FOUR EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
+#define ADD(k) sum += x##k;
+#define STEPS_A_TURN 16
+
+__kernel void flops(__global float *restrict out, const uint turns)
+{
+    const uint item = (uint)get_global_id(0);
+    const numbers c = (numbers)((number)(64 + item % 64) / (number)1024);
+    numbers sum = (numbers)((number)0);
+    EACH(START)
+    for (uint i = 0; i < turns; i++) {
+        FOUR FOUR FOUR FOUR
+    }
+    EACH(ADD)
+    out[item] = (float)(SUM(sum)) / (CHAINS * VEC);
+}

@@ -70,6 +70,10 @@ size_t xl__probe_near_bytes(const struct xl__limits *l);
  * one access at strides of 1, 2, 4 ... words; NaN when there is no step. */
 double xl__granule(const double *access_ns, unsigned n);
 
+/* probe_subgroup.c: the width from the times at periods 1, 2, 4 ...; NaN when
+ * they do not fall once and stay. */
+double xl__divergence_width(const double *ns, unsigned n);
+
 /* timer.c: can the event clock be believed? Tested once per device; becomes
  * the facts timer_ok and timer_step_ns. */
 xl_status xl__timer_check(xl_queue *q);

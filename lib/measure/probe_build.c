@@ -1,2 +1,133 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_probe_build;
+/* What a first call waits for: a program never seen before, and the same
+ * program in a fresh context, from our store; each until its first result is
+ * there, since drivers finish compiling as late as the first launch. Beside
+ * them, a fresh context and queue alone. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "measure/probe.h"
+#include "measure/sampler.h"
+#include "runtime/program.h"
+
+enum { QUICK_RUNS = 3, FULL_RUNS = 10, ITEMS = 64 };
+
+enum stage { CONTEXT, COLD, CACHED, N_STAGES };
+static const char *const names[N_STAGES] = {"context", "cold", "cached"};
+
+/* A program that no cache has met: `unique` is part of its options. */
+static struct xl__plan plan_unique(long unique)
+{
+    struct xl__plan plan = {.n_steps = 1};
+    struct xl__step *s = &plan.step[0];
+    s->source = "probe_flops.cl";
+    s->kernel = "flops";
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->global[0] = ITEMS;
+    s->local[0] = 1;
+    xl__define(s, "TYPE", 0);
+    xl__define(s, "VEC", 4);
+    xl__define(s, "CHAINS", 4);
+    xl__define(s, "UNIQUE", unique);
+    xl__arg_mem(s, 1);
+    xl__arg_u32(s, 1);
+    return plan;
+}
+
+static xl_status first_result(xl_queue *q, const struct xl__plan *plan,
+                              double *ns)
+{
+    xl_status status = XL_OK;
+    cl_mem out = NULL;
+    float seen;
+    TRY(xl_buffer_create(q, ITEMS * sizeof seen, &out));
+    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    const uint64_t start = xl__now_ns();
+    TRY(xl__run_plan(q, plan, &call, NULL));
+    TRY(xl_buffer_read(q, out, 0, &seen, sizeof seen));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    if (out)
+        clReleaseMemObject(out);
+    return status;
+}
+
+/* The story of a failure on another queue, told on this one. */
+static xl_status pass_on(xl_queue *to, xl_queue *from, xl_status status)
+{
+    return xl__error_set(&to->error, status, "%s", xl_error_detail(from));
+}
+
+/* A fresh context; in it the program, which the store should know. */
+static xl_status again(struct xl__probing *p, const struct xl__plan *plan,
+                       double *context_ns, double *ns, bool *stored)
+{
+    xl_status status = XL_OK;
+    struct xl__context *ctx = p->q->ctx;
+    struct xl__program *program = NULL;
+    xl_queue *fresh = NULL;
+    uint64_t start = xl__now_ns();
+    TRY(xl_queue_create(ctx->lib, ctx->device, &fresh));
+    *context_ns = (double)(xl__now_ns() - start);
+    status = first_result(fresh, plan, ns);
+    if (status == XL_OK)
+        status = xl__program_get(fresh->ctx, &plan->step[0], &program,
+                                 &fresh->error);
+    if (status != XL_OK)
+        TRY(pass_on(p->q, fresh, status));
+    *stored = program->from_cache;
+fail:
+    xl_queue_destroy(fresh);
+    return status;
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    const unsigned n = p->how->quick ? QUICK_RUNS : FULL_RUNS;
+    xl_row row[N_STAGES];
+    bool all_stored = true;
+    for (unsigned i = 0; i < N_STAGES; i++) {
+        xl_row_init(&row[i], "probe_build", names[i]);
+        row[i].unit = "s";
+        row[i].samples.wall_clock = true;
+        row[i].samples.batch = 1;
+        row[i].samples.runs = n;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        bool stored = false;
+        const long unique = (long)((xl__now_ns() >> 8) & 0x7fffffff);
+        const struct xl__plan plan = plan_unique(unique);
+        TRY(xl__probe_alive(p));
+        TRY(first_result(p->q, &plan, &row[COLD].samples.ns[i]));
+        TRY(again(p, &plan, &row[CONTEXT].samples.ns[i],
+                  &row[CACHED].samples.ns[i], &stored));
+        all_stored = all_stored && stored;
+    }
+    if (!all_stored) {
+        row[CACHED].verdict = XL_ROW_UNSUPPORTED;
+        xl__strcpy(row[CACHED].reason, sizeof row[CACHED].reason,
+                   p->q->ctx->lib->store.dir
+                       ? "the store did not give the program back: built anew"
+                       : "the program cache is off: built anew");
+    }
+    for (unsigned i = 0; i < N_STAGES; i++) {
+        xl__samples_summarise(&row[i].samples, NULL);
+        row[i].value = row[i].samples.median_ns * 1e-9;
+        xl__probe_emit(p, &row[i]);
+    }
+fail:
+    return status;
+}
+
+const struct xl__probe xl__probe_build = {
+    {"build",
+     "Seconds from asking for a kernel to its first result: cold (a program "
+     "unique to this run), cached (in a fresh context, from crosslane's store "
+     "of binaries), and a fresh context alone. Drivers keep caches of their "
+     "own, which are left as they are: they cannot know a cold program, but "
+     "help the cached one. Some compile again from our binary.",
+     false},
+    run};

@@ -1,2 +1,348 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_probe_flops;
+/* The FMA peak of each type: chains of x = x * x + c, as many and as wide as
+ * the device likes best. A result that is not the map's fixed point does not
+ * count, nor does a time that does not double with the work. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "measure/probe.h"
+
+enum {
+    STEPS_A_TURN = 16,  /* as in probe_flops.cl */
+    LOOKS = 64,         /* results compared: one of each c */
+    MOST_TURNS = 1 << 22
+};
+static const double quick_ns = 4e6, full_ns = 20e6; /* of a launch */
+static const double longest_ns = 50e6;
+static const double start_ns = 0.3e6; /* enough to extrapolate from */
+
+/* clang-format off */
+static const struct type {
+    const char *name;
+    xl_dtype dtype;
+    enum xl__fact_id fact;
+    double tolerance;     /* relative: u / (1 - 2 x) a step, sums, output */
+    double share;         /* of the f32 launch's time: f64 may be slow and
+                             its long loops unsafe (GE-20) */
+} types[] = {
+    /* row    dtype    fact                       tolerance share */
+    {"f32", XL_F32, XL__F_peak_f32_flop_per_s, 1e-6,     1},
+    {"f16", XL_F16, XL__F_peak_f16_flop_per_s, 8e-3,     1},
+    {"f64", XL_F64, XL__F_peak_f64_flop_per_s, 1e-6,     0.125},
+};
+
+static const struct chain {
+    unsigned vec, chains, wg;
+    bool cpu, gpu, quick;
+} chains[] = {
+    /* vec chains wg  cpu    gpu    quick */
+    {1,  8,  256, false, true,  true},
+    {2,  4,  256, false, true,  true},
+    {16, 8,  1,   true,  false, true},
+    {8,  8,  1,   true,  false, true},
+    {1,  8,  64,  true,  false, true},
+    {1,  4,  256, false, true,  false},
+    {1,  2,  256, false, true,  false},
+    {2,  8,  256, false, true,  false},
+    {4,  2,  256, false, true,  false},
+    {4,  4,  256, false, true,  false},
+    {8,  1,  256, false, true,  false},
+    {16, 1,  256, false, true,  false},
+    {1,  4,  64,  true,  true,  false},
+    {16, 4,  1,   true,  false, false},
+    {4,  8,  1,   true,  false, false},
+    {1,  8,  1,   true,  false, false},
+    {4,  4,  64,  true,  false, false},
+};
+/* clang-format on */
+
+enum {
+    N_TYPES = sizeof types / sizeof *types,
+    N_CHAINS = sizeof chains / sizeof *chains
+};
+
+/* One launch. */
+struct burst {
+    const struct type *type;
+    const struct chain *chain;
+    size_t wg, items;
+    size_t turns;
+};
+
+static void lay_out(const struct xl__limits *l, struct burst *b)
+{
+    enum { GPU_GROUPS_PER_UNIT = 16, CPU_GROUPS_PER_UNIT = 4 };
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    b->wg = xl__min_size(b->chain->wg, xl__size_or(l, XL__F_max_wg_size, 1));
+    b->items = b->wg * units *
+               (xl__is(l, XL__F_is_cpu) ? CPU_GROUPS_PER_UNIT
+                                        : GPU_GROUPS_PER_UNIT);
+    b->items = xl__round_up(xl__max_size(b->items, LOOKS), b->wg);
+}
+
+static void make_plan(const struct burst *b, struct xl__plan *plan)
+{
+    struct xl__step *s = &plan->step[0];
+    memset(plan, 0, sizeof *plan);
+    plan->n_steps = 1;
+    plan->flop = 2.0 * STEPS_A_TURN * (double)b->turns * b->chain->chains *
+                 b->chain->vec * (double)b->items;
+    s->source = "probe_flops.cl";
+    s->kernel = "flops";
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = b->wg;
+    s->global[0] = b->items;
+    xl__define(s, "TYPE", b->type->dtype == XL_F32   ? 0
+                          : b->type->dtype == XL_F16 ? 1
+                                                     : 2);
+    xl__define(s, "VEC", (long)b->chain->vec);
+    xl__define(s, "CHAINS", (long)b->chain->chains);
+    xl__arg_mem(s, 1);
+    xl__arg_u32(s, b->turns);
+}
+
+static xl_status sample(struct xl__probing *p, cl_mem out,
+                        const struct burst *b, xl_row *row)
+{
+    struct xl__plan plan;
+    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    make_plan(b, &plan);
+    return xl__probe_sample(p, row, &plan, &call, plan.flop);
+}
+
+/* Turns that make a launch last as long as wanted, and no longer than is safe
+ * on a device nobody knows. */
+static xl_status calibrate(struct xl__probing *p, cl_mem out, struct burst *b)
+{
+    xl_status status = XL_OK;
+    xl_row row;
+    const double want = (p->how->quick ? quick_ns : full_ns) *
+                        b->type->share;
+    double ns;
+    for (b->turns = 4;; b->turns *= 4) {
+        xl_row_init(&row, "", NULL);
+        TRY(xl__probe_alive(p));
+        TRY(sample(p, out, b, &row));
+        ns = row.samples.median_ns;
+        if (ns >= start_ns * b->type->share || b->turns >= MOST_TURNS)
+            break;
+    }
+    const double factor = fmin(want, longest_ns) / fmax(ns, 1);
+    if (factor > 1)
+        b->turns = (size_t)((double)b->turns * factor);
+fail:
+    return status;
+}
+
+/* Did every chain end in its fixed point? */
+static xl_status look(struct xl__probing *p, cl_mem out,
+                      const struct burst *b, bool *right)
+{
+    xl_status status = XL_OK;
+    float seen[LOOKS];
+    TRY(xl_buffer_read(p->q, out, 0, seen, sizeof seen));
+    *right = true;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        const double c = (64.0 + i) / 1024;
+        const double x = (1 - sqrt(1 - 4 * c)) / 2;
+        if (!(fabs(seen[i] - x) <= b->type->tolerance * x))
+            *right = false;
+    }
+fail:
+    return status;
+}
+
+/* What the units and the clock allow; only where both are known and the clock
+ * is one that is not exceeded by much, which a CPU's stated one is. */
+static xl_bound physical(const struct xl__limits *l, const struct type *type)
+{
+    const enum xl__fact_id needs[] = {XL__F_compute_units,
+                                      XL__F_simd_per_cu_f32, XL__F_clock_hz};
+    xl_bound bound = {NAN, "flop/s", "units x clock", XL_KNOWN};
+    double value = 2;
+    for (unsigned i = 0; i < 3; i++) {
+        value *= xl__num(l, needs[i]);
+        if (l->used[needs[i]].source == XL_ASSUMED)
+            bound.source = XL_ASSUMED;
+    }
+    if (type->dtype == XL_F32 && xl__is(l, XL__F_is_gpu) &&
+        bound.source == XL_KNOWN)
+        bound.value = value;
+    return bound;
+}
+
+static void describe(const struct xl__limits *l, const struct burst *b,
+                     xl_row *row)
+{
+    xl_row_init(row, "probe_flops", b->type->name);
+    row->dtype = b->type->dtype;
+    row->unit = "flop/s";
+    row->roof = physical(l, b->type);
+    xl_row_param(row, "vector", b->chain->vec);
+    xl_row_param(row, "chains", b->chain->chains);
+    xl_row_param(row, "group", (double)b->wg);
+}
+
+static xl_status measure(struct xl__probing *p, cl_mem out, struct burst *b,
+                         xl_row *row)
+{
+    xl_status status = XL_OK;
+    bool right;
+    lay_out(&p->q->ctx->device->limits, b);
+    TRY(calibrate(p, out, b));
+    describe(&p->q->ctx->device->limits, b, row);
+    TRY(xl_buffer_fill(p->q, out, 0, 0, b->items));
+    TRY(sample(p, out, b, row));
+    TRY(look(p, out, b, &right));
+    if (!right)
+        xl__probe_reject(row, "a chain missed its fixed point: wrong "
+                              "arithmetic, or not all steps were done");
+fail:
+    return status;
+}
+
+/* Half the turns of the best: the time must follow. */
+static xl_status check_scaling(struct xl__probing *p, cl_mem out,
+                               struct burst b, xl_row *row)
+{
+    xl_row half;
+    const double turns = (double)b.turns;
+    xl_row_init(&half, "", NULL);
+    b.turns /= 2;
+    if (b.turns == 0)
+        return XL_OK;
+    const xl_status status = sample(p, out, &b, &half);
+    if (status == XL_OK)
+        xl_row_param(row, "scaling",
+                     row->samples.median_ns / half.samples.median_ns /
+                         (turns / (double)b.turns));
+    return status;
+}
+
+static bool beats(const xl_row *a, const xl_row *b)
+{
+    if (a->verdict != b->verdict)
+        return a->verdict < b->verdict;
+    return !(b->value >= a->value);
+}
+
+static bool is_wanted(const struct xl__probing *p, const struct chain *chain)
+{
+    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    return (cpu ? chain->cpu : chain->gpu) && (chain->quick || !p->how->quick);
+}
+
+/* The best chain of one type. Quick: f32 tries them all, the others take the
+ * shape that was best there, and halves' pairs. */
+static xl_status best_of(struct xl__probing *p, cl_mem out,
+                         const struct type *type, int *shape, xl_row *best,
+                         struct burst *winner)
+{
+    xl_status status = XL_OK;
+    xl_status last = XL_OK;
+    int at = -1;
+    for (int i = 0; i < N_CHAINS; i++) {
+        const bool all = !p->how->quick || type->dtype == XL_F32 ||
+                         *shape < 0 || type->dtype == XL_F16;
+        struct burst b = {.type = type, .chain = &chains[i]};
+        xl_row row;
+        if (!is_wanted(p, &chains[i]) || (!all && i != *shape))
+            continue;
+        TRY(xl__probe_alive(p));
+        last = measure(p, out, &b, &row);
+        if (last == XL_BUILD_FAILED)
+            break; /* the type itself is missing */
+        if (last == XL_CANCELLED)
+            TRY(last);
+        if (last != XL_OK) {
+            xl__error_reset(&p->q->error);
+            continue;
+        }
+        if (at < 0 || beats(&row, best)) {
+            at = i;
+            *best = row;
+            *winner = b;
+        }
+    }
+    if (at < 0)
+        return last;
+    *shape = at;
+    TRY(check_scaling(p, out, *winner, best));
+fail:
+    return status;
+}
+
+/* May this device have the type at all? Half is tried everywhere, since the
+ * extension string does not tell (NV-06). */
+static bool is_hopeless(const struct xl__limits *l, const struct type *type)
+{
+    return type->dtype == XL_F64 && !xl__is(l, XL__F_has_f64);
+}
+
+static xl_status run_type(struct xl__probing *p, cl_mem out,
+                          const struct type *type, int *shape)
+{
+    xl_status status = XL_OK;
+    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct burst winner;
+    xl_row row;
+    xl_row_init(&row, "probe_flops", type->name);
+    row.dtype = type->dtype;
+    row.unit = "flop/s";
+    if (is_hopeless(l, type)) {
+        xl__probe_unsupported(p, &row, "the device has no double precision");
+        return XL_OK;
+    }
+    status = best_of(p, out, type, shape, &row, &winner);
+    if (status == XL_BUILD_FAILED && type->dtype != XL_F32) {
+        xl__probe_unsupported(p, &row,
+                              "the compiler does not take this type");
+        return XL_OK;
+    }
+    TRY(status);
+    xl__probe_emit(p, &row);
+    if (row.verdict < XL_ROW_REJECTED && row.value > 0)
+        xl__limits_measure(l, type->fact, row.value);
+fail:
+    return status;
+}
+
+/* Room for the widest launch. */
+static size_t most_items(const struct xl__limits *l)
+{
+    size_t most = 0;
+    for (unsigned i = 0; i < N_CHAINS; i++) {
+        struct burst b = {.chain = &chains[i]};
+        lay_out(l, &b);
+        most = xl__max_size(most, b.items);
+    }
+    return most;
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    cl_mem out = NULL;
+    int shape = -1;
+    TRY(xl_buffer_create(p->q, sizeof(float) *
+                                   most_items(&p->q->ctx->device->limits),
+                         &out));
+    for (unsigned i = 0; i < N_TYPES; i++)
+        TRY(run_type(p, out, &types[i], &shape));
+fail:
+    if (out)
+        clReleaseMemObject(out);
+    return status;
+}
+
+const struct xl__probe xl__probe_flops = {
+    {"flops",
+     "The rate of multiply-add (2 flop) in f32, f16 and f64, by chains of "
+     "x = x * x + c in several widths and numbers; the result must be the "
+     "map's fixed point, and half the work must take half the time. Values "
+     "settle, so the chip draws less power and may clock higher than under "
+     "random data. Matrix engines are not counted.",
+     true},
+    run};
