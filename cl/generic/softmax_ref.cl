@@ -1,1 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     dst[i][j] = exp(x[i][j] - t) / sum_j exp(x[i][j] - t),
+ *               x = scale * src + mask, t = max_j x[i][j]; the specials of
+ *               xl_softmax_run(). One item a row, three sweeps over it.
+ * Arguments:    src, dst: rows x cols of DT from off_src, off_dst on, strides
+ *               src_ld, src_step and dst_ld, dst_step; may be one view. mask:
+ *               rows x cols of MT, strides mask_ld and mask_step, 0 allowed.
+ *               scale, rows, cols. Lengths in elements.
+ * Launch:       global >= rows in one dimension, any local size.
+ * Local memory: none.
+ * -D:           DT 0..2, MT -1..3, VW 1 (softmax.clh).
+ * Needs:        nothing; double precision for MT 3.
+ * Cost:         5 rows cols flop; 3 reads and 1 write of each element.
+ * Source:       Kahan 1965 for the sum, so that its length does not show. */
+#ifndef VW
+#define VW 1
+#endif
+#include "types.clh"
+#include "softmax.clh"
+
+/* x[i][j]. */
+static inline float at(const struct row r, const ulong j, const ulong step)
+{
+    const float x = LOAD(DT, r.src, j * step) * r.scale;
+#if MT >= 0
+    return x + LOAD(MT, r.mask, j * r.mask_step);
+#else
+    return x;
+#endif
+}
+
+__kernel void softmax_ref(ROW_PARAMS, const ulong src_step,
+                          const ulong dst_step)
+{
+    const ulong i = get_global_id(0);
+    if (i >= rows)
+        return;
+    const struct row r = ROW(i);
+    float top = -INFINITY, sum = 0.0f, lost = 0.0f;
+    for (ulong j = 0; j < cols; j++)
+        top = fmax(top, at(r, j, src_step));
+    const float shift = shift_of(top);
+    for (ulong j = 0; j < cols; j++) {
+        const float term = exp(at(r, j, src_step) - shift) - lost;
+        const float next = sum + term;
+        lost = (next - sum) - term;
+        sum = next;
+    }
+    const float share = share_of(sum);
+    for (ulong j = 0; j < cols; j++)
+        STORE(DT, r.dst, j * dst_step, exp(at(r, j, src_step) - shift) * share);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What softmax's variants share. The canonical descriptor of softmax is an
+ * xl_softmax in which
+ *   src.offset, dst.offset, mask.offset   are the alignments of the rows in
+ *                                         bytes: xl__mat_align();
+ *   dst.mem.svm   is not NULL when dst is the very same view as src;
+ *   mask.mem.svm  is not NULL when there is a mask;
+ *   scale         is 1;
+ *   a stride along a dimension of size 1 is one that suits every kernel. */
+#ifndef XL_OPS_SOFTMAX_H
+#define XL_OPS_SOFTMAX_H
+
+#include "ops/op.h"
+
+/* How softmax_online goes about it; the kernels' -DMODE. */
+enum {
+    XL__SOFTMAX_HELD = 1, /* a row in the registers of a work-group */
+    XL__SOFTMAX_FUSED,    /* chunks summed and normalised in one launch */
+    XL__SOFTMAX_SPLIT,    /* the same in two */
+    XL__SOFTMAX_ROWS,     /* one item, a row in its core's cache */
+    XL__SOFTMAX_LONG,     /* one item, two sweeps over a row */
+    XL__SOFTMAX_PIECES    /* one item, chunks, in two launches */
+};
+
+/* Places of softmax_online's tunables. */
+enum {
+    XL__SOFTMAX_MODE, XL__SOFTMAX_WG, XL__SOFTMAX_LANES, XL__SOFTMAX_N_HELD,
+    XL__SOFTMAX_VW
+};
+
+bool xl__softmax_has_mask(const xl_softmax *canonical);
+/* Append what every softmax kernel begins with: ROW_PARAMS of softmax.clh. */
+void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical);
+/* -D's of softmax.clh for accesses of vw elements. */
+void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
+                         size_t vw);
+/* NULL, or why no variant takes these types here. */
+const char *xl__softmax_refuses(const struct xl__limits *l,
+                                const xl_softmax *canonical);
+/* Largest work-group in one dimension, a power of two, at most 1024. */
+size_t xl__softmax_most_items(const struct xl__limits *l);
+
+/* softmax_trial.c: the three parts of xl__op_softmax that the self-check
+ * uses. */
+void xl__softmax_shrink(const void *canonical, const struct xl__params *params,
+                        void *small);
+xl_status xl__softmax_trial_init(const void *small, struct xl__trial *t);
+bool xl__softmax_trial_judge(const void *small, const struct xl__trial *t,
+                             char *why, size_t why_cap);
+
+#endif
