@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench compare`: the ratio of medians, with its 95 % interval, of each row
+/* `clbench compare`: the ratio of medians, with its 95% interval, of each row
  * that two result files share; and a gate on it. */
 #include <math.h>
 #include <string.h>
@@ -161,7 +161,7 @@ const struct command cmd_compare = {
     .about =
         "Matches the rows of two files written by --json and prints b/a, the "
         "ratio of their median times: above 1, b is slower. The interval "
-        "holds the ratio with 95 % confidence, by resampling the samples; a "
+        "holds the ratio with 95% confidence, by resampling the samples; a "
         "row counts as faster or slower only when its whole interval lies on "
         "one side of 1. With one device in each file rows are matched "
         "whatever the device, so two devices can be compared.\n\n"

@@ -164,6 +164,8 @@ static void fill(FILE *to, const char *at, const char *end, unsigned indent,
 static const char *paragraph_end(const char *at)
 {
     const char *end = strchr(at, '\n');
+    if (*at == '\n')
+        return at;
     if (*at == ' ')
         return end ? end : at + strlen(at);
     while (end && end[1] != '\n' && end[1] != ' ' && end[1] != '\0')
