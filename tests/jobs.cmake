@@ -2,7 +2,7 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store plans ref cli measure)
+foreach(name base store plans ref cli report measure)
     set(file unit/test_${name}.c)
     if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
         xl_program(test_${name} ${file} LIBS clbench_static)
@@ -12,7 +12,7 @@ foreach(name base store plans ref cli measure)
 endforeach()
 
 # -- stub: the real loader, our driver ---------------------------------------
-foreach(name limits vendors identify errors)
+foreach(name limits vendors identify errors overhead)
     set(file unit/test_${name}.c)
     if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
         xl_program(test_${name} ${file} LIBS clbench_static)
@@ -20,3 +20,17 @@ foreach(name limits vendors identify errors)
             COMMAND test_${name})
     endif()
 endforeach()
+
+# Several devices, so that a name can be ambiguous; and none.
+xl_program(test_input unit/test_input.c)
+target_compile_definitions(test_input PRIVATE _XOPEN_SOURCE=700)
+set(devices ${CMAKE_CURRENT_SOURCE_DIR}/stub/devices)
+xl_job(stub.input LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_input
+    ENV XL_STUB_DEVICE=${devices}/h200.txt,${devices}/mi300x.txt,${devices}/pocl.txt)
+xl_job(stub.no_driver LABELS stub DRIVER none TIMEOUT 60
+    COMMAND test_input no_driver)
+
+# A filter that runs no test fails: proved with one that does not exist.
+add_test(NAME unit.empty_filter COMMAND test_base no_such_test)
+set_tests_properties(unit.empty_filter PROPERTIES LABELS unit TIMEOUT 60
+    WILL_FAIL ON FAIL_REGULAR_EXPRESSION "\\[==========\\] 0 test")

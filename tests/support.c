@@ -54,7 +54,7 @@ void test_setenv(const char *name, const char *value)
 const char *test_scratch(const char *name)
 {
     static char path[1024];
-    char command[1100];
+    char command[sizeof path * 2 + 64];
     const char *base = getenv("XL_CACHE_DIR");
 
     snprintf(path, sizeof path, "%s-%s-%ld", base ? base : "/tmp/xl-test",

@@ -193,7 +193,7 @@ static int find_entry(const char *name)
     return -1;
 }
 
-static void control_fail(const char *name, unsigned n, cl_int code)
+static void control_arm(const char *name, unsigned n, cl_int code)
 {
     fault.entry = find_entry(name);
     fault.code = code;
@@ -237,7 +237,7 @@ static void control_timer(int mode) { (void)mode; }
 
 EXPORT extern const struct xl_control xl_layer_control;
 const struct xl_control xl_layer_control = {
-    .fail = control_fail,
+    .arm = control_arm,
     .fired = control_fired,
     .reset = control_reset,
     .live = control_live,
@@ -268,7 +268,7 @@ static void read_environment(void)
     if (file)
         answers = answers_read(file);
     if (spec && sscanf(spec, "%63[^:]:%u:%d", name, &n, &code) == 3)
-        control_fail(name, n, code);
+        control_arm(name, n, code);
     atexit(report);
 }
 

@@ -9,7 +9,7 @@
 
 struct xl_control {
     /* Let the n-th call from now (from 1) of an entry point return code. */
-    void (*fail)(const char *entry, unsigned n, cl_int code);
+    void (*arm)(const char *entry, unsigned n, cl_int code);
     /* Has the fault happened? */
     int (*fired)(void);
     /* Forget the fault and all counts of calls. Objects stay. */

@@ -115,7 +115,7 @@ static int find_entry(const char *name)
     return -1;
 }
 
-static void control_fail(const char *name, unsigned n, cl_int code)
+static void control_arm(const char *name, unsigned n, cl_int code)
 {
     fault.entry = find_entry(name);
     fault.code = code;
@@ -170,7 +170,7 @@ static void control_timer(int mode) { atomic_store(&timer_mode, mode); }
 
 EXPORT extern const struct xl_control xl_stub_control;
 const struct xl_control xl_stub_control = {
-    .fail = control_fail,
+    .arm = control_arm,
     .fired = control_fired,
     .reset = control_reset,
     .live = control_live,
@@ -185,7 +185,7 @@ static const struct {
     const char *name;
     void (*function)(void);
 } by_name[] = {
-    {"xlStubFail",  (void (*)(void))control_fail},
+    {"xlStubFail",  (void (*)(void))control_arm},
     {"xlStubFired", (void (*)(void))control_fired},
     {"xlStubReset", (void (*)(void))control_reset},
     {"xlStubLive",  (void (*)(void))control_live},
@@ -215,5 +215,5 @@ static __attribute__((constructor)) void read_environment(void)
     if (timer && strcmp(timer, "zero") == 0)
         control_timer(1);
     if (spec && sscanf(spec, "%63[^:]:%u:%d", name, &n, &code) == 3)
-        control_fail(name, n, code);
+        control_arm(name, n, code);
 }

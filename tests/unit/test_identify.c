@@ -13,11 +13,11 @@
 #include "device/device.h"
 
 /* The first card is seen through two drivers. */
-static const char files[] =
-    XL_TEST_DEVICES "/pocl.txt," XL_TEST_DEVICES "/h200.txt,"
-    XL_TEST_DEVICES "/mi300x.txt," XL_TEST_DEVICES "/rx7900xtx.txt,"
-    XL_TEST_DEVICES "/arc-a770.txt," XL_TEST_DEVICES "/adreno.txt,"
-    XL_TEST_DEVICES "/liar.txt," XL_TEST_DEVICES "/h200.txt";
+static const char files[] = XL_TEST_DEVICES
+    "/pocl.txt," XL_TEST_DEVICES "/h200.txt," XL_TEST_DEVICES
+    "/mi300x.txt," XL_TEST_DEVICES "/rx7900xtx.txt," XL_TEST_DEVICES
+    "/arc-a770.txt," XL_TEST_DEVICES "/adreno.txt," XL_TEST_DEVICES
+    "/liar.txt," XL_TEST_DEVICES "/h200.txt";
 
 /* In the flat order: GPUs by platform name and address, then the CPU. */
 enum { RX7900XTX, MI300X, A770, LIAR, H200, H200_AGAIN, ADRENO, POCL, N };
@@ -27,14 +27,14 @@ static const struct expected {
     double width;
     xl_source source;
 } expected[N] = {
-    [H200] = {"NVIDIA H200", "nvidia", "sm_90", "0000:00:06.0",
-              "OpenCL C 3.0", 32, XL_QUERIED},
+    [H200] = {"NVIDIA H200", "nvidia", "sm_90", "0000:00:06.0", "OpenCL C 3.0",
+              32, XL_QUERIED},
     [H200_AGAIN] = {"NVIDIA H200", "nvidia", "sm_90", "0000:00:06.0",
                     "OpenCL C 3.0", 32, XL_QUERIED},
     [MI300X] = {"gfx942:sramecc+:xnack-", "amd", "gfx942", "0000:1b:00.0",
                 "OpenCL C 2.0", 64, XL_QUERIED},
-    [RX7900XTX] = {"gfx1100", "amd", "gfx1100", "0000:03:00.0",
-                   "OpenCL C 2.0", 32, XL_QUERIED},
+    [RX7900XTX] = {"gfx1100", "amd", "gfx1100", "0000:03:00.0", "OpenCL C 2.0",
+                   32, XL_QUERIED},
     [A770] = {"Intel(R) Arc(TM) A770 Graphics", "intel", "xe-hpg",
               "0000:03:00.0", "OpenCL C 3.0", 16, XL_QUERIED},
     [ADRENO] = {"QUALCOMM Adreno(TM)", "generic", "adreno-740", "",
@@ -104,8 +104,7 @@ static void uuids_are_written_the_usual_way(void **state)
                         "c0ffee00-1122-4433-8555-66778899aabb");
     assert_string_equal(xl__text(&devices.flat[A770]->limits, XL__F_uuid),
                         "8680a056-0800-0000-0300-00000000000a");
-    assert_string_equal(xl__text(&devices.flat[LIAR]->limits, XL__F_uuid),
-                        "");
+    assert_string_equal(xl__text(&devices.flat[LIAR]->limits, XL__F_uuid), "");
 }
 
 /* One UUID under two platforms is one card; so is one PCI address, which two
@@ -155,8 +154,8 @@ static void devices_are_found_by_text(void **state)
         struct xl__error e = {0};
         xl_device *dev = NULL;
 
-        assert_status(xl__devices_find(&devices, s->text, &dev, &e),
-                      s->status, s->text);
+        assert_status(xl__devices_find(&devices, s->text, &dev, &e), s->status,
+                      s->text);
         if (s->status == XL_OK) {
             assert_int_equal(xl_device_index(dev), s->index);
         } else {
@@ -165,7 +164,8 @@ static void devices_are_found_by_text(void **state)
             assert_null(dev);
             assert_int_equal(e.status, s->status);
             assert_non_null(strstr(story, s->text));
-            assert_non_null(strstr(story, "\n  4  NVIDIA H200  (NVIDIA CUDA)"));
+            assert_non_null(
+                strstr(story, "\n  4  NVIDIA H200  (NVIDIA CUDA)"));
             assert_non_null(strstr(story, "\n  7  cpu-skylake"));
         }
         xl__error_clear(&e);
@@ -207,8 +207,7 @@ static void a_device_that_answers_nothing_is_left_out(void **state)
     (void)state;
     stub->reset();
     stub->arm("clRetainDevice", 1, CL_INVALID_DEVICE);
-    assert_int_equal(xl__devices_of(&list,
-                                    xl_device_cl(devices.flat[H200]),
+    assert_int_equal(xl__devices_of(&list, xl_device_cl(devices.flat[H200]),
                                     &(xl_device *){NULL}, &e),
                      CL_INVALID_DEVICE);
     assert_non_null(strstr(xl__str_text(&e.detail), "CL_INVALID_DEVICE"));

@@ -11,11 +11,10 @@
 #include "device/device.h"
 
 #define KIB 1024.0
-static const char files[] =
-    XL_TEST_DEVICES "/h200.txt," XL_TEST_DEVICES "/mi300x.txt,"
-    XL_TEST_DEVICES "/rx7900xtx.txt," XL_TEST_DEVICES "/arc-a770.txt,"
-    XL_TEST_DEVICES "/adreno.txt," XL_TEST_DEVICES "/pocl.txt,"
-    XL_TEST_DEVICES "/liar.txt";
+static const char files[] = XL_TEST_DEVICES
+    "/h200.txt," XL_TEST_DEVICES "/mi300x.txt," XL_TEST_DEVICES
+    "/rx7900xtx.txt," XL_TEST_DEVICES "/arc-a770.txt," XL_TEST_DEVICES
+    "/adreno.txt," XL_TEST_DEVICES "/pocl.txt," XL_TEST_DEVICES "/liar.txt";
 enum { N_FILES = 7 };
 
 static struct xl__devices devices;
@@ -85,7 +84,7 @@ static const struct expected {
     {"H200", "transaction_bytes", 32, XL_KNOWN, NAN, "NV-04"},
     {"H200", "simd_per_cu_f32", 128, XL_KNOWN, NAN, "NV-03"},
     {"H200", "registers_per_cu", 65536, XL_KNOWN, NAN, "NV-04"},
-    {"H200", "llc_bytes", 50 * KIB * KIB, XL_KNOWN, NAN, "NV-07"},
+    {"H200", "llc_bytes", 50 * KIB *KIB, XL_KNOWN, NAN, "NV-07"},
     {"H200", "mem_align_bytes", 512, XL_QUERIED, 512, NULL},
     {"H200", "timer_step_ns", 1000, XL_QUERIED, 1000, NULL},
     {"H200", "max_arg_bytes", 32764, XL_QUERIED, 32764, NULL},
@@ -94,7 +93,7 @@ static const struct expected {
     {"gfx942", "local_banks", 32, XL_QUERIED, 32, NULL},
     {"gfx942", "simd_per_cu_f32", 128, XL_KNOWN, NAN, "AM-05"},
     {"gfx942", "registers_per_cu", 131072, XL_KNOWN, NAN, "AM-07"},
-    {"gfx942", "llc_bytes", 256 * KIB * KIB, XL_KNOWN, NAN, "AM-09"},
+    {"gfx942", "llc_bytes", 256 * KIB *KIB, XL_KNOWN, NAN, "AM-09"},
     {"gfx942", "has_watchdog", NAN, XL_UNKNOWN, NAN, NULL},
     {"gfx1100", "compute_units", 96, XL_KNOWN, 48, "AM-04"},
     {"gfx1100", "max_wg_size", 1024, XL_QUERIED, 256, "AM-03"},
@@ -102,7 +101,7 @@ static const struct expected {
     {"A770", "compute_units", 512, XL_QUERIED, 512, NULL},
     {"A770", "simd_per_cu_f32", 8, XL_KNOWN, NAN, "IN-03"},
     {"A770", "registers_per_cu", 8192, XL_KNOWN, NAN, "IN-04"},
-    {"A770", "llc_bytes", 16 * KIB * KIB, XL_QUERIED, NAN, "IN-06"},
+    {"A770", "llc_bytes", 16 * KIB *KIB, XL_QUERIED, NAN, "IN-06"},
     {"A770", "has_f64", 0, XL_QUERIED, 0, NULL},
     {"A770", "has_f16_arith", 1, XL_QUERIED, 1, NULL},
     {"A770", "has_watchdog", 1, XL_ASSUMED, NAN, "IN-05"},
@@ -133,8 +132,7 @@ static void facts_are_as_documented(void **state)
         xl_fact queried = fact(x->device, x->fact, XL_QUERIED);
 
         if (!same(used.value, x->used) || used.source != x->source ||
-            !same(queried.value, x->queried) ||
-            !xl__streq(used.note, x->note))
+            !same(queried.value, x->queried) || !xl__streq(used.note, x->note))
             fail_msg("%s %s: %g %s %s, driver %g", x->device, x->fact,
                      used.value, xl_source_name(used.source),
                      used.note ? used.note : "-", queried.value);
@@ -154,8 +152,7 @@ static void lists_and_texts(void **state)
     assert_int_equal(name.kind, XL_FACT_TEXT);
     assert_string_equal(name.text, "NVIDIA H200");
     assert_true(isnan(name.value));
-    assert_string_equal(fact("H200", "driver", XL_UNKNOWN).text,
-                        "580.159.04");
+    assert_string_equal(fact("H200", "driver", XL_UNKNOWN).text, "580.159.04");
     assert_null(fact("H200", "name", XL_MEASURED).text);
 }
 
@@ -183,12 +180,15 @@ static void unknown_is_never_a_number(void **state)
 static void lies_become_unknown(void **state)
 {
     static const char *const lies[] = {
-        "compute_units",    "clock_hz",        "max_wg_size",
-        "global_mem_bytes", "max_alloc_bytes", "cache_bytes",
-        "cache_line_bytes", "local_mem_bytes", "mem_align_bytes",
-        "has_local_mem",    "address_bits",    "native_vector_f32",
-        "subgroup_width",   "timer_step_ns",   "max_arg_bytes",
-        "ecc",              "host_unified",    "vendor_id",
+        "compute_units",    "clock_hz",
+        "max_wg_size",      "global_mem_bytes",
+        "max_alloc_bytes",  "cache_bytes",
+        "cache_line_bytes", "local_mem_bytes",
+        "mem_align_bytes",  "has_local_mem",
+        "address_bits",     "native_vector_f32",
+        "subgroup_width",   "timer_step_ns",
+        "max_arg_bytes",    "ecc",
+        "host_unified",     "vendor_id",
         "local_banks",
     };
 
@@ -319,8 +319,7 @@ static void one_platform_may_fail(void **state)
             assert_true(some.n_flat >= N_FILES - 1);
             assert_int_equal(some.n_flat < N_FILES, some.left_out != NULL);
             if (some.left_out)
-                assert_non_null(
-                    strstr(some.left_out, "CL_OUT_OF_RESOURCES"));
+                assert_non_null(strstr(some.left_out, "CL_OUT_OF_RESOURCES"));
             xl__devices_clear(&some);
         }
     stub->reset();

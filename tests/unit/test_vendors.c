@@ -71,7 +71,8 @@ static void lists_end_in_the_reference(void **state)
         }
 }
 
-/* -- the pick -------------------------------------------------------------- */
+/* -- the pick --------------------------------------------------------------
+ */
 
 enum type { GPU = 1, CPU = 2, ACCELERATOR = 4 };
 
@@ -123,7 +124,8 @@ static void the_platform_decides(void **state)
     }
 }
 
-/* -- corrections ----------------------------------------------------------- */
+/* -- corrections -----------------------------------------------------------
+ */
 
 /* All of vendor-notes in one text. */
 static char *read_notes(void)
@@ -166,8 +168,8 @@ static void check_sources(const struct xl__limits *l, const char *notes)
 
 static void corrections_name_their_note(void **state)
 {
-    static const char *const archs[] = {"",       "sm_90",  "sm_61", "sm_30",
-                                        "gfx942", "gfx1100", "xe2",  "other"};
+    static const char *const archs[] = {"",       "sm_90",   "sm_61", "sm_30",
+                                        "gfx942", "gfx1100", "xe2",   "other"};
     char *notes = read_notes();
 
     (void)state;
