@@ -12,8 +12,8 @@
 #include "base/str.h"
 
 enum {
-    ROOM = 64,            /* larger than any scalar, so a wrong size shows */
-    MAX_SIZES = 32,       /* values of a list that are looked at */
+    ROOM = 64,             /* larger than any scalar, so a wrong size shows */
+    MAX_SIZES = 32,        /* values of a list that are looked at */
     MAX_TEXT = 1024 * 1024 /* a longer string is an absurd answer */
 };
 
@@ -87,8 +87,7 @@ static size_t utf8_length(const unsigned char *s, size_t left)
             continue;
         if (n > left)
             return 0;
-        if (n > 1 &&
-            (s[1] < forms[f].second_lo || s[1] > forms[f].second_hi))
+        if (n > 1 && (s[1] < forms[f].second_lo || s[1] > forms[f].second_hi))
             return 0;
         for (size_t i = 2; i < n; i++)
             if (s[i] < 0x80 || s[i] > 0xbf)

@@ -24,8 +24,7 @@ struct gathering {
     struct xl__str left_out;
 };
 
-static xl_device *find_id(xl_device *const *devices, size_t n,
-                          cl_device_id id)
+static xl_device *find_id(xl_device *const *devices, size_t n, cl_device_id id)
 {
     for (size_t i = 0; i < n; i++)
         if (devices[i]->id == id)
@@ -33,7 +32,7 @@ static xl_device *find_id(xl_device *const *devices, size_t n,
     return NULL;
 }
 
-/* -- order ----------------------------------------------------------------- */
+/* -- order ---------------------------------------------------------------- */
 
 /* A simulator that claims to be everything goes with the CPUs. */
 static int class_of(const xl_device *dev)
@@ -103,7 +102,7 @@ static void number(xl_device **devices, size_t n)
     }
 }
 
-/* -- asking the platforms -------------------------------------------------- */
+/* -- asking the platforms ------------------------------------------------- */
 
 static void leave_out(struct gathering *g, const char *what, const char *name,
                       const char *why)
@@ -187,8 +186,7 @@ static xl_status get_platforms(cl_platform_id **out, cl_uint *n,
             "maker (a package that provides opencl-icd), then see what "
             "`clbench doctor` says");
     if (code != CL_SUCCESS)
-        return xl__cl_check(e, code, "clGetPlatformIDs()", __FILE__,
-                            __LINE__);
+        return xl__cl_check(e, code, "clGetPlatformIDs()", __FILE__, __LINE__);
     *out = xl__calloc(*n, sizeof **out);
     if (!*out)
         return xl__error_set(e, XL_NO_MEMORY, "out of memory for platforms");
@@ -259,7 +257,7 @@ fail:
     return status;
 }
 
-/* -- finding --------------------------------------------------------------- */
+/* -- finding -------------------------------------------------------------- */
 
 static bool same_letters(const char *a, const char *b)
 {

@@ -14,20 +14,20 @@
 
 /* Numbers of the registry; old and foreign headers lack some. */
 enum {
-    Q_C_ALL_VERSIONS = 0x1066,  /* OpenCL 3.0 */
-    Q_WG_MULTIPLE = 0x1067,     /* OpenCL 3.0, per device */
-    Q_SVM = 0x1053,             /* OpenCL 2.0 */
-    Q_MAX_SUBGROUPS = 0x105C,   /* OpenCL 2.1 */
-    Q_UUID = 0x106A,            /* cl_khr_device_uuid */
-    Q_PCI = 0x410F,             /* cl_khr_pci_bus_info */
-    Q_NV_CC_MAJOR = 0x4000,     /* cl_nv_device_attribute_query */
+    Q_C_ALL_VERSIONS = 0x1066, /* OpenCL 3.0 */
+    Q_WG_MULTIPLE = 0x1067,    /* OpenCL 3.0, per device */
+    Q_SVM = 0x1053,            /* OpenCL 2.0 */
+    Q_MAX_SUBGROUPS = 0x105C,  /* OpenCL 2.1 */
+    Q_UUID = 0x106A,           /* cl_khr_device_uuid */
+    Q_PCI = 0x410F,            /* cl_khr_pci_bus_info */
+    Q_NV_CC_MAJOR = 0x4000,    /* cl_nv_device_attribute_query */
     Q_NV_CC_MINOR = 0x4001,
     Q_NV_WARP = 0x4003,
     Q_NV_EXEC_TIMEOUT = 0x4005,
     Q_NV_PCI_BUS = 0x4008,
     Q_NV_PCI_SLOT = 0x4009,
     Q_NV_PCI_DOMAIN = 0x400A,
-    Q_AMD_MAX_WG = 0x4031,      /* cl_amd_device_attribute_query */
+    Q_AMD_MAX_WG = 0x4031, /* cl_amd_device_attribute_query */
     Q_AMD_TOPOLOGY = 0x4037,
     Q_AMD_WAVE = 0x4043,
     Q_AMD_LOCAL_BANKS = 0x4048,
@@ -49,7 +49,7 @@ static bool has_extension(const struct xl__limits *l, const char *name)
     return false;
 }
 
-/* -- platform and language ------------------------------------------------- */
+/* -- platform and language ------------------------------------------------ */
 
 static void platform_texts(struct xl__limits *l, cl_device_id id)
 {
@@ -62,8 +62,8 @@ static void platform_texts(struct xl__limits *l, cl_device_id id)
     };
     cl_platform_id platform;
 
-    if (xl__device_bytes(id, CL_DEVICE_PLATFORM, &platform,
-                         sizeof platform) != sizeof platform)
+    if (xl__device_bytes(id, CL_DEVICE_PLATFORM, &platform, sizeof platform) !=
+        sizeof platform)
         return;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char *text = xl__platform_text(platform, texts[i].query);
@@ -78,7 +78,10 @@ static void platform_texts(struct xl__limits *l, cl_device_id id)
 static void c_version(struct xl__limits *l, cl_device_id id)
 {
     enum { MINOR_BITS = 10, PATCH_BITS = 12, MAX_VERSIONS = 64 };
-    struct { cl_uint version; char name[64]; } all[MAX_VERSIONS];
+    struct {
+        cl_uint version;
+        char name[64];
+    } all[MAX_VERSIONS];
     size_t n = xl__device_bytes(id, Q_C_ALL_VERSIONS, all, sizeof all);
     unsigned major = 0, minor = 0;
     char text[48], *plain;
@@ -105,7 +108,7 @@ static void c_version(struct xl__limits *l, cl_device_id id)
     xl__limits_answer_text(l, XL__F_cl_c_version, text, NULL);
 }
 
-/* -- the same silicon under any driver ------------------------------------- */
+/* -- the same silicon under any driver ------------------------------------ */
 
 static void uuid(struct xl__limits *l, cl_device_id id)
 {
@@ -127,7 +130,9 @@ static void uuid(struct xl__limits *l, cl_device_id id)
         xl__limits_answer_text(l, XL__F_uuid, text, NULL);
 }
 
-struct pci { cl_uint domain, bus, device, function; };
+struct pci {
+    cl_uint domain, bus, device, function;
+};
 
 /* The slot is the PCI device number: NV-05. */
 static bool pci_nvidia(cl_device_id id, struct pci *out)
@@ -180,10 +185,10 @@ static void pci(struct xl__limits *l, cl_device_id id)
     xl__limits_answer_text(l, XL__F_pci, text, NULL);
 }
 
-/* -- architecture ---------------------------------------------------------- */
+/* -- architecture --------------------------------------------------------- */
 
-static bool arch_nvidia(const struct xl__limits *l, cl_device_id id,
-                        char *out, size_t cap)
+static bool arch_nvidia(const struct xl__limits *l, cl_device_id id, char *out,
+                        size_t cap)
 {
     cl_uint major, minor;
 
@@ -197,8 +202,8 @@ static bool arch_nvidia(const struct xl__limits *l, cl_device_id id,
 }
 
 /* The graphics IP version: IN-01. */
-static bool arch_intel(const struct xl__limits *l, cl_device_id id,
-                       char *out, size_t cap)
+static bool arch_intel(const struct xl__limits *l, cl_device_id id, char *out,
+                       size_t cap)
 {
     static const struct {
         unsigned first, last; /* major * 1000 + minor */
@@ -280,7 +285,7 @@ static void arch(struct xl__limits *l, cl_device_id id)
         xl__limits_answer_text(l, XL__F_arch, text, NULL);
 }
 
-/* -- widths and what there is ---------------------------------------------- */
+/* -- widths and what there is --------------------------------------------- */
 
 /* The compiler picks one of these per kernel; 16 is offered by every
  * generation (IN-02). */

@@ -13,14 +13,17 @@
 
 const struct xl__fact xl__facts[XL__N_FACTS] = {
 #define FACT(name, kind, unit, ask, query, factor, help)                      \
-    {#name,  XL_FACT_##kind,  unit, XL__ASK_##ask,                            \
+    {#name, XL_FACT_##kind,   unit, XL__ASK_##ask,                            \
      query, (double)(factor), help},
     XL__FACT_MAP(FACT)
 #undef FACT
 };
 
-#define KIB 1024.0
-#define GIB (KIB * KIB * KIB)
+/* Bytes. */
+#define MIB 1048576.0
+#define GIB 1073741824.0
+#define TIB 1099511627776.0
+#define PIB 1125899906842624.0
 
 /* What a real device could have. high == 0: anything. */
 static const struct range {
@@ -31,9 +34,9 @@ static const struct range {
     [XL__F_compute_units] = {1, 65536, false},
     [XL__F_clock_hz] = {1e8, 1e10, false}, /* GE-03 */
     [XL__F_address_bits] = {32, 64, true},
-    [XL__F_global_mem_bytes] = {1, KIB * KIB * GIB, false},
-    [XL__F_max_alloc_bytes] = {1, KIB * KIB * GIB, false},
-    [XL__F_cache_bytes] = {1, KIB * GIB, false},
+    [XL__F_global_mem_bytes] = {1, PIB, false},
+    [XL__F_max_alloc_bytes] = {1, PIB, false},
+    [XL__F_cache_bytes] = {1, TIB, false},
     [XL__F_cache_line_bytes] = {4, 4096, true},
     [XL__F_local_mem_bytes] = {1, GIB, false},
     [XL__F_local_mem_dynamic_bytes] = {1, GIB, false},
@@ -43,8 +46,8 @@ static const struct range {
     [XL__F_subgroup_width] = {1, 1024, true},
     [XL__F_native_vector_f32] = {1, 64, true},
     [XL__F_mem_align_bytes] = {1, 65536, true},
-    [XL__F_max_arg_bytes] = {1, KIB * KIB, false},
-    [XL__F_max_const_bytes] = {1, KIB * KIB * GIB, false},
+    [XL__F_max_arg_bytes] = {1, MIB, false},
+    [XL__F_max_const_bytes] = {1, PIB, false},
     [XL__F_timer_step_ns] = {1, 1e9, false},
 };
 
@@ -64,7 +67,7 @@ static bool is_sane(enum xl__fact_id id, double value)
     return !r->power_of_2 || frexp(value, &exponent) == 0.5;
 }
 
-/* -- reading --------------------------------------------------------------- */
+/* -- reading -------------------------------------------------------------- */
 
 double xl__num_or(const struct xl__limits *l, enum xl__fact_id id,
                   double otherwise)
@@ -94,7 +97,7 @@ size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
     return v >= (double)SIZE_MAX ? SIZE_MAX : (size_t)v;
 }
 
-/* -- writing --------------------------------------------------------------- */
+/* -- writing -------------------------------------------------------------- */
 
 static void set(struct xl__answer *a, double value, xl_source source,
                 const char *note)
@@ -186,7 +189,7 @@ void xl__limits_clear(struct xl__limits *l)
     each_answer(l, free_text);
 }
 
-/* -- asking ---------------------------------------------------------------- */
+/* -- asking --------------------------------------------------------------- */
 
 static double ask_number(cl_device_id d, const struct xl__fact *f)
 {
@@ -214,8 +217,7 @@ static double ask_number(cl_device_id d, const struct xl__fact *f)
     }
 }
 
-static void ask_list(struct xl__limits *l, enum xl__fact_id id,
-                     cl_device_id d)
+static void ask_list(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
 {
     struct xl__answer *a = &l->queried[id];
     size_t sizes[sizeof a->list / sizeof *a->list];

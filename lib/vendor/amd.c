@@ -16,11 +16,11 @@ enum {
 /* The first prefix that fits decides; 0 in a column: not known. */
 static const struct family {
     const char *prefix;
-    double wave;      /* AM-02 */
-    double lanes;     /* AM-05 */
-    double registers; /* AM-07 */
-    double banks;     /* AM-08 */
-    double llc_mib;   /* AM-09 */
+    double wave;       /* AM-02 */
+    double lanes;      /* AM-05 */
+    double registers;  /* AM-07 */
+    double banks;      /* AM-08 */
+    double llc_mib;    /* AM-09 */
     bool counts_pairs; /* AM-04 */
 } families[] = {
     {"gfx950", 64, 128, 131072, 64, 256, false},

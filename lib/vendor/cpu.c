@@ -6,9 +6,9 @@
 #include <math.h>
 
 enum {
-    WIDTH = 1,        /* CP-04 */
-    FMA_PIPES = 2,    /* CP-05 */
-    LINE_BYTES = 64   /* CP-06 */
+    WIDTH = 1,      /* CP-04 */
+    FMA_PIPES = 2,  /* CP-05 */
+    LINE_BYTES = 64 /* CP-06 */
 };
 
 /* Mesa's llvmpipe calls itself a CPU too, but runs its items in lock-step:

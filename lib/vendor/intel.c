@@ -18,9 +18,9 @@ static const struct generation {
     double lanes;     /* IN-03 */
     double registers; /* IN-04 */
 } generations[] = {
-    {"gen9", 8, 7168},    {"gen11", 8, 7168},   {"xe-lp", 8, 7168},
+    {"gen9", 8, 7168},    {"gen11", 8, 7168},    {"xe-lp", 8, 7168},
     {"xe-hpg", 8, 8192},  {"xe-hpc", 16, 16384}, {"xe-lpg", 8, 8192},
-    {"xe-lpg+", 8, 8192}, {"xe2", 16, 16384},   {"xe3", 16, 16384},
+    {"xe-lpg+", 8, 8192}, {"xe2", 16, 16384},    {"xe3", 16, 16384},
 };
 
 static bool matches(const struct xl__limits *l)

@@ -10,13 +10,13 @@
 #define MIB (KIB * KIB)
 
 enum {
-    WARP = 32,              /* NV-02 */
-    BANKS = 32,             /* NV-04 */
-    SECTOR_BYTES = 32,      /* NV-04 */
-    REGISTERS = 65536,      /* NV-04 */
-    HALF_DRIVER = 520,      /* NV-06 */
-    HALF_CAPABILITY = 60,   /* NV-06 */
-    SLOW_HALF = 61          /* NV-06 */
+    WARP = 32,            /* NV-02 */
+    BANKS = 32,           /* NV-04 */
+    SECTOR_BYTES = 32,    /* NV-04 */
+    REGISTERS = 65536,    /* NV-04 */
+    HALF_DRIVER = 520,    /* NV-06 */
+    HALF_CAPABILITY = 60, /* NV-06 */
+    SLOW_HALF = 61        /* NV-06 */
 };
 
 /* Newest first; a capability takes the first row that is not newer. 0 in a

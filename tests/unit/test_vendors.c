@@ -71,8 +71,7 @@ static void lists_end_in_the_reference(void **state)
         }
 }
 
-/* -- the pick --------------------------------------------------------------
- */
+/* -- the pick ------------------------------------------------------------- */
 
 enum type { GPU = 1, CPU = 2, ACCELERATOR = 4 };
 
@@ -124,8 +123,7 @@ static void the_platform_decides(void **state)
     }
 }
 
-/* -- corrections -----------------------------------------------------------
- */
+/* -- corrections ---------------------------------------------------------- */
 
 /* All of vendor-notes in one text. */
 static char *read_notes(void)
