@@ -30,8 +30,8 @@
  *               TM TK and TN TK are multiples of V times the items.
  * Needs         OpenCL C 1.2
  * Cost          2 m n k flop; k (m n / TN + m n / TM) elements read
- * Source        the lane map: request merging of 16-byte local reads, as
- *               measured on NVIDIA GPUs in public; the rest is arithmetic */
+ * Source        NV-23 (tiles, bands); the lane map lets neighbours' 16-byte
+ *               reads of local memory merge for both operands */
 #include "types.clh"
 
 #ifndef TM

@@ -65,7 +65,7 @@ static sgemm_fn find(void)
     return NULL;
 }
 
-/* -- views as BLAS sees them ----------------------------------------------- */
+/* -- views as BLAS sees them --------------------------------------------- */
 
 /* A leading dimension, which must reach over a whole line; 0: no such view. */
 static size_t leading(size_t stride, size_t line, size_t n_lines)
@@ -126,7 +126,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return NULL;
 }
 
-/* -- the call -------------------------------------------------------------- */
+/* -- the call ------------------------------------------------------------ */
 
 /* OpenCL's codes pass; CLBlast's own become ours. */
 static xl_status map(int code)

@@ -1,2 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int xl__placeholder_gemm_tiled;
+/* GEMM by tiles, for any device: work-groups that share slices through local
+ * memory, or single items with vector registers where an item is a thread.
+ * One plan for all four transpose cases: a column-major C is the row-major
+ * C^T = B^T A^T, and how A and B lie only changes how they are read. */
+#include "base/mem.h"
+#include "ops/cost.h"
+#include "ops/gemm_tiles.h"
+#include "ops/variants.h"
+
+/* One operand of the product as the kernel sees it: x is the dimension it
+ * shares with C. */
+struct side {
+    unsigned mem, offset;          /* call slots */
+    size_t extent, stride_x, stride_k;
+    size_t aligned;                /* lines: elements */
+};
+
+/* A product whose C has contiguous rows if it has anything contiguous. */
+struct job {
+    const xl_gemm *g;
+    struct xl__tile t;
+    struct side a, b;
+    size_t m, n, row_stride, col_stride;
+    size_t c_aligned;
+};
+
+static size_t aligned_elems(const xl_mat *mat)
+{
+    return mat->offset / xl_dtype_bytes(mat->dtype); /* gemm.h */
+}
+
+static struct job job_of(const xl_gemm *g)
+{
+    const struct side a = {XL__GEMM_A, XL__GEMM_OFF_A, g->m, g->a.row_stride,
+                           g->a.col_stride, aligned_elems(&g->a)};
+    const struct side b = {XL__GEMM_B, XL__GEMM_OFF_B, g->n, g->b.col_stride,
+                           g->b.row_stride, aligned_elems(&g->b)};
+    const bool turned = g->c.col_stride != 1 && g->c.row_stride == 1;
+    struct job j = {.g = g, .c_aligned = aligned_elems(&g->c)};
+    j.a = turned ? b : a;
+    j.b = turned ? a : b;
+    j.m = j.a.extent;
+    j.n = j.b.extent;
+    j.row_stride = turned ? g->c.col_stride : g->c.row_stride;
+    j.col_stride = turned ? g->c.row_stride : g->c.col_stride;
+    return j;
+}
+
+static enum xl__gemm_unit unit_of(const struct side *s)
+{
+    return s->stride_k == 1   ? XL__UNIT_ALONG_K
+           : s->stride_x == 1 ? XL__UNIT_ACROSS
+                              : XL__UNIT_NONE;
+}
+
+/* Halve a width until it divides. */
+static size_t divide(size_t width, size_t x)
+{
+    while (width > 1 && x % width != 0)
+        width /= 2;
+    return width;
+}
+
+/* The widest aligned vector in which a slice of this operand can be loaded:
+ * vectors never cross a line's end, and every item makes as many loads. */
+static size_t load_width(const struct job *j, const struct side *s,
+                         size_t tile)
+{
+    const enum xl__gemm_unit unit = unit_of(s);
+    const size_t items = xl__tile_items(&j->t);
+    size_t width = j->t.vw;
+    if (unit == XL__UNIT_NONE || s->aligned == 0)
+        return 1;
+    width = divide(width, s->aligned);
+    width = divide(width, unit == XL__UNIT_ALONG_K ? j->g->k : s->extent);
+    width = divide(width, unit == XL__UNIT_ALONG_K ? j->t.tk : tile);
+    while (width > 1 && tile * j->t.tk % (width * items) != 0)
+        width /= 2;
+    return width;
+}
+
+static size_t store_width(const struct job *j)
+{
+    const size_t most = xl__min_size(j->t.vw, j->t.rn);
+    if (j->col_stride != 1)
+        return 1;
+    if (j->t.form == XL__FORM_ITEM)
+        return j->t.vw;
+    return j->c_aligned == 0 ? 1
+                             : divide(divide(most, j->c_aligned), j->n);
+}
+
+static void define_all(const struct job *j, struct xl__step *s)
+{
+    const struct { const char *name; size_t value; } defines[] = {
+        {"TM", j->t.tm}, {"TN", j->t.tn}, {"TK", j->t.tk}, {"RM", j->t.rm},
+        {"RN", j->t.rn}, {"GR", j->t.band}, {"TA", j->g->a.dtype},
+        {"TC", j->g->c.dtype}, {"UA", unit_of(&j->a)}, {"UB", unit_of(&j->b)},
+        {"VC", store_width(j)},
+    };
+    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
+        xl__define(s, defines[i].name, (long)defines[i].value);
+    if (j->t.form == XL__FORM_ITEM) {
+        xl__define(s, "VW", (long)j->t.vw);
+        return;
+    }
+    xl__define(s, "ST", (long)j->t.stages);
+    xl__define(s, "VA", (long)load_width(j, &j->a, j->t.tm));
+    xl__define(s, "VB", (long)load_width(j, &j->b, j->t.tn));
+}
+
+static void add_args(const struct job *j, size_t tiles_m, size_t tiles_n,
+                     struct xl__step *s)
+{
+    const struct side *sides[] = {&j->a, &j->b};
+    for (unsigned i = 0; i < 2; i++) {
+        xl__arg_mem(s, sides[i]->mem);
+        xl__arg_value_u64(s, sides[i]->offset);
+        xl__arg_u64(s, sides[i]->stride_x);
+        xl__arg_u64(s, sides[i]->stride_k);
+    }
+    xl__arg_mem(s, XL__GEMM_C);
+    xl__arg_value_u64(s, XL__GEMM_OFF_C);
+    xl__arg_u64(s, j->row_stride);
+    xl__arg_u64(s, j->col_stride);
+    xl__arg_u64(s, j->m);
+    xl__arg_u64(s, j->n);
+    xl__arg_u64(s, j->g->k);
+    xl__arg_u32(s, tiles_m);
+    xl__arg_u32(s, tiles_n);
+    xl__arg_value_f32(s, XL__GEMM_ALPHA);
+    xl__arg_value_f32(s, XL__GEMM_BETA);
+}
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    const struct job j = job_of(desc);
+    xl__tile_choose(l, j.m, j.n, j.g->k, out);
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    struct job j = job_of(desc);
+    struct xl__step *s = &p->step[0];
+    size_t tiles_m, tiles_n;
+    j.t = xl__tile_of(params);
+    if (!xl__tile_fits(l, &j.t) ||
+        !xl__tile_grid(&j.t, j.m, j.n, &tiles_m, &tiles_n))
+        return XL_UNSUPPORTED;
+    const bool item = j.t.form == XL__FORM_ITEM;
+    p->n_steps = 1;
+    p->flop = xl__gemm_flop(j.g);
+    p->bytes = xl__gemm_bytes(j.g);
+    s->source = item ? "gemm_tiled_item.cl" : "gemm_tiled.cl";
+    s->kernel = item ? "gemm_tiled_item" : "gemm_tiled";
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = xl__tile_items(&j.t);
+    s->global[0] = tiles_m * tiles_n * s->local[0];
+    s->local_mem_bytes = xl__tile_local_bytes(&j.t);
+    define_all(&j, s);
+    add_args(&j, tiles_m, tiles_n, s);
+    struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
+                            .bytes_frac = 1, .launches = 1};
+    xl__tile_rate(l, &j.t, j.m, j.n, &work.flop_frac, &work.fill);
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+const struct xl__variant xl__gemm_tiled = {
+    .name = "gemm_tiled",
+    .repeats = "bit for bit: each element is one sum in a fixed order",
+    .tunables = xl__gemm_tiled_tunables,
+    .choose = choose,
+    .plan = plan,
+};
