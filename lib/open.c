@@ -122,7 +122,11 @@ static xl_status enumerate(xl_lib *lib)
     xl__error_reset(&lib->error);
     if (lib->devices.n_flat > 0)
         return XL_OK;
-    return xl__devices_enumerate(&lib->devices, &lib->error);
+    const xl_status status =
+        xl__devices_enumerate(&lib->devices, &lib->error);
+    if (status == XL_OK && lib->devices.left_out)
+        xl__log(lib, XL_LOG_WARNING, "left out: %s", lib->devices.left_out);
+    return status;
 }
 
 xl_status xl_device_count(xl_lib *lib, unsigned *n)

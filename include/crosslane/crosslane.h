@@ -29,8 +29,9 @@ XL_API const char *xl_version(void);
 
 typedef enum xl_log_level { XL_LOG_INFO, XL_LOG_WARNING } xl_log_level;
 
-/** Receives what the library has to say: one line, no newline. May be called
- *  from any thread that uses the library, never from two at once. */
+/** Receives what the library has to say: text without a last newline. May be called
+ *  from any thread that uses the library, never from two at once; must not
+ *  call the library. */
 typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
 
 /** How to open the library. All zero: the defaults. Strings are copied. */
