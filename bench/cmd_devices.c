@@ -59,6 +59,15 @@ static void print_devices(const struct session *s, unsigned width)
     table_destroy(t);
 }
 
+static bool has_identity(const struct session *s)
+{
+    for (unsigned i = 0; i < s->n_devices; i++)
+        if (report_fact_text(s->devices[i], "uuid", NULL) ||
+            report_fact_text(s->devices[i], "pci", NULL))
+            return true;
+    return false;
+}
+
 /* What else a device can be named by, and what it really is. */
 static void print_identities(const struct session *s, unsigned width)
 {
@@ -93,8 +102,10 @@ static int run(struct session *s)
         return code;
     unsigned width = text_terminal_columns();
     print_devices(s, width);
-    fputc('\n', stdout);
-    print_identities(s, width);
+    if (has_identity(s)) {
+        fputc('\n', stdout);
+        print_identities(s, width);
+    }
     return session_result(s);
 }
 

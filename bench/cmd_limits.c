@@ -76,7 +76,8 @@ static bool differ(const xl_fact *a, const xl_fact *b)
     return a->value < b->value || a->value > b->value;
 }
 
-/* "the driver says 64, measured 32" when not all agree; else nothing. */
+/* "subgroup_width: the driver says 64, measured 32" when not all agree with
+ * what is used; else nothing. */
 static void disagreement(struct xl__str *out, const xl_device *dev,
                          const char *name, const xl_fact *used)
 {
@@ -84,32 +85,54 @@ static void disagreement(struct xl__str *out, const xl_device *dev,
         xl_source source;
         const char *words;
     } others[] = {{XL_QUERIED, "the driver says "}, {XL_MEASURED, "measured "}};
+    const char *before = ": ";
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         xl_fact other;
         bool known = xl_device_fact(dev, name, others[i].source, &other) ==
                      XL_OK;
         if (!known || !differ(&other, used))
             continue;
-        xl__str_printf(out, "%s%s", out->len ? ", " : "", others[i].words);
+        if (*before == ':')
+            xl__str_add(out, name);
+        xl__str_printf(out, "%s%s", before, others[i].words);
         fact_text(out, &other);
+        before = ", ";
     }
 }
 
 static void add_fact(struct table *t, const xl_device *dev, const char *name)
 {
     xl_fact fact;
-    struct xl__str value = {0}, other = {0};
+    struct xl__str value = {0};
     if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
         return;
     fact_text(&value, &fact);
-    disagreement(&other, dev, name, &fact);
     table_cell(t, "%s", name);
     table_cell(t, "%s", xl__str_text(&value));
     table_cell(t, "%s", xl_source_name(fact.source));
-    table_cell(t, "%s%s%s", fact.note ? fact.note : "",
-               fact.note && other.len ? " " : "", xl__str_text(&other));
+    table_cell(t, "%s", fact.note ? fact.note : "");
     xl__str_clear(&value);
-    xl__str_clear(&other);
+}
+
+/* Texts that the table had to cut, and disagreements. */
+static void print_remarks(const xl_device *dev, unsigned width)
+{
+    enum { SHOWN_WHOLE = 24 };
+    const char *name = NULL;
+    for (unsigned i = 0; (name = xl_fact_name(i, NULL)) != NULL; i++) {
+        xl_fact fact;
+        struct xl__str raw = {0}, clean = {0};
+        if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
+            continue;
+        if (fact.text && text_columns(fact.text) > SHOWN_WHOLE)
+            xl__str_printf(&raw, "%s: %s", name, fact.text);
+        else
+            disagreement(&raw, dev, name, &fact);
+        text_escape(&clean, xl__str_text(&raw));
+        text_wrap(stdout, xl__str_text(&clean), 2, width - 2);
+        xl__str_clear(&raw);
+        xl__str_clear(&clean);
+    }
 }
 
 static void print_facts(const xl_device *dev)
@@ -118,8 +141,9 @@ static void print_facts(const xl_device *dev)
         {"fact", false, 0},
         {"value", false, 24},
         {"source", false, 0},
-        {"note", false, 16},
+        {"note", false, 0},
     };
+    unsigned width = text_terminal_columns();
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     struct xl__str name = {0};
@@ -130,8 +154,9 @@ static void print_facts(const xl_device *dev)
     const char *fact = NULL;
     for (unsigned i = 0; (fact = xl_fact_name(i, NULL)) != NULL; i++)
         add_fact(t, dev, fact);
-    table_print(stdout, t, text_terminal_columns(), false);
+    table_print(stdout, t, width, false);
     table_destroy(t);
+    print_remarks(dev, width);
     fputc('\n', stdout);
     fflush(stdout);
 }

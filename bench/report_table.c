@@ -73,8 +73,9 @@ static void line_of_one(struct writer *w, struct table *t, size_t i)
     table_cell(t, "%s", text);
     cell_percent(t, of_roof(row));
     notes_of_row(&w->notes, row, &w->s->set, &marks);
-    xl__str_printf(&verdict, "%s%s%s", xl_verdict_name(row->verdict),
-                   marks.len ? " " : "", xl__str_text(&marks));
+    xl__str_add(&verdict, xl_verdict_name(row->verdict));
+    if (marks.len > 0)
+        xl__str_printf(&verdict, " [%s]", xl__str_text(&marks));
     table_cell_coloured(t, colours[row->verdict], xl__str_text(&verdict));
     xl__str_clear(&verdict);
     xl__str_clear(&marks);
@@ -142,7 +143,7 @@ static void cells_of_device(struct writer *w, struct table *t,
     xl__str_add(&text, is_quotable ? number : xl_verdict_name(row->verdict));
     notes_of_row(&w->notes, row, &w->s->set, &marks);
     if (marks.len > 0)
-        xl__str_printf(&text, " %s", xl__str_text(&marks));
+        xl__str_printf(&text, " [%s]", xl__str_text(&marks));
     table_cell_coloured(t, is_quotable ? TABLE_PLAIN : colours[row->verdict],
                         xl__str_text(&text));
     cell_percent(t, is_quotable ? of_roof(row) : NAN);

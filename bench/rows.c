@@ -136,10 +136,22 @@ static bool is_plain_shape(const xl_row *row)
     return true;
 }
 
+static bool is_cube(const xl_row *row)
+{
+    return row->n_shape == 3 && is_plain_shape(row) &&
+           row->shape[0].value == row->shape[1].value &&
+           row->shape[1].value == row->shape[2].value;
+}
+
 static void add_shape(struct xl__str *out, const xl_row *row)
 {
     bool plain = is_plain_shape(row);
     char number[UNITS_CAP];
+    if (is_cube(row)) {
+        units_number(number, sizeof number, row->shape[0].value);
+        xl__str_printf(out, "%s^3", number);
+        return;
+    }
     for (unsigned i = 0; i < row->n_shape; i++) {
         if (!plain) {
             add_part(out, " ");
@@ -203,23 +215,46 @@ static void mark(struct notes *notes, const char *text, struct xl__str *marks)
 {
     size_t number = number_of(notes, text);
     if (number > 0)
-        xl__str_printf(marks, "[%zu]", number);
+        xl__str_printf(marks, "%s%zu", marks->len ? "," : "", number);
+}
+
+/* Does the reason say what the warning says? Both begin alike then: "noisy",
+ * "fewer". */
+static bool covers(const char *reason, unsigned bit)
+{
+    enum { BEGINNING = 3 };
+    return *reason && strncmp(reason, warn_code(bit), BEGINNING) == 0;
+}
+
+static void add_advice(struct xl__str *text, unsigned bit,
+                       const struct settings *set)
+{
+    const char *advice = set->quiet ? NULL : warn_advice(bit, set);
+    if (advice)
+        xl__str_printf(text, "; %s", advice);
 }
 
 void notes_of_row(struct notes *notes, const xl_row *row,
                   const struct settings *set, struct xl__str *marks)
 {
-    if (*row->reason)
-        mark(notes, row->reason, marks);
-    for (unsigned bit = 0; bit < XL_N_WARN && !set->quiet; bit++) {
-        struct xl__str text = {0};
-        if (!(row->warnings & 1u << bit))
-            continue;
-        xl__str_printf(&text, "%s: %s", warn_code(bit), warn_text(bit));
-        const char *advice = warn_advice(bit, set);
-        if (advice)
-            xl__str_printf(&text, "; %s", advice);
+    struct xl__str text = {0};
+    unsigned left = row->warnings;
+    if (*row->reason) {
+        xl__str_add(&text, row->reason);
+        for (unsigned bit = 0; bit < XL_N_WARN; bit++)
+            if (left & 1u << bit && covers(row->reason, bit)) {
+                add_advice(&text, bit, set);
+                left &= ~(1u << bit);
+            }
         mark(notes, xl__str_text(&text), marks);
-        xl__str_clear(&text);
     }
+    for (unsigned bit = 0; bit < XL_N_WARN && !set->quiet; bit++) {
+        if (!(left & 1u << bit))
+            continue;
+        xl__str_reset(&text);
+        xl__str_printf(&text, "%s: %s", warn_code(bit), warn_text(bit));
+        add_advice(&text, bit, set);
+        mark(notes, xl__str_text(&text), marks);
+    }
+    xl__str_clear(&text);
 }

@@ -35,7 +35,7 @@ struct notes {
     size_t n, cap;
 };
 void notes_clear(struct notes *notes);
-/* The reason and the warnings of a row as notes; their marks, "[1] [2]", are
+/* The reason and the warnings of a row as notes; their numbers, "1,2", are
  * appended to `marks`. */
 void notes_of_row(struct notes *notes, const xl_row *row,
                   const struct settings *set, struct xl__str *marks);

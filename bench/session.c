@@ -128,8 +128,9 @@ int session_open_devices(struct session *s)
         struct xl__str text = {0};
         const char *story = xl_lib_error(s->lib);
         add_line(&text, *story ? story : xl_status_text(status));
-        add_line(&text, "run 'clbench doctor': it looks for the cause and "
-                        "says what to do");
+        if (!strstr(story, "clbench doctor"))
+            add_line(&text, "run 'clbench doctor': it looks for the cause and "
+                            "says what to do");
         say(s, "", xl__str_text(&text));
         xl__str_clear(&text);
         return EXIT_NO_DEVICE;

@@ -15,7 +15,7 @@ struct cell {
     enum table_colour colour;
 };
 
-enum { MAX_COLUMNS = 24, INDENT = 2, GAP = 2 };
+enum { MAX_COLUMNS = 24, INDENT = 2, GAP = 2, NARROW_GAP = 1 };
 
 struct table {
     struct table_column columns[MAX_COLUMNS];
@@ -88,7 +88,7 @@ static size_t measure(const struct table *t, size_t *widths)
         for (size_t i = j; i < t->n_cells; i += t->n_columns)
             widths[j] = xl__max_size(widths[j],
                                      text_columns(text_of(&t->cells[i])));
-        total += widths[j] + (j > 0 ? GAP : 0);
+        total += widths[j];
     }
     return total;
 }
@@ -109,36 +109,36 @@ static void squeeze(const struct table *t, size_t *widths, size_t excess)
     }
 }
 
-static void pad(FILE *to, size_t n)
-{
-    fprintf(to, "%*s", (int)n, "");
-}
-
 struct printing {
     FILE *to;
     const struct table *t;
     const size_t *widths;
     bool colour;
+    size_t gap;  /* between columns */
+    size_t owed; /* blanks, printed only when text follows */
 };
 
-static void print_cell(const struct printing *p, unsigned j,
-                       const char *text, enum table_colour colour)
+static void print_cell(struct printing *p, unsigned j, const char *text,
+                       enum table_colour colour)
 {
     struct xl__str cut = {0};
     text_cut(&cut, text, p->widths[j]);
     const char *shown = xl__str_text(&cut);
     size_t fill = p->widths[j] - text_columns(shown);
-    bool last = j + 1 == p->t->n_columns;
+    bool right = p->t->columns[j].right;
     bool paint = p->colour && colour != TABLE_PLAIN;
-    pad(p->to, j > 0 ? GAP : INDENT);
-    if (p->t->columns[j].right)
-        pad(p->to, fill);
-    fprintf(p->to, "%s%s%s", paint ? colour_codes[colour] : "", shown,
-            paint ? colour_end : "");
-    if (!p->t->columns[j].right && !last)
-        pad(p->to, fill);
-    if (last)
+    p->owed += (j > 0 ? p->gap : INDENT) + (right ? fill : 0);
+    if (*shown) {
+        fprintf(p->to, "%*s%s%s%s", (int)p->owed, "",
+                paint ? colour_codes[colour] : "", shown,
+                paint ? colour_end : "");
+        p->owed = 0;
+    }
+    p->owed += right ? 0 : fill;
+    if (j + 1 == p->t->n_columns) {
         fputc('\n', p->to);
+        p->owed = 0;
+    }
     xl__str_clear(&cut);
 }
 
@@ -147,9 +147,11 @@ void table_print(FILE *to, const struct table *t, unsigned width, bool colour)
     size_t widths[MAX_COLUMNS] = {0};
     if (!t)
         return;
-    size_t total = measure(t, widths);
+    size_t n_gaps = t->n_columns - 1, total = measure(t, widths);
+    size_t gap = total + n_gaps * GAP > width ? NARROW_GAP : GAP;
+    total += n_gaps * gap;
     squeeze(t, widths, total > width ? total - width : 0);
-    struct printing p = {to, t, widths, colour};
+    struct printing p = {to, t, widths, colour, gap, 0};
     for (unsigned j = 0; j < t->n_columns; j++)
         print_cell(&p, j, t->columns[j].title, TABLE_PLAIN);
     for (size_t i = 0; i < t->n_cells; i++)

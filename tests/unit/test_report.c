@@ -301,12 +301,18 @@ static void notes_are_told_once(void **state)
     row.warnings = XL_WARN(NOISY) | XL_WARN(WALL_CLOCK);
     strcpy(row.reason, "above the bound");
     notes_of_row(&notes, &row, &set, &marks);
-    assert_string_equal(xl__str_text(&marks), "[1][2][3]");
+    assert_string_equal(xl__str_text(&marks), "1,2,3");
     xl__str_reset(&marks);
     row.reason[0] = '\0';
     notes_of_row(&notes, &row, &set, &marks);
-    assert_string_equal(xl__str_text(&marks), "[2][3]");
+    assert_string_equal(xl__str_text(&marks), "2,3");
     assert_int_equal(notes.n, 3);
+    /* A reason that says what a warning says takes its advice over. */
+    xl__str_reset(&marks);
+    strcpy(row.reason, "noisy: above the limit");
+    notes_of_row(&notes, &row, &set, &marks);
+    assert_string_equal(xl__str_text(&marks), "4,3");
+    assert_non_null(strstr(notes.text[3], "noisy: above the limit; "));
     for (unsigned i = 0; i < XL_N_WARN; i++)
         assert_true(*warn_text(i) && *warn_code(i));
     xl__str_clear(&marks);
