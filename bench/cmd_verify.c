@@ -87,7 +87,7 @@ static void note_failure(struct verifier *v, struct tally *t,
     fprintf(stderr, "clbench: device %u: %s, %s: %s\n",
             xl_device_index(v->dev), t->variant, text, why);
     if (!*t->first)
-        snprintf(t->first, sizeof t->first, "%s: %s", text, why);
+        snprintf(t->first, sizeof t->first, "%.100s: %.200s", text, why);
 }
 
 static void one_case(struct verifier *v, struct tally *t,

@@ -43,7 +43,10 @@ void test_device_close(struct test_device *t);
 
 /* Fail with the status by name and the story. */
 #define assert_status(got, want, story)                                       \
-    test_status_((got), (want), (story), __FILE__, __LINE__)
+    do {                                                                      \
+        const xl_status got_ = (got); /* before the story is asked for */     \
+        test_status_(got_, (want), (story), __FILE__, __LINE__);              \
+    } while (0)
 void test_status_(xl_status got, xl_status want, const char *story,
                   const char *file, int line);
 

@@ -141,7 +141,12 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
     }
     if (op->desc_bytes > sizeof r.small)
         return xl__error_set(&q->error, XL_UNSUPPORTED, "self-check");
-    TRY(xl_queue_create_beside(q, &r.q));
+    status = xl_queue_create_beside(q, &r.q);
+    if (status != XL_OK)
+        return xl__error_set(&q->error, status,
+                             "self-check of %s: no queue of its own: %s",
+                             candidate->variant->name,
+                             xl_status_name(status));
     TRY(run(&r, canonical));
     *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
     keep_verdict(&r, q->ctx, *trusted);

@@ -3,6 +3,7 @@
 # ways, and run it: find_package() and pkg-config.
 #   cmake -DSOURCE_DIR=<tree> -DBUILD_DIR=<built> -DSCRATCH=<folder>
 #         -DCC=<cc> -DCXX=<c++> -P run.cmake
+cmake_minimum_required(VERSION 3.22)
 
 set(prefix ${SCRATCH}/prefix)
 set(here ${SOURCE_DIR}/tests/consumer)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each header compiles alone: all of them as C11, the public ones as C++17 too.
 #   cmake -DSOURCE_DIR=<tree> -DCC=<cc> [-DCXX=<c++>] -P check_headers.cmake
+cmake_minimum_required(VERSION 3.22)
 
 set(warnings -Wall -Wextra -Wpedantic -Wundef -Werror -fsyntax-only)
 set(defines -DCL_TARGET_OPENCL_VERSION=300 -D_POSIX_C_SOURCE=200809L)

@@ -5,6 +5,7 @@
 #   KIND=intel      for each of CPUS by ocloc
 #   cmake -DSOURCE_DIR=<tree> -DKIND=... -DCOMPILER=... [-DLIBCLC=<bc>]
 #         [-DCPUS=a,b] [-DREQUIRED=ON] -DSCRATCH=<folder> -P check_kernels.cmake
+cmake_minimum_required(VERSION 3.22)
 
 string(REPLACE "," ";" CPUS "${CPUS}")
 

@@ -2,6 +2,7 @@
 # Who may include whom: the table of lib/README.md, enforced. Each #include,
 # quoted or angled, of each file is held against its folder's row.
 #   cmake -DSOURCE_DIR=<tree> -P check_layers.cmake
+cmake_minimum_required(VERSION 3.22)
 
 # Quoted includes that a folder may use, as a pattern. Headers of OpenCL come
 # through crosslane/cl.h alone; `cl` says who may have them.

@@ -3,6 +3,7 @@
 # may say what they like; code may not. With SYMBOLS=<nm> and LIBRARY=<so>,
 # every exported symbol starts with xl_.
 #   cmake -DSOURCE_DIR=<tree> -P check_names.cmake
+cmake_minimum_required(VERSION 3.22)
 
 set(allowed
     "^lib/vendor/|^lib/device/identify\\.c$|^bench/advice\\.c$"

@@ -2,6 +2,7 @@
 # Every note id that code cites exists in vendor-notes, once; every entry is
 # cited by code, a kernel or a test.
 #   cmake -DSOURCE_DIR=<tree> -P check_notes.cmake
+cmake_minimum_required(VERSION 3.22)
 
 set(id "(NV|AM|IN|CP|GE)-[0-9][0-9]")
 set(failures 0)

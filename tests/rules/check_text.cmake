@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Left-overs that are refused, and the few marks every source file has.
 #   cmake -DSOURCE_DIR=<tree> -P check_text.cmake
+cmake_minimum_required(VERSION 3.22)
 
 string(CONCAT leftover "T" "ODO|F" "IXME|X" "XX[^(]|#[ \t]*if 0")
 set(failures 0)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The rules, each a test of its own.
 
-# xl_rule(name timeout script -DVAR=value...)
+# xl_rule(name timeout script -DVAR=value...); `label` is added to its own.
+set(label)
 function(xl_rule name timeout script)
     add_test(NAME rules.${name} COMMAND ${CMAKE_COMMAND}
         -DSOURCE_DIR=${PROJECT_SOURCE_DIR} ${ARGN}
         -P ${CMAKE_CURRENT_SOURCE_DIR}/rules/${script}.cmake)
-    set_tests_properties(rules.${name} PROPERTIES LABELS rules
+    set_tests_properties(rules.${name} PROPERTIES LABELS "rules;${label}"
         TIMEOUT ${timeout} SKIP_REGULAR_EXPRESSION "SKIPPED:")
 endfunction()
 
@@ -24,6 +25,7 @@ find_program(XL_OCLOC NAMES ocloc)
 xl_rule(kernels_portable 300 check_kernels -DKIND=portable
     -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
     -DSCRATCH=${SCRATCH}/portable)
+set(label slow)
 foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
     xl_rule(kernels_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu}
         -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}

@@ -278,6 +278,7 @@ static void half_keeps_specials(void **state)
         assert_true(isnan(xl__bf16_to_f32(xl__f32_to_bf16(x))));
     }
     assert_int_equal(xl__f32_to_f16(3e38f), 0x7c00);
+    assert_int_equal(xl__f32_to_f16(-1e5f), 0xfc00);
     assert_int_equal(xl__f32_to_f16(-INFINITY), 0xfc00);
     assert_int_equal(xl__f32_to_f16(1e-40f), 0);
     assert_int_equal(xl__f32_to_f16(-0.0f), 0x8000);
@@ -420,6 +421,21 @@ static void stats_ratio_interval(void **state)
         held += lo <= 2 && 2 <= hi;
     }
     assert_true(held >= ROUNDS * 90 / 100 && held <= ROUNDS * 995 / 1000);
+}
+
+/* Samples that are symmetric about their median, of odd and of even size, have
+ * intervals that are: a resampled median is no order statistic beside the
+ * middle. */
+static void stats_ratio_is_symmetric(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, one = 1;
+    for (size_t n = 9; n <= 10; n++) {
+        double ratio, lo, hi;
+        xl__ratio_interval(x, n, &one, 1, &ratio, &lo, &hi);
+        assert_near(ratio, ((double)n + 1) / 2, 0);
+        assert_near(lo + hi, 2 * ratio, 0);
+    }
 }
 
 static void stats_ratio_repeats(void **state)
@@ -699,6 +715,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(stats_summary),
         cmocka_unit_test(stats_interval_of_the_median),
         cmocka_unit_test(stats_ratio_interval),
+        cmocka_unit_test(stats_ratio_is_symmetric),
         cmocka_unit_test(stats_ratio_repeats),
         cmocka_unit_test(paths_join),
         cmocka_unit_test(paths_of_the_user),
