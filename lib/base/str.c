@@ -18,11 +18,9 @@
 static bool reserve(struct xl__str *s, size_t more)
 {
     size_t need;
-    if (s->broken)
-        return false;
-    if (!xl__add(s->len, more, &need) || !xl__add(need, 1, &need) ||
-        !xl__grow(&s->text, &s->cap, need, 1))
-        s->broken = true;
+    s->broken = s->broken || !xl__add(s->len, more, &need) ||
+                !xl__add(need, 1, &need) ||
+                !xl__grow(&s->text, &s->cap, need, 1);
     return !s->broken;
 }
 

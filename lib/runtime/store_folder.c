@@ -58,19 +58,15 @@ static bool visit(const char *path, void *arg)
     return !xl__file_stat(path, &file.info) || walk->each(&file, walk->arg);
 }
 
-/* A folder that is not there has no files. */
 static xl_status walk_root(const char *root,
                            bool (*each)(const struct found *, void *),
                            void *arg)
 {
     struct walk walk = {each, arg};
-    if (root == NULL)
-        return XL_OK;
-    xl_status status = xl__dir_walk(root, visit, &walk);
-    return status == XL_IO && errno == ENOENT ? XL_OK : status;
+    return root != NULL ? xl__dir_walk(root, visit, &walk) : XL_OK;
 }
 
-/* As walk_root(), of the user's folder, which must be private. */
+/* The user's folder, which must be private; one that is not there is empty. */
 static xl_status walk_own(const struct xl__store *s,
                           bool (*each)(const struct found *, void *),
                           void *arg)

@@ -243,9 +243,11 @@ static void sealed_nonsense_is_a_miss(void **state)
         assert_false(xl__entry_parse(bytes, len, &out));
         free(bytes);
     }
-    /* Lengths that agree only because their sum wraps around. */
-    unsigned char *bytes = xl__entry_pack(&view, &len);
-    bytes[AT_KEY_LEN] = (unsigned char)(sizeof(KEY) + sizeof(PAYLOAD));
+    /* Lengths that agree only because their sum wraps around: a key one byte
+     * longer than there is, a payload of -1. */
+    const struct xl__entry_view text = {XL__PASSED, "key", 3, "text", 4};
+    unsigned char *bytes = xl__entry_pack(&text, &len);
+    bytes[AT_KEY_LEN] = 3 + 4 + 1;
     memset(bytes + AT_PAYLOAD_LEN, 255, 8);
     xl__hash128(bytes, len - XL__HASH128_BYTES,
                 bytes + len - XL__HASH128_BYTES);
