@@ -155,7 +155,7 @@ struct judging {
 static double roundoff(xl_dtype dtype)
 {
     return dtype == XL_F32 ? ldexp(1, -24)
-                           : ldexp(1, dtype == XL_F16 ? -11 : -9);
+                           : ldexp(1, dtype == XL_F16 ? -11 : -8);
 }
 static double underflow(xl_dtype dtype)
 {
