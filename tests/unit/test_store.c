@@ -410,13 +410,13 @@ static void key_of(int i, char out[32])
 /* Each writer's payloads are of its own length and full of its own number. */
 static void write_many(struct xl__store *s, int writer)
 {
-    static unsigned char bytes[N_WRITERS][N_WRITERS * N_BYTES];
+    unsigned char bytes[N_WRITERS * N_BYTES];
     size_t n_bytes = (size_t)N_BYTES * (size_t)(writer + 1);
-    memset(bytes[writer], writer + 1, n_bytes);
+    memset(bytes, writer + 1, n_bytes);
     for (int i = 0; i < N_ROUNDS * N_KEYS; i++) {
         char key[32];
         key_of(i % N_KEYS, key);
-        xl__store_put(s, key, bytes[writer], n_bytes, XL__PASSED);
+        xl__store_put(s, key, bytes, n_bytes, XL__PASSED);
     }
 }
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer target: any bytes in a cache file's place. Whatever they are, the
+ * reader stays inside them, and the store hands out either nothing or just
+ * what packing the same entry again would have written. The first byte, when
+ * odd, seals the rest with a good checksum: no fuzzer finds one by chance, and
+ * the lengths behind it are to be met as well.
+ *
+ * Build: clang -fsanitize=fuzzer,address,undefined with lib/base/hash.c,
+ * lib/base/mem.c and lib/runtime/entry.c. Run: fuzz_store corpus_store */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "runtime/entry.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What was accepted must say the same when it is written again. */
+static void check(const unsigned char *bytes, size_t len)
+{
+    struct xl__entry_view view;
+    size_t again_len;
+    if (!xl__entry_parse(bytes, len, &view))
+        return;
+    unsigned char *again = xl__entry_pack(&view, &again_len);
+    if (again == NULL)
+        return;
+    if (again_len != len || memcmp(again, bytes, len) != 0)
+        abort();
+    free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    size_t len = size - 1;
+    unsigned char *bytes = malloc(len > 0 ? len : 1); /* no slack to read */
+    if (bytes == NULL)
+        return 0;
+    memcpy(bytes, data + 1, len);
+    if (data[0] % 2 == 1 && len >= XL__HASH128_BYTES)
+        xl__hash128(bytes, len - XL__HASH128_BYTES,
+                    bytes + len - XL__HASH128_BYTES);
+    check(bytes, len);
+    free(bytes);
+    return 0;
+}
