@@ -34,3 +34,18 @@ xl_job(stub.no_driver LABELS stub DRIVER none TIMEOUT 60
 add_test(NAME unit.empty_filter COMMAND test_base no_such_test)
 set_tests_properties(unit.empty_filter PROPERTIES LABELS unit TIMEOUT 60
     WILL_FAIL ON FAIL_REGULAR_EXPRESSION "\\[==========\\] 0 test")
+
+# -- device: real drivers, named ---------------------------------------------
+xl_program(test_small ops/test_small.c LIBS clbench_static)
+foreach(driver pocl rusticl)
+    xl_job(device.small.${driver} LABELS device DRIVER ${driver} TIMEOUT 300
+        COMMAND test_small)
+endforeach()
+
+# A real driver made small: results are still right.
+foreach(size small one_item)
+    xl_job(device.${size} LABELS device DRIVER pocl TIMEOUT 300
+        COMMAND test_small
+        ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
+            XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/${size}.txt)
+endforeach()

@@ -201,8 +201,8 @@ static double tolerance(const xl_softmax *s, double want, double below)
 static bool is_close(const xl_softmax *s, double got, double want,
                      double below)
 {
-    if (isnan(want))
-        return isnan(got);
+    if (isnan(want) || want == 0)
+        return isnan(want) ? isnan(got) : fabs(got) <= (double)FLT_MIN;
     return fabs(got - want) <= tolerance(s, want, below);
 }
 

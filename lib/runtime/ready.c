@@ -13,7 +13,27 @@
 enum { SLOTS = 512, MOST = 256 }; /* power of two; at most half full */
 
 /* What the built kernel allows is what counts: device-wide limits are wrong in
- * both directions (GE-10). */
+ * both directions (GE-10). An answer of just one sub-group is its width and no
+ * limit (GE-21): then the device's own counts. */
+static xl_status largest_group(xl_queue *q, cl_kernel kernel, size_t *most)
+{
+    xl_status status = XL_OK;
+    const cl_device_id id = q->ctx->device->id;
+    size_t step = 0;
+    CL_TRY(&q->error,
+           clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
+                                    sizeof *most, most, NULL));
+    CL_TRY(&q->error,
+           clGetKernelWorkGroupInfo(
+               kernel, id, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+               sizeof step, &step, NULL));
+    if (*most == step)
+        *most = xl__size_or(&q->ctx->device->limits, XL__F_max_wg_size,
+                            *most);
+fail:
+    return status;
+}
+
 static xl_status check_step(xl_queue *q, const struct xl__step *step,
                             cl_kernel kernel)
 {
@@ -23,9 +43,7 @@ static xl_status check_step(xl_queue *q, const struct xl__step *step,
     cl_ulong local = 0;
     for (unsigned d = 0; d < step->dims; d++)
         wg *= step->local[d];
-    CL_TRY(&q->error,
-           clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
-                                    sizeof most, &most, NULL));
+    TRY(largest_group(q, kernel, &most));
     if (step->local[0] > 0 && wg > most)
         TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
                           "%s wants work-groups of %zu, the built kernel "
