@@ -11,14 +11,14 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* Ascending; NaN last, so that the order stays total. */
+/* Ascending; NaN, which differs from itself, last: the order stays total. */
 static int compare(const void *pa, const void *pb)
 {
     double a, b;
     memcpy(&a, pa, sizeof(a));
     memcpy(&b, pb, sizeof(b));
-    if (isnan(a) || isnan(b))
-        return !!isnan(a) - !!isnan(b);
+    if (a != a || b != b)
+        return (a != a) - (b != b);
     return (a > b) - (a < b);
 }
 

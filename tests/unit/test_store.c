@@ -22,7 +22,7 @@
 #include "base/hash.h"
 #include "base/paths.h"
 #include "base/str.h"
-#include "runtime/store.h"
+#include "runtime/lib.h"
 
 enum { MIB = 1 << 20, HOUR_S = 3600 };
 
@@ -766,6 +766,79 @@ static void listing_tells_all(void **state)
     free(system);
 }
 
+/* -- the public calls ------------------------------------------------------*/
+
+static void note_log(xl_log_level level, const char *text, void *arg)
+{
+    assert_int_equal(level, XL_LOG_WARNING);
+    note_warning(text, arg);
+}
+
+static void public_calls(void **state)
+{
+    (void)state;
+    const char *dir = test_scratch("public");
+    struct fixture f = {0};
+    const xl_options options = {.log = note_log, .log_arg = &f,
+                                .cache_dir = dir, .cache_limit_bytes = MIB};
+    struct listing l = {0};
+    xl_cache_stats stats;
+    uint64_t n_removed = 9;
+    xl_lib *lib;
+    assert_int_equal(xl_open(&options, &lib), XL_OK);
+    assert_string_equal(xl_cache_dir(lib), dir);
+    xl__store_put(&lib->store, KEY, PAYLOAD, sizeof(PAYLOAD), XL__PASSED);
+    assert_int_equal(xl_cache_list(lib, list_one, &l), XL_OK);
+    assert_int_equal(l.n_with_key, 1);
+    assert_int_equal(xl_cache_stats_get(lib, &stats), XL_OK);
+    assert_int_equal(stats.n_entries, 1);
+    assert_int_equal(stats.limit_bytes, MIB);
+    assert_int_equal(xl_cache_clear(lib, true, &n_removed), XL_OK);
+    assert_int_equal(n_removed, 0);
+    assert_int_equal(chmod(dir, 0777), 0);
+    assert_int_equal(xl_cache_clear(lib, false, &n_removed), XL_IO);
+    assert_non_null(strstr(xl_lib_error(lib), dir));
+    assert_non_null(strstr(xl_lib_error(lib), "other users may write to it"));
+    assert_int_equal(chmod(dir, 0700), 0);
+    assert_int_equal(xl_cache_clear(lib, false, &n_removed), XL_OK);
+    assert_int_equal(n_removed, 1);
+    assert_string_equal(xl_lib_error(lib), "");
+    assert_int_equal(f.n_warnings, 0);
+    assert_int_equal(xl_cache_list(lib, NULL, NULL), XL_BAD_ARGUMENT);
+    assert_int_equal(xl_cache_stats_get(lib, NULL), XL_BAD_ARGUMENT);
+    assert_int_equal(xl_cache_clear(NULL, false, NULL), XL_BAD_ARGUMENT);
+    assert_null(xl_cache_dir(NULL));
+    xl_close(lib);
+}
+
+/* No HOME is a warning; a folder of "" is the off switch, and none. */
+static void public_off(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    xl_options options = {.log = note_log, .log_arg = &f, .cache_dir = ""};
+    char *cache = xl__strdup(getenv("XL_CACHE_DIR"));
+    char *home = xl__strdup(getenv("HOME"));
+    xl_lib *lib;
+    assert_int_equal(xl_open(&options, &lib), XL_OK);
+    assert_null(xl_cache_dir(lib));
+    assert_int_equal(f.n_warnings, 0);
+    xl_close(lib);
+    test_setenv("XL_CACHE_DIR", NULL);
+    test_setenv("XDG_CACHE_HOME", NULL);
+    test_setenv("HOME", NULL);
+    options.cache_dir = NULL;
+    assert_int_equal(xl_open(&options, &lib), XL_OK);
+    assert_null(xl_cache_dir(lib));
+    assert_int_equal(f.n_warnings, 1);
+    assert_non_null(strstr(f.last, "home"));
+    xl_close(lib);
+    test_setenv("XL_CACHE_DIR", cache);
+    test_setenv("HOME", home);
+    free(home);
+    free(cache);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -787,6 +860,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(strangers_are_left_alone),
         cmocka_unit_test(system_folder_is_second),
         cmocka_unit_test(listing_tells_all),
+        cmocka_unit_test(public_calls),
+        cmocka_unit_test(public_off),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
