@@ -49,3 +49,16 @@ foreach(size small one_item)
         ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
             XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/${size}.txt)
 endforeach()
+
+# -- slow --------------------------------------------------------------------
+# A simulator that sees races, uninitialised values and bad API calls. Without
+# optimisation, since it does not know one of the optimiser's instructions.
+find_program(XL_OCLGRIND NAMES oclgrind)
+if(XL_OCLGRIND OR XL_REQUIRE_TOOLS)
+    xl_job(slow.oclgrind LABELS slow DRIVER none TIMEOUT 600
+        COMMAND ${XL_OCLGRIND} --data-races --uninitialized --check-api
+            --build-options -cl-opt-disable $<TARGET_FILE:test_small>)
+    set_property(TEST slow.oclgrind APPEND PROPERTY FAIL_REGULAR_EXPRESSION
+        "data race;Uninitialized value;Invalid (read|write);OCLGRIND FATAL"
+        "Oclgrind -")
+endif()
