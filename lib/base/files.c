@@ -19,9 +19,9 @@
 #include "base/str.h"
 
 enum {
-    CHUNK = 1 << 30,     /* some systems refuse more in one call */
+    CHUNK = 1 << 30, /* some systems refuse more in one call */
     FIRST_READ = 1 << 12,
-    FILE_MODE = 0666,    /* less the umask */
+    FILE_MODE = 0666, /* less the umask */
     NAME_TRIES = 100
 };
 

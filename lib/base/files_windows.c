@@ -162,11 +162,10 @@ bool xl__file_stat(const char *path, struct xl__file_info *out)
 bool xl__file_touch(const char *path)
 {
     FILETIME now;
-    HANDLE file = CreateFileA(path, FILE_WRITE_ATTRIBUTES,
-                              FILE_SHARE_READ | FILE_SHARE_WRITE |
-                                  FILE_SHARE_DELETE,
-                              NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL,
-                              NULL);
+    HANDLE file =
+        CreateFileA(path, FILE_WRITE_ATTRIBUTES,
+                    FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                    NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
     if (file == INVALID_HANDLE_VALUE)
         return false;
     GetSystemTimeAsFileTime(&now);
@@ -214,8 +213,8 @@ xl_status xl__dir_make(const char *path, const char **why)
         CreateDirectoryA(part, NULL);
         *at = separator;
     }
-    bool made = CreateDirectoryA(part, NULL) ||
-                GetLastError() == ERROR_ALREADY_EXISTS;
+    bool made =
+        CreateDirectoryA(part, NULL) || GetLastError() == ERROR_ALREADY_EXISTS;
     xl_status status = made ? XL_OK : failure();
     free(part);
     return made ? xl__dir_check(path, why)
@@ -231,16 +230,16 @@ static xl_status walk(struct xl__str *path, int depth,
     size_t len = path->len;
     WIN32_FIND_DATAA e;
     xl__str_add(path, "\\*");
-    HANDLE find = path->broken ? INVALID_HANDLE_VALUE
-                               : FindFirstFileA(path->text, &e);
+    HANDLE find =
+        path->broken ? INVALID_HANDLE_VALUE : FindFirstFileA(path->text, &e);
     if (find == INVALID_HANDLE_VALUE)
         return path->broken ? XL_NO_MEMORY : failure();
     do {
         bool is_dir = (e.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
         path->len = len;
         path->text[len] = 0;
-        if ((e.dwFileAttributes & link) != 0 ||
-            xl__streq(e.cFileName, ".") || xl__streq(e.cFileName, ".."))
+        if ((e.dwFileAttributes & link) != 0 || xl__streq(e.cFileName, ".") ||
+            xl__streq(e.cFileName, ".."))
             continue;
         xl__str_printf(path, "\\%s", e.cFileName);
         if (path->broken)

@@ -21,8 +21,7 @@ void xl__hash128(const void *bytes, size_t len,
     memcpy(out, canonical.digest, XL__HASH128_BYTES);
 }
 
-void xl__hash128_hex(const void *bytes, size_t len,
-                     char out[XL__HASH128_TEXT])
+void xl__hash128_hex(const void *bytes, size_t len, char out[XL__HASH128_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
     unsigned char hash[XL__HASH128_BYTES];

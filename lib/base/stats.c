@@ -105,8 +105,7 @@ struct xl__summary xl__summarise(const double *x, size_t n)
 {
     double *sorted = sorted_copy(x, n);
     if (sorted == NULL)
-        return (struct xl__summary){NAN, NAN, NAN, NAN, NAN,
-                                    NAN, NAN, NAN, 0};
+        return (struct xl__summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
     size_t rank = median_rank(n);
     struct xl__summary s = {
         .median = sorted_quantile(sorted, n, 0.5),

@@ -64,8 +64,7 @@ static bool lengths_fit(uint64_t key_len, uint64_t n_bytes, size_t len)
     return key_len <= body && n_bytes == body - key_len;
 }
 
-bool xl__entry_parse(const void *bytes, size_t len,
-                     struct xl__entry_view *out)
+bool xl__entry_parse(const void *bytes, size_t len, struct xl__entry_view *out)
 {
     const unsigned char *at = bytes;
     unsigned char hash[XL__HASH128_BYTES];

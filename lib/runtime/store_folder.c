@@ -95,9 +95,9 @@ struct listing {
 
 static bool list_one(const struct found *file, void *arg)
 {
-    static const char *const verdicts[] = {
-        [XL__UNTESTED] = "none", [XL__PASSED] = "passed",
-        [XL__FAILED] = "failed"};
+    static const char *const verdicts[] = {[XL__UNTESTED] = "none",
+                                           [XL__PASSED] = "passed",
+                                           [XL__FAILED] = "failed"};
     const struct listing *l = arg;
     struct xl__entry_view view = {0};
     struct xl__str key = {0};
@@ -215,8 +215,8 @@ static bool count_file(const struct found *file, void *arg)
     if (file->is_temporary)
         return true;
     char *path = xl__strdup(file->path);
-    if (path == NULL || !xl__grow(&c->files, &c->cap, c->n + 1,
-                                  sizeof(*c->files))) {
+    if (path == NULL ||
+        !xl__grow(&c->files, &c->cap, c->n + 1, sizeof(*c->files))) {
         free(path);
         return false;
     }

@@ -385,9 +385,12 @@ static void stats_summary(void **state)
 static void stats_interval_of_the_median(void **state)
 {
     (void)state;
-    static const struct { size_t n; double low; } table[] = {
-        {1, 1}, {2, 1}, {5, 1}, {6, 1}, {8, 1}, {9, 2}, {10, 2}, {11, 2},
-        {12, 3}, {15, 4}, {20, 6}, {25, 8}, {50, 18}, {100, 40}};
+    static const struct {
+        size_t n;
+        double low;
+    } table[] = {{1, 1},  {2, 1},  {5, 1},   {6, 1},   {8, 1},
+                 {9, 2},  {10, 2}, {11, 2},  {12, 3},  {15, 4},
+                 {20, 6}, {25, 8}, {50, 18}, {100, 40}};
     double x[5000];
     for (size_t i = 0; i < 5000; i++)
         x[i] = (double)i + 1;
@@ -460,9 +463,12 @@ static void stats_ratio_repeats(void **state)
 static void paths_join(void **state)
 {
     (void)state;
-    static const struct { const char *dir, *name, *want; } table[] = {
-        {"/a", "b", "/a/b"}, {"/a/", "b", "/a/b"}, {"", "b", "b"},
-        {"/", "b", "/b"}};
+    static const struct {
+        const char *dir, *name, *want;
+    } table[] = {{"/a", "b", "/a/b"},
+                 {"/a/", "b", "/a/b"},
+                 {"", "b", "b"},
+                 {"/", "b", "/b"}};
     for (size_t i = 0; i < 4; i++) {
         char *path = xl__path_join(table[i].dir, table[i].name);
         assert_string_equal(path, table[i].want);
@@ -476,14 +482,15 @@ static void paths_join(void **state)
 static void paths_of_the_user(void **state)
 {
     (void)state;
-    static const struct { const char *xdg, *home, *want; } table[] = {
-        {"/x", "/home/u", "/x/crosslane"},
-        {NULL, "/home/u", "/home/u/.cache/crosslane"},
-        {"", "/home/u", "/home/u/.cache/crosslane"},
-        {"relative", "/home/u", "/home/u/.cache/crosslane"},
-        {NULL, NULL, NULL},
-        {NULL, "", NULL},
-        {"relative", "relative", NULL}};
+    static const struct {
+        const char *xdg, *home, *want;
+    } table[] = {{"/x", "/home/u", "/x/crosslane"},
+                 {NULL, "/home/u", "/home/u/.cache/crosslane"},
+                 {"", "/home/u", "/home/u/.cache/crosslane"},
+                 {"relative", "/home/u", "/home/u/.cache/crosslane"},
+                 {NULL, NULL, NULL},
+                 {NULL, "", NULL},
+                 {"relative", "relative", NULL}};
     const char *home_now = getenv("HOME");
     char *home = xl__strdup(home_now);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
