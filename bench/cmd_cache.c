@@ -27,38 +27,54 @@ static const char *file_name(const char *path)
     return name;
 }
 
-/* The first line of the key that says something: what was compiled. */
-static void key_summary(const char *key, struct xl__str *out)
+/* The rest of the key's line that begins with `name`; *len its length. */
+static const char *key_line(const char *key, const char *name, size_t *len)
 {
-    for (; *key; key++)
-        if (*key == '\n')
-            xl__str_add(out, " ");
-        else
-            xl__str_add_n(out, key, 1);
+    size_t n = strlen(name);
+    *len = 0;
+    for (const char *at = key; at; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, name, n) != 0 || at[n] != ' ')
+            continue;
+        at += n + strspn(at + n, " ");
+        *len = strcspn(at, "\n");
+        return at;
+    }
+    return "";
+}
+
+static void cell_key(struct table *t, const xl_cache_entry *e,
+                     const char *name)
+{
+    size_t len = 0;
+    const char *text = key_line(e->key, name, &len);
+    table_cell(t, "%.*s", (int)len, text);
 }
 
 static void list_entry(const xl_cache_entry *e, void *table)
 {
     char date[32], size[UNITS_CAP];
-    struct xl__str key = {0};
-    enum { KEY_SHOWN = 200 };
+    size_t len = 0;
+    const char *source = key_line(e->key, "source", &len);
     date_of(e->used_unix_s, date, sizeof date);
     units_format(size, sizeof size, (double)e->bytes, "B");
-    key_summary(e->key, &key);
-    table_cell(table, "%s", file_name(e->path));
+    if (len > 0)
+        table_cell(table, "%.*s", (int)strcspn(source, " \n"), source);
+    else
+        table_cell(table, "%s", file_name(e->path));
+    cell_key(table, e, "options");
+    cell_key(table, e, "device");
     table_cell(table, "%s", size);
     table_cell(table, "%s", date);
-    table_cell(table, "%s", e->is_intact ? e->selfcheck : "damaged");
-    table_cell(table, "%s", e->is_system ? "system" : "user");
-    table_cell(table, "%.*s", KEY_SHOWN, xl__str_text(&key));
-    xl__str_clear(&key);
+    table_cell(table, "%s%s", e->is_intact ? e->selfcheck : "damaged",
+               e->is_system ? ", system" : "");
 }
 
 static int list(struct session *s)
 {
     static const struct table_column columns[] = {
-        {"entry", false, 10}, {"size", true, 0},   {"last used", false, 0},
-        {"check", false, 0},  {"folder", false, 0}, {"key", false, 8},
+        {"source", false, 12}, {"options", false, 10}, {"device", false, 8},
+        {"size", true, 0},     {"last used", false, 0}, {"check", false, 0},
     };
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
@@ -170,8 +186,7 @@ const struct command cmd_cache = {
         "  stats   folder, number of entries, size and its bound\n"
         "  clear   remove all entries of the user; --damaged: those alone\n"
         "  verify  read every entry; exit code 4 when one is damaged\n\n"
-        "XL_CACHE_DIR chooses another folder; set to nothing, it turns the "
-        "cache off.",
+        "XL_CACHE_DIR chooses another folder; 'off' turns the cache off.",
     .options = options,
     .min_words = 1,
     .max_words = 1,

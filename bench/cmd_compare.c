@@ -2,19 +2,30 @@
 /* `clbench compare`: the ratio of medians, with its 95% interval, of each row
  * that two result files share; and a gate on it. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "compare.h"
+#include "rows.h"
 #include "session.h"
 #include "table.h"
 #include "text.h"
 #include "units.h"
 
 struct tally {
-    size_t n_pairs, n_faster, n_slower, n_gated;
+    size_t n_faster, n_slower, n_unsure, n_gated;
     size_t n_unmatched, n_untimed;
     double log_sum; /* of the ratios */
+};
+
+/* Every pair, and beside each what was run. */
+struct comparison {
+    struct session *s;
+    struct pair *pairs;
+    size_t n, cap;
+    struct tally tally;
 };
 
 static int open_file(const char *path, struct result_file *file)
@@ -29,52 +40,129 @@ static int open_file(const char *path, struct result_file *file)
     return EXIT_FILE;
 }
 
-static void add_pair(struct session *s, struct table *t, struct tally *tally,
-                     const struct pair *p)
+static bool add_pair(struct comparison *c, struct pair *p)
 {
-    char a[UNITS_CAP], b[UNITS_CAP];
-    bool gate = !isnan(s->set.fail_slower) &&
-                pair_is_slower(p, s->set.fail_slower);
-    bool slower = p->lo > 1.0, faster = p->hi < 1.0;
-    units_time(a, sizeof a, p->a_ns);
-    units_time(b, sizeof b, p->b_ns);
-    table_cell(t, "%s", p->a->id);
-    table_cell(t, "%s", a);
-    table_cell(t, "%s", b);
-    table_cell(t, "%.3f", p->ratio);
-    table_cell(t, "%.3f..%.3f", p->lo, p->hi);
-    table_cell_coloured(t,
-                        gate || slower ? TABLE_RED
-                        : faster       ? TABLE_GREEN
-                                       : TABLE_PLAIN,
-                        gate     ? "slower, gate"
-                        : slower ? "slower"
-                        : faster ? "faster"
-                                 : "same");
-    tally->n_pairs++;
-    tally->n_slower += slower;
-    tally->n_faster += faster;
-    tally->n_gated += gate;
+    struct tally *tally = &c->tally;
+    if (!xl__grow(&c->pairs, &c->cap, c->n + 1, sizeof *c->pairs))
+        return false;
+    pair_measure(p);
+    p->is_gated = !isnan(c->s->set.fail_slower) &&
+                  pair_is_slower(p, c->s->set.fail_slower);
+    tally->n_slower += p->lo > 1.0;
+    tally->n_faster += p->hi < 1.0;
+    tally->n_unsure += isnan(p->lo) ? 1 : 0;
+    tally->n_gated += p->is_gated;
     tally->log_sum += log(p->ratio);
+    c->pairs[c->n++] = *p;
+    return true;
 }
 
-static void add_rows(struct session *s, struct table *t, struct tally *tally,
-                     const struct result_file *a, const struct result_file *b)
+static bool add_pairs(struct comparison *c, const struct result_file *a,
+                      const struct result_file *b)
 {
     for (size_t i = 0; i < a->n_rows; i++) {
         struct pair p = {.a = &a->rows[i]};
         p.b = results_match(a, i, b);
-        if (!p.b) {
-            tally->n_unmatched++;
-        } else if (!result_is_timed(p.a) || !result_is_timed(p.b)) {
-            tally->n_untimed++;
-        } else {
-            pair_measure(&p);
-            add_pair(s, t, tally, &p);
-        }
+        if (!p.b)
+            c->tally.n_unmatched++;
+        else if (!result_is_timed(p.a) || !result_is_timed(p.b))
+            c->tally.n_untimed++;
+        else if (!add_pair(c, &p))
+            return false;
     }
     for (size_t i = 0; i < b->n_rows; i++)
-        tally->n_unmatched += results_match(b, i, a) == NULL;
+        c->tally.n_unmatched += results_match(b, i, a) == NULL;
+    return true;
+}
+
+/* -- printing ------------------------------------------------------------- */
+
+static void cells_of_pair(struct table *t, const struct pair *p)
+{
+    char a[UNITS_CAP], b[UNITS_CAP];
+    bool slower = p->lo > 1.0, faster = p->hi < 1.0;
+    units_time(a, sizeof a, p->a_ns);
+    units_time(b, sizeof b, p->b_ns);
+    table_cell(t, "%s", a);
+    table_cell(t, "%s", b);
+    table_cell(t, "%.3f", p->ratio);
+    if (isnan(p->lo))
+        table_cell(t, "-");
+    else
+        table_cell(t, "%.3f..%.3f", p->lo, p->hi);
+    if (isnan(p->lo))
+        table_cell(t, "few runs");
+    else if (p->is_gated)
+        table_cell_coloured(t, TABLE_RED, "slower, gate");
+    else if (slower)
+        table_cell_coloured(t, TABLE_RED, "slower");
+    else if (faster)
+        table_cell_coloured(t, TABLE_GREEN, "faster");
+    else
+        table_cell(t, "same");
+}
+
+static void print_title(const char *op, const char *common)
+{
+    struct xl__str clean = {0};
+    text_escape(&clean, op);
+    if (*common)
+        xl__str_add(&clean, ": ");
+    text_escape(&clean, common);
+    fprintf(stdout, "%s\n", xl__str_text(&clean));
+    xl__str_clear(&clean);
+}
+
+/* The pairs of one op; `first` is its first. */
+static void print_op(const struct comparison *c, size_t first)
+{
+    static const struct table_column columns[] = {
+        {"case", false, 12}, {"variant", false, 8},      {"a", true, 0},
+        {"b", true, 0},      {"b/a", true, 0},
+        {"95% interval", true, 0}, {"", false, 0},
+    };
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof columns[0]);
+    struct rows rows = {0};
+    struct xl__str text = {0};
+    xl_row row, other;
+    result_identity(c->pairs[first].a, &row);
+    size_t *index = xl__calloc(c->n, sizeof *index);
+    for (size_t i = first; index && i < c->n; i++) {
+        result_identity(c->pairs[i].a, &other);
+        index[rows.n] = i;
+        if (xl__streq(other.op, row.op))
+            (void)rows_add(&rows, NULL, &other);
+    }
+    for (size_t i = 0; i < rows.n; i++) {
+        xl__str_reset(&text);
+        rows_case(&rows, i, &text);
+        table_cell(t, "%s", xl__str_text(&text));
+        table_cell(t, "%s", rows.list[i].row.variant);
+        cells_of_pair(t, &c->pairs[index[i]]);
+    }
+    xl__str_reset(&text);
+    rows_common(&rows, &text);
+    print_title(row.op, xl__str_text(&text));
+    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    fputc('\n', stdout);
+    free(index);
+    xl__str_clear(&text);
+    rows_clear(&rows);
+    table_destroy(t);
+}
+
+/* Is this pair the first of its op? */
+static bool begins_op(const struct comparison *c, size_t i)
+{
+    xl_row row, other;
+    result_identity(c->pairs[i].a, &row);
+    for (size_t j = 0; j < i; j++) {
+        result_identity(c->pairs[j].a, &other);
+        if (xl__streq(row.op, other.op))
+            return false;
+    }
+    return true;
 }
 
 static void print_file(const char *letter, const struct result_file *file)
@@ -89,64 +177,65 @@ static void print_file(const char *letter, const struct result_file *file)
     xl__str_clear(&clean);
 }
 
-static void print_tally(const struct session *s, const struct tally *t)
+static void print_tally(const struct comparison *c)
 {
+    const struct tally *t = &c->tally;
     fprintf(stdout, "%zu rows compared: %zu faster, %zu slower, %zu the same",
-            t->n_pairs, t->n_faster, t->n_slower,
-            t->n_pairs - t->n_faster - t->n_slower);
-    if (t->n_pairs > 0)
+            c->n, t->n_faster, t->n_slower,
+            c->n - t->n_faster - t->n_slower - t->n_unsure);
+    if (c->n > 0)
         fprintf(stdout, "; geometric mean of b/a %.3f",
-                exp(t->log_sum / (double)t->n_pairs));
+                exp(t->log_sum / (double)c->n));
     fputc('\n', stdout);
+    if (t->n_unsure > 0)
+        fprintf(stdout, "%zu rows have too few runs to tell\n", t->n_unsure);
     if (t->n_unmatched > 0)
         fprintf(stdout, "%zu rows are in one file only\n", t->n_unmatched);
     if (t->n_untimed > 0)
         fprintf(stdout, "%zu rows have no time that can be quoted\n",
                 t->n_untimed);
-    if (!isnan(s->set.fail_slower))
+    if (!isnan(c->s->set.fail_slower))
         fprintf(stdout, "gate slower:%g%%: %s (%zu rows)\n",
-                s->set.fail_slower, t->n_gated ? "FAILED" : "passed",
+                c->s->set.fail_slower, t->n_gated ? "FAILED" : "passed",
                 t->n_gated);
 }
 
-static void print_table(struct session *s, struct tally *tally,
-                        const struct result_file *a,
-                        const struct result_file *b)
+static int compare(struct session *s, const struct result_file *a,
+                   const struct result_file *b)
 {
-    static const struct table_column columns[] = {
-        {"row", false, 20},  {"a", true, 0},         {"b", true, 0},
-        {"b/a", true, 0},    {"95% interval", true, 0}, {"", false, 0},
-    };
-    struct table *t =
-        table_create(columns, sizeof columns / sizeof columns[0]);
-    add_rows(s, t, tally, a, b);
-    print_file("a", a);
-    print_file("b", b);
-    if (tally->n_pairs > 0)
-        table_print(stdout, t, text_terminal_columns(), text_wants_colour());
-    table_destroy(t);
+    struct comparison c = {.s = s};
+    int code = EXIT_FINE;
+    if (!add_pairs(&c, a, b)) {
+        code = session_fail(s, "comparing", XL_NO_MEMORY, "");
+    } else {
+        print_file("a", a);
+        print_file("b", b);
+        fputc('\n', stdout);
+        for (size_t i = 0; i < c.n; i++)
+            if (begins_op(&c, i))
+                print_op(&c, i);
+        print_tally(&c);
+        if (c.tally.n_gated > 0)
+            code = EXIT_GATE;
+    }
+    if (code == EXIT_FINE && c.n == c.tally.n_unsure && !isnan(s->set.fail_slower)) {
+        fprintf(stderr, "clbench: the gate has nothing to compare: no row has "
+                        "runs enough in both files\n");
+        code = EXIT_GATE;
+    }
+    free(c.pairs);
+    return code;
 }
 
 static int run(struct session *s)
 {
     struct result_file a, b;
-    struct tally tally = {0};
     int code = open_file(s->set.words[0], &a);
     int code_b = open_file(s->set.words[1], &b);
     if (code == EXIT_FINE)
         code = code_b;
-    if (code == EXIT_FINE) {
-        print_table(s, &tally, &a, &b);
-        print_tally(s, &tally);
-        if (tally.n_gated > 0)
-            code = EXIT_GATE;
-    }
-    if (code == EXIT_FINE && tally.n_pairs == 0 &&
-        !isnan(s->set.fail_slower)) {
-        fprintf(stderr, "clbench: the gate has nothing to compare: no row is "
-                        "timed in both files\n");
-        code = EXIT_GATE;
-    }
+    if (code == EXIT_FINE)
+        code = compare(s, &a, &b);
     results_clear(&a);
     results_clear(&b);
     return code;
@@ -166,8 +255,8 @@ const struct command cmd_compare = {
         "one side of 1. With one device in each file rows are matched "
         "whatever the device, so two devices can be compared.\n\n"
         "--fail-on slower:5% makes it a gate: exit code 5 when the whole "
-        "interval of a row lies above 1.05, or when no row could be "
-        "compared.",
+        "interval of a row lies above 1.05, or when no row has runs enough "
+        "to be compared.",
     .options = options,
     .min_words = 2,
     .max_words = 2,

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static bool read_rows(struct result_file *f, char *why, size_t cap)
     for (size_t i = 0; i < n; i++) {
         const json_t *in = json_array_get(list, i);
         struct result_row *row = &f->rows[f->n_rows++];
+        row->json = in;
         row->id = text_of(in, "id");
         row->verdict = text_of(in, "verdict");
         row->device = device_of(devices, json_object_get(in, "device"));
@@ -145,11 +147,44 @@ const struct result_row *results_match(const struct result_file *a, size_t i,
     return NULL;
 }
 
+/* Numbers that were too large for JSON were written as text and stay so. */
+static void copy_settings(const json_t *object, xl_row *out,
+                          void (*number)(xl_row *, const char *, double),
+                          void (*text)(xl_row *, const char *, const char *))
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach ((json_t *)(uintptr_t)object, name, value) {
+        if (json_is_number(value))
+            number(out, name, json_number_value(value));
+        else if (json_is_string(value) && text)
+            text(out, name, json_string_value(value));
+    }
+}
+
+void result_identity(const struct result_row *row, xl_row *out)
+{
+    const json_t *json = row->json;
+    const char *dtype = text_of(json, "dtype");
+    xl_row_init(out, text_of(json, "op"), text_of(json, "variant"));
+    copy_settings(json_object_get(json, "shape"), out, xl_row_shape, NULL);
+    copy_settings(json_object_get(json, "params"), out, xl_row_param,
+                  xl_row_param_text);
+    out->cold = xl__streq(text_of(json, "cache"), "cold");
+    for (int i = 0; i < XL_N_DTYPES; i++)
+        if (xl__streq(xl_dtype_name((xl_dtype)i), dtype))
+            out->dtype = (xl_dtype)i;
+}
+
 bool result_is_timed(const struct result_row *row)
 {
     return row->n > 0 && (xl__streq(row->verdict, "ok") ||
                           xl__streq(row->verdict, "suspicious"));
 }
+
+/* Resampling fewer tells nothing: of one sample it makes an interval of no
+ * width. */
+enum { FEWEST_SAMPLES = 5 };
 
 void pair_measure(struct pair *pair)
 {
@@ -157,6 +192,8 @@ void pair_measure(struct pair *pair)
     pair->b_ns = xl__summarise(pair->b->ns, pair->b->n).median;
     xl__ratio_interval(pair->b->ns, pair->b->n, pair->a->ns, pair->a->n,
                        &pair->ratio, &pair->lo, &pair->hi);
+    if (pair->a->n < FEWEST_SAMPLES || pair->b->n < FEWEST_SAMPLES)
+        pair->lo = pair->hi = NAN;
 }
 
 bool pair_is_slower(const struct pair *pair, double percent)

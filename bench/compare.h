@@ -3,8 +3,7 @@
 #ifndef CLBENCH_COMPARE_H
 #define CLBENCH_COMPARE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <crosslane/measure.h>
 
 /* A row of a file, as far as a comparison needs it. */
 struct result_row {
@@ -13,6 +12,7 @@ struct result_row {
     const char *verdict;
     double *ns;         /* samples */
     size_t n;
+    const void *json;   /* all of it: a json_t of the document */
 };
 
 struct result_file {
@@ -29,16 +29,19 @@ bool results_read(const char *path, struct result_file *out, char *why,
 void results_clear(struct result_file *file);
 
 /* One row of `a` and its match in `b`. ratio = b's median over a's: above 1 is
- * slower. */
+ * slower. lo and hi are NaN when there are too few samples to tell. */
 struct pair {
     const struct result_row *a, *b;
     double a_ns, b_ns, ratio, lo, hi;
+    bool is_gated; /* beyond the gate that was asked for */
 };
 
 /* The match of row `i` of `a`: same id and device, or the same id alone when
  * each file has one device. NULL: none. */
 const struct result_row *results_match(const struct result_file *a, size_t i,
                                        const struct result_file *b);
+/* What was run, as the row that was written: op, variant, shape, settings. */
+void result_identity(const struct result_row *row, xl_row *out);
 /* Can a time be quoted? Ok or suspicious, and timed. */
 bool result_is_timed(const struct result_row *row);
 /* Fill in the times; both rows are timed. */

@@ -30,7 +30,7 @@ static const struct entry variables[] = {
     {"NO_COLOR", "when set and not empty, no colours"},
     {"CLICOLOR_FORCE", "colours even where standard output is no terminal"},
     {"COLUMNS", "width of the tables; else the terminal's own, else 80"},
-    {"XL_CACHE_DIR", "folder of compiled programs; empty: no cache"},
+    {"XL_CACHE_DIR", "folder of compiled programs; off: no cache"},
     {"XDG_CACHE_HOME, HOME", "where that folder is when XL_CACHE_DIR is not "
                              "set"},
     {"XL_CL_DIR", "kernels are read from this folder: for development"},

@@ -450,6 +450,46 @@ static void compare_measures_ratios(void **state)
     results_clear(&b);
 }
 
+/* An interval of one sample would have no width, and every gate would fire. */
+static void compare_wants_enough_samples(void **state)
+{
+    double one[] = {100}, five[] = {200, 201, 199, 200, 202};
+    struct result_row a = {.ns = one, .n = 1}, b = {.ns = five, .n = 5};
+    struct pair p = {.a = &a, .b = &b};
+    (void)state;
+    pair_measure(&p);
+    assert_true(fabs(p.ratio - 2) < 0.01);
+    assert_true(isnan(p.lo) && isnan(p.hi));
+    assert_false(pair_is_slower(&p, 5));
+}
+
+/* A row read back is the row that was written, as far as its name goes. */
+static void compare_knows_rows_again(void **state)
+{
+    struct xl__str want = {0}, got = {0};
+    struct session s = {.command = &cmd_gemm};
+    char path[512], why[256] = "";
+    (void)state;
+    snprintf(path, sizeof path, "%s/out.json", test_scratch("report"));
+    s.set.json = path;
+    s.extra = json_object();
+    xl_row back, row = example_row("gemm_tiled", 1000);
+    row.cold = true;
+    json_decref(write_and_load(&s, &row));
+    struct result_file f;
+    assert_true(results_read(path, &f, why, sizeof why));
+    assert_int_equal(f.n_rows, 1);
+    result_identity(&f.rows[0], &back);
+    report_row_id(&want, &row);
+    report_row_id(&got, &back);
+    assert_string_equal(xl__str_text(&got), xl__str_text(&want));
+    assert_string_equal(f.rows[0].id, xl__str_text(&want));
+    xl__str_clear(&want);
+    xl__str_clear(&got);
+    results_clear(&f);
+    json_decref(s.extra);
+}
+
 static void compare_leaves_out_what_has_no_time(void **state)
 {
     static const struct {
@@ -525,6 +565,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(json_never_lies_about_numbers),
         cmocka_unit_test(json_where_nobody_may_write),
         cmocka_unit_test(compare_measures_ratios),
+        cmocka_unit_test(compare_wants_enough_samples),
+        cmocka_unit_test(compare_knows_rows_again),
         cmocka_unit_test(compare_leaves_out_what_has_no_time),
         cmocka_unit_test(compare_refuses_other_files),
     };
