@@ -22,6 +22,9 @@
  * -D:           WG      items of a group
  *               VEC     words of one access: 1 2 4 8 16
  *               UNROLL  accesses in flight
+ *               ONLY    compile this kernel alone: 1 random, 2 read, 3 write,
+ *                       4 copy, 5 triad; 0 all. Drivers that keep binaries
+ *                       compile all there is
  * Needs:        nothing.
  * Cost:         read, write 4, copy 8, triad 12 bytes a word and round.
  * Source:       mix: "lowbias32", C. Wellons, hash-prospector, public
@@ -35,6 +38,10 @@
 #ifndef UNROLL
 #define UNROLL 4
 #endif
+#ifndef ONLY
+#define ONLY 0
+#endif
+#define WANTED(n) (ONLY == 0 || ONLY == n)
 
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -62,63 +69,72 @@ typedef CAT(uint, VEC) words;
 #define SUM4(v) SUM2((v).lo + (v).hi)
 #define SUM8(v) SUM4((v).lo + (v).hi)
 
-/* Where this item's run in a block starts, in accesses. */
-#define START(block, count) ((block) * WG * (count) + get_global_id(0) % WG)
-#define BLOCK (get_global_id(0) / WG)
+/* Where this item's run in a block starts, in accesses; buffers stay below
+ * 2^32 words. */
+#define START(block, count)                                                   \
+    ((block) * WG * (count) + (uint)get_global_id(0) % WG)
+#define BLOCK ((uint)get_global_id(0) / WG)
 
+#if WANTED(1)
 __kernel void random(__global words *restrict dst, const uint count,
                      const uint seed)
 {
-    const size_t start = START(BLOCK, count);
+    const uint start = START(BLOCK, count);
     for (uint j = 0; j < count; j++) {
-        const size_t at = start + (size_t)j * WG;
-        words x = (words)((uint)at * VEC + seed) + IOTA;
+        const uint at = start + j * WG;
+        words x = (words)(at * VEC + seed) + IOTA;
         x = (x ^ (x >> 16)) * 0x7feb352du;
         x = (x ^ (x >> 15)) * 0x846ca68bu;
         dst[at] = x ^ (x >> 16);
     }
 }
+#endif
 
+#if WANTED(2)
 __kernel void read(__global const words *restrict src,
                    __global uint *restrict kept, const uint count,
                    const uint key)
 {
-    const size_t start = START(BLOCK, count);
+    const uint start = START(BLOCK, count);
     words sum = (words)(0);
     for (uint j = 0; j < count; j += UNROLL) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            sum += src[start + (size_t)(j + u) * WG];
+            sum += src[start + (j + u) * WG];
     }
     const uint total = SUM(sum);
     if (total == key)
         kept[0] = total;
 }
+#endif
 
+#if WANTED(3)
 __kernel void write(__global words *restrict dst, const uint count)
 {
-    const size_t start = START(BLOCK, count);
+    const uint start = START(BLOCK, count);
     for (uint j = 0; j < count; j += UNROLL) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++) {
-            const size_t at = start + (size_t)(j + u) * WG;
-            const words x = ((words)((uint)at * VEC) + IOTA) * 0x9e3779b1u;
+            const uint at = start + (j + u) * WG;
+            const words x = ((words)(at * VEC) + IOTA) * 0x9e3779b1u;
             dst[at] = x ^ (x >> 15);
         }
     }
 }
+#endif
 
+#if WANTED(4)
 __kernel void copy(__global const words *restrict src,
                    __global words *restrict dst, const uint count,
                    const uint blocks, const uint rounds)
 {
-    size_t block = BLOCK;
+    uint block = BLOCK;
     for (uint r = 0; r < rounds; r++) {
-        const size_t start = START(block, count);
+        const uint start = START(block, count);
         for (uint j = 0; j < count; j += UNROLL) {
 #pragma unroll
             for (uint u = 0; u < UNROLL; u++) {
-                const size_t at = start + (size_t)(j + u) * WG;
+                const uint at = start + (j + u) * WG;
                 dst[at] = src[at];
             }
         }
@@ -126,18 +142,21 @@ __kernel void copy(__global const words *restrict src,
         block -= block >= blocks ? blocks : 0;
     }
 }
+#endif
 
+#if WANTED(5)
 __kernel void triad(__global const words *restrict src,
                     __global const words *restrict other,
                     __global words *restrict dst, const uint count,
                     const uint factor)
 {
-    const size_t start = START(BLOCK, count);
+    const uint start = START(BLOCK, count);
     for (uint j = 0; j < count; j += UNROLL) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++) {
-            const size_t at = start + (size_t)(j + u) * WG;
+            const uint at = start + (j + u) * WG;
             dst[at] = src[at] + factor * other[at];
         }
     }
 }
+#endif

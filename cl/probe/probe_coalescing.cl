@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     the sum of the words an item sees; kept only if it is `key`,
- *               which the host knows for item 0, so the loads cannot be left
- *               out and no store disturbs. Which words access i sees:
+/* Computes:     a check sum of the words an item sees, s = rotate(s, 1) + word;
+ *               kept only if it is `key`, which the host knows for item 0, so
+ *               the loads cannot be left out and no store disturbs. The
+ *               rotation keeps compilers for CPUs from joining loads into one
+ *               gather instruction. Which words access i sees:
  *
  *               stride:  row r = i mod 2^lg_rows, pass p = i / 2^lg_rows:
  *                        word r * stride + frac(p * 0.618...) * stride
@@ -18,10 +20,13 @@
  *                        looks random; no index array disturbs.
  * Arguments:    src: random words. kept: one word. count: accesses of an
  *               item, a multiple of UNROLL; the other arguments as above.
+ *               2^lg_rows >= WG * UNROLL, so that the accesses of one turn of
+ *               the loop are in one pass and cost one addition each.
  * Launch:       one dimension, groups of WG; a group takes WG * count accesses
  *               in a row, its items by turns.
  * Local memory: none.
- * -D:           WG, VEC (of vector: 1 2 4 8 16), UNROLL.
+ * -D:           WG, VEC (of vector: 1 2 4 8 16), UNROLL; ONLY: compile this
+ *               kernel alone: 1 stride, 2 vector, 3 gather; 0 all.
  * Needs:        nothing.
  * Cost:         stride, gather 4, vector 4 VEC useful bytes an access.
  * Source:       cases.md's 32-byte sectors; golden-ratio sequences: J. H.
@@ -35,6 +40,10 @@
 #ifndef UNROLL
 #define UNROLL 8
 #endif
+#ifndef ONLY
+#define ONLY 0
+#endif
+#define WANTED(n) (ONLY == 0 || ONLY == n)
 
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -57,6 +66,7 @@ typedef CAT(uint, VEC) words;
     ((uint)(get_global_id(0) / WG) * WG * (count) +                           \
      (uint)get_global_id(0) % WG)
 
+#if WANTED(1)
 __kernel void stride(__global const uint *restrict src,
                      __global uint *restrict kept, const uint count,
                      const uint key, const uint lg_rows, const uint step,
@@ -65,17 +75,19 @@ __kernel void stride(__global const uint *restrict src,
     const uint first = FIRST(count), mask = (1u << lg_rows) - 1;
     uint sum = 0;
     for (uint j = 0; j < count; j += UNROLL) {
+        const uint i = first + j * WG;
+        const uint gap = mul_hi((i >> lg_rows) * GOLDEN, step);
+        const uint at = (i & mask) * step + gap + offset;
 #pragma unroll
-        for (uint u = 0; u < UNROLL; u++) {
-            const uint i = first + (j + u) * WG;
-            const uint gap = mul_hi((i >> lg_rows) * GOLDEN, step);
-            sum += src[(i & mask) * step + gap + offset];
-        }
+        for (uint u = 0; u < UNROLL; u++)
+            sum = rotate(sum, 1u) + src[at + u * WG * step];
     }
     if (sum == key)
         kept[0] = sum;
 }
+#endif
 
+#if WANTED(2)
 __kernel void vector(__global const words *restrict src,
                      __global uint *restrict kept, const uint count,
                      const uint key)
@@ -85,13 +97,15 @@ __kernel void vector(__global const words *restrict src,
     for (uint j = 0; j < count; j += UNROLL) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            sum += src[first + (j + u) * WG];
+            sum = rotate(sum, (words)(1)) + src[first + (j + u) * WG];
     }
     const uint total = SUM(sum);
     if (total == key)
         kept[0] = total;
 }
+#endif
 
+#if WANTED(3)
 /* Odd factors and shifts to the right are bijections of lg bits. */
 static inline uint permute(uint i, const uint lg)
 {
@@ -113,8 +127,10 @@ __kernel void gather(__global const uint *restrict src,
     for (uint j = 0; j < count; j += UNROLL) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            sum += src[permute(first + (j + u) * WG, lg_rows)];
+            sum = rotate(sum, 1u) +
+                  src[permute(first + (j + u) * WG, lg_rows)];
     }
     if (sum == key)
         kept[0] = sum;
 }
+#endif

@@ -11,10 +11,11 @@
  * -D:           TYPE    0 float, 1 half, 2 double
  *               VEC     1 2 4 8 16
  *               CHAINS  independent values in flight: 1 2 4 8
+ *               FORM    0: x * x + c, for the compiler to contract; 1: fma
  * Needs:        TYPE 1: half arithmetic; TYPE 2: double.
  * Cost:         2 * STEPS_A_TURN * turns * CHAINS * VEC flop an item, 4 bytes
  *               written.
- * Source:       GE-19: why this form of multiply and add. */
+ * Source:       GE-19: why these forms of multiply and add. */
 #ifndef TYPE
 #define TYPE 0
 #endif
@@ -23,6 +24,9 @@
 #endif
 #ifndef CHAINS
 #define CHAINS 4
+#endif
+#ifndef FORM
+#define FORM 0
 #endif
 
 #pragma OPENCL FP_CONTRACT ON
@@ -77,7 +81,11 @@ typedef CAT(NUMBER, VEC) numbers;
 #define START(k)                                                              \
     numbers x##k = (numbers)((number)(k + 1) / (number)16) +                  \
                    IOTA / (numbers)((number)256);
+#if FORM == 0
 #define STEP(k) x##k = x##k * x##k + c;
+#else
+#define STEP(k) x##k = fma(x##k, x##k, c);
+#endif
 #define FOUR EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
 #define ADD(k) sum += x##k;
 #define STEPS_A_TURN 16

@@ -13,7 +13,11 @@ struct xl__probing {
     const xl_probing *how;
     void (*each)(const xl_row *row, void *arg);
     void *arg;
+    size_t most_wg; /* items a group may have here, by a trivial kernel */
 };
+
+/* Get ready: test the clock, ask for most_wg. The rest of `p` is set. */
+xl_status xl__probing_begin(struct xl__probing *p);
 
 struct xl__probe {
     xl_probe_info info;
@@ -43,10 +47,19 @@ xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
 xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
                          const struct xl__plan *plan,
                          const struct xl__call *call, double amount);
+/* A sampled row's rate in its fastest run: what others are held against is
+ * the most that was seen, not what noise left of it. */
+double xl__probe_peak(const xl_row *row);
 /* How long a probe samples a point: quick or full. */
 xl_sampling xl__probe_sampling(const struct xl__probing *p);
 /* A result was wrong: the row is rejected. */
 void xl__probe_reject(xl_row *row, const char *reason);
+/* row->value as a fact. Sure (a number read off the device): it is the
+ * measured one, and a driver that says otherwise makes the row suspicious.
+ * Not sure (concluded from times): it does not replace what the vendor's
+ * documents or the driver say; a disagreement makes the row suspicious. */
+void xl__probe_settle(struct xl__probing *p, xl_row *row,
+                      enum xl__fact_id fact, bool sure);
 /* One value that other reasons than a failure keep from being measured: the
  * row is unsupported. The queue's error, if any, is taken as the reason, and
  * forgotten. */
@@ -59,6 +72,9 @@ xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
                            size_t *got);
 /* Word i of such a buffer. */
 cl_uint xl__probe_word(uint64_t seed, size_t i);
+/* Is it known that items do not run side by side (CP-04)? Then one item a
+ * group is the way to launch. */
+bool xl__probe_is_scalar(const struct xl__limits *l);
 /* A working set well beyond the last-level cache, as big as is sensible: a
  * power of two. */
 size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick);

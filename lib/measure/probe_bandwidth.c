@@ -17,30 +17,31 @@ enum { UNROLL = 4, FACTOR = 3, LOOKS = 16, WORD = 4 };
 /* clang-format off */
 static const struct {
     const char *name, *kernel;
+    unsigned only;             /* -D ONLY of that kernel */
     double passes;             /* over the buffer, by the bytes moved */
     int fact;                  /* -1: none */
 } kinds[N_KINDS] = {
-    /*         row         kernel   passes  fact */
-    [READ]  = {"read",     "read",  1,      XL__F_read_bytes_per_s},
-    [WRITE] = {"write",    "write", 1,      XL__F_write_bytes_per_s},
-    [COPY]  = {"copy",     "copy",  2,      XL__F_copy_bytes_per_s},
-    [TRIAD] = {"triad",    "triad", 3,      -1},
-    [NEAR]  = {"copy_llc", "copy",  2,      XL__F_llc_bytes_per_s},
+    /*         row         kernel  only passes fact */
+    [READ]  = {"read",     "read",  2, 1,      XL__F_read_bytes_per_s},
+    [WRITE] = {"write",    "write", 3, 1,      XL__F_write_bytes_per_s},
+    [COPY]  = {"copy",     "copy",  4, 2,      XL__F_copy_bytes_per_s},
+    [TRIAD] = {"triad",    "triad", 5, 3,      -1},
+    [NEAR]  = {"copy_llc", "copy",  4, 2,      XL__F_llc_bytes_per_s},
 };
 
-/* How work is laid out. CPUs like one long run an item, GPUs neighbours side
- * by side; a CPU driver that is built like a GPU's likes the latter too. */
+/* How work is laid out. Scalar devices like one long run an item (CP-04),
+ * others neighbours side by side. */
 static const struct shape {
     unsigned vec, wg;
-    bool cpu, gpu, quick;
+    bool scalar, wide, quick;
 } shapes[] = {
-    /* vec  wg    cpu    gpu    quick */
+    /* vec  wg    scalar wide   quick */
     {16,    1,    true,  false, true},
     {4,     256,  false, true,  true},
-    {1,     64,   true,  false, true},
     {1,     256,  false, true,  true},
     {2,     256,  false, true,  false},
     {8,     1,    true,  false, false},
+    {1,     64,   true,  true,  false},
     {4,     64,   true,  true,  false},
     {4,     1024, false, true,  false},
     {8,     256,  false, true,  false},
@@ -63,16 +64,17 @@ struct layout {
     unsigned rounds;
 };
 
-static struct layout lay_out(const struct xl__limits *l, struct shape shape,
+static struct layout lay_out(const struct xl__probing *p, struct shape shape,
                              size_t bytes)
 {
     enum { BLOCKS_PER_UNIT = 8 };
     struct layout a = {.shape = shape, .rounds = 1};
-    a.wg = xl__min_size(shape.wg, xl__size_or(l, XL__F_max_wg_size, 1));
+    a.wg = xl__min_size(shape.wg, p->most_wg);
     const size_t accesses = bytes / WORD / shape.vec;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    size_t blocks = xl__is(l, XL__F_is_cpu) ? BLOCKS_PER_UNIT * units
-                                            : accesses;
+    const size_t blocks = xl__is(l, XL__F_is_cpu) ? BLOCKS_PER_UNIT * units
+                                                  : accesses;
     a.count = xl__max_size(accesses / (blocks * a.wg) / UNROLL, 1) * UNROLL;
     a.blocks = accesses / (a.count * a.wg);
     a.words = a.blocks * a.count * a.wg * shape.vec;
@@ -118,6 +120,7 @@ static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
     xl__define(s, "WG", (long)a->wg);
     xl__define(s, "VEC", (long)a->shape.vec);
     xl__define(s, "UNROLL", UNROLL);
+    xl__define(s, "ONLY", (long)kinds[kind].only);
     if (kind != WRITE)
         xl__arg_mem(s, 1);
     if (kind == TRIAD)
@@ -209,8 +212,8 @@ static bool beats(const xl_row *a, const xl_row *b)
 /* Is this shape one to try here? */
 static bool is_wanted(const struct xl__probing *p, const struct shape *shape)
 {
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    return (cpu ? shape->cpu : shape->gpu) &&
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
+    return (scalar ? shape->scalar : shape->wide) &&
            (shape->quick || !p->how->quick);
 }
 
@@ -228,14 +231,13 @@ static xl_status best_of(struct xl__probing *p, const struct memory *m,
                          int *at)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_row row;
     *at = -1;
     for (int i = first; i < end; i++) {
         if (!is_wanted(p, &shapes[i]))
             continue;
         TRY(xl__probe_alive(p));
-        const struct layout a = lay_out(l, shapes[i], m->bytes);
+        const struct layout a = lay_out(p, shapes[i], m->bytes);
         status = measure(p, m, kind, &a, &row);
         if (status != XL_OK && is_excusable(status)) {
             xl__error_reset(&p->q->error);
@@ -261,10 +263,12 @@ static void learn(struct xl__probing *p, enum kind kind, const xl_row *row)
     if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
         row->value > 0)
         xl__limits_measure(&p->q->ctx->device->limits,
-                           (enum xl__fact_id)kinds[kind].fact, row->value);
+                           (enum xl__fact_id)kinds[kind].fact,
+                           xl__probe_peak(row));
 }
 
-/* The quick way takes the shape that copies best for all of them. */
+/* The quick way takes the shape that copies best for all, and leaves out
+ * triad, which is no one's roof. */
 static xl_status run_far(struct xl__probing *p, const struct memory *m,
                          int *shape)
 {
@@ -272,7 +276,8 @@ static xl_status run_far(struct xl__probing *p, const struct memory *m,
     xl_status status = XL_OK;
     xl_row row;
     int at = 0;
-    for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+    const unsigned n = sizeof order / sizeof *order - (p->how->quick ? 1 : 0);
+    for (unsigned i = 0; i < n; i++) {
         const bool all = i == 0 || !p->how->quick;
         TRY(best_of(p, m, order[i], all ? 0 : *shape,
                     all ? N_SHAPES : *shape + 1, &row, &at));
@@ -290,11 +295,10 @@ static xl_status run_near(struct xl__probing *p, const struct memory *m,
                           int shape)
 {
     enum { MOST_ROUNDS = 1 << 12 };
-    static const double launch_ns = 300e3;
+    static const double launch_ns = 1e6;
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_row row;
-    struct layout a = lay_out(l, shapes[shape], m->near_bytes / 2);
+    struct layout a = lay_out(p, shapes[shape], m->near_bytes / 2);
     for (;;) {
         TRY(xl__probe_alive(p));
         TRY(measure(p, m, NEAR, &a, &row));
@@ -314,12 +318,13 @@ static xl_status run(struct xl__probing *p)
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     struct memory m = {NULL, NULL, NULL, NULL, 0, xl__probe_near_bytes(l)};
-    size_t other, dst;
+    size_t other = SIZE_MAX, dst;
     int shape = 0;
     TRY(xl_buffer_create(p->q, WORD, &m.kept));
     TRY(xl__probe_buffer(p, xl__probe_far_bytes(l, p->how->quick), &m.src,
                          &m.bytes));
-    TRY(xl__probe_buffer(p, m.bytes, &m.other, &other));
+    if (!p->how->quick)
+        TRY(xl__probe_buffer(p, m.bytes, &m.other, &other));
     TRY(xl__probe_buffer(p, m.bytes, &m.dst, &dst));
     m.bytes = xl__min_size(m.bytes, xl__min_size(other, dst));
     TRY(run_far(p, &m, &shape));

@@ -54,10 +54,14 @@ fail:
     return status;
 }
 
-/* The story of a failure on another queue, told on this one. */
-static xl_status pass_on(xl_queue *to, xl_queue *from, xl_status status)
+/* A fresh context of the same device; a failure's story is told here. */
+static xl_status fresh_queue(xl_queue *q, xl_queue **out)
 {
-    return xl__error_set(&to->error, status, "%s", xl_error_detail(from));
+    xl_lib *lib = q->ctx->lib;
+    const xl_status status = xl_queue_create(lib, q->ctx->device, out);
+    if (status != XL_OK)
+        return xl__error_set(&q->error, status, "%s", xl_lib_error(lib));
+    return XL_OK;
 }
 
 /* A fresh context; in it the program, which the store should know. */
@@ -65,18 +69,18 @@ static xl_status again(struct xl__probing *p, const struct xl__plan *plan,
                        double *context_ns, double *ns, bool *stored)
 {
     xl_status status = XL_OK;
-    struct xl__context *ctx = p->q->ctx;
     struct xl__program *program = NULL;
     xl_queue *fresh = NULL;
-    uint64_t start = xl__now_ns();
-    TRY(xl_queue_create(ctx->lib, ctx->device, &fresh));
+    const uint64_t start = xl__now_ns();
+    TRY(fresh_queue(p->q, &fresh));
     *context_ns = (double)(xl__now_ns() - start);
     status = first_result(fresh, plan, ns);
     if (status == XL_OK)
         status = xl__program_get(fresh->ctx, &plan->step[0], &program,
                                  &fresh->error);
     if (status != XL_OK)
-        TRY(pass_on(p->q, fresh, status));
+        TRY(xl__error_set(&p->q->error, status, "%s",
+                          xl_error_detail(fresh)));
     *stored = program->from_cache;
 fail:
     xl_queue_destroy(fresh);

@@ -15,8 +15,10 @@
 enum {
     WORD = 4,
     UNROLL = 8,
-    WG = 256, CPU_WG = 64,
+    WG = 64,            /* times UNROLL: the fewest rows of a pass */
     SECTOR_WORDS = 8,   /* strides above leave words of a sector unused */
+    LINE_WORDS = 16,    /* and of a line, enough for the quick way */
+    WIDEST_VEC = 16,
     MOST_CURVE = 7,     /* strides 1, 2, 4 ... 64 make the curve */
     SLACK_WORDS = 64    /* kept free at the end for offsets */
 };
@@ -31,6 +33,7 @@ struct field {
     unsigned lg_near;   /* words inside the last-level cache; 0: none */
     double near_n;      /* accesses of a launch there */
     size_t wg;
+    unsigned unit_words; /* a word in so many is read at wide strides */
     double roof;        /* B/s of reading; NaN: not known */
     xl_source roof_source;
 };
@@ -91,21 +94,28 @@ static size_t word_of_gather(const struct point *a, cl_uint i)
     return i ^ (i >> half);
 }
 
+static cl_uint rotate(cl_uint x)
+{
+    return x << 1 | x >> 31;
+}
+
 static cl_uint expected_sum(const struct field *f, const struct point *a,
                             uint64_t seed)
 {
-    cl_uint sum = 0;
+    cl_uint sum[WIDEST_VEC] = {0}, total = 0;
     for (size_t j = 0; j < a->count; j++) {
         const cl_uint i = (cl_uint)(j * f->wg);
-        if (a->vec > 0) {
-            for (size_t v = 0; v < a->vec; v++)
-                sum += xl__probe_word(seed, (size_t)i * a->vec + v);
-        } else {
-            sum += xl__probe_word(seed, a->step ? word_of_stride(a, i)
-                                                : word_of_gather(a, i));
-        }
+        if (a->vec == 0)
+            sum[0] = rotate(sum[0]) +
+                     xl__probe_word(seed, a->step ? word_of_stride(a, i)
+                                                  : word_of_gather(a, i));
+        for (size_t v = 0; v < a->vec; v++)
+            sum[v] = rotate(sum[v]) +
+                     xl__probe_word(seed, (size_t)i * a->vec + v);
     }
-    return sum;
+    for (size_t v = 0; v < WIDEST_VEC; v++)
+        total += sum[v];
+    return total;
 }
 
 static void make_plan(const struct field *f, const struct point *a,
@@ -125,6 +135,7 @@ static void make_plan(const struct field *f, const struct point *a,
     xl__define(s, "WG", (long)f->wg);
     xl__define(s, "VEC", a->vec ? (long)a->vec : 1);
     xl__define(s, "UNROLL", UNROLL);
+    xl__define(s, "ONLY", a->step ? 1 : a->vec ? 2 : 3);
     xl__arg_mem(s, 1);
     xl__arg_mem(s, 2);
     xl__arg_u32(s, a->count);
@@ -149,8 +160,23 @@ static void describe(const struct field *f, const struct point *a,
         row->roof = (xl_bound){f->roof, "B/s", "read", f->roof_source};
 }
 
+/* A full read that beats the roof is the roof: the machine was busy when it
+ * was measured. */
+static void raise_roof(struct xl__probing *p, struct field *f,
+                       const struct point *a, xl_row *row)
+{
+    if (a->near || (a->step != 1 && a->vec == 0))
+        return;
+    if (!(f->roof < xl__probe_peak(row)) || row->verdict != XL_ROW_OK)
+        return;
+    f->roof = row->roof.value = xl__probe_peak(row);
+    f->roof_source = row->roof.source = XL_MEASURED;
+    xl__limits_measure(&p->q->ctx->device->limits, XL__F_read_bytes_per_s,
+                       f->roof);
+}
+
 /* Measure a point; not yet judged. */
-static xl_status measure(struct xl__probing *p, const struct field *f,
+static xl_status measure(struct xl__probing *p, struct field *f,
                          struct point *a, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -167,20 +193,21 @@ static xl_status measure(struct xl__probing *p, const struct field *f,
     TRY(xl_buffer_read(p->q, f->kept, 0, &seen, sizeof seen));
     if (seen != key)
         xl__probe_reject(row, "the sum of the words read is wrong");
+    raise_roof(p, f, a, row);
 fail:
     return status;
 }
 
 /* -- strides --------------------------------------------------------------- */
 
-/* The buffer's sectors once over: strides up to a sector's words need one
- * pass, wider ones several. */
+/* The buffer's sectors (quick: lines) once over: strides up to their words
+ * need one pass, wider ones several. */
 static struct point far_stride(const struct field *f, unsigned step)
 {
     struct point a = {.variant = "stride", .kernel = "stride", .step = step};
     const double words = ldexp(1, (int)f->lg_words);
     a.lg_rows = log2_floor(words / step);
-    a.n = ldexp(ceil((double)step / SECTOR_WORDS), (int)a.lg_rows);
+    a.n = ldexp(ceil((double)step / f->unit_words), (int)a.lg_rows);
     return a;
 }
 
@@ -207,7 +234,7 @@ double xl__granule(const double *access_ns, unsigned n)
     return i + 1 < n ? ldexp(WORD, (int)i) : NAN;
 }
 
-static xl_status stride_point(struct xl__probing *p, const struct field *f,
+static xl_status stride_point(struct xl__probing *p, struct field *f,
                               struct point a, double *access_ns)
 {
     xl_row row;
@@ -216,7 +243,7 @@ static xl_status stride_point(struct xl__probing *p, const struct field *f,
     if (status != XL_OK)
         return status;
     if (access_ns)
-        *access_ns = row.samples.median_ns / (row.bytes / WORD);
+        *access_ns = row.samples.min_ns / (row.bytes / WORD);
     xl__probe_emit(p, &row);
     return XL_OK;
 }
@@ -230,22 +257,22 @@ static bool is_power_of_two(unsigned x)
  * 1 MiB, which meet channels and cache sets that collide. */
 static unsigned next_stride(unsigned step, bool quick)
 {
-    enum { DENSE = 64, QUICK_FACTOR = 16 };
+    enum { DENSE = 64, QUICK_FACTOR = 64 };
     if (step < DENSE)
         return quick ? step * 2 : step + 1;
     return quick ? step * QUICK_FACTOR : step * 2;
 }
 
-static xl_status far_curve(struct xl__probing *p, const struct field *f,
+static xl_status far_curve(struct xl__probing *p, struct field *f,
                            double *access_ns)
 {
     enum { WIDEST = (1 << 20) / WORD };
     xl_status status = XL_OK;
     for (unsigned step = 1; step <= WIDEST;
          step = next_stride(step, p->how->quick)) {
-        if (log2_floor(step) >= f->lg_words)
-            break;
         const unsigned at = log2_floor(step);
+        if (at + log2_floor((double)(UNROLL * f->wg)) >= f->lg_words)
+            break;
         const bool on_curve = is_power_of_two(step) && at < MOST_CURVE;
         TRY(stride_point(p, f, far_stride(f, step),
                          on_curve ? &access_ns[at] : NULL));
@@ -285,10 +312,11 @@ fail:
 }
 
 /* The granule, and the useful rate that is left once each access has a granule
- * to itself. */
+ * to itself. The smaller of the two curves' is the device's transaction. */
 static void emit_granule(struct xl__probing *p, const char *variant,
-                         double granule, const double *access_ns)
+                         const double *access_ns, bool is_transaction)
 {
+    const double granule = xl__granule(access_ns, MOST_CURVE);
     xl_row row;
     xl_row_init(&row, "probe_coalescing", variant);
     row.unit = "B";
@@ -296,6 +324,8 @@ static void emit_granule(struct xl__probing *p, const char *variant,
     if (granule > 0) {
         const unsigned at = log2_floor(granule / WORD);
         xl_row_param(&row, "floor_B_per_s", WORD / (access_ns[at] * 1e-9));
+        if (is_transaction)
+            xl__probe_settle(p, &row, XL__F_transaction_bytes, false);
     } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
@@ -309,29 +339,22 @@ static xl_status strides(struct xl__probing *p, struct field *f)
 {
     xl_status status = XL_OK;
     double far_ns[MOST_CURVE], near_ns[MOST_CURVE];
-    double granule = NAN;
+    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
     TRY(far_curve(p, f, far_ns));
-    const double floor_granule = xl__granule(far_ns, MOST_CURVE);
-    emit_granule(p, "granule", floor_granule, far_ns);
+    emit_granule(p, "granule", far_ns, f->lg_near == 0 && !cpu);
     if (f->lg_near > 0) {
         TRY(near_curve(p, f, near_ns));
-        granule = xl__granule(near_ns, MOST_CURVE);
-        emit_granule(p, "granule_llc", granule, near_ns);
+        emit_granule(p, "granule_llc", near_ns, true);
     }
-    if (!(granule > 0))
-        granule = floor_granule;
-    if (granule > 0)
-        xl__limits_measure(&p->q->ctx->device->limits,
-                           XL__F_transaction_bytes, granule);
 fail:
     return status;
 }
 
 /* -- the other patterns ---------------------------------------------------- */
 
-static xl_status offsets(struct xl__probing *p, const struct field *f)
+static xl_status offsets(struct xl__probing *p, struct field *f)
 {
-    static const unsigned quick[] = {0, 1, 4, 8, 16};
+    static const unsigned quick[] = {0, 1, 8};
     enum { N_QUICK = sizeof quick / sizeof *quick, N_FULL = 32 };
     xl_status status = XL_OK;
     for (unsigned i = 0; i < (p->how->quick ? N_QUICK : N_FULL); i++) {
@@ -347,11 +370,11 @@ fail:
     return status;
 }
 
-static xl_status widths(struct xl__probing *p, const struct field *f)
+static xl_status widths(struct xl__probing *p, struct field *f)
 {
-    enum { WIDEST = 16, QUICK_FACTOR = 4 };
+    enum { QUICK_FACTOR = 16 };
     xl_status status = XL_OK;
-    for (unsigned vec = 1; vec <= WIDEST;
+    for (unsigned vec = 1; vec <= WIDEST_VEC;
          vec *= p->how->quick ? QUICK_FACTOR : 2) {
         xl_row row;
         struct point a = {.variant = "vector", .kernel = "vector",
@@ -365,13 +388,13 @@ fail:
     return status;
 }
 
-static xl_status gather(struct xl__probing *p, const struct field *f)
+static xl_status gather(struct xl__probing *p, struct field *f)
 {
     xl_status status = XL_OK;
     xl_row row;
     struct point a = {.variant = "gather", .kernel = "gather",
                       .lg_rows = f->lg_words};
-    a.n = ldexp(1, (int)f->lg_words) / SECTOR_WORDS;
+    a.n = ldexp(1, (int)f->lg_words) / f->unit_words;
     describe(f, &a, NULL, 0, &row);
     TRY(measure(p, f, &a, &row));
     xl__probe_emit(p, &row);
@@ -381,33 +404,11 @@ fail:
 
 /* -- the whole ------------------------------------------------------------- */
 
-/* CPUs: one long run an item, or many items side by side, whichever reads
- * faster: that is a matter of the driver. */
-static xl_status choose_group(struct xl__probing *p, struct field *f)
+static size_t choose_group(const struct xl__probing *p)
 {
-    xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
-    const size_t most = xl__size_or(l, XL__F_max_wg_size, 1);
-    double best = 0;
-    f->wg = xl__min_size(WG, most);
-    if (!xl__is(l, XL__F_is_cpu))
-        return XL_OK;
-    const size_t tries[] = {1, xl__min_size(CPU_WG, most)};
-    size_t chosen = 1;
-    for (unsigned i = 0; i < 2; i++) {
-        xl_row row;
-        struct point a = far_stride(f, 1);
-        f->wg = tries[i];
-        describe(f, &a, NULL, 0, &row);
-        TRY(measure(p, f, &a, &row));
-        if (row.value > best) {
-            best = row.value;
-            chosen = f->wg;
-        }
-    }
-    f->wg = chosen;
-fail:
-    return status;
+    if (xl__probe_is_scalar(&p->q->ctx->device->limits))
+        return 1;
+    return xl__min_size(WG, p->most_wg);
 }
 
 static xl_status run(struct xl__probing *p)
@@ -422,10 +423,11 @@ static xl_status run(struct xl__probing *p)
     TRY(xl_buffer_create(p->q, WORD, &f.kept));
     TRY(xl__probe_buffer(p, xl__probe_far_bytes(l, p->how->quick) + slack,
                          &f.src, &got));
+    f.wg = choose_group(p);
+    f.unit_words = p->how->quick ? LINE_WORDS : SECTOR_WORDS;
     f.lg_words = log2_floor((double)(got / WORD - SLACK_WORDS));
     if (near >= slack && near < got)
         f.lg_near = log2_floor((double)(near / WORD));
-    TRY(choose_group(p, &f));
     TRY(strides(p, &f));
     TRY(offsets(p, &f));
     TRY(widths(p, &f));

@@ -11,11 +11,11 @@
 enum {
     STEPS_A_TURN = 16,  /* as in probe_flops.cl */
     LOOKS = 64,         /* results compared: one of each c */
-    MOST_TURNS = 1 << 22
+    MOST_TURNS = 1 << 22,
+    MOST_FACTOR = 8     /* of turns, between two tries */
 };
-static const double quick_ns = 4e6, full_ns = 20e6; /* of a launch */
-static const double longest_ns = 50e6;
-static const double start_ns = 0.3e6; /* enough to extrapolate from */
+static const double quick_ns = 4e6, full_ns = 20e6; /* of a launch: far below
+                                                    a watchdog (GE-11) */
 
 /* clang-format off */
 static const struct type {
@@ -33,27 +33,30 @@ static const struct type {
 };
 
 static const struct chain {
-    unsigned vec, chains, wg;
-    bool cpu, gpu, quick;
+    unsigned vec;  /* 0: the native width */
+    unsigned chains, wg, form; /* form: 0 x * x + c, 1 fma (GE-19) */
+    bool scalar, wide, quick;
 } chains[] = {
-    /* vec chains wg  cpu    gpu    quick */
-    {1,  8,  256, false, true,  true},
-    {2,  4,  256, false, true,  true},
-    {16, 8,  1,   true,  false, true},
-    {8,  8,  1,   true,  false, true},
-    {1,  8,  64,  true,  false, true},
-    {1,  4,  256, false, true,  false},
-    {1,  2,  256, false, true,  false},
-    {2,  8,  256, false, true,  false},
-    {4,  2,  256, false, true,  false},
-    {4,  4,  256, false, true,  false},
-    {8,  1,  256, false, true,  false},
-    {16, 1,  256, false, true,  false},
-    {1,  4,  64,  true,  true,  false},
-    {16, 4,  1,   true,  false, false},
-    {4,  8,  1,   true,  false, false},
-    {1,  8,  1,   true,  false, false},
-    {4,  4,  64,  true,  false, false},
+    /* vec chains wg form scalar wide quick */
+    {1,  8,  256, 0, false, true,  true},
+    {2,  4,  256, 0, false, true,  true},
+    {0,  8,  1,   1, true,  false, true},
+    {16, 8,  1,   1, true,  false, false},
+    {1,  8,  256, 1, false, true,  false},
+    {1,  4,  256, 0, false, true,  false},
+    {1,  2,  256, 0, false, true,  false},
+    {2,  8,  256, 0, false, true,  false},
+    {4,  2,  256, 0, false, true,  false},
+    {4,  4,  256, 0, false, true,  false},
+    {8,  1,  256, 0, false, true,  false},
+    {16, 1,  256, 0, false, true,  false},
+    {1,  4,  64,  0, true,  true,  false},
+    {1,  8,  64,  1, true,  false, false},
+    {0,  8,  1,   0, true,  false, false},
+    {0,  4,  1,   1, true,  false, false},
+    {8,  8,  1,   1, true,  false, false},
+    {4,  8,  1,   1, true,  false, false},
+    {4,  4,  64,  0, true,  false, false},
 };
 /* clang-format on */
 
@@ -66,18 +69,34 @@ enum {
 struct burst {
     const struct type *type;
     const struct chain *chain;
+    unsigned vec;
     size_t wg, items;
     size_t turns;
 };
 
-static void lay_out(const struct xl__limits *l, struct burst *b)
+/* Values of a native vector of this type: a power of two, 1 to 16. */
+static unsigned native_vector(const struct xl__limits *l,
+                              const struct type *type)
+{
+    enum { WIDEST = 16 };
+    double want = xl__num_or(l, XL__F_native_vector_f32, 4);
+    unsigned vec = 1;
+    want *= 4.0 / (double)xl_dtype_bytes(type->dtype);
+    while (vec < WIDEST && 2 * vec <= want)
+        vec *= 2;
+    return vec;
+}
+
+static void lay_out(const struct xl__probing *p, struct burst *b)
 {
     enum { GPU_GROUPS_PER_UNIT = 16, CPU_GROUPS_PER_UNIT = 4 };
+    const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    b->wg = xl__min_size(b->chain->wg, xl__size_or(l, XL__F_max_wg_size, 1));
+    b->vec = b->chain->vec ? b->chain->vec : native_vector(l, b->type);
+    b->wg = xl__min_size(b->chain->wg, p->most_wg);
     b->items = b->wg * units *
-               (xl__is(l, XL__F_is_cpu) ? CPU_GROUPS_PER_UNIT
-                                        : GPU_GROUPS_PER_UNIT);
+               (xl__is(l, XL__F_is_gpu) ? GPU_GROUPS_PER_UNIT
+                                        : CPU_GROUPS_PER_UNIT);
     b->items = xl__round_up(xl__max_size(b->items, LOOKS), b->wg);
 }
 
@@ -87,7 +106,7 @@ static void make_plan(const struct burst *b, struct xl__plan *plan)
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
     plan->flop = 2.0 * STEPS_A_TURN * (double)b->turns * b->chain->chains *
-                 b->chain->vec * (double)b->items;
+                 b->vec * (double)b->items;
     s->source = "probe_flops.cl";
     s->kernel = "flops";
     s->dims = 1;
@@ -97,8 +116,9 @@ static void make_plan(const struct burst *b, struct xl__plan *plan)
     xl__define(s, "TYPE", b->type->dtype == XL_F32   ? 0
                           : b->type->dtype == XL_F16 ? 1
                                                      : 2);
-    xl__define(s, "VEC", (long)b->chain->vec);
+    xl__define(s, "VEC", (long)b->vec);
     xl__define(s, "CHAINS", (long)b->chain->chains);
+    xl__define(s, "FORM", (long)b->chain->form);
     xl__arg_mem(s, 1);
     xl__arg_u32(s, b->turns);
 }
@@ -121,17 +141,17 @@ static xl_status calibrate(struct xl__probing *p, cl_mem out, struct burst *b)
     const double want = (p->how->quick ? quick_ns : full_ns) *
                         b->type->share;
     double ns;
-    for (b->turns = 4;; b->turns *= 4) {
+    for (b->turns = 4;;) {
         xl_row_init(&row, "", NULL);
         TRY(xl__probe_alive(p));
         TRY(sample(p, out, b, &row));
         ns = row.samples.median_ns;
-        if (ns >= start_ns * b->type->share || b->turns >= MOST_TURNS)
+        if (ns >= want / 2 || b->turns >= MOST_TURNS)
             break;
+        /* A launch's own cost hides in the first times: step by step. */
+        b->turns = (size_t)((double)b->turns *
+                            fmin(fmax(want / fmax(ns, 1), 2), MOST_FACTOR));
     }
-    const double factor = fmin(want, longest_ns) / fmax(ns, 1);
-    if (factor > 1)
-        b->turns = (size_t)((double)b->turns * factor);
 fail:
     return status;
 }
@@ -180,7 +200,7 @@ static void describe(const struct xl__limits *l, const struct burst *b,
     row->dtype = b->type->dtype;
     row->unit = "flop/s";
     row->roof = physical(l, b->type);
-    xl_row_param(row, "vector", b->chain->vec);
+    xl_row_param(row, "vector", b->vec);
     xl_row_param(row, "chains", b->chain->chains);
     xl_row_param(row, "group", (double)b->wg);
 }
@@ -190,7 +210,7 @@ static xl_status measure(struct xl__probing *p, cl_mem out, struct burst *b,
 {
     xl_status status = XL_OK;
     bool right;
-    lay_out(&p->q->ctx->device->limits, b);
+    lay_out(p, b);
     TRY(calibrate(p, out, b));
     describe(&p->q->ctx->device->limits, b, row);
     TRY(xl_buffer_fill(p->q, out, 0, 0, b->items));
@@ -216,7 +236,7 @@ static xl_status check_scaling(struct xl__probing *p, cl_mem out,
     const xl_status status = sample(p, out, &b, &half);
     if (status == XL_OK)
         xl_row_param(row, "scaling",
-                     row->samples.median_ns / half.samples.median_ns /
+                     row->samples.min_ns / half.samples.min_ns /
                          (turns / (double)b.turns));
     return status;
 }
@@ -230,8 +250,9 @@ static bool beats(const xl_row *a, const xl_row *b)
 
 static bool is_wanted(const struct xl__probing *p, const struct chain *chain)
 {
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    return (cpu ? chain->cpu : chain->gpu) && (chain->quick || !p->how->quick);
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
+    return (scalar ? chain->scalar : chain->wide) &&
+           (chain->quick || !p->how->quick);
 }
 
 /* The best chain of one type. Quick: f32 tries them all, the others take the
@@ -274,10 +295,13 @@ fail:
     return status;
 }
 
-/* May this device have the type at all? Half is tried everywhere, since the
- * extension string does not tell (NV-06). */
+/* May this device have the type at all? Half is tried on every GPU, since the
+ * extension string does not tell (NV-06); compilers for CPUs do without it or
+ * list it. */
 static bool is_hopeless(const struct xl__limits *l, const struct type *type)
 {
+    if (type->dtype == XL_F16)
+        return xl__is(l, XL__F_is_cpu) && !xl__is(l, XL__F_has_f16_arith);
     return type->dtype == XL_F64 && !xl__is(l, XL__F_has_f64);
 }
 
@@ -292,7 +316,7 @@ static xl_status run_type(struct xl__probing *p, cl_mem out,
     row.dtype = type->dtype;
     row.unit = "flop/s";
     if (is_hopeless(l, type)) {
-        xl__probe_unsupported(p, &row, "the device has no double precision");
+        xl__probe_unsupported(p, &row, "the device does not have this type");
         return XL_OK;
     }
     status = best_of(p, out, type, shape, &row, &winner);
@@ -304,18 +328,18 @@ static xl_status run_type(struct xl__probing *p, cl_mem out,
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && row.value > 0)
-        xl__limits_measure(l, type->fact, row.value);
+        xl__limits_measure(l, type->fact, xl__probe_peak(&row));
 fail:
     return status;
 }
 
 /* Room for the widest launch. */
-static size_t most_items(const struct xl__limits *l)
+static size_t most_items(const struct xl__probing *p)
 {
     size_t most = 0;
     for (unsigned i = 0; i < N_CHAINS; i++) {
-        struct burst b = {.chain = &chains[i]};
-        lay_out(l, &b);
+        struct burst b = {.type = &types[0], .chain = &chains[i]};
+        lay_out(p, &b);
         most = xl__max_size(most, b.items);
     }
     return most;
@@ -326,9 +350,7 @@ static xl_status run(struct xl__probing *p)
     xl_status status = XL_OK;
     cl_mem out = NULL;
     int shape = -1;
-    TRY(xl_buffer_create(p->q, sizeof(float) *
-                                   most_items(&p->q->ctx->device->limits),
-                         &out));
+    TRY(xl_buffer_create(p->q, sizeof(float) * most_items(p), &out));
     for (unsigned i = 0; i < N_TYPES; i++)
         TRY(run_type(p, out, &types[i], &shape));
 fail:

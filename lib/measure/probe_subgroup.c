@@ -16,16 +16,13 @@ enum {
     GROUPS_PER_UNIT = 8,
     FIRST_STEPS = 64,
     MOST_STEPS = 1 << 20,
-    MOST_PERIODS = 8  /* 1, 2, 4 ... 128 */
+    MOST_PERIODS = 8, /* 1, 2, 4 ... 128 */
+    PASSES = 3        /* over all periods: the best time of each counts */
 };
 
 static const double launch_ns = 0.5e6;
-static const double one_way = 0.75; /* between half the time and all of it */
-
-static size_t group_size(const struct xl__limits *l)
-{
-    return xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1));
-}
+/* Shares of the time at period 1. */
+static const double both_ways = 0.85, one_way = 0.7;
 
 static struct xl__plan plan_of(const char *kernel, const char *option,
                                size_t groups, size_t wg)
@@ -88,7 +85,7 @@ static xl_status by_lane(struct xl__probing *p, cl_mem out, double *width)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
-    const size_t wg = group_size(&dev->limits);
+    const size_t wg = xl__min_size(WG, p->most_wg);
     const char *option = lane_option(dev);
     unsigned large = 0, small = 0;
     *width = NAN;
@@ -107,32 +104,29 @@ fail:
 }
 
 static void emit_width(struct xl__probing *p, const char *variant,
-                       double width)
+                       double width, bool sure)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
-    const double queried = l->queried[XL__F_subgroup_width].value;
     xl_row row;
     xl_row_init(&row, "probe_subgroup", variant);
     row.unit = "1";
     row.value = width;
-    if (!(width > 0)) {
+    if (width > 0) {
+        xl__probe_settle(p, &row, XL__F_subgroup_width, sure);
+    } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
                    "no width shows: work-items here do not run in lock-step");
-    } else if (queried > 0 && queried != width) {
-        row.verdict = XL_ROW_SUSPICIOUS;
-        snprintf(row.reason, sizeof row.reason,
-                 "measured %g, but the driver says %g", width, queried);
     }
     xl__probe_emit(p, &row);
 }
 
 /* -- by divergence --------------------------------------------------------- */
 
+/* Two levels, far apart: both ways up to the width, one way from there. */
 double xl__divergence_width(const double *ns, unsigned n)
 {
     unsigned at = 0;
-    while (at < n && ns[at] > one_way * ns[0])
+    while (at < n && ns[at] >= both_ways * ns[0])
         at++;
     if (at == 0 || at == n)
         return NAN;
@@ -176,20 +170,33 @@ fail:
     return status;
 }
 
+static xl_status one_pass(struct xl__probing *p, const struct fork *f,
+                          double *ns, unsigned n, bool last)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < n; i++) {
+        xl_row row;
+        TRY(time_period(p, f, (size_t)1 << i, &row));
+        ns[i] = fmin(ns[i], row.samples.min_ns);
+        if (last)
+            xl__probe_emit(p, &row);
+    }
+fail:
+    return status;
+}
+
 static xl_status by_divergence(struct xl__probing *p, struct fork *f,
                                double *width)
 {
     xl_status status = XL_OK;
     double ns[MOST_PERIODS];
     unsigned n = 0;
-    TRY(calibrate(p, f));
     for (size_t period = 1; 2 * period <= f->wg && n < MOST_PERIODS;
-         period *= 2) {
-        xl_row row;
-        TRY(time_period(p, f, period, &row));
-        ns[n++] = row.samples.median_ns;
-        xl__probe_emit(p, &row);
-    }
+         period *= 2)
+        ns[n++] = INFINITY;
+    TRY(calibrate(p, f));
+    for (unsigned i = 1; i <= PASSES; i++)
+        TRY(one_pass(p, f, ns, n, i == PASSES));
     *width = xl__divergence_width(ns, n);
 fail:
     return status;
@@ -199,24 +206,24 @@ fail:
 static xl_status run(struct xl__probing *p)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
-    const size_t wg = group_size(l);
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const size_t wg = xl__min_size(WG, p->most_wg);
     struct fork f = {NULL,
                      GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1),
                      wg, 0};
-    double width, forked = NAN;
+    double width = NAN, forked = NAN;
+    if (xl__probe_is_scalar(l)) { /* a step in the times would be noise */
+        emit_width(p, "divergence_width", NAN, false);
+        return XL_OK;
+    }
     TRY(xl_buffer_create(p->q, f.groups * wg * sizeof(cl_uint), &f.out));
     TRY(by_lane(p, f.out, &width));
     if (width > 0)
-        emit_width(p, "lane", width);
+        emit_width(p, "lane", width, true);
     if (!(width > 0) || !p->how->quick) {
         TRY(by_divergence(p, &f, &forked));
-        emit_width(p, "divergence_width", forked);
+        emit_width(p, "divergence_width", forked, false);
     }
-    if (!(width > 0))
-        width = forked;
-    if (width > 0)
-        xl__limits_measure(l, XL__F_subgroup_width, width);
 fail:
     if (f.out)
         clReleaseMemObject(f.out);
@@ -225,10 +232,9 @@ fail:
 
 const struct xl__probe xl__probe_subgroup = {
     {"subgroup",
-     "The width of a sub-group, by lane number (sub-group functions, PTX, AMD "
-     "builtin) or by the time of a branch whose sides alternate every 1, 2, 4 "
-     "... items: the time halves where a sub-group first takes one side only. "
-     "Fooled by a compiler that runs both sides always, as CPU drivers do; "
+     "The width of a sub-group, by lane number where a kernel can read it, "
+     "else by the time of a branch whose sides alternate every 1, 2, 4 ... "
+     "items: it falls where a sub-group first takes one side only. Fooled by a compiler that runs both sides always, as CPU drivers do; "
      "then no width shows.",
      true},
     run};

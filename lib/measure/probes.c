@@ -2,9 +2,11 @@
 /* The table of probes, and what they share: sampling a plan, random buffers,
  * sizes that are beyond a cache or inside it. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "device/cl_info.h"
 #include "measure/probe.h"
 
 const struct xl__probe *const xl__probes[] = {
@@ -50,10 +52,49 @@ xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
     if (!probe)
         return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "there is no probe \"%s\"", name ? name : "");
-    struct xl__probing p = {q, how, each ? each : drop_row, arg};
-    TRY(xl__timer_check(q));
+    struct xl__probing p = {q, how, each ? each : drop_row, arg, 1};
+    if (probe != &xl__probe_timer)
+        TRY(xl__probing_begin(&p));
     TRY(probe->run(&p));
 fail:
+    return status;
+}
+
+/* What the driver grants a kernel may be less than it grants the device
+ * (GE-10): rusticl grants 32 of 1024. A kernel that takes nothing tells. */
+static xl_status ask_group(struct xl__probing *p, struct xl__ready *ready)
+{
+    xl_status status = XL_OK;
+    const xl_device *dev = p->q->ctx->device;
+    const size_t device = xl__size_or(&dev->limits, XL__F_max_wg_size, 1);
+    struct xl__step *s = &ready->plan.step[0];
+    ready->plan.n_steps = 1;
+    s->source = "probe_launch.cl";
+    s->kernel = "nothing";
+    s->dims = 1;
+    s->global[0] = s->local[0] = 1;
+    TRY(xl__ready_make(p->q, ready));
+    CL_TRY(&p->q->error,
+           clGetKernelWorkGroupInfo(ready->kernel[0], dev->id,
+                                    CL_KERNEL_WORK_GROUP_SIZE,
+                                    sizeof p->most_wg, &p->most_wg, NULL));
+    p->most_wg = xl__max_size(xl__min_size(p->most_wg, device), 1);
+fail:
+    return status;
+}
+
+xl_status xl__probing_begin(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    if (!ready)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
+    TRY(xl__timer_check(p->q));
+    TRY(ask_group(p, ready));
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
     return status;
 }
 
@@ -73,8 +114,8 @@ void xl__probe_emit(struct xl__probing *p, xl_row *row)
 
 xl_sampling xl__probe_sampling(const struct xl__probing *p)
 {
-    xl_sampling quick = {.warmup = 1, .min_runs = 3, .max_runs = 12,
-                         .max_noise = 0.02, .max_s = 0.15};
+    xl_sampling quick = {.warmup = 1, .min_runs = 3, .max_runs = 6,
+                         .max_noise = 0.03, .max_s = 0.8};
     xl_sampling full = {.warmup = 2, .min_runs = 10, .max_runs = 60,
                         .max_noise = 0.01, .max_s = 1.5};
     xl_sampling how = p->how->quick ? quick : full;
@@ -130,10 +171,37 @@ xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
     return status;
 }
 
+double xl__probe_peak(const xl_row *row)
+{
+    return row->value * row->samples.median_ns / row->samples.min_ns;
+}
+
 void xl__probe_reject(xl_row *row, const char *reason)
 {
     row->verdict = XL_ROW_REJECTED;
     xl__strcpy(row->reason, sizeof row->reason, reason);
+}
+
+void xl__probe_settle(struct xl__probing *p, xl_row *row,
+                      enum xl__fact_id fact, bool sure)
+{
+    struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__answer *queried = &l->queried[fact];
+    const struct xl__answer *held =
+        sure && queried->value > 0 ? queried : &l->used[fact];
+    const bool stated = held->value > 0 && held->source != XL_ASSUMED &&
+                        held->source != XL_MEASURED;
+    const bool agrees = !stated || held->value == row->value;
+    if (!agrees) {
+        row->verdict = XL_ROW_SUSPICIOUS;
+        snprintf(row->reason, sizeof row->reason,
+                 "measured %g, but %s says %g", row->value,
+                 held->source == XL_QUERIED ? "the driver"
+                                            : "the vendor's table",
+                 held->value);
+    }
+    if (agrees || sure)
+        xl__limits_measure(l, fact, row->value);
 }
 
 void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
@@ -166,13 +234,13 @@ cl_uint xl__probe_word(uint64_t seed, size_t i)
 static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const bool cpu = xl__is(l, XL__F_is_cpu);
+    const bool cpu = xl__probe_is_scalar(l);
     struct xl__plan plan = {.n_steps = 1, .bytes = (double)bytes};
     struct xl__step *s = &plan.step[0];
     const struct xl__call call = {.mem = {[1] = {mem, NULL}}};
     const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
     const size_t wg = cpu ? 1 : xl__min_size(
-        FILL_WG, xl__size_or(l, XL__F_max_wg_size, 1));
+        FILL_WG, p->most_wg);
     const size_t count = LEAST / (FILL_VEC * sizeof(cl_uint)) / wg;
     s->source = "probe_bandwidth.cl";
     s->kernel = "random";
@@ -182,6 +250,7 @@ static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
     s->global[0] = accesses / count;
     xl__define(s, "WG", (long)wg);
     xl__define(s, "VEC", FILL_VEC);
+    xl__define(s, "ONLY", 1);
     xl__arg_mem(s, 1);
     xl__arg_u32(s, count);
     xl__arg_u32(s, (cl_uint)p->how->seed);
@@ -223,6 +292,12 @@ xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
         *out = NULL;
     }
     return status;
+}
+
+bool xl__probe_is_scalar(const struct xl__limits *l)
+{
+    const struct xl__answer *width = &l->used[XL__F_subgroup_width];
+    return width->source == XL_KNOWN && width->value == 1;
 }
 
 static size_t power_of_two(double x)

@@ -83,10 +83,11 @@ static xl_status learn(xl_queue *q, enum xl__fact_id fact,
                        const struct xl__probe *probe)
 {
     static const xl_probing quick = {.quick = true};
-    struct xl__probing p = {q, &quick, drop_row, NULL};
+    struct xl__probing p = {q, &quick, drop_row, NULL, 1};
     if (was_measured(&q->ctx->device->limits, fact))
         return XL_OK;
-    return probe->run(&p);
+    const xl_status status = xl__probing_begin(&p);
+    return status == XL_OK ? probe->run(&p) : status;
 }
 
 xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype)
@@ -99,7 +100,6 @@ xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype)
     xl__error_reset(&q->error);
     if (dev->peaks & bit)
         return XL_OK;
-    TRY(xl__timer_check(q));
     TRY(learn(q, XL__F_copy_bytes_per_s, &xl__probe_bandwidth));
     TRY(learn(q, multiply_add[dtype].fact, &xl__probe_flops));
     dev->peaks |= bit;

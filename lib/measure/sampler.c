@@ -45,18 +45,17 @@ unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
     return (unsigned)fmin(fmax(runs, 1), most);
 }
 
-/* Is what came later slower than what came first, beyond the noise? */
-static bool has_drift(const double *ns, unsigned n, double mad)
+/* Is what came later slower than what came first, beyond the noise? Noise is
+ * that within each third, since drift widens the spread of the whole. */
+static bool has_drift(const double *ns, unsigned n)
 {
-    double part[XL_MAX_SAMPLES];
     const unsigned third = n / 3;
     if (n < DRIFT_RUNS)
         return false;
-    memcpy(part, ns, third * sizeof *ns);
-    const double early = xl__median(part, third);
-    memcpy(part, ns + n - third, third * sizeof *ns);
-    const double late = xl__median(part, third);
-    return late > drift_factor * early && late - early > 3 * mad;
+    const struct xl__summary early = xl__summarise(ns, third);
+    const struct xl__summary late = xl__summarise(ns + n - third, third);
+    return late.median > drift_factor * early.median &&
+           late.median - early.median > 3 * fmax(early.mad, late.mad);
 }
 
 void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
@@ -76,7 +75,7 @@ void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
         out->warnings |= XL_WARN(FEW_RUNS);
     if ((double)s.n_outliers > outlier_share * out->runs)
         out->warnings |= XL_WARN(OUTLIERS);
-    if (has_drift(out->ns, out->runs, s.mad))
+    if (has_drift(out->ns, out->runs))
         out->warnings |= XL_WARN(CLOCK_DRIFT);
 }
 

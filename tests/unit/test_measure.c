@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The measuring rules, with no device: when sampling stops and what it warns
+ * of, by a clock that says what the test wants; the verdict of rows made up to
+ * break one rule each; the arithmetic of the roofline; and what is concluded
+ * from curves. */
+#include "support.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "measure/probe.h"
+#include "measure/sampler.h"
+
+static void assert_near(double got, double want)
+{
+    const double inexact = 1e-9; /* sums and quotients of doubles */
+    if (!(fabs(got - want) <= inexact * fabs(want)))
+        fail_msg("%.17g is not %.17g", got, want);
+}
+
+/* -- a clock of the test's ------------------------------------------------- */
+
+struct fake {
+    double device_ns;  /* of one run; NaN: no events */
+    double host_extra; /* of one call */
+    double wobble;     /* run i takes 1 + wobble * (i mod 3 - 1) as long */
+    double slope;      /* and 1 + slope * i on top */
+    double outlier;    /* every fifth run takes that many times as long; 0 */
+    xl_status fails;
+    unsigned fails_at; /* call number */
+    unsigned calls, runs, largest_batch;
+};
+
+static xl_status fake_take(void *arg, unsigned batch, struct xl__timing *out)
+{
+    struct fake *f = arg;
+    if (f->fails != XL_OK && f->calls == f->fails_at)
+        return f->fails;
+    const double i = f->calls;
+    double factor = (1 + f->wobble * (fmod(i, 3) - 1)) * (1 + f->slope * i);
+    if (f->outlier > 0 && f->calls % 5 == 4)
+        factor *= f->outlier;
+    f->calls++;
+    f->runs += batch;
+    if (batch > f->largest_batch)
+        f->largest_batch = batch;
+    out->device_ns = f->device_ns * factor * batch;
+    const double run_ns = isnan(f->device_ns) ? 1000 : f->device_ns;
+    out->host_ns = run_ns * factor * batch + f->host_extra;
+    out->spent_ns = out->host_ns;
+    return XL_OK;
+}
+
+static xl_samples sample(struct fake *f, const xl_sampling *how,
+                         double step_ns, bool wall, xl_status want)
+{
+    xl_samples out;
+    const struct xl__sample_source source = {fake_take, f, step_ns, 512, wall};
+    memset(&out, 0, sizeof out);
+    assert_int_equal(xl__sample(how, &source, &out), want);
+    return out;
+}
+
+static const xl_sampling usual = {.warmup = 2, .min_runs = 5, .max_runs = 50,
+                                  .max_noise = 0.01};
+
+static void steady_work_stops_at_the_least(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 2e6, .host_extra = 3e4};
+    const xl_samples s = sample(&f, &usual, 1, false, XL_OK);
+    assert_int_equal(s.runs, 5);
+    assert_int_equal(f.calls, 7); /* and the warm-up */
+    assert_int_equal(s.batch, 1);
+    assert_near(s.median_ns, 2e6);
+    assert_near(s.overhead_ns, 3e4);
+    assert_int_equal(s.warnings, 0);
+    assert_false(s.wall_clock);
+}
+
+static void noise_goes_on_to_the_most(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 2e6, .wobble = 0.2};
+    const xl_samples s = sample(&f, &usual, 1, false, XL_OK);
+    assert_int_equal(s.runs, 50);
+    assert_true(s.warnings & XL_WARN(NOISY));
+    assert_false(s.warnings & XL_WARN(FEW_RUNS));
+    assert_true(s.lo_ns <= s.median_ns && s.median_ns <= s.hi_ns);
+}
+
+static void time_ends_it(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 1e9};
+    xl_sampling how = usual;
+    how.max_s = 2.5;
+    const xl_samples s = sample(&f, &how, 1, false, XL_OK);
+    assert_int_equal(s.runs, 3);
+    assert_true(s.warnings & XL_WARN(FEW_RUNS));
+}
+
+static bool stop_at_once(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+static bool stop_later(void *arg)
+{
+    unsigned *asked = arg;
+    return ++*asked > 4; /* twice in the warm-up, then after two samples */
+}
+
+static void a_request_ends_it(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 2e6};
+    xl_sampling how = usual;
+    unsigned asked = 0;
+    how.stop = stop_at_once;
+    sample(&f, &how, 1, false, XL_CANCELLED);
+    assert_int_equal(f.calls, 0);
+    how.stop = stop_later;
+    how.stop_arg = &asked;
+    const xl_samples s = sample(&f, &how, 1, false, XL_OK);
+    assert_int_equal(s.runs, 2);
+    assert_true(s.warnings & XL_WARN(FEW_RUNS));
+}
+
+static void a_failure_is_handed_on(void **state)
+{
+    (void)state;
+    for (unsigned at = 0; at < 6; at++) {
+        struct fake f = {.device_ns = 2e6, .fails = CL_OUT_OF_RESOURCES,
+                         .fails_at = at};
+        sample(&f, &usual, 1, false, CL_OUT_OF_RESOURCES);
+    }
+}
+
+static void coarse_clocks_get_batches(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 5000};
+    xl_samples s = sample(&f, &usual, 1000, false, XL_OK);
+    assert_int_equal(s.batch, 200); /* 1 ms */
+    assert_near(s.median_ns, 5000);
+    assert_false(s.warnings & XL_WARN(TOO_SHORT));
+
+    struct fake fine = {.device_ns = 5000};
+    s = sample(&fine, &usual, 1, false, XL_OK);
+    assert_int_equal(s.batch, 1);
+
+    struct fake tiny = {.device_ns = 100}; /* more than a batch may hold */
+    s = sample(&tiny, &usual, 1000, false, XL_OK);
+    assert_int_equal(s.batch, 512);
+    assert_int_equal(tiny.largest_batch, 512);
+    assert_true(s.warnings & XL_WARN(TOO_SHORT));
+}
+
+static void cold_runs_and_first_runs_stay_apart(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 5000};
+    xl_sampling how = usual;
+    how.cold = true;
+    xl_samples s = sample(&f, &how, 1000, false, XL_OK);
+    assert_int_equal(s.batch, 1);
+    how.cold = false;
+    how.warmup = 0;
+    f.calls = 0;
+    s = sample(&f, &how, 1000, false, XL_OK);
+    assert_int_equal(s.batch, 1);
+    assert_int_equal(f.calls, s.runs);
+}
+
+static void the_wall_clock_steps_in(void **state)
+{
+    (void)state;
+    struct fake none = {.device_ns = NAN};
+    xl_samples s = sample(&none, &usual, 1, false, XL_OK);
+    assert_true(s.wall_clock);
+    assert_true(s.warnings & XL_WARN(WALL_CLOCK));
+    assert_true(isnan(s.overhead_ns));
+    assert_int_equal(s.batch, 512); /* 1000 ns each, by the wall */
+
+    struct fake zero = {.device_ns = 0, .host_extra = 2e6};
+    s = sample(&zero, &usual, 1, false, XL_OK);
+    assert_true(s.wall_clock);
+    assert_true(s.median_ns > 0);
+
+    struct fake lies = {.device_ns = 2e6, .host_extra = 4e6};
+    s = sample(&lies, &usual, 1, true, XL_OK);
+    assert_true(s.wall_clock);
+    assert_near(s.median_ns, 6e6);
+}
+
+static void drift_and_outliers_are_told(void **state)
+{
+    (void)state;
+    xl_sampling how = usual;
+    how.min_runs = 30;
+    struct fake slower = {.device_ns = 2e6, .slope = 0.01};
+    assert_true(sample(&slower, &how, 1, false, XL_OK).warnings &
+                XL_WARN(CLOCK_DRIFT));
+    struct fake spiky = {.device_ns = 2e6, .wobble = 0.001, .outlier = 3};
+    const xl_samples s = sample(&spiky, &how, 1, false, XL_OK);
+    assert_true(s.warnings & XL_WARN(OUTLIERS));
+    assert_false(s.warnings & XL_WARN(CLOCK_DRIFT));
+    assert_true(fabs(s.median_ns / 2e6 - 1) < 0.01); /* not moved by them */
+}
+
+static void no_more_samples_than_fit(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 2e6, .wobble = 0.3};
+    xl_sampling how = usual;
+    how.max_runs = XL_MAX_SAMPLES + 100;
+    how.max_noise = 0;
+    assert_int_equal(sample(&f, &how, 1, false, XL_OK).runs, XL_MAX_SAMPLES);
+}
+
+/* -- verdicts -------------------------------------------------------------- */
+
+/* A row without fault: 1 ms, 100 MB, at 80 % of a measured roof. */
+static xl_row sound_row(void)
+{
+    xl_row row;
+    xl_row_init(&row, "softmax", "softmax_ref");
+    row.samples.runs = 10;
+    row.samples.batch = 1;
+    row.samples.median_ns = 1e6;
+    row.samples.mad_ns = 1e4;
+    row.samples.overhead_ns = 2e4;
+    row.bytes = 1e8;
+    row.unit = "B/s";
+    row.value = 1e11;
+    row.roof = (xl_bound){1.25e11, "B/s", "copy", XL_MEASURED};
+    return row;
+}
+
+static xl_verdict judge(xl_row *row, const char *reason)
+{
+    xl_device dev;
+    memset(&dev, 0, sizeof dev);
+    xl__limits_init(&dev.limits);
+    xl__limits_measure(&dev.limits, XL__F_llc_bytes, 5e7);
+    xl__limits_measure(&dev.limits, XL__F_timer_step_ns, 1000);
+    xl_row_judge(row, &dev);
+    xl__limits_clear(&dev.limits);
+    if (reason && !strstr(row->reason, reason))
+        fail_msg("the reason is \"%s\", not \"%s\"", row->reason, reason);
+    if (!reason)
+        assert_string_equal(row->reason, "");
+    return row->verdict;
+}
+
+static void sound_rows_pass(void **state)
+{
+    (void)state;
+    xl_row row = sound_row();
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row = sound_row();
+    row.value = 1.04 * row.roof.value; /* both are measured: noise */
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row = sound_row();
+    row.roof.value = NAN;
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row = sound_row();
+    row.samples.wall_clock = true;
+    row.samples.overhead_ns = NAN;
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    xl_row_init(&row, "probe_timer", "step"); /* a value without samples */
+    row.value = 1e-9;
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row = sound_row();
+    xl_row_judge(&row, NULL); /* of no device in particular */
+    assert_int_equal(row.verdict, XL_ROW_OK);
+}
+
+static void roofs_are_not_exceeded(void **state)
+{
+    (void)state;
+    xl_row row = sound_row();
+    row.value = 1.10 * row.roof.value;
+    assert_int_equal(judge(&row, "above the roof"), XL_ROW_SUSPICIOUS);
+    row = sound_row();
+    row.value = 1.30 * row.roof.value;
+    assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.value = 1.30 * row.roof.value;
+    row.bytes = 1e7; /* fits in the cache of 50 MB */
+    assert_int_equal(judge(&row, "cache"), XL_ROW_SUSPICIOUS);
+    row.cold = true;
+    row.verdict = XL_ROW_OK;
+    assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.roof.source = XL_KNOWN;
+    row.value = 1.12 * row.roof.value;
+    assert_int_equal(judge(&row, "units and clock"), XL_ROW_REJECTED);
+}
+
+static void clocks_that_lie_are_found(void **state)
+{
+    (void)state;
+    xl_row row = sound_row();
+    row.samples.median_ns = 0;
+    assert_int_equal(judge(&row, "no time"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.samples.median_ns = NAN;
+    assert_int_equal(judge(&row, "no time"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.samples.overhead_ns = -2e5; /* 1.2 ms counted while 1 passed */
+    assert_int_equal(judge(&row, "more time than passed"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.samples.overhead_ns = 40.67 * 1e6; /* ticks for nanoseconds: GE-18 */
+    assert_int_equal(judge(&row, "waited far longer"), XL_ROW_SUSPICIOUS);
+    row = sound_row();
+    row.samples.median_ns = 5000; /* five steps of this device's clock */
+    row.samples.mad_ns = 0;
+    assert_int_equal(judge(&row, "steps"), XL_ROW_SUSPICIOUS);
+    row = sound_row();
+    row.samples.median_ns = 5000;
+    row.samples.mad_ns = 0;
+    row.samples.batch = 200;
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+}
+
+static void folded_and_unsteady_work_is_found(void **state)
+{
+    (void)state;
+    xl_row row = sound_row();
+    xl_row_param(&row, "scaling", 0.51);
+    assert_int_equal(judge(&row, "hardly longer"), XL_ROW_REJECTED);
+    row = sound_row();
+    xl_row_param(&row, "scaling", 0.7);
+    assert_int_equal(judge(&row, "twice"), XL_ROW_SUSPICIOUS);
+    row = sound_row();
+    xl_row_param(&row, "scaling", 1.02);
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row = sound_row();
+    row.samples.mad_ns = 1.1e5;
+    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
+    row = sound_row();
+    row.samples.runs = 2;
+    assert_int_equal(judge(&row, "fewer than 3"), XL_ROW_SUSPICIOUS);
+    row = sound_row();
+    row.samples.warnings = XL_WARN(CLOCK_DRIFT);
+    assert_int_equal(judge(&row, "later runs"), XL_ROW_SUSPICIOUS);
+    assert_int_equal(row.warnings, XL_WARN(CLOCK_DRIFT));
+}
+
+static void worse_verdicts_stay(void **state)
+{
+    (void)state;
+    xl_row row = sound_row();
+    xl__probe_reject(&row, "the result was wrong");
+    row.samples.mad_ns = 2e5;
+    assert_int_equal(judge(&row, "the result was wrong"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.verdict = XL_ROW_ERROR;
+    strcpy(row.reason, "lost");
+    row.samples.median_ns = 0;
+    assert_int_equal(judge(&row, "lost"), XL_ROW_ERROR);
+    row = sound_row();
+    row.samples.mad_ns = 2e5;                 /* suspicious, and ... */
+    row.value = 2 * row.roof.value;           /* ... impossible */
+    assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
+}
+
+static void rows_start_unknown_and_hold_their_room(void **state)
+{
+    (void)state;
+    xl_row row;
+    xl_row_init(&row, "an operation with a name far too long to fit", "v");
+    assert_int_equal(strlen(row.op), sizeof row.op - 1);
+    assert_true(isnan(row.value) && isnan(row.roof.value));
+    assert_true(isnan(row.samples.median_ns));
+    for (unsigned i = 0; i < XL_MAX_PARAMS + 4; i++) {
+        xl_row_param(&row, "p", i);
+        xl_row_shape(&row, "s", i);
+    }
+    assert_int_equal(row.n_params, XL_MAX_PARAMS);
+    assert_int_equal(row.n_shape, XL_MAX_PARAMS);
+    assert_string_equal(xl_verdict_name(XL_ROW_SUSPICIOUS), "suspicious");
+    assert_string_equal(xl_verdict_name((xl_verdict)99), "error");
+}
+
+/* -- roofline -------------------------------------------------------------- */
+
+static void bounds_are_the_lower_ceiling(void **state)
+{
+    (void)state;
+    xl_device dev;
+    xl_bound b;
+    xl_roof roof = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
+    memset(&dev, 0, sizeof dev);
+    xl__limits_init(&dev.limits);
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1, 1, &b), XL_UNSUPPORTED);
+    assert_true(isnan(b.value));
+    xl__limits_measure(&dev.limits, XL__F_peak_f32_flop_per_s, 64e12);
+    xl__limits_measure(&dev.limits, XL__F_copy_bytes_per_s, 4e12);
+    xl__limits_measure(&dev.limits, XL__F_llc_bytes_per_s, 8e12);
+
+    /* Ridge at 16 flop/B: below it memory, above it arithmetic. */
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 8, 1, &b), XL_OK);
+    assert_near(b.value, 32e12);
+    assert_string_equal(b.name, "copy");
+    assert_string_equal(b.unit, "flop/s");
+    assert_int_equal(b.source, XL_MEASURED);
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 32, 1, &b), XL_OK);
+    assert_near(b.value, 64e12);
+    assert_string_equal(b.name, "fma f32");
+
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 0, 1, &b), XL_OK);
+    assert_near(b.value, 4e12);
+    assert_string_equal(b.unit, "B/s");
+    roof.level = XL_LEVEL_LLC;
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 8, 1, &b), XL_OK);
+    assert_near(b.value, 64e12);
+
+    /* f16 and bf16 are summed in f32; f64 has a peak of its own. */
+    roof.dtype = XL_BF16;
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
+    assert_string_equal(b.name, "fma f32");
+    roof.dtype = XL_F64;
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
+                     XL_UNSUPPORTED);
+    xl__limits_clear(&dev.limits);
+}
+
+static void bad_questions_are_refused(void **state)
+{
+    (void)state;
+    xl_device dev;
+    xl_bound b;
+    const xl_roof good = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
+    const xl_roof no_type = {XL_N_DTYPES, XL_ENGINE_FMA, XL_LEVEL_DRAM};
+    const xl_roof matrix = {XL_F16, XL_ENGINE_MATRIX, XL_LEVEL_DRAM};
+    memset(&dev, 0, sizeof dev);
+    xl__limits_init(&dev.limits);
+    assert_int_equal(xl_roofline_bound(NULL, &good, 1, 1, &b),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_roofline_bound(&dev, &no_type, 1, 1, &b),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_roofline_bound(&dev, &good, NAN, 1, &b),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_roofline_bound(&dev, &good, 0, 0, &b),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_roofline_bound(&dev, &matrix, 1, 1, &b),
+                     XL_UNSUPPORTED);
+    assert_int_equal(xl_peaks_measure(NULL, XL_F32), XL_BAD_ARGUMENT);
+    assert_int_equal(xl_samples_take(NULL, &usual, NULL, NULL, NULL),
+                     XL_BAD_ARGUMENT);
+    xl__limits_clear(&dev.limits);
+}
+
+/* -- what is concluded from curves ----------------------------------------- */
+
+/* Times of one access at strides 1, 2, 4 ... 64 words. */
+static void granules_are_where_doubling_stops(void **state)
+{
+    (void)state;
+    const double sector[] = {1, 2, 4, 8, 8.2, 8.1, 8.4};
+    assert_near(xl__granule(sector, 7), 32);
+    const double dram[] = {1, 2, 4, 8, 15, 16, 17};
+    assert_near(xl__granule(dram, 7), 64);
+    /* Loads limit it at first: flat, then doubling to 64 B, then flat. */
+    const double cpu[] = {1, 1.05, 1.2, 2.2, 4.2, 4.5, 5.0};
+    assert_near(xl__granule(cpu, 7), 64);
+    const double flat[] = {1, 1, 1, 1.1, 1.1, 1.2, 1.2};
+    assert_true(isnan(xl__granule(flat, 7)));
+    const double endless[] = {1, 2, 4, 8, 16, 32, 64};
+    assert_true(isnan(xl__granule(endless, 7)));
+}
+
+/* Times at periods 1, 2, 4 ... 128. */
+static void widths_are_where_the_time_falls(void **state)
+{
+    (void)state;
+    const double warp[] = {2, 2, 2, 2, 2, 1.05, 1, 1};
+    assert_near(xl__divergence_width(warp, 8), 32);
+    const double wave[] = {2, 2, 2.1, 2, 1.9, 2, 1, 1};
+    assert_near(xl__divergence_width(wave, 8), 64);
+    const double scalar[] = {1, 1, 1, 1, 1, 1, 1, 1};
+    assert_true(isnan(xl__divergence_width(scalar, 8)));
+    const double noise[] = {2, 1, 2, 1, 2, 1, 2, 1};
+    assert_true(isnan(xl__divergence_width(noise, 8)));
+    const double slide[] = {2, 1.9, 1.8, 1.6, 1.5, 1.3, 1.2, 1.1};
+    assert_true(isnan(xl__divergence_width(slide, 8)));
+}
+
+static void clocks_agree_within_reason(void **state)
+{
+    (void)state;
+    assert_true(xl__timer_agrees(0.99));
+    assert_true(xl__timer_agrees(0.80)); /* a busy machine's wall clock */
+    assert_false(xl__timer_agrees(0));
+    assert_false(xl__timer_agrees(3.0 / 125));
+    assert_false(xl__timer_agrees(1.2));
+    assert_false(xl__timer_agrees(NAN));
+}
+
+static void probes_are_listed(void **state)
+{
+    (void)state;
+    unsigned n = 0;
+    for (; xl_probe_at(n); n++) {
+        assert_true(strlen(xl_probe_at(n)->name) > 0);
+        assert_true(strlen(xl_probe_at(n)->what) > 0);
+    }
+    assert_int_equal(n, 7);
+    assert_null(xl_probe_at(n + 1));
+}
+
+static void words_are_random_and_the_same_everywhere(void **state)
+{
+    (void)state;
+    unsigned ones = 0;
+    for (size_t i = 0; i < 4096; i++) {
+        for (cl_uint x = xl__probe_word(7, i); x; x &= x - 1)
+            ones++;
+    }
+    /* 131072 fair bits: 65536 +- 6 deviations of 181. */
+    assert_in_range(ones, 65536 - 1086, 65536 + 1086);
+    assert_int_equal(xl__probe_word(1, 0), xl__probe_word(0, 1));
+    assert_int_not_equal(xl__probe_word(7, 0), xl__probe_word(7, 1));
+}
+
+static void working_sets_suit_the_caches(void **state)
+{
+    (void)state;
+    struct xl__limits l;
+    xl__limits_init(&l);
+    xl__limits_measure(&l, XL__F_llc_bytes, 50e6);
+    xl__limits_measure(&l, XL__F_global_mem_bytes, 150e9);
+    xl__limits_measure(&l, XL__F_is_gpu, 1);
+    const size_t far = xl__probe_far_bytes(&l, true);
+    const size_t near = xl__probe_near_bytes(&l);
+    assert_true((double)far >= 2 * 50e6 && (far & (far - 1)) == 0);
+    assert_true((double)near <= 50e6 / 4 && (near & (near - 1)) == 0);
+    xl__limits_measure(&l, XL__F_global_mem_bytes, 1e9); /* a small device */
+    assert_true((double)xl__probe_far_bytes(&l, false) <= 1e9 / 12);
+    xl__limits_clear(&l);
+    xl__limits_init(&l);
+    assert_int_equal(xl__probe_near_bytes(&l), 0);
+    assert_true(xl__probe_far_bytes(&l, true) > 0);
+    xl__limits_clear(&l);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steady_work_stops_at_the_least),
+        cmocka_unit_test(noise_goes_on_to_the_most),
+        cmocka_unit_test(time_ends_it),
+        cmocka_unit_test(a_request_ends_it),
+        cmocka_unit_test(a_failure_is_handed_on),
+        cmocka_unit_test(coarse_clocks_get_batches),
+        cmocka_unit_test(cold_runs_and_first_runs_stay_apart),
+        cmocka_unit_test(the_wall_clock_steps_in),
+        cmocka_unit_test(drift_and_outliers_are_told),
+        cmocka_unit_test(no_more_samples_than_fit),
+        cmocka_unit_test(sound_rows_pass),
+        cmocka_unit_test(roofs_are_not_exceeded),
+        cmocka_unit_test(clocks_that_lie_are_found),
+        cmocka_unit_test(folded_and_unsteady_work_is_found),
+        cmocka_unit_test(worse_verdicts_stay),
+        cmocka_unit_test(rows_start_unknown_and_hold_their_room),
+        cmocka_unit_test(bounds_are_the_lower_ceiling),
+        cmocka_unit_test(bad_questions_are_refused),
+        cmocka_unit_test(granules_are_where_doubling_stops),
+        cmocka_unit_test(widths_are_where_the_time_falls),
+        cmocka_unit_test(clocks_agree_within_reason),
+        cmocka_unit_test(probes_are_listed),
+        cmocka_unit_test(words_are_random_and_the_same_everywhere),
+        cmocka_unit_test(working_sets_suit_the_caches),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
