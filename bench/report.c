@@ -95,14 +95,19 @@ int report_close(struct report *r)
 
 static void add_params(struct xl__str *out, const xl_param *p, unsigned n)
 {
-    xl__str_add(out, "/");
+    const char *before = "/";
     for (unsigned i = 0; i < n; i++) {
-        xl__str_printf(out, "%s%s=", i ? "," : "", p[i].name);
+        if (p[i].is_found)
+            continue;
+        xl__str_printf(out, "%s%s=", before, p[i].name);
         if (*p[i].text)
             xl__str_add(out, p[i].text);
         else
             xl__str_printf(out, "%.17g", p[i].value);
+        before = ",";
     }
+    if (*before == '/')
+        xl__str_add(out, before);
 }
 
 void report_row_id(struct xl__str *out, const xl_row *row)

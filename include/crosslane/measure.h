@@ -118,6 +118,8 @@ typedef struct xl_param {
     char name[16];
     double value;  ///< when text is ""
     char text[40];
+    bool is_found; ///< came out of the run, was not asked for: no part of
+                   ///< what makes two rows the same row
 } xl_param;
 
 enum { XL_MAX_PARAMS = 16 };
@@ -148,6 +150,8 @@ XL_API void xl_row_init(xl_row *row, const char *op, const char *variant);
 XL_API void xl_row_shape(xl_row *row, const char *name, double value);
 XL_API void xl_row_param(xl_row *row, const char *name, double value);
 XL_API void xl_row_param_text(xl_row *row, const char *name, const char *text);
+/** A setting that the run itself found: the launch shape that won. */
+XL_API void xl_row_found(xl_row *row, const char *name, double value);
 
 /**
  * Give the row its verdict from its samples, value and roof and from what is

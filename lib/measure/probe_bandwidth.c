@@ -167,8 +167,8 @@ static void describe(xl_row *row, enum kind kind, const struct layout *a)
     xl_row_init(row, "probe_bandwidth", kinds[kind].name);
     row->unit = "B/s";
     xl_row_shape(row, "bytes", (double)(a->words * WORD));
-    xl_row_param(row, "vector", a->shape.vec);
-    xl_row_param(row, "group", (double)a->wg);
+    xl_row_found(row, "vector", a->shape.vec);
+    xl_row_found(row, "group", (double)a->wg);
 }
 
 static xl_status clear_result(struct xl__probing *p, const struct memory *m,
@@ -306,7 +306,7 @@ static xl_status run_near(struct xl__probing *p, const struct memory *m,
             break;
         a.rounds *= 8;
     }
-    xl_row_param(&row, "rounds", a.rounds);
+    xl_row_found(&row, "rounds", a.rounds);
     xl__probe_emit(p, &row);
     learn(p, NEAR, &row);
 fail:

@@ -323,7 +323,7 @@ static void emit_granule(struct xl__probing *p, const char *variant,
     row.value = granule;
     if (granule > 0) {
         const unsigned at = log2_floor(granule / WORD);
-        xl_row_param(&row, "floor_B_per_s", WORD / (access_ns[at] * 1e-9));
+        xl_row_found(&row, "floor_B_per_s", WORD / (access_ns[at] * 1e-9));
         if (is_transaction)
             xl__probe_settle(p, &row, XL__F_transaction_bytes, false);
     } else {

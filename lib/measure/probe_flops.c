@@ -42,7 +42,7 @@ static const struct chain {
     {2,  4,  256, 0, false, true,  true},
     {0,  8,  1,   1, true,  false, true},
     {16, 8,  1,   1, true,  false, false},
-    {1,  8,  256, 1, false, true,  false},
+    {1,  8,  256, 1, false, true,  true},
     {1,  4,  256, 0, false, true,  false},
     {1,  2,  256, 0, false, true,  false},
     {2,  8,  256, 0, false, true,  false},
@@ -200,9 +200,9 @@ static void describe(const struct xl__limits *l, const struct burst *b,
     row->dtype = b->type->dtype;
     row->unit = "flop/s";
     row->roof = physical(l, b->type);
-    xl_row_param(row, "vector", b->vec);
-    xl_row_param(row, "chains", b->chain->chains);
-    xl_row_param(row, "group", (double)b->wg);
+    xl_row_found(row, "vector", b->vec);
+    xl_row_found(row, "chains", b->chain->chains);
+    xl_row_found(row, "group", (double)b->wg);
 }
 
 static xl_status measure(struct xl__probing *p, cl_mem out, struct burst *b,
@@ -235,7 +235,7 @@ static xl_status check_scaling(struct xl__probing *p, cl_mem out,
         return XL_OK;
     const xl_status status = sample(p, out, &b, &half);
     if (status == XL_OK)
-        xl_row_param(row, "scaling",
+        xl_row_found(row, "scaling",
                      row->samples.min_ns / half.samples.min_ns /
                          (turns / (double)b.turns));
     return status;

@@ -63,6 +63,15 @@ void xl_row_param(xl_row *row, const char *name, double value)
         param->value = value;
 }
 
+void xl_row_found(xl_row *row, const char *name, double value)
+{
+    xl_param *param = add(row->params, &row->n_params, name);
+    if (param) {
+        param->value = value;
+        param->is_found = true;
+    }
+}
+
 void xl_row_param_text(xl_row *row, const char *name, const char *text)
 {
     xl_param *param = add(row->params, &row->n_params, name);

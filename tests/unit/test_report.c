@@ -275,10 +275,11 @@ static void rows_say_the_common_once(void **state)
     for (int i = 0; i < 3; i++) {
         xl_row row = example_row("gemm_tiled", 100 + i);
         xl_row_param(&row, "ld", 2000 + i);
+        xl_row_found(&row, "group", 64); /* shown, no part of the id */
         assert_true(rows_add(&rows, NULL, &row));
     }
     rows_common(&rows, &text);
-    assert_string_equal(xl__str_text(&text), "f16, trans=nt, alpha=1");
+    assert_string_equal(xl__str_text(&text), "f16, trans=nt, alpha=1, group=64");
     xl__str_reset(&text);
     rows_case(&rows, 1, &text);
     assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001");
