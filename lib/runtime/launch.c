@@ -198,16 +198,29 @@ fail:
     return status;
 }
 
-/* Another library's call cannot be given a wait list: a marker holds it
- * back. */
+/* A barrier ahead of another library's call: it holds back a call that cannot
+ * be given a wait list, and its time is the call's start, since the event such
+ * a call returns may stand for the last of several kernels (GE-22). */
+static xl_status enqueue_start(struct run *r, const struct xl__step *step)
+{
+    xl_status status = XL_OK;
+    cl_event event = NULL;
+    if (r->n_wait == 0 && !r->q->timeline.on)
+        return XL_OK;
+    CL_TRY(&r->q->error,
+           clEnqueueBarrierWithWaitList(r->q->cl, r->n_wait, r->wait,
+                                        r->wants_events ? &event : NULL));
+    follow(r, step->kernel, event);
+fail:
+    return status;
+}
+
 static xl_status run_external(struct run *r, const struct xl__step *step)
 {
     xl_status status = XL_OK;
     cl_event event = NULL;
     char why[160] = "";
-    if (r->n_wait > 0)
-        CL_TRY(&r->q->error, clEnqueueBarrierWithWaitList(r->q->cl, r->n_wait,
-                                                          r->wait, NULL));
+    TRY(enqueue_start(r, step));
     status = step->external(step, r->call, r->q->cl, &event, why, sizeof why);
     if (status != XL_OK)
         return xl__error_set(&r->q->error, status, "%s: %s", step->kernel,
