@@ -26,7 +26,7 @@ struct cursor {
 };
 
 struct item {
-    const char *text;             /* as written: "--device", "-d", "1024" */
+    const char *text; /* as written: "--device", "-d", "1024" */
     bool is_option;
     const struct option_row *row; /* NULL: no such option */
     const char *value;            /* NULL: none given */
@@ -159,8 +159,8 @@ static bool unknown_command(const char *text)
         names[i] = commands[i]->name;
     const char *near = text_nearest(text, names);
     if (near)
-        return complain(NULL, "unknown command '%s'; did you mean '%s'?",
-                        text, near);
+        return complain(NULL, "unknown command '%s'; did you mean '%s'?", text,
+                        near);
     return complain(NULL, "unknown command '%s'", text);
 }
 
@@ -290,10 +290,8 @@ static bool check_whole(const struct command *c, const struct settings *set)
 bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command)
 {
-    *set = (struct settings){.dtype = XL_N_DTYPES,
-                             .trans = -1,
-                             .seed = 1,
-                             .fail_slower = NAN};
+    *set = (struct settings){
+        .dtype = XL_N_DTYPES, .trans = -1, .seed = 1, .fail_slower = NAN};
     const char *name = NULL;
     *command = find_command(argc, argv, &name);
     if (!*command)

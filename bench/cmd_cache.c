@@ -73,7 +73,7 @@ static void list_entry(const xl_cache_entry *e, void *table)
 static int list(struct session *s)
 {
     static const struct table_column columns[] = {
-        {"source", false, 12}, {"options", false, 10}, {"device", false, 8},
+        {"source", false, 12}, {"options", false, 10},  {"device", false, 8},
         {"size", true, 0},     {"last used", false, 0}, {"check", false, 0},
     };
     struct table *t =

@@ -117,9 +117,9 @@ static void print_title(const char *op, const char *common)
 static void print_op(const struct comparison *c, size_t first)
 {
     static const struct table_column columns[] = {
-        {"case", false, 12}, {"variant", false, 8},      {"a", true, 0},
-        {"b", true, 0},      {"b/a", true, 0},
-        {"95% interval", true, 0}, {"", false, 0},
+        {"case", false, 12}, {"variant", false, 8}, {"a", true, 0},
+        {"b", true, 0},      {"b/a", true, 0},      {"95% interval", true, 0},
+        {"", false, 0},
     };
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
@@ -218,7 +218,8 @@ static int compare(struct session *s, const struct result_file *a,
         if (c.tally.n_gated > 0)
             code = EXIT_GATE;
     }
-    if (code == EXIT_FINE && c.n == c.tally.n_unsure && !isnan(s->set.fail_slower)) {
+    if (code == EXIT_FINE && c.n == c.tally.n_unsure &&
+        !isnan(s->set.fail_slower)) {
         fprintf(stderr, "clbench: the gate has nothing to compare: no row has "
                         "runs enough in both files\n");
         code = EXIT_GATE;

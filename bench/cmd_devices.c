@@ -47,8 +47,8 @@ static void add_line(struct table *t, const xl_device *dev)
 static void print_devices(const struct session *s, unsigned width)
 {
     static const struct table_column columns[] = {
-        {"", true, 0},        {"name", false, 16},  {"platform", false, 10},
-        {"type", false, 0},   {"driver", false, 8}, {"units", true, 0},
+        {"", true, 0},       {"name", false, 16},  {"platform", false, 10},
+        {"type", false, 0},  {"driver", false, 8}, {"units", true, 0},
         {"memory", true, 0},
     };
     struct table *t =

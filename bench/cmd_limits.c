@@ -84,12 +84,13 @@ static void disagreement(struct xl__str *out, const xl_device *dev,
     static const struct {
         xl_source source;
         const char *words;
-    } others[] = {{XL_QUERIED, "the driver says "}, {XL_MEASURED, "measured "}};
+    } others[] = {{XL_QUERIED, "the driver says "},
+                  {XL_MEASURED, "measured "}};
     const char *before = ": ";
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         xl_fact other;
-        bool known = xl_device_fact(dev, name, others[i].source, &other) ==
-                     XL_OK;
+        bool known =
+            xl_device_fact(dev, name, others[i].source, &other) == XL_OK;
         if (!known || !differ(&other, used))
             continue;
         if (*before == ':')
@@ -191,9 +192,8 @@ static int run(struct session *s)
     return session_result(s);
 }
 
-static const char *const options[] = {"device",   "all-devices", "json",
-                                      "max-time", "seed",        "list",
-                                      NULL};
+static const char *const options[] = {
+    "device", "all-devices", "json", "max-time", "seed", "list", NULL};
 
 const struct command cmd_limits = {
     .name = "limits",

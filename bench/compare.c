@@ -154,7 +154,8 @@ static void copy_settings(const json_t *object, xl_row *out,
 {
     const char *name = NULL;
     json_t *value = NULL;
-    json_object_foreach ((json_t *)(uintptr_t)object, name, value) {
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
         if (json_is_number(value))
             number(out, name, json_number_value(value));
         else if (json_is_string(value) && text)

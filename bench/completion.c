@@ -165,8 +165,7 @@ static void zsh_option(FILE *to, const struct option_row *row)
 
 static void zsh_command(FILE *to, const struct command *c)
 {
-    fprintf(to, "    %s)\n        _arguments \\\n",
-            *c->name ? c->name : "''");
+    fprintf(to, "    %s)\n        _arguments \\\n", *c->name ? c->name : "''");
     for (const struct option_row *row = option_rows; row->name; row++)
         if (command_takes(c, row))
             zsh_option(to, row);

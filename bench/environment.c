@@ -57,8 +57,8 @@ json_t *environment_host(void)
     json_put(out, "os", json_text(*host.os ? host.os : NULL));
     json_put(out, "kernel", json_text(*host.kernel ? host.kernel : NULL));
     json_put(out, "machine", json_text(*host.machine ? host.machine : NULL));
-    json_put(out, "load", host.load >= 0 ? json_number(host.load)
-                                         : json_null());
+    json_put(out, "load",
+             host.load >= 0 ? json_number(host.load) : json_null());
     return out;
 }
 

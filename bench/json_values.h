@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as the result file spells them: unknown is null, never 0 or NaN; whole
- * numbers beyond 2^63-1 and bytes that are not text are written so that every
+/* Values as the result file spells them: unknown is null, never 0 or NaN;
+ * whole numbers beyond 2^63-1 and bytes that are not text are written so that every
  * reader keeps them. All may be given NULL members when memory is short. */
 #ifndef CLBENCH_JSON_VALUES_H
 #define CLBENCH_JSON_VALUES_H

@@ -85,8 +85,8 @@ int report_close(struct report *r)
         return EXIT_FINE;
     report_part_end(r);
     for (unsigned i = 0; i < N_WRITERS; i++) {
-        int code = r->state[i] ? writers[i].writer->close(r->state[i])
-                               : EXIT_FINE;
+        int code =
+            r->state[i] ? writers[i].writer->close(r->state[i]) : EXIT_FINE;
         worst = code > worst ? code : worst;
     }
     free(r);

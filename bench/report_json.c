@@ -20,9 +20,9 @@
 struct writer {
     struct session *s;
     json_t *rows;
-    const char *path;  /* NULL: standard output */
-    bool only_at_end;  /* a stream: what is written cannot be taken back */
-    int code;          /* the worst so far */
+    const char *path; /* NULL: standard output */
+    bool only_at_end; /* a stream: what is written cannot be taken back */
+    int code;         /* the worst so far */
 };
 
 /* -- a device ------------------------------------------------------------- */
@@ -155,12 +155,12 @@ static json_t *row_json(const xl_device *dev, const xl_row *row)
     json_put(out, "shape", params_json(row->shape, row->n_shape));
     json_put(out, "params", params_json(row->params, row->n_params));
     json_put(out, "seed", json_uint(row->seed));
-    json_put(out, "dtype", json_text(typed ? xl_dtype_name(row->dtype)
-                                           : NULL));
+    json_put(out, "dtype",
+             json_text(typed ? xl_dtype_name(row->dtype) : NULL));
     put_timing(out, row);
     json_put(out, "value", json_number(row->value));
-    json_put(out, "unit", json_text(row->unit && *row->unit ? row->unit
-                                                            : NULL));
+    json_put(out, "unit",
+             json_text(row->unit && *row->unit ? row->unit : NULL));
     json_put(out, "flop", json_number(row->flop > 0 ? row->flop : NAN));
     json_put(out, "bytes", json_number(row->bytes > 0 ? row->bytes : NAN));
     json_put(out, "roof", roof_json(row));

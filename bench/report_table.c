@@ -24,8 +24,8 @@ struct writer {
 };
 
 static const enum table_colour colours[] = {
-    [XL_ROW_OK] = TABLE_GREEN,          [XL_ROW_SUSPICIOUS] = TABLE_YELLOW,
-    [XL_ROW_REJECTED] = TABLE_RED,      [XL_ROW_UNSUPPORTED] = TABLE_PLAIN,
+    [XL_ROW_OK] = TABLE_GREEN,     [XL_ROW_SUSPICIOUS] = TABLE_YELLOW,
+    [XL_ROW_REJECTED] = TABLE_RED, [XL_ROW_UNSUPPORTED] = TABLE_PLAIN,
     [XL_ROW_ERROR] = TABLE_RED,
 };
 
@@ -84,8 +84,8 @@ static void line_of_one(struct writer *w, struct table *t, size_t i)
 static void print_one_device(struct writer *w)
 {
     static const struct table_column columns[] = {
-        {"case", false, 12}, {"variant", false, 8}, {"median", true, 0},
-        {"+-", true, 0},     {"value", true, 0},    {"roof", true, 0},
+        {"case", false, 12},   {"variant", false, 8}, {"median", true, 0},
+        {"+-", true, 0},       {"value", true, 0},    {"roof", true, 0},
         {"verdict", false, 0},
     };
     enum { N = sizeof columns / sizeof columns[0] };

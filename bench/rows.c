@@ -23,8 +23,8 @@ bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row)
         return false;
     }
     for (size_t i = 0; i < rows->n; i++)
-        kept.turn += rows->list[i].dev == dev &&
-                     strcmp(rows->list[i].id, kept.id) == 0;
+        kept.turn +=
+            rows->list[i].dev == dev && strcmp(rows->list[i].id, kept.id) == 0;
     rows->list[rows->n++] = kept;
     return true;
 }

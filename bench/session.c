@@ -172,12 +172,18 @@ static const struct {
     xl_status status;
     int code;
 } code_of_status[] = {
-    {XL_BAD_ARGUMENT, EXIT_USAGE}, {XL_BAD_SHAPE, EXIT_USAGE},
-    {XL_OVERFLOW, EXIT_USAGE},     {XL_AMBIGUOUS, EXIT_USAGE},
-    {XL_BAD_SCALAR, EXIT_USAGE},   {XL_IO, EXIT_FILE},
-    {XL_NO_SPACE, EXIT_FILE},      {XL_CORRUPT, EXIT_FILE},
-    {XL_WRONG_RESULT, EXIT_WRONG}, {XL_UNTRUSTED, EXIT_WRONG},
-    {XL_BUILD_FAILED, EXIT_WRONG}, {XL_CANCELLED, EXIT_FINE},
+    {XL_BAD_ARGUMENT, EXIT_USAGE},
+    {XL_BAD_SHAPE, EXIT_USAGE},
+    {XL_OVERFLOW, EXIT_USAGE},
+    {XL_AMBIGUOUS, EXIT_USAGE},
+    {XL_BAD_SCALAR, EXIT_USAGE},
+    {XL_IO, EXIT_FILE},
+    {XL_NO_SPACE, EXIT_FILE},
+    {XL_CORRUPT, EXIT_FILE},
+    {XL_WRONG_RESULT, EXIT_WRONG},
+    {XL_UNTRUSTED, EXIT_WRONG},
+    {XL_BUILD_FAILED, EXIT_WRONG},
+    {XL_CANCELLED, EXIT_FINE},
     {XL_OK, EXIT_FINE},
 };
 
@@ -209,7 +215,7 @@ int session_result(const struct session *s)
         return EXIT_INTERRUPTED;
     bool strictly_wrong = s->set.strict && s->n_rejected > 0;
     return s->n_wrong > 0 || s->n_errors > 0 || strictly_wrong ? EXIT_WRONG
-                                                              : EXIT_FINE;
+                                                               : EXIT_FINE;
 }
 
 void session_close(struct session *s)

@@ -50,7 +50,8 @@ void table_destroy(struct table *t)
 
 static void add(struct table *t, enum table_colour colour, char *text)
 {
-    if (!t || !xl__grow(&t->cells, &t->cap, t->n_cells + 1, sizeof *t->cells)) {
+    if (!t ||
+        !xl__grow(&t->cells, &t->cap, t->n_cells + 1, sizeof *t->cells)) {
         free(text);
         return;
     }
@@ -86,8 +87,8 @@ static size_t measure(const struct table *t, size_t *widths)
     for (unsigned j = 0; j < t->n_columns; j++) {
         widths[j] = text_columns(t->columns[j].title);
         for (size_t i = j; i < t->n_cells; i += t->n_columns)
-            widths[j] = xl__max_size(widths[j],
-                                     text_columns(text_of(&t->cells[i])));
+            widths[j] =
+                xl__max_size(widths[j], text_columns(text_of(&t->cells[i])));
         total += widths[j];
     }
     return total;

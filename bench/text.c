@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text on a terminal. UTF-8 is decoded strictly (RFC 3629); what is not UTF-8,
  * or is a control character, never reaches the terminal. Widths: 0 for
- * combining marks, 2 for the East Asian wide blocks (Unicode TR 11), else 1. */
+ * combining marks, 2 for the East Asian wide blocks (Unicode TR 11), else 1.
+ */
 #include "text.h"
 
 #include <stdint.h>
@@ -19,10 +20,9 @@ static const struct range zero_wide[] = {
     {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0, 0},
 };
 static const struct range two_wide[] = {
-    {0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
-    {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
-    {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
-    {0, 0},
+    {0x1100, 0x115f},   {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f},   {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff},
+    {0x20000, 0x3fffd}, {0, 0},
 };
 
 static bool within(const struct range *r, uint32_t c)
@@ -150,8 +150,8 @@ static void fill(FILE *to, const char *at, const char *end, unsigned indent,
             column = 0;
         }
         if (column == 0)
-            column = (size_t)fprintf(to, "%*s%.*s", (int)indent, "", (int)len,
-                                     at);
+            column =
+                (size_t)fprintf(to, "%*s%.*s", (int)indent, "", (int)len, at);
         else
             column += (size_t)fprintf(to, " %.*s", (int)len, at);
         at += len;

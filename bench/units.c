@@ -20,9 +20,12 @@ static const struct scale decimal[] = {
     {1e6, " M"},  {1e3, " k"},  {1.0, " "},   {0, NULL},
 };
 static const struct scale binary[] = {
-    {1125899906842624.0, " PiB"}, {1099511627776.0, " TiB"},
-    {1073741824.0, " GiB"},       {1048576.0, " MiB"},
-    {1024.0, " KiB"},             {1.0, " B"},
+    {1125899906842624.0, " PiB"},
+    {1099511627776.0, " TiB"},
+    {1073741824.0, " GiB"},
+    {1048576.0, " MiB"},
+    {1024.0, " KiB"},
+    {1.0, " B"},
     {0, NULL},
 };
 static const struct scale times[] = {

@@ -143,13 +143,13 @@ static void values_of_each_kind(void **state)
     (void)state;
     struct settings set;
     const struct command *c = NULL;
-    assert_true(parse("gemm --seed 0xffffffffffffffff --max-time 1.5s", &set,
-                      &c));
+    assert_true(
+        parse("gemm --seed 0xffffffffffffffff --max-time 1.5s", &set, &c));
     assert_true(set.seed == UINT64_MAX);
     assert_true(fabs(set.max_time_s - 1.5) < 1e-12);
     args_free(&set);
-    assert_true(parse("compare a.json b.json --fail-on slower:2.5%", &set,
-                      &c));
+    assert_true(
+        parse("compare a.json b.json --fail-on slower:2.5%", &set, &c));
     assert_true(fabs(set.fail_slower - 2.5) < 1e-12);
     args_free(&set);
     assert_true(parse("gemm --trans tn", &set, &c));

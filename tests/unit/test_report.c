@@ -30,17 +30,28 @@ static void units_have_three_digits(void **state)
         double value;
         const char *unit, *text;
     } cases[] = {
-        {60.1e12, "flop/s", "60.1 TFLOP/s"}, {4.27e12, "B/s", "4.27 TB/s"},
-        {54.8e9, "B/s", "54.8 GB/s"},        {999.6e9, "B/s", "1.00 TB/s"},
-        {999.4e9, "B/s", "999 GB/s"},        {1.98e9, "Hz", "1.98 GHz"},
-        {65536, "B", "64 KiB"},              {1000, "B", "1000 B"},
-        {1024, "B", "1 KiB"},                {150.7e9, "B", "140 GiB"},
-        {4.56e-4, "s", "456 us"},            {12.34, "s", "12.3 s"},
-        {1e6, "ns", "1 ms"},                 {0, "B/s", "0 B/s"},
-        {3.25, "1", "3.25"},                 {4096, NULL, "4096"},
-        {NAN, "B/s", "-"},                   {INFINITY, "B/s", "inf"},
-        {7, "widgets", "7 widgets"},         {0.25, "ns", "0.25 ns"},
-        {100, "flop/s", "100 FLOP/s"},       {4294967296.0, "1", "4294967296"},
+        {60.1e12, "flop/s", "60.1 TFLOP/s"},
+        {4.27e12, "B/s", "4.27 TB/s"},
+        {54.8e9, "B/s", "54.8 GB/s"},
+        {999.6e9, "B/s", "1.00 TB/s"},
+        {999.4e9, "B/s", "999 GB/s"},
+        {1.98e9, "Hz", "1.98 GHz"},
+        {65536, "B", "64 KiB"},
+        {1000, "B", "1000 B"},
+        {1024, "B", "1 KiB"},
+        {150.7e9, "B", "140 GiB"},
+        {4.56e-4, "s", "456 us"},
+        {12.34, "s", "12.3 s"},
+        {1e6, "ns", "1 ms"},
+        {0, "B/s", "0 B/s"},
+        {3.25, "1", "3.25"},
+        {4096, NULL, "4096"},
+        {NAN, "B/s", "-"},
+        {INFINITY, "B/s", "inf"},
+        {7, "widgets", "7 widgets"},
+        {0.25, "ns", "0.25 ns"},
+        {100, "flop/s", "100 FLOP/s"},
+        {4294967296.0, "1", "4294967296"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -55,9 +66,8 @@ static void percents(void **state)
     static const struct {
         double frac;
         const char *text;
-    } cases[] = {{0.87, "87%"},   {0.004, "0.4%"}, {0, "0%"},
-                 {1.234, "123%"}, {0.0994, "9.9%"}, {0.0996, "10%"},
-                 {NAN, "-"}};
+    } cases[] = {{0.87, "87%"},    {0.004, "0.4%"}, {0, "0%"}, {1.234, "123%"},
+                 {0.0994, "9.9%"}, {0.0996, "10%"}, {NAN, "-"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[UNITS_CAP];
@@ -129,11 +139,11 @@ static void bytes_that_are_not_text(void **state)
         {"a\tb\n", "a\\x09b\\x0A"},
         {"caf\xc3\xa9", "caf\xc3\xa9"},
         {"\xff\xfe", "\\xFF\\xFE"},
-        {"\xc0\xaf", "\\xC0\\xAF"},             /* overlong slash */
-        {"\xed\xa0\x80", "\\xED\\xA0\\x80"},     /* surrogate */
+        {"\xc0\xaf", "\\xC0\\xAF"},                   /* overlong slash */
+        {"\xed\xa0\x80", "\\xED\\xA0\\x80"},          /* surrogate */
         {"\xf4\x90\x80\x80", "\\xF4\\x90\\x80\\x80"}, /* beyond Unicode */
-        {"\xe2\x82", "\\xE2\\x82"},             /* cut off */
-        {"\xc2\x9b", "\\xC2\\x9B"},             /* a control character */
+        {"\xe2\x82", "\\xE2\\x82"},                   /* cut off */
+        {"\xc2\x9b", "\\xC2\\x9B"},                   /* a control character */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -279,7 +289,8 @@ static void rows_say_the_common_once(void **state)
         assert_true(rows_add(&rows, NULL, &row));
     }
     rows_common(&rows, &text);
-    assert_string_equal(xl__str_text(&text), "f16, trans=nt, alpha=1, group=64");
+    assert_string_equal(xl__str_text(&text),
+                        "f16, trans=nt, alpha=1, group=64");
     xl__str_reset(&text);
     rows_case(&rows, 1, &text);
     assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001");
@@ -340,11 +351,10 @@ static json_t *write_and_load(struct session *s, const xl_row *row)
 static void json_row_is_to_the_letter(void **state)
 {
     static const char *const members[] = {
-        "id",     "device",  "op",        "variant",    "shape",
-        "params", "seed",    "dtype",     "runs",       "samples_ns",
-        "median_ns", "mad_ns", "value",   "unit",       "flop",
-        "bytes",  "roof",    "cache",     "clock",      "verdict",
-        "reason", "warnings"};
+        "id",    "device",  "op",     "variant",    "shape",     "params",
+        "seed",  "dtype",   "runs",   "samples_ns", "median_ns", "mad_ns",
+        "value", "unit",    "flop",   "bytes",      "roof",      "cache",
+        "clock", "verdict", "reason", "warnings"};
     (void)state;
     struct session s = {.command = &cmd_gemm};
     char path[512];
