@@ -136,15 +136,16 @@ static cl_int enter(enum layer_entry entry)
 #define COUNT(name, type, change)                                             \
     static cl_int CL_API_CALL my_##name(type object)                          \
     {                                                                         \
-        cl_int code = enter(L_##name);                                        \
-        if (code == CL_SUCCESS)                                               \
-            code = next->name(object);                                        \
-        if (code == CL_SUCCESS)                                               \
+        const cl_int code = enter(L_##name);                                  \
+        if (code != CL_SUCCESS && change > 0)                                 \
+            return code;                                                      \
+        const cl_int real = next->name(object);                               \
+        if (real == CL_SUCCESS)                                               \
             atomic_fetch_add(&held, change);                                  \
-        return code;                                                          \
+        return code != CL_SUCCESS ? code : real;                              \
     }
 #define HOLD(name, type) COUNT(name, type, 1)
-#define DROP(name, type) COUNT(name, type, -1)
+#define DROP(name, type) COUNT(name, type, -1) /* is done, then told */
 #define SEND(name, params, args)                                              \
     static cl_int CL_API_CALL my_##name params                                \
     {                                                                         \

@@ -8,6 +8,9 @@
  *   XL_STUB_TIMER=zero          event times are all 0
  *   XL_STUB_LOG=1               every call goes to stderr
  *
+ * A release that is to fail releases all the same, so that what is alive at
+ * the end is the library's doing alone.
+ *
  * This header is the inside; control.h is what tests use. */
 #ifndef XL_TESTS_STUB_H
 #define XL_TESTS_STUB_H

@@ -44,11 +44,11 @@ static void drop_context(cl_context c)
 
 cl_int CL_API_CALL clReleaseContext(cl_context c)
 {
-    STUB_ENTER(clReleaseContext);
+    const cl_int code = stub_enter(STUB_clReleaseContext);
     if (!stub_is(c, STUB_CONTEXT))
         return CL_INVALID_CONTEXT;
     drop_context(c);
-    return CL_SUCCESS;
+    return code;
 }
 
 cl_int CL_API_CALL clGetContextInfo(cl_context c, cl_context_info key,
@@ -122,14 +122,14 @@ cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue q)
 
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue q)
 {
-    STUB_ENTER(clReleaseCommandQueue);
+    const cl_int code = stub_enter(STUB_clReleaseCommandQueue);
     if (!stub_is(q, STUB_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     if (stub_release(q)) {
         drop_context(q->context);
         stub_free(q);
     }
-    return CL_SUCCESS;
+    return code;
 }
 
 cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue q,
@@ -264,12 +264,12 @@ cl_int CL_API_CALL clRetainEvent(cl_event e)
 
 cl_int CL_API_CALL clReleaseEvent(cl_event e)
 {
-    STUB_ENTER(clReleaseEvent);
+    const cl_int code = stub_enter(STUB_clReleaseEvent);
     if (!stub_is(e, STUB_EVENT))
         return CL_INVALID_EVENT;
     if (stub_release(e))
         stub_free(e);
-    return CL_SUCCESS;
+    return code;
 }
 
 cl_int CL_API_CALL clGetEventInfo(cl_event e, cl_event_info key, size_t cap,

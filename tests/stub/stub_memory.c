@@ -117,12 +117,12 @@ cl_int CL_API_CALL clRetainMemObject(cl_mem m)
 
 cl_int CL_API_CALL clReleaseMemObject(cl_mem m)
 {
-    STUB_ENTER(clReleaseMemObject);
+    const cl_int code = stub_enter(STUB_clReleaseMemObject);
     if (!stub_is(m, STUB_MEM))
         return CL_INVALID_MEM_OBJECT;
     if (stub_release(m))
         free_mem(m);
-    return CL_SUCCESS;
+    return code;
 }
 
 cl_int CL_API_CALL clSetMemObjectDestructorCallback(

@@ -119,11 +119,11 @@ cl_int CL_API_CALL clRetainProgram(cl_program p)
 
 cl_int CL_API_CALL clReleaseProgram(cl_program p)
 {
-    STUB_ENTER(clReleaseProgram);
+    const cl_int code = stub_enter(STUB_clReleaseProgram);
     if (!stub_is(p, STUB_PROGRAM))
         return CL_INVALID_PROGRAM;
     drop_program(p);
-    return CL_SUCCESS;
+    return code;
 }
 
 cl_int CL_API_CALL clBuildProgram(
@@ -261,7 +261,7 @@ cl_int CL_API_CALL clRetainKernel(cl_kernel k)
 
 cl_int CL_API_CALL clReleaseKernel(cl_kernel k)
 {
-    STUB_ENTER(clReleaseKernel);
+    const cl_int code = stub_enter(STUB_clReleaseKernel);
     if (!stub_is(k, STUB_KERNEL))
         return CL_INVALID_KERNEL;
     if (stub_release(k)) {
@@ -269,7 +269,7 @@ cl_int CL_API_CALL clReleaseKernel(cl_kernel k)
         free(k->name);
         stub_free(k);
     }
-    return CL_SUCCESS;
+    return code;
 }
 
 cl_int CL_API_CALL clGetKernelInfo(cl_kernel k, cl_kernel_info key, size_t cap,
