@@ -223,21 +223,31 @@ fail:
     return status;
 }
 
-/* Half the turns of the best: the time must follow. */
+/* Half the turns of the best: the time must follow. Tried again when it does
+ * not, since a busy machine may have been in the way; work that is skipped is
+ * skipped each time. */
 static xl_status check_scaling(struct xl__probing *p, cl_mem out,
                                struct burst b, xl_row *row)
 {
-    xl_row half;
+    enum { TRIES = 3 };
+    static const double good = 0.1;
+    xl_status status = XL_OK;
     const double turns = (double)b.turns;
-    xl_row_init(&half, "", NULL);
+    double best = INFINITY;
     b.turns /= 2;
     if (b.turns == 0)
         return XL_OK;
-    const xl_status status = sample(p, out, &b, &half);
-    if (status == XL_OK)
-        xl_row_found(row, "scaling",
-                     row->samples.min_ns / half.samples.min_ns /
-                         (turns / (double)b.turns));
+    for (unsigned i = 0; i < TRIES && fabs(best - 1) > good; i++) {
+        xl_row half;
+        xl_row_init(&half, "", NULL);
+        TRY(sample(p, out, &b, &half));
+        const double scaling = row->samples.min_ns / half.samples.min_ns *
+                               (double)b.turns / turns;
+        if (fabs(scaling - 1) < fabs(best - 1))
+            best = scaling;
+    }
+    xl_row_found(row, "scaling", best);
+fail:
     return status;
 }
 
