@@ -137,7 +137,7 @@ static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct job j = job_of(desc);
-    xl__tile_choose(l, j.m, j.n, j.g->k, out);
+    xl__tile_choose(l, j.m, j.n, out);
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,

@@ -58,10 +58,12 @@ static const struct {
 };
 /* clang-format on */
 
-/* Items of one thread: tiles by the number of register tiles in them. */
-static const unsigned short item_rows[] = {256, 128, 64, 32, 16, 8};
-static const unsigned short item_cols[] = {8, 4, 2, 1};
-static const unsigned short item_deep[] = {256, 128, 64, 32, 16, 8, 4, 2};
+/* Items of one thread: rows, and columns in register tiles. Few sets and one
+ * depth, since each is a program to build. */
+static const struct { unsigned short rows, cols; } threads[] = {
+    {256, 8}, {128, 4}, {64, 2}, {32, 1}, {8, 1},
+};
+static const unsigned short thread_depths[] = {256, 128, 64, 32, 16};
 /* FMAs that packing an element costs, of those a thread does per element. */
 static const double pack_cost = 8;
 static const double item_frac = 0.8;
@@ -236,34 +238,22 @@ static void search_groups(struct search *s)
     }
 }
 
-/* The deepest slice that fits and is not much deeper than k. */
-static void search_depth(struct search *s, struct xl__tile *t, size_t k)
-{
-    const size_t n = sizeof item_deep / sizeof *item_deep;
-    for (size_t i = 0; i < n; i++) {
-        t->tk = item_deep[i];
-        if (i + 1 < n && item_deep[i + 1] >= k && item_deep[i + 1] >= t->vw)
-            continue;
-        if (xl__tile_fits(s->l, t)) {
-            consider(s, t);
-            return;
-        }
-    }
-}
-
-static void search_items(struct search *s, size_t vector, size_t k)
+/* The deepest slice of which any tile fits. */
+static void search_threads(struct search *s, size_t vector)
 {
     /* Sums that leave room for operands: 16 of 32 wide registers, 12 of 16
      * others. */
     const bool wide = vector >= 16;
-    for (size_t i = 0; i < sizeof item_rows / sizeof *item_rows; i++) {
-        for (size_t j = 0; j < sizeof item_cols / sizeof *item_cols; j++) {
-            const size_t rn = vector * (wide ? 2 : 3);
-            struct xl__tile t = {
-                .tm = item_rows[i], .tn = rn * item_cols[j],
-                .rm = wide ? 8 : 4, .rn = rn, .vw = vector, .stages = 1,
-                .band = BAND, .form = XL__FORM_ITEM};
-            search_depth(s, &t, k);
+    struct xl__tile t = {.rm = wide ? 8 : 4, .rn = vector * (wide ? 2 : 3),
+                         .vw = vector, .stages = 1, .band = BAND,
+                         .form = XL__FORM_ITEM};
+    const size_t n_deep = sizeof thread_depths / sizeof *thread_depths;
+    for (size_t i = 0; s->rate == 0 && i < n_deep; i++) {
+        t.tk = thread_depths[i];
+        for (size_t j = 0; j < sizeof threads / sizeof *threads; j++) {
+            t.tm = threads[j].rows;
+            t.tn = threads[j].cols * t.rn;
+            consider(s, &t);
         }
     }
 }
@@ -277,13 +267,13 @@ static size_t thread_vector(const struct xl__limits *l)
     return native >= 16 ? 16 : native >= 8 ? 8 : 4;
 }
 
-void xl__tile_choose(const struct xl__limits *l, size_t m, size_t n, size_t k,
+void xl__tile_choose(const struct xl__limits *l, size_t m, size_t n,
                      struct xl__params *out)
 {
     struct search s = {.l = l, .m = m, .n = n};
     const size_t vector = thread_vector(l);
     if (vector > 0)
-        search_items(&s, vector, k);
+        search_threads(&s, vector);
     if (s.rate == 0)
         search_groups(&s);
     *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */

@@ -33,7 +33,7 @@ bool xl__tile_grid(const struct xl__tile *t, size_t m, size_t n,
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    size_t m, size_t n, double *flop_frac, double *fill);
 /* The best one for this size. */
-void xl__tile_choose(const struct xl__limits *l, size_t m, size_t n, size_t k,
+void xl__tile_choose(const struct xl__limits *l, size_t m, size_t n,
                      struct xl__params *out);
 
 #endif
