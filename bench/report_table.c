@@ -43,10 +43,8 @@ static double of_roof(const xl_row *row)
 static void cell_case(struct table *t, const struct rows *rows, size_t i)
 {
     struct xl__str text = {0};
-    const xl_row *row = &rows->list[i].row;
     rows_case(rows, i, &text);
     table_cell(t, "%s", xl__str_text(&text));
-    table_cell(t, "%s", *row->variant ? row->variant : "-");
     xl__str_clear(&text);
 }
 
@@ -65,6 +63,7 @@ static void line_of_one(struct writer *w, struct table *t, size_t i)
     char text[UNITS_CAP];
     struct xl__str verdict = {0}, marks = {0};
     cell_case(t, &w->rows, i);
+    table_cell(t, "%s", *row->variant ? row->variant : "-");
     units_time(text, sizeof text,
                row->samples.runs > 0 ? row->samples.median_ns : NAN);
     table_cell(t, "%s", text);
@@ -100,10 +99,14 @@ static void print_one_device(struct writer *w)
 
 enum { CASE_COLUMNS = 30, DEVICE_COLUMNS = 24, MOST_DEVICES = 8 };
 
-/* Do they belong in one line? A kernel that was measured twice on a device has
- * two lines. */
-static bool same_line(const struct kept_row *a, const struct kept_row *b)
+/* Do they belong in one line? By kernel; or, when each device chose its own
+ * kernel for a case, by case. */
+static bool same_line(const struct rows *rows, size_t i, size_t j)
 {
+    bool by_case = rows->n_repeats == 0;
+    const struct kept_row *list = rows->list;
+    const struct row_key *a = by_case ? &list[i].only_case : &list[i].kernel;
+    const struct row_key *b = by_case ? &list[j].only_case : &list[j].kernel;
     return a->turn == b->turn && strcmp(a->id, b->id) == 0;
 }
 
@@ -112,8 +115,7 @@ static const xl_row *row_of(const struct rows *rows, size_t i,
                             const xl_device *dev)
 {
     for (size_t j = 0; j < rows->n; j++)
-        if (rows->list[j].dev == dev &&
-            same_line(&rows->list[j], &rows->list[i]))
+        if (rows->list[j].dev == dev && same_line(rows, i, j))
             return &rows->list[j].row;
     return NULL;
 }
@@ -122,9 +124,32 @@ static const xl_row *row_of(const struct rows *rows, size_t i,
 static bool leads(const struct rows *rows, size_t i)
 {
     for (size_t j = 0; j < i; j++)
-        if (same_line(&rows->list[j], &rows->list[i]))
+        if (same_line(rows, i, j))
             return false;
     return true;
+}
+
+/* The variant of a line; a note when the devices differ. */
+static void cell_variant(struct writer *w, struct table *t, size_t i)
+{
+    struct xl__str note = {0};
+    const char *variant = w->rows.list[i].row.variant;
+    bool differ = false;
+    for (unsigned d = 0; d < w->s->n_devices; d++) {
+        const xl_row *row = row_of(&w->rows, i, w->s->devices[d]);
+        if (!row)
+            continue;
+        differ = differ || strcmp(row->variant, variant) != 0;
+        xl__str_printf(&note, "%s%u: %s", note.len ? ", " : "",
+                       xl_device_index(w->s->devices[d]),
+                       *row->variant ? row->variant : "-");
+    }
+    if (differ)
+        table_cell(t, "differs [%zu]",
+                   notes_number(&w->notes, xl__str_text(&note)));
+    else
+        table_cell(t, "%s", *variant ? variant : "-");
+    xl__str_clear(&note);
 }
 
 static void cells_of_device(struct writer *w, struct table *t,
@@ -173,6 +198,7 @@ static void print_block(struct writer *w, unsigned first, unsigned end)
         if (!leads(&w->rows, i))
             continue;
         cell_case(t, &w->rows, i);
+        cell_variant(w, t, i);
         for (unsigned d = first; d < end; d++)
             cells_of_device(w, t, row_of(&w->rows, i, devices[d]));
     }

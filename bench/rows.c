@@ -11,30 +11,53 @@
 #include "units.h"
 #include "warn.h"
 
-bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row)
+static char *id_of(const xl_row *row)
 {
     struct xl__str id = {0};
     report_row_id(&id, row);
+    return xl__str_steal(&id);
+}
+
+/* The row of any variant of the same case. */
+static char *case_of(const xl_row *row)
+{
+    xl_row any = *row;
+    any.variant[0] = '\0';
+    return id_of(&any);
+}
+
+bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row)
+{
     struct kept_row kept = {.dev = dev, .row = *row};
-    kept.id = xl__str_steal(&id);
-    if (!kept.id ||
+    kept.kernel.id = id_of(row);
+    kept.only_case.id = case_of(row);
+    if (!kept.kernel.id || !kept.only_case.id ||
         !xl__grow(&rows->list, &rows->cap, rows->n + 1, sizeof *rows->list)) {
-        free(kept.id);
+        free(kept.kernel.id);
+        free(kept.only_case.id);
         return false;
     }
-    for (size_t i = 0; i < rows->n; i++)
-        kept.turn +=
-            rows->list[i].dev == dev && strcmp(rows->list[i].id, kept.id) == 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct kept_row *other = &rows->list[i];
+        if (other->dev != dev)
+            continue;
+        kept.kernel.turn += strcmp(other->kernel.id, kept.kernel.id) == 0;
+        kept.only_case.turn +=
+            strcmp(other->only_case.id, kept.only_case.id) == 0;
+    }
+    rows->n_repeats += kept.only_case.turn > 0;
     rows->list[rows->n++] = kept;
     return true;
 }
 
 void rows_clear(struct rows *rows)
 {
-    for (size_t i = 0; i < rows->n; i++)
-        free(rows->list[i].id);
+    for (size_t i = 0; i < rows->n; i++) {
+        free(rows->list[i].kernel.id);
+        free(rows->list[i].only_case.id);
+    }
     free(rows->list);
-    *rows = (struct rows){NULL, 0, 0};
+    *rows = (struct rows){NULL, 0, 0, 0};
 }
 
 static const xl_param *find(const xl_param *list, unsigned n, const char *name)
@@ -195,8 +218,7 @@ void notes_clear(struct notes *notes)
     *notes = (struct notes){NULL, 0, 0};
 }
 
-/* The number of that note, from 1; 0 when out of memory. */
-static size_t number_of(struct notes *notes, const char *text)
+size_t notes_number(struct notes *notes, const char *text)
 {
     for (size_t i = 0; i < notes->n; i++)
         if (strcmp(notes->text[i], text) == 0)
@@ -213,7 +235,7 @@ static size_t number_of(struct notes *notes, const char *text)
 
 static void mark(struct notes *notes, const char *text, struct xl__str *marks)
 {
-    size_t number = number_of(notes, text);
+    size_t number = notes_number(notes, text);
     if (number > 0)
         xl__str_printf(marks, "%s%zu", marks->len ? "," : "", number);
 }

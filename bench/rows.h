@@ -13,13 +13,19 @@ struct settings;
 struct kept_row {
     xl_device *dev;
     xl_row row;
-    char *id;    /* which kernel and case: report_row_id() */
-    size_t turn; /* 0: its first measurement on this device, 1: second */
+    /* Which kernel and case, by report_row_id(), and the case alone; turn 0:
+     * its first measurement on this device, 1: its second. */
+    struct row_key {
+        char *id;
+        size_t turn;
+    } kernel, only_case;
 };
 
 struct rows {
     struct kept_row *list;
     size_t n, cap;
+    size_t n_repeats; /* rows whose case was on that device before; 0: a case
+                         has one kernel a device, so a line may be a case */
 };
 
 bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row);
@@ -35,6 +41,8 @@ struct notes {
     size_t n, cap;
 };
 void notes_clear(struct notes *notes);
+/* The number of the note with this text, from 1; 0 when out of memory. */
+size_t notes_number(struct notes *notes, const char *text);
 /* The reason and the warnings of a row as notes; their numbers, "1,2", are
  * appended to `marks`. */
 void notes_of_row(struct notes *notes, const xl_row *row,

@@ -303,6 +303,24 @@ static void rows_say_the_common_once(void **state)
     rows_clear(&rows);
 }
 
+static void lines_are_cases_or_kernels(void **state)
+{
+    struct rows rows = {0};
+    xl_device *one = (xl_device *)&rows, *two = (xl_device *)state;
+    xl_row row = example_row("gemm_tiled", 8);
+    assert_true(rows_add(&rows, one, &row));
+    row = example_row("gemm_ref", 8); /* the other device's own choice */
+    assert_true(rows_add(&rows, two, &row));
+    assert_int_equal(rows.n_repeats, 0);
+    assert_string_equal(rows.list[0].only_case.id, rows.list[1].only_case.id);
+    assert_string_not_equal(rows.list[0].kernel.id, rows.list[1].kernel.id);
+    assert_true(rows_add(&rows, one, &row)); /* --variant all */
+    assert_int_equal(rows.n_repeats, 1);
+    assert_int_equal(rows.list[2].kernel.turn, 0);
+    assert_int_equal(rows.list[2].only_case.turn, 1);
+    rows_clear(&rows);
+}
+
 static void notes_are_told_once(void **state)
 {
     struct notes notes = {0};
@@ -571,6 +589,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tables_fit),
         cmocka_unit_test(progress_tells_what_is_left),
         cmocka_unit_test(rows_say_the_common_once),
+        cmocka_unit_test(lines_are_cases_or_kernels),
         cmocka_unit_test(notes_are_told_once),
         cmocka_unit_test(json_row_is_to_the_letter),
         cmocka_unit_test(json_never_lies_about_numbers),
