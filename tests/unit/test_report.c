@@ -470,6 +470,9 @@ static void compare_measures_ratios(void **state)
     assert_true(p.lo > 1.05 && p.hi < 1.15);
     assert_true(pair_is_slower(&p, 5));
     assert_false(pair_is_slower(&p, 15));
+    /* Inside the interval: the whole of it must lie beyond, not its end. */
+    assert_true(p.hi > p.lo);
+    assert_false(pair_is_slower(&p, 100 * ((p.lo + p.hi) / 2 - 1)));
     /* The other way round it is faster: no gate on slowness may fire. */
     struct pair back = {.a = &b.rows[0], .b = &a.rows[0]};
     pair_measure(&back);
