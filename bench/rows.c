@@ -84,6 +84,13 @@ static bool is_common_param(const struct rows *rows, const xl_param *p)
     return true;
 }
 
+/* An output of the row's own type is nothing to speak of. */
+static bool is_idle(const xl_row *row, const xl_param *p)
+{
+    return row->dtype < XL_N_DTYPES &&
+           strcmp(p->text, xl_dtype_name(row->dtype)) == 0;
+}
+
 static bool is_common_dtype(const struct rows *rows)
 {
     for (size_t i = 1; i < rows->n; i++)
@@ -106,19 +113,27 @@ static bool ends_in(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
+/* Names that end in a unit: the number is shown with it, the name without. */
+static const struct {
+    const char *ending, *unit;
+} unit_names[] = {
+    {"_B_per_s", "B/s"}, {"_bytes", "B"}, {"bytes", "B"}, {"_ns", "ns"}};
+
 static void add_param(struct xl__str *out, const xl_param *p)
 {
+    enum { N = sizeof unit_names / sizeof unit_names[0] };
     char number[UNITS_CAP];
+    size_t i = 0, len = strlen(p->name);
     if (*p->text) {
         xl__str_printf(out, "%s=%s", p->name, p->text);
-    } else if (strcmp(p->name, "bytes") == 0) {
-        units_format(number, sizeof number, p->value, "B");
-        xl__str_add(out, number);
-    } else {
-        units_format(number, sizeof number, p->value,
-                     ends_in(p->name, "bytes") ? "B" : "1");
-        xl__str_printf(out, "%s=%s", p->name, number);
+        return;
     }
+    while (i < N && !ends_in(p->name, unit_names[i].ending))
+        i++;
+    units_format(number, sizeof number, p->value,
+                 i < N ? unit_names[i].unit : "1");
+    len -= i < N ? strlen(unit_names[i].ending) : 0;
+    xl__str_printf(out, "%.*s%s%s", (int)len, p->name, len ? "=" : "", number);
 }
 
 static void add_part(struct xl__str *out, const char *between)
@@ -135,7 +150,8 @@ void rows_common(const struct rows *rows, struct xl__str *out)
     if (is_common_dtype(rows) && row->dtype < XL_N_DTYPES)
         xl__str_add(out, xl_dtype_name(row->dtype));
     for (unsigned i = 0; i < row->n_params; i++)
-        if (is_common_param(rows, &row->params[i])) {
+        if (is_common_param(rows, &row->params[i]) &&
+            !is_idle(row, &row->params[i])) {
             add_part(out, ", ");
             add_param(out, &row->params[i]);
         }
@@ -196,7 +212,8 @@ void rows_case(const struct rows *rows, size_t i, struct xl__str *out)
         xl__str_add(out, xl_dtype_name(row->dtype));
     }
     for (unsigned j = 0; j < row->n_params; j++)
-        if (!is_common_param(rows, &row->params[j])) {
+        if (!is_common_param(rows, &row->params[j]) &&
+            !is_idle(row, &row->params[j])) {
             add_part(out, " ");
             add_param(out, &row->params[j]);
         }

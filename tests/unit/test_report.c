@@ -286,6 +286,8 @@ static void rows_say_the_common_once(void **state)
         xl_row row = example_row("gemm_tiled", 100 + i);
         xl_row_param(&row, "ld", 2000 + i);
         xl_row_found(&row, "group", 64); /* shown, no part of the id */
+        xl_row_found(&row, "floor_B_per_s", 1e9 * i);
+        xl_row_param_text(&row, "out", "f16"); /* the type of all: idle */
         assert_true(rows_add(&rows, NULL, &row));
     }
     rows_common(&rows, &text);
@@ -293,12 +295,12 @@ static void rows_say_the_common_once(void **state)
                         "f16, trans=nt, alpha=1, group=64");
     xl__str_reset(&text);
     rows_case(&rows, 1, &text);
-    assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001");
+    assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001 floor=1 GB/s");
     xl__str_reset(&text);
     report_row_id(&text, &rows.list[0].row);
     assert_string_equal(xl__str_text(&text),
                         "gemm/gemm_tiled/m=100,n=1023,k=517/"
-                        "trans=nt,alpha=1,ld=2000/f16/hot");
+                        "trans=nt,alpha=1,ld=2000,out=f16/f16/hot");
     xl__str_clear(&text);
     rows_clear(&rows);
 }
