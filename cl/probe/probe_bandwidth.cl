@@ -5,8 +5,9 @@
  *                        loads cannot be left out and no store disturbs
  *               write:   dst[i] = scramble(i), incompressible at 3 operations
  *               copy:    dst[i] = src[i], `rounds` times over, each round
- *                        with another block, so that a near cache of one unit
- *                        does not keep what the next round wants
+ *                        with the block `hop` < blocks further, so that a near
+ *                        cache of one unit does not keep what the next round
+ *                        wants
  *               triad:   dst[i] = src[i] + factor * other[i]
  *               All on 32-bit integers: every bit pattern is allowed, and
  *               none is slow.
@@ -126,7 +127,7 @@ __kernel void write(__global words *restrict dst, const uint count)
 #if WANTED(4)
 __kernel void copy(__global const words *restrict src,
                    __global words *restrict dst, const uint count,
-                   const uint blocks, const uint rounds)
+                   const uint blocks, const uint hop, const uint rounds)
 {
     uint block = BLOCK;
     for (uint r = 0; r < rounds; r++) {
@@ -138,7 +139,7 @@ __kernel void copy(__global const words *restrict src,
                 dst[at] = src[at];
             }
         }
-        block += blocks / 2 + 1;
+        block += hop;
         block -= block >= blocks ? blocks : 0;
     }
 }

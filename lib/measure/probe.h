@@ -8,6 +8,10 @@
 
 #include "runtime/launch.h"
 
+/* Work-groups a CPU's compute unit gets: drivers hand them out by the dozen
+ * (CP-08), so a few a core would leave cores without work. */
+enum { XL__CPU_GROUPS = 128 };
+
 struct xl__probing {
     xl_queue *q;
     const xl_probing *how;

@@ -14,6 +14,10 @@ enum kind { READ, WRITE, COPY, TRIAD, NEAR, N_KINDS };
 
 enum { UNROLL = 4, FACTOR = 3, LOOKS = 16, WORD = 4 };
 
+/* Multiples of it, modulo 1, keep far from those just before: a block comes
+ * back to the same unit late. */
+static const double golden = 0.6180339887;
+
 /* clang-format off */
 static const struct {
     const char *name, *kernel;
@@ -67,13 +71,12 @@ struct layout {
 static struct layout lay_out(const struct xl__probing *p, struct shape shape,
                              size_t bytes)
 {
-    enum { BLOCKS_PER_UNIT = 8 };
     struct layout a = {.shape = shape, .rounds = 1};
     a.wg = xl__min_size(shape.wg, p->most_wg);
     const size_t accesses = bytes / WORD / shape.vec;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    const size_t blocks = xl__is(l, XL__F_is_cpu) ? BLOCKS_PER_UNIT * units
+    const size_t blocks = xl__is(l, XL__F_is_cpu) ? XL__CPU_GROUPS * units
                                                   : accesses;
     a.count = xl__max_size(accesses / (blocks * a.wg) / UNROLL, 1) * UNROLL;
     a.blocks = accesses / (a.count * a.wg);
@@ -133,6 +136,7 @@ static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
         xl__arg_u32(s, FACTOR);
     if (kind == COPY || kind == NEAR) {
         xl__arg_u32(s, a->blocks);
+        xl__arg_u32(s, (size_t)(golden * (double)a->blocks));
         xl__arg_u32(s, a->rounds);
     }
 }

@@ -63,11 +63,10 @@ static unsigned log2_floor(double x)
 static void lay_out(const struct xl__limits *l, const struct field *f,
                     struct point *a)
 {
-    enum { BLOCKS_PER_UNIT = 8 };
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     double count = UNROLL;
     if (xl__is(l, XL__F_is_cpu))
-        count = fmax(floor(a->n / (units * BLOCKS_PER_UNIT * (double)f->wg) /
+        count = fmax(floor(a->n / (units * XL__CPU_GROUPS * (double)f->wg) /
                            UNROLL), 1) * UNROLL;
     a->count = (size_t)count;
     a->groups = (size_t)fmax(a->n / (count * (double)f->wg), 1);

@@ -14,8 +14,9 @@ enum {
     MOST_TURNS = 1 << 22,
     MOST_FACTOR = 8     /* of turns, between two tries */
 };
-static const double quick_ns = 4e6, full_ns = 20e6; /* of a launch: far below
-                                                    a watchdog (GE-11) */
+/* Of a launch: far below a watchdog (GE-11); on a CPU long enough that the
+ * system spreads the threads over the cores. */
+static const double quick_ns = 4e6, long_ns = 20e6;
 
 /* clang-format off */
 static const struct type {
@@ -89,14 +90,14 @@ static unsigned native_vector(const struct xl__limits *l,
 
 static void lay_out(const struct xl__probing *p, struct burst *b)
 {
-    enum { GPU_GROUPS_PER_UNIT = 16, CPU_GROUPS_PER_UNIT = 4 };
+    enum { GPU_GROUPS_PER_UNIT = 16 };
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     b->vec = b->chain->vec ? b->chain->vec : native_vector(l, b->type);
     b->wg = xl__min_size(b->chain->wg, p->most_wg);
     b->items = b->wg * units *
                (xl__is(l, XL__F_is_gpu) ? GPU_GROUPS_PER_UNIT
-                                        : CPU_GROUPS_PER_UNIT);
+                                        : XL__CPU_GROUPS);
     b->items = xl__round_up(xl__max_size(b->items, LOOKS), b->wg);
 }
 
@@ -138,7 +139,8 @@ static xl_status calibrate(struct xl__probing *p, cl_mem out, struct burst *b)
 {
     xl_status status = XL_OK;
     xl_row row;
-    const double want = (p->how->quick ? quick_ns : full_ns) *
+    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    const double want = (p->how->quick && !cpu ? quick_ns : long_ns) *
                         b->type->share;
     double ns;
     for (b->turns = 4;;) {
