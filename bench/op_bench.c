@@ -382,10 +382,32 @@ static int open_queues(struct bench *b)
     return EXIT_FINE;
 }
 
+/* A name that no chosen device's list has is a slip of the pen. */
+static bool has_variant(const struct session *s, const struct bench_op *op)
+{
+    const char *name, *wanted = s->set.variant;
+    if (!wanted || strcmp(wanted, "all") == 0)
+        return true;
+    for (unsigned d = 0; d < s->n_devices; d++)
+        for (unsigned i = 0;
+             (name = xl_variant_name(s->devices[d], op->name, i)) != NULL; i++)
+            if (strcmp(name, wanted) == 0)
+                return true;
+    fprintf(stderr, "clbench: %s has no variant '%s'; there are: all",
+            op->name, wanted);
+    for (unsigned i = 0;
+         (name = xl_variant_name(s->devices[0], op->name, i)) != NULL; i++)
+        fprintf(stderr, ", %s", name);
+    fprintf(stderr, "\n");
+    return false;
+}
+
 int bench_run(struct session *s, const struct bench_op *op,
               const void *const *cases, unsigned n, enum bench_origin origin)
 {
     struct bench b = {.s = s, .op = op, .origin = origin};
+    if (!has_variant(s, op))
+        return EXIT_USAGE;
     b.extent = &extents[s->set.full ? 2 : s->set.quick ? 0 : 1];
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);

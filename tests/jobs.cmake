@@ -12,7 +12,7 @@ foreach(name base store plans ref cli report measure)
 endforeach()
 
 # -- stub: the real loader, our driver ---------------------------------------
-foreach(name limits vendors identify errors overhead)
+foreach(name limits vendors identify errors)
     set(file unit/test_${name}.c)
     if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
         xl_program(test_${name} ${file} LIBS clbench_static)
@@ -20,6 +20,12 @@ foreach(name limits vendors identify errors overhead)
             COMMAND test_${name})
     endif()
 endforeach()
+# A figure of the product itself: not of a build with sanitizers.
+if(NOT XL_SANITIZE)
+    xl_program(test_overhead unit/test_overhead.c)
+    xl_job(stub.overhead LABELS stub DRIVER stub TIMEOUT 120
+        COMMAND test_overhead)
+endif()
 
 # Several devices, so that a name can be ambiguous; and none.
 xl_program(test_input unit/test_input.c)
@@ -50,6 +56,29 @@ foreach(size small one_item)
             XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/${size}.txt)
 endforeach()
 
+# clbench as its user sees it.
+if(UNIX)
+    foreach(driver pocl rusticl)
+        set(labels device)
+        if(driver STREQUAL "rusticl")
+            list(APPEND labels slow)
+        endif()
+        xl_job(device.cli.${driver} LABELS ${labels} DRIVER ${driver} TIMEOUT 600
+            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
+                ${SCRATCH}/cli_${driver} ${PROJECT_SOURCE_DIR} ${XL_PYTHON}
+                ${ICD}/none)
+        set_property(TEST device.cli.${driver} APPEND PROPERTY
+            FAIL_REGULAR_EXPRESSION "FAILED: ")
+    endforeach()
+endif()
+
+# An application outside the tree, against what is installed.
+xl_job(device.consumer LABELS device DRIVER pocl TIMEOUT 300
+    COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR}
+        -DBUILD_DIR=${CMAKE_BINARY_DIR} -DSCRATCH=${SCRATCH}/consumer
+        -DCC=${CMAKE_C_COMPILER} -DCXX=${XL_CXX}
+        -P ${CMAKE_CURRENT_SOURCE_DIR}/consumer/run.cmake)
+
 # -- slow --------------------------------------------------------------------
 # A simulator that sees races, uninitialised values and bad API calls. Without
 # optimisation, since it does not know one of the optimiser's instructions.
@@ -62,3 +91,15 @@ if(XL_OCLGRIND OR XL_REQUIRE_TOOLS)
         "data race;Uninitialized value;Invalid (read|write);OCLGRIND FATAL"
         "Oclgrind -")
 endif()
+
+# Two more runtimes, fetched by pip: other compilers, for real. What cannot be
+# fetched is skipped, and said.
+find_program(XL_SH NAMES sh)
+foreach(runtime intel pocl)
+    xl_job(slow.small.pip_${runtime} LABELS slow DRIVER none TIMEOUT 900
+        COMMAND ${XL_SH} ${CMAKE_CURRENT_SOURCE_DIR}/runtimes.sh ${runtime}
+            ${CMAKE_BINARY_DIR}/runtimes $<TARGET_FILE:test_small>)
+    set_tests_properties(slow.small.pip_${runtime} PROPERTIES
+        SKIP_REGULAR_EXPRESSION "SKIPPED:"
+        RESOURCE_LOCK runtime_${runtime})
+endforeach()

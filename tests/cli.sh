@@ -1,0 +1,221 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# clbench as its user sees it: exit codes, output, JSON, on the driver that the
+# environment names.
+#
+#   cli.sh CLBENCH FOLDER SOURCE_DIR PYTHON FOLDER_WITHOUT_DRIVERS
+set -u
+
+clbench=$1
+folder=$2
+source_dir=$3
+python=$4
+no_drivers=$5
+failed=0
+count=0
+
+rm -rf "$folder"
+mkdir -p "$folder"
+out=$folder/out
+err=$folder/err
+
+# expect CODE WHAT COMMAND...: runs it, keeps $out and $err.
+expect() {
+    want=$1
+    what=$2
+    shift 2
+    count=$((count + 1))
+    "$@" >"$out" 2>"$err" </dev/null
+    got=$?
+    if [ "$got" -ne "$want" ]; then
+        bad "exit code $got, not $want"
+    fi
+}
+
+bad() {
+    echo "FAILED: $what: $*"
+    sed 's/^/    out: /' "$out" | tail -n 20
+    sed 's/^/    err: /' "$err" | tail -n 20
+    failed=1
+}
+
+says() { grep -q -- "$1" "$out" || bad "stdout does not say \"$1\""; }
+warns() { grep -q -- "$1" "$err" || bad "stderr does not say \"$1\""; }
+is_quiet() { [ ! -s "$1" ] || bad "$1 is not empty"; }
+# No escape sequences, and no line beyond 80 columns.
+is_plain() {
+    if LC_ALL=C grep -q "$(printf '\033')" "$out" "$err"; then
+        bad "escape sequences though not on a terminal"
+    fi
+}
+# 80 columns; a heading that gives a device's whole name may be longer.
+fits() {
+    long=$(LC_ALL=C awk 'length > 80 && !/device 0|vendor table/' "$out")
+    [ -z "$long" ] || bad "beyond 80 columns: $long"
+}
+is_json() {
+    "$python" - "$1" <<'PYTHON' >"$folder/why" 2>&1 || bad "$(cat "$folder/why")"
+import json, sys
+
+def refuse(name):
+    raise ValueError("not JSON: " + name)
+
+def pairs(items):
+    keys = [k for k, _ in items]
+    assert len(keys) == len(set(keys)), "a key twice: %s" % keys
+    return dict(items)
+
+with open(sys.argv[1], encoding="utf-8") as f:
+    doc = json.load(f, parse_constant=refuse, object_pairs_hook=pairs)
+assert doc["schema"] == "clbench/1", doc["schema"]
+assert {"tool", "host", "environment", "devices", "rows"} <= set(doc)
+for device in doc["devices"]:
+    assert {"index", "name", "platform", "vendor", "driver", "uuid", "pci",
+            "facts"} <= set(device), device
+    for fact in device["facts"]:
+        assert {"name", "value", "unit", "source", "note"} <= set(fact), fact
+        assert fact["source"] in ("queried", "measured", "known", "assumed",
+                                  "unknown"), fact
+        assert (fact["value"] is None) == (fact["source"] == "unknown"), fact
+for row in doc["rows"]:
+    assert {"id", "device", "op", "variant", "shape", "params", "seed",
+            "dtype", "runs", "samples_ns", "median_ns", "mad_ns", "value",
+            "unit", "flop", "bytes", "roof", "cache", "clock", "verdict",
+            "reason", "warnings"} <= set(row), row
+    assert row["verdict"] in ("ok", "suspicious", "rejected", "unsupported",
+                              "error"), row
+    assert row["cache"] in ("hot", "cold", None), row
+    assert row["clock"] in ("event", "wall", None), row
+    if row["verdict"] == "ok":
+        assert row["runs"] == len(row["samples_ns"]) > 0, row
+PYTHON
+}
+
+# -- 0: fine ------------------------------------------------------------------
+expect 0 "version" "$clbench" --version
+says "0.1.0"
+expect 0 "help" "$clbench" --help
+says "usage"
+fits
+is_plain
+for command in devices limits probe gemm softmax verify explain compare \
+        doctor cache completion; do
+    expect 0 "help of $command" "$clbench" "$command" --help
+    says "$command"
+    fits
+done
+expect 0 "devices" "$clbench" devices
+fits
+is_plain
+expect 0 "limits" "$clbench" limits
+says "max_wg_size"
+fits
+for shell in bash zsh fish man; do
+    expect 0 "completion $shell" "$clbench" completion "$shell"
+    says "gemm"
+    is_quiet "$err"
+done
+expect 0 "explain" "$clbench" explain gemm 100x90x80
+says "gemm_ref"
+fits
+expect 0 "doctor" "$clbench" doctor
+expect 0 "cache list" "$clbench" cache list
+expect 0 "cache stats" "$clbench" cache stats
+expect 0 "cache verify" "$clbench" cache verify
+
+# -- results ------------------------------------------------------------------
+expect 0 "gemm, table and file" "$clbench" gemm 33x17x9 --max-time 20 \
+    --json "$folder/a.json"
+says "33x17x9"
+fits
+is_plain
+is_json "$folder/a.json"
+expect 0 "all variants to stdout" "$clbench" gemm 40x23x17 --dtype f16 \
+    --trans nt --variant all --max-time 60 --json -
+is_json "$out"
+expect 0 "softmax" "$clbench" softmax 7x100 --max-time 20 --json "$folder/s.json"
+is_json "$folder/s.json"
+expect 0 "quiet" "$clbench" gemm 16 --quiet --max-time 10 --json "$folder/q.json"
+is_json "$folder/q.json"
+expect 0 "colour off" env NO_COLOR=1 COLUMNS=60 "$clbench" gemm 16 \
+    --max-time 10
+is_plain
+expect 0 "compare with itself" "$clbench" compare "$folder/a.json" \
+    "$folder/a.json" --fail-on slower:50%
+says "1.0"
+expect 0 "every device" "$clbench" gemm 16 --all-devices --max-time 20
+
+# -- 1: a wrong result --------------------------------------------------------
+# A kernel that is wrong on purpose; the self-check must strike it.
+cp -r "$source_dir/cl" "$folder/cl"
+for kernel in "$folder"/cl/generic/gemm_*.cl; do
+    sed 's/+ 1)/+ 2)/; s/fma(/fma(1.5f * /' "$kernel" >"$kernel.new"
+    mv "$kernel.new" "$kernel"
+done
+expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
+    "$clbench" gemm 20x30x40 --variant gemm_ref --max-time 20
+
+# -- 2: usage -----------------------------------------------------------------
+expect 2 "unknown command" "$clbench" nonsense
+warns "nonsense"
+is_quiet "$out"
+expect 2 "unknown option" "$clbench" gemm --nonsense
+warns "nonsense"
+expect 2 "unknown device" "$clbench" --device 99
+warns "99"
+is_quiet "$out"
+expect 2 "unknown device name" "$clbench" devices --device abacus
+expect 2 "bad shape" "$clbench" gemm 12x
+warns "12x"
+expect 2 "zero size" "$clbench" gemm 0x4x4
+expect 2 "overflowing size" "$clbench" gemm 99999999999999999999
+expect 2 "bad dtype" "$clbench" gemm --dtype f13 16
+expect 2 "bad seed" "$clbench" gemm --seed x 16
+expect 2 "missing argument" "$clbench" compare
+expect 2 "unknown shell" "$clbench" completion tcsh
+expect 2 "unknown variant" "$clbench" gemm 16 --variant gemm_magic
+
+# -- 3: no usable device ------------------------------------------------------
+expect 3 "no driver" env OCL_ICD_VENDORS="$no_drivers" "$clbench"
+warns "driver"
+is_quiet "$out"
+expect 3 "no driver, devices" env OCL_ICD_VENDORS="$no_drivers" "$clbench" \
+    devices
+
+# -- 4: files -----------------------------------------------------------------
+expect 4 "unwritable file" "$clbench" gemm 16 --max-time 5 \
+    --json "$folder/none/x.json"
+warns "none/x.json"
+expect 4 "full disk" "$clbench" gemm 16 --max-time 5 --json /dev/full
+expect 4 "no such file" "$clbench" compare "$folder/none.json" \
+    "$folder/a.json"
+printf '{"schema": "clbench/1", "rows": [' >"$folder/broken.json"
+expect 4 "broken file" "$clbench" compare "$folder/broken.json" \
+    "$folder/a.json"
+
+# -- 5: a gate ----------------------------------------------------------------
+"$python" - "$folder/a.json" "$folder/slow.json" <<'PYTHON'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+for row in doc["rows"]:
+    for key in ("median_ns", "mad_ns", "lo_ns", "hi_ns", "min_ns", "p95_ns"):
+        if isinstance(row.get(key), (int, float)):
+            row[key] *= 3
+    row["samples_ns"] = [3 * x for x in row["samples_ns"]]
+    if row["value"] is not None:
+        row["value"] /= 3
+json.dump(doc, open(sys.argv[2], "w"))
+PYTHON
+expect 5 "three times slower" "$clbench" compare "$folder/a.json" \
+    "$folder/slow.json" --fail-on slower:5%
+
+# -- 130: interrupted ---------------------------------------------------------
+# What there is is kept and printed.
+expect 130 "interrupted" timeout --preserve-status -s INT 8 "$clbench" gemm \
+    64 1536 --full --json "$folder/i.json"
+is_json "$folder/i.json"
+says "64"
+
+echo "$count commands"
+[ "$failed" -eq 0 ] && echo "all as expected"
+exit "$failed"
