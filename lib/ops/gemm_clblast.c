@@ -8,6 +8,7 @@
  * Refused: f16, because CLBlast sums it in f16 and this call promises sums in
  * f32; bf16, which it lacks; SVM; views without a contiguous dimension.
  * Source: CLBlast 1.5, clblast_c.h (interface only). */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -161,6 +162,15 @@ static xl_status run(const struct xl__step *step, const struct xl__call *call,
     return map(code);
 }
 
+/* Its tiles are of about this size. */
+static double fill(const struct xl__limits *l, const xl_gemm *g)
+{
+    static const double tile = 64;
+    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    return fmin(1, ceil((double)g->m / tile) * ceil((double)g->n / tile) /
+                       units);
+}
+
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
@@ -186,7 +196,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     const struct xl__work work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
-        .bytes = p->bytes, .bytes_frac = 1, .fill = 1, .launches = 4};
+        .bytes = p->bytes, .bytes_frac = 1, .fill = fill(l, g),
+        .launches = 4}; /* it copies operands into shape first */
     xl__estimate(l, &work, p);
     return XL_OK;
 }

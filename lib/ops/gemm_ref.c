@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reference: an item per element of C, three loops, nothing shared. It
  * takes any strides and types, and any device. */
+#include <math.h>
+
 #include "base/mem.h"
 #include "ops/cost.h"
 #include "ops/gemm.h"
@@ -26,6 +28,16 @@ static void set_sizes(const struct xl__limits *l, const xl_gemm *g,
     s->global[0] = xl__round_up(g->n, wg);
     s->global[1] = g->m;
     s->slice_dim = 1;
+}
+
+/* Items that keep a compute unit busy. */
+static double fill(const struct xl__limits *l, const xl_gemm *g)
+{
+    static const double busy_items = 1024;
+    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    if (xl__is(l, XL__F_is_cpu))
+        return fmin(1, (double)g->m / units);
+    return fmin(1, (double)g->m * (double)g->n / (units * busy_items));
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
@@ -56,7 +68,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     const struct xl__work work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
-        .bytes = p->bytes, .bytes_frac = 1, .fill = 1, .launches = 1};
+        .bytes = p->bytes, .bytes_frac = 1, .fill = fill(l, g),
+        .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }

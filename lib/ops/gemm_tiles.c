@@ -11,9 +11,9 @@
 #include "base/mem.h"
 
 const struct xl__tunable xl__gemm_tiled_tunables[] = {
-    {"TM", "rows of a work-group's tile", {4, 8, 16, 32, 64, 128, 256, 0}},
+    {"TM", "rows of a work-group's tile", {2, 8, 16, 32, 64, 128, 256, 0}},
     {"TN", "columns of it",
-     {4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 0}},
+     {2, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 0}},
     {"TK", "depth of a slice", {2, 4, 8, 16, 32, 64, 128, 256, 0}},
     {"RM", "rows in an item's registers", {1, 2, 4, 8, 16, 0}},
     {"RN", "columns there", {1, 2, 4, 8, 12, 16, 24, 32, 0}},
@@ -27,8 +27,8 @@ enum { AT_RM = XL__GEMM_TK + 1, AT_RN, AT_VW, AT_ST, AT_GR, AT_FORM };
 
 enum {
     BAND = 8,             /* NV-23 */
-    FEW_LANES = 16,      /* a register file is shared by a sub-group's lanes */
-    FEW_LANES_SUMS = 32, /* sums an item keeps then without spilling */
+    FEW_LANES = 16,       /* of a narrow machine, whose register file */
+    FEW_REGISTERS = 69,   /* leaves an item this many (IN-08) */
     MOST_REGISTERS = 255,
     PLAIN_REGISTERS = 40, /* addresses, counters, temporaries */
     LATENCY_ITEMS = 32,   /* items that hide nothing but themselves */
@@ -47,14 +47,16 @@ static const struct {
     { 64, 128,  8,  8,  8, 2, 0.720},
     { 64,  64, 16,  4,  8, 2, 0.670},
     { 64,  64, 16,  4,  4, 2, 0.590},
+    { 64,  64,  8,  4,  4, 2, 0.580},
     { 32,  64, 16,  4,  4, 2, 0.570},
     { 32,  32, 16,  4,  4, 2, 0.520},
     { 32,  32, 16,  2,  4, 2, 0.430},
+    { 32,  32,  8,  2,  4, 2, 0.420},
     { 16,  16, 16,  2,  2, 2, 0.250},
     {  8,   8,  8,  1,  1, 1, 0.080},
     { 16,  16,  4,  4,  4, 1, 0.060},
-    {  8,   8,  4,  4,  4, 1, 0.030},
-    {  4,   4,  4,  4,  4, 1, 0.010},
+    {  8,   8,  4,  2,  2, 1, 0.030},
+    {  2,   2,  4,  2,  2, 1, 0.010},
 };
 /* clang-format on */
 
@@ -120,17 +122,33 @@ static size_t registers(const struct xl__tile *t)
     return t->rm * t->rn + t->rm + t->rn + staged + PLAIN_REGISTERS;
 }
 
+/* Registers of where a whole work-group is resident. What a driver counts as a
+ * compute unit may be a part of that (IN-03): then the largest group it allows
+ * tells, with the registers that each item has at least. */
+static double group_file(const struct xl__limits *l)
+{
+    static const double least_each = 64;
+    return fmax(xl__num_or(l, XL__F_registers_per_cu, INFINITY),
+                least_each * xl__num_or(l, XL__F_max_wg_size, 1));
+}
+
+/* Places where a group can be resident. */
+static double n_places(const struct xl__limits *l)
+{
+    const double units = xl__num_or(l, XL__F_compute_units, 1);
+    const double file = xl__num(l, XL__F_registers_per_cu);
+    const double parts = file > 0 ? group_file(l) / file : 1;
+    return fmax(1, floor(units / parts));
+}
+
 static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t)
 {
     const double lanes = xl__num_or(l, XL__F_subgroup_width, LATENCY_ITEMS);
-    const double file = xl__num_or(l, XL__F_registers_per_cu, INFINITY);
     const bool few = lanes <= FEW_LANES || !xl__is(l, XL__F_has_local_mem);
     if (t->form == XL__FORM_ITEM)
         return true;
-    if (few && t->rm * t->rn > FEW_LANES_SUMS)
-        return false;
-    return registers(t) <= MOST_REGISTERS &&
-           (double)(registers(t) * xl__tile_items(t)) <= file;
+    return registers(t) <= (few ? FEW_REGISTERS : MOST_REGISTERS) &&
+           (double)(registers(t) * xl__tile_items(t)) <= group_file(l);
 }
 
 /* Multiples of each other, as the kernels' headers ask. */
@@ -188,18 +206,17 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    size_t m, size_t n, double *flop_frac, double *fill)
 {
     static const double most_items = 2048; /* resident on a compute unit */
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    const double file = xl__num_or(l, XL__F_registers_per_cu, INFINITY);
+    const double places = n_places(l);
     const double items = (double)xl__tile_items(t);
     const double tm = (double)t->tm, tn = (double)t->tn;
     const double tiles = ceil((double)m / tm) * ceil((double)n / tn);
-    const double rounds = ceil(tiles / units);
+    const double rounds = ceil(tiles / places);
     *flop_frac = steady(t);
-    *fill = (double)m * (double)n / (rounds * units * tm * tn);
+    *fill = (double)m * (double)n / (rounds * places * tm * tn);
     if (t->form == XL__FORM_ITEM)
         return;
     const double room = fmin(most_items / items,
-                             file / (items * (double)registers(t)));
+                             group_file(l) / (items * (double)registers(t)));
     const double resident = items * fmax(1, fmin(rounds, floor(room)));
     *flop_frac *= resident / (resident + LATENCY_ITEMS);
 }

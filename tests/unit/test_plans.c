@@ -19,7 +19,7 @@
 
 enum { N_SHAPES = 1500, SEED = 7, MOST_TILES = 5000 };
 
-/* -- devices --------------------------------------------------------------- */
+/* -- devices ------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct machine {
@@ -73,7 +73,7 @@ static void each_machine(void (*check)(const struct xl__limits *,
     }
 }
 
-/* -- what every plan owes -------------------------------------------------- */
+/* -- what every plan owes ------------------------------------------------ */
 
 static void check_launch(const struct xl__limits *l, const struct xl__step *s)
 {
@@ -174,7 +174,7 @@ static void check_small(const struct xl__limits *l, const struct xl__op *op,
     free(q);
 }
 
-/* -- random shapes --------------------------------------------------------- */
+/* -- random shapes ------------------------------------------------------- */
 
 static size_t random_size(struct xl__rng *rng)
 {
@@ -218,7 +218,7 @@ static xl_gemm random_gemm(struct xl__rng *rng)
     return g;
 }
 
-/* -- GEMM's tiles ---------------------------------------------------------- */
+/* -- GEMM's tiles -------------------------------------------------------- */
 
 /* Number of tiles as the kernel reads it: the last arguments but two. */
 static size_t arg_from_end(const struct xl__step *s, unsigned back)
@@ -499,7 +499,7 @@ static void gemm_canonical(void **state)
     assert_memory_not_equal(&first, &second, sizeof first);
 }
 
-/* -- softmax --------------------------------------------------------------- */
+/* -- softmax ------------------------------------------------------------- */
 
 /* Chunks, their number and size being arguments, cover a row once. */
 static void check_chunks(const struct xl__step *s, unsigned back,
