@@ -82,6 +82,9 @@ bool xl__probe_is_scalar(const struct xl__limits *l);
 /* A working set well beyond the last-level cache, as big as is sensible: a
  * power of two. */
 size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick);
+/* How long so many bytes may take, so that a launch that a watchdog would end
+ * is cut (GE-11). */
+double xl__probe_est_ns(const struct xl__limits *l, double bytes);
 /* A working set inside the last-level cache, but beyond those before it; 0:
  * its size is not known. A power of two. */
 size_t xl__probe_near_bytes(const struct xl__limits *l);

@@ -195,6 +195,7 @@ static xl_status measure(struct xl__probing *p, const struct memory *m,
     const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
     plan_kind(kind, a, key, &plan);
     describe(row, kind, a);
+    plan.est_ns = xl__probe_est_ns(&p->q->ctx->device->limits, plan.bytes);
     TRY(clear_result(p, m, kind));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
     TRY(look(p, m, kind, a, key, &right));

@@ -187,6 +187,9 @@ static xl_status measure(struct xl__probing *p, struct field *f,
     lay_out(&p->q->ctx->device->limits, f, a);
     const cl_uint key = expected_sum(f, a, p->how->seed);
     make_plan(f, a, key, &plan);
+    plan.est_ns = xl__probe_est_ns(
+        &p->q->ctx->device->limits,
+        fmax(plan.bytes, a->n * (a->step > 1 ? LINE_WORDS * WORD : WORD)));
     TRY(xl_buffer_fill(p->q, f->kept, 0, 0, 1));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
     TRY(xl_buffer_read(p->q, f->kept, 0, &seen, sizeof seen));

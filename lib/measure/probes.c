@@ -235,7 +235,8 @@ static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool cpu = xl__probe_is_scalar(l);
-    struct xl__plan plan = {.n_steps = 1, .bytes = (double)bytes};
+    struct xl__plan plan = {.n_steps = 1, .bytes = (double)bytes,
+                            .est_ns = xl__probe_est_ns(l, (double)bytes)};
     struct xl__step *s = &plan.step[0];
     const struct xl__call call = {.mem = {[1] = {mem, NULL}}};
     const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
@@ -324,10 +325,18 @@ size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
     const double most = fmin(xl__num_or(l, XL__F_global_mem_bytes, 1e9) / 12,
                              4096.0 * MIB);
     double want = fmax(64.0 * MIB, (quick ? 2 : 4) * llc_or_guess(l));
-    if (xl__is(l, XL__F_is_gpu))
-        want = fmax(want, (quick ? 512.0 : 1024.0) * MIB);
+    if (xl__is(l, XL__F_is_gpu)) /* a cache that keeps a part of it hides */
+        want = fmax(want, 2048.0 * MIB);
     const double bytes = fmin(2 * want - 1, most); /* up to a power of two */
     return xl__max_size(power_of_two(bytes), MIB);
+}
+
+double xl__probe_est_ns(const struct xl__limits *l, double bytes)
+{
+    /* B/s: below what shared and own memory of devices in use gives. */
+    static const double shared = 20e9, own = 100e9;
+    const double guess = xl__is(l, XL__F_host_unified) ? shared : own;
+    return bytes / xl__num_or(l, XL__F_copy_bytes_per_s, guess) * 1e9;
 }
 
 size_t xl__probe_near_bytes(const struct xl__limits *l)
