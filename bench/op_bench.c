@@ -382,11 +382,13 @@ static int open_queues(struct bench *b)
     return EXIT_FINE;
 }
 
-/* A name that no chosen device's list has is a slip of the pen. */
+/* A name that no chosen device's list has is a slip of the pen, where the
+ * command runs this op alone. */
 static bool has_variant(const struct session *s, const struct bench_op *op)
 {
     const char *name, *wanted = s->set.variant;
-    if (!wanted || strcmp(wanted, "all") == 0)
+    if (!wanted || strcmp(wanted, "all") == 0 ||
+        strcmp(s->command->name, op->name) != 0)
         return true;
     for (unsigned d = 0; d < s->n_devices; d++)
         for (unsigned i = 0;

@@ -50,7 +50,7 @@ endforeach()
 
 # A real driver made small: results are still right.
 foreach(size small one_item)
-    xl_job(device.${size} LABELS device DRIVER pocl TIMEOUT 300
+    xl_job(device.shrunk.${size} LABELS device DRIVER pocl TIMEOUT 300
         COMMAND test_small
         ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
             XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/${size}.txt)
