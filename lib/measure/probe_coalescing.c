@@ -15,36 +15,37 @@
 enum {
     WORD = 4,
     UNROLL = 8,
-    WG = 64,            /* times UNROLL: the fewest rows of a pass */
-    SECTOR_WORDS = 8,   /* strides above leave words of a sector unused */
-    LINE_WORDS = 16,    /* and of a line, enough for the quick way */
+    WG = 64,          /* times UNROLL: the fewest rows of a pass */
+    SECTOR_WORDS = 8, /* strides above leave words of a sector unused */
+    LINE_WORDS = 16,  /* and of a line, enough for the quick way */
     WIDEST_VEC = 16,
-    MOST_CURVE = 7,     /* strides 1, 2, 4 ... 64 make the curve */
-    SLACK_WORDS = 64    /* kept free at the end for offsets */
+    MOST_CURVE = 7,  /* strides 1, 2, 4 ... 64 make the curve */
+    SLACK_WORDS = 64 /* kept free at the end for offsets */
 };
 
 static const double doubling = 1.45; /* between flat (1) and doubled (2) */
 
-/* -- what is launched ------------------------------------------------------ */
+/* -- what is launched ------------------------------------------------------
+ */
 
 struct field {
     cl_mem src, kept;
-    unsigned lg_words;  /* words of the buffer, its slack left out */
-    unsigned lg_near;   /* words inside the last-level cache; 0: none */
-    double near_n;      /* accesses of a launch there */
+    unsigned lg_words; /* words of the buffer, its slack left out */
+    unsigned lg_near;  /* words inside the last-level cache; 0: none */
+    double near_n;     /* accesses of a launch there */
     size_t wg;
     unsigned unit_words; /* a word in so many is read at wide strides */
-    double roof;        /* B/s of reading; NaN: not known */
+    double roof;         /* B/s of reading; NaN: not known */
     xl_source roof_source;
 };
 
 /* One point: which kernel, and its arguments. */
 struct point {
-    const char *variant;  /* of the row: a static text */
-    const char *kernel;   /* "stride", "vector", "gather" */
+    const char *variant; /* of the row: a static text */
+    const char *kernel;  /* "stride", "vector", "gather" */
     unsigned vec, step, offset;
     unsigned lg_rows;
-    double n;             /* accesses asked for */
+    double n; /* accesses asked for */
     bool near;
     /* laid out: */
     size_t count, groups;
@@ -67,7 +68,9 @@ static void lay_out(const struct xl__limits *l, const struct field *f,
     double count = UNROLL;
     if (xl__is(l, XL__F_is_cpu))
         count = fmax(floor(a->n / (units * XL__CPU_GROUPS * (double)f->wg) /
-                           UNROLL), 1) * UNROLL;
+                           UNROLL),
+                     1) *
+                UNROLL;
     a->count = (size_t)count;
     a->groups = (size_t)fmax(a->n / (count * (double)f->wg), 1);
 }
@@ -109,8 +112,8 @@ static cl_uint expected_sum(const struct field *f, const struct point *a,
                      xl__probe_word(seed, a->step ? word_of_stride(a, i)
                                                   : word_of_gather(a, i));
         for (size_t v = 0; v < a->vec; v++)
-            sum[v] = rotate(sum[v]) +
-                     xl__probe_word(seed, (size_t)i * a->vec + v);
+            sum[v] =
+                rotate(sum[v]) + xl__probe_word(seed, (size_t)i * a->vec + v);
     }
     for (size_t v = 0; v < WIDEST_VEC; v++)
         total += sum[v];
@@ -200,7 +203,8 @@ fail:
     return status;
 }
 
-/* -- strides --------------------------------------------------------------- */
+/* -- strides ---------------------------------------------------------------
+ */
 
 /* The buffer's sectors (quick: lines) once over: strides up to their words
  * need one pass, wider ones several. */
@@ -216,8 +220,11 @@ static struct point far_stride(const struct field *f, unsigned step)
 /* The same number of accesses for every stride, as many passes as it takes. */
 static struct point near_stride(const struct field *f, unsigned step)
 {
-    struct point a = {.variant = "stride_llc", .kernel = "stride",
-                      .step = step, .near = true, .n = f->near_n};
+    struct point a = {.variant = "stride_llc",
+                      .kernel = "stride",
+                      .step = step,
+                      .near = true,
+                      .n = f->near_n};
     a.lg_rows = log2_floor(ldexp(1, (int)f->lg_near) / step);
     return a;
 }
@@ -352,7 +359,8 @@ fail:
     return status;
 }
 
-/* -- the other patterns ---------------------------------------------------- */
+/* -- the other patterns ----------------------------------------------------
+ */
 
 static xl_status offsets(struct xl__probing *p, struct field *f)
 {
@@ -379,8 +387,7 @@ static xl_status widths(struct xl__probing *p, struct field *f)
     for (unsigned vec = 1; vec <= WIDEST_VEC;
          vec *= p->how->quick ? QUICK_FACTOR : 2) {
         xl_row row;
-        struct point a = {.variant = "vector", .kernel = "vector",
-                          .vec = vec};
+        struct point a = {.variant = "vector", .kernel = "vector", .vec = vec};
         a.n = ldexp(1, (int)f->lg_words) / vec;
         describe(f, &a, "vector", vec, &row);
         TRY(measure(p, f, &a, &row));
@@ -394,8 +401,8 @@ static xl_status gather(struct xl__probing *p, struct field *f)
 {
     xl_status status = XL_OK;
     xl_row row;
-    struct point a = {.variant = "gather", .kernel = "gather",
-                      .lg_rows = f->lg_words};
+    struct point a = {
+        .variant = "gather", .kernel = "gather", .lg_rows = f->lg_words};
     a.n = ldexp(1, (int)f->lg_words) / f->unit_words;
     describe(f, &a, NULL, 0, &row);
     TRY(measure(p, f, &a, &row));
@@ -404,7 +411,8 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------- */
+/* -- the whole -------------------------------------------------------------
+ */
 
 static size_t choose_group(const struct xl__probing *p)
 {

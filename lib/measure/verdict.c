@@ -9,6 +9,7 @@
 #include <crosslane/measure.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "device/device.h"
@@ -72,10 +73,13 @@ static bool over_bound(const struct judged *j)
     return j->row->roof.source != XL_MEASURED && j->frac > over_physics;
 }
 
+/* A cache lifts a roof of memory, never one of arithmetic. */
 static bool fits_cache(const struct judged *j)
 {
+    static const char arithmetic[] = "fma";
     const xl_row *r = j->row;
-    return !r->cold && r->bytes > 0 && r->bytes < j->llc;
+    return strncmp(r->roof.name, arithmetic, sizeof arithmetic - 1) != 0 &&
+           !r->cold && r->bytes > 0 && r->bytes < j->llc;
 }
 
 static bool far_over_roof(const struct judged *j)
