@@ -76,15 +76,15 @@ static struct layout lay_out(const struct xl__probing *p, struct shape shape,
     const size_t accesses = bytes / WORD / shape.vec;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    const size_t blocks = xl__is(l, XL__F_is_cpu) ? XL__CPU_GROUPS * units
-                                                  : accesses;
+    const size_t blocks =
+        xl__is(l, XL__F_is_cpu) ? XL__CPU_GROUPS * units : accesses;
     a.count = xl__max_size(accesses / (blocks * a.wg) / UNROLL, 1) * UNROLL;
     a.blocks = accesses / (a.count * a.wg);
     a.words = a.blocks * a.count * a.wg * shape.vec;
     return a;
 }
 
-/* -- one kernel ------------------------------------------------------------ */
+/* -- one kernel ----------------------------------------------------------- */
 
 /* What item 0 of `read` sums up. */
 static cl_uint expected_sum(const struct layout *a, uint64_t seed)
@@ -189,9 +189,10 @@ static xl_status measure(struct xl__probing *p, const struct memory *m,
     xl_status status = XL_OK;
     struct xl__plan plan;
     bool right;
-    const struct xl__call call = {
-        .mem = {[1] = {m->src, NULL}, [2] = {m->other, NULL},
-                [3] = {m->dst, NULL}, [4] = {m->kept, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {m->src, NULL},
+                                          [2] = {m->other, NULL},
+                                          [3] = {m->dst, NULL},
+                                          [4] = {m->kept, NULL}}};
     const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
     plan_kind(kind, a, key, &plan);
     describe(row, kind, a);
@@ -205,7 +206,7 @@ fail:
     return status;
 }
 
-/* -- the best of several ---------------------------------------------------- */
+/* -- the best of several -------------------------------------------------- */
 
 static bool beats(const xl_row *a, const xl_row *b)
 {

@@ -79,8 +79,7 @@ static xl_status again(struct xl__probing *p, const struct xl__plan *plan,
         status = xl__program_get(fresh->ctx, &plan->step[0], &program,
                                  &fresh->error);
     if (status != XL_OK)
-        TRY(xl__error_set(&p->q->error, status, "%s",
-                          xl_error_detail(fresh)));
+        TRY(xl__error_set(&p->q->error, status, "%s", xl_error_detail(fresh)));
     *stored = program->from_cache;
 fail:
     xl_queue_destroy(fresh);

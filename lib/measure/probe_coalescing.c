@@ -25,8 +25,7 @@ enum {
 
 static const double doubling = 1.45; /* between flat (1) and doubled (2) */
 
-/* -- what is launched ------------------------------------------------------
- */
+/* -- what is launched ----------------------------------------------------- */
 
 struct field {
     cl_mem src, kept;
@@ -65,12 +64,10 @@ static void lay_out(const struct xl__limits *l, const struct field *f,
                     struct point *a)
 {
     const double units = xl__num_or(l, XL__F_compute_units, 1);
+    const double items = units * XL__CPU_GROUPS * (double)f->wg;
     double count = UNROLL;
     if (xl__is(l, XL__F_is_cpu))
-        count = fmax(floor(a->n / (units * XL__CPU_GROUPS * (double)f->wg) /
-                           UNROLL),
-                     1) *
-                UNROLL;
+        count *= fmax(floor(a->n / items / UNROLL), 1);
     a->count = (size_t)count;
     a->groups = (size_t)fmax(a->n / (count * (double)f->wg), 1);
 }
@@ -203,8 +200,7 @@ fail:
     return status;
 }
 
-/* -- strides ---------------------------------------------------------------
- */
+/* -- strides -------------------------------------------------------------- */
 
 /* The buffer's sectors (quick: lines) once over: strides up to their words
  * need one pass, wider ones several. */
@@ -359,8 +355,7 @@ fail:
     return status;
 }
 
-/* -- the other patterns ----------------------------------------------------
- */
+/* -- the other patterns --------------------------------------------------- */
 
 static xl_status offsets(struct xl__probing *p, struct field *f)
 {
@@ -411,8 +406,7 @@ fail:
     return status;
 }
 
-/* -- the whole -------------------------------------------------------------
- */
+/* -- the whole ------------------------------------------------------------ */
 
 static size_t choose_group(const struct xl__probing *p)
 {

@@ -9,10 +9,10 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS_A_TURN = 16,  /* as in probe_flops.cl */
-    LOOKS = 64,         /* results compared: one of each c */
+    STEPS_A_TURN = 16, /* as in probe_flops.cl */
+    LOOKS = 64,        /* results compared: one of each c */
     MOST_TURNS = 1 << 22,
-    MOST_FACTOR = 8     /* of turns, between two tries */
+    MOST_FACTOR = 8 /* of turns, between two tries */
 };
 /* Of a launch: far below a watchdog (GE-11); on a CPU long enough that the
  * system spreads the threads over the cores. */
@@ -95,9 +95,9 @@ static void lay_out(const struct xl__probing *p, struct burst *b)
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     b->vec = b->chain->vec ? b->chain->vec : native_vector(l, b->type);
     b->wg = xl__min_size(b->chain->wg, p->most_wg);
-    b->items = b->wg * units *
-               (xl__is(l, XL__F_is_gpu) ? GPU_GROUPS_PER_UNIT
-                                        : XL__CPU_GROUPS);
+    b->items =
+        b->wg * units *
+        (xl__is(l, XL__F_is_gpu) ? GPU_GROUPS_PER_UNIT : XL__CPU_GROUPS);
     b->items = xl__round_up(xl__max_size(b->items, LOOKS), b->wg);
 }
 
@@ -114,9 +114,10 @@ static void make_plan(const struct burst *b, struct xl__plan *plan)
     s->slice_dim = 0;
     s->local[0] = b->wg;
     s->global[0] = b->items;
-    xl__define(s, "TYPE", b->type->dtype == XL_F32   ? 0
-                          : b->type->dtype == XL_F16 ? 1
-                                                     : 2);
+    xl__define(s, "TYPE",
+               b->type->dtype == XL_F32   ? 0
+               : b->type->dtype == XL_F16 ? 1
+                                          : 2);
     xl__define(s, "VEC", (long)b->vec);
     xl__define(s, "CHAINS", (long)b->chain->chains);
     xl__define(s, "FORM", (long)b->chain->form);
@@ -140,8 +141,8 @@ static xl_status calibrate(struct xl__probing *p, cl_mem out, struct burst *b)
     xl_status status = XL_OK;
     xl_row row;
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    const double want = (p->how->quick && !cpu ? quick_ns : long_ns) *
-                        b->type->share;
+    const double want =
+        (p->how->quick && !cpu ? quick_ns : long_ns) * b->type->share;
     double ns;
     for (b->turns = 4;;) {
         xl_row_init(&row, "", NULL);
@@ -159,8 +160,8 @@ fail:
 }
 
 /* Did every chain end in its fixed point? */
-static xl_status look(struct xl__probing *p, cl_mem out,
-                      const struct burst *b, bool *right)
+static xl_status look(struct xl__probing *p, cl_mem out, const struct burst *b,
+                      bool *right)
 {
     xl_status status = XL_OK;
     float seen[LOOKS];
@@ -333,8 +334,7 @@ static xl_status run_type(struct xl__probing *p, cl_mem out,
     }
     status = best_of(p, out, type, shape, &row, &winner);
     if (status == XL_BUILD_FAILED && type->dtype != XL_F32) {
-        xl__probe_unsupported(p, &row,
-                              "the compiler does not take this type");
+        xl__probe_unsupported(p, &row, "the compiler does not take this type");
         return XL_OK;
     }
     TRY(status);

@@ -11,7 +11,8 @@
 #include "measure/sampler.h"
 
 enum {
-    QUICK_RUNS = 30, FULL_RUNS = 300,
+    QUICK_RUNS = 30,
+    FULL_RUNS = 300,
     BACK_TO_BACK = 200, /* launches in a sample */
     WARM_UP = 20
 };

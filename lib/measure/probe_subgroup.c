@@ -11,7 +11,7 @@
 #include "measure/probe.h"
 
 enum {
-    WG = 256,         /* divides into sub-groups of up to half of it */
+    WG = 256, /* divides into sub-groups of up to half of it */
     LEAST_WG = 64,
     GROUPS_PER_UNIT = 8,
     FIRST_STEPS = 64,
@@ -40,7 +40,7 @@ static struct xl__plan plan_of(const char *kernel, const char *option,
     return plan;
 }
 
-/* -- by lane number -------------------------------------------------------- */
+/* -- by lane number ------------------------------------------------------- */
 
 /* How this device's kernels learn their lane; NULL: they do not. */
 static const char *lane_option(const xl_device *dev)
@@ -120,7 +120,7 @@ static void emit_width(struct xl__probing *p, const char *variant,
     xl__probe_emit(p, &row);
 }
 
-/* -- by divergence --------------------------------------------------------- */
+/* -- by divergence -------------------------------------------------------- */
 
 /* Two levels, far apart: both ways up to the width, one way from there. */
 double xl__divergence_width(const double *ns, unsigned n)
@@ -208,9 +208,8 @@ static xl_status run(struct xl__probing *p)
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t wg = xl__min_size(WG, p->most_wg);
-    struct fork f = {NULL,
-                     GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1),
-                     wg, 0};
+    struct fork f = {
+        NULL, GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1), wg, 0};
     double width = NAN, forked = NAN;
     if (xl__probe_is_scalar(l)) { /* a step in the times would be noise */
         emit_width(p, "divergence_width", NAN, false);
@@ -234,7 +233,8 @@ const struct xl__probe xl__probe_subgroup = {
     {"subgroup",
      "The width of a sub-group, by lane number where a kernel can read it, "
      "else by the time of a branch whose sides alternate every 1, 2, 4 ... "
-     "items: it falls where a sub-group first takes one side only. Fooled by a compiler that runs both sides always, as CPU drivers do; "
+     "items: it falls where a sub-group first takes one side only. Fooled by "
+     "a compiler that runs both sides always, as CPU drivers do; "
      "then no width shows.",
      true},
     run};

@@ -10,9 +10,9 @@
 #include "measure/probe.h"
 
 const struct xl__probe *const xl__probes[] = {
-    &xl__probe_timer,      /* first: the others go by its verdict */
+    &xl__probe_timer, /* first: the others go by its verdict */
     &xl__probe_subgroup,
-    &xl__probe_bandwidth,  /* before coalescing, whose roof it is */
+    &xl__probe_bandwidth, /* before coalescing, whose roof it is */
     &xl__probe_coalescing,
     &xl__probe_flops,
     &xl__probe_launch,
@@ -114,10 +114,16 @@ void xl__probe_emit(struct xl__probing *p, xl_row *row)
 
 xl_sampling xl__probe_sampling(const struct xl__probing *p)
 {
-    xl_sampling quick = {.warmup = 1, .min_runs = 3, .max_runs = 6,
-                         .max_noise = 0.03, .max_s = 0.8};
-    xl_sampling full = {.warmup = 2, .min_runs = 10, .max_runs = 60,
-                        .max_noise = 0.01, .max_s = 1};
+    xl_sampling quick = {.warmup = 1,
+                         .min_runs = 3,
+                         .max_runs = 6,
+                         .max_noise = 0.03,
+                         .max_s = 0.8};
+    xl_sampling full = {.warmup = 2,
+                        .min_runs = 10,
+                        .max_runs = 60,
+                        .max_noise = 0.01,
+                        .max_s = 1};
     xl_sampling how = p->how->quick ? quick : full;
     how.stop = p->how->stop;
     how.stop_arg = p->how->stop_arg;
@@ -213,7 +219,7 @@ void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
     xl__probe_emit(p, row);
 }
 
-/* -- buffers --------------------------------------------------------------- */
+/* -- buffers -------------------------------------------------------------- */
 
 enum {
     MIB = 1 << 20,
@@ -235,13 +241,13 @@ static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool cpu = xl__probe_is_scalar(l);
-    struct xl__plan plan = {.n_steps = 1, .bytes = (double)bytes,
+    struct xl__plan plan = {.n_steps = 1,
+                            .bytes = (double)bytes,
                             .est_ns = xl__probe_est_ns(l, (double)bytes)};
     struct xl__step *s = &plan.step[0];
     const struct xl__call call = {.mem = {[1] = {mem, NULL}}};
     const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
-    const size_t wg = cpu ? 1 : xl__min_size(
-        FILL_WG, p->most_wg);
+    const size_t wg = cpu ? 1 : xl__min_size(FILL_WG, p->most_wg);
     const size_t count = LEAST / (FILL_VEC * sizeof(cl_uint)) / wg;
     s->source = "probe_bandwidth.cl";
     s->kernel = "random";
@@ -322,8 +328,8 @@ size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
 {
     /* Three such buffers must leave room for others. Word numbers are 32
      * bits wide. */
-    const double most = fmin(xl__num_or(l, XL__F_global_mem_bytes, 1e9) / 12,
-                             4096.0 * MIB);
+    const double most =
+        fmin(xl__num_or(l, XL__F_global_mem_bytes, 1e9) / 12, 4096.0 * MIB);
     double want = fmax(64.0 * MIB, (quick ? 2 : 4) * llc_or_guess(l));
     if (xl__is(l, XL__F_is_gpu)) /* a cache that keeps a part of it hides */
         want = fmax(want, 2048.0 * MIB);

@@ -17,8 +17,8 @@
 #include "base/stats.h"
 #include "measure/probe.h"
 
-static const double batch_ns = 1e6;   /* a batch lasts at least this */
-static const double steps_wanted = 200; /* clock steps in a sample: 0.5 % */
+static const double batch_ns = 1e6;      /* a batch lasts at least this */
+static const double steps_wanted = 200;  /* clock steps in a sample: 0.5 % */
 static const double drift_factor = 1.05; /* last third over first third */
 static const double outlier_share = 0.10;
 enum {
@@ -27,7 +27,7 @@ enum {
     MOST_EVENTS = 512 /* alive at once; drivers run out of them (GE-16) */
 };
 
-/* -- the rules ------------------------------------------------------------- */
+/* -- the rules ------------------------------------------------------------ */
 
 static bool is_coarse(double run_ns, const struct xl__sample_source *source,
                       bool wall)
@@ -188,8 +188,8 @@ xl_status xl__sample(const xl_sampling *how,
     xl_status status = XL_OK;
     xl_row blank;
     struct loop l = {.how = how, .source = source, .out = out};
-    unsigned most = how->max_runs < XL_MAX_SAMPLES ? how->max_runs
-                                                   : XL_MAX_SAMPLES;
+    unsigned most =
+        how->max_runs < XL_MAX_SAMPLES ? how->max_runs : XL_MAX_SAMPLES;
     xl_row_init(&blank, "", NULL);
     *out = blank.samples;
     l.wall = source->wall;
@@ -208,7 +208,7 @@ fail:
     return status;
 }
 
-/* -- the queue ------------------------------------------------------------- */
+/* -- the queue ------------------------------------------------------------ */
 
 struct timed {
     xl_queue *q;
@@ -218,9 +218,9 @@ struct timed {
     size_t flush_words;
     cl_uint flush_value;
     bool events;
-    unsigned n_spans;      /* seen in the last sample */
+    unsigned n_spans; /* seen in the last sample */
     uint64_t first, last;
-    bool is_broken;        /* an end before its start, or no start at all */
+    bool is_broken; /* an end before its start, or no start at all */
 };
 
 static void see_span(const xl_span *span, void *arg)
@@ -261,8 +261,7 @@ static double span_ns(struct timed *t)
     return (double)(t->last - t->first);
 }
 
-static xl_status take_timing(void *arg, unsigned batch,
-                             struct xl__timing *out)
+static xl_status take_timing(void *arg, unsigned batch, struct xl__timing *out)
 {
     xl_status status = XL_OK;
     struct timed *t = arg;
@@ -339,9 +338,11 @@ xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
     if (how->cold)
         TRY(make_flush(&t));
     const struct xl__sample_source source = {
-        .take = take_timing, .arg = &t,
+        .take = take_timing,
+        .arg = &t,
         .step_ns = xl__num_or(l, XL__F_timer_step_ns, 0),
-        .max_batch = MOST_EVENTS, .wall = !t.events};
+        .max_batch = MOST_EVENTS,
+        .wall = !t.events};
     TRY(xl__sample(how, &source, out));
 fail:
     clean_up(&t, were_on, status != XL_OK);

@@ -17,9 +17,9 @@ struct xl__timing {
 struct xl__sample_source {
     xl_status (*take)(void *arg, unsigned batch, struct xl__timing *out);
     void *arg;
-    double step_ns;     /* of the event clock; NaN: not known */
+    double step_ns; /* of the event clock; NaN: not known */
     unsigned max_batch;
-    bool wall;          /* device_ns is not to be used */
+    bool wall; /* device_ns is not to be used */
 };
 
 /* The loop: warm up, size the batch, sample until steady. */

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "measure/probe.h"
 
-static const double long_ns = 20e6;   /* so that no launch cost matters */
+static const double long_ns = 20e6;    /* so that no launch cost matters */
 static const double longest_ns = 60e6; /* under any watchdog */
 static const double agree_lo = 0.75, agree_hi = 1.05; /* event over wall */
 enum {
@@ -194,8 +194,7 @@ xl_status xl__timer_check(xl_queue *q)
 {
     struct xl__limits *l = &q->ctx->device->limits;
     double ratio, step;
-    if (!q->can_profile ||
-        l->measured[XL__F_timer_ok].source == XL_MEASURED)
+    if (!q->can_profile || l->measured[XL__F_timer_ok].source == XL_MEASURED)
         return XL_OK;
     const xl_status status = xl__timer_compare(q, &ratio, &step);
     if (status != XL_OK)
@@ -206,7 +205,7 @@ xl_status xl__timer_check(xl_queue *q)
     return XL_OK;
 }
 
-/* -- as a probe ------------------------------------------------------------ */
+/* -- as a probe ----------------------------------------------------------- */
 
 static void init(xl_row *row, const char *variant, double value,
                  const char *unit)

@@ -18,7 +18,7 @@ static void assert_near(double got, double want)
         fail_msg("%.17g is not %.17g", got, want);
 }
 
-/* -- a clock of the test's ------------------------------------------------- */
+/* -- a clock of the test's ------------------------------------------------ */
 
 struct fake {
     double device_ns;  /* of one run; NaN: no events */
@@ -61,8 +61,8 @@ static xl_samples sample(struct fake *f, const xl_sampling *how,
     return out;
 }
 
-static const xl_sampling usual = {.warmup = 2, .min_runs = 5, .max_runs = 50,
-                                  .max_noise = 0.01};
+static const xl_sampling usual = {
+    .warmup = 2, .min_runs = 5, .max_runs = 50, .max_noise = 0.01};
 
 static void steady_work_stops_at_the_least(void **state)
 {
@@ -132,8 +132,8 @@ static void a_failure_is_handed_on(void **state)
 {
     (void)state;
     for (unsigned at = 0; at < 6; at++) {
-        struct fake f = {.device_ns = 2e6, .fails = CL_OUT_OF_RESOURCES,
-                         .fails_at = at};
+        struct fake f = {
+            .device_ns = 2e6, .fails = CL_OUT_OF_RESOURCES, .fails_at = at};
         sample(&f, &usual, 1, false, CL_OUT_OF_RESOURCES);
     }
 }
@@ -220,7 +220,7 @@ static void no_more_samples_than_fit(void **state)
     assert_int_equal(sample(&f, &how, 1, false, XL_OK).runs, XL_MAX_SAMPLES);
 }
 
-/* -- verdicts -------------------------------------------------------------- */
+/* -- verdicts ------------------------------------------------------------- */
 
 /* A row without fault: 1 ms, 100 MB, at 80 % of a measured roof. */
 static xl_row sound_row(void)
@@ -363,8 +363,8 @@ static void worse_verdicts_stay(void **state)
     row.samples.median_ns = 0;
     assert_int_equal(judge(&row, "lost"), XL_ROW_ERROR);
     row = sound_row();
-    row.samples.mad_ns = 2e5;                 /* suspicious, and ... */
-    row.value = 2 * row.roof.value;           /* ... impossible */
+    row.samples.mad_ns = 2e5;       /* suspicious, and ... */
+    row.value = 2 * row.roof.value; /* ... impossible */
     assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
 }
 
@@ -386,7 +386,7 @@ static void rows_start_unknown_and_hold_their_room(void **state)
     assert_string_equal(xl_verdict_name((xl_verdict)99), "error");
 }
 
-/* -- roofline -------------------------------------------------------------- */
+/* -- roofline ------------------------------------------------------------- */
 
 static void bounds_are_the_lower_ceiling(void **state)
 {
@@ -455,7 +455,7 @@ static void bad_questions_are_refused(void **state)
     xl__limits_clear(&dev.limits);
 }
 
-/* -- what is concluded from curves ----------------------------------------- */
+/* -- what is concluded from curves ---------------------------------------- */
 
 /* Times of one access at strides 1, 2, 4 ... 64 words. */
 static void granules_are_where_doubling_stops(void **state)
