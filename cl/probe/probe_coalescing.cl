@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     a check sum of the words an item sees, s = rotate(s, 1) +
- *               word; kept only if it is `key`, which the host knows for item 0, so
- *               the loads cannot be left out and no store disturbs. The
+ *               word; kept only if it is `key`, which the host knows for item
+ *               0, so the loads cannot be left out and no store disturbs. The
  *               rotation keeps compilers for CPUs from joining loads into one
  *               gather instruction. Which words access i sees:
  *
