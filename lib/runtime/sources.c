@@ -47,8 +47,10 @@ static xl_status read_from_dir(struct loading *l, const char *name,
     TRY(xl__file_read(found.path, text, len));
 fail:
     free(found.path);
-    return xl__error_set(l->error, status, "kernel %s: not readable below %s",
-                         name, l->cl_dir);
+    if (status != XL_OK)
+        xl__error_set(l->error, status, "kernel %s: not readable below %s",
+                      name, l->cl_dir);
+    return status;
 }
 
 static xl_status read_text(struct loading *l, const char *name, char **text,
