@@ -60,14 +60,20 @@ static unsigned log2_floor(double x)
     return lg;
 }
 
+/* CPUs: a few long runs a core. GPUs: groups long enough that their start does
+ * not show, as long as there are many for every unit. */
 static void lay_out(const struct xl__limits *l, const struct field *f,
                     struct point *a)
 {
+    enum { GPU_GROUPS = 64, MOST_COUNT = 64 };
     const double units = xl__num_or(l, XL__F_compute_units, 1);
-    const double items = units * XL__CPU_GROUPS * (double)f->wg;
+    const double items = units * (double)f->wg;
     double count = UNROLL;
     if (xl__is(l, XL__F_is_cpu))
-        count *= fmax(floor(a->n / items / UNROLL), 1);
+        count *= fmax(floor(a->n / (items * XL__CPU_GROUPS) / UNROLL), 1);
+    else
+        while (count < MOST_COUNT && a->n >= 2 * count * items * GPU_GROUPS)
+            count *= 2;
     a->count = (size_t)count;
     a->groups = (size_t)fmax(a->n / (count * (double)f->wg), 1);
 }
