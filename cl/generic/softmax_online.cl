@@ -251,26 +251,25 @@ void softmax_online_fused(ROW_PARAMS, volatile __global uint *sums,
                                        : turn / 2;
     const ulong i = at / n_chunks;
     volatile __global uint *row_sums = sums + 2 * i * n_chunks;
-    uint c = at % n_chunks;
     struct pair p;
-    /* A group that sums goes round once; one that normalises, as often as a
-     * sum is absent. */
-    for (;;) {
-        if (!sums_up) {
-            if (get_local_id(0) == 0)
-                absent = n_chunks;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            atomic_min(&absent, collect(row_sums, n_chunks, &p));
-            barrier(CLK_LOCAL_MEM_FENCE);
-            c = absent;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (c == n_chunks)
-                break;
-        }
-        publish(sum_chunk(CHUNK(i, c), for_max, for_sum), row_sums + 2 * c);
-        if (sums_up)
-            return;
+    if (sums_up) {
+        publish(sum_chunk(CHUNK(i, at % n_chunks), for_max, for_sum),
+                sums + 2 * at);
+        return;
     }
+    uint c;
+    do {
+        if (get_local_id(0) == 0)
+            absent = n_chunks;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        atomic_min(&absent, collect(row_sums, n_chunks, &p));
+        barrier(CLK_LOCAL_MEM_FENCE);
+        c = absent;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (c < n_chunks)
+            publish(sum_chunk(CHUNK(i, c), for_max, for_sum),
+                    row_sums + 2 * c);
+    } while (c < n_chunks);
     norm_chunk(CHUNK(i, at % n_chunks), over_group(p, for_max, for_sum));
 }
 #endif

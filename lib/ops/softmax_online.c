@@ -115,6 +115,14 @@ static void cut_small(struct job *j)
     j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
 }
 
+/* In place, a chunk may be normalised before a late group sums it. CPU
+ * drivers gain nothing by it, and one dies compiling it (CP-09). */
+static bool fits_fused(const struct job *j)
+{
+    return j->lanes == j->wg && j->s->dst.mem.svm == NULL &&
+           !xl__is(j->l, XL__F_is_cpu);
+}
+
 /* Does what lies between the two reads of a chunk, results included, stay in
  * the last-level cache? */
 static bool can_fuse(struct job *j)
@@ -123,7 +131,7 @@ static bool can_fuse(struct job *j)
     const double llc = xl__num_or(j->l, XL__F_llc_bytes, 0);
     cut_small(j);
     const size_t ahead = chunks_ahead(j->l, j->wg, j->n_chunks);
-    return j->s->rows > 1 && j->s->dst.mem.svm == NULL &&
+    return j->s->rows > 1 && fits_fused(j) &&
            2.0 * (double)ahead * (double)j->chunk * (double)elem <= llc;
 }
 
@@ -293,11 +301,6 @@ static void cut_even(struct job *j)
 static bool fits_held(const struct job *j)
 {
     return j->s->cols <= j->lanes * j->held * j->vw;
-}
-
-static bool fits_fused(const struct job *j)
-{
-    return j->lanes == j->wg && j->s->dst.mem.svm == NULL;
 }
 
 static bool fits_split(const struct job *j)
