@@ -6,7 +6,8 @@
  *   XL_STUB_DEVICE=a.txt,b.txt  one platform with one device per answer file
  *   XL_STUB_FAIL=name:n:code    the n-th call (from 1) of it returns code
  *   XL_STUB_TIMER=zero          event times are all 0
- *   XL_STUB_LOG=1               every call goes to stderr
+ *   XL_STUB_LOG=1               every call goes to stderr, builds with their
+ *                               options
  *
  * A release that is to fail releases all the same, so that what is alive at
  * the end is the library's doing alone.
@@ -126,6 +127,8 @@ void stub_count(enum stub_kind kind, int change);
 cl_int stub_done(cl_command_queue queue, cl_command_type type,
                  cl_event *event);
 void *stub_control(const char *name); /* a function of control.h */
+/* To stderr, when XL_STUB_LOG asks for it. */
+void stub_log(const char *what, const char *text);
 
 #define STUB_ENTER(entry)                                                     \
     do {                                                                      \

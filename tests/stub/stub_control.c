@@ -48,6 +48,12 @@ cl_int stub_enter(enum stub_entry entry)
     return fault.code;
 }
 
+void stub_log(const char *what, const char *text)
+{
+    if (logs)
+        fprintf(stderr, "stub: %s: %s\n", what, text);
+}
+
 void *stub_new(enum stub_kind kind, size_t bytes)
 {
     struct stub_object *o = calloc(1, bytes);

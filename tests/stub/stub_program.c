@@ -143,6 +143,7 @@ cl_int CL_API_CALL clBuildProgram(
         return CL_OUT_OF_HOST_MEMORY;
     if (options)
         memcpy(copy, options, len);
+    stub_log("built with", copy);
     free(p->options);
     p->options = copy;
     p->status = CL_BUILD_SUCCESS;
