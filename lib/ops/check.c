@@ -15,8 +15,7 @@ enum { MOST_ALIGN = 64 };
 bool xl__mat_extent(const xl_mat *mat, size_t rows, size_t cols, size_t *elems)
 {
     size_t down, across;
-    return rows > 0 && cols > 0 &&
-           xl__mul(rows - 1, mat->row_stride, &down) &&
+    return rows > 0 && cols > 0 && xl__mul(rows - 1, mat->row_stride, &down) &&
            xl__mul(cols - 1, mat->col_stride, &across) &&
            xl__add(down, across, elems) && xl__add(*elems, 1, elems);
 }
@@ -93,20 +92,18 @@ xl_status xl__check_memory(const struct xl__named *x, struct xl__error *e)
     const xl_mem mem = x->mat->mem;
     size_t have, need = 0;
     if (!mem.buf == !mem.svm)
-        return xl__error_set(e, XL_BAD_ARGUMENT,
-                             "%s has %s; set exactly one of buf and svm",
-                             x->name,
-                             mem.buf ? "both a buffer and an SVM pointer"
-                                     : "no memory");
+        return xl__error_set(
+            e, XL_BAD_ARGUMENT, "%s has %s; set exactly one of buf and svm",
+            x->name,
+            mem.buf ? "both a buffer and an SVM pointer" : "no memory");
     TRY(xl__where_bytes(mem, &have, e));
     if (!end_byte(x, &need) || need > have)
-        status = xl__error_set(e, XL_BUFFER_TOO_SMALL,
-                               "%s needs %zu bytes (%zu x %zu %s, strides %zu "
-                               "and %zu, offset %zu), its buffer has %zu",
-                               x->name, need, x->rows, x->cols,
-                               xl_dtype_name(x->mat->dtype),
-                               x->mat->row_stride, x->mat->col_stride,
-                               x->mat->offset, have);
+        status = xl__error_set(
+            e, XL_BUFFER_TOO_SMALL,
+            "%s needs %zu bytes (%zu x %zu %s, strides %zu "
+            "and %zu, offset %zu), its buffer has %zu",
+            x->name, need, x->rows, x->cols, xl_dtype_name(x->mat->dtype),
+            x->mat->row_stride, x->mat->col_stride, x->mat->offset, have);
 fail:
     return status;
 }
@@ -132,8 +129,8 @@ static xl_status lines_of(const struct xl__named *x, struct lines *out,
     end_byte(x, &end);
     out->begin = out->at.begin + mat->offset * elem;
     out->end = out->at.begin + end;
-    out->pitch = n == 1 ? 0
-                        : elem * (by_rows ? mat->row_stride : mat->col_stride);
+    out->pitch =
+        n == 1 ? 0 : elem * (by_rows ? mat->row_stride : mat->col_stride);
     out->width = elem * ((n_inner - 1) * inner + 1);
 fail:
     return status;

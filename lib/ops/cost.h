@@ -8,7 +8,8 @@
 #include "ops/op.h"
 
 double xl__gemm_flop(const xl_gemm *g);
-double xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */
+double
+xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */
 double xl__softmax_flop(const xl_softmax *s);
 double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 

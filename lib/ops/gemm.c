@@ -23,8 +23,8 @@ static xl_status check_sizes(const xl_gemm *g, struct xl__error *e)
 
 static xl_status check_types(const xl_gemm *g, struct xl__error *e)
 {
-    const bool known = g->a.dtype == XL_F32 || g->a.dtype == XL_F16 ||
-                       g->a.dtype == XL_BF16;
+    const bool known =
+        g->a.dtype == XL_F32 || g->a.dtype == XL_F16 || g->a.dtype == XL_BF16;
     if (known && g->b.dtype == g->a.dtype &&
         (g->c.dtype == XL_F32 || g->c.dtype == g->a.dtype))
         return XL_OK;

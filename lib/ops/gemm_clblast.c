@@ -21,8 +21,13 @@
 /* clblast_c.h: CLBlastLayout and CLBlastTranspose, passed as int. */
 enum { ROW_MAJOR = 101, COL_MAJOR = 102, PLAIN = 111, TRANSPOSED = 112 };
 /* CLBlastStatusCode beyond OpenCL's own codes. */
-enum { STATUS_LAST_CL = -72, STATUS_NO_HALF = -2045, STATUS_NO_DOUBLE = -2044,
-       STATUS_BUFFER_FIRST = -1024, STATUS_BUFFER_LAST = -1001 };
+enum {
+    STATUS_LAST_CL = -72,
+    STATUS_NO_HALF = -2045,
+    STATUS_NO_DOUBLE = -2044,
+    STATUS_BUFFER_FIRST = -1024,
+    STATUS_BUFFER_LAST = -1001
+};
 
 /* What its hand-written kernels reach by their own tuning of a GPU; on CPUs it
  * runs GPU kernels, and each item of a group is a loop there. */
@@ -47,9 +52,11 @@ static sgemm_fn find(void)
 #if defined(_WIN32)
         "clblast.dll",
 #elif defined(__APPLE__)
-        "libclblast.1.dylib", "libclblast.dylib",
+        "libclblast.1.dylib",
+        "libclblast.dylib",
 #else
-        "libclblast.so.1", "libclblast.so",
+        "libclblast.so.1",
+        "libclblast.so",
 #endif
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -150,9 +157,8 @@ static xl_status run(const struct xl__step *step, const struct xl__call *call,
         (float)call->value[XL__GEMM_ALPHA].f, call->mem[XL__GEMM_A].buf,
         (size_t)call->value[XL__GEMM_OFF_A].u, s.ld_a,
         call->mem[XL__GEMM_B].buf, (size_t)call->value[XL__GEMM_OFF_B].u,
-        s.ld_b, (float)call->value[XL__GEMM_BETA].f,
-        call->mem[XL__GEMM_C].buf, (size_t)call->value[XL__GEMM_OFF_C].u,
-        s.ld_c, &native, done);
+        s.ld_b, (float)call->value[XL__GEMM_BETA].f, call->mem[XL__GEMM_C].buf,
+        (size_t)call->value[XL__GEMM_OFF_C].u, s.ld_c, &native, done);
     if (code == 0)
         return XL_OK;
     snprintf(why, why_cap, "CLBlastSgemm returned %d%s", code,
@@ -167,8 +173,8 @@ static double fill(const struct xl__limits *l, const xl_gemm *g)
 {
     static const double tile = 64;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    return fmin(1, ceil((double)g->m / tile) * ceil((double)g->n / tile) /
-                       units);
+    return fmin(1,
+                ceil((double)g->m / tile) * ceil((double)g->n / tile) / units);
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
@@ -196,7 +202,9 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     const struct xl__work work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
-        .bytes = p->bytes, .bytes_frac = 1, .fill = fill(l, g),
+        .bytes = p->bytes,
+        .bytes_frac = 1,
+        .fill = fill(l, g),
         .launches = 4}; /* it copies operands into shape first */
     xl__estimate(l, &work, p);
     return XL_OK;

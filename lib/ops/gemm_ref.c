@@ -68,7 +68,9 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     const struct xl__work work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
-        .bytes = p->bytes, .bytes_frac = 1, .fill = fill(l, g),
+        .bytes = p->bytes,
+        .bytes_frac = 1,
+        .fill = fill(l, g),
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;

@@ -11,9 +11,9 @@
 /* One operand of the product as the kernel sees it: x is the dimension it
  * shares with C. */
 struct side {
-    unsigned mem, offset;          /* call slots */
+    unsigned mem, offset; /* call slots */
     size_t extent, stride_x, stride_k;
-    size_t aligned;                /* lines: elements */
+    size_t aligned; /* lines: elements */
 };
 
 /* A product whose C has contiguous rows if it has anything contiguous. */
@@ -32,10 +32,12 @@ static size_t aligned_elems(const xl_mat *mat)
 
 static struct job job_of(const xl_gemm *g)
 {
-    const struct side a = {XL__GEMM_A, XL__GEMM_OFF_A, g->m, g->a.row_stride,
-                           g->a.col_stride, aligned_elems(&g->a)};
-    const struct side b = {XL__GEMM_B, XL__GEMM_OFF_B, g->n, g->b.col_stride,
-                           g->b.row_stride, aligned_elems(&g->b)};
+    const struct side a = {
+        XL__GEMM_A,      XL__GEMM_OFF_A,  g->m,
+        g->a.row_stride, g->a.col_stride, aligned_elems(&g->a)};
+    const struct side b = {
+        XL__GEMM_B,      XL__GEMM_OFF_B,  g->n,
+        g->b.col_stride, g->b.row_stride, aligned_elems(&g->b)};
     const bool turned = g->c.col_stride != 1 && g->c.row_stride == 1;
     struct job j = {.g = g, .c_aligned = aligned_elems(&g->c)};
     j.a = turned ? b : a;
@@ -87,17 +89,19 @@ static size_t store_width(const struct job *j)
         return 1;
     if (j->t.form == XL__FORM_ITEM)
         return j->t.vw;
-    return j->c_aligned == 0 ? 1
-                             : divide(divide(most, j->c_aligned), j->n);
+    return j->c_aligned == 0 ? 1 : divide(divide(most, j->c_aligned), j->n);
 }
 
 static void define_all(const struct job *j, struct xl__step *s)
 {
-    const struct { const char *name; size_t value; } defines[] = {
-        {"TM", j->t.tm}, {"TN", j->t.tn}, {"TK", j->t.tk}, {"RM", j->t.rm},
-        {"RN", j->t.rn}, {"GR", j->t.band}, {"TA", j->g->a.dtype},
-        {"TC", j->g->c.dtype}, {"UA", unit_of(&j->a)}, {"UB", unit_of(&j->b)},
-        {"VC", store_width(j)},
+    const struct {
+        const char *name;
+        size_t value;
+    } defines[] = {
+        {"TM", j->t.tm},        {"TN", j->t.tn},        {"TK", j->t.tk},
+        {"RM", j->t.rm},        {"RN", j->t.rn},        {"GR", j->t.band},
+        {"TA", j->g->a.dtype},  {"TC", j->g->c.dtype},  {"UA", unit_of(&j->a)},
+        {"UB", unit_of(&j->b)}, {"VC", store_width(j)},
     };
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
@@ -163,8 +167,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = xl__tile_local_bytes(&j.t);
     define_all(&j, s);
     add_args(&j, tiles_m, tiles_n, s);
-    struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
-                            .bytes_frac = 1, .launches = 1};
+    struct xl__work work = {
+        .flop = p->flop, .bytes = p->bytes, .bytes_frac = 1, .launches = 1};
     xl__tile_rate(l, &j.t, j.m, j.n, &work.flop_frac, &work.fill);
     xl__estimate(l, &work, p);
     return XL_OK;

@@ -12,7 +12,8 @@
 
 const struct xl__tunable xl__gemm_tiled_tunables[] = {
     {"TM", "rows of a work-group's tile", {2, 8, 16, 32, 64, 128, 256, 0}},
-    {"TN", "columns of it",
+    {"TN",
+     "columns of it",
      {2, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 0}},
     {"TK", "depth of a slice", {2, 4, 8, 16, 32, 64, 128, 256, 0}},
     {"RM", "rows in an item's registers", {1, 2, 4, 8, 16, 0}},
@@ -26,9 +27,9 @@ const struct xl__tunable xl__gemm_tiled_tunables[] = {
 enum { AT_RM = XL__GEMM_TK + 1, AT_RN, AT_VW, AT_ST, AT_GR, AT_FORM };
 
 enum {
-    BAND = 8,             /* NV-23 */
-    FEW_LANES = 16,       /* of a narrow machine, whose register file */
-    FEW_REGISTERS = 69,   /* leaves an item this many (IN-08) */
+    BAND = 8,           /* NV-23 */
+    FEW_LANES = 16,     /* of a narrow machine, whose register file */
+    FEW_REGISTERS = 69, /* leaves an item this many (IN-08) */
     MOST_REGISTERS = 255,
     PLAIN_REGISTERS = 40, /* addresses, counters, temporaries */
     LATENCY_ITEMS = 32,   /* items that hide nothing but themselves */
@@ -62,7 +63,9 @@ static const struct {
 
 /* Items of one thread: rows, and columns in register tiles. Few sets and one
  * depth, since each is a program to build. */
-static const struct { unsigned short rows, cols; } threads[] = {
+static const struct {
+    unsigned short rows, cols;
+} threads[] = {
     {256, 8}, {128, 4}, {64, 2}, {32, 1}, {8, 1},
 };
 static const unsigned short thread_depths[] = {256, 128, 64, 32, 16};
@@ -78,12 +81,15 @@ static double log2_size(double x)
 struct xl__tile xl__tile_of(const struct xl__params *params)
 {
     const int *v = params->value;
-    return (struct xl__tile){
-        .tm = (size_t)v[XL__GEMM_TM], .tn = (size_t)v[XL__GEMM_TN],
-        .tk = (size_t)v[XL__GEMM_TK], .rm = (size_t)v[AT_RM],
-        .rn = (size_t)v[AT_RN], .vw = (size_t)v[AT_VW],
-        .stages = (size_t)v[AT_ST], .band = (size_t)v[AT_GR],
-        .form = (enum xl__gemm_form)v[AT_FORM]};
+    return (struct xl__tile){.tm = (size_t)v[XL__GEMM_TM],
+                             .tn = (size_t)v[XL__GEMM_TN],
+                             .tk = (size_t)v[XL__GEMM_TK],
+                             .rm = (size_t)v[AT_RM],
+                             .rn = (size_t)v[AT_RN],
+                             .vw = (size_t)v[AT_VW],
+                             .stages = (size_t)v[AT_ST],
+                             .band = (size_t)v[AT_GR],
+                             .form = (enum xl__gemm_form)v[AT_FORM]};
 }
 
 static struct xl__params params_of(const struct xl__tile *t)
@@ -191,8 +197,8 @@ bool xl__tile_grid(const struct xl__tile *t, size_t m, size_t n,
 static double steady(const struct xl__tile *t)
 {
     if (t->form == XL__FORM_ITEM)
-        return item_frac / (1 + pack_cost / (double)t->tm +
-                            pack_cost / (double)t->tn);
+        return item_frac /
+               (1 + pack_cost / (double)t->tm + pack_cost / (double)t->tn);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         if (t->tm == groups[i].tm && t->tn == groups[i].tn &&
             t->rm == groups[i].rm && t->rn == groups[i].rn)
@@ -246,11 +252,15 @@ static void consider(struct search *s, const struct xl__tile *t)
 static void search_groups(struct search *s)
 {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        const struct xl__tile t = {
-            .tm = groups[i].tm, .tn = groups[i].tn, .tk = groups[i].tk,
-            .rm = groups[i].rm, .rn = groups[i].rn, .vw = GROUP_VECTOR,
-            .stages = groups[i].stages, .band = BAND,
-            .form = XL__FORM_GROUP};
+        const struct xl__tile t = {.tm = groups[i].tm,
+                                   .tn = groups[i].tn,
+                                   .tk = groups[i].tk,
+                                   .rm = groups[i].rm,
+                                   .rn = groups[i].rn,
+                                   .vw = GROUP_VECTOR,
+                                   .stages = groups[i].stages,
+                                   .band = BAND,
+                                   .form = XL__FORM_GROUP};
         consider(s, &t);
     }
 }
@@ -261,8 +271,11 @@ static void search_threads(struct search *s, size_t vector)
     /* Sums that leave room for operands: 16 of 32 wide registers, 12 of 16
      * others. */
     const bool wide = vector >= 16;
-    struct xl__tile t = {.rm = wide ? 8 : 4, .rn = vector * (wide ? 2 : 3),
-                         .vw = vector, .stages = 1, .band = BAND,
+    struct xl__tile t = {.rm = wide ? 8 : 4,
+                         .rn = vector * (wide ? 2 : 3),
+                         .vw = vector,
+                         .stages = 1,
+                         .band = BAND,
                          .form = XL__FORM_ITEM};
     const size_t n_deep = sizeof thread_depths / sizeof *thread_depths;
     for (size_t i = 0; s->rate == 0 && i < n_deep; i++) {

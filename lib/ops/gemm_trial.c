@@ -114,8 +114,8 @@ static void *fill(const xl_mat *mat, size_t rows, size_t cols, uint64_t seed,
     xl__rng_seed(&rng, seed);
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < cols; j++)
-            put(base, start_of(mat) + i * mat->row_stride +
-                          j * mat->col_stride,
+            put(base,
+                start_of(mat) + i * mat->row_stride + j * mat->col_stride,
                 mat->dtype, (float)(2 * xl__rng_uniform(&rng) - 1));
     }
     return base;

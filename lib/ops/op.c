@@ -2,10 +2,8 @@
 /* The one path of every op: check, bind, find the ready plan; the first time
  * select, build, self-check. A variant that cannot be built or gives wrong
  * results is struck with a warning and the next one is tried. */
-#include "ops/op.h"
+#include "ops/call.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,78 +11,50 @@
 #include "ops/check.h"
 #include "runtime/lib.h"
 
-enum { NAME_CAP = 32, DESC_CAP = 512, WHY_CAP = 192 };
-
 const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_GEMM] = &xl__op_gemm,
     [XL__OP_SOFTMAX] = &xl__op_softmax,
 };
 
-/* What a ready plan is found by. The name is copied: two callers' pointers to
- * one name are one key. */
-struct key {
-    char forced[NAME_CAP]; /* "": the best */
-    uint64_t op;
-    uint64_t canonical[DESC_CAP / sizeof(uint64_t)];
-};
-
-/* One call, from its descriptor on. */
-struct work {
-    xl_queue *q;
-    const struct xl__op *op;
-    const void *desc;
-    struct key key;
-    size_t key_bytes;
-    struct xl__call call;
-    struct xl__candidate *list; /* NULL until selected */
-    unsigned n;
-    char (*why)[WHY_CAP];       /* per candidate, why it was struck; NULL */
-};
-
-static const char *forced_name(const struct work *w)
+const char *xl__op_call_forced(const struct xl__op_call *w)
 {
     return w->key.forced[0] ? w->key.forced : NULL;
 }
 
 /* -- check and bind ------------------------------------------------------- */
 
-static xl_status begin(struct work *w, bool with_memory)
+xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
+                            const struct xl__op *op, const void *desc,
+                            bool with_memory)
 {
     xl_status status = XL_OK;
+    w->q = q;
+    w->op = op;
+    w->desc = desc;
+    w->list = NULL;
+    w->n = 0;
+    w->why = NULL;
+    memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
     if (!w->desc || w->op->desc_bytes > sizeof w->key.canonical)
-        TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
-                          "%s: no descriptor", w->op->name));
+        TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT, "%s: no descriptor",
+                          w->op->name));
     TRY(w->op->check(w->q, w->desc, with_memory));
     const char *forced = w->op->forced(w->desc);
-    if (forced && strlen(forced) >= NAME_CAP)
+    if (forced && strlen(forced) >= XL__NAME_CAP)
         TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
                           "%s has no variant \"%s\"", w->op->name, forced));
     memset(w->key.forced, 0, sizeof w->key.forced);
-    xl__strcpy(w->key.forced, NAME_CAP, forced ? forced : "");
+    xl__strcpy(w->key.forced, XL__NAME_CAP, forced ? forced : "");
     w->key.op = w->op->id;
-    w->key_bytes = offsetof(struct key, canonical) + w->op->desc_bytes;
+    w->key_bytes = offsetof(struct xl__op_key, canonical) + w->op->desc_bytes;
     w->op->bind(w->desc, w->key.canonical, &w->call);
     w->call.mem[XL__MEM_SCRATCH] = w->op->workspace(w->desc);
 fail:
     return status;
 }
 
-static struct work work_of(xl_queue *q, const struct xl__op *op,
-                           const void *desc)
-{
-    struct work w;
-    w.q = q;
-    w.op = op;
-    w.desc = desc;
-    w.list = NULL;
-    w.n = 0;
-    w.why = NULL;
-    memset(&w.call, 0, sizeof w.call);
-    return w;
-}
-
-static void end(struct work *w)
+void xl__op_call_end(struct xl__op_call *w)
 {
     xl__candidates_free(w->list, w->n);
     free(w->why);
@@ -94,11 +64,11 @@ static void end(struct work *w)
 
 /* -- the first time ------------------------------------------------------- */
 
-static xl_status select_all(struct work *w)
+xl_status xl__op_call_select(struct xl__op_call *w)
 {
     xl_status status = XL_OK;
-    TRY(xl__select(w->q->ctx->device, w->op, w->key.canonical, forced_name(w),
-                   &w->list, &w->n, &w->q->error));
+    TRY(xl__select(w->q->ctx->device, w->op, w->key.canonical,
+                   xl__op_call_forced(w), &w->list, &w->n, &w->q->error));
     w->why = xl__calloc(w->n ? w->n : 1, sizeof *w->why);
     if (!w->why)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "candidates"));
@@ -107,12 +77,12 @@ fail:
 }
 
 /* Build a candidate and have it checked. XL_UNTRUSTED: wrong results. */
-static xl_status try_one(struct work *w, const struct xl__candidate *c,
+static xl_status try_one(struct xl__op_call *w, const struct xl__candidate *c,
                          struct xl__ready **out)
 {
     xl_status status = XL_OK;
     bool trusted = false;
-    char why[WHY_CAP] = "";
+    char why[XL__WHY_CAP] = "";
     struct xl__ready *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
@@ -134,23 +104,23 @@ fail:
 }
 
 /* Note why candidate i cannot be had, and tell the application. */
-static void strike(struct work *w, unsigned i, bool is_last)
+static void strike(struct xl__op_call *w, unsigned i, bool is_last)
 {
     const char *why = xl__str_text(&w->q->error.detail);
-    xl__strcpy(w->why[i], WHY_CAP, why);
+    xl__strcpy(w->why[i], XL__WHY_CAP, why);
     xl__log(w->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
             w->list[i].variant->name,
             xl__text(&w->q->ctx->device->limits, XL__F_name),
             is_last ? "" : ", the next variant is tried", why);
 }
 
-static xl_status none_left(struct work *w)
+static xl_status none_left(struct xl__op_call *w)
 {
     struct xl__str all = {0};
     for (unsigned i = 0; i < w->n; i++) {
         const char *why = w->list[i].refused ? w->list[i].refused : w->why[i];
-        if (!forced_name(w) ||
-            strcmp(w->list[i].variant->name, forced_name(w)) == 0)
+        if (!xl__op_call_forced(w) ||
+            strcmp(w->list[i].variant->name, xl__op_call_forced(w)) == 0)
             xl__str_printf(&all, "%s%s: %s", all.len > 0 ? "; " : "",
                            w->list[i].variant->name, why);
     }
@@ -160,7 +130,7 @@ static xl_status none_left(struct work *w)
     return status;
 }
 
-static bool is_last(const struct work *w, unsigned i)
+static bool is_last(const struct xl__op_call *w, unsigned i)
 {
     return i + 1 == w->n || w->list[i + 1].refused;
 }
@@ -168,8 +138,8 @@ static bool is_last(const struct work *w, unsigned i)
 /* The first candidate that builds and agrees with the host; *chosen its place
  * in the list. When all fail, the first failure is the answer: the best
  * variant's is the one worth reading. */
-static xl_status first_good(struct work *w, struct xl__ready **out,
-                            unsigned *chosen)
+xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
+                                 unsigned *chosen)
 {
     struct xl__error first = {0};
     xl_status status = XL_OK;
@@ -201,12 +171,13 @@ static xl_status first_good(struct work *w, struct xl__ready **out,
 }
 
 /* Make the ready plan and give it to the queue. */
-static xl_status make(struct work *w, struct xl__ready **out, unsigned *chosen)
+static xl_status make(struct xl__op_call *w, struct xl__ready **out,
+                      unsigned *chosen)
 {
     xl_status status = XL_OK;
     struct xl__ready *ready = NULL;
-    TRY(select_all(w));
-    TRY(first_good(w, &ready, chosen));
+    TRY(xl__op_call_select(w));
+    TRY(xl__op_call_first_good(w, &ready, chosen));
     status = xl__ready_add(w->q, ready, &w->key, w->key_bytes);
     if (status == XL_OK) {
         *out = ready;
@@ -218,7 +189,7 @@ fail:
     return status;
 }
 
-static xl_status find_or_make(struct work *w, struct xl__ready **out)
+static xl_status find_or_make(struct xl__op_call *w, struct xl__ready **out)
 {
     unsigned chosen;
     *out = xl__ready_find(w->q, &w->key, w->key_bytes);
@@ -231,17 +202,17 @@ xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
                      const xl_sync *sync)
 {
     xl_status status = XL_OK;
-    struct work w = work_of(q, op, desc);
+    struct xl__op_call w;
     struct xl__ready *ready;
     if (!q)
         return XL_BAD_ARGUMENT;
-    TRY(begin(&w, true));
+    TRY(xl__op_call_begin(&w, q, op, desc, true));
     TRY(find_or_make(&w, &ready));
     TRY(xl__check_workspace(w.call.mem[XL__MEM_SCRATCH],
                             ready->plan.scratch_bytes, &q->error));
     TRY(xl__launch(q, ready, &w.call, sync));
 fail:
-    end(&w);
+    xl__op_call_end(&w);
     return status;
 }
 
@@ -249,14 +220,14 @@ xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
                          const void *desc)
 {
     xl_status status = XL_OK;
-    struct work w = work_of(q, op, desc);
+    struct xl__op_call w;
     struct xl__ready *ready;
     if (!q)
         return XL_BAD_ARGUMENT;
-    TRY(begin(&w, false));
+    TRY(xl__op_call_begin(&w, q, op, desc, false));
     TRY(find_or_make(&w, &ready));
 fail:
-    end(&w);
+    xl__op_call_end(&w);
     return status;
 }
 
@@ -264,121 +235,16 @@ xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
                            const void *desc, size_t *bytes)
 {
     xl_status status = XL_OK;
-    struct work w = work_of(q, op, desc);
+    struct xl__op_call w;
     struct xl__ready *ready;
     if (!q || !bytes)
         return XL_BAD_ARGUMENT;
     *bytes = 0;
-    TRY(begin(&w, false));
+    TRY(xl__op_call_begin(&w, q, op, desc, false));
     TRY(find_or_make(&w, &ready));
     *bytes = ready->plan.scratch_bytes;
 fail:
-    end(&w);
-    return status;
-}
-
-/* -- explaining ----------------------------------------------------------- */
-
-static void name_tunables(const struct xl__candidate *c, char *text,
-                          size_t cap)
-{
-    const struct xl__tunable *t = c->variant->tunables;
-    size_t len = 0;
-    text[0] = '\0';
-    if (!t || !c->plan)
-        return;
-    snprintf(text, cap, "%s:", c->params.source ? c->params.source : "model");
-    for (unsigned i = 0; t[i].name; i++) {
-        len = strlen(text);
-        snprintf(text + len, cap - len, " %s=%d", t[i].name,
-                 c->params.value[i]);
-    }
-}
-
-/* The step with the most work-items stands for the plan. */
-static void describe_steps(const struct xl__plan *plan, xl_choice *out)
-{
-    double most = -1;
-    out->n_steps = plan->n_steps;
-    for (unsigned i = 0; i < plan->n_steps; i++) {
-        const struct xl__step *s = &plan->step[i];
-        double items = 1;
-        for (unsigned d = 0; d < s->dims; d++)
-            items *= (double)s->global[d];
-        if (items <= most || s->external)
-            continue;
-        most = items;
-        memcpy(out->wg, s->local, sizeof out->wg);
-        memcpy(out->global, s->global, sizeof out->global);
-        out->local_mem_bytes = s->local_mem_bytes;
-    }
-}
-
-static void say_why(const struct work *w, unsigned i, unsigned chosen,
-                    xl_choice *out)
-{
-    static const double ns_per_us = 1e3;
-    const struct xl__candidate *c = &w->list[i];
-    const size_t cap = sizeof out->why;
-    if (c->refused)
-        xl__strcpy(out->why, cap, c->refused);
-    else if (w->why[i][0])
-        xl__strcpy(out->why, cap, w->why[i]);
-    else if (i != chosen)
-        snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
-                 c->plan->est_ns / w->list[chosen].plan->est_ns);
-    else if (forced_name(w))
-        xl__strcpy(out->why, cap, "the caller named it");
-    else
-        snprintf(out->why, cap, "the least estimate: %.1f us",
-                 c->plan->est_ns / ns_per_us);
-}
-
-static void describe(const struct work *w, unsigned i, unsigned chosen,
-                     xl_choice *out)
-{
-    const struct xl__candidate *c = &w->list[i];
-    memset(out, 0, sizeof *out);
-    xl__strcpy(out->variant, sizeof out->variant, c->variant->name);
-    xl__strcpy(out->repeats, sizeof out->repeats,
-               c->variant->repeats ? c->variant->repeats : "");
-    out->chosen = i == chosen;
-    out->est_ns = out->flop = out->bytes = (double)NAN;
-    say_why(w, i, chosen, out);
-    name_tunables(c, out->tunables, sizeof out->tunables);
-    if (!c->plan)
-        return;
-    out->est_ns = c->plan->est_ns;
-    out->flop = c->plan->flop;
-    out->bytes = c->plan->bytes;
-    out->scratch_bytes = c->plan->scratch_bytes;
-    xl__strcpy(out->bound, sizeof out->bound,
-               c->plan->bound ? c->plan->bound : "");
-    describe_steps(c->plan, out);
-}
-
-xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
-                         const void *desc, xl_choice *out, unsigned cap,
-                         unsigned *n)
-{
-    xl_status status = XL_OK;
-    struct work w = work_of(q, op, desc);
-    struct xl__ready *ready = NULL;
-    unsigned chosen = 0;
-    if (!q || !n || (cap > 0 && !out))
-        return XL_BAD_ARGUMENT;
-    *n = 0;
-    TRY(begin(&w, false));
-    TRY(select_all(&w));
-    TRY(first_good(&w, &ready, &chosen));
-    for (unsigned i = 0; i < w.n && i < cap; i++)
-        describe(&w, i, chosen, &out[i]);
-    *n = w.n;
-fail:
-    if (ready)
-        xl__ready_clear(ready);
-    free(ready);
-    end(&w);
+    xl__op_call_end(&w);
     return status;
 }
 

@@ -15,7 +15,7 @@ enum { SMALL_CAP = 512 };
 
 /* One trial run. */
 struct run {
-    xl_queue *q;             /* private */
+    xl_queue *q; /* private */
     const struct xl__op *op;
     const struct xl__candidate *candidate;
     const struct xl__ready *target; /* whose programs are tested */
@@ -83,8 +83,8 @@ static xl_status run(struct run *r, const void *canonical)
     TRY(upload(r));
     TRY(xl__launch(r->q, r->ready, &t->call, NULL));
     TRY(xl_queue_finish(r->q));
-    TRY(xl_buffer_read(r->q, t->call.mem[t->result].buf, 0,
-                       t->host[t->result], t->bytes[t->result]));
+    TRY(xl_buffer_read(r->q, t->call.mem[t->result].buf, 0, t->host[t->result],
+                       t->bytes[t->result]));
 fail:
     return status;
 }
@@ -145,8 +145,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
     if (status != XL_OK)
         return xl__error_set(&q->error, status,
                              "self-check of %s: no queue of its own: %s",
-                             candidate->variant->name,
-                             xl_status_name(status));
+                             candidate->variant->name, xl_status_name(status));
     TRY(run(&r, canonical));
     *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
     keep_verdict(&r, q->ctx, *trusted);

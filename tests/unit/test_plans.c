@@ -159,7 +159,10 @@ static void check_small(const struct xl__limits *l, const struct xl__op *op,
                         const struct xl__params *params,
                         const struct xl__plan *p)
 {
-    union { xl_gemm gemm; xl_softmax softmax; } small;
+    union {
+        xl_gemm gemm;
+        xl_softmax softmax;
+    } small;
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
     op->shrink(canonical, params, &small);
@@ -178,8 +181,9 @@ static void check_small(const struct xl__limits *l, const struct xl__op *op,
 
 static size_t random_size(struct xl__rng *rng)
 {
-    static const size_t special[] = {1, 2, 3, 7, 31, 64, 127, 128, 129, 255,
-                                     256, 509, 1000, 1023, 1024, 1021, 2048};
+    static const size_t special[] = {1,    2,    3,    7,    31,  64,
+                                     127,  128,  129,  255,  256, 509,
+                                     1000, 1023, 1024, 1021, 2048};
     if (xl__rng_below(rng, 2) == 0)
         return special[xl__rng_below(rng, sizeof special / sizeof *special)];
     return 1 + xl__rng_below(rng, 3000);
@@ -205,12 +209,16 @@ static xl_mat random_view(struct xl__rng *rng, size_t rows, size_t cols,
 
 static xl_gemm random_gemm(struct xl__rng *rng)
 {
-    static const xl_dtype types[][2] = {{XL_F32, XL_F32}, {XL_F16, XL_F32},
-                                        {XL_F16, XL_F16}, {XL_BF16, XL_F32},
+    static const xl_dtype types[][2] = {{XL_F32, XL_F32},
+                                        {XL_F16, XL_F32},
+                                        {XL_F16, XL_F16},
+                                        {XL_BF16, XL_F32},
                                         {XL_BF16, XL_BF16}};
     const xl_dtype *t = types[xl__rng_below(rng, 5)];
-    xl_gemm g = {.m = random_size(rng), .n = random_size(rng),
-                 .k = random_size(rng), .alpha = 1};
+    xl_gemm g = {.m = random_size(rng),
+                 .n = random_size(rng),
+                 .k = random_size(rng),
+                 .alpha = 1};
     g.beta = (double)xl__rng_below(rng, 2);
     g.a = random_view(rng, g.m, g.k, t[0], 3);
     g.b = random_view(rng, g.k, g.n, t[0], 3);
@@ -413,13 +421,19 @@ static void gemm_plans(void **state)
  * launched, or none. */
 static void gemm_huge_on(const struct xl__limits *l, const struct machine *m)
 {
-    static const size_t sizes[] = {1, 1000, (size_t)1 << 20, (size_t)1 << 33,
-                                   ((size_t)1 << 40) - 1, (size_t)1 << 62};
+    static const size_t sizes[] = {1,
+                                   1000,
+                                   (size_t)1 << 20,
+                                   (size_t)1 << 33,
+                                   ((size_t)1 << 40) - 1,
+                                   (size_t)1 << 62};
     const size_t n = sizeof sizes / sizeof *sizes;
     (void)m;
     for (size_t i = 0; i < n * n * n; i++) {
-        xl_gemm g = {.m = sizes[i % n], .n = sizes[i / n % n],
-                     .k = sizes[i / n / n], .alpha = 1};
+        xl_gemm g = {.m = sizes[i % n],
+                     .n = sizes[i / n % n],
+                     .k = sizes[i / n / n],
+                     .alpha = 1};
         xl_gemm canonical;
         struct xl__call call;
         struct xl__params params;
@@ -529,7 +543,8 @@ static void check_online(const struct xl__plan *p, const xl_softmax *x,
     case XL__SOFTMAX_HELD:
         check_rows(last, last->local[0] / lanes, x->rows);
         assert_true(lanes * (size_t)params->value[XL__SOFTMAX_N_HELD] *
-                        (size_t)params->value[XL__SOFTMAX_VW] >= x->cols);
+                        (size_t)params->value[XL__SOFTMAX_VW] >=
+                    x->cols);
         break;
     case XL__SOFTMAX_FUSED:
         check_chunks(last, 1, x, 2);
@@ -603,8 +618,8 @@ static void softmax_plans(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm_plans),     cmocka_unit_test(gemm_huge),
-        cmocka_unit_test(gemm_order),     cmocka_unit_test(gemm_canonical),
+        cmocka_unit_test(gemm_plans),    cmocka_unit_test(gemm_huge),
+        cmocka_unit_test(gemm_order),    cmocka_unit_test(gemm_canonical),
         cmocka_unit_test(softmax_plans),
     };
     test_args(argc, argv);
