@@ -60,13 +60,14 @@ XL_API const char *xl_error_detail(const xl_queue *q);
 
 /** One launch, as the driver's clock saw it; nanoseconds. */
 typedef struct xl_span {
-    const char *label; ///< kernel or library call; static
+    const char *label; ///< the kernel's name; static
     uint64_t queued_ns, submit_ns, start_ns, end_ns;
 } xl_span;
 
 /**
  * Record every launch on @p q from now on, or stop. Up to 4096 spans are kept,
- * the oldest drop out.
+ * the oldest drop out. Another library's calls are left out: their events need
+ * not cover the whole call.
  *
  * @return XL_OK, or XL_UNSUPPORTED when the queue was made without profiling
  */

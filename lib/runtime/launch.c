@@ -129,7 +129,7 @@ static xl_status set_args(const struct run *r, const struct xl__step *step,
 
 /* A command was enqueued: the next one waits for it if the queue itself does
  * not see to the order. */
-static void follow(struct run *r, const char *label, cl_event event)
+static void follow(struct run *r, cl_event event)
 {
     if (r->last)
         clReleaseEvent(r->last);
@@ -140,8 +140,6 @@ static void follow(struct run *r, const char *label, cl_event event)
         r->n_wait = 1;
         r->wait = &r->last;
     }
-    if (event)
-        xl__timeline_add(&r->q->timeline, label, event);
 }
 
 static xl_status enqueue(struct run *r, const struct xl__step *step,
@@ -160,7 +158,9 @@ static xl_status enqueue(struct run *r, const struct xl__step *step,
                              step->kernel, xl_status_name(code), global[0],
                              global[1], global[2], step->local[0],
                              step->local[1], step->local[2]);
-    follow(r, step->kernel, event);
+    follow(r, event);
+    if (event)
+        xl__timeline_add(&r->q->timeline, step->kernel, event);
     return XL_OK;
 }
 
@@ -198,34 +198,22 @@ fail:
     return status;
 }
 
-/* A barrier ahead of another library's call: it holds back a call that cannot
- * be given a wait list, and its time is the call's start, since the event such
- * a call returns may stand for the last of several kernels (GE-22). */
-static xl_status enqueue_start(struct run *r, const struct xl__step *step)
-{
-    xl_status status = XL_OK;
-    cl_event event = NULL;
-    if (r->n_wait == 0 && !r->q->timeline.on)
-        return XL_OK;
-    CL_TRY(&r->q->error,
-           clEnqueueBarrierWithWaitList(r->q->cl, r->n_wait, r->wait,
-                                        r->wants_events ? &event : NULL));
-    follow(r, step->kernel, event);
-fail:
-    return status;
-}
-
+/* Another library's call cannot be given a wait list: a barrier holds it back.
+ * It is left out of the timeline, since the event such a call returns may
+ * stand for the last of several kernels (GE-22). */
 static xl_status run_external(struct run *r, const struct xl__step *step)
 {
     xl_status status = XL_OK;
     cl_event event = NULL;
     char why[160] = "";
-    TRY(enqueue_start(r, step));
+    if (r->n_wait > 0)
+        CL_TRY(&r->q->error, clEnqueueBarrierWithWaitList(r->q->cl, r->n_wait,
+                                                          r->wait, NULL));
     status = step->external(step, r->call, r->q->cl, &event, why, sizeof why);
     if (status != XL_OK)
         return xl__error_set(&r->q->error, status, "%s: %s", step->kernel,
                              why);
-    follow(r, step->kernel, event);
+    follow(r, event);
 fail:
     return status;
 }
