@@ -37,8 +37,10 @@ static void describe_steps(const struct xl__plan *plan, xl_choice *out)
         if (items <= most || s->external)
             continue;
         most = items;
-        memcpy(out->wg, s->local, sizeof out->wg);
-        memcpy(out->global, s->global, sizeof out->global);
+        for (unsigned d = 0; d < 3; d++) {
+            out->wg[d] = d < s->dims || s->local[0] == 0 ? s->local[d] : 1;
+            out->global[d] = d < s->dims ? s->global[d] : 1;
+        }
         out->local_mem_bytes = s->local_mem_bytes;
     }
 }
