@@ -43,9 +43,12 @@ set_tests_properties(unit.empty_filter PROPERTIES LABELS unit TIMEOUT 60
 
 # -- device: real drivers, named ---------------------------------------------
 xl_program(test_small ops/test_small.c LIBS clbench_static)
+xl_program(test_variants ops/test_variants.c LIBS clbench_static)
 foreach(driver pocl rusticl)
-    xl_job(device.small.${driver} LABELS device DRIVER ${driver} TIMEOUT 300
-        COMMAND test_small)
+    xl_job(device.variants.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 600 COMMAND test_variants)
+    xl_job(slow.variants.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 1200 COMMAND test_variants ENV XL_TEST_FULL=1)
 endforeach()
 
 # A real driver made small: results are still right.
@@ -96,10 +99,10 @@ endif()
 # fetched is skipped, and said.
 find_program(XL_SH NAMES sh)
 foreach(runtime intel pocl)
-    xl_job(slow.small.pip_${runtime} LABELS slow DRIVER none TIMEOUT 900
+    xl_job(slow.variants.pip_${runtime} LABELS slow DRIVER none TIMEOUT 1200
         COMMAND ${XL_SH} ${CMAKE_CURRENT_SOURCE_DIR}/runtimes.sh ${runtime}
-            ${CMAKE_BINARY_DIR}/runtimes $<TARGET_FILE:test_small>)
-    set_tests_properties(slow.small.pip_${runtime} PROPERTIES
+            ${CMAKE_BINARY_DIR}/runtimes $<TARGET_FILE:test_variants>)
+    set_tests_properties(slow.variants.pip_${runtime} PROPERTIES
         SKIP_REGULAR_EXPRESSION "SKIPPED:"
         RESOURCE_LOCK runtime_${runtime})
 endforeach()

@@ -18,6 +18,29 @@
 #include "types.clh"
 #include "softmax.clh"
 
+/* BODY(j) for each column, written out sixteen times to a turn of the loop:
+ * some drivers end all loops of a work-item after 65535 turns (GE-24), and a
+ * compiler need not unroll. */
+#define IF(BODY, j)                                                           \
+    if ((j) < cols) {                                                         \
+        BODY(j)                                                               \
+    }
+#define FOUR(BODY, j) IF(BODY, j) IF(BODY, j + 1) IF(BODY, j + 2) IF(BODY, j + 3)
+#define FOR_COLS(BODY)                                                        \
+    for (ulong j = 0; j < cols; j += 16) {                                    \
+        FOUR(BODY, j) FOUR(BODY, j + 4) FOUR(BODY, j + 8) FOUR(BODY, j + 12)  \
+    }
+
+#define RAISE(j) top = fmax(top, at(r, j, src_step));
+#define ADD(j)                                                                \
+    const float term = exp(at(r, j, src_step) - shift) - lost;                \
+    const float next = sum + term;                                            \
+    lost = (next - sum) - term;                                               \
+    sum = next;
+#define PUT(j)                                                                \
+    STORE(DT, r.dst, (j) * dst_step,                                          \
+          exp(at(r, j, src_step) - shift) * share);
+
 /* x[i][j]. */
 static inline float at(const struct row r, const ulong j, const ulong step)
 {
@@ -37,16 +60,9 @@ __kernel void softmax_ref(ROW_PARAMS, const ulong src_step,
         return;
     const struct row r = ROW(i);
     float top = -INFINITY, sum = 0.0f, lost = 0.0f;
-    for (ulong j = 0; j < cols; j++)
-        top = fmax(top, at(r, j, src_step));
+    FOR_COLS(RAISE)
     const float shift = shift_of(top);
-    for (ulong j = 0; j < cols; j++) {
-        const float term = exp(at(r, j, src_step) - shift) - lost;
-        const float next = sum + term;
-        lost = (next - sum) - term;
-        sum = next;
-    }
+    FOR_COLS(ADD)
     const float share = share_of(sum);
-    for (ulong j = 0; j < cols; j++)
-        STORE(DT, r.dst, j * dst_step, exp(at(r, j, src_step) - shift) * share);
+    FOR_COLS(PUT)
 }

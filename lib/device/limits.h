@@ -67,6 +67,7 @@ enum xl__ask {
  XX(little_endian,        BOOL,   "",       BOOL, CL_DEVICE_ENDIAN_LITTLE,       1, "byte order is the usual one") \
  XX(has_compiler,         BOOL,   "",       BOOL, CL_DEVICE_COMPILER_AVAILABLE,  1, "can compile source") \
  XX(has_watchdog,         BOOL,   "",       NONE, 0,                             1, "long launches may be killed") \
+ XX(max_loop_turns,       NUMBER, "1",      NONE, 0,                             1, "turns after which a work-item's loops are ended") \
  XX(has_f64,              BOOL,   "",       SPECIAL, 0,                          1, "double precision") \
  XX(has_f16_arith,        BOOL,   "",       SPECIAL, 0,                          1, "half precision arithmetic") \
  XX(has_svm,              BOOL,   "",       SPECIAL, 0,                          1, "coarse-grained buffer SVM") \

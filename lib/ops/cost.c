@@ -88,3 +88,12 @@ void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
     plan->est_ns = work + launch;
     plan->bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
 }
+
+const char *xl__turns_refused(const struct xl__limits *l, double turns)
+{
+    /* False as well where no bound is known. */
+    if (turns > xl__num(l, XL__F_max_loop_turns))
+        return "the device ends loops before this many turns; use a smaller "
+               "size";
+    return NULL;
+}

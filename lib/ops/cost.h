@@ -18,6 +18,10 @@ double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
 double xl__rate_memory(const struct xl__limits *l); /* B/s */
 
+/* NULL, or why this device would cut a work-item short whose loops make so
+ * many turns together (GE-24). */
+const char *xl__turns_refused(const struct xl__limits *l, double turns);
+
 /* A variant's estimate: the slowest of its parts, plus launches. */
 struct xl__work {
     double flop, flop_frac;   /* fraction of xl__rate_fma() it can reach */

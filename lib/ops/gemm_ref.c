@@ -76,8 +76,14 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    return xl__turns_refused(l, (double)((const xl_gemm *)desc)->k);
+}
+
 const struct xl__variant xl__gemm_ref = {
     .name = "gemm_ref",
     .repeats = "bit for bit: each element is one sum, taken in order of k",
+    .refuses = refuses,
     .plan = plan,
 };

@@ -174,10 +174,17 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
+/* A turn per step of k and per tile's load, should nothing be unrolled. */
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    return xl__turns_refused(l, 2.0 * (double)((const xl_gemm *)desc)->k);
+}
+
 const struct xl__variant xl__gemm_tiled = {
     .name = "gemm_tiled",
     .repeats = "bit for bit: each element is one sum in a fixed order",
     .tunables = xl__gemm_tiled_tunables,
+    .refuses = refuses,
     .choose = choose,
     .plan = plan,
 };

@@ -6,13 +6,17 @@
 #include "ops/softmax.h"
 #include "ops/variants.h"
 
-enum { WG = 64, SWEEPS = 3 };
+enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: the kernel's turn */
 /* Shares of the device's rates: scalar exp; rows read side by side. */
 static const double flop_frac = 0.01, bytes_frac = 0.3;
 
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
-    return xl__softmax_refuses(l, desc);
+    const xl_softmax *s = desc;
+    const char *why = xl__softmax_refuses(l, desc);
+    if (!why)
+        why = xl__turns_refused(l, (double)SWEEPS * (double)s->cols / BLOCK);
+    return why;
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,

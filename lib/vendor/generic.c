@@ -27,6 +27,7 @@ const struct xl__variant *const xl__generic_softmax[] = {
 enum {
     APPLE_WIDTH = 32,      /* GE-14 */
     ADRENO_WIDTH = 64,     /* GE-13 */
+    LLVMPIPE_TURNS = 65535, /* GE-24 */
     TRANSACTION_BYTES = 64 /* GE-08 */
 };
 
@@ -49,6 +50,8 @@ static void correct_llvmpipe(struct xl__limits *l)
                            "GE-09");
     xl__limits_correct(l, XL__F_clock_hz, NAN, XL_UNKNOWN, "GE-09");
     xl__limits_correct(l, XL__F_has_watchdog, 0, XL_KNOWN, "GE-09");
+    xl__limits_correct(l, XL__F_max_loop_turns, LLVMPIPE_TURNS, XL_KNOWN,
+                       "GE-24");
 }
 
 static void correct_apple(struct xl__limits *l)
