@@ -24,11 +24,19 @@ enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
 
 /* clang-format off */
 const struct gemm_case gemm_cases[] = {
-    /* Every transpose and type, with edges in every direction. */
+    /* Every transpose and type, with edges in every direction. A driver takes
+     * a second or more to build a program, so the quick ones are the fewest
+     * that read both operands of each type both ways. */
     FOUR("odd f32",       VQ, 67, 53, 41, XL_F32,  XL_F32),
-    FOUR("odd f16",       VQ, 67, 53, 41, XL_F16,  XL_F16),
+    PLAIN("odd f16 nn",   V,  67, 53, 41, NN, XL_F16,  XL_F16),
+    PLAIN("odd f16 tn",   VQ, 67, 53, 41, TN, XL_F16,  XL_F16),
+    PLAIN("odd f16 nt",   VQ, 67, 53, 41, NT, XL_F16,  XL_F16),
+    PLAIN("odd f16 tt",   V,  67, 53, 41, TT, XL_F16,  XL_F16),
     FOUR("odd f16-f32",   V,  67, 53, 41, XL_F16,  XL_F32),
-    FOUR("odd bf16",      VQ, 67, 53, 41, XL_BF16, XL_BF16),
+    PLAIN("odd bf16 nn",  V,  67, 53, 41, NN, XL_BF16, XL_BF16),
+    PLAIN("odd bf16 tn",  VQ, 67, 53, 41, TN, XL_BF16, XL_BF16),
+    PLAIN("odd bf16 nt",  VQ, 67, 53, 41, NT, XL_BF16, XL_BF16),
+    PLAIN("odd bf16 tt",  V,  67, 53, 41, TT, XL_BF16, XL_BF16),
     FOUR("odd bf16-f32",  V,  67, 53, 41, XL_BF16, XL_F32),
     /* Whole tiles, then one more and one less in each direction. */
     FOUR("whole f32",     V, 128, 128, 128, XL_F32,  XL_F32),
@@ -71,7 +79,7 @@ const struct gemm_case gemm_cases[] = {
     {"large f16",       V,   67,  53,  41, NN,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_LARGE},
     {"pad 1",           VQ,  67,  53,  41, NN,  1,    1,   XL_F32,  XL_F32,  1, 1, 1,   0, 0, 0,      false, false, DATA_NORMAL},
     {"pad to 64",       V,   64,  60,  61, TN,  1,    0,   XL_F32,  XL_F32,  0, 4, 4,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"pad f16",         VQ,  67,  53,  41, TT,  1,    1,   XL_F16,  XL_F16,  3, 5, 7,   0, 0, 0,      false, false, DATA_NORMAL},
+    {"pad f16",         VQ,  67,  53,  41, TN,  1,    1,   XL_F16,  XL_F16,  3, 5, 7,   0, 0, 0,      false, false, DATA_NORMAL},
     {"offset 1",        VQ,  64,  64,  64, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   1, 1, 1,      false, false, DATA_NORMAL},
     {"offset 1 f16",    V,   64,  64,  64, NT,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   1, 3, 5,      false, false, DATA_NORMAL},
     {"offset 64",       V,   64,  64,  64, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   64, 128, 64,  false, false, DATA_NORMAL},
