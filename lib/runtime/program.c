@@ -228,7 +228,10 @@ static unsigned char *binary_of(cl_program program, size_t *n)
 static void keep(struct xl__context *ctx, struct xl__program *p)
 {
     size_t n = 0;
-    unsigned char *bytes = p->cl ? binary_of(p->cl, &n) : NULL;
+    unsigned char *bytes = NULL;
+    /* Some drivers compile every kernel once more to answer (CP-10). */
+    if (p->cl && ctx->lib->store.root)
+        bytes = binary_of(p->cl, &n);
     xl__store_put(&ctx->lib->store, p->key, bytes, bytes ? n : 0, p->trust);
     free(bytes);
     p->is_kept = true;
