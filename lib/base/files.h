@@ -49,6 +49,15 @@ bool xl__file_remove(const char *path);
 xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
                        void *arg);
 
+/* Call `each` with every name in `dir`, of whatever kind, links too; false
+ * from `each` ends it. XL_IO when dir cannot be read (errno kept). */
+xl_status xl__dir_names(const char *dir,
+                        bool (*each)(const char *name, void *), void *arg);
+
+enum xl__access { XL__ABSENT, XL__DENIED, XL__READABLE, XL__WRITABLE };
+/* What this user may do with a path of any kind. Opens nothing. */
+enum xl__access xl__path_access(const char *path);
+
 /* A shared library opened at run time; NULL when absent. */
 void *xl__dlopen(const char *name);
 void *xl__dlsym(void *library, const char *symbol);

@@ -267,6 +267,34 @@ xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
     return status;
 }
 
+xl_status xl__dir_names(const char *dir,
+                        bool (*each)(const char *name, void *), void *arg)
+{
+    struct xl__str pattern = {0};
+    bool go_on = true;
+    WIN32_FIND_DATAA e;
+    xl__str_printf(&pattern, "%s\\*", dir);
+    HANDLE find = FindFirstFileA(xl__str_text(&pattern), &e);
+    xl__str_clear(&pattern);
+    if (find == INVALID_HANDLE_VALUE)
+        return failure();
+    do {
+        if (!xl__streq(e.cFileName, ".") && !xl__streq(e.cFileName, ".."))
+            go_on = each(e.cFileName, arg);
+    } while (go_on && FindNextFileA(find, &e));
+    FindClose(find);
+    return XL_OK;
+}
+
+enum xl__access xl__path_access(const char *path)
+{
+    DWORD attributes = GetFileAttributesA(path);
+    if (attributes == INVALID_FILE_ATTRIBUTES)
+        return GetLastError() == ERROR_ACCESS_DENIED ? XL__DENIED : XL__ABSENT;
+    return (attributes & FILE_ATTRIBUTE_READONLY) != 0 ? XL__READABLE
+                                                       : XL__WRITABLE;
+}
+
 void *xl__dlopen(const char *name)
 {
     return (void *)LoadLibraryA(name);

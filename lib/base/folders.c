@@ -103,4 +103,28 @@ xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
     errno = kept;
     return status;
 }
+
+xl_status xl__dir_names(const char *dir,
+                        bool (*each)(const char *name, void *), void *arg)
+{
+    bool go_on = true;
+    DIR *opened = opendir(dir);
+    if (opened == NULL)
+        return XL_IO;
+    for (struct dirent *e; go_on && (e = readdir(opened)) != NULL;)
+        if (!xl__streq(e->d_name, ".") && !xl__streq(e->d_name, ".."))
+            go_on = each(e->d_name, arg);
+    closedir(opened);
+    return XL_OK;
+}
+
+enum xl__access xl__path_access(const char *path)
+{
+    if (access(path, R_OK | W_OK) == 0)
+        return XL__WRITABLE;
+    if (access(path, R_OK) == 0)
+        return XL__READABLE;
+    return access(path, F_OK) == 0 || errno == EACCES ? XL__DENIED
+                                                      : XL__ABSENT;
+}
 #endif
