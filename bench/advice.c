@@ -97,7 +97,7 @@ const struct advice_vendor advice_vendors[] = {
     {.name = "NVIDIA",
      .pci_id = 0x10de,
      .platforms = {"NVIDIA CUDA", NULL},
-     .nodes = {"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm", NULL},
+     .nodes = {"/dev/nvidiactl", "/dev/nvidia#", "/dev/nvidia-uvm", NULL},
      .groups = "video",
      .kernel_module = "nvidia",
      .install = "Install NVIDIA's driver with its OpenCL part: package "
@@ -111,7 +111,7 @@ const struct advice_vendor advice_vendors[] = {
     {.name = "AMD",
      .pci_id = 0x1002,
      .platforms = {"AMD Accelerated Parallel Processing", "rusticl", NULL},
-     .nodes = {"/dev/kfd", "/dev/dri/renderD*", NULL},
+     .nodes = {"/dev/kfd", "/dev/dri/renderD#", NULL},
      .groups = "render and video",
      .kernel_module = "amdgpu",
      .install = "Install ROCm's OpenCL (package rocm-opencl-runtime), or "
@@ -122,7 +122,7 @@ const struct advice_vendor advice_vendors[] = {
     {.name = "Intel",
      .pci_id = 0x8086,
      .platforms = {"Intel(R) OpenCL", "rusticl", NULL},
-     .nodes = {"/dev/dri/renderD*", NULL},
+     .nodes = {"/dev/dri/renderD#", NULL},
      .groups = "render and video",
      .kernel_module = "i915",
      .install = "Install Intel's compute runtime (package intel-opencl-icd); "
@@ -172,6 +172,24 @@ const struct advice_vendor advice_vendors[] = {
      .container = "PoCL works in a container as it is: package "
                   "pocl-opencl-icd."},
     {.name = NULL},
+};
+
+const struct advice_platform advice_platforms[] = {
+    {"rusticl", "RUSTICL_ENABLE must name the drivers that it may use: "
+                "radeonsi, iris, nouveau, panfrost, freedreno, asahi, or "
+                "llvmpipe for the CPU"},
+    {"Clover", "this driver is retired: use rusticl, or remove it (package "
+               "mesa-opencl-icd brings both)"},
+    {"AMD Accelerated Parallel Processing",
+     "it needs the kernel module amdgpu and access to /dev/kfd and "
+     "/dev/dri: group render"},
+    {"Intel(R) OpenCL", "it needs the kernel module i915 or xe and access to "
+                        "/dev/dri: group render"},
+    {"NVIDIA CUDA", "`nvidia-smi` must list a GPU first; "
+                    "CUDA_VISIBLE_DEVICES may hide it"},
+    {"Portable Computing Language", "POCL_DEVICES may name devices that it "
+                                    "was built without: unset it"},
+    {NULL, NULL},
 };
 
 enum { DECIMAL = 10 };

@@ -21,8 +21,8 @@ struct advice_vendor {
     unsigned pci_id;             /* its PCI vendor id; 0: not on that bus */
     const char *platforms[4];    /* words in names of platforms that drive its
                                     devices; NULL-terminated */
-    const char *nodes[4];        /* device nodes its driver opens, "*" at the
-                                    end allowed; NULL-terminated */
+    const char *nodes[4];        /* device nodes its driver opens; "#" at
+                                    the end: digits; NULL-terminated */
     const char *groups;          /* who may open them: "render, video" */
     const char *kernel_module;   /* a folder in /sys/module; NULL: none */
     const char *install;         /* no platform for it: what to install */
@@ -30,6 +30,13 @@ struct advice_vendor {
 };
 /* NULL name last; the last but one is the CPU. */
 extern const struct advice_vendor advice_vendors[];
+
+/* A platform that is there and shows no device: why that may be. */
+struct advice_platform {
+    const char *platform;        /* word in the platform's name */
+    const char *no_device;
+};
+extern const struct advice_platform advice_platforms[]; /* NULL last */
 
 /* A driver that is known to be too old for something the library does. */
 struct advice_driver {
