@@ -75,6 +75,16 @@ if(UNIX)
     endforeach()
 endif()
 
+# The doctor among bad drivers. They take a moment: one hangs for 20 seconds.
+if(UNIX)
+    xl_job(device.doctor LABELS device DRIVER pocl TIMEOUT 300
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/doctor.sh $<TARGET_FILE:clbench>
+            ${SCRATCH}/doctor ${CMAKE_C_COMPILER} ${XL_PYTHON} ${ICD}/pocl
+            ${ICD}/rusticl)
+    set_property(TEST device.doctor APPEND PROPERTY
+        FAIL_REGULAR_EXPRESSION "FAILED: ")
+endif()
+
 # An application outside the tree, against what is installed.
 xl_job(device.consumer LABELS device DRIVER pocl TIMEOUT 300
     COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR}
@@ -95,9 +105,16 @@ if(XL_OCLGRIND OR XL_REQUIRE_TOOLS)
         "Oclgrind -")
 endif()
 
+# Any bytes in a cache file's place.
+find_program(XL_SH NAMES sh)
+xl_job(slow.fuzz_store LABELS slow DRIVER none TIMEOUT 300
+    COMMAND ${XL_SH} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.sh
+        "${XL_CLANG_AMD}" ${PROJECT_SOURCE_DIR} ${SCRATCH}/fuzz)
+set_tests_properties(slow.fuzz_store PROPERTIES
+    SKIP_REGULAR_EXPRESSION "SKIPPED:")
+
 # Two more runtimes, fetched by pip: other compilers, for real. What cannot be
 # fetched is skipped, and said.
-find_program(XL_SH NAMES sh)
 foreach(runtime intel pocl)
     xl_job(slow.variants.pip_${runtime} LABELS slow DRIVER none TIMEOUT 1200
         COMMAND ${XL_SH} ${CMAKE_CURRENT_SOURCE_DIR}/runtimes.sh ${runtime}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This program, once more, in a process of its own: what a driver does there
+ * (crash, hang, talk) stays there. POSIX lives in child.c alone. */
+#ifndef CLBENCH_CHILD_H
+#define CLBENCH_CHILD_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct child_step {
+    const char *const *args; /* after the program's name; NULL-terminated */
+    const char *const *variables; /* "NAME=value" set, "NAME" removed;
+                                     NULL-terminated */
+    double silence_s;             /* killed after so long without a word */
+    double longest_s;             /* and after so long in any case */
+    bool (*stop)(void *arg);      /* asked now and then: end it? */
+    void *stop_arg;
+};
+
+enum child_end {
+    CHILD_EXITED,    /* code: its exit code */
+    CHILD_SIGNALLED, /* code: the signal */
+    CHILD_HUNG,      /* killed by the watchdog */
+    CHILD_STOPPED,   /* killed since stop() asked for it */
+    CHILD_NOT_RUN    /* this system cannot, or has no room for it */
+};
+
+struct child_result {
+    enum child_end end;
+    int code;
+    double took_s;
+    struct xl__str output; /* both its streams, the first 256 KiB */
+};
+
+/* `out` is cleared first; child_clear() after every call. */
+void child_run(const struct child_step *step, struct child_result *out);
+void child_clear(struct child_result *r);
+/* "SIGSEGV"; static or a number in static memory. */
+const char *child_signal_name(int signal);
+
+/* A private, empty folder for a short time; free() the path. NULL: none. */
+char *child_folder_make(void);
+void child_folder_remove(const char *path);
+/* Does a shared library load into this process? `why` takes the system's
+ * story when not. */
+bool child_loads(const char *library, struct xl__str *why);
+
+#endif
