@@ -15,6 +15,7 @@ struct json_t;
 struct session {
     const struct command *command;
     struct settings set;
+    bool no_cache;          /* set before session_open(): build everything */
     xl_lib *lib;            /* NULL until session_open() */
     xl_device **devices;    /* those chosen */
     unsigned n_devices;
