@@ -13,12 +13,9 @@ endforeach()
 
 # -- stub: the real loader, our driver ---------------------------------------
 foreach(name limits vendors identify errors)
-    set(file unit/test_${name}.c)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-        xl_program(test_${name} ${file} LIBS clbench_static)
-        xl_job(stub.${name} LABELS stub DRIVER stub TIMEOUT 120
-            COMMAND test_${name})
-    endif()
+    xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
+    xl_job(stub.${name} LABELS stub DRIVER stub TIMEOUT 120
+        COMMAND test_${name})
 endforeach()
 # A figure of the product itself: not of a build with sanitizers.
 if(NOT XL_SANITIZE)
@@ -30,9 +27,9 @@ endif()
 # Several devices, so that a name can be ambiguous; and none.
 xl_program(test_input unit/test_input.c)
 target_compile_definitions(test_input PRIVATE _XOPEN_SOURCE=700)
-set(devices ${CMAKE_CURRENT_SOURCE_DIR}/stub/devices)
+set(at ${CMAKE_CURRENT_SOURCE_DIR}/stub/devices)
 xl_job(stub.input LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_input
-    ENV XL_STUB_DEVICE=${devices}/h200.txt,${devices}/mi300x.txt,${devices}/pocl.txt)
+    ENV XL_STUB_DEVICE=${at}/h200.txt,${at}/mi300x.txt,${at}/pocl.txt)
 xl_job(stub.no_driver LABELS stub DRIVER none TIMEOUT 60
     COMMAND test_input no_driver)
 
@@ -66,8 +63,8 @@ if(UNIX)
         if(driver STREQUAL "rusticl")
             list(APPEND labels slow)
         endif()
-        xl_job(device.cli.${driver} LABELS ${labels} DRIVER ${driver} TIMEOUT 600
-            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
+        xl_job(device.cli.${driver} LABELS ${labels} DRIVER ${driver}
+            TIMEOUT 600 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
                 ${SCRATCH}/cli_${driver} ${PROJECT_SOURCE_DIR} ${XL_PYTHON}
                 ${ICD}/none)
         set_property(TEST device.cli.${driver} APPEND PROPERTY
