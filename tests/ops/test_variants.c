@@ -87,8 +87,8 @@ static void one_gemm(void **state)
     for (const struct gemm_case *c = gemm_cases; c->name; c++) {
         struct check_result found = {0};
         if (is_wanted(c->use))
-            count(&t, c->name,
-                  verify_gemm(queue, c, t.variant, SEED, &found), &found);
+            count(&t, c->name, verify_gemm(queue, c, t.variant, SEED, &found),
+                  &found);
     }
     judge(&t);
 }

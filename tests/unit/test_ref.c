@@ -199,8 +199,7 @@ static void honest_sums_pass(void **state)
             ref_store(h, 1, XL_F16, (double)b[p]);
             up += a[p] * b[p];
             down += a[K - 1 - p] * b[K - 1 - p];
-            coarse += (float)(ref_load(h, 0, XL_F16) *
-                              ref_load(h, 1, XL_F16));
+            coarse += (float)(ref_load(h, 0, XL_F16) * ref_load(h, 1, XL_F16));
             sum += (double)a[p] * (double)b[p];
             mag += fabs((double)a[p] * (double)b[p]);
         }
@@ -221,8 +220,7 @@ static void softmax_by_hand(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
-        const double x[] = {shifts[i], shifts[i] + log(2),
-                            shifts[i] + log(5)};
+        const double x[] = {shifts[i], shifts[i] + log(2), shifts[i] + log(5)};
         double y[3], max;
         ref_softmax_row(x, 3, y, &max);
         near(y[0], 0.125, 1e-11);
