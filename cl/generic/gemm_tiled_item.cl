@@ -181,7 +181,6 @@ gemm_tiled_item(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
                     for (uint v = 0; v < NV; v++)
                         sum[r][v] = (vec)(0.0f);
                 }
-                #pragma unroll 4
                 for (uint l = 0; l < depth; l++) {
                     vec vb[NV];
                     #pragma unroll
