@@ -33,7 +33,7 @@ static const struct status_advice by_status[] = {
     {XL_NO_MEMORY, "out of host memory: give smaller shapes"},
     {XL_IO, "check the path, its permissions and the room on its disk"},
     {XL_NO_SPACE, "the disk is full: make room, or point XL_CACHE_DIR "
-                  "elsewhere (empty: no cache)"},
+                  "elsewhere (off: no cache)"},
     {XL_CORRUPT, "`clbench cache verify` lists damaged entries, `clbench "
                  "cache clear --damaged` removes them"},
     {CL_MEM_OBJECT_ALLOCATION_FAILURE,

@@ -26,8 +26,8 @@ static const struct warning warnings[XL_N_WARN] = {
         .text = "a batch of runs took less than 1 ms",
         .advice = "take a larger shape"},
     [XL_WARN_BIT_WALL_CLOCK] = {
-        .text = "timed by the wall clock: the driver's event times are not "
-                "to be believed"},
+        .text = "timed by the wall clock: there are no event times to be "
+                "believed"},
     [XL_WARN_BIT_CLOCK_DRIFT] = {
         .text = "later runs were slower than earlier ones",
         .advice = "the device may lower its clock: let it cool, look at its "
