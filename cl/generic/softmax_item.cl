@@ -19,7 +19,7 @@
  * -D:           VW 1 2 4 8 16; VA VT DT MT MU; ROW_MAX: most columns of
  *               MODE 4.
  * Needs:        nothing.
- * Cost:         5 rows cols flop; one read, one write; MODE 5, 6 a second read.
+ * Cost:         5 rows cols flop; one read, one write; MODE 5, 6 two reads.
  * Source:       Milakov, Gimelshein 2018, arXiv:1805.02867; Kahan 1965. */
 #include "types.clh"
 #include "softmax.clh"

@@ -3,34 +3,30 @@
  *
  *   MODE 1  softmax_online_held: LANES items hold a row in registers, WG/LANES
  *           rows a group; one read and one write.
- *   MODE 2  softmax_online_fused: rows too long for that are cut into chunks
- *           of BLOCKS x SPAN elements (SPAN = WG HELD VW). Even groups sum a
- *           chunk, odd ones normalise one, `ahead` chunks behind, so that the
- *           second read finds the chunk in the last-level cache:
- *
- *             sum  0 1 2 .. ahead | ahead+1     ahead+2     ...
- *             norm                |          0           1  ...   -> groups
- *
- *           A group that wants a sum which is not there yet computes it
- *           itself: nobody waits, so no order of groups is relied on, and the
- *           words in `sums` are each written and read by atomics alone.
- *           softmax_online_clear sets them before.
- *   MODE 3  softmax_online_sum, then softmax_online_norm: the same in two
- *           launches, for in-place rows and for rows beyond any cache.
+ *   MODE 2  softmax_online_shared: n_chunks groups hold a row, SPAN = WG HELD
+ *           VW elements each; one read and one write. Each publishes its sum
+ *           and collects the others'. One that is still absent after a while
+ *           is computed by whoever wants it: nobody waits for a group that may
+ *           never run beside it, so no order of groups is relied on. The words
+ *           in `sums` are written by atomics, each with the one value it can
+ *           have. softmax_online_clear sets them before.
+ *   MODE 3  softmax_online_sum, then softmax_online_norm: chunks of any size
+ *           in two launches; two reads and one write.
  *
  *           An item keeps a running shift and the sum of exp under it, and
  *           rescales the sum when the shift moves; pairs merge likewise.
  * Arguments:    ROW_PARAMS: src, dst of DT, rows x cols, contiguous columns,
- *               rows aligned to VW elements if VA; mask of MT. MODE 2, 3: sums,
- *               2 words a chunk; n_chunks of a row; chunk, its elements.
- * Launch:       1-D, local WG. Groups: MODE 1 ceil(rows LANES / WG); MODE 2
- *               2 rows n_chunks; MODE 3 rows n_chunks.
+ *               rows aligned to VW elements if VA; mask of MT. MODE 2, 3:
+ *               sums, 2 words a chunk; n_chunks of a row; chunk, its elements
+ *               (MODE 2: SPAN).
+ * Launch:       1-D, local WG. Groups: MODE 1 ceil(rows LANES / WG); MODE 2, 3
+ *               rows n_chunks.
  * Local memory: 8 ROOM (reduce.clh), 4 more in MODE 2.
  * -D:           WG power of two; LANES power of two <= WG (MODE 2, 3: WG);
- *               HELD 1..16 vectors an item; VW 1 2 4 8; VA VT DT MT MU.
+ *               HELD 1..32 vectors an item; VW 1 2 4 8; VA VT DT MT MU.
  * Needs:        32-bit global atomics (OpenCL C 1.1) in MODE 2.
- * Cost:         5 rows cols flop; bytes: one read, one write; MODE 2, 3 a
- *               second read, from the cache if it is there.
+ * Cost:         5 rows cols flop; bytes: one read, one write; MODE 3 a second
+ *               read.
  * Source:       Milakov, Gimelshein 2018, arXiv:1805.02867. */
 #include "types.clh"
 #include "softmax.clh"
@@ -61,7 +57,8 @@ static inline float exp_held(FV *x, const float shift)
 }
 
 /* Vectors `first`, `first + step`, ... of a row; their largest value. */
-static inline float hold(const struct row r, FV *x, const uint first, const uint step)
+static inline float hold(const struct row r, FV *x, const uint first,
+                         const uint step)
 {
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
@@ -112,16 +109,19 @@ static inline float sum_under(const struct pair p, const float top)
     return p.sum * exp(p.shift - shift_of(top));
 }
 
-static inline struct pair over_group(const struct pair p, __local float *for_max,
-                              __local float *for_sum)
+static inline struct pair over_group(const struct pair p,
+                                     __local float *for_max,
+                                     __local float *for_sum)
 {
     const float top = lanes_max(p.shift, for_max);
     return (struct pair){top, lanes_sum(sum_under(p, top), for_sum)};
 }
 
+#if MODE == 3
 /* Of a chunk, by the whole group. */
-static inline struct pair sum_chunk(const struct row r, __local float *for_max,
-                             __local float *for_sum)
+static inline struct pair sum_chunk(const struct row r,
+                                    __local float *for_max,
+                                    __local float *for_sum)
 {
     struct pair p = {-INFINITY, 0.0f};
     for (uint first = 0; first < r.n; first += SPAN) {
@@ -151,9 +151,7 @@ static inline void norm_chunk(const struct row r, const struct pair whole)
                 put(r, (at + h * WG) * VW, exp(x[h] - shift) * share);
     }
 }
-#endif
 
-#if MODE == 3
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void softmax_online_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
                         const uint chunk)
@@ -183,17 +181,19 @@ void softmax_online_norm(ROW_PARAMS, __global const float *sums,
     norm_chunk(CHUNK(g / n_chunks, g % n_chunks),
                over_group(p, for_max, for_sum));
 }
-#endif
 
-#if MODE == 2
+#elif MODE == 2
 /* No shift is NaN and no sum is this NaN: the word of a sum not there yet. */
 #define ABSENT 0xffffffffu
 #define NAN_WORD 0x7fc00000u
-/* How often a group looks for a missing sum before it computes it: some
- * microseconds, in which the group that has it in hand ends. */
-#define LOOKS 64
+/* How often a group looks for a missing sum before it computes it: about the
+ * time in which a device fills all its registers from memory, several times;
+ * and how often it looks for sure. */
+#define LOOKS 256
+#define SURE_LOOK 16
 
-__kernel void softmax_online_clear(__global uint *sums, const ulong n)
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+void softmax_online_clear(__global uint *sums, const ulong n)
 {
     if (get_global_id(0) < n)
         sums[get_global_id(0)] = ABSENT;
@@ -207,24 +207,29 @@ static inline void publish(const struct pair p, volatile __global uint *at)
     atomic_xchg(at + 1, isnan(p.sum) ? NAN_WORD : as_uint(p.sum));
 }
 
-/* A pair's words; false when they are not both there. */
-static inline bool look(volatile __global uint *at, struct pair *p)
+/* A pair's words; false when they are not both there. A plain look may see
+ * "absent" for too long, never a wrong word; a sure one, by atomics, is slow
+ * and gets in the way of others. */
+static inline bool look(volatile __global uint *at, struct pair *p,
+                        const bool is_sure)
 {
-    const uint shift = atomic_or(at, 0u), sum = atomic_or(at + 1, 0u);
+    const uint shift = is_sure ? atomic_or(at, 0u) : at[0];
+    const uint sum = is_sure ? atomic_or(at + 1, 0u) : at[1];
     *p = (struct pair){as_float(shift), as_float(sum)};
     return shift != ABSENT && sum != ABSENT;
 }
 
 /* This item's share of a row's n pairs, merged; the number of the first that
  * is absent, or n. */
-static inline uint collect(volatile __global uint *at, const uint n, struct pair *p)
+static inline uint collect(volatile __global uint *at, const uint n,
+                           struct pair *p)
 {
     *p = (struct pair){-INFINITY, 0.0f};
     for (uint c = get_local_id(0); c < n; c += WG) {
         struct pair q;
-        bool there = look(at + 2 * c, &q);
-        for (uint k = 0; k < LOOKS && !there; k++)
-            there = look(at + 2 * c, &q);
+        bool there = look(at + 2 * c, &q, false);
+        for (uint k = 1; k <= LOOKS && !there; k++)
+            there = look(at + 2 * c, &q, k % SURE_LOOK == 0);
         if (!there)
             return c;
         const float top = fmax(p->shift, q.shift);
@@ -234,32 +239,45 @@ static inline uint collect(volatile __global uint *at, const uint n, struct pair
     return n;
 }
 
+/* A chunk's pair once more, to the same bit, with few registers: the chunk is
+ * read twice. */
+static inline struct pair sum_again(const struct row r,
+                                    __local float *for_max,
+                                    __local float *for_sum)
+{
+    const uint lane = get_local_id(0);
+    FV most = (FV)(-INFINITY), even = (FV)(0.0f), odd = (FV)(0.0f);
+    for (uint h = 0; h < HELD; h++)
+        most = fmax(most, get(r, (lane + h * WG) * VW));
+    const float top = lanes_max(MAX_OF(most), for_max);
+    for (uint h = 0; h < HELD; h++) {
+        const FV e = exp(get(r, (lane + h * WG) * VW) - shift_of(top));
+        if (h % 2)
+            odd += e;
+        else
+            even += e;
+    }
+    return (struct pair){top, lanes_sum(SUM_OF(even + odd), for_sum)};
+}
+
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
-void softmax_online_fused(ROW_PARAMS, volatile __global uint *sums,
-                          const uint n_chunks, const uint chunk,
-                          const ulong ahead)
+void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
+                           const uint n_chunks, const uint chunk)
 {
     __local float for_max[ROOM], for_sum[ROOM];
     __local uint absent;
-    const ulong g = xl_group_id(0), n = rows * n_chunks;
-    /* `ahead` sums, then a sum and a norm in turn, then the norms left. */
-    const ulong turn = g - ahead, n_turns = 2 * (n - ahead);
-    const bool sums_up = g < ahead || (turn < n_turns && turn % 2 == 0);
-    const ulong at = g < ahead         ? g
-                     : turn >= n_turns ? turn - (n - ahead)
-                     : sums_up         ? ahead + turn / 2
-                                       : turn / 2;
-    const ulong i = at / n_chunks;
+    const uint lane = get_local_id(0), mine = xl_group_id(0) % n_chunks;
+    const ulong i = xl_group_id(0) / n_chunks;
     volatile __global uint *row_sums = sums + 2 * i * n_chunks;
+    const struct row r = CHUNK(i, mine);
+    FV x[HELD];
+    const float top = lanes_max(hold(r, x, lane, WG), for_max);
+    const float part = exp_held(x, shift_of(top));
+    publish((struct pair){top, lanes_sum(part, for_sum)}, row_sums + 2 * mine);
     struct pair p;
-    if (sums_up) {
-        publish(sum_chunk(CHUNK(i, at % n_chunks), for_max, for_sum),
-                sums + 2 * at);
-        return;
-    }
     uint c;
     do {
-        if (get_local_id(0) == 0)
+        if (lane == 0)
             absent = n_chunks;
         barrier(CLK_LOCAL_MEM_FENCE);
         atomic_min(&absent, collect(row_sums, n_chunks, &p));
@@ -267,9 +285,17 @@ void softmax_online_fused(ROW_PARAMS, volatile __global uint *sums,
         c = absent;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (c < n_chunks)
-            publish(sum_chunk(CHUNK(i, c), for_max, for_sum),
+            publish(sum_again(CHUNK(i, c), for_max, for_sum),
                     row_sums + 2 * c);
     } while (c < n_chunks);
-    norm_chunk(CHUNK(i, at % n_chunks), over_group(p, for_max, for_sum));
+    const struct pair whole = over_group(p, for_max, for_sum);
+    /* Of this chunk's exp to the row's; 0 if the chunk is all -inf. */
+    const float factor =
+        exp(top - shift_of(whole.shift)) * share_of(whole.sum);
+#pragma unroll
+    for (uint h = 0; h < HELD; h++)
+        if ((lane + h * WG) * VW < r.n)
+            put(r, (lane + h * WG) * VW, x[h] * factor);
 }
 #endif
+#endif /* MODE */

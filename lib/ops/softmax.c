@@ -30,8 +30,8 @@ static xl_status check_types(const xl_softmax *s, struct xl__error *e)
     if ((t == XL_F32 || t == XL_F16 || t == XL_BF16) && s->dst.dtype == t)
         return XL_OK;
     return xl__error_set(e, XL_UNSUPPORTED,
-                         "softmax from %s to %s; src and dst must be alike, of "
-                         "f32, f16 or bf16",
+                         "softmax from %s to %s; src and dst must be alike, "
+                         "of f32, f16 or bf16",
                          xl_dtype_name(t), xl_dtype_name(s->dst.dtype));
 }
 

@@ -2,7 +2,7 @@
 /* Softmax with a running maximum and sum (Milakov, Gimelshein 2018), in the
  * form that suits rows and device: a row in registers if it fits, else chunks;
  * single items with explicit vectors on CPUs. One table of modes says how each
- * is planned. */
+ * is planned; softmax_choose.c says which one. */
 #include <stdint.h>
 
 #include "base/mem.h"
@@ -11,33 +11,12 @@
 #include "ops/variants.h"
 
 enum {
-    VECTOR_BYTES = 16,   /* of one access of a GPU's item */
-    HELD_ELEMS = 16,     /* an item should hold; more only for want of items */
-    MOST_HELD_ELEMS = 32,
-    LEAST_WG = 128,      /* smaller groups leave too few resident */
-    CHUNK_WG = 512,
-    RESIDENT_ITEMS = 2048, /* of a compute unit, for the distance in FUSED */
+    RESIDENT_ITEMS = 2048, /* of a compute unit at most */
     MOST_CHUNKS = 1024,  /* of a row: each group reads a sum of every one */
-    ROW_MAX = 16384,     /* columns of XL__SOFTMAX_ROWS; ROW_MAX in the kernel */
     ITEM_BYTES = 1 << 17, /* of rows that one item should take in a go */
     ITEM_RUN = 16,       /* vectors; RUN in the kernel */
     ITEM_CHUNK = 4096,   /* least elements of a chunk */
-    GROUPS_PER_UNIT = 8,
-    LEAST_ITEM_VECTOR = 4
-};
-static const size_t most_elems = (size_t)1 << 31; /* uint in the kernels */
-
-static const struct xl__tunable tunables[] = {
-    {"MODE", "1 held, 2 fused, 3 split, 4 rows, 5 long, 6 pieces",
-     {1, 2, 3, 4, 5, 6, 0}},
-    {"WG", "items of a work-group",
-     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
-    {"LANES", "items of a row",
-     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
-    {"HELD", "vectors an item holds",
-     {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 0}},
-    {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
-    {NULL, NULL, {0}},
+    GROUPS_PER_UNIT = 8
 };
 
 /* A plan in the making. */
@@ -50,139 +29,6 @@ struct job {
     struct xl__plan *p;
 };
 
-/* -- choosing ------------------------------------------------------------ */
-
-static size_t power_up(size_t x)
-{
-    size_t power = 1;
-    while (power < x)
-        power *= 2;
-    return power;
-}
-
-static bool by_items(const struct xl__limits *l)
-{
-    enum { LEAST_ITEMS = 16 };
-    return xl__softmax_most_items(l) < LEAST_ITEMS ||
-           (xl__is(l, XL__F_is_cpu) &&
-            xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_ITEM_VECTOR);
-}
-
-static size_t legal_held(size_t least)
-{
-    const int *legal = tunables[XL__SOFTMAX_N_HELD].legal;
-    while (legal[1] != 0 && (size_t)legal[0] < least)
-        legal++;
-    return (size_t)legal[0];
-}
-
-/* Rows of a multiple of the vector, or much longer than it, on GPUs; there
- * every row begins on a vector's border, or accesses are of single elements. */
-static size_t gpu_vector(const xl_softmax *s)
-{
-    const size_t elem = xl_dtype_bytes(s->src.dtype);
-    size_t vw = xl__min_size(s->src.offset, s->dst.offset) / elem;
-    vw = xl__min_size(xl__max_size(vw, 1), VECTOR_BYTES / elem);
-    while (vw > s->cols)
-        vw /= 2;
-    return vw;
-}
-
-static size_t n_units(const struct xl__limits *l)
-{
-    return xl__max_size(1, xl__size_or(l, XL__F_compute_units, 1));
-}
-
-/* Groups the device has at work at a time, about. */
-static size_t resident(const struct xl__limits *l, size_t wg)
-{
-    return n_units(l) * xl__max_size(1, RESIDENT_ITEMS / wg);
-}
-
-/* Chunks that are summed before the first is normalised: a row's, and half of
- * those in work, the other half being normalised. */
-static size_t chunks_ahead(const struct xl__limits *l, size_t wg,
-                           size_t n_chunks)
-{
-    return n_chunks + resident(l, wg) / 2;
-}
-
-/* Chunks as small as may be, so that few bytes are in work at a time. */
-static void cut_small(struct job *j)
-{
-    const size_t span = j->wg * j->held * j->vw;
-    j->chunk = span * xl__ceil_div(j->s->cols, span * MOST_CHUNKS);
-    j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
-}
-
-/* In place, a chunk may be normalised before a late group sums it. CPU
- * drivers gain nothing by it, and one dies compiling it (CP-09). */
-static bool fits_fused(const struct job *j)
-{
-    return j->lanes == j->wg && j->s->dst.mem.svm == NULL &&
-           !xl__is(j->l, XL__F_is_cpu);
-}
-
-/* Does what lies between the two reads of a chunk, results included, stay in
- * the last-level cache? */
-static bool can_fuse(struct job *j)
-{
-    const size_t elem = xl_dtype_bytes(j->s->src.dtype);
-    const double llc = xl__num_or(j->l, XL__F_llc_bytes, 0);
-    cut_small(j);
-    const size_t ahead = chunks_ahead(j->l, j->wg, j->n_chunks);
-    return j->s->rows > 1 && fits_fused(j) &&
-           2.0 * (double)ahead * (double)j->chunk * (double)elem <= llc;
-}
-
-static void choose_items(struct job *j)
-{
-    const size_t native = xl__size_or(j->l, XL__F_native_vector_f32, 1);
-    size_t widest = LEAST_ITEM_VECTOR;
-    while (2 * widest <= native && widest < 16)
-        widest *= 2;
-    j->vw = xl__min_size(widest, power_up(j->s->cols));
-    j->mode = j->s->cols <= ROW_MAX ? XL__SOFTMAX_ROWS
-              : j->s->rows < GROUPS_PER_UNIT / 2 * n_units(j->l) ||
-                      j->s->cols >= most_elems
-                  ? XL__SOFTMAX_PIECES
-                  : XL__SOFTMAX_LONG;
-}
-
-static void choose_groups(struct job *j)
-{
-    const size_t most = xl__softmax_most_items(j->l);
-    j->vw = gpu_vector(j->s);
-    const size_t vectors = xl__ceil_div(j->s->cols, j->vw);
-    j->lanes = power_up(xl__ceil_div(vectors, HELD_ELEMS / j->vw));
-    j->lanes = xl__min_size(j->lanes, most);
-    if (vectors <= j->lanes * (MOST_HELD_ELEMS / j->vw)) {
-        j->mode = XL__SOFTMAX_HELD;
-        j->held = legal_held(xl__ceil_div(vectors, j->lanes));
-        j->wg = xl__max_size(j->lanes, xl__min_size(LEAST_WG, most));
-        return;
-    }
-    j->wg = j->lanes = xl__min_size(CHUNK_WG, most);
-    j->held = HELD_ELEMS / j->vw;
-    j->mode = can_fuse(j) ? XL__SOFTMAX_FUSED : XL__SOFTMAX_SPLIT;
-}
-
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
-{
-    struct job j = {.l = l, .s = desc, .wg = 1, .lanes = 1, .held = 1};
-    if (by_items(l))
-        choose_items(&j);
-    else
-        choose_groups(&j);
-    out->value[XL__SOFTMAX_MODE] = (int)j.mode;
-    out->value[XL__SOFTMAX_WG] = (int)j.wg;
-    out->value[XL__SOFTMAX_LANES] = (int)j.lanes;
-    out->value[XL__SOFTMAX_N_HELD] = (int)j.held;
-    out->value[XL__SOFTMAX_VW] = (int)j.vw;
-    out->source = "model";
-}
-
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
     const xl_softmax *s = desc;
@@ -191,14 +37,19 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return xl__softmax_refuses(l, s);
 }
 
-/* -- planning ------------------------------------------------------------ */
+/* Groups the device has at work at a time, about. */
+static size_t resident(const struct xl__limits *l, size_t wg)
+{
+    return xl__softmax_units(l) * xl__max_size(1, RESIDENT_ITEMS / wg);
+}
 
-/* Bytes of local memory: reduce.clh's ROOM twice, and FUSED's one word. */
+/* Bytes of local memory: reduce.clh's ROOM twice, and SHARED's one word. */
 static size_t local_bytes(const struct job *j)
 {
     enum { WIDE = 512, LEAD_OF_WIDE = 32, LEAD = 16 };
     const size_t lead = j->lanes >= WIDE ? LEAD_OF_WIDE : LEAD;
-    const size_t room = j->wg + (j->lanes > lead ? j->wg / j->lanes * lead : 0);
+    const size_t leads = j->lanes > lead ? j->wg / j->lanes * lead : 0;
+    const size_t room = j->wg + leads;
     return 2 * room * sizeof(float) + sizeof(uint32_t);
 }
 
@@ -216,7 +67,7 @@ static struct xl__step *add_step(struct job *j, const char *kernel,
     step->local_mem_bytes = is_item ? 0 : local_bytes(j);
     xl__define(step, "MODE", (long)j->mode);
     if (is_item) {
-        xl__define(step, "ROW_MAX", ROW_MAX);
+        xl__define(step, "ROW_MAX", XL__SOFTMAX_ROW_MAX);
     } else {
         xl__define(step, "WG", (long)j->wg);
         xl__define(step, "LANES", (long)j->lanes);
@@ -243,17 +94,14 @@ static void plan_held(struct job *j)
     xl__softmax_args(step, j->s);
 }
 
-static void plan_fused(struct job *j)
+static void plan_shared(struct job *j)
 {
     const size_t n = j->s->rows * j->n_chunks;
-    const size_t ahead = chunks_ahead(j->l, j->wg, j->n_chunks);
     struct xl__step *step = add_step(j, "softmax_online_clear",
                                      xl__ceil_div(2 * n, j->wg));
     xl__arg_mem(step, XL__MEM_SCRATCH);
     xl__arg_u64(step, 2 * n);
-    step = add_step(j, "softmax_online_fused", 2 * n);
-    chunk_args(j, step);
-    xl__arg_u64(step, xl__min_size(ahead, n));
+    chunk_args(j, add_step(j, "softmax_online_shared", n));
 }
 
 static void plan_split(struct job *j)
@@ -283,6 +131,13 @@ static void plan_long(struct job *j)
     xl__softmax_args(add_step(j, "softmax_item_long", j->s->rows), j->s);
 }
 
+/* Chunks as large as a group's registers. */
+static void cut_held(struct job *j)
+{
+    j->chunk = j->wg * j->held * j->vw;
+    j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
+}
+
 /* Chunks enough to keep the device busy, no more than a group may read. */
 static void cut_even(struct job *j)
 {
@@ -293,7 +148,7 @@ static void cut_even(struct job *j)
     size_t n = xl__min_size(xl__ceil_div(groups, j->s->rows), MOST_CHUNKS);
     size_t chunk = xl__max_size(xl__ceil_div(j->s->cols, n),
                                 is_item ? ITEM_CHUNK : 1);
-    chunk = xl__min_size(chunk, most_elems / 2);
+    chunk = xl__min_size(chunk, XL__SOFTMAX_MOST_ELEMS / 2);
     j->chunk = xl__round_up(chunk, span);
     j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
 }
@@ -303,6 +158,11 @@ static bool fits_held(const struct job *j)
     return j->s->cols <= j->lanes * j->held * j->vw;
 }
 
+static bool fits_shared(const struct job *j)
+{
+    return j->lanes == j->wg && xl__softmax_may_share(j->l, j->s);
+}
+
 static bool fits_split(const struct job *j)
 {
     return j->lanes == j->wg;
@@ -310,12 +170,12 @@ static bool fits_split(const struct job *j)
 
 static bool fits_rows(const struct job *j)
 {
-    return j->wg == 1 && j->s->cols <= ROW_MAX;
+    return j->wg == 1 && j->s->cols <= XL__SOFTMAX_ROW_MAX;
 }
 
 static bool fits_long(const struct job *j)
 {
-    return j->wg == 1 && j->s->cols < most_elems;
+    return j->wg == 1 && j->s->cols < XL__SOFTMAX_MOST_ELEMS;
 }
 
 static bool fits_pieces(const struct job *j)
@@ -331,13 +191,13 @@ static const struct {
     double reads;                  /* from memory, of each element */
     double bytes_frac;             /* of the copy rate that it reaches */
 } modes[] = {
-    /*                        fits         cut        plan        reads  frac */
-    [XL__SOFTMAX_HELD]   = { fits_held,   NULL,      plan_held,  1,     0.9  },
-    [XL__SOFTMAX_FUSED]  = { fits_fused,  cut_small, plan_fused, 1,     0.8  },
-    [XL__SOFTMAX_SPLIT]  = { fits_split,  cut_even,  plan_split, 2,     0.9  },
-    [XL__SOFTMAX_ROWS]   = { fits_rows,   NULL,      plan_rows,  1,     0.75 },
-    [XL__SOFTMAX_LONG]   = { fits_long,   NULL,      plan_long,  2,     0.75 },
-    [XL__SOFTMAX_PIECES] = { fits_pieces, cut_even,  plan_split, 2,     0.75 },
+    /*                       fits         cut       plan         reads frac */
+    [XL__SOFTMAX_HELD]   = { fits_held,   NULL,     plan_held,   1,    0.9  },
+    [XL__SOFTMAX_SHARED] = { fits_shared, cut_held, plan_shared, 1,    0.8  },
+    [XL__SOFTMAX_SPLIT]  = { fits_split,  cut_even, plan_split,  2,    0.9  },
+    [XL__SOFTMAX_ROWS]   = { fits_rows,   NULL,     plan_rows,   1,    0.75 },
+    [XL__SOFTMAX_LONG]   = { fits_long,   NULL,     plan_long,   2,    0.75 },
+    [XL__SOFTMAX_PIECES] = { fits_pieces, cut_even, plan_split,  2,    0.75 },
 };
 /* clang-format on */
 
@@ -353,7 +213,8 @@ static bool is_legal(const struct job *j)
     return j->mode > 0 && j->mode < n_modes && modes[j->mode].fits(j) &&
            is_power(j->wg) && is_power(j->lanes) && j->lanes <= j->wg &&
            is_power(j->vw) && j->held > 0 &&
-           (j->mode >= XL__SOFTMAX_ROWS || j->vw <= gpu_vector(j->s)) &&
+           (j->mode >= XL__SOFTMAX_ROWS ||
+            j->vw <= xl__softmax_vector(j->s)) &&
            j->wg <= xl__softmax_most_items(j->l);
 }
 
@@ -374,7 +235,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
     struct job j = {
-        .l = l, .s = desc, .p = p, .units = n_units(l),
+        .l = l, .s = desc, .p = p, .units = xl__softmax_units(l),
         .mode = (size_t)params->value[XL__SOFTMAX_MODE],
         .wg = (size_t)params->value[XL__SOFTMAX_WG],
         .lanes = (size_t)params->value[XL__SOFTMAX_LANES],
@@ -401,8 +262,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 const struct xl__variant xl__softmax_online = {
     .name = "softmax_online",
     .repeats = "bit for bit: sums are taken in an order fixed by the shape",
-    .tunables = tunables,
+    .tunables = xl__softmax_tunables,
     .refuses = refuses,
-    .choose = choose,
+    .choose = xl__softmax_choose,
     .plan = plan,
 };
