@@ -14,12 +14,13 @@ enum { SLOTS = 512, MOST = 256 }; /* power of two; at most half full */
 
 /* What the built kernel allows is what counts: device-wide limits are wrong in
  * both directions (GE-10). An answer of just one sub-group is its width and no
- * limit (GE-21): then the device's own counts. */
+ * limit (GE-21): then the device's own counts. A size that the kernel itself
+ * requires was accepted with the build (NV-24). */
 static xl_status largest_group(xl_queue *q, cl_kernel kernel, size_t *most)
 {
     xl_status status = XL_OK;
     const cl_device_id id = q->ctx->device->id;
-    size_t step = 0;
+    size_t step = 0, required[3] = {0, 0, 0};
     CL_TRY(&q->error,
            clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
                                     sizeof *most, most, NULL));
@@ -30,6 +31,11 @@ static xl_status largest_group(xl_queue *q, cl_kernel kernel, size_t *most)
     if (*most == step)
         *most = xl__size_or(&q->ctx->device->limits, XL__F_max_wg_size,
                             *most);
+    CL_TRY(&q->error,
+           clGetKernelWorkGroupInfo(kernel, id,
+                                    CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                    sizeof required, required, NULL));
+    *most = xl__max_size(*most, required[0] * required[1] * required[2]);
 fail:
     return status;
 }
