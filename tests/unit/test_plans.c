@@ -516,15 +516,13 @@ static void gemm_canonical(void **state)
 /* -- softmax ------------------------------------------------------------- */
 
 /* Chunks, their number and size being arguments, cover a row once. */
-static void check_chunks(const struct xl__step *s, unsigned back,
-                         const xl_softmax *x, size_t groups_per_chunk)
+static void check_chunks(const struct xl__step *s, const xl_softmax *x)
 {
-    const size_t chunk = arg_from_end(s, back);
-    const size_t n_chunks = arg_from_end(s, back + 1);
+    const size_t chunk = arg_from_end(s, 0);
+    const size_t n_chunks = arg_from_end(s, 1);
     assert_true(chunk * n_chunks >= x->cols);
     assert_true(chunk * (n_chunks - 1) < x->cols);
-    assert_int_equal(s->global[0] / s->local[0],
-                     groups_per_chunk * n_chunks * x->rows);
+    assert_int_equal(s->global[0] / s->local[0], n_chunks * x->rows);
 }
 
 /* Groups of `each` rows cover all rows once. */
@@ -546,13 +544,13 @@ static void check_online(const struct xl__plan *p, const xl_softmax *x,
                         (size_t)params->value[XL__SOFTMAX_VW] >=
                     x->cols);
         break;
-    case XL__SOFTMAX_FUSED:
-        check_chunks(last, 1, x, 2);
+    case XL__SOFTMAX_SHARED:
+        check_chunks(last, x);
         break;
     case XL__SOFTMAX_SPLIT:
     case XL__SOFTMAX_PIECES:
-        check_chunks(&p->step[0], 0, x, 1);
-        check_chunks(last, 0, x, 1);
+        check_chunks(&p->step[0], x);
+        check_chunks(last, x);
         break;
     case XL__SOFTMAX_ROWS:
         check_rows(last, arg_from_end(last, 0), x->rows);
