@@ -53,6 +53,11 @@ foreach(size small one_item)
             XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/${size}.txt)
 endforeach()
 
+# And made to fail, call by call.
+xl_program(test_faults ops/test_faults.c LIBS clbench_static)
+xl_job(slow.faults LABELS device slow DRIVER pocl TIMEOUT 900
+    COMMAND test_faults ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>)
+
 # clbench as its user sees it.
 if(UNIX)
     foreach(driver pocl rusticl)
