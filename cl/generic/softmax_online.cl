@@ -9,7 +9,7 @@
  *           is computed by whoever wants it: nobody waits for a group that may
  *           never run beside it, so no order of groups is relied on. The words
  *           in `sums` are written by atomics, each with the one value it can
- *           have. softmax_online_clear sets them before.
+ *           have, so no fence is relied on either (GE-25). softmax_online_clear sets them before.
  *   MODE 3  softmax_online_sum, then softmax_online_norm: chunks of any size
  *           in two launches; two reads and one write.
  *

@@ -71,7 +71,7 @@ XL_API xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g,
 typedef struct xl_softmax {
     size_t rows, cols;   ///< both >= 1
     xl_mat src, dst;     ///< rows x cols; dst may be the very same view as src
-    double scale;        ///< finite; 0: 1
+    double scale;        ///< a normal number of f32, or 0: 1
     xl_mat mask;         ///< optional, added after scaling; a stride of 0
                          ///< repeats a row or a column; any float type
     xl_mem workspace;    ///< optional: scratch, xl_softmax_workspace() bytes
@@ -80,14 +80,17 @@ typedef struct xl_softmax {
 
 /**
  * Enqueue dst[i][j] = exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] - max_j
- * x[i]), x = scale * src + mask.
+ * x[i]), x = scale * src + mask: a product and a sum of f32, each rounded.
  *
  * Types:     src and dst alike: f32, f16, bf16. Sums in f32.
- * Specials:  a row with a NaN, or with +inf, is all NaN; a row that is all
- *            -inf (fully masked) is all 0; -inf elsewhere gives 0.
+ * Specials:  of x: a row with a NaN, or with +inf, is all NaN; a row that is
+ *            all -inf (fully masked) is all 0; -inf elsewhere gives 0. So +inf
+ *            in src under a mask of -inf is NaN, as is -inf under +inf.
  * Cost:      5 rows cols flop; at least 2 rows cols sizeof(src) bytes.
- * Accuracy:  relative error of an element <= (|x - max| + 8 + log2 cols) u,
- *            u of f32, plus exp's own 3 ulp, then one rounding to dst's type.
+ * Accuracy:  relative error of an element <= (|x - max| + 48 + 2 log2 cols) u,
+ *            u of f32, then one rounding to dst's type; what is below the
+ *            least normal number of f32 may come as 0. The 48 hold the 3 ulp
+ *            of each exp and the 2.5 of a division that OpenCL allows.
  *            Source: Blanchard, Higham, Higham 2021, theorem 4.2, with sums
  *            taken pairwise over work-items.
  * Blocks, @param, @return: as xl_gemm_run().
