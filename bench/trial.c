@@ -169,7 +169,7 @@ void trial_run(const struct trial_of *of, bool (*stop)(void *arg),
                void *stop_arg, struct trial *out)
 {
     static const char *const args[] = {"doctor", "--quiet", NULL};
-    struct xl__str mark = {0}, vendors = {0};
+    struct xl__str mark = {0}, vendors = {0}, names = {0};
     struct child_result result;
     char *folder = NULL;
     *out = (struct trial){.end = CHILD_NOT_RUN};
@@ -179,9 +179,12 @@ void trial_run(const struct trial_of *of, bool (*stop)(void *arg),
     xl__str_printf(&mark, TRIAL_VARIABLE "=%s",
                    of->library ? of->library : "");
     xl__str_printf(&vendors, "OCL_ICD_VENDORS=%s", folder ? folder : "");
+    /* Older loaders know only this one, others only the folder. */
+    xl__str_printf(&names, "OCL_ICD_FILENAMES=%s",
+                   of->library ? of->library : "");
     const char *const variables[] = {
         xl__str_text(&mark), is_alone ? xl__str_text(&vendors) : NULL,
-        "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH", NULL};
+        xl__str_text(&names), "OPENCL_VENDOR_PATH", NULL};
     const struct child_step step = {args,      variables, silence_s,
                                     longest_s, stop,      stop_arg};
     child_run(&step, &result);
@@ -192,6 +195,7 @@ void trial_run(const struct trial_of *of, bool (*stop)(void *arg),
     child_clear(&result);
     xl__str_clear(&mark);
     xl__str_clear(&vendors);
+    xl__str_clear(&names);
     if (folder)
         child_folder_remove(folder);
     free(folder);
