@@ -268,6 +268,16 @@ static bool is_wanted(const struct xl__probing *p, const struct chain *chain)
            (chain->quick || !p->how->quick);
 }
 
+/* Where half is not listed its arithmetic may still compile, its built-in
+ * functions do not (NV-06). */
+static bool has_form(const struct xl__probing *p, const struct type *type,
+                     const struct chain *chain)
+{
+    const struct xl__answer *listed =
+        &p->q->ctx->device->limits.queried[XL__F_has_f16_arith];
+    return type->dtype != XL_F16 || chain->form == 0 || listed->value == 1;
+}
+
 /* The best chain of one type. Quick: f32 tries them all, the others take the
  * shape that was best there, and halves' pairs. */
 static xl_status best_of(struct xl__probing *p, cl_mem out,
@@ -282,7 +292,8 @@ static xl_status best_of(struct xl__probing *p, cl_mem out,
                          *shape < 0 || type->dtype == XL_F16;
         struct burst b = {.type = type, .chain = &chains[i]};
         xl_row row;
-        if (!is_wanted(p, &chains[i]) || (!all && i != *shape))
+        if (!is_wanted(p, &chains[i]) || (!all && i != *shape) ||
+            !has_form(p, type, &chains[i]))
             continue;
         TRY(xl__probe_alive(p));
         last = measure(p, out, &b, &row);
