@@ -211,8 +211,10 @@ expect 5 "three times slower" "$clbench" compare "$folder/a.json" \
 
 # -- 130: interrupted ---------------------------------------------------------
 # What there is is kept and printed.
-expect 130 "interrupted" timeout --preserve-status -s INT 8 "$clbench" gemm \
-    64 1536 --full --json "$folder/i.json"
+# Long enough that the first case is over, with cases enough for the rest.
+expect 130 "interrupted" timeout --preserve-status -s INT \
+    "${XL_CLI_INTERRUPT_S:-10}" "$clbench" gemm 64 1536 1537 1538 1539 1540 \
+    1541 1542 --full --json "$folder/i.json"
 is_json "$folder/i.json"
 says "64"
 
