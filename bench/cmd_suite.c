@@ -90,7 +90,7 @@ static int run_probes(struct session *s)
 
 static int run(struct session *s)
 {
-    const void *cases[BENCH_MAX_CASES];
+    static const struct bench_op *const ops[] = {&bench_gemm, &bench_softmax};
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
         return code;
@@ -99,14 +99,9 @@ static int run(struct session *s)
     if (session_tables(s))
         limits(s);
     code = run_probes(s);
-    if (!session_stopped(s)) {
-        unsigned n = bench_pick_gemm(s, cases);
-        int failed = bench_run(s, &bench_gemm, cases, n, CASES_OF_TABLE);
-        code = failed ? failed : code;
-    }
-    if (!session_stopped(s)) {
-        unsigned n = bench_pick_softmax(s, cases);
-        int failed = bench_run(s, &bench_softmax, cases, n, CASES_OF_TABLE);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        const int failed = session_stopped(s) ? EXIT_FINE
+                                              : bench_table(s, ops[i]);
         code = failed ? failed : code;
     }
     return code != EXIT_FINE ? code : session_result(s);

@@ -28,6 +28,12 @@ struct bench_op {
     const char *name;  /* "gemm" */
     const char *title; /* "GEMM" */
     const char *note;  /* how its value is counted */
+    size_t case_bytes; /* of one case: struct gemm_case, ... */
+    /* A user's word, with --dtype and the like, as a case; false: why. */
+    bool (*parse)(const struct settings *set, const char *word, void *c,
+                  char *why, size_t why_cap);
+    /* Row i of the case table; NULL past the last; *wanted: in this run? */
+    const void *(*table)(const struct session *s, unsigned i, bool *wanted);
     void (*layout)(const void *c, struct bench_buffer *buffers);
     /* Shape, parameters, dtype, flop and bytes; the row's unit. */
     void (*describe)(const void *c, xl_row *row);
@@ -50,8 +56,10 @@ enum bench_origin { CASES_OF_TABLE, CASES_OF_USER };
 int bench_run(struct session *s, const struct bench_op *op,
               const void *const *cases, unsigned n, enum bench_origin origin);
 
-/* The table's cases for this run's extent, --dtype and --trans. */
-unsigned bench_pick_gemm(const struct session *s, const void **out);
-unsigned bench_pick_softmax(const struct session *s, const void **out);
+/* op_cases.c: the table's cases for this run's extent, --dtype and --trans,
+ * on the devices chosen already. */
+int bench_table(struct session *s, const struct bench_op *op);
+/* A whole command: the words' cases, or the table's when there are none. */
+int bench_command(struct session *s, const struct bench_op *op);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "op_bench.h"
+#include "shapes.h"
 #include "verify.h"
 
 enum { A, B, C };
@@ -153,17 +154,23 @@ fail:
     return status;
 }
 
-const struct bench_op bench_gemm = {
-    .name = "gemm",
-    .title = "GEMM",
-    .note = "C = A B; 2 m n k flop a run, roof from this device's measured "
-            "peaks",
-    .layout = layout,
-    .describe = describe,
-    .run = run,
-    .explain = explain,
-    .check = check,
-};
+static bool parse(const struct settings *set, const char *word, void *arg,
+                  char *why, size_t why_cap)
+{
+    struct gemm_case *c = arg;
+    size_t mnk[3];
+    if (!shape_gemm(word, mnk, why, why_cap))
+        return false;
+    c->name = "own";
+    c->use = CASE_BENCH;
+    c->m = mnk[0];
+    c->n = mnk[1];
+    c->k = mnk[2];
+    c->trans = set->trans < 0 ? 0 : set->trans;
+    c->alpha = 1;
+    c->in = c->out = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    return true;
+}
 
 /* Does the table's case belong to this run? */
 static bool is_wanted(const struct session *s, const struct gemm_case *c)
@@ -177,12 +184,26 @@ static bool is_wanted(const struct session *s, const struct gemm_case *c)
            (set->trans < 0 || set->trans == c->trans);
 }
 
-unsigned bench_pick_gemm(const struct session *s, const void **out)
+static const void *table(const struct session *s, unsigned i, bool *wanted)
 {
-    unsigned n = 0;
-    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
-        if (is_wanted(s, c) && n < BENCH_MAX_CASES)
-            out[n++] = c;
-    }
-    return n;
+    const struct gemm_case *c = &gemm_cases[i];
+    if (!c->name)
+        return NULL;
+    *wanted = is_wanted(s, c);
+    return c;
 }
+
+const struct bench_op bench_gemm = {
+    .name = "gemm",
+    .title = "GEMM",
+    .note = "C = A B; 2 m n k flop a run, roof from this device's measured "
+            "peaks",
+    .case_bytes = sizeof(struct gemm_case),
+    .parse = parse,
+    .table = table,
+    .layout = layout,
+    .describe = describe,
+    .run = run,
+    .explain = explain,
+    .check = check,
+};

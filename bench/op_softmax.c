@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "op_bench.h"
+#include "shapes.h"
 #include "verify.h"
 
 enum { SRC, DST };
@@ -111,17 +112,20 @@ fail:
     return status;
 }
 
-const struct bench_op bench_softmax = {
-    .name = "softmax",
-    .title = "Softmax",
-    .note = "over rows; one read and one write counted, roof from a copy "
-            "measured here",
-    .layout = layout,
-    .describe = describe,
-    .run = run,
-    .explain = explain,
-    .check = check,
-};
+static bool parse(const struct settings *set, const char *word, void *arg,
+                  char *why, size_t why_cap)
+{
+    struct softmax_case *c = arg;
+    size_t rows_cols[2];
+    if (!shape_rows(word, rows_cols, why, why_cap))
+        return false;
+    c->name = "own";
+    c->use = CASE_BENCH;
+    c->rows = rows_cols[0];
+    c->cols = rows_cols[1];
+    c->dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    return true;
+}
 
 static bool is_wanted(const struct session *s, const struct softmax_case *c)
 {
@@ -133,12 +137,26 @@ static bool is_wanted(const struct session *s, const struct softmax_case *c)
     return set->dtype == XL_N_DTYPES || set->dtype == c->dtype;
 }
 
-unsigned bench_pick_softmax(const struct session *s, const void **out)
+static const void *table(const struct session *s, unsigned i, bool *wanted)
 {
-    unsigned n = 0;
-    for (const struct softmax_case *c = softmax_cases; c->name; c++) {
-        if (is_wanted(s, c) && n < BENCH_MAX_CASES)
-            out[n++] = c;
-    }
-    return n;
+    const struct softmax_case *c = &softmax_cases[i];
+    if (!c->name)
+        return NULL;
+    *wanted = is_wanted(s, c);
+    return c;
 }
+
+const struct bench_op bench_softmax = {
+    .name = "softmax",
+    .title = "Softmax",
+    .note = "over rows; one read and one write counted, roof from a copy "
+            "measured here",
+    .case_bytes = sizeof(struct softmax_case),
+    .parse = parse,
+    .table = table,
+    .layout = layout,
+    .describe = describe,
+    .run = run,
+    .explain = explain,
+    .check = check,
+};
