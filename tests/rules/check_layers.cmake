@@ -42,7 +42,7 @@ foreach(layer base device runtime ops measure vendor)
         foreach(include IN LISTS includes)
             if(include MATCHES "^quoted:(.*)"
                AND NOT include MATCHES "^quoted:(${${layer}_may})")
-                complain(${file} "${layer} may not include ${CMAKE_MATCH_1}")
+                complain(${file} "${layer} may not include ${include}")
             elseif(include MATCHES "^angled:(CL|OpenCL)/")
                 complain(${file} "OpenCL comes through crosslane/cl.h")
             elseif(layer STREQUAL "base" AND
