@@ -288,7 +288,8 @@ static void softmax_tolerance(void **state)
     const double base = ref_softmax_tol(0.5, 0, 0, 1, XL_F32);
 
     (void)state;
-    near(base, 0.5 * 15 * u, 1e-3 * u);
+    /* The Accuracy line's 48 u, and one rounding to f32. */
+    near(base, 0.5 * 49 * u, 1e-3 * u);
     assert_true(ref_softmax_tol(0.5, 10, 0, 1, XL_F32) > base);
     assert_true(ref_softmax_tol(0.5, 0, 0, 1024, XL_F32) > base);
     assert_true(ref_softmax_tol(0.5, 0, 1e-6, 1, XL_F32) > base);
