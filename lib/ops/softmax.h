@@ -54,7 +54,8 @@ size_t xl__softmax_units(const struct xl__limits *l); /* at least 1 */
 size_t xl__softmax_vector(const xl_softmax *canonical);
 /* XL__SOFTMAX_SHARED at all? Not in place, where a chunk may be overwritten
  * before a group that helps out reads it; not on CPUs, which have no such
- * registers, and where one driver dies of the kernel (CP-09). */
+ * registers, and where one driver dies of the kernel (CP-09); not where loops
+ * are cut short, since looking for a late sum takes many turns (GE-24). */
 bool xl__softmax_may_share(const struct xl__limits *l,
                            const xl_softmax *canonical);
 

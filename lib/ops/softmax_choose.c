@@ -78,7 +78,8 @@ size_t xl__softmax_vector(const xl_softmax *s)
 
 bool xl__softmax_may_share(const struct xl__limits *l, const xl_softmax *s)
 {
-    return s->dst.mem.svm == NULL && !xl__is(l, XL__F_is_cpu);
+    return s->dst.mem.svm == NULL && !xl__is(l, XL__F_is_cpu) &&
+           !(xl__num(l, XL__F_max_loop_turns) > 0);
 }
 
 /* Is it worth it? Short of arithmetic, as 16-bit types are, waiting costs more

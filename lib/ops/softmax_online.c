@@ -158,9 +158,11 @@ static bool fits_held(const struct job *j)
     return j->s->cols <= j->lanes * j->held * j->vw;
 }
 
+/* One chunk's sum for each item to look for, at most. */
 static bool fits_shared(const struct job *j)
 {
-    return j->lanes == j->wg && xl__softmax_may_share(j->l, j->s);
+    return j->lanes == j->wg && xl__softmax_may_share(j->l, j->s) &&
+           j->s->cols <= j->wg * (j->wg * j->held * j->vw);
 }
 
 static bool fits_split(const struct job *j)
