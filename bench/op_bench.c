@@ -38,7 +38,8 @@ struct pace {
     xl_dtype dtype;
     double ns_per_work;
 };
-enum { MAX_PACES = 32 };
+/* Roofs are measured again at most so often: each time takes seconds. */
+enum { MAX_PACES = 32, MOST_DOUBTS = 2 };
 
 struct bench {
     struct session *s;
@@ -48,6 +49,7 @@ struct bench {
     xl_queue **queues;
     struct pace paces[MAX_PACES];
     unsigned n_paces;
+    unsigned n_doubts; /* roofs measured again */
 };
 
 /* One variant of one case on one device. */
@@ -209,6 +211,26 @@ static void add_roof(struct attempt *t)
         t->row.roof = bound;
 }
 
+/* Is the row above a roof that a busy machine may have made too low? */
+static bool doubts_roof(const struct attempt *t)
+{
+    static const double tolerated = 1.05; /* as the verdict's noise */
+    const xl_bound *roof = &t->row.roof;
+    return roof->source == XL_MEASURED &&
+           t->row.value > tolerated * roof->value &&
+           t->b->n_doubts < MOST_DOUBTS;
+}
+
+static void find_roof(struct attempt *t)
+{
+    add_roof(t);
+    if (!doubts_roof(t))
+        return;
+    t->b->n_doubts++;
+    if (xl_peaks_measure_again(t->q, XL_F32) == XL_OK)
+        add_roof(t);
+}
+
 static void sample_row(struct attempt *t)
 {
     xl_sampling how = t->b->extent->sampling;
@@ -234,7 +256,7 @@ static void sample_row(struct attempt *t)
     row->value = amount / row->samples.median_ns * 1e9;
     row->warnings = row->samples.warnings;
     pace_note(t->b, t, row->samples.median_ns);
-    add_roof(t);
+    find_roof(t);
     xl_row_judge(row, t->dev);
     session_row(t->b->s, t->dev, row);
 }

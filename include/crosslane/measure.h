@@ -102,6 +102,11 @@ XL_API xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
  *  needs for this dtype; they become facts of the device. About a second. */
 XL_API xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype);
 
+/** Measure them once more, as when a row comes out above its roof: on a busy
+ *  machine a peak comes out too low, never too high, so the higher answer
+ *  stays. */
+XL_API xl_status xl_peaks_measure_again(xl_queue *q, xl_dtype dtype);
+
 typedef enum xl_verdict {
     XL_ROW_OK,
     XL_ROW_SUSPICIOUS, ///< cannot be ruled out, should not be quoted

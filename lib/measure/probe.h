@@ -54,6 +54,10 @@ xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
 /* A sampled row's rate in its fastest run: what others are held against is
  * the most that was seen, not what noise left of it. */
 double xl__probe_peak(const xl_row *row);
+/* A peak that was found: on a busy machine it comes out too low, never too
+ * high, so the highest stays. */
+void xl__probe_raise(struct xl__limits *l, enum xl__fact_id fact,
+                     double value);
 /* How long a probe samples a point: quick or full. */
 xl_sampling xl__probe_sampling(const struct xl__probing *p);
 /* A result was wrong: the row is rejected. */

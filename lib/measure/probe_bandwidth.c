@@ -268,9 +268,9 @@ static void learn(struct xl__probing *p, enum kind kind, const xl_row *row)
 {
     if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
         row->value > 0)
-        xl__limits_measure(&p->q->ctx->device->limits,
-                           (enum xl__fact_id)kinds[kind].fact,
-                           xl__probe_peak(row));
+        xl__probe_raise(&p->q->ctx->device->limits,
+                        (enum xl__fact_id)kinds[kind].fact,
+                        xl__probe_peak(row));
 }
 
 /* The quick way takes the shape that copies best for all, and leaves out

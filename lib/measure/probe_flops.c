@@ -351,7 +351,7 @@ static xl_status run_type(struct xl__probing *p, cl_mem out,
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && row.value > 0)
-        xl__limits_measure(l, type->fact, xl__probe_peak(&row));
+        xl__probe_raise(l, type->fact, xl__probe_peak(&row));
 fail:
     return status;
 }

@@ -182,6 +182,13 @@ double xl__probe_peak(const xl_row *row)
     return row->value * row->samples.median_ns / row->samples.min_ns;
 }
 
+void xl__probe_raise(struct xl__limits *l, enum xl__fact_id fact,
+                     double value)
+{
+    if (!(l->measured[fact].value >= value))
+        xl__limits_measure(l, fact, value);
+}
+
 void xl__probe_reject(xl_row *row, const char *reason)
 {
     row->verdict = XL_ROW_REJECTED;

@@ -74,35 +74,48 @@ static void drop_row(const xl_row *row, void *arg)
     (void)arg;
 }
 
-static bool was_measured(const struct xl__limits *l, enum xl__fact_id fact)
-{
-    return l->measured[fact].source == XL_MEASURED;
-}
-
-static xl_status learn(xl_queue *q, enum xl__fact_id fact,
-                       const struct xl__probe *probe)
+static xl_status learn(xl_queue *q, const struct xl__probe *probe)
 {
     static const xl_probing quick = {.quick = true};
     struct xl__probing p = {q, &quick, drop_row, NULL, 1};
-    if (was_measured(&q->ctx->device->limits, fact))
-        return XL_OK;
     const xl_status status = xl__probing_begin(&p);
     return status == XL_OK ? probe->run(&p) : status;
 }
 
-xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype)
+/* Measure what is wanted: everything `again`, or what nobody measured yet. */
+static xl_status learn_peaks(xl_queue *q, xl_dtype dtype, bool again)
+{
+    xl_status status = XL_OK;
+    const struct xl__answer *known = q->ctx->device->limits.measured;
+    if (again || known[XL__F_copy_bytes_per_s].source != XL_MEASURED)
+        TRY(learn(q, &xl__probe_bandwidth));
+    if (again || known[multiply_add[dtype].fact].source != XL_MEASURED)
+        TRY(learn(q, &xl__probe_flops));
+fail:
+    return status;
+}
+
+static xl_status measure(xl_queue *q, xl_dtype dtype, bool again)
 {
     if (!q || (unsigned)dtype >= XL_N_DTYPES)
         return XL_BAD_ARGUMENT;
-    xl_status status = XL_OK;
     xl_device *dev = q->ctx->device;
     const unsigned bit = 1u << dtype;
     xl__error_reset(&q->error);
-    if (dev->peaks & bit)
+    if ((dev->peaks & bit) && !again)
         return XL_OK;
-    TRY(learn(q, XL__F_copy_bytes_per_s, &xl__probe_bandwidth));
-    TRY(learn(q, multiply_add[dtype].fact, &xl__probe_flops));
-    dev->peaks |= bit;
-fail:
+    const xl_status status = learn_peaks(q, dtype, again);
+    if (status == XL_OK)
+        dev->peaks |= bit;
     return status;
+}
+
+xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype)
+{
+    return measure(q, dtype, false);
+}
+
+xl_status xl_peaks_measure_again(xl_queue *q, xl_dtype dtype)
+{
+    return measure(q, dtype, true);
 }
