@@ -170,8 +170,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_item_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
                       const uint chunk)
 {
-    const ulong g = xl_group_id(0);
-    const struct pair p = sum_row(CHUNK(g / n_chunks, g % n_chunks));
+    const ulong g = xl_group_id(0), i = g / n_chunks, c = g - i * n_chunks;
+    const struct pair p = sum_row(CHUNK(i, c));
     vstore2((float2)(p.shift, p.sum), g, sums);
 }
 
@@ -179,7 +179,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_item_norm(ROW_PARAMS, __global const float *sums,
                        const uint n_chunks, const uint chunk)
 {
-    const ulong g = xl_group_id(0), base = g / n_chunks * n_chunks;
+    const ulong g = xl_group_id(0), i = g / n_chunks, base = i * n_chunks;
     struct pair p = {-INFINITY, 0.0f};
     for (uint c = 0; c < n_chunks; c++)
         p.shift = fmax(p.shift, sums[2 * (base + c)]);
@@ -187,6 +187,6 @@ void softmax_item_norm(ROW_PARAMS, __global const float *sums,
         const float2 q = vload2(base + c, sums);
         p.sum += q.y * exp(q.x - shift_of(p.shift));
     }
-    norm_row(CHUNK(g / n_chunks, g % n_chunks), p);
+    norm_row(CHUNK(i, g - base), p);
 }
 #endif

@@ -157,9 +157,8 @@ void softmax_online_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
                         const uint chunk)
 {
     __local float for_max[ROOM], for_sum[ROOM];
-    const ulong g = xl_group_id(0);
-    const struct pair p = sum_chunk(CHUNK(g / n_chunks, g % n_chunks), for_max,
-                                    for_sum);
+    const ulong g = xl_group_id(0), i = g / n_chunks, c = g - i * n_chunks;
+    const struct pair p = sum_chunk(CHUNK(i, c), for_max, for_sum);
     if (get_local_id(0) == 0)
         vstore2((float2)(p.shift, p.sum), g, sums);
 }
@@ -170,16 +169,15 @@ void softmax_online_norm(ROW_PARAMS, __global const float *sums,
 {
     __local float for_max[ROOM], for_sum[ROOM];
     /* Last chunks first: they are what a cache still has. */
-    const ulong g = rows * n_chunks - 1 - xl_group_id(0);
+    const ulong g = rows * n_chunks - 1 - xl_group_id(0), i = g / n_chunks;
     struct pair p = {-INFINITY, 0.0f};
     for (uint c = get_local_id(0); c < n_chunks; c += WG) {
-        const float2 q = vload2(g / n_chunks * n_chunks + c, sums);
+        const float2 q = vload2(i * n_chunks + c, sums);
         const float top = fmax(p.shift, q.x);
         p.sum = sum_under(p, top) + sum_under((struct pair){q.x, q.y}, top);
         p.shift = top;
     }
-    norm_chunk(CHUNK(g / n_chunks, g % n_chunks),
-               over_group(p, for_max, for_sum));
+    norm_chunk(CHUNK(i, g - i * n_chunks), over_group(p, for_max, for_sum));
 }
 
 #elif MODE == 2
@@ -266,8 +264,8 @@ void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
 {
     __local float for_max[ROOM], for_sum[ROOM];
     __local uint absent;
-    const uint lane = get_local_id(0), mine = xl_group_id(0) % n_chunks;
     const ulong i = xl_group_id(0) / n_chunks;
+    const uint lane = get_local_id(0), mine = xl_group_id(0) - i * n_chunks;
     volatile __global uint *row_sums = sums + 2 * i * n_chunks;
     const struct row r = CHUNK(i, mine);
     FV x[HELD];
