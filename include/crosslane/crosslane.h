@@ -41,7 +41,8 @@ typedef struct xl_options {
     const char *cl_dir;    ///< kernels are read from here, not from the
                            ///< library; NULL: XL_CL_DIR, or the embedded ones
     const char *cache_dir; ///< compiled programs; NULL: XL_CACHE_DIR, or the
-                           ///< user's cache folder. "" turns the cache off
+                           ///< user's cache folder. "" turns the cache off,
+                           ///< as XL_CACHE_DIR=off does
     const char *system_cache_dir; ///< read only, looked at second; NULL: none
     size_t cache_limit_bytes;     ///< 0: 256 MiB
     bool skip_selfcheck;   ///< trust every driver: for measurements of its cost
