@@ -62,16 +62,13 @@ xl_job(slow.faults LABELS device slow DRIVER pocl TIMEOUT 900
 if(UNIX)
     foreach(driver pocl rusticl)
         set(labels device)
-        set(interrupt_s 10)
         if(driver STREQUAL "rusticl")
             list(APPEND labels slow)
-            set(interrupt_s 40)
         endif()
         xl_job(device.cli.${driver} LABELS ${labels} DRIVER ${driver}
             TIMEOUT 600 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
                 ${SCRATCH}/cli_${driver} ${PROJECT_SOURCE_DIR} ${XL_PYTHON}
-                ${ICD}/none
-            ENV XL_CLI_INTERRUPT_S=${interrupt_s})
+                ${ICD}/none)
         set_property(TEST device.cli.${driver} APPEND PROPERTY
             FAIL_REGULAR_EXPRESSION "FAILED: ")
     endforeach()
