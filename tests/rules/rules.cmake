@@ -19,7 +19,7 @@ xl_rule(text 60 check_text)
 xl_rule(headers 120 check_headers -DCC=${CMAKE_C_COMPILER} -DCXX=${XL_CXX})
 
 # Offline compilers: no device is needed, only the tool.
-find_program(XL_CLANG_CL NAMES clang-19 clang-18 clang-17 clang-16 clang)
+find_program(XL_CLANG_CL NAMES clang-19 clang-18 clang-17 clang-16)
 find_program(XL_CLANG_AMD NAMES clang-19)
 find_program(XL_OCLOC NAMES ocloc)
 xl_rule(kernels_portable 300 check_kernels -DKIND=portable
