@@ -16,6 +16,10 @@ typedef enum xl_dtype {
     XL_F16,  ///< IEEE binary16
     XL_BF16, ///< upper half of an f32
     XL_F64,
+    XL_I32,
+    XL_I8,
+    XL_U8,
+    XL_BOOL, ///< a byte: 0 is false, anything else true; written as 0 or 1
     XL_N_DTYPES
 } xl_dtype;
 
@@ -41,6 +45,35 @@ typedef struct xl_mat {
     size_t col_stride; ///< from (i, j) to (i, j + 1), in elements
     xl_dtype dtype;
 } xl_mat;
+
+enum { XL_MAX_DIMS = 6 };
+
+/** A view of up to XL_MAX_DIMS dimensions, outermost first. A stride of 0
+ *  repeats what is there along its dimension. */
+typedef struct xl_tensor {
+    xl_mem mem;
+    size_t offset;              ///< of element (0, ..., 0), in elements
+    unsigned n_dims;            ///< 0: a single element
+    size_t size[XL_MAX_DIMS];   ///< each >= 1
+    size_t stride[XL_MAX_DIMS]; ///< to the next along it, in elements
+    xl_dtype dtype;
+} xl_tensor;
+
+/** A dense view, the last dimension contiguous. More than XL_MAX_DIMS
+ *  dimensions give a view that every call refuses. */
+static inline xl_tensor xl_tensor_dense(cl_mem buf, xl_dtype dtype,
+                                        unsigned n_dims, const size_t *size)
+{
+    xl_tensor t = {{buf, NULL}, 0, n_dims, {0}, {0}, dtype};
+    size_t step = 1;
+    unsigned i;
+    for (i = n_dims; i-- > 0 && i < XL_MAX_DIMS;) {
+        t.size[i] = size[i];
+        t.stride[i] = step;
+        step *= size[i];
+    }
+    return t;
+}
 
 /** A row-major view: BLAS's "no transpose" with leading dimension @p ld. */
 static inline xl_mat xl_mat_rows(cl_mem buf, size_t ld, xl_dtype dtype)

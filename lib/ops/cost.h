@@ -4,7 +4,7 @@
 #ifndef XL_OPS_COST_H
 #define XL_OPS_COST_H
 
-#include "device/limits.h"
+#include "device/rates.h"
 #include "ops/op.h"
 
 double xl__gemm_flop(const xl_gemm *g);
@@ -12,11 +12,6 @@ double
 xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */
 double xl__softmax_flop(const xl_softmax *s);
 double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
-
-/* What a device can do by facts alone, never NaN: measured peaks, else units x
- * lanes x clock, else a guess of its class. */
-double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
-double xl__rate_memory(const struct xl__limits *l); /* B/s */
 
 /* NULL, or why this device would cut a work-item short whose loops make so
  * many turns together (GE-24). */

@@ -10,6 +10,10 @@ static const struct {
     [XL_F16] = {2, "f16"},
     [XL_BF16] = {2, "bf16"},
     [XL_F64] = {8, "f64"},
+    [XL_I32] = {4, "i32"},
+    [XL_I8] = {1, "i8"},
+    [XL_U8] = {1, "u8"},
+    [XL_BOOL] = {1, "bool"},
 };
 
 static int is_known(xl_dtype dtype)

@@ -97,6 +97,11 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
                                                     : r->call->mem[arg->slot]);
     case XL__ARG_VALUE_F32:
         return set_f32(kernel, at, r->call->value[arg->slot].f);
+    case XL__ARG_VALUE_I32:
+        return set_u32(kernel, at, (uint32_t)(int32_t)
+                                       r->call->value[arg->slot].f);
+    case XL__ARG_VALUE_U32:
+        return set_u32(kernel, at, r->call->value[arg->slot].u);
     case XL__ARG_VALUE_U64:
         return set_u64(kernel, at, r->call->value[arg->slot].u);
     case XL__ARG_U32:
@@ -221,12 +226,14 @@ fail:
 static xl_status run_steps(struct run *r)
 {
     xl_status status = XL_OK;
-    const struct xl__plan *plan = &r->ready->plan;
     TRY(take_scratch(r));
-    for (unsigned i = 0; i < plan->n_steps; i++)
-        TRY(plan->step[i].external
-                ? run_external(r, &plan->step[i])
-                : run_kernel(r, &plan->step[i], r->ready->kernel[i]));
+    for (; r->ready; r->ready = r->ready->next) {
+        const struct xl__plan *plan = &r->ready->plan;
+        for (unsigned i = 0; i < plan->n_steps; i++)
+            TRY(plan->step[i].external
+                    ? run_external(r, &plan->step[i])
+                    : run_kernel(r, &plan->step[i], r->ready->kernel[i]));
+    }
 fail:
     return status;
 }

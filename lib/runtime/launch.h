@@ -14,15 +14,18 @@ struct xl__ready {
     struct xl__program *program[XL__MAX_STEPS];
     cl_kernel kernel[XL__MAX_STEPS];
     const void *variant; /* of the op; for reports */
+    struct xl__ready *next; /* heap; runs after this one in the same call, with
+                               the first one's scratch; NULL: nothing */
 };
 
-/* Build what the plan needs and check its sizes against device and kernel:
- * XL_UNSUPPORTED with the reason when it does not fit. Frees nothing of
- * `ready` on failure; xl__ready_clear() does. */
+/* Build what this plan (not the next ones) needs and check its sizes against
+ * device and kernel: XL_UNSUPPORTED with the reason when it does not fit.
+ * Frees nothing of `ready` on failure; xl__ready_clear() does. */
 xl_status xl__ready_make(xl_queue *q, struct xl__ready *ready);
-void xl__ready_clear(struct xl__ready *ready); /* not the struct itself */
+void xl__ready_clear(struct xl__ready *ready); /* and the next ones; not the
+                                                  struct itself */
 
-/* Enqueue every step, in order, after sync's wait list. */
+/* Enqueue every step, and those of the next plans, in order, after sync's wait list. */
 xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
                      const struct xl__call *call, const xl_sync *sync);
 

@@ -22,6 +22,16 @@ void xl__arg_value_f32(struct xl__step *s, unsigned slot)
     append(s, (struct xl__arg){.kind = XL__ARG_VALUE_F32, .slot = slot});
 }
 
+void xl__arg_value_i32(struct xl__step *s, unsigned slot)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_I32, .slot = slot});
+}
+
+void xl__arg_value_u32(struct xl__step *s, unsigned slot)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_U32, .slot = slot});
+}
+
 void xl__arg_value_u64(struct xl__step *s, unsigned slot)
 {
     append(s, (struct xl__arg){.kind = XL__ARG_VALUE_U64, .slot = slot});

@@ -13,9 +13,9 @@
 
 enum {
     XL__MAX_STEPS = 4,
-    XL__MAX_ARGS = 28,
-    XL__MAX_MEMS = 6,   /* memory operands of a call; slot 0 is scratch */
-    XL__MAX_VALUES = 8, /* scalars of a call: offsets, alpha, beta */
+    XL__MAX_ARGS = 128,
+    XL__MAX_MEMS = 33,   /* memory operands of a call; slot 0 is scratch */
+    XL__MAX_VALUES = 33, /* scalars of a call: offsets, alpha, beta */
     XL__MEM_SCRATCH = 0
 };
 
@@ -29,7 +29,9 @@ struct xl__call {
 enum xl__arg_kind {
     XL__ARG_MEM,      /* mem[slot]; a slot with neither buf nor svm is NULL */
     XL__ARG_VALUE_F32, /* value[slot].f as float */
+    XL__ARG_VALUE_I32, /* value[slot].f as int */
     XL__ARG_VALUE_U64, /* value[slot].u as ulong */
+    XL__ARG_VALUE_U32, /* value[slot].u as uint */
     XL__ARG_U32, XL__ARG_I32, XL__ARG_U64, XL__ARG_F32, /* constants */
     XL__ARG_LOCAL     /* u bytes of local memory */
 };
@@ -50,7 +52,10 @@ typedef xl_status (*xl__external)(const struct xl__step *step,
                                   char *why, size_t why_cap);
 
 struct xl__step {
-    const char *source;  /* base name of an embedded file; static */
+    const char *source;  /* base name of an embedded file, or what generated
+                            text is called; static */
+    const char *text;    /* generated text; NULL: the embedded file's. Borrowed
+                            until the plan is ready */
     const char *kernel;  /* function name; the step's label; static */
     char options[640];   /* -D set */
     unsigned dims;
@@ -76,7 +81,9 @@ struct xl__plan {
 /* Append arguments. */
 void xl__arg_mem(struct xl__step *s, unsigned slot);
 void xl__arg_value_f32(struct xl__step *s, unsigned slot);
+void xl__arg_value_i32(struct xl__step *s, unsigned slot);
 void xl__arg_value_u64(struct xl__step *s, unsigned slot);
+void xl__arg_value_u32(struct xl__step *s, unsigned slot);
 void xl__arg_u32(struct xl__step *s, size_t v);
 void xl__arg_u64(struct xl__step *s, size_t v);
 void xl__arg_f32(struct xl__step *s, double v);

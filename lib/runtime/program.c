@@ -51,8 +51,11 @@ static xl_status describe(struct wanted *w)
     if (w->step->external) {
         xl__str_printf(&w->key, "library %s\n", w->step->kernel);
     } else {
-        TRY(xl__source_load(w->ctx->lib->cl_dir, w->step->source, &w->text,
-                            w->error));
+        const char *dir = w->ctx->lib->cl_dir;
+        TRY(w->step->text
+                ? xl__source_expand(dir, w->step->source, w->step->text,
+                                    &w->text, w->error)
+                : xl__source_load(dir, w->step->source, &w->text, w->error));
         xl__str_printf(
             &w->key, "source %s %016llx\n", w->step->source,
             (unsigned long long)xl__hash64(w->text.text, w->text.len));

@@ -101,6 +101,12 @@ fail:
 
 void xl__ready_clear(struct xl__ready *ready)
 {
+    while (ready->next) {
+        struct xl__ready *next = ready->next;
+        ready->next = next->next;
+        free(next->key);
+        free(next);
+    }
     free(ready->key);
     ready->key = NULL;
 }

@@ -106,12 +106,13 @@ static bool is_new(struct loading *l, char *name)
 }
 
 static xl_status append(struct loading *l, const char *name,
+                        struct xl__str *out);
+
+/* Copy the text, with each line that includes replaced. */
+static xl_status expand(struct loading *l, const char *name, const char *text,
                         struct xl__str *out)
 {
     xl_status status = XL_OK;
-    char *text = NULL;
-    size_t len = 0;
-    TRY(read_text(l, name, &text, &len));
     for (const char *line = text; *line;) {
         const char *end = strchr(line, '\n');
         const size_t n = end ? (size_t)(end - line) + 1 : strlen(line);
@@ -125,8 +126,25 @@ static xl_status append(struct loading *l, const char *name,
     if (out->broken)
         status = xl__error_set(l->error, XL_NO_MEMORY, "kernel %s", name);
 fail:
+    return status;
+}
+
+static xl_status append(struct loading *l, const char *name,
+                        struct xl__str *out)
+{
+    char *text = NULL;
+    size_t len = 0;
+    xl_status status = read_text(l, name, &text, &len);
+    if (status == XL_OK)
+        status = expand(l, name, text, out);
     free(text);
     return status;
+}
+
+static void forget(struct loading *l)
+{
+    for (unsigned i = 0; i < l->n_seen; i++)
+        free(l->seen[i]);
 }
 
 xl_status xl__source_load(const char *cl_dir, const char *name,
@@ -134,7 +152,16 @@ xl_status xl__source_load(const char *cl_dir, const char *name,
 {
     struct loading l = {.cl_dir = cl_dir, .error = e};
     const xl_status status = append(&l, name, out);
-    for (unsigned i = 0; i < l.n_seen; i++)
-        free(l.seen[i]);
+    forget(&l);
+    return status;
+}
+
+xl_status xl__source_expand(const char *cl_dir, const char *name,
+                            const char *text, struct xl__str *out,
+                            struct xl__error *e)
+{
+    struct loading l = {.cl_dir = cl_dir, .error = e};
+    const xl_status status = expand(&l, name, text, out);
+    forget(&l);
     return status;
 }

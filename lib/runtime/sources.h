@@ -19,5 +19,9 @@ extern const struct xl__embedded xl__embedded[];
  * embedded. */
 xl_status xl__source_load(const char *cl_dir, const char *name,
                           struct xl__str *out, struct xl__error *e);
+/* The same for generated text, called `name` in messages. */
+xl_status xl__source_expand(const char *cl_dir, const char *name,
+                            const char *text, struct xl__str *out,
+                            struct xl__error *e);
 
 #endif

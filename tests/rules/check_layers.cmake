@@ -10,8 +10,9 @@ set(base_may "base/")
 set(device_may "base/|device/")
 set(runtime_may "base/|device/|runtime/")
 set(ops_may "base/|device/|runtime/|ops/")
+set(expr_may "base/|device/|runtime/|expr/")
 set(measure_may "base/|device/|runtime/|measure/")
-set(vendor_may "base/|device/|ops/|vendor/")
+set(vendor_may "base/|device/|ops/|expr/|vendor/")
 
 set(failures 0)
 
@@ -35,7 +36,7 @@ function(includes_of file out)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-foreach(layer base device runtime ops measure vendor)
+foreach(layer base device runtime ops expr measure vendor)
     file(GLOB files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/lib/${layer}/*.[ch])
     foreach(file IN LISTS files)
         includes_of(${SOURCE_DIR}/${file} includes)
@@ -80,8 +81,10 @@ foreach(file IN LISTS files)
     endforeach()
 endforeach()
 
-# Ops plan; they do not call the driver. check.c asks about memory.
-file(GLOB files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/lib/ops/*.[ch])
+# Ops and expressions plan; they do not call the driver. check.c asks about
+# memory.
+file(GLOB files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/lib/ops/*.[ch]
+    ${SOURCE_DIR}/lib/expr/*.[ch])
 foreach(file IN LISTS files)
     file(STRINGS ${SOURCE_DIR}/${file} lines
         REGEX "(^|[^A-Za-z0-9_\"])cl(Enqueue|Create|Build|Release|Set)[A-Z]?[A-Za-z]*\\(")

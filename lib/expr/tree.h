@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An expression as it was written: no types, no shapes. Made by parse.c from
+ * text, or by terms.c call by call; immutable from then on. */
+#ifndef XL_EXPR_TREE_H
+#define XL_EXPR_TREE_H
+
+#include "expr/graph.h"
+
+enum xl__tree_kind {
+    XL__T_INTEGER, XL__T_NUMBER, XL__T_BOOL, /* value */
+    XL__T_NAME,
+    XL__T_CALL,  /* function, arguments, axes, dtype */
+    XL__T_VIEW   /* of a name: slice or permutation */
+};
+
+/* Functions that are not one operation. */
+enum xl__row_function {
+    XL__ROW_NONE, XL__ROW_SOFTMAX, XL__ROW_LOG_SOFTMAX, XL__ROW_LAYER_NORM,
+    XL__ROW_RMS_NORM
+};
+
+struct xl__slice {       /* first:last:step; Python's rules, step > 0 */
+    bool has_first, has_last, is_index, is_rest; /* is_rest: "..." */
+    int64_t first, last, step;
+};
+
+struct xl__tree_node {
+    enum xl__tree_kind kind;
+    enum xl__expr_op op;     /* CALL, when row is none. MIN and MAX of one
+                                argument are RMIN and RMAX already */
+    enum xl__row_function row;
+    unsigned name;           /* NAME, VIEW: index into names */
+    unsigned n_args, first_arg; /* CALL: tree->arg[first_arg ...], nodes */
+    double value;
+    xl_dtype dtype;          /* cast */
+    bool has_axes;
+    int axes[XL_MAX_DIMS];   /* as written; negative from the end. Also the
+                                order of a permutation */
+    unsigned n_axes;
+    bool is_permutation;     /* VIEW; with n_axes == 0: all reversed */
+    unsigned n_slices;
+    struct xl__slice slice[XL_MAX_DIMS];
+    unsigned place;          /* byte offset in the text */
+};
+
+struct xl__statement {
+    unsigned name;           /* assigned */
+    unsigned view;           /* a VIEW node that is assigned to, or UINT_MAX */
+    unsigned value;          /* node */
+    unsigned place;
+};
+
+struct xl__tree {
+    struct xl__tree_node *node;
+    unsigned n_nodes;
+    size_t cap_nodes;
+    unsigned *arg;
+    unsigned n_args;
+    size_t cap_args;
+    char (*name)[XL_EXPR_MAX_NAME + 1];
+    unsigned n_names;
+    size_t cap_names;
+    struct xl__statement *statement;
+    unsigned n_statements;
+    size_t cap_statements;
+    char *text;              /* a copy, for messages; NULL of terms */
+};
+
+void xl__tree_clear(struct xl__tree *t);
+
+/* Text to tree. `len` bytes, which need not end in 0. XL_BAD_ARGUMENT with
+ * line:column, the line and a caret; XL_NO_MEMORY. */
+xl_status xl__parse(const char *text, size_t len, struct xl__tree *out,
+                    struct xl__error *e);
+
+/* Record an error at a place of the text: "2:7: what\n  the line\n      ^".
+ * Returns `status`. Other than printable ASCII is shown as '?'. */
+xl_status xl__tree_error(const struct xl__tree *t, unsigned place,
+                         struct xl__error *e, xl_status status,
+                         const char *fmt, ...) XL__PRINTF(5, 6);
+
+/* infer.c: a typed graph for these bindings, pruned. All errors about names,
+ * types, shapes, axes and slices. */
+xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
+                    struct xl__graph *out, struct xl__error *e);
+
+#endif
