@@ -57,7 +57,7 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
         *out = bound_of(l, mem, 1, "B/s");
         return XL_OK;
     }
-    if (!is_known(l, compute))
+    if (!compute->name || !is_known(l, compute))
         return XL_UNSUPPORTED;
     *out = bound_of(l, compute, 1, "flop/s");
     if (bytes > 0) {
@@ -99,6 +99,10 @@ static xl_status measure(xl_queue *q, xl_dtype dtype, bool again)
 {
     if (!q || (unsigned)dtype >= XL_N_DTYPES)
         return XL_BAD_ARGUMENT;
+    if (!multiply_add[dtype].name)
+        return xl__error_set(&q->error, XL_UNSUPPORTED,
+                             "no probe measures the peak of %s",
+                             xl_dtype_name(dtype));
     xl_device *dev = q->ctx->device;
     const unsigned bit = 1u << dtype;
     xl__error_reset(&q->error);

@@ -27,6 +27,11 @@ static bool has_mask(const xl_softmax *s)
 static xl_status check_types(const xl_softmax *s, struct xl__error *e)
 {
     const xl_dtype t = s->src.dtype;
+    if (has_mask(s) && s->mask.dtype > XL_F64 && s->mask.dtype < XL_N_DTYPES)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "softmax with a mask of %s; it must be of f32, "
+                             "f16, bf16 or f64",
+                             xl_dtype_name(s->mask.dtype));
     if ((t == XL_F32 || t == XL_F16 || t == XL_BF16) && s->dst.dtype == t)
         return XL_OK;
     return xl__error_set(e, XL_UNSUPPORTED,

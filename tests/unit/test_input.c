@@ -200,6 +200,11 @@ static void dst_shifted(struct fixture *f)
     f->softmax.dst = f->softmax.src;
     f->softmax.dst.offset = 1;
 }
+static void mask_of_integers(struct fixture *f)
+{
+    f->softmax.mask = f->softmax.src;
+    f->softmax.mask.dtype = XL_I32;
+}
 static void dst_too_small(struct fixture *f) { f->softmax.dst.offset = 3; }
 static void src_overflows(struct fixture *f)
 {
@@ -218,6 +223,7 @@ static const struct {
     {dst_shifted,   XL_OVERLAP,          "overlaps"},
     {dst_too_small, XL_BUFFER_TOO_SMALL, "needs"},
     {src_overflows, XL_OVERFLOW,         "64 bits"},
+    {mask_of_integers, XL_UNSUPPORTED,   "mask of i32"},
 };
 /* clang-format on */
 
