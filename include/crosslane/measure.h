@@ -69,6 +69,24 @@ XL_API xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
                                  xl_status (*enqueue)(xl_queue *q, void *arg),
                                  void *arg, xl_samples *out);
 
+/** A piece of work to be timed. */
+typedef struct xl_piece {
+    xl_status (*enqueue)(xl_queue *q, void *arg); ///< as xl_samples_take()
+    void *arg;
+} xl_piece;
+
+/**
+ * Time @p n pieces side by side: a sample of each in turn, until all are
+ * steady, so that whatever changes on the machine meets all of them alike.
+ * The i-th samples of all belong together. max_s is per piece.
+ *
+ * @param out  @p n of them
+ * @return as xl_samples_take()
+ */
+XL_API xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
+                                       const xl_piece *pieces, unsigned n,
+                                       xl_samples *out);
+
 typedef enum xl_engine { XL_ENGINE_FMA, XL_ENGINE_MATRIX } xl_engine;
 typedef enum xl_level { XL_LEVEL_DRAM, XL_LEVEL_LLC, XL_LEVEL_LOCAL } xl_level;
 

@@ -182,42 +182,89 @@ static void conclude(struct loop *l)
     xl__samples_summarise(out, l->how);
 }
 
-xl_status xl__sample(const xl_sampling *how,
-                     const struct xl__sample_source *source, xl_samples *out)
+/* A sample of each piece in turn, each turn begun by the next piece, so that
+ * none always follows the same other one. */
+static xl_status take_turn(struct loop *loops, unsigned n, unsigned turn)
 {
     xl_status status = XL_OK;
-    xl_row blank;
-    struct loop l = {.how = how, .source = source, .out = out};
-    unsigned most =
+    for (unsigned i = 0; i < n; i++)
+        TRY(take_sample(&loops[(i + turn) % n]));
+fail:
+    return status;
+}
+
+/* All steady, or their time is over? A piece that is steady goes on while
+ * another is not: all see the same machine. */
+static bool is_over(const struct loop *loops, unsigned n)
+{
+    const xl_sampling *how = loops->how;
+    double spent_ns = 0;
+    bool all_steady = true;
+    for (unsigned i = 0; i < n; i++) {
+        spent_ns += loops[i].spent_ns;
+        all_steady = all_steady && is_steady(how, loops[i].out);
+    }
+    return all_steady || (how->max_s > 0 && spent_ns >= n * how->max_s * 1e9);
+}
+
+static xl_status run_loops(struct loop *loops, unsigned n)
+{
+    xl_status status = XL_OK;
+    const xl_sampling *how = loops->how;
+    const unsigned most =
         how->max_runs < XL_MAX_SAMPLES ? how->max_runs : XL_MAX_SAMPLES;
-    xl_row_init(&blank, "", NULL);
-    *out = blank.samples;
-    l.wall = source->wall;
-    TRY(warm_up(&l));
-    while (out->runs < most && !is_stopped(how)) {
-        TRY(take_sample(&l));
-        if (is_steady(how, out))
-            break;
-        if (how->max_s > 0 && l.spent_ns >= how->max_s * 1e9)
+    unsigned turn = 0;
+    for (unsigned i = 0; i < n; i++)
+        TRY(warm_up(&loops[i]));
+    while (turn < most && !is_stopped(how)) {
+        TRY(take_turn(loops, n, turn));
+        turn++;
+        if (is_over(loops, n))
             break;
     }
-    if (out->runs == 0)
+    if (turn == 0)
         return XL_CANCELLED;
-    conclude(&l);
+    for (unsigned i = 0; i < n; i++)
+        conclude(&loops[i]);
 fail:
+    return status;
+}
+
+xl_status xl__sample(const xl_sampling *how,
+                     const struct xl__sample_source *sources, unsigned n,
+                     xl_samples *out)
+{
+    xl_row blank;
+    struct loop *loops = xl__calloc(n, sizeof *loops);
+    if (!loops)
+        return XL_NO_MEMORY;
+    xl_row_init(&blank, "", NULL);
+    for (unsigned i = 0; i < n; i++) {
+        out[i] = blank.samples;
+        loops[i].how = how;
+        loops[i].source = &sources[i];
+        loops[i].out = &out[i];
+        loops[i].wall = sources[i].wall;
+    }
+    const xl_status status = run_loops(loops, n);
+    free(loops);
     return status;
 }
 
 /* -- the queue ------------------------------------------------------------ */
 
-struct timed {
+/* What all pieces share. */
+struct timing {
     xl_queue *q;
-    xl_status (*enqueue)(xl_queue *q, void *arg);
-    void *arg;
     cl_mem flush; /* NULL: hot */
     size_t flush_words;
     cl_uint flush_value;
     bool events;
+};
+
+struct timed {
+    struct timing *on;
+    const xl_piece *piece;
     unsigned n_spans; /* seen in the last sample */
     uint64_t first, last;
     bool is_broken; /* an end before its start, or no start at all */
@@ -242,7 +289,7 @@ static void skip_span(const xl_span *span, void *arg)
 }
 
 /* Push out what the caches hold by writing more than they can keep. */
-static xl_status empty_caches(struct timed *t)
+static xl_status empty_caches(struct timing *t)
 {
     xl_status status = XL_OK;
     TRY(xl_buffer_fill(t->q, t->flush, 0, ++t->flush_value, t->flush_words));
@@ -265,19 +312,20 @@ static xl_status take_timing(void *arg, unsigned batch, struct xl__timing *out)
 {
     xl_status status = XL_OK;
     struct timed *t = arg;
+    xl_queue *q = t->on->q;
     const uint64_t begin = xl__now_ns();
-    if (t->flush)
-        TRY(empty_caches(t));
+    if (t->on->flush)
+        TRY(empty_caches(t->on));
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < batch; i++)
-        TRY(t->enqueue(t->q, t->arg));
-    TRY(xl_queue_finish(t->q));
+        TRY(t->piece->enqueue(q, t->piece->arg));
+    TRY(xl_queue_finish(q));
     out->host_ns = (double)(xl__now_ns() - start);
     out->device_ns = NAN;
     t->n_spans = 0;
     t->is_broken = false;
-    if (t->events) {
-        TRY(xl_timeline_drain(t->q, see_span, t));
+    if (t->on->events) {
+        TRY(xl_timeline_drain(q, see_span, t));
         out->device_ns = span_ns(t);
     }
     out->spent_ns = (double)(xl__now_ns() - begin);
@@ -287,7 +335,7 @@ fail:
 
 /* More than the last-level cache holds, twice over, since caches need not
  * forget in order. */
-static xl_status make_flush(struct timed *t)
+static xl_status make_flush(struct timing *t)
 {
     enum { MIB = 1 << 20, UNKNOWN_LLC = 64 * MIB };
     xl_status status = XL_OK;
@@ -302,7 +350,7 @@ fail:
 }
 
 /* A failure's story survives the calls that clean up. */
-static void clean_up(struct timed *t, bool events_were_on, bool failed)
+static void clean_up(struct timing *t, bool events_were_on, bool failed)
 {
     struct xl__error kept = {XL_OK, {NULL, 0, 0, false}};
     if (failed) {
@@ -319,32 +367,63 @@ static void clean_up(struct timed *t, bool events_were_on, bool failed)
     }
 }
 
-xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
-                          xl_status (*enqueue)(xl_queue *q, void *arg),
-                          void *arg, xl_samples *out)
+/* The pieces as the loop's sources. */
+static xl_status sample_pieces(struct timing *t, const xl_sampling *how,
+                               const xl_piece *pieces, unsigned n,
+                               xl_samples *out)
 {
-    if (!q || !how || !enqueue || !out || how->max_runs == 0)
-        return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
-    struct timed t = {.q = q, .enqueue = enqueue, .arg = arg};
+    const struct xl__limits *l = &t->q->ctx->device->limits;
+    struct timed *timed = xl__calloc(n, sizeof *timed);
+    struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
+    TRY(timed && sources ? XL_OK : XL_NO_MEMORY);
+    for (unsigned i = 0; i < n; i++) {
+        timed[i] = (struct timed){.on = t, .piece = &pieces[i]};
+        sources[i] = (struct xl__sample_source){
+            .take = take_timing,
+            .arg = &timed[i],
+            .step_ns = xl__num_or(l, XL__F_timer_step_ns, 0),
+            .max_batch = MOST_EVENTS,
+            .wall = !t->events};
+    }
+    TRY(xl__sample(how, sources, n, out));
+fail:
+    free(timed);
+    free(sources);
+    return status;
+}
+
+xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
+                                const xl_piece *pieces, unsigned n,
+                                xl_samples *out)
+{
+    if (!q || !how || !pieces || !n || !out || how->max_runs == 0)
+        return XL_BAD_ARGUMENT;
+    for (unsigned i = 0; i < n; i++)
+        if (!pieces[i].enqueue)
+            return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    struct timing t = {.q = q};
     const bool were_on = q->timeline.on;
     TRY(xl__timer_check(q));
-    const struct xl__limits *l = &q->ctx->device->limits;
-    t.events = q->can_profile && xl__is(l, XL__F_timer_ok);
+    t.events =
+        q->can_profile && xl__is(&q->ctx->device->limits, XL__F_timer_ok);
     if (t.events)
         TRY(xl_timeline_enable(q, true));
     if (t.events)
         TRY(xl_timeline_drain(q, skip_span, NULL));
     if (how->cold)
         TRY(make_flush(&t));
-    const struct xl__sample_source source = {
-        .take = take_timing,
-        .arg = &t,
-        .step_ns = xl__num_or(l, XL__F_timer_step_ns, 0),
-        .max_batch = MOST_EVENTS,
-        .wall = !t.events};
-    TRY(xl__sample(how, &source, out));
+    TRY(sample_pieces(&t, how, pieces, n, out));
 fail:
     clean_up(&t, were_on, status != XL_OK);
     return status;
+}
+
+xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
+                          xl_status (*enqueue)(xl_queue *q, void *arg),
+                          void *arg, xl_samples *out)
+{
+    const xl_piece piece = {enqueue, arg};
+    return xl_samples_take_turns(q, how, &piece, 1, out);
 }

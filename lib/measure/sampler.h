@@ -22,9 +22,11 @@ struct xl__sample_source {
     bool wall; /* device_ns is not to be used */
 };
 
-/* The loop: warm up, size the batch, sample until steady. */
+/* The loop over n sources in turn: warm up, size the batches, sample until all
+ * are steady. out: n of them. */
 xl_status xl__sample(const xl_sampling *how,
-                     const struct xl__sample_source *source, xl_samples *out);
+                     const struct xl__sample_source *sources, unsigned n,
+                     xl_samples *out);
 
 /* Runs to put into one sample, after one run took `run_ns` by the clock in
  * use: 1 unless that clock is too coarse for it. */

@@ -57,7 +57,7 @@ static xl_samples sample(struct fake *f, const xl_sampling *how,
     xl_samples out;
     const struct xl__sample_source source = {fake_take, f, step_ns, 512, wall};
     memset(&out, 0, sizeof out);
-    assert_int_equal(xl__sample(how, &source, &out), want);
+    assert_int_equal(xl__sample(how, &source, 1, &out), want);
     return out;
 }
 
@@ -126,6 +126,56 @@ static void a_request_ends_it(void **state)
     const xl_samples s = sample(&f, &how, 1, false, XL_OK);
     assert_int_equal(s.runs, 2);
     assert_true(s.warnings & XL_WARN(FEW_RUNS));
+}
+
+/* The order in which several pieces are run. */
+struct turns {
+    char order[64];
+    unsigned n;
+};
+struct in_turn {
+    struct turns *turns;
+    struct fake fake;
+    char letter;
+};
+
+static xl_status take_in_turn(void *arg, unsigned batch,
+                              struct xl__timing *out)
+{
+    struct in_turn *t = arg;
+    assert_true(t->turns->n < sizeof t->turns->order - 1);
+    t->turns->order[t->turns->n++] = t->letter;
+    return fake_take(&t->fake, batch, out);
+}
+
+static void pieces_take_turns(void **state)
+{
+    (void)state;
+    struct turns turns = {"", 0};
+    struct in_turn steady = {&turns, {.device_ns = 2e6}, 'a'};
+    struct in_turn noisy = {&turns, {.device_ns = 8e6, .wobble = 0.2}, 'b'};
+    const struct xl__sample_source sources[] = {
+        {take_in_turn, &steady, 1, 512, false},
+        {take_in_turn, &noisy, 1, 512, false}};
+    xl_sampling how = usual;
+    xl_samples out[2];
+    how.max_runs = 6;
+    assert_int_equal(xl__sample(&how, sources, 2, out), XL_OK);
+    /* Two warm-ups each, then turns, the first place going round. */
+    assert_string_equal(turns.order, "aabbabbaabbaabba");
+    assert_int_equal(out[0].runs, 6); /* goes on for the other's sake */
+    assert_int_equal(out[1].runs, 6);
+    assert_near(out[0].median_ns, 2e6);
+    assert_near(out[1].median_ns, 8e6);
+    assert_int_equal(out[0].warnings, 0);
+    assert_true(out[1].warnings & XL_WARN(NOISY));
+    /* The time bound is one of each piece. */
+    turns.n = 0;
+    how.max_noise = 0;
+    how.max_s = 0.021; /* of 42 ms in all, a round takes about 10 */
+    assert_int_equal(xl__sample(&how, sources, 2, out), XL_OK);
+    assert_in_range(out[0].runs, 4, 5);
+    assert_int_equal(out[0].runs, out[1].runs);
 }
 
 static void a_failure_is_handed_on(void **state)
@@ -555,6 +605,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(noise_goes_on_to_the_most),
         cmocka_unit_test(time_ends_it),
         cmocka_unit_test(a_request_ends_it),
+        cmocka_unit_test(pieces_take_turns),
         cmocka_unit_test(a_failure_is_handed_on),
         cmocka_unit_test(coarse_clocks_get_batches),
         cmocka_unit_test(cold_runs_and_first_runs_stay_apart),
