@@ -49,6 +49,9 @@ struct xl__operand {
                                       the loop's size is 1 */
     unsigned align;   /* elements: largest power of two, at most 16, that
                          divides every place the innermost loop begins at */
+    unsigned sweep;   /* of elements written: the sweep that stores them. At
+                         or after the value's own, and after the last sweep
+                         that reads what is overwritten */
 };
 
 /* Kept loops first, outermost first, then reduced ones, except for COLUMNS:
@@ -61,8 +64,7 @@ struct xl__loop {
 
 /* A node that is computed here. Sweep: an element-level value can be computed
  * from sweep `sweep` on, a reduction accumulates in it, and a row-level value
- * is computed before it (sweep == n_sweeps: after the last). An output of
- * elements is written in its value's sweep. */
+ * is computed before it (sweep == n_sweeps: after the last). */
 struct xl__value {
     unsigned node;
     unsigned sweep;
@@ -149,6 +151,14 @@ void xl__columns_geometry(const struct xl__graph *g,
                           const struct xl__limits *l, struct xl__group *group);
 void xl__pieces_geometry(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group);
+
+/* group.c: set est_ns and bound of a group from its flop and bytes: the slower
+ * of the two at the device's rates, of which it reaches `fill` (0..1), and the
+ * launches. */
+void xl__group_estimate(const struct xl__limits *l, double fill,
+                        unsigned launches, struct xl__group *group);
+/* What a launch costs here, in ns: measured, else a guess. */
+double xl__launch_ns(const struct xl__limits *l);
 
 /* Kernel texts of one group, by step; free with xl__code_clear(). */
 struct xl__code {
