@@ -79,6 +79,42 @@ xl_status xl__tree_error(const struct xl__tree *t, unsigned place,
                          struct xl__error *e, xl_status status,
                          const char *fmt, ...) XL__PRINTF(5, 6);
 
+/* -- building: parse.c and terms.c ----------------------------------------- */
+
+/* Append a node; at its place is complained. */
+xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
+                       unsigned *out, struct xl__error *e);
+/* The number of a name, which is made known when it is new. Refuses what is
+ * no name or has a meaning of its own. */
+xl_status xl__tree_name(struct xl__tree *t, const char *name, size_t len,
+                        unsigned place, unsigned *out, struct xl__error *e);
+xl_status xl__tree_assign(struct xl__tree *t, const struct xl__statement *s,
+                          struct xl__error *e);
+
+/* A call as it was written. */
+struct xl__tree_call {
+    const char *name;    /* `len` bytes: of a function or an operator */
+    size_t len;
+    const unsigned *arg; /* nodes; the first XL__TREE_ARGS of n_args */
+    unsigned n_args;
+    bool has_axes;
+    int axes[XL_MAX_DIMS];
+    unsigned n_axes;
+    xl_dtype dtype;      /* cast */
+    unsigned place;
+};
+enum { XL__TREE_ARGS = 4 };
+
+/* Append a call after checking that there is such a function and that it is
+ * given what it takes. */
+xl_status xl__tree_call(struct xl__tree *t, const struct xl__tree_call *c,
+                        unsigned *out, struct xl__error *e);
+
+/* terms.c: the tree behind terms; NULL, with the story in `e`, after a
+ * mistake. Terms may be shared: a node can be an argument of many. */
+const struct xl__tree *xl__terms_tree(const struct xl_terms *t,
+                                      struct xl__error *e);
+
 /* infer.c: a typed graph for these bindings, pruned. All errors about names,
  * types, shapes, axes and slices. */
 xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
