@@ -22,7 +22,6 @@ struct xl__emit {
     struct xl__str *out;
     unsigned vw;      /* width of element-level values now being written */
     unsigned indent;  /* levels of four spaces */
-    unsigned placed;  /* loops that the operands' places count in by now */
     unsigned depth;   /* calls of xl__emit_places() whose names are in scope;
                          whoever closes the scope sets it back */
 };
