@@ -115,7 +115,9 @@ static int explain(struct session *s, xl_device *dev,
 {
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
-    const cl_mem mem[BENCH_BUFFERS] = {NULL};
+    const struct bench_data none = {.seed = 0};
+    const struct bench_work work = {
+        .c = c, .data = &none, .variant = s->set.variant};
     xl_fact name;
     xl_row row;
     xl_queue *q = session_queue(s, dev);
@@ -124,7 +126,7 @@ static int explain(struct session *s, xl_device *dev,
     memset(choices, 0, sizeof choices);
     xl_row_init(&row, op->name, "");
     op->describe(c, &row);
-    xl_status status = op->explain(q, c, mem, s->set.variant, choices, &n);
+    xl_status status = op->explain(q, &work, choices, &n);
     if (xl_device_fact(dev, "name", XL_UNKNOWN, &name) == XL_OK && name.text)
         printf("%s %s on device %u, %s\n\n", op->name, s->set.words[1],
                xl_device_index(dev), name.text);

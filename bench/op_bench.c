@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases x devices x variants. A result is compared with the host before it is
- * timed and again after, so that no number stands for a wrong answer. */
+ * timed and again after, so that no number stands for a wrong answer. The
+ * variants of a case are timed in turns, so that their ratio means something
+ * on a machine whose speed drifts. */
 #include "op_bench.h"
 
 #include <math.h>
@@ -11,8 +13,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "progress.h"
-#include "ref.h"
 #include "report.h"
 
 /* How long a row may take, by extent: quick, default, full. */
@@ -29,17 +31,8 @@ static const struct extent extents[] = {
       .max_s = 15}, 0},
 };
 
-static const uint32_t NAN_WORD = 0x7fc57fc5; /* NaN in f32, f16 and bf16 */
-
-/* What an earlier row showed of a variant's speed, to foresee the next. */
-struct pace {
-    const xl_device *dev;
-    char variant[32];
-    xl_dtype dtype;
-    double ns_per_work;
-};
 /* Roofs are measured again at most so often: each time takes seconds. */
-enum { MAX_PACES = 32, MOST_DOUBTS = 2 };
+enum { MOST_DOUBTS = 2 };
 
 struct bench {
     struct session *s;
@@ -47,8 +40,7 @@ struct bench {
     const struct extent *extent;
     enum bench_origin origin;
     xl_queue **queues;
-    struct pace paces[MAX_PACES];
-    unsigned n_paces;
+    struct paces paces;
     unsigned n_doubts; /* roofs measured again */
 };
 
@@ -57,39 +49,11 @@ struct attempt {
     struct bench *b;
     xl_queue *q;
     xl_device *dev;
-    const void *c;
-    struct bench_data *data;
-    const char *variant; /* NULL: the library's choice */
+    struct bench_work work;
+    bool is_open; /* close() is due */
+    bool is_live; /* to be timed: nothing spoke against it so far */
     xl_row row;
 };
-
-static double work_of(const xl_row *row)
-{
-    return row->flop > row->bytes ? row->flop : row->bytes;
-}
-
-static struct pace *pace_find(struct bench *b, const struct attempt *t)
-{
-    for (unsigned i = 0; i < b->n_paces; i++) {
-        struct pace *p = &b->paces[i];
-        if (p->dev == t->dev && p->dtype == t->row.dtype &&
-            strcmp(p->variant, t->row.variant) == 0)
-            return p;
-    }
-    return NULL;
-}
-
-static void pace_note(struct bench *b, const struct attempt *t, double ns)
-{
-    struct pace *p = pace_find(b, t);
-    if (!p) {
-        p = &b->paces[b->n_paces < MAX_PACES ? b->n_paces++ : 0];
-        p->dev = t->dev;
-        p->dtype = t->row.dtype;
-        memcpy(p->variant, t->row.variant, sizeof p->variant);
-    }
-    p->ns_per_work = ns / work_of(&t->row);
-}
 
 /* Seconds that --max-time leaves; infinite without one. */
 static double seconds_left(const struct session *s)
@@ -128,6 +92,7 @@ static bool is_too_long(const struct attempt *t, double run_ns)
 
 static void refuse(struct attempt *t, xl_verdict verdict, const char *why)
 {
+    t->is_live = false;
     t->row.verdict = verdict;
     snprintf(t->row.reason, sizeof t->row.reason, "%s", why);
     session_row(t->b->s, t->dev, &t->row);
@@ -140,6 +105,16 @@ static void fail_row(struct attempt *t, xl_status status)
            *detail ? detail : xl_status_text(status));
 }
 
+static void wrong_row(struct attempt *t, const struct check_result *found)
+{
+    char why[192];
+    snprintf(why, sizeof why, "wrong result: %.170s", found->why);
+    t->b->s->n_wrong++;
+    refuse(t, XL_ROW_REJECTED, why);
+}
+
+/* -- before the timing ---------------------------------------------------- */
+
 /* Which variant will run, and the model's time for it; false: none, and the
  * row says why. */
 static bool choose(struct attempt *t, double *est_ns)
@@ -147,17 +122,19 @@ static bool choose(struct attempt *t, double *est_ns)
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
     const struct bench_op *op = t->b->op;
+    const char *wanted = t->work.variant;
     memset(choices, 0, sizeof choices);
-    xl_status status = op->explain(t->q, t->c, t->data->mem, t->variant,
-                                   choices, &n);
+    xl_status status = op->explain(t->q, &t->work, choices, &n);
     for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++) {
         const xl_choice *c = &choices[i];
         if (status == XL_OK && c->chosen) {
-            snprintf(t->row.variant, sizeof t->row.variant, "%s", c->variant);
+            xl__strcpy(t->row.variant, sizeof t->row.variant, c->variant);
             *est_ns = c->est_ns;
+            if (op->chosen)
+                op->chosen(c, &t->row);
             return true;
         }
-        if (t->variant && strcmp(c->variant, t->variant) == 0 && *c->why) {
+        if (wanted && strcmp(c->variant, wanted) == 0 && *c->why) {
             refuse(t, XL_ROW_UNSUPPORTED, c->why);
             return false;
         }
@@ -169,37 +146,51 @@ static bool choose(struct attempt *t, double *est_ns)
 static xl_status enqueue(xl_queue *q, void *arg)
 {
     struct attempt *t = arg;
-    return t->b->op->run(q, t->c, t->data->mem, t->variant);
+    return t->b->op->run(q, &t->work);
 }
 
-/* Run once over a result full of NaN and compare; *ns is what the run took. */
+/* Run once from a fresh start and compare; *ns is what the run took. */
 static xl_status checked_run(struct attempt *t, double *ns,
                              struct check_result *out)
 {
     xl_status status = XL_OK;
-    for (unsigned i = 0; i < BENCH_BUFFERS; i++) {
-        const struct bench_buffer *x = &t->data->buffer[i];
-        size_t words = x->elems * xl_dtype_bytes(x->dtype) / sizeof NAN_WORD;
-        if (x->is_result && words)
-            TRY(xl_buffer_fill(t->q, t->data->mem[i], 0, NAN_WORD, words));
-    }
-    TRY(xl_queue_finish(t->q));
+    TRY(bench_data_reset(t->q, t->work.data));
     uint64_t start = xl__now_ns();
     TRY(enqueue(t->q, t));
     TRY(xl_queue_finish(t->q));
     *ns = (double)(xl__now_ns() - start);
-    TRY(t->b->op->check(t->q, t->c, t->data, out));
+    TRY(t->b->op->check(t->q, &t->work, out));
 fail:
     return status;
 }
 
-static void wrong_row(struct attempt *t, const struct check_result *found)
+/* Choose, foresee, run once and compare: is_live when it may be timed. */
+static void line_up(struct attempt *t)
 {
-    char why[192];
-    snprintf(why, sizeof why, "wrong result: %.170s", found->why);
-    t->b->s->n_wrong++;
-    refuse(t, XL_ROW_REJECTED, why);
+    const struct bench_op *op = t->b->op;
+    struct check_result found;
+    double est_ns = NAN, ns = 0;
+    xl_status status = op->open ? op->open(t->q, &t->work) : XL_OK;
+    t->is_open = op->open != NULL;
+    if (status != XL_OK) {
+        fail_row(t, status);
+        return;
+    }
+    if (!choose(t, &est_ns))
+        return;
+    est_ns = pace_foresee(&t->b->paces, t->dev, &t->row, est_ns);
+    if (est_ns > 0 && is_too_long(t, est_ns))
+        return;
+    status = checked_run(t, &ns, &found);
+    if (status == XL_WRONG_RESULT)
+        wrong_row(t, &found);
+    else if (status != XL_OK)
+        fail_row(t, status);
+    else
+        t->is_live = !is_too_long(t, ns);
 }
+
+/* -- the timing ----------------------------------------------------------- */
 
 static void add_roof(struct attempt *t)
 {
@@ -231,129 +222,159 @@ static void find_roof(struct attempt *t)
         add_roof(t);
 }
 
-static void sample_row(struct attempt *t)
+/* The row's figures, once it is timed and right a second time. */
+static void conclude(struct attempt *t)
 {
-    xl_sampling how = t->b->extent->sampling;
     xl_row *row = &t->row;
     struct check_result found;
     double ns;
-    how.stop = session_stopped;
-    how.stop_arg = t->b->s;
-    xl_status status = xl_samples_take(t->q, &how, enqueue, t, &row->samples);
-    if (status == XL_CANCELLED)
-        return;
-    if (status == XL_OK)
-        status = checked_run(t, &ns, &found);
-    if (status != XL_OK && status != XL_WRONG_RESULT) {
-        fail_row(t, status);
-        return;
-    }
+    const xl_status status = checked_run(t, &ns, &found);
     if (status == XL_WRONG_RESULT) {
         wrong_row(t, &found);
+        return;
+    }
+    if (status != XL_OK) {
+        fail_row(t, status);
         return;
     }
     double amount = strcmp(row->unit, "B/s") == 0 ? row->bytes : row->flop;
     row->value = amount / row->samples.median_ns * 1e9;
     row->warnings = row->samples.warnings;
-    pace_note(t->b, t, row->samples.median_ns);
+    pace_note(&t->b->paces, t->dev, row, row->samples.median_ns);
     find_roof(t);
     xl_row_judge(row, t->dev);
-    session_row(t->b->s, t->dev, row);
 }
 
-static void try_variant(struct attempt *t)
-{
-    struct check_result found;
-    double est_ns = NAN, ns = 0;
-    xl_row_init(&t->row, t->b->op->name, t->variant ? t->variant : "");
-    t->row.seed = t->b->s->set.seed;
-    t->b->op->describe(t->c, &t->row);
-    if (!choose(t, &est_ns))
-        return;
-    const struct pace *pace = pace_find(t->b, t);
-    if (pace)
-        est_ns = pace->ns_per_work * work_of(&t->row);
-    if (est_ns > 0 && is_too_long(t, est_ns))
-        return;
-    xl_status status = checked_run(t, &ns, &found);
-    if (status == XL_WRONG_RESULT)
-        wrong_row(t, &found);
-    else if (status != XL_OK)
-        fail_row(t, status);
-    else if (!is_too_long(t, ns))
-        sample_row(t);
-}
-
-static void buffers_release(struct bench_data *data)
-{
-    for (unsigned i = 0; i < BENCH_BUFFERS; i++) {
-        if (data->mem[i])
-            clReleaseMemObject(data->mem[i]);
-        data->mem[i] = NULL;
-    }
-}
-
-static xl_status buffers_create(xl_queue *q, struct bench_data *data)
+/* All live attempts in turns. */
+static xl_status take_samples(struct attempt *const *live, unsigned n)
 {
     xl_status status = XL_OK;
-    for (unsigned i = 0; i < BENCH_BUFFERS; i++) {
-        const struct bench_buffer *x = &data->buffer[i];
-        size_t bytes = x->elems * xl_dtype_bytes(x->dtype);
-        if (!bytes)
-            continue;
-        /* Whole words, so that the result can be filled with NaN. */
-        TRY(xl_buffer_create(q, xl__round_up(bytes, sizeof NAN_WORD),
-                             &data->mem[i]));
-        if (data->host[i])
-            TRY(xl_buffer_write(q, data->mem[i], 0, data->host[i], bytes));
-    }
+    struct bench *b = live[0]->b;
+    xl_sampling how = b->extent->sampling;
+    xl_piece *pieces = xl__calloc(n, sizeof *pieces);
+    xl_samples *samples = xl__calloc(n, sizeof *samples);
+    TRY(pieces && samples ? XL_OK : XL_NO_MEMORY);
+    how.stop = session_stopped;
+    how.stop_arg = b->s;
+    for (unsigned i = 0; i < n; i++)
+        pieces[i] = (xl_piece){enqueue, live[i]};
+    TRY(xl_samples_take_turns(live[0]->q, &how, pieces, n, samples));
+    for (unsigned i = 0; i < n; i++)
+        live[i]->row.samples = samples[i];
 fail:
+    free(pieces);
+    free(samples);
     return status;
+}
+
+static void time_live(struct attempt *const *live, unsigned n)
+{
+    xl_row *rows[BENCH_MAX_CHOICES];
+    const struct bench_op *op = live[0]->b->op;
+    unsigned n_rows = 0;
+    const xl_status status = take_samples(live, n);
+    if (status == XL_CANCELLED)
+        return;
+    for (unsigned i = 0; i < n; i++) {
+        if (status != XL_OK)
+            fail_row(live[i], status);
+        else
+            conclude(live[i]);
+        if (live[i]->is_live)
+            rows[n_rows++] = &live[i]->row;
+    }
+    if (op->relate)
+        op->relate(rows, n_rows);
+    for (unsigned i = 0; i < n; i++)
+        if (live[i]->is_live)
+            session_row(live[i]->b->s, live[i]->dev, &live[i]->row);
+}
+
+/* -- a case on a device --------------------------------------------------- */
+
+const char *bench_variant(const struct bench_op *op, const xl_device *dev,
+                          unsigned i)
+{
+    if (!op->variants)
+        return xl_variant_name(dev, op->name, i);
+    for (unsigned j = 0; j < i; j++)
+        if (!op->variants[j])
+            return NULL;
+    return op->variants[i];
+}
+
+/* The i-th variant of this run; false past the last. */
+static bool wanted_variant(const struct bench *b, const xl_device *dev,
+                           unsigned i, const char **variant)
+{
+    const char *wanted = b->s->set.variant;
+    bool is_all = wanted ? strcmp(wanted, "all") == 0 : b->op->runs_all;
+    *variant = is_all ? bench_variant(b->op, dev, i) : wanted;
+    return is_all ? *variant != NULL : i == 0;
+}
+
+static void attempt_init(struct attempt *t, struct bench *b, unsigned i_dev)
+{
+    memset(t, 0, sizeof *t);
+    t->b = b;
+    t->q = b->queues[i_dev];
+    t->dev = b->s->devices[i_dev];
+}
+
+static void describe(struct attempt *t)
+{
+    const char *variant = t->work.variant;
+    xl_row_init(&t->row, t->b->op->name, variant ? variant : "");
+    t->row.seed = t->b->s->set.seed;
+    t->b->op->describe(t->work.c, &t->row);
+}
+
+static void every_variant(struct bench *b, unsigned i_dev,
+                          const struct bench_work *work)
+{
+    struct attempt *live[BENCH_MAX_CHOICES];
+    struct attempt *list = xl__calloc(BENCH_MAX_CHOICES, sizeof *list);
+    unsigned n = 0, n_live = 0;
+    if (!list) {
+        (void)session_fail(b->s, "starting", XL_NO_MEMORY, "");
+        return;
+    }
+    for (; n < BENCH_MAX_CHOICES && !session_stopped(b->s); n++) {
+        struct attempt *t = &list[n];
+        attempt_init(t, b, i_dev);
+        t->work = *work;
+        if (!wanted_variant(b, t->dev, n, &t->work.variant))
+            break;
+        describe(t);
+        line_up(t);
+        if (t->is_live)
+            live[n_live++] = t;
+    }
+    if (n_live > 0 && !session_stopped(b->s))
+        time_live(live, n_live);
+    for (unsigned i = 0; i < n; i++)
+        if (list[i].is_open)
+            b->op->close(&list[i].work);
+    free(list);
 }
 
 static void on_device(struct bench *b, unsigned i_dev, const void *c,
                       struct bench_data *data)
 {
-    struct attempt t = {.b = b, .q = b->queues[i_dev],
-                        .dev = b->s->devices[i_dev], .c = c, .data = data};
-    const char *wanted = b->s->set.variant;
-    bool is_all = wanted && strcmp(wanted, "all") == 0;
-    if (!t.q)
+    const struct bench_work work = {.c = c, .data = data};
+    if (!b->queues[i_dev])
         return;
-    xl_status status = buffers_create(t.q, data);
-    if (status != XL_OK) {
-        xl_row_init(&t.row, b->op->name, "");
-        b->op->describe(c, &t.row);
+    xl_status status = bench_data_upload(b->queues[i_dev], data);
+    if (status == XL_OK) {
+        every_variant(b, i_dev, &work);
+    } else {
+        struct attempt t;
+        attempt_init(&t, b, i_dev);
+        t.work = work;
+        describe(&t);
         fail_row(&t, status);
     }
-    for (unsigned i = 0; status == XL_OK && !session_stopped(b->s); i++) {
-        t.variant = is_all ? xl_variant_name(t.dev, b->op->name, i) : wanted;
-        if ((is_all && !t.variant) || (!is_all && i > 0))
-            break;
-        try_variant(&t);
-    }
-    buffers_release(data);
-}
-
-/* Random data for every input, the same on every device. */
-static xl_status host_data(struct bench *b, const void *c,
-                           struct bench_data *data)
-{
-    struct xl__rng rng;
-    memset(data, 0, sizeof *data);
-    data->seed = b->s->set.seed;
-    xl__rng_seed(&rng, data->seed);
-    b->op->layout(c, data->buffer);
-    for (unsigned i = 0; i < BENCH_BUFFERS; i++) {
-        const struct bench_buffer *x = &data->buffer[i];
-        if (!x->elems || x->is_result)
-            continue;
-        data->host[i] = xl__calloc(x->elems, xl_dtype_bytes(x->dtype));
-        if (!data->host[i])
-            return XL_NO_MEMORY;
-        ref_fill(data->host[i], x->elems, x->dtype, &rng);
-    }
-    return XL_OK;
+    bench_data_release(data);
 }
 
 static void progress_case(struct bench *b, const void *c)
@@ -374,13 +395,12 @@ static int one_case(struct bench *b, const void *c)
     struct bench_data data;
     int code = EXIT_FINE;
     progress_case(b, c);
-    xl_status status = host_data(b, c, &data);
+    xl_status status = bench_data_init(&data, b->op, c, b->s->set.seed);
     if (status != XL_OK)
         code = session_fail(b->s, "preparing data", status, "");
     for (unsigned i = 0; status == XL_OK && i < b->s->n_devices; i++)
         on_device(b, i, c, &data);
-    for (unsigned i = 0; i < BENCH_BUFFERS; i++)
-        free(data.host[i]);
+    bench_data_clear(&data);
     return code;
 }
 
@@ -414,13 +434,13 @@ static bool has_variant(const struct session *s, const struct bench_op *op)
         return true;
     for (unsigned d = 0; d < s->n_devices; d++)
         for (unsigned i = 0;
-             (name = xl_variant_name(s->devices[d], op->name, i)) != NULL; i++)
+             (name = bench_variant(op, s->devices[d], i)) != NULL; i++)
             if (strcmp(name, wanted) == 0)
                 return true;
     fprintf(stderr, "clbench: %s has no variant '%s'; there are: all",
             op->name, wanted);
     for (unsigned i = 0;
-         (name = xl_variant_name(s->devices[0], op->name, i)) != NULL; i++)
+         (name = bench_variant(op, s->devices[0], i)) != NULL; i++)
         fprintf(stderr, ", %s", name);
     fprintf(stderr, "\n");
     return false;

@@ -4,24 +4,38 @@
 #ifndef CLBENCH_OP_BENCH_H
 #define CLBENCH_OP_BENCH_H
 
+#include "base/rng.h"
 #include "cases.h"
 #include "session.h"
 
-enum { BENCH_BUFFERS = 3, BENCH_MAX_CASES = 64, BENCH_MAX_CHOICES = 16 };
+enum {
+    BENCH_BUFFERS = XL_EXPR_MAX_BINDINGS,
+    BENCH_MAX_CASES = 64,
+    BENCH_MAX_CHOICES = 16
+};
 
 /* One buffer of a case; 0 elements: not used. */
 struct bench_buffer {
     size_t elems;
     xl_dtype dtype;
-    bool is_result;
+    bool is_input, is_result; /* both: changed in place */
 };
 
-/* A case's memory: the host's copy of the inputs, and one device's buffers. */
+/* A case's memory: the host's copy of the inputs as they are before a run,
+ * and one device's buffers. */
 struct bench_data {
     struct bench_buffer buffer[BENCH_BUFFERS];
-    void *host[BENCH_BUFFERS]; /* NULL for the result */
+    void *host[BENCH_BUFFERS]; /* NULL: no input */
     cl_mem mem[BENCH_BUFFERS];
     uint64_t seed;
+};
+
+/* What is run: a case on its memory, in one variant. */
+struct bench_work {
+    const void *c;
+    const struct bench_data *data;
+    const char *variant; /* NULL: the library's choice */
+    void *state;         /* of the op's own, made by open() */
 };
 
 struct bench_op {
@@ -29,37 +43,81 @@ struct bench_op {
     const char *title; /* "GEMM" */
     const char *note;  /* how its value is counted */
     size_t case_bytes; /* of one case: struct gemm_case, ... */
+    const char *const *variants; /* NULL-terminated; NULL: the device's own
+                                    list, xl_variant_name() */
+    bool runs_all;     /* without --variant every variant is run */
     /* A user's word, with --dtype and the like, as a case; false: why. */
     bool (*parse)(const struct settings *set, const char *word, void *c,
                   char *why, size_t why_cap);
-    /* Row i of the case table; NULL past the last; *wanted: in this run? */
-    const void *(*table)(const struct session *s, unsigned i, bool *wanted);
+    /* Copy row i of the case table to c; false past the last; *wanted: in
+     * this run? */
+    bool (*table)(const struct session *s, unsigned i, void *c, bool *wanted);
     void (*layout)(const void *c, struct bench_buffer *buffers);
+    /* Fill input i; NULL: near-normal numbers. */
+    void (*fill)(const void *c, unsigned i, void *host, struct xl__rng *rng);
     /* Shape, parameters, dtype, flop and bytes; the row's unit. */
     void (*describe)(const void *c, xl_row *row);
-    xl_status (*run)(xl_queue *q, const void *c, const cl_mem *mem,
-                     const char *variant);
-    xl_status (*explain)(xl_queue *q, const void *c, const cl_mem *mem,
-                         const char *variant, xl_choice *out, unsigned *n);
+    /* What a variant needs for its runs: sets w->state. Both NULL: nothing. */
+    xl_status (*open)(xl_queue *q, struct bench_work *w);
+    void (*close)(struct bench_work *w);
+    xl_status (*run)(xl_queue *q, const struct bench_work *w);
+    xl_status (*explain)(xl_queue *q, const struct bench_work *w,
+                         xl_choice *out, unsigned *n);
+    /* What the row owes to the variant that will run; NULL: nothing. */
+    void (*chosen)(const xl_choice *choice, xl_row *row);
     /* Compare a sample of the result with the host. */
-    xl_status (*check)(xl_queue *q, const void *c,
-                       const struct bench_data *data,
+    xl_status (*check)(xl_queue *q, const struct bench_work *w,
                        struct check_result *out);
+    /* What the timed rows of one case say together; NULL: nothing. */
+    void (*relate)(xl_row *const *rows, unsigned n);
 };
 
 extern const struct bench_op bench_gemm, bench_softmax;
 
-/* A part of the report: time every case on every chosen device. `origin`
- * says whether the cases are the user's own (never skipped for being long) or
- * the table's. */
+/* A part of the report: time every case on every chosen device, the variants
+ * of a case in turns. `origin` says whether the cases are the user's own
+ * (never skipped for being long) or the table's. */
 enum bench_origin { CASES_OF_TABLE, CASES_OF_USER };
 int bench_run(struct session *s, const struct bench_op *op,
               const void *const *cases, unsigned n, enum bench_origin origin);
+/* The i-th variant of an op on a device, NULL past the last. */
+const char *bench_variant(const struct bench_op *op, const xl_device *dev,
+                          unsigned i);
 
 /* op_cases.c: the table's cases for this run's extent, --dtype and --trans,
  * on the devices chosen already. */
 int bench_table(struct session *s, const struct bench_op *op);
 /* A whole command: the words' cases, or the table's when there are none. */
 int bench_command(struct session *s, const struct bench_op *op);
+
+/* op_data.c: random data for every input, the same on every device. */
+xl_status bench_data_init(struct bench_data *data, const struct bench_op *op,
+                          const void *c, uint64_t seed);
+void bench_data_clear(struct bench_data *data);
+/* One device's buffers, with the inputs in them. Release also after a
+ * failure. */
+xl_status bench_data_upload(xl_queue *q, struct bench_data *data);
+void bench_data_release(struct bench_data *data);
+/* Results full of NaN; those changed in place as they were. */
+xl_status bench_data_reset(xl_queue *q, const struct bench_data *data);
+
+/* op_pace.c: what earlier rows showed of a variant's speed, to foresee the
+ * next. */
+struct pace {
+    const xl_device *dev;
+    char variant[32];
+    xl_dtype dtype;
+    double ns_per_work;
+};
+enum { MAX_PACES = 32 };
+struct paces {
+    struct pace list[MAX_PACES];
+    unsigned n;
+};
+void pace_note(struct paces *p, const xl_device *dev, const xl_row *row,
+               double ns);
+/* The time that a row will take; `otherwise` when none like it was seen. */
+double pace_foresee(const struct paces *p, const xl_device *dev,
+                    const xl_row *row, double otherwise);
 
 #endif

@@ -3,18 +3,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "op_bench.h"
+
+/* The table's wanted cases, copied into `own`. */
+static unsigned read_table(const struct session *s, const struct bench_op *op,
+                           char *own, const void **cases)
+{
+    unsigned n = 0;
+    bool wanted = false;
+    void *c = own;
+    for (unsigned i = 0; n < BENCH_MAX_CASES && op->table(s, i, c, &wanted);
+         i++) {
+        if (!wanted)
+            continue;
+        cases[n++] = c;
+        c = own + n * op->case_bytes;
+    }
+    return n;
+}
 
 int bench_table(struct session *s, const struct bench_op *op)
 {
-    const void *cases[BENCH_MAX_CASES], *c;
-    unsigned n = 0;
-    bool wanted = false;
-    for (unsigned i = 0; (c = op->table(s, i, &wanted)) != NULL; i++) {
-        if (wanted && n < BENCH_MAX_CASES)
-            cases[n++] = c;
-    }
-    return bench_run(s, op, cases, n, CASES_OF_TABLE);
+    const void *cases[BENCH_MAX_CASES];
+    /* One more, since a case is read before it is known to be wanted. */
+    char *own = xl__calloc(BENCH_MAX_CASES + 1, op->case_bytes);
+    if (!own)
+        return session_fail(s, "reading the table", XL_NO_MEMORY, "");
+    const unsigned n = read_table(s, op, own, cases);
+    const int code = bench_run(s, op, cases, n, CASES_OF_TABLE);
+    free(own);
+    return code;
 }
 
 /* The words as cases in `own`; false after saying what is wrong. */

@@ -35,10 +35,10 @@ static size_t ld_c(const struct gemm_case *c)
 static void layout(const void *arg, struct bench_buffer *buffers)
 {
     const struct gemm_case *c = arg;
-    buffers[A] = (struct bench_buffer){rows_a(c) * ld_a(c), c->in, false};
+    buffers[A] = (struct bench_buffer){rows_a(c) * ld_a(c), c->in, true, false};
     if (!c->one_buffer)
-        buffers[B] = (struct bench_buffer){rows_b(c) * ld_b(c), c->in, false};
-    buffers[C] = (struct bench_buffer){c->m * ld_c(c), c->out, true};
+        buffers[B] = (struct bench_buffer){rows_b(c) * ld_b(c), c->in, true, false};
+    buffers[C] = (struct bench_buffer){c->m * ld_c(c), c->out, false, true};
 }
 
 static void describe(const void *arg, xl_row *row)
@@ -73,12 +73,13 @@ static xl_mat stored(cl_mem mem, size_t ld, xl_dtype dtype, bool transposed)
                       : xl_mat_rows(mem, ld, dtype);
 }
 
-static xl_gemm descriptor(const struct gemm_case *c, const cl_mem *mem,
-                          const char *variant)
+static xl_gemm descriptor(const struct bench_work *w)
 {
+    const struct gemm_case *c = w->c;
+    const cl_mem *mem = w->data->mem;
     bool ta = c->trans & 1, tb = c->trans & 2;
     xl_gemm g = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
-                 .beta = c->beta, .variant = variant};
+                 .beta = c->beta, .variant = w->variant};
     g.a = stored(mem[A], ld_a(c), c->in, ta);
     g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)
                         : stored(mem[B], ld_b(c), c->in, tb);
@@ -86,17 +87,16 @@ static xl_gemm descriptor(const struct gemm_case *c, const cl_mem *mem,
     return g;
 }
 
-static xl_status run(xl_queue *q, const void *c, const cl_mem *mem,
-                     const char *variant)
+static xl_status run(xl_queue *q, const struct bench_work *w)
 {
-    xl_gemm g = descriptor(c, mem, variant);
+    xl_gemm g = descriptor(w);
     return xl_gemm_run(q, &g, NULL);
 }
 
-static xl_status explain(xl_queue *q, const void *c, const cl_mem *mem,
-                         const char *variant, xl_choice *out, unsigned *n)
+static xl_status explain(xl_queue *q, const struct bench_work *w,
+                         xl_choice *out, unsigned *n)
 {
-    xl_gemm g = descriptor(c, mem, variant);
+    xl_gemm g = descriptor(w);
     return xl_gemm_explain(q, &g, out, *n, n);
 }
 
@@ -131,10 +131,11 @@ static void check_row(const struct gemm_case *c, const struct bench_data *d,
     }
 }
 
-static xl_status check(xl_queue *q, const void *arg,
-                       const struct bench_data *d, struct check_result *out)
+static xl_status check(xl_queue *q, const struct bench_work *w,
+                       struct check_result *out)
 {
-    const struct gemm_case *c = arg;
+    const struct gemm_case *c = w->c;
+    const struct bench_data *d = w->data;
     size_t size = xl_dtype_bytes(c->out);
     struct xl__rng rng;
     xl_status status = XL_OK;
@@ -184,13 +185,14 @@ static bool is_wanted(const struct session *s, const struct gemm_case *c)
            (set->trans < 0 || set->trans == c->trans);
 }
 
-static const void *table(const struct session *s, unsigned i, bool *wanted)
+static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
 {
-    const struct gemm_case *c = &gemm_cases[i];
-    if (!c->name)
-        return NULL;
-    *wanted = is_wanted(s, c);
-    return c;
+    const struct gemm_case *row = &gemm_cases[i];
+    if (!row->name)
+        return false;
+    *wanted = is_wanted(s, row);
+    memcpy(c, row, sizeof *row);
+    return true;
 }
 
 const struct bench_op bench_gemm = {

@@ -3,6 +3,7 @@
  * however many times a variant reads its input. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -17,8 +18,8 @@ static void layout(const void *arg, struct bench_buffer *buffers)
 {
     const struct softmax_case *c = arg;
     size_t elems = c->rows * (c->cols + c->pad);
-    buffers[SRC] = (struct bench_buffer){elems, c->dtype, false};
-    buffers[DST] = (struct bench_buffer){elems, c->dtype, true};
+    buffers[SRC] = (struct bench_buffer){elems, c->dtype, true, false};
+    buffers[DST] = (struct bench_buffer){elems, c->dtype, false, true};
 }
 
 static void describe(const void *arg, xl_row *row)
@@ -35,28 +36,28 @@ static void describe(const void *arg, xl_row *row)
     row->bytes = passes * elems * (double)xl_dtype_bytes(c->dtype);
 }
 
-static xl_softmax descriptor(const struct softmax_case *c, const cl_mem *mem,
-                             const char *variant)
+static xl_softmax descriptor(const struct bench_work *w)
 {
+    const struct softmax_case *c = w->c;
+    const cl_mem *mem = w->data->mem;
     size_t ld = c->cols + c->pad;
     xl_softmax s = {.rows = c->rows, .cols = c->cols, .scale = c->scale,
-                    .variant = variant};
+                    .variant = w->variant};
     s.src = xl_mat_rows(mem[SRC], ld, c->dtype);
     s.dst = xl_mat_rows(mem[DST], ld, c->dtype);
     return s;
 }
 
-static xl_status run(xl_queue *q, const void *c, const cl_mem *mem,
-                     const char *variant)
+static xl_status run(xl_queue *q, const struct bench_work *w)
 {
-    xl_softmax s = descriptor(c, mem, variant);
+    xl_softmax s = descriptor(w);
     return xl_softmax_run(q, &s, NULL);
 }
 
-static xl_status explain(xl_queue *q, const void *c, const cl_mem *mem,
-                         const char *variant, xl_choice *out, unsigned *n)
+static xl_status explain(xl_queue *q, const struct bench_work *w,
+                         xl_choice *out, unsigned *n)
 {
-    xl_softmax s = descriptor(c, mem, variant);
+    xl_softmax s = descriptor(w);
     return xl_softmax_explain(q, &s, out, *n, n);
 }
 
@@ -84,10 +85,11 @@ static void check_row(const struct softmax_case *c, const void *src, size_t i,
     }
 }
 
-static xl_status check(xl_queue *q, const void *arg,
-                       const struct bench_data *d, struct check_result *out)
+static xl_status check(xl_queue *q, const struct bench_work *w,
+                       struct check_result *out)
 {
-    const struct softmax_case *c = arg;
+    const struct softmax_case *c = w->c;
+    const struct bench_data *d = w->data;
     size_t size = xl_dtype_bytes(c->dtype), ld = c->cols + c->pad;
     size_t rows = SAMPLE_ELEMS / c->cols + 1;
     struct xl__rng rng;
@@ -137,13 +139,14 @@ static bool is_wanted(const struct session *s, const struct softmax_case *c)
     return set->dtype == XL_N_DTYPES || set->dtype == c->dtype;
 }
 
-static const void *table(const struct session *s, unsigned i, bool *wanted)
+static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
 {
-    const struct softmax_case *c = &softmax_cases[i];
-    if (!c->name)
-        return NULL;
-    *wanted = is_wanted(s, c);
-    return c;
+    const struct softmax_case *row = &softmax_cases[i];
+    if (!row->name)
+        return false;
+    *wanted = is_wanted(s, row);
+    memcpy(c, row, sizeof *row);
+    return true;
 }
 
 const struct bench_op bench_softmax = {
