@@ -103,7 +103,7 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
     case XL__ARG_VALUE_U32:
         return set_u32(kernel, at, r->call->value[arg->slot].u);
     case XL__ARG_VALUE_U64:
-        return set_u64(kernel, at, r->call->value[arg->slot].u);
+        return set_u64(kernel, at, r->call->value[arg->slot].u + arg->as.u);
     case XL__ARG_U32:
     case XL__ARG_I32: /* the same four bytes */
         return set_u32(kernel, at, arg->as.u);

@@ -30,7 +30,7 @@ enum xl__arg_kind {
     XL__ARG_MEM,      /* mem[slot]; a slot with neither buf nor svm is NULL */
     XL__ARG_VALUE_F32, /* value[slot].f as float */
     XL__ARG_VALUE_I32, /* value[slot].f as int */
-    XL__ARG_VALUE_U64, /* value[slot].u as ulong */
+    XL__ARG_VALUE_U64, /* value[slot].u + as.u as ulong */
     XL__ARG_VALUE_U32, /* value[slot].u as uint */
     XL__ARG_U32, XL__ARG_I32, XL__ARG_U64, XL__ARG_F32, /* constants */
     XL__ARG_LOCAL     /* u bytes of local memory */
