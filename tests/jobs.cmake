@@ -2,7 +2,7 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store plans ref cli report measure)
+foreach(name base store plans ref cli report measure expr_text)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
         COMMAND test_${name})

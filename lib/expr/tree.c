@@ -11,7 +11,7 @@
 #include "expr/words.h"
 
 enum {
-    SHOWN = 72,      /* columns of a line that are shown */
+    SHOWN = 70,      /* columns of a line that are shown */
     QUOTED = 40      /* letters of a word in a message */
 };
 
