@@ -70,7 +70,8 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width);
 void xl__emit_line(struct xl__emit *m, const char *fmt, ...) XL__PRINTF(2, 3);
 /* The indentation alone. */
 void xl__emit_indent(struct xl__emit *m);
-/* Is the node a row value here? Constants and scalars are not. */
+/* Is the node one value for a whole vector, a row's? Constants and scalars
+ * are not, and no value of COLUMNS is. */
 bool xl__emit_is_row(const struct xl__emit *m, unsigned node);
 /* Does an index or a place of these loops need 64 bits? */
 bool xl__emit_is_wide(const struct xl__group *group);

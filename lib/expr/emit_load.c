@@ -142,6 +142,17 @@ static enum xl__vtype register_of(xl_dtype dtype)
                : XL__V_I32;
 }
 
+/* One element for each row? A row value may also be stored all along. */
+static bool is_of_rows(const struct xl__group *group,
+                       const struct xl__operand *o)
+{
+    for (unsigned d = 0; d < group->n_loops; d++) {
+        if (group->loop[d].is_reduced && o->stride[d] != 0)
+            return false;
+    }
+    return true;
+}
+
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count)
 {
@@ -149,7 +160,8 @@ void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                                        [ALIGNED] = "storea",
                                        [APART] = "stores", [PART] = "storen"};
     const struct xl__operand *o = &m->group->operand[operand];
-    const unsigned width = xl__emit_is_row(m, o->node) ? 1 : m->vw;
+    const unsigned width =
+        xl__emit_is_row(m, o->node) && is_of_rows(m->group, o) ? 1 : m->vw;
     const enum way way = way_of(m, o, width, count);
     xl__emit_indent(m);
     xl__str_printf(m->out, "xl_%s_%s_%u(", name[way], xl_dtype_name(o->dtype),

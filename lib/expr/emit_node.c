@@ -3,8 +3,11 @@
  * at the width and of the type that is wanted. */
 #include "expr/spell.h"
 
+/* Of COLUMNS' vectors each element is another row's: all values are wide. */
 bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
 {
+    if (m->group->form == XL__FORM_COLUMNS)
+        return false;
     for (unsigned i = 0; i < m->group->n_values; i++) {
         if (m->group->value[i].node == node)
             return m->group->value[i].is_row;
