@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_LETTERS = 16 }; /* more than in any word of the tables */
+enum { MOST_LETTERS = XL_EXPR_MAX_NAME };
 
 #define PI 3.14159265358979323846
 
@@ -112,9 +112,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Letters to change, insert or leave out to get from one to the other.
- * Source: Wagner and Fischer 1974, with one row kept. */
-static unsigned distance(const char *word, const char *name, size_t len)
+/* Source: Wagner and Fischer 1974, with one row kept. */
+unsigned xl__word_distance(const char *word, const char *name, size_t len)
 {
     unsigned row[MOST_LETTERS + 1];
     for (unsigned j = 0; j <= len; j++)
@@ -135,7 +134,7 @@ static void try_word(const char *word, const char *name, size_t len,
                      const char **best, unsigned *best_at)
 {
     bool is_word = word[0] >= 'a' && word[0] <= 'z';
-    unsigned at = is_word ? distance(word, name, len) : *best_at;
+    unsigned at = is_word ? xl__word_distance(word, name, len) : *best_at;
     if (at >= *best_at)
         return;
     *best = word;

@@ -33,6 +33,10 @@ bool xl__is_view_word(const char *name, size_t len);
 /* Has it a meaning of its own, so that nothing else can be called so? */
 bool xl__is_reserved(const char *name, size_t len);
 
+/* Letters to change, insert or leave out to get from a word to the `len` of a
+ * name, XL_EXPR_MAX_NAME at most. */
+unsigned xl__word_distance(const char *word, const char *name, size_t len);
+
 /* The function whose name is nearest to a misspelt one; NULL when none is
  * near. Static. */
 const char *xl__nearest_word(const char *name, size_t len);
