@@ -1,2 +1,311 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "expr/tree.h"
+/* A tree and what its names are bound to become a typed graph. Statement by
+ * statement the nodes below a value are computed in their order, arguments
+ * first, so that no depth of nesting is a depth of calls. */
+#include "expr/infer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "expr/words.h"
+
+#define I32_MAX 2147483647.0
+
+/* -- names ----------------------------------------------------------------- */
+
+/* The bound or assigned name that is nearest to one that is neither. */
+static const char *nearest_name(const struct xl__infer *in, const char *name)
+{
+    const size_t len = strlen(name);
+    size_t best = len / 2 < 2 ? len / 2 + 1 : 3;
+    const char *out = NULL;
+    for (unsigned i = 0; i < in->s->n + in->t->n_names; i++) {
+        const unsigned of_tree = i - in->s->n; /* when i is that large */
+        const bool is_bound = i < in->s->n;
+        if (!is_bound && in->symbol[of_tree].value == XL__NO_NODE)
+            continue;
+        const char *other = is_bound ? in->s->b[i].name : in->t->name[of_tree];
+        const size_t at = xl__word_distance(other, name, len);
+        if (at >= best)
+            continue;
+        best = at;
+        out = other;
+    }
+    return out;
+}
+
+static bool is_assigned(const struct xl__tree *t, unsigned name)
+{
+    for (unsigned i = 0; i < t->n_statements; i++)
+        if (t->statement[i].name == name)
+            return true;
+    return false;
+}
+
+static unsigned unknown(struct xl__infer *in, unsigned name)
+{
+    const char *text = in->t->name[name];
+    const char *near = nearest_name(in, text);
+    if (is_assigned(in->t, name))
+        return XL__WRONG(in, XL_BAD_ARGUMENT,
+                         "'%s' is not bound, and is read here before it is "
+                         "assigned",
+                         text);
+    return XL__WRONG(in, XL_BAD_ARGUMENT,
+                     near != NULL ? "'%s' is neither bound nor assigned; did "
+                                    "you mean '%s'?"
+                                  : "'%s' is neither bound nor assigned",
+                     text, near);
+}
+
+static unsigned read_name(struct xl__infer *in, unsigned name)
+{
+    struct xl__symbol *symbol = &in->symbol[name];
+    if (symbol->is_sliced)
+        return XL__WRONG(in, XL_BAD_ARGUMENT,
+                         "'%s' is read after parts of it were assigned: read "
+                         "it before, or assign to a temporary and read that",
+                         in->t->name[name]);
+    if (symbol->value == XL__NO_NODE && symbol->binding == UINT_MAX)
+        return unknown(in, name);
+    symbol->is_used = true;
+    if (symbol->value == XL__NO_NODE)
+        symbol->value = xl__infer_bound(in, symbol->binding);
+    return symbol->value;
+}
+
+static void bind_names(struct xl__infer *in)
+{
+    for (unsigned i = 0; i < in->t->n_names; i++) {
+        struct xl__symbol *symbol = &in->symbol[i];
+        *symbol = (struct xl__symbol){UINT_MAX, XL__NO_NODE, UINT_MAX, false,
+                                      false};
+        for (unsigned b = 0; b < in->s->n; b++)
+            if (strcmp(in->s->b[b].name, in->t->name[i]) == 0)
+                symbol->binding = b;
+    }
+}
+
+/* Most often a misspelt name: the other half of that mistake is told first. */
+static void check_unused(struct xl__infer *in)
+{
+    for (unsigned b = 0; b < in->s->n && in->status == XL_OK; b++) {
+        bool is_used = false;
+        for (unsigned i = 0; i < in->t->n_names; i++)
+            is_used = is_used || (in->symbol[i].binding == b &&
+                                  in->symbol[i].is_used);
+        in->place = 0;
+        if (!is_used)
+            XL__WRONG(in, XL_BAD_ARGUMENT,
+                      "'%s' is bound, and the expression does not use it",
+                      in->s->b[b].name);
+    }
+}
+
+/* -- numbers --------------------------------------------------------------- */
+
+/* -2147483648 is a number, though its digits alone are none of i32. */
+static bool is_negative_integer(const struct xl__tree *t,
+                                const struct xl__tree_node *n)
+{
+    return n->kind == XL__T_CALL && n->row == XL__ROW_NONE &&
+           n->op == XL__E_NEG &&
+           t->node[t->arg[n->first_arg]].kind == XL__T_INTEGER;
+}
+
+static unsigned integer(struct xl__infer *in, double value)
+{
+    if (value > I32_MAX || value < -I32_MAX - 1)
+        return XL__WRONG(in, XL_BAD_ARGUMENT,
+                         "%.0f does not fit in i32; with a point, %.0f.0, it "
+                         "is f32",
+                         value, value);
+    return xl__infer_const(in, XL__V_I32, value);
+}
+
+static unsigned real(struct xl__infer *in, double value)
+{
+    if (isfinite(value) && isinf((float)value))
+        return XL__WRONG(in, XL_BAD_ARGUMENT,
+                         "%g does not fit in f32; for infinity write inf",
+                         value);
+    return xl__infer_const(in, XL__V_F32, value);
+}
+
+/* -- calls ----------------------------------------------------------------- */
+
+static unsigned reduction(struct xl__infer *in, const struct xl__tree_node *n,
+                          unsigned arg)
+{
+    const unsigned n_dims = in->g->node[arg].shape.n_dims;
+    unsigned axis[XL_MAX_DIMS], axes = 0;
+    if (n->has_axes && n->n_axes == 0)
+        return XL__WRONG(in, XL_BAD_ARGUMENT,
+                         "axis=() names no axis; without axis= it is all");
+    if (!xl__infer_axes(in, n, n_dims, axis))
+        return XL__NO_NODE;
+    for (unsigned i = 0; i < n->n_axes; i++)
+        axes |= 1u << axis[i];
+    return xl__infer_reduce(in, n->op, arg,
+                            n->n_axes > 0 ? axes : (1u << n_dims) - 1);
+}
+
+/* It has no shape yet: infer_rand.c. */
+static unsigned random_numbers(struct xl__infer *in,
+                               const struct xl__tree_node *n, unsigned seed)
+{
+    const struct xl__node *s = &in->g->node[seed];
+    struct xl__node want = {.op = n->op, .type = XL__V_F32, .arg = {seed}};
+    if ((s->op != XL__E_CONST && s->op != XL__E_SCALAR) ||
+        s->type != XL__V_I32)
+        return XL__WRONG(in, XL_BAD_ARGUMENT,
+                         "a seed is a whole number or a scalar that is bound "
+                         "as i32");
+    return xl__infer_node(in, &want);
+}
+
+static unsigned call(struct xl__infer *in, const struct xl__tree_node *n)
+{
+    unsigned arg[XL__TREE_ARGS];
+    for (unsigned i = 0; i < n->n_args; i++)
+        arg[i] = in->value[in->t->arg[n->first_arg + i]];
+    if (n->row != XL__ROW_NONE)
+        return xl__infer_row(in, n, arg);
+    if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
+        return random_numbers(in, n, arg[0]);
+    if (n->op == XL__E_CAST)
+        return xl__infer_as(in, arg[0], n->dtype);
+    if (xl__expr_ops[n->op].cls == XL__C_REDUCE)
+        return reduction(in, n, arg[0]);
+    return xl__infer_map(in, n->op, arg);
+}
+
+static unsigned view(struct xl__infer *in, const struct xl__tree_node *n)
+{
+    const unsigned of = read_name(in, n->name);
+    if (of == XL__NO_NODE)
+        return of;
+    struct xl__node want = in->g->node[of];
+    if (!xl__infer_view(in, n, &want, NULL))
+        return XL__NO_NODE;
+    return xl__infer_node(in, &want);
+}
+
+/* -- statements ------------------------------------------------------------ */
+
+static unsigned compute(struct xl__infer *in, const struct xl__tree_node *n)
+{
+    in->place = n->place;
+    switch (n->kind) {
+    case XL__T_INTEGER:
+        return integer(in, n->value);
+    case XL__T_NUMBER:
+        return real(in, n->value);
+    case XL__T_BOOL:
+        return xl__infer_const(in, XL__V_BOOL, n->value);
+    case XL__T_NAME:
+        return read_name(in, n->name);
+    case XL__T_VIEW:
+        return view(in, n);
+    default:
+        break;
+    }
+    if (is_negative_integer(in->t, n))
+        return integer(in, -in->t->node[in->t->arg[n->first_arg]].value);
+    return call(in, n);
+}
+
+/* Mark what the value needs; the first of these nodes. */
+static unsigned want_below(struct xl__infer *in, unsigned value)
+{
+    unsigned first = value, n_open = 1;
+    in->is_wanted[value] = 1;
+    for (unsigned i = value + 1; i-- > 0 && n_open > 0;) {
+        const struct xl__tree_node *n = &in->t->node[i];
+        if (!in->is_wanted[i])
+            continue;
+        n_open--;
+        first = i;
+        if (n->kind != XL__T_CALL || is_negative_integer(in->t, n))
+            continue;
+        for (unsigned a = 0; a < n->n_args; a++) {
+            unsigned char *arg = &in->is_wanted[in->t->arg[n->first_arg + a]];
+            n_open += !*arg;
+            *arg = 1;
+        }
+    }
+    return first;
+}
+
+static void statement(struct xl__infer *in, const struct xl__statement *s)
+{
+    for (unsigned i = want_below(in, s->value); i <= s->value; i++) {
+        if (!in->is_wanted[i])
+            continue;
+        in->is_wanted[i] = 0;
+        in->value[i] = compute(in, &in->t->node[i]);
+        if (in->status != XL_OK)
+            return;
+    }
+    xl__infer_assign(in, s, in->value[s->value]);
+}
+
+static void check_outputs(struct xl__infer *in)
+{
+    const struct xl__tree *t = in->t;
+    if (in->g->n_outputs > 0 || t->n_statements == 0)
+        return;
+    const struct xl__statement *last = &t->statement[t->n_statements - 1];
+    const char *near = nearest_name(in, t->name[last->name]);
+    const bool is_near = near && strcmp(near, t->name[last->name]) != 0;
+    in->place = last->place;
+    XL__WRONG(in, XL_BAD_ARGUMENT,
+              is_near ? "nothing leaves the expression: '%s' is not bound; "
+                        "did you mean '%s'?"
+                      : "nothing leaves the expression: '%s' is not bound",
+              t->name[last->name], near);
+}
+
+/* -------------------------------------------------------------------------- */
+
+static bool set_up(struct xl__infer *in)
+{
+    const struct xl__tree *t = in->t;
+    in->symbol = xl__calloc(t->n_names + (size_t)1, sizeof *in->symbol);
+    in->part = xl__calloc(XL_EXPR_MAX_BINDINGS, sizeof *in->part);
+    in->value = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->value);
+    in->is_wanted = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->is_wanted);
+    in->is_loose = xl__calloc(XL_EXPR_MAX_NODES, sizeof *in->is_loose);
+    return in->symbol && in->part && in->value && in->is_wanted &&
+           in->is_loose;
+}
+
+xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
+                    struct xl__graph *out, struct xl__error *e)
+{
+    struct xl__infer in = {.t = t, .s = s, .g = out, .e = e};
+    *out = (struct xl__graph){.fast_math = s->fast_math != 0};
+    if (!set_up(&in)) {
+        XL__WRONG(&in, XL_NO_MEMORY, "out of memory");
+    } else {
+        bind_names(&in);
+        for (unsigned i = 0; i < t->n_statements && in.status == XL_OK; i++)
+            statement(&in, &t->statement[i]);
+    }
+    if (in.status == XL_OK)
+        check_outputs(&in);
+    if (in.status == XL_OK)
+        check_unused(&in);
+    if (in.status == XL_OK && xl__graph_prune(out) != XL_OK)
+        XL__WRONG(&in, XL_NO_MEMORY, "out of memory");
+    if (in.status != XL_OK)
+        xl__graph_clear(out);
+    free(in.symbol);
+    free(in.part);
+    free(in.value);
+    free(in.is_wanted);
+    free(in.is_loose);
+    return in.status;
+}
