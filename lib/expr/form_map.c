@@ -1,2 +1,223 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "expr/emit.h"
+/* Each element by itself: how much of it an item does, and the launch.
+ *
+ * All loops together are one row of vectors, which is dealt out: neighbouring
+ * vectors to neighbouring items, or long runs to single items on CPUs. Loops'
+ * indices come back by multiplications with reciprocals that the host works
+ * out, since a division by what only the launch knows is slow everywhere. */
+#include "expr/form_map.h"
+
+#include "base/mem.h"
+
+enum {
+    ACCESS_BYTES = 16,    /* of one item at a time on a GPU */
+    AHEAD_BYTES = 64,     /* that an item should ask for before it waits */
+    MOST_GPU_VW = 8,
+    WG = 256,             /* NV-24: no kernel is refused that size */
+    MOST_UNROLL = 4,
+    LEAST_NATIVE = 4,     /* floats of a CPU's vector worth writing for */
+    GROUPS_PER_UNIT = 64, /* CP-08 */
+    GROUP_BYTES = 1 << 17,/* of memory traffic that an item takes in a go */
+    BITS = 31             /* of what xl_divide() divides */
+};
+
+/* -- geometry -------------------------------------------------------------- */
+
+/* Do cores run one item at a time, with vectors of their own? */
+static bool by_items(const struct xl__limits *l)
+{
+    return xl__is(l, XL__F_is_cpu) &&
+           xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_NATIVE;
+}
+
+static size_t inner_size(const struct xl__group *group)
+{
+    return group->loop[group->n_loops - 1].size;
+}
+
+static size_t power_down(size_t x)
+{
+    size_t power = 1;
+    while (power <= x / 2)
+        power *= 2;
+    return power;
+}
+
+/* Neighbours side by side: no more than one access, aligned, and none that
+ * crosses from row to row. A stride between elements is best served one by
+ * one. */
+static size_t narrow(const struct xl__group *group)
+{
+    size_t vw = MOST_GPU_VW;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        const size_t stride = o->stride[group->n_loops - 1];
+        if (o->at == XL__AT_INDEX)
+            continue;
+        if (stride > 1)
+            return 1;
+        vw = xl__min_size(vw, ACCESS_BYTES / xl_dtype_bytes(o->dtype));
+        if (stride == 1)
+            vw = xl__min_size(vw, o->align);
+    }
+    while (group->n_loops > 1 && inner_size(group) % vw != 0)
+        vw /= 2;
+    return xl__min_size(vw, power_down(inner_size(group)));
+}
+
+static size_t elements(const struct xl__group *group)
+{
+    size_t n = 1;
+    for (unsigned d = 0; d < group->n_loops; d++)
+        n *= group->loop[d].size;
+    return n;
+}
+
+static size_t n_vectors(const struct xl__group *group)
+{
+    return elements(group) / inner_size(group) *
+           xl__ceil_div(inner_size(group), group->geo.vw);
+}
+
+/* Vectors that an item loads before it uses the first, if that leaves groups
+ * for every unit. */
+static unsigned unroll_of(const struct xl__limits *l,
+                          const struct xl__group *group)
+{
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    size_t bytes = 0;
+    size_t unroll = MOST_UNROLL;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (!o->is_written && o->at != XL__AT_INDEX)
+            bytes += xl_dtype_bytes(o->dtype) * group->geo.vw;
+    }
+    while (unroll > 1 && (bytes * unroll > AHEAD_BYTES || bytes == 0 ||
+                          n_vectors(group) < unroll * units * WG))
+        unroll /= 2;
+    return (unsigned)unroll;
+}
+
+static void for_items(const struct xl__limits *l, struct xl__group *group)
+{
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
+    struct xl__geometry *geo = &group->geo;
+    size_t vw = power_down(xl__min_size(native, XL__EXPR_MAX_VW));
+    vw = xl__min_size(vw, power_down(inner_size(group)));
+    geo->vw = (unsigned)vw;
+    geo->wg = 1;
+    geo->unroll = 1;
+    const double groups = group->bytes / GROUP_BYTES;
+    const size_t least = GROUPS_PER_UNIT * units;
+    const size_t n = groups > (double)least ? (size_t)groups : least;
+    geo->turns = xl__ceil_div(n_vectors(group), n);
+}
+
+static void for_neighbours(const struct xl__limits *l,
+                           struct xl__group *group)
+{
+    struct xl__geometry *geo = &group->geo;
+    geo->vw = (unsigned)narrow(group);
+    geo->wg = (unsigned)power_down(
+        xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1)));
+    geo->unroll = unroll_of(l, group);
+    geo->turns = 0;
+}
+
+static size_t n_groups(const struct xl__group *group)
+{
+    const struct xl__geometry *geo = &group->geo;
+    const size_t each = geo->turns ? geo->turns : geo->wg * geo->unroll;
+    return xl__ceil_div(n_vectors(group), each);
+}
+
+void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
+                      struct xl__group *group)
+{
+    const double units = xl__num_or(l, XL__F_compute_units, 1);
+    (void)g;
+    group->geo = (struct xl__geometry){.is_wide = xl__emit_is_wide(group)};
+    if (by_items(l))
+        for_items(l, group);
+    else
+        for_neighbours(l, group);
+    const double fill = (double)n_groups(group) / units;
+    xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
+    if (group->geo.turns)
+        xl__str_printf(&group->why,
+                       "vectors of %u, %zu a work-group of one item",
+                       group->geo.vw, group->geo.turns);
+    else
+        xl__str_printf(&group->why,
+                       "vectors of %u, %u an item, work-groups of %u",
+                       group->geo.vw, group->geo.unroll, group->geo.wg);
+}
+
+/* -- launch ---------------------------------------------------------------- */
+
+/* n / d = (n mul) >> shift for every n below 2^31.
+ * Source: Granlund, Montgomery, "Division by invariant integers using
+ * multiplication", PLDI 1994. */
+static void add_divisor(struct xl__step *step, bool is_wide, size_t d)
+{
+    unsigned shift = BITS;
+    while (d > (size_t)1 << (shift - BITS))
+        shift++;
+    const uint64_t power = (uint64_t)1 << (shift < 63 ? shift : 63);
+    xl__arg_u32(step, is_wide ? 0 : (size_t)((power + d - 1) / d));
+    xl__arg_u32(step, shift);
+}
+
+static void add_size(struct xl__step *step, bool is_wide, size_t n)
+{
+    if (is_wide)
+        xl__arg_u64(step, n);
+    else
+        xl__arg_u32(step, n);
+}
+
+/* As xl__map_text() names them: vectors, per_row, turns, and of each division
+ * its multiplier and shift. */
+static void add_own_args(const struct xl__group *group, struct xl__step *step)
+{
+    const bool is_wide = group->geo.is_wide;
+    const size_t per_row = xl__ceil_div(inner_size(group), group->geo.vw);
+    add_size(step, is_wide, n_vectors(group));
+    if (group->n_loops > 1) {
+        add_size(step, is_wide, per_row);
+        add_divisor(step, is_wide, per_row);
+    }
+    for (unsigned d = 1; d + 1 < group->n_loops; d++)
+        add_divisor(step, is_wide, group->loop[d].size);
+    if (group->geo.turns)
+        add_size(step, is_wide, group->geo.turns);
+}
+
+xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
+                       const struct xl__group *group,
+                       const struct xl__schedule *s, struct xl__code *code,
+                       struct xl__plan *plan)
+{
+    enum { OWN_ARGS = 4 + 2 * XL__EXPR_LOOPS };
+    struct xl__str *text = &code->text[plan->n_steps];
+    struct xl__step *step = &plan->step[plan->n_steps];
+    struct xl__emit m = {.g = g, .group = group, .l = l, .out = text,
+                         .vw = group->geo.vw};
+    if (xl__emit_n_args(g, group) + OWN_ARGS > XL__MAX_ARGS)
+        return XL_UNSUPPORTED;
+    xl__map_text(&m);
+    if (text->broken)
+        return XL_NO_MEMORY;
+    step->source = "expr_map";
+    step->kernel = "expr_map";
+    step->text = xl__str_text(text);
+    step->dims = 1;
+    step->local[0] = group->geo.wg;
+    step->global[0] = n_groups(group) * group->geo.wg;
+    step->slice_dim = 0;
+    xl__emit_args(&m, s, step);
+    add_own_args(group, step);
+    plan->n_steps++;
+    return XL_OK;
+}
