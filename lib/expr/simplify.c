@@ -182,9 +182,11 @@ static bool commutes(enum xl__expr_op op)
 static void order(const struct xl__graph *g, struct xl__node *n)
 {
     const unsigned a = n->arg[0], b = n->arg[1];
+    if (!commutes(n->op)) /* a graph's first node has no arguments */
+        return;
     const bool a_const = g->node[a].op == XL__E_CONST;
     const bool b_const = g->node[b].op == XL__E_CONST;
-    if (!commutes(n->op) || (a_const == b_const ? a <= b : b_const))
+    if (a_const == b_const ? a <= b : b_const)
         return;
     n->arg[0] = b;
     n->arg[1] = a;
