@@ -12,7 +12,10 @@
 
 #include "base/error.h"
 
-/* What a register holds. Memory's types become these on loading. */
+/* What a register holds. Memory's types become these on loading. Arguments
+ * have the type that their operation works in: what converts is a CAST, in one
+ * of these steps: bool to i32 or f32; i32 to f32; f32 to i32; f32 to f32
+ * rounded to f16 or bf16; i32 to i32 saturated as i8 or u8. To bool is != 0. */
 enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
 
 enum xl__op_class {
@@ -129,7 +132,7 @@ struct xl__node {
     enum xl__expr_op op;
     enum xl__vtype type;
     unsigned arg[XL__EXPR_ARGS]; /* nodes before this one */
-    struct xl__shape shape;
+    struct xl__shape shape;      /* a CONST may have any */
     xl_dtype dtype;      /* INPUT: memory's; CAST: what is rounded to */
     unsigned axes;       /* reductions: bit d is axis d of the argument */
     double value;        /* CONST; whole for i32, 0 or 1 for bool */

@@ -30,7 +30,8 @@ struct xl__tree_node {
                                 argument are RMIN and RMAX already */
     enum xl__row_function row;
     unsigned name;           /* NAME, VIEW: index into names */
-    unsigned n_args, first_arg; /* CALL: tree->arg[first_arg ...], nodes */
+    unsigned n_args, first_arg; /* CALL: tree->arg[first_arg ...], nodes before
+                                   this one */
     double value;
     xl_dtype dtype;          /* cast */
     bool has_axes;
