@@ -13,7 +13,8 @@
 enum {
     LONG = 240,     /* bytes: what is longer is cut */
     DEEP = 40,      /* arguments of arguments that are followed */
-    NUMBER = 40     /* bytes of a number in text */
+    NUMBER = 40,    /* bytes of a number in text */
+    ENOUGH = 9      /* digits that tell any two f32 apart */
 };
 
 /* How tightly an operation binds. */
@@ -54,12 +55,11 @@ static void print_float(struct xl__str *out, double value)
         xl__str_add(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return;
     }
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if ((double)strtof(text, NULL) == value)
-            break;
-    }
-    xl__str_add(out, text);
+    int digits = 0;
+    do /* the locale is one and the same for both */
+        snprintf(text, sizeof text, "%.*g", ++digits, value);
+    while (digits < ENOUGH && (double)strtof(text, NULL) != value);
+    xl__str_printf(out, "%.*g", digits, value);
     if (value == 0 && signbit(value))
         xl__str_add(out, ".0"); /* -0 is an integer, which has no sign */
 }

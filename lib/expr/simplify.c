@@ -105,13 +105,48 @@ static bool make_room(struct xl__graph *g)
     return true;
 }
 
+/* Is the order of the first two arguments of no concern? */
+static bool commutes(enum xl__expr_op op)
+{
+    switch (op) {
+    case XL__E_ADD:
+    case XL__E_MUL:
+    case XL__E_MIN:
+    case XL__E_MAX:
+    case XL__E_EQ:
+    case XL__E_NE:
+    case XL__E_AND:
+    case XL__E_OR:
+    case XL__E_FMA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void swap(struct xl__node *n)
+{
+    const unsigned first = n->arg[0];
+    n->arg[0] = n->arg[1];
+    n->arg[1] = first;
+}
+
+/* An equal node, or UINT_MAX. */
+static unsigned find(const struct xl__graph *g, const struct xl__node *n)
+{
+    return g->n_buckets > 0 ? *bucket_of(g, n) - 1 : UINT_MAX;
+}
+
 static unsigned intern(struct xl__graph *g, const struct xl__node *n)
 {
-    if (g->n_buckets > 0) { /* equal ones are found in a full graph too */
-        unsigned *there = bucket_of(g, n);
-        if (*there != 0)
-            return *there - 1;
+    unsigned there = find(g, n);
+    if (there == UINT_MAX && commutes(n->op)) {
+        struct xl__node other = *n;
+        swap(&other);
+        there = find(g, &other);
     }
+    if (there != UINT_MAX)
+        return there;
     if (!make_room(g))
         return UINT_MAX;
     g->node[g->n_nodes] = *n;
@@ -158,40 +193,6 @@ static unsigned fold(struct xl__graph *g, const struct xl__node *n)
 
 /* -- the way in ------------------------------------------------------------ */
 
-/* Is the order of the first two arguments of no concern? */
-static bool commutes(enum xl__expr_op op)
-{
-    switch (op) {
-    case XL__E_ADD:
-    case XL__E_MUL:
-    case XL__E_MIN:
-    case XL__E_MAX:
-    case XL__E_EQ:
-    case XL__E_NE:
-    case XL__E_AND:
-    case XL__E_OR:
-    case XL__E_FMA:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Constants come last, as rules expect them; the others in the order in which
- * they were made. */
-static void order(const struct xl__graph *g, struct xl__node *n)
-{
-    const unsigned a = n->arg[0], b = n->arg[1];
-    if (!commutes(n->op)) /* a graph's first node has no arguments */
-        return;
-    const bool a_const = g->node[a].op == XL__E_CONST;
-    const bool b_const = g->node[b].op == XL__E_CONST;
-    if (a_const == b_const ? a <= b : b_const)
-        return;
-    n->arg[0] = b;
-    n->arg[1] = a;
-}
-
 unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
 {
     struct xl__node n = tidy(want);
@@ -200,6 +201,7 @@ unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
         return fold(g, &n);
     if (n.op == XL__E_CONST)
         n.value = rounded(n.type, n.value);
-    order(g, &n);
+    if (commutes(n.op) && g->node[n.arg[0]].op == XL__E_CONST)
+        swap(&n); /* rules look for a constant behind */
     return xl__algebra(g, &n, &simpler) ? simpler : intern(g, &n);
 }
