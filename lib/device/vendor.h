@@ -25,6 +25,10 @@ struct xl__vendor {
     const struct xl__variant *const *variants[XL__N_OPS];
 };
 
+/* Names of the ways to run an expression, ends with NULL; the same on every
+ * device. Of expr/expr_plan.c. */
+extern const char *const xl__expr_variants[];
+
 /* The table for a device. Never NULL: the last one takes anything. */
 const struct xl__vendor *xl__vendor_pick(const struct xl__limits *l);
 

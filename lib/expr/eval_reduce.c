@@ -186,7 +186,7 @@ static num decide(const struct many *m, double decides)
     return out;
 }
 
-/* -- log(sum(exp(x))) ------------------------------------------------------ */
+/* -- log(sum(exp(x))) ----------------------------------------------------- */
 
 /* Softmax's weights p carry the arguments' errors. exp has 3 ulp, and takes
  * x - max with its rounding; what was summed under a smaller maximum is

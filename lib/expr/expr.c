@@ -1,2 +1,213 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "expr/group.h"
+/* Expressions as the application sees them. Compiling reads the text once; a
+ * run finds the plan by what it depends on and sets arguments. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "expr/run.h"
+
+/* -- equal expressions are one -------------------------------------------- */
+
+static void spell_slices(struct xl__str *out, const struct xl__tree_node *n)
+{
+    for (unsigned i = 0; i < n->n_slices; i++) {
+        const struct xl__slice *s = &n->slice[i];
+        xl__str_printf(out, "[%d%d%d%d %lld %lld %lld", s->has_first,
+                       s->has_last, s->is_index, s->is_rest,
+                       (long long)s->first, (long long)s->last,
+                       (long long)s->step);
+    }
+}
+
+/* All that a node means; where it stands in a text is left out. */
+static void spell_node(struct xl__str *out, const struct xl__tree *t,
+                       const struct xl__tree_node *n)
+{
+    xl__str_printf(out, "%d %d %d %u %a %d %d%d %u:", (int)n->kind,
+                   (int)n->op, (int)n->row, n->name, n->value, (int)n->dtype,
+                   n->has_axes, n->is_permutation, n->n_args);
+    for (unsigned i = 0; i < n->n_args; i++)
+        xl__str_printf(out, " %u", t->arg[n->first_arg + i]);
+    for (unsigned i = 0; i < n->n_axes; i++)
+        xl__str_printf(out, ",%d", n->axes[i]);
+    spell_slices(out, n);
+    xl__str_add(out, "\n");
+}
+
+static xl_status set_id(xl_expr *e)
+{
+    struct xl__str text = {0};
+    const struct xl__tree *t = &e->tree;
+    for (unsigned i = 0; i < t->n_names; i++)
+        xl__str_printf(&text, "%s\n", t->name[i]);
+    for (unsigned i = 0; i < t->n_nodes; i++)
+        spell_node(&text, t, &t->node[i]);
+    for (unsigned i = 0; i < t->n_statements; i++)
+        xl__str_printf(&text, "%u %u %u\n", t->statement[i].name,
+                       t->statement[i].view, t->statement[i].value);
+    const bool is_whole = !text.broken;
+    if (is_whole)
+        xl__hash128(text.text, text.len, e->id);
+    xl__str_clear(&text);
+    return is_whole ? XL_OK : XL_NO_MEMORY;
+}
+
+static bool is_known(const xl_expr *e, unsigned name)
+{
+    for (unsigned i = 0; i < e->n_assigned; i++) {
+        if (e->assigned[i] == name)
+            return true;
+    }
+    return false;
+}
+
+static xl_status settle(xl_expr *e)
+{
+    const struct xl__tree *t = &e->tree;
+    e->assigned = xl__calloc(t->n_statements, sizeof *e->assigned);
+    if (!e->assigned)
+        return XL_NO_MEMORY;
+    for (unsigned i = 0; i < t->n_statements; i++) {
+        if (!is_known(e, t->statement[i].name))
+            e->assigned[e->n_assigned++] = t->statement[i].name;
+    }
+    return set_id(e);
+}
+
+/* -- compiling ------------------------------------------------------------ */
+
+/* Everything that a first run would do but launch. */
+static xl_status prepare(xl_queue *q, const xl_expr *e,
+                         const xl_expr_args *args)
+{
+    xl_status status = XL_OK;
+    struct xl__expr_call c = {.q = q, .e = e, .args = args};
+    struct xl__ready *ready;
+    TRY(xl__expr_begin(&c, false));
+    TRY(xl__expr_ready(&c, &ready));
+fail:
+    return status;
+}
+
+/* `status`: how reading went. Takes e over. */
+static xl_status finish(xl_queue *q, xl_expr *e, xl_status status,
+                        const xl_expr_args *args, xl_expr **out)
+{
+    TRY(status);
+    status = settle(e);
+    if (status != XL_OK)
+        TRY(xl__error_set(&q->error, status, "an expression"));
+    TRY(prepare(q, e, args));
+    *out = e;
+    return XL_OK;
+fail:
+    xl_expr_destroy(e);
+    return status;
+}
+
+xl_status xl_expr_compile(xl_queue *q, const char *text,
+                          const xl_expr_args *args, xl_expr **out)
+{
+    if (!q || !out)
+        return XL_BAD_ARGUMENT;
+    *out = NULL;
+    xl__error_reset(&q->error);
+    if (!text)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT, "the text is NULL");
+    xl_expr *e = xl__calloc(1, sizeof *e);
+    if (!e)
+        return xl__error_set(&q->error, XL_NO_MEMORY, "an expression");
+    return finish(q, e, xl__parse(text, strlen(text), &e->tree, &q->error),
+                  args, out);
+}
+
+/* A heap copy of n elements; NULL only when out of memory. */
+static void *copied(const void *from, size_t n, size_t elem_bytes)
+{
+    void *to = xl__calloc(n, elem_bytes);
+    if (to && n > 0)
+        memcpy(to, from, n * elem_bytes);
+    return to;
+}
+
+static xl_status copy_tree(const struct xl__tree *from, struct xl__tree *to)
+{
+    *to = *from;
+    to->text = NULL;
+    to->node = copied(from->node, from->n_nodes, sizeof *to->node);
+    to->arg = copied(from->arg, from->n_args, sizeof *to->arg);
+    to->name = copied(from->name, from->n_names, sizeof *to->name);
+    to->statement = copied(from->statement, from->n_statements,
+                           sizeof *to->statement);
+    to->cap_nodes = from->n_nodes;
+    to->cap_args = from->n_args;
+    to->cap_names = from->n_names;
+    to->cap_statements = from->n_statements;
+    return to->node && to->arg && to->name && to->statement ? XL_OK
+                                                            : XL_NO_MEMORY;
+}
+
+xl_status xl_expr_compile_terms(xl_queue *q, const xl_terms *t,
+                                const xl_expr_args *args, xl_expr **out)
+{
+    if (!q || !out)
+        return XL_BAD_ARGUMENT;
+    *out = NULL;
+    xl__error_reset(&q->error);
+    const struct xl__tree *tree = xl__terms_tree(t, &q->error);
+    if (!tree)
+        return q->error.status;
+    xl_expr *e = xl__calloc(1, sizeof *e);
+    if (!e || copy_tree(tree, &e->tree) != XL_OK) {
+        xl_expr_destroy(e);
+        return xl__error_set(&q->error, XL_NO_MEMORY, "an expression");
+    }
+    return finish(q, e, XL_OK, args, out);
+}
+
+void xl_expr_destroy(xl_expr *e)
+{
+    if (!e)
+        return;
+    xl__tree_clear(&e->tree);
+    free(e->assigned);
+    free(e);
+}
+
+/* -- running -------------------------------------------------------------- */
+
+xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,
+                      const xl_sync *sync)
+{
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    struct xl__expr_call c;
+    struct xl__ready *ready;
+    c.q = q;
+    c.e = e;
+    c.args = args;
+    TRY(xl__expr_begin(&c, true));
+    TRY(xl__expr_ready(&c, &ready));
+    TRY(xl__expr_check_workspace(&c, ready->plan.scratch_bytes));
+    TRY(xl__launch(q, ready, &c.call, sync));
+fail:
+    return status;
+}
+
+xl_status xl_expr_workspace(xl_queue *q, const xl_expr *e,
+                            const xl_expr_args *args, size_t *bytes)
+{
+    if (!q || !bytes)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    struct xl__expr_call c = {.q = q, .e = e, .args = args};
+    struct xl__ready *ready;
+    *bytes = 0;
+    TRY(xl__expr_begin(&c, false));
+    TRY(xl__expr_ready(&c, &ready));
+    *bytes = ready->plan.scratch_bytes;
+fail:
+    return status;
+}

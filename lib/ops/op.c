@@ -248,9 +248,9 @@ fail:
     return status;
 }
 
-const char *xl_variant_name(const xl_device *dev, const char *op, unsigned i)
+static const char *name_of_op(const xl_device *dev, const char *op, unsigned i)
 {
-    for (unsigned id = 0; dev && op && id < XL__N_OPS; id++) {
+    for (unsigned id = 0; id < XL__N_OPS; id++) {
         if (strcmp(xl__ops[id]->name, op) != 0)
             continue;
         const struct xl__variant *const *list = dev->vendor->variants[id];
@@ -260,4 +260,16 @@ const char *xl_variant_name(const xl_device *dev, const char *op, unsigned i)
         }
     }
     return NULL;
+}
+
+const char *xl_variant_name(const xl_device *dev, const char *op, unsigned i)
+{
+    if (!dev || !op)
+        return NULL;
+    if (strcmp(op, "expr") != 0)
+        return name_of_op(dev, op, i);
+    unsigned at = 0;
+    while (at < i && xl__expr_variants[at])
+        at++;
+    return xl__expr_variants[at];
 }
