@@ -104,13 +104,14 @@ if(XL_OCLGRIND OR XL_REQUIRE_TOOLS)
         "Oclgrind -")
 endif()
 
-# Any bytes in a cache file's place.
-find_program(XL_SH NAMES sh)
-xl_job(slow.fuzz_store LABELS slow DRIVER none TIMEOUT 300
-    COMMAND ${XL_SH} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.sh
-        "${XL_CLANG_AMD}" ${PROJECT_SOURCE_DIR} ${SCRATCH}/fuzz)
-set_tests_properties(slow.fuzz_store PROPERTIES
-    SKIP_REGULAR_EXPRESSION "SKIPPED:")
+# Any bytes in a cache file's place, and as the text of an expression.
+foreach(target store expr)
+    xl_job(slow.fuzz_${target} LABELS slow DRIVER none TIMEOUT 600
+        COMMAND ${XL_SH} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.sh ${target}
+            "${XL_CLANG_AMD}" ${PROJECT_SOURCE_DIR} ${SCRATCH}/fuzz_${target})
+    set_tests_properties(slow.fuzz_${target} PROPERTIES
+        SKIP_REGULAR_EXPRESSION "SKIPPED:")
+endforeach()
 
 # Two more runtimes, fetched by pip: other compilers, for real. What cannot be
 # fetched is skipped, and said.

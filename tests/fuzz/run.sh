@@ -3,13 +3,36 @@
 # Build a fuzz target with a compiler that has libFuzzer, and let it run for a
 # while on a copy of its corpus.
 #
-#   run.sh CLANG SOURCE_DIR FOLDER
+#   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store or expr
+#   XL_FUZZ_SECONDS=3600                       how long
 set -eu
 
-clang=$1
-source_dir=$2
-folder=$3
-seconds=${XL_FUZZ_SECONDS:-20}
+target=$1
+clang=$2
+source_dir=$3
+folder=$4
+
+cd "$source_dir"
+case $target in
+store)
+    sources="lib/base/hash.c lib/base/mem.c lib/runtime/entry.c"
+    options=
+    seconds=20
+    ;;
+expr) # all of the compiler that needs no device
+    sources=$(ls lib/expr/*.c | grep -v '/expr[_.]')
+    sources="$sources lib/base/error.c lib/base/half.c lib/base/hash.c
+        lib/base/mem.c lib/base/rng.c lib/base/stats.c lib/base/str.c
+        lib/device/cl_info.c lib/device/limits.c lib/device/rates.c
+        lib/ops/dtype.c lib/runtime/plan.c -lOpenCL"
+    options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=20"
+    seconds=60
+    ;;
+*)
+    echo "no target '$target': store or expr" >&2
+    exit 2
+    ;;
+esac
 
 mkdir -p "$folder"
 echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' \
@@ -20,12 +43,13 @@ if ! "$clang" -fsanitize=fuzzer "$folder/probe.c" -o "$folder/probe" \
     exit 0
 fi
 rm -rf "$folder/corpus"
-cp -r "$source_dir/tests/fuzz/corpus_store" "$folder/corpus"
+cp -r "tests/fuzz/corpus_$target" "$folder/corpus"
+# shellcheck disable=SC2086 # lists of words
 "$clang" -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined \
     -fno-sanitize-recover=undefined -D_POSIX_C_SOURCE=200809L \
-    -I"$source_dir/lib" -I"$source_dir/include" \
-    "$source_dir/tests/fuzz/fuzz_store.c" "$source_dir/lib/base/hash.c" \
-    "$source_dir/lib/base/mem.c" "$source_dir/lib/runtime/entry.c" \
-    -o "$folder/fuzz_store"
+    -DCL_TARGET_OPENCL_VERSION=300 -Itests -Ilib -Iinclude \
+    "tests/fuzz/fuzz_$target.c" $sources -lm -o "$folder/fuzz_$target"
 cd "$folder"
-./fuzz_store -max_total_time="$seconds" -print_final_stats=1 corpus
+# shellcheck disable=SC2086
+"./fuzz_$target" -max_total_time="${XL_FUZZ_SECONDS:-$seconds}" -print_final_stats=1 $options \
+    corpus
