@@ -14,7 +14,9 @@ enum case_use {
     CASE_BENCH = 2,   /* worth timing */
     CASE_QUICK = 4,   /* part of the quick suite (with CASE_BENCH), or of the
                          everyday test loop (with CASE_VERIFY) */
-    CASE_BIG = 8      /* needs gigabytes: GPUs only */
+    CASE_BIG = 8,     /* needs gigabytes: GPUs only */
+    CASE_SUITE = 16   /* an expression of the quick suite; CASE_QUICK is of
+                         the test loop alone there */
 };
 
 enum case_data {

@@ -15,18 +15,22 @@
 
 /* One variant's standing. */
 struct tally {
-    const char *op, *variant;
+    const char *variant;
     unsigned n_right, n_wrong, n_refused, n_failed;
     double worst;
     const char *worst_case;
     char first[320]; /* the first failure */
 };
 
-/* A case of either op. */
+/* A case of one of the ops; the others are NULL. */
 struct any_case {
     const struct gemm_case *gemm;
     const struct softmax_case *softmax;
+    const struct expr_case *expr;
 };
+
+static const char *const expr_variants[] = {"expr_fused", "expr_unfused",
+                                            NULL};
 
 struct verifier {
     struct session *s;
@@ -41,29 +45,68 @@ static bool is_wanted(const struct session *s, unsigned use, xl_dtype dtype)
            (s->set.dtype == XL_N_DTYPES || s->set.dtype == dtype);
 }
 
-/* The i-th case of an op that this run wants; false past the last. */
-static bool next_case(const struct session *s, const char *op, unsigned *i,
+/* Row i of an op's table; false past the last. */
+typedef bool row_fn(const struct session *s, unsigned i, struct any_case *out,
+                    bool *wanted);
+
+static bool gemm_row(const struct session *s, unsigned i, struct any_case *out,
+                     bool *wanted)
+{
+    const struct gemm_case *c = &gemm_cases[i];
+    out->gemm = c;
+    *wanted = is_wanted(s, c->use, c->in) &&
+              (s->set.trans < 0 || s->set.trans == c->trans);
+    return c->name != NULL;
+}
+
+static bool softmax_row(const struct session *s, unsigned i,
+                        struct any_case *out, bool *wanted)
+{
+    const struct softmax_case *c = &softmax_cases[i];
+    out->softmax = c;
+    *wanted = is_wanted(s, c->use, c->dtype);
+    return c->name != NULL;
+}
+
+/* Of the type that --dtype asks for is an expression whose first name is. */
+static bool expr_row(const struct session *s, unsigned i, struct any_case *out,
+                     bool *wanted)
+{
+    char why[EXPR_WHY_CAP];
+    struct expr_spec spec;
+    const struct expr_case *c = &expr_cases[i];
+    out->expr = c;
+    *wanted = c->name && (c->use & CASE_VERIFY) &&
+              expr_case_spec(c, false, &spec, why) &&
+              is_wanted(s, c->use, spec.name[0].dtype);
+    return c->name != NULL;
+}
+
+static const struct {
+    const char *name;
+    row_fn *row;
+} tables[] = {{"gemm", gemm_row}, {"softmax", softmax_row},
+              {"expr", expr_row}};
+enum { N_TABLES = sizeof tables / sizeof tables[0] };
+
+/* The next case of an op that this run wants, from row *i on; false past the
+ * last. */
+static bool next_case(const struct session *s, row_fn *row, unsigned *i,
                       struct any_case *out)
 {
-    bool is_gemm = strcmp(op, "gemm") == 0;
-    memset(out, 0, sizeof *out);
-    for (;; (*i)++) {
-        const struct gemm_case *g = &gemm_cases[is_gemm ? *i : 0];
-        const struct softmax_case *x = &softmax_cases[is_gemm ? 0 : *i];
-        if (is_gemm ? !g->name : !x->name)
-            return false;
-        if (is_gemm && is_wanted(s, g->use, g->in) &&
-            (s->set.trans < 0 || s->set.trans == g->trans)) {
-            out->gemm = g;
-            break;
-        }
-        if (!is_gemm && is_wanted(s, x->use, x->dtype)) {
-            out->softmax = x;
-            break;
-        }
+    bool wanted = false, is_there = true;
+    while (is_there && !wanted) {
+        memset(out, 0, sizeof *out);
+        is_there = row(s, (*i)++, out, &wanted);
     }
-    (*i)++;
-    return true;
+    return is_there;
+}
+
+static const char *name_of(const struct any_case *c)
+{
+    return c->gemm      ? c->gemm->name
+           : c->softmax ? c->softmax->name
+                        : c->expr->name;
 }
 
 static void case_text(const struct any_case *c, char *out, size_t cap)
@@ -74,10 +117,23 @@ static void case_text(const struct any_case *c, char *out, size_t cap)
         snprintf(out, cap, "gemm '%s' %zux%zux%zu %s->%s %s", g->name, g->m,
                  g->n, g->k, xl_dtype_name(g->in), xl_dtype_name(g->out),
                  trans[g->trans]);
-    else
+    else if (c->softmax)
         snprintf(out, cap, "softmax '%s' %zux%zu %s", c->softmax->name,
                  c->softmax->rows, c->softmax->cols,
                  xl_dtype_name(c->softmax->dtype));
+    else
+        snprintf(out, cap, "expr '%s' %s", c->expr->name, c->expr->text);
+}
+
+static xl_status verify_case(xl_queue *q, const struct any_case *c,
+                             const char *variant, uint64_t seed,
+                             struct check_result *found)
+{
+    if (c->gemm)
+        return verify_gemm(q, c->gemm, variant, seed, found);
+    if (c->softmax)
+        return verify_softmax(q, c->softmax, variant, seed, found);
+    return verify_expr(q, c->expr, variant, seed, found);
 }
 
 static void note_failure(struct verifier *v, struct tally *t,
@@ -97,14 +153,12 @@ static void one_case(struct verifier *v, struct tally *t,
     char text[128];
     uint64_t seed = v->s->set.seed;
     case_text(c, text, sizeof text);
-    xl_status status =
-        c->gemm ? verify_gemm(v->q, c->gemm, t->variant, seed, &found)
-                : verify_softmax(v->q, c->softmax, t->variant, seed, &found);
+    xl_status status = verify_case(v->q, c, t->variant, seed, &found);
     if (status == XL_OK) {
         t->n_right++;
         if (found.worst > t->worst) {
             t->worst = found.worst;
-            t->worst_case = c->gemm ? c->gemm->name : c->softmax->name;
+            t->worst_case = name_of(c);
         }
     } else if (status == XL_UNSUPPORTED) {
         t->n_refused++;
@@ -149,17 +203,16 @@ static void show(struct verifier *v, const struct tally *t)
     session_row(v->s, v->dev, &row);
 }
 
-static void one_variant(struct verifier *v, const char *op,
-                        const char *variant)
+static void one_variant(struct verifier *v, row_fn *row, const char *variant)
 {
-    struct tally t = {.op = op, .variant = variant};
+    struct tally t = {.variant = variant};
     struct any_case c;
     const char *wanted = v->s->set.variant;
     if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, variant) != 0)
         return;
     progress_step(v->s, variant);
     for (unsigned i = 0; !session_stopped(v->s) &&
-                         next_case(v->s, op, &i, &c);)
+                         next_case(v->s, row, &i, &c);)
         one_case(v, &t, &c);
     show(v, &t);
 }
@@ -168,7 +221,7 @@ static void one_variant(struct verifier *v, const char *op,
 static void joined(struct verifier *v)
 {
     struct check_result found;
-    struct tally t = {.op = "both", .variant = "gemm+softmax"};
+    struct tally t = {.variant = "gemm+softmax"};
     progress_step(v->s, "gemm+softmax");
     xl_status status = verify_precision(v->q, v->s->set.seed, &found);
     t.n_right = status == XL_OK;
@@ -183,17 +236,24 @@ static void joined(struct verifier *v)
     show(v, &t);
 }
 
+/* The variants of expressions are the same on every device. */
+static const char *variant_at(const xl_device *dev, unsigned table, unsigned i)
+{
+    return tables[table].row == expr_row
+               ? expr_variants[i]
+               : xl_variant_name(dev, tables[table].name, i);
+}
+
 static int on_device(struct session *s, xl_device *dev, struct table *table)
 {
-    static const char *const ops[] = {"gemm", "softmax"};
     struct verifier v = {s, session_queue(s, dev), dev, table};
     const char *variant;
     if (!v.q)
         return EXIT_NO_DEVICE;
-    for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
-        for (unsigned i = 0; (variant = xl_variant_name(dev, ops[o], i)); i++)
+    for (unsigned o = 0; o < N_TABLES; o++) {
+        for (unsigned i = 0; (variant = variant_at(dev, o, i)) != NULL; i++)
             if (!session_stopped(s))
-                one_variant(&v, ops[o], variant);
+                one_variant(&v, tables[o].row, variant);
     }
     if (!s->set.variant && !session_stopped(s))
         joined(&v);
@@ -207,7 +267,7 @@ static int run(struct session *s)
         {"device", true, 0}, {"variant", false, 0}, {"right", true, 0},
         {"wrong", true, 0}, {"failed", true, 0}, {"n/a", true, 0},
         {"worst/tol", true, 0}, {"its case", false, 8}, {"", false, 0}};
-    enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_STEPS = 6 };
+    enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_STEPS = 8 };
     /* Kernels as they are now, whatever was kept; and some drivers take twice
      * as long when a binary is asked for (CP-10). */
     s->no_cache = true;
@@ -242,7 +302,8 @@ const struct command cmd_verify = {
     .about =
         "Runs every variant over the built-in cases: each transpose and type, "
         "odd sizes, padding, offsets, scalars, infinities and NaN, rows of 1 "
-        "to ten million columns. Results are compared with the host in double "
+        "to ten million columns, and expressions from a sum to an option's "
+        "price, fused and unfused. Results are compared with the host in double "
         "within the documented error bounds; buffers stand between guard "
         "zones that must not be touched. Every program is built anew: the "
         "cache is left alone. Exit code 1 when anything is wrong. "

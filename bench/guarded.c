@@ -15,15 +15,22 @@ enum { ZONE_ELEMS = 128 };
 static const uint32_t F32_GUARD = 0x7fc5a5a5;
 static const uint16_t F16_GUARD = 0x7e5a;
 static const uint16_t BF16_GUARD = 0x7fda;
+/* Integers have no NaN: a value that no case's data has. */
+static const uint32_t I32_GUARD = 0x5a5a5a5a;
+static const uint8_t BYTE_GUARD = 0x85;
 
 static void fill_guards(struct guarded *g)
 {
+    const uint32_t word = g->dtype == XL_F32 ? F32_GUARD : I32_GUARD;
+    const uint16_t half = g->dtype == XL_F16 ? F16_GUARD : BF16_GUARD;
+    const size_t size = xl_dtype_bytes(g->dtype);
     for (size_t i = 0; i < g->elems; i++) {
-        if (g->dtype == XL_F32)
-            ((uint32_t *)g->host)[i] = F32_GUARD;
+        if (size == sizeof word)
+            ((uint32_t *)g->host)[i] = word;
+        else if (size == sizeof half)
+            ((uint16_t *)g->host)[i] = half;
         else
-            ((uint16_t *)g->host)[i] =
-                g->dtype == XL_F16 ? F16_GUARD : BF16_GUARD;
+            ((uint8_t *)g->host)[i] = BYTE_GUARD;
     }
 }
 

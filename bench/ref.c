@@ -23,6 +23,10 @@ double ref_load(const void *data, size_t i, xl_dtype dtype)
     case XL_F16: return (double)xl__f16_to_f32(((const uint16_t *)data)[i]);
     case XL_BF16: return (double)xl__bf16_to_f32(((const uint16_t *)data)[i]);
     case XL_F64: return ((const double *)data)[i];
+    case XL_I32: return (double)((const int32_t *)data)[i];
+    case XL_I8: return (double)((const int8_t *)data)[i];
+    case XL_U8: return (double)((const uint8_t *)data)[i];
+    case XL_BOOL: return (double)(((const uint8_t *)data)[i] != 0);
     default: return NAN;
     }
 }
@@ -34,6 +38,10 @@ void ref_store(void *data, size_t i, xl_dtype dtype, double x)
     case XL_F16: ((uint16_t *)data)[i] = xl__f32_to_f16((float)x); break;
     case XL_BF16: ((uint16_t *)data)[i] = xl__f32_to_bf16((float)x); break;
     case XL_F64: ((double *)data)[i] = x; break;
+    case XL_I32: ((int32_t *)data)[i] = (int32_t)x; break;
+    case XL_I8: ((int8_t *)data)[i] = (int8_t)x; break;
+    case XL_U8: ((uint8_t *)data)[i] = (uint8_t)x; break;
+    case XL_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     default: break;
     }
 }

@@ -19,7 +19,8 @@ struct ref_mat {
     xl_dtype dtype;
 };
 
-/* Element `i` of an array, and its writing with rounding to the type. */
+/* Element `i` of an array, and its writing with rounding to the type; an
+ * integer must fit. */
 double ref_load(const void *data, size_t i, xl_dtype dtype);
 void ref_store(void *data, size_t i, xl_dtype dtype, double x);
 double ref_at(const struct ref_mat *m, size_t i, size_t j);

@@ -5,6 +5,7 @@
 #define CLBENCH_VERIFY_H
 
 #include "cases.h"
+#include "expr_cases.h"
 #include "guarded.h"
 
 /* An element and where it stands. */
@@ -21,6 +22,11 @@ void check_element(struct check_result *r, const struct seen *e);
 /* A buffer that came back: guards, gaps and inputs as they were? */
 void check_guards(struct check_result *r, const struct guarded *g,
                   const char *name, bool is_result);
+
+/* verify_expr.c: an expression's case as verify_gemm() (cases.h). */
+xl_status verify_expr(xl_queue *q, const struct expr_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out);
 
 /* A f16 GEMM whose logits reach 6e4, softmax over them in f32: rows sum to 1
  * within the bound and nothing is infinite. */
