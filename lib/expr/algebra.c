@@ -374,7 +374,7 @@ static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
                              unsigned *) = {
     rule_constant, rule_chain,  rule_whole,  rule_same,  rule_signs,
     rule_where,    rule_divide, rule_power,  rule_cast,  rule_isnan,
-    rule_reduce,
+    rule_reduce,   xl__moments,
 };
 
 bool xl__algebra(struct xl__graph *g, const struct xl__node *want,

@@ -195,10 +195,10 @@ static xl_status grow(struct xl__fuser *f, unsigned seed,
         xl__close(f, &c, f->n_clusters);
         if (xl__fits(f, &c, f->n_clusters))
             break;
+        allow = plainly ? XL__NEVER : w.taken / 2;
         if (plainly)
             TRY(xl__split(f, &c));
-        plainly = w.taken == 0;
-        allow = w.taken / 2;
+        plainly = !plainly && w.taken == 0;
     }
     TRY(xl__cluster_push(f, &c));
     return XL_OK;

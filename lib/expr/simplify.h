@@ -11,4 +11,8 @@
 bool xl__algebra(struct xl__graph *g, const struct xl__node *want,
                  unsigned *out);
 
+/* moments.c: one of the rules: variances that are written out. */
+bool xl__moments(struct xl__graph *g, const struct xl__node *want,
+                 unsigned *out);
+
 #endif
