@@ -12,6 +12,7 @@ typedef struct xl__eval_num num;
 struct numbers {
     num *a;         /* NULL: not known yet */
     unsigned every; /* 0: one for the whole row */
+    bool is_loaded; /* an operand gives it, whatever operation it is */
 };
 
 struct eval {
@@ -127,6 +128,8 @@ static void map(struct eval *e, unsigned node)
 static void compute(struct eval *e, unsigned node)
 {
     const struct xl__node *n = &e->g->node[node];
+    if (e->node[node].is_loaded)
+        return;
     if (xl__expr_ops[n->op].cls == XL__C_MAP) {
         map(e, node);
     } else if (xl__expr_ops[n->op].cls == XL__C_REDUCE) {
@@ -189,7 +192,7 @@ static xl_status give_value(struct eval *e, unsigned node)
     const struct xl__node *n = &e->g->node[node];
     const struct xl__expr_op_info *op = &xl__expr_ops[n->op];
     bool is_row = true;
-    if (op->cls == XL__C_LEAF)
+    if (op->cls == XL__C_LEAF || e->node[node].is_loaded)
         return XL_OK;
     for (unsigned i = 0; i < op->n_args; i++) {
         if (!e->node[n->arg[i]].a)
@@ -212,8 +215,10 @@ static xl_status give_all(struct eval *e)
     }
     for (unsigned i = 0; i < group->n_operands; i++) {
         const struct xl__operand *o = &group->operand[i];
-        if (!o->is_written)
-            TRY(give(e, o->node, is_same_for_row(group, o)));
+        if (o->is_written)
+            continue;
+        TRY(give(e, o->node, is_same_for_row(group, o)));
+        e->node[o->node].is_loaded = true;
     }
     for (unsigned i = 0; i < group->n_values; i++)
         TRY(give_value(e, group->value[i].node));
