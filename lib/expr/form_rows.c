@@ -1,2 +1,199 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "expr/emit.h"
+/* Rows that stay whole: each by `lanes` items of a work-group, in as many
+ * sweeps as its reductions depend on each other. A row that fits into its
+ * items' registers is read once. On CPUs an item takes several rows, one after
+ * the other. */
+#include "base/mem.h"
+#include "expr/reduce_rows.h"
+#include "expr/reduce_size.h"
+
+enum {
+    HELD_WORDS = 32,      /* an item should hold (NV-25) */
+    MOST_HELD_WORDS = 64,
+    LEAST_WG = 128,       /* smaller groups leave too few resident */
+    MOST_LANES = 512,     /* larger ones have little else to do (NV-25) */
+    SWEEP_LANES = 256,    /* of rows that do not fit */
+    SIDE_BY_SIDE = 8,     /* items that read a row together at least */
+    GROUPS_PER_UNIT = 64, /* of a CPU */
+    GROUP_BYTES = 1 << 17 /* of memory traffic that an item takes in a go */
+};
+
+/* -- geometry -------------------------------------------------------------- */
+
+static void for_items(const struct xl__limits *l, struct xl__group *group)
+{
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    const size_t rows = xl__kept_elems(group);
+    const double groups = group->bytes / GROUP_BYTES;
+    const size_t least = GROUPS_PER_UNIT * units;
+    const size_t n = groups > (double)least ? (size_t)groups : least;
+    group->geo.wg = group->geo.lanes = 1;
+    group->geo.turns = xl__ceil_div(rows, n);
+}
+
+/* As few items to a row as can hold it, since each join costs all of them the
+ * same; but enough to read side by side. */
+static void for_groups(const struct xl__graph *g, const struct xl__limits *l,
+                       struct xl__group *group)
+{
+    struct xl__geometry *geo = &group->geo;
+    const size_t words = xl__max_size(xl__held_values(g, group), 1);
+    const size_t most = xl__most_items(l, xl__state_words(g, group));
+    const size_t vectors = xl__row_vectors(group);
+    const size_t lanes = xl__power_up(xl__max_size(
+        xl__min_size(SIDE_BY_SIDE, vectors),
+        xl__ceil_div(vectors * geo->vw * words, HELD_WORDS)));
+    geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MOST_LANES, most));
+    const size_t held = xl__ceil_div(vectors, geo->lanes);
+    if (held * geo->vw * words <= MOST_HELD_WORDS)
+        geo->held = (unsigned)held;
+    else
+        geo->lanes = (unsigned)xl__min_size(SWEEP_LANES, most);
+    geo->wg = (unsigned)xl__max_size(geo->lanes,
+                                     xl__min_size(LEAST_WG, most));
+}
+
+void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
+                       struct xl__group *group)
+{
+    const double units = xl__num_or(l, XL__F_compute_units, 1);
+    struct xl__geometry *geo = &group->geo;
+    *geo = (struct xl__geometry){
+        .vw = (unsigned)xl__reduce_vector(l, group),
+        .is_wide = xl__emit_is_wide(group)};
+    geo->unroll = xl__reduce_unroll(l, group);
+    if (xl__by_items(l))
+        for_items(l, group);
+    else
+        for_groups(g, l, group);
+    const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
+    const double fill =
+        (double)xl__ceil_div(xl__kept_elems(group), each) / units;
+    xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
+    if (geo->turns)
+        xl__str_printf(&group->why, "vectors of %u, %zu rows an item",
+                       geo->vw, geo->turns);
+    else if (geo->held)
+        xl__str_printf(&group->why,
+                       "vectors of %u, %u items a row, each holds %u in "
+                       "registers: read once",
+                       geo->vw, geo->lanes, geo->held);
+    else
+        xl__str_printf(&group->why,
+                       "vectors of %u, %u items a row, %u sweep%s over it",
+                       geo->vw, geo->lanes, group->n_sweeps,
+                       group->n_sweeps > 1 ? "s" : "");
+}
+
+/* -- text ------------------------------------------------------------------ */
+
+/* Which row: by the item on GPUs, where items past the last one have nothing
+ * to do but come to the barriers; by a loop on CPUs. */
+static void open_row(struct xl__reducing *r)
+{
+    const struct xl__geometry *geo = &r->group->geo;
+    xl__emit_indent(&r->m);
+    xl__str_add(r->m.out, "const IDX rows = ");
+    xl__reduce_sizes(r, 0, r->n_kept);
+    xl__str_add(r->m.out, ";\n");
+    if (geo->turns) {
+        xl__emit_line(&r->m, "const uint lane = 0;");
+        xl__emit_line(&r->m, "const IDX begin = (IDX)xl_group_id(0) * each;");
+        xl__emit_line(&r->m, "for (IDX row = begin; "
+                             "row < min(begin + each, rows); row++) {");
+        r->m.indent++;
+    } else {
+        xl__emit_line(&r->m, "const uint item = get_local_id(0);");
+        xl__emit_line(&r->m, "const uint lane = item %% %u;", geo->lanes);
+        xl__emit_line(&r->m,
+                      "const IDX own = (IDX)xl_group_id(0) * %u + item / %u;",
+                      geo->wg / geo->lanes, geo->lanes);
+        xl__emit_line(&r->m, "const IDX row = min(own, rows - 1);");
+    }
+    xl__reduce_indices(r, 0, r->n_kept, "row");
+    xl__emit_places(&r->m, 0, r->n_kept);
+    xl__rows_counts(r, geo->turns ? "" : "own >= rows ? 0 : ");
+    xl__emit_line(&r->m, "const IDX first = 0, end = lines * per_line;");
+    xl__emit_line(&r->m, "const IDX first_one = 0, end_one = lines * left;");
+}
+
+static void open_held(struct xl__reducing *r)
+{
+    const struct xl__geometry *geo = &r->group->geo;
+    if (!geo->held)
+        return;
+    xl__emit_line(&r->m,
+                  "const uint mine = (uint)((end + %u - lane) / %u);",
+                  geo->lanes - 1, geo->lanes);
+    xl__reduce_hold(r);
+    xl__reduce_declare_held(r, geo->held);
+}
+
+static void close_row(struct xl__reducing *r)
+{
+    xl__str_add(r->m.out, "\n");
+    if (!r->group->geo.turns) {
+        xl__emit_line(&r->m, "if (lane == 0 && own < rows) {");
+        r->m.indent++;
+    }
+    xl__reduce_row_stores(r);
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
+}
+
+static void more_params(struct xl__reducing *r)
+{
+    xl__emit_line(&r->m, ", const IDX each");
+}
+
+static void write(struct xl__reducing *r)
+{
+    const unsigned n = r->group->n_sweeps;
+    xl__rows_head(r, "Rows, whole");
+    xl__rows_kernel(r, "expr_rows",
+                    r->group->geo.turns ? more_params : NULL);
+    xl__rows_local(r);
+    open_row(r);
+    open_held(r);
+    for (unsigned s = 0; s < n; s++) {
+        xl__reduce_row_values(r, s);
+        xl__rows_sweep(r, s);
+        xl__rows_join(r, s);
+        xl__reduce_results(r, s);
+    }
+    xl__reduce_row_values(r, n);
+    close_row(r);
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
+}
+
+/* -- launch ---------------------------------------------------------------- */
+
+xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
+                        const struct xl__group *group,
+                        const struct xl__schedule *s, struct xl__code *code,
+                        struct xl__plan *plan)
+{
+    struct xl__reducing r = {0};
+    struct xl__str *text = &code->text[plan->n_steps];
+    struct xl__step *step = &plan->step[plan->n_steps];
+    const size_t rows = xl__kept_elems(group);
+    xl_status st = xl__reducing_init(&r, g, l, group, text);
+    if (st == XL_OK)
+        st = xl__reduce_fits(&r, 1, xl__rows_local_bytes(&r));
+    if (st == XL_OK) {
+        write(&r);
+        st = text->broken ? XL_NO_MEMORY : XL_OK;
+    }
+    if (st == XL_OK) {
+        const struct xl__geometry *geo = &group->geo;
+        const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
+        xl__reduce_step(&r, s, step, "expr_rows", xl__ceil_div(rows, each));
+        step->local_mem_bytes = xl__rows_local_bytes(&r);
+        if (geo->turns)
+            xl__reduce_arg_index(&r, step, each);
+        plan->n_steps++;
+    }
+    xl__reducing_clear(&r);
+    return st;
+}

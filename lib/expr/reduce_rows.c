@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a sweep along rows, for rows that stay whole and for pieces of
+ * them: `lanes` items take vectors in turns, then single elements that fill no
+ * vector, and join their states through local memory.
+ *
+ * Names in the text: `lane`; vectors [first, end) and elements [first_one,
+ * end_one) that are the items' together; per_line and left: vectors of the
+ * last loop and elements beyond them. */
+#include "expr/reduce_rows.h"
+
+#include <stdio.h>
+
+enum {
+    LEADERS = 16,      /* items that gather others' states */
+    MORE_LEADERS = 32, /* of wide groups */
+    WIDE_GROUP = 512
+};
+
+/* -- head ------------------------------------------------------------------ */
+
+void xl__rows_head(struct xl__reducing *r, const char *what)
+{
+    xl__emit_head(&r->m, what);
+    xl__emit_line(&r->m, "#include \"expr_reduce.clh\"");
+    xl__reduce_kinds(r, "XL_UP_TO_$w($k)", r->m.vw);
+    if (r->group->geo.lanes > 1)
+        xl__reduce_kinds(r, "XL_GATHER($k, 1, __local, gather)", 1);
+}
+
+void xl__rows_kernel(struct xl__reducing *r, const char *name,
+                     void (*more)(struct xl__reducing *))
+{
+    xl__str_add(r->m.out, "\n");
+    xl__emit_line(&r->m,
+                  "__kernel __attribute__((reqd_work_group_size(%u, 1, 1)))",
+                  r->group->geo.wg);
+    xl__emit_line(&r->m, "void %s(", name);
+    r->m.indent++;
+    xl__emit_params(&r->m);
+    if (more)
+        more(r);
+    r->m.indent--;
+    xl__emit_line(&r->m, ")");
+    xl__emit_line(&r->m, "{");
+    r->m.indent++;
+}
+
+void xl__rows_counts(struct xl__reducing *r, const char *is_there)
+{
+    const unsigned last = r->group->n_loops - 1, vw = r->group->geo.vw;
+    xl__emit_line(&r->m, "const IDX per_line = n%u / %u, left = n%u %% %u;",
+                  last, vw, last, vw);
+    xl__emit_indent(&r->m);
+    xl__str_printf(r->m.out, "const IDX lines = %s", is_there);
+    xl__reduce_sizes(r, r->n_kept, last);
+    xl__str_add(r->m.out, ";\n");
+    xl__emit_indent(&r->m);
+    xl__str_add(r->m.out, "const float n_row = (float)");
+    for (unsigned d = r->n_kept; d <= last; d++)
+        xl__str_printf(r->m.out, "%sn%u", d > r->n_kept ? " * (float)" : "",
+                       d);
+    xl__str_add(r->m.out, ";\n");
+}
+
+/* -- lanes ----------------------------------------------------------------- */
+
+static unsigned leaders(const struct xl__geometry *geo)
+{
+    const unsigned n = geo->lanes >= WIDE_GROUP ? MORE_LEADERS : LEADERS;
+    return geo->lanes > n ? n : 0;
+}
+
+void xl__rows_local(struct xl__reducing *r)
+{
+    const struct xl__geometry *geo = &r->group->geo;
+    const unsigned room = geo->wg + geo->wg / geo->lanes * leaders(geo);
+    if (geo->lanes > 1)
+        xl__reduce_each(r, XL__ALL_SWEEPS, "__local $f_1 room$s[$w];", room);
+}
+
+size_t xl__rows_local_bytes(const struct xl__reducing *r)
+{
+    const struct xl__geometry *geo = &r->group->geo;
+    const size_t room = geo->wg + geo->wg / geo->lanes * leaders(geo);
+    size_t words = 0;
+    for (unsigned i = 0; i < r->n_states; i++)
+        words += r->state[i].acc->words;
+    return geo->lanes > 1 ? room * words * sizeof(float) : 0;
+}
+
+/* Every item of the group comes here. */
+void xl__rows_join(struct xl__reducing *r, unsigned s)
+{
+    const struct xl__geometry *geo = &r->group->geo;
+    const unsigned n = leaders(geo), lanes = geo->lanes;
+    char rule[160];
+    if (lanes == 1)
+        return;
+    xl__reduce_each(r, s, "room$s[item] = r$s;", 1);
+    xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
+    if (n > 0) {
+        xl__emit_line(&r->m, "if (lane < %u) {", n);
+        r->m.indent++;
+        xl__emit_line(&r->m,
+                      "const uint lead = %u + item / %u * %u + lane;",
+                      geo->wg, lanes, n);
+        snprintf(rule, sizeof rule,
+                 "room$s[lead] = $f_gather_1(room$s + item, %u, %u);",
+                 lanes / n, n);
+        xl__reduce_each(r, s, rule, 1);
+        r->m.indent--;
+        xl__emit_line(&r->m, "}");
+        xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
+        snprintf(rule, sizeof rule,
+                 "r$s = $f_gather_1(room$s + %u + item / %u * %u, %u, 1);",
+                 geo->wg, lanes, n, n);
+    } else {
+        snprintf(rule, sizeof rule,
+                 "r$s = $f_gather_1(room$s + item / %u * %u, %u, 1);", lanes,
+                 lanes, lanes);
+    }
+    xl__reduce_each(r, s, rule, 1);
+}
+
+/* -- sweeps ---------------------------------------------------------------- */
+
+/* Where the vectors of a turn lie. */
+struct walk {
+    const char *from;  /* the number of the first: a variable */
+    bool is_single;    /* elements beyond the vectors */
+};
+
+static void place(struct xl__reducing *r, const char *u, const void *arg)
+{
+    const struct walk *w = arg;
+    const unsigned last = r->group->n_loops - 1;
+    const unsigned vw = r->group->geo.vw, lanes = r->group->geo.lanes;
+    char number[64];
+    if (xl__streq(u, "0"))
+        snprintf(number, sizeof number, "%s", w->from);
+    else
+        snprintf(number, sizeof number, "%s + u * %u", w->from, lanes);
+    if (r->n_reduced == 1) {
+        if (w->is_single)
+            xl__emit_line(&r->m, "const IDX at = per_line * %u + %s;", vw,
+                          number);
+        else
+            xl__emit_line(&r->m, "const IDX at = (%s) * %u;", number, vw);
+        return;
+    }
+    const char *per = w->is_single ? "left" : "per_line";
+    xl__emit_line(&r->m, "const IDX number = %s, line = number / %s;", number,
+                  per);
+    if (w->is_single)
+        xl__emit_line(&r->m,
+                      "const IDX at = per_line * %u + (number - line * left);",
+                      vw);
+    else
+        xl__emit_line(&r->m,
+                      "const IDX at = (number - line * per_line) * %u;", vw);
+    xl__reduce_indices(r, r->n_kept, last, "line");
+    xl__emit_places(&r->m, r->n_kept, last);
+}
+
+static struct xl__turn turn_of(struct xl__reducing *r, unsigned s, unsigned n,
+                               const struct walk *w, char *number)
+{
+    struct xl__turn t = {.sweep = s, .n = n, .into = 'a', .number = "at",
+                         .place = place, .arg = w};
+    if (r->n_reduced > 1) {
+        snprintf(number, 32, "line * n%u + at", r->group->n_loops - 1);
+        t.number = number;
+    }
+    return t;
+}
+
+/* Turns of n vectors as long as there are so many. */
+static void walk(struct xl__reducing *r, unsigned s, unsigned n, bool single)
+{
+    const unsigned lanes = r->group->geo.lanes;
+    char number[32];
+    const char *end = single ? "end_one" : "end";
+    const struct walk w = {single ? "j" : "t", single};
+    struct xl__turn t = turn_of(r, s, n, &w, number);
+    if (single)
+        t.into = 'r';
+    if (single)
+        xl__emit_line(&r->m, "for (IDX j = first_one + lane; j < end_one; "
+                             "j += %u) {", lanes);
+    else if (n > 1)
+        xl__emit_line(&r->m, "for (; t + %u < %s; t += %u) {",
+                      (n - 1) * lanes, end, n * lanes);
+    else
+        xl__emit_line(&r->m, "for (; t < %s; t += %u) {", end, lanes);
+    r->m.indent++;
+    xl__reduce_turn(r, &t);
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
+}
+
+static void walk_held(struct xl__reducing *r, unsigned s)
+{
+    char number[32];
+    const struct walk w = {"lane", false};
+    struct xl__turn t = turn_of(r, s, r->group->geo.held, &w, number);
+    t.mine = "mine";
+    xl__reduce_turn(r, &t);
+}
+
+/* Elements that fill no vector are read anew in every sweep. */
+static void singles(struct xl__reducing *r, unsigned s)
+{
+    r->m.vw = 1;
+    r->is_single = true;
+    xl__reduce_need(r, s);
+    walk(r, s, 1, true);
+    r->is_single = false;
+    r->m.vw = r->group->geo.vw;
+}
+
+void xl__rows_sweep(struct xl__reducing *r, unsigned s)
+{
+    const struct xl__geometry *geo = &r->group->geo;
+    if (xl__reduce_is_idle(r, s))
+        return;
+    xl__str_add(r->m.out, "\n");
+    xl__reduce_each(r, s, "$f_$w a$s = $f_none_$w();", geo->vw);
+    xl__reduce_need(r, s);
+    xl__emit_line(&r->m, "{");
+    r->m.indent++;
+    if (geo->held) {
+        walk_held(r, s);
+    } else {
+        xl__emit_line(&r->m, "IDX t = first + lane;");
+        if (geo->unroll > 1)
+            walk(r, s, geo->unroll, false);
+        walk(r, s, 1, false);
+    }
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
+    xl__reduce_each(r, s, "$f_1 r$s = $f_close_$w(a$s);", geo->vw);
+    if (geo->vw > 1)
+        singles(r, s);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a turn: first all loads of its vectors, so that they are under
+ * way together, then arithmetic and stores, then one fold of all of them into
+ * each state. */
+#include "expr/reduce.h"
+
+enum { FOLDED = 4 }; /* vectors that a fold takes at most */
+
+/* -- indices --------------------------------------------------------------- */
+
+void xl__reduce_sizes(struct xl__reducing *r, unsigned first, unsigned last)
+{
+    xl__str_add(r->m.out, first < last ? "" : "1");
+    for (unsigned d = first; d < last; d++)
+        xl__str_printf(r->m.out, "%sn%u", d > first ? " * " : "", d);
+}
+
+void xl__reduce_indices(struct xl__reducing *r, unsigned first, unsigned last,
+                        const char *number)
+{
+    if (first == last)
+        return;
+    if (last - first > 1)
+        xl__emit_line(&r->m, "IDX rest%u = %s;", first, number);
+    for (unsigned d = last - 1; d > first; d--) {
+        xl__emit_line(&r->m, "const IDX i%u = rest%u %% n%u;", d, first, d);
+        xl__emit_line(&r->m, "rest%u /= n%u;", first, d);
+    }
+    if (last - first > 1)
+        xl__emit_line(&r->m, "const IDX i%u = rest%u;", first, first);
+    else
+        xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
+}
+
+/* -- values ---------------------------------------------------------------- */
+
+static bool is_load(const struct xl__reducing *r, unsigned i)
+{
+    return xl__emit_source(r->group, r->group->value[i].node) !=
+           XL__EXPR_OPERANDS;
+}
+
+static const char *type_of(const struct xl__reducing *r, unsigned node)
+{
+    return xl__emit_type(r->m.g->node[node].type, r->m.vw);
+}
+
+/* h3[u] or x3[u]: where a value of the turn's vectors is kept. */
+static char array_of(const struct xl__reducing *r, unsigned i)
+{
+    return xl__held_from(r, i) == XL__NOT_HELD ? 'x' : 'h';
+}
+
+void xl__reduce_declare_held(struct xl__reducing *r, unsigned n)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const unsigned node = r->group->value[i].node;
+        if (xl__held_from(r, i) != XL__NOT_HELD)
+            xl__emit_line(&r->m, "%s h%u[%u];", type_of(r, node), node, n);
+    }
+}
+
+/* The values of one vector: loads alone, or all but those that are there. */
+static void load(struct xl__reducing *r, const struct xl__turn *t, bool keep)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const unsigned node = r->group->value[i].node;
+        if (!r->is_needed[i] || !is_load(r, i) || xl__held_from(r, i) < t->sweep)
+            continue;
+        xl__emit_load(&r->m, xl__emit_source(r->group, node), "at", t->count);
+        if (keep)
+            xl__emit_line(&r->m, "%c%u[u] = v%u;", array_of(r, i), node, node);
+    }
+}
+
+static void compute(struct xl__reducing *r, const struct xl__turn *t,
+                    bool is_loaded)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const unsigned node = r->group->value[i].node;
+        const bool is_held = xl__held_from(r, i) < t->sweep;
+        if (!r->is_needed[i] || (is_load(r, i) && is_loaded && !is_held))
+            continue;
+        if (is_held || is_load(r, i)) {
+            xl__emit_line(&r->m, "const %s v%u = %c%u[u];", type_of(r, node),
+                          node, array_of(r, i), node);
+            continue;
+        }
+        xl__emit_node(&r->m, node, r->m.vw);
+        if (xl__held_from(r, i) == t->sweep)
+            xl__emit_line(&r->m, "h%u[u] = v%u;", node, node);
+    }
+}
+
+/* -- states ---------------------------------------------------------------- */
+
+static bool wants_place(const struct xl__reducing *r, unsigned s)
+{
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == s && r->state[i].acc->wants_place)
+            return true;
+    return false;
+}
+
+static void put_place(struct xl__reducing *r, const struct xl__turn *t,
+                      const char *index)
+{
+    const char *type = xl__emit_type(XL__V_I32, r->m.vw);
+    xl__emit_indent(&r->m);
+    if (t->n == 1)
+        xl__str_printf(r->m.out, "const %s ", type);
+    xl__str_printf(r->m.out, "k%s = (%s)((int)(%s))", index, type, t->number);
+    if (!t->is_across)
+        xl__str_printf(r->m.out, " + XL_IOTA_%u", r->m.vw);
+    xl__str_add(r->m.out, ";\n");
+}
+
+/* What is folded: b5[u] = v3. */
+static void put(struct xl__reducing *r, const struct xl__turn *t)
+{
+    const char *index = t->n > 1 ? "[u]" : "";
+    for (unsigned i = 0; i < r->n_states; i++) {
+        const struct xl__state *a = &r->state[i];
+        if (a->sweep != t->sweep)
+            continue;
+        xl__emit_indent(&r->m);
+        if (t->n == 1)
+            xl__str_printf(r->m.out, "const %s ",
+                           xl__emit_type(a->acc->type, r->m.vw));
+        xl__str_printf(r->m.out, "b%u%s = ", a->node, index);
+        xl__emit_ref_as(&r->m, a->arg, r->m.vw, a->acc->type);
+        if (a->acc->is_squared) {
+            xl__str_add(r->m.out, " * ");
+            xl__emit_ref_as(&r->m, a->arg, r->m.vw, a->acc->type);
+        }
+        xl__str_add(r->m.out, ";\n");
+    }
+    if (wants_place(r, t->sweep))
+        put_place(r, t, index);
+}
+
+static void store(struct xl__reducing *r, const struct xl__turn *t)
+{
+    for (unsigned k = 0; k < r->group->n_operands; k++) {
+        const struct xl__operand *o = &r->group->operand[k];
+        if (o->is_written && o->sweep == t->sweep &&
+            !xl__operand_is_of_rows(r->group, o))
+            xl__emit_store(&r->m, k, "at", t->count);
+    }
+}
+
+static void fold_one(struct xl__reducing *r, const struct xl__turn *t,
+                     const struct xl__state *a, unsigned first)
+{
+    const unsigned left = t->n - first, n = left < FOLDED ? left : FOLDED;
+    xl__emit_indent(&r->m);
+    if (t->mine)
+        xl__str_printf(r->m.out, "if (%s > %u) ", t->mine, first);
+    xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u, ", a->acc->name, r->m.vw,
+                   t->into, a->node);
+    if (t->n == 1)
+        xl__str_printf(r->m.out, "&b%u, %s", a->node,
+                       a->acc->wants_place ? "&k" : "0");
+    else if (a->acc->wants_place)
+        xl__str_printf(r->m.out, "b%u + %u, k + %u", a->node, first, first);
+    else
+        xl__str_printf(r->m.out, "b%u + %u, 0", a->node, first);
+    if (t->mine)
+        xl__str_printf(r->m.out, ", min(%s - %u, %uu));\n", t->mine, first, n);
+    else
+        xl__str_printf(r->m.out, ", %u);\n", n);
+}
+
+static void fold(struct xl__reducing *r, const struct xl__turn *t)
+{
+    for (unsigned first = 0; first < t->n; first += FOLDED)
+        for (unsigned i = 0; i < r->n_states; i++)
+            if (r->state[i].sweep == t->sweep)
+                fold_one(r, t, &r->state[i], first);
+}
+
+/* -- turns ----------------------------------------------------------------- */
+
+static void declare(struct xl__reducing *r, const struct xl__turn *t)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const unsigned node = r->group->value[i].node;
+        if (r->is_needed[i] && is_load(r, i) &&
+            xl__held_from(r, i) == XL__NOT_HELD)
+            xl__emit_line(&r->m, "%s x%u[%u];", type_of(r, node), node, t->n);
+    }
+    for (unsigned i = 0; i < r->n_states; i++) {
+        const struct xl__state *a = &r->state[i];
+        if (a->sweep == t->sweep)
+            xl__emit_line(&r->m, "%s b%u[%u];",
+                          xl__emit_type(a->acc->type, r->m.vw), a->node, t->n);
+    }
+    if (wants_place(r, t->sweep))
+        xl__emit_line(&r->m, "%s k[%u];", xl__emit_type(XL__V_I32, r->m.vw),
+                      t->n);
+}
+
+/* for (u ...) { place, and then what: of the turn's vectors that are there. */
+static void open_loop(struct xl__reducing *r, const struct xl__turn *t)
+{
+    xl__emit_line(&r->m, "#pragma unroll");
+    xl__emit_line(&r->m, "for (uint u = 0; u < %u; u++) {", t->n);
+    r->m.indent++;
+    if (t->mine) {
+        xl__emit_line(&r->m, "if (u < %s) {", t->mine);
+        r->m.indent++;
+    }
+    t->place(r, "u", t->arg);
+}
+
+static void close_loop(struct xl__reducing *r, const struct xl__turn *t,
+                       unsigned depth)
+{
+    for (unsigned i = t->mine ? 2 : 1; i > 0; i--) {
+        r->m.indent--;
+        xl__emit_line(&r->m, "}");
+    }
+    r->m.depth = depth;
+}
+
+static bool loads_any(const struct xl__reducing *r, unsigned s)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++)
+        if (r->is_needed[i] && is_load(r, i) && xl__held_from(r, i) >= s)
+            return true;
+    return false;
+}
+
+void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
+{
+    const unsigned depth = r->m.depth;
+    if (t->n == 1 && !t->mine) {
+        t->place(r, "0", t->arg);
+        load(r, t, false);
+        compute(r, t, true);
+        put(r, t);
+        store(r, t);
+        fold(r, t);
+        r->m.depth = depth;
+        return;
+    }
+    declare(r, t);
+    if (loads_any(r, t->sweep)) {
+        open_loop(r, t);
+        load(r, t, true);
+        close_loop(r, t, depth);
+    }
+    open_loop(r, t);
+    compute(r, t, false);
+    put(r, t);
+    store(r, t);
+    close_loop(r, t, depth);
+    fold(r, t);
+}
