@@ -10,11 +10,11 @@
 
 /* -- operations ------------------------------------------------------------ */
 
-/* f32: of floats, by the builtin functions. wide: the same where the builtins
- * of vectors are not made for vectors. fast: where accuracy is not asked for.
- * i32: of integers and bools. NULL: as the column before. */
+/* f32: of floats. fast: of floats, where accuracy is not asked for; NULL: as
+ * f32. i32: of integers and bools. What devices differ in is behind the
+ * functions of ours (XL_OWN_MATH). */
 struct spelling {
-    const char *f32, *wide, *fast, *i32;
+    const char *f32, *fast, *i32;
     unsigned uses;
 };
 
@@ -40,13 +40,13 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
     [XL__E_EXP2]  = {.f32 = "exp2($a)", .fast = "native_exp2($a)"},
     [XL__E_EXPM1] = {.f32 = "expm1($a)"},
     [XL__E_LOG]   = {.f32 = "log($a)", .fast = "native_log($a)"},
-    [XL__E_LOG2]  = {.f32 = "log2($a)", .fast = "native_log2($a)"},
+    [XL__E_LOG2]  = {.f32 = OWN("log2"), .fast = "native_log2($a)", .uses = M},
     [XL__E_LOG1P] = {.f32 = "log1p($a)"},
-    [XL__E_SIN]   = {.f32 = "sin($a)", .fast = "native_sin($a)"},
-    [XL__E_COS]   = {.f32 = "cos($a)", .fast = "native_cos($a)"},
-    [XL__E_TAN]   = {.f32 = "tan($a)", .fast = "native_tan($a)"},
+    [XL__E_SIN]   = {.f32 = OWN("sin"), .fast = "native_sin($a)", .uses = M},
+    [XL__E_COS]   = {.f32 = OWN("cos"), .fast = "native_cos($a)", .uses = M},
+    [XL__E_TAN]   = {.f32 = OWN("tan"), .fast = "native_tan($a)", .uses = M},
     [XL__E_TANH]  = {.f32 = "tanh($a)"},
-    [XL__E_ERF]   = {.f32 = "erf($a)"},
+    [XL__E_ERF]   = {.f32 = OWN("erf"), .uses = M},
     [XL__E_SIGMOID] = {.f32 = OWN("sigmoid"), .uses = M},
     [XL__E_RELU]  = {.f32 = OWN("relu"), .i32 = "max($a, 0)"},
     [XL__E_GELU]  = {.f32 = OWN("gelu"), .uses = M},
@@ -58,7 +58,8 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
     [XL__E_MUL]   = {.f32 = "$a * $b", .i32 = WRAPPED("*")},
     [XL__E_DIV]   = {.f32 = "$a / $b", .fast = "native_divide($a, $b)"},
     [XL__E_MOD]   = {.f32 = "fmod($a, $b)", .i32 = "xl_mod_$n($a, $b)"},
-    [XL__E_POW]   = {.f32 = "pow($a, $b)", .i32 = "xl_pow_$n($a, $b)"},
+    [XL__E_POW]   = {.f32 = "xl_power_$n($a, $b)", .i32 = "xl_pow_$n($a, $b)",
+                     .uses = M},
     [XL__E_MIN]   = {.f32 = "xl_min_$n($a, $b)", .i32 = "min($a, $b)"},
     [XL__E_MAX]   = {.f32 = "xl_max_$n($a, $b)", .i32 = "max($a, $b)"},
     [XL__E_LT]    = {.f32 = "$a < $b", .i32 = "$a < $b"},
@@ -78,11 +79,10 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
 };
 /* clang-format on */
 
-const char *xl__spell_op(const struct xl__limits *l, bool is_fast,
-                         enum xl__expr_op op, enum xl__vtype type)
+const char *xl__spell_op(bool is_fast, enum xl__expr_op op,
+                         enum xl__vtype type)
 {
     const struct spelling *s = &spelled[op];
-    (void)l;
     if (type != XL__V_F32)
         return s->i32;
     return is_fast && s->fast ? s->fast : s->f32;
