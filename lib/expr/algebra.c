@@ -334,22 +334,53 @@ static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* -- reductions of one element --------------------------------------------- */
+/* -- reductions of one element, and of equal ones -------------------------- */
 
-static bool is_of_one(const struct xl__graph *g, const struct xl__node *n)
+/* How many elements one result is made of. */
+static double extent(const struct xl__graph *g, const struct xl__node *n)
 {
     const struct xl__shape *s = &arg(g, n, 0)->shape;
-    size_t extent = 1;
+    double elems = 1;
     for (unsigned d = 0; d < s->n_dims; d++)
-        extent *= n->axes >> d & 1 ? s->size[d] : 1;
-    return extent == 1;
+        elems *= n->axes >> d & 1 ? (double)s->size[d] : 1;
+    return elems;
+}
+
+/* Of n times the number c. A sum in 32 bits wraps. */
+static double of_equal(const struct xl__node *node, double c, double n)
+{
+    switch (node->op) {
+    case XL__E_SUM:
+        if (node->type == XL__V_I32)
+            return (double)(int32_t)(uint32_t)((uint64_t)(int64_t)c *
+                                               (uint64_t)n);
+        return c * n;
+    case XL__E_VAR:
+        return c - c;
+    case XL__E_LOGSUMEXP:
+        return c + log(n);
+    case XL__E_NORM2:
+        return fabs(c) * sqrt(n);
+    case XL__E_ARGMIN:
+    case XL__E_ARGMAX:
+        return 0;
+    default:
+        return c;
+    }
 }
 
 static bool rule_reduce(struct xl__graph *g, const struct xl__node *n,
                         unsigned *out)
 {
     const unsigned x = n->arg[0];
-    if (xl__expr_ops[n->op].cls != XL__C_REDUCE || !is_of_one(g, n))
+    if (xl__expr_ops[n->op].cls != XL__C_REDUCE)
+        return false;
+    if (arg(g, n, 0)->op == XL__E_CONST) {
+        const double c = arg(g, n, 0)->value;
+        *out = number(g, n, of_equal(n, c, extent(g, n)), true);
+        return true;
+    }
+    if (extent(g, n) != 1)
         return false;
     switch (n->op) {
     case XL__E_ARGMIN:

@@ -14,7 +14,8 @@ enum {
     LONG = 240,     /* bytes: what is longer is cut */
     DEEP = 40,      /* arguments of arguments that are followed */
     NUMBER = 40,    /* bytes of a number in text */
-    ENOUGH = 9      /* digits that tell any two f32 apart */
+    ENOUGH = 9,     /* digits that tell any two f32 apart */
+    WRITTEN_OUT = 1000000 /* whole numbers below have no exponent */
 };
 
 /* How tightly an operation binds. */
@@ -53,6 +54,10 @@ static void print_float(struct xl__str *out, double value)
     char text[NUMBER];
     if (isnan(value) || isinf(value)) {
         xl__str_add(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        return;
+    }
+    if (value == rint(value) && fabs(value) < WRITTEN_OUT && value != 0) {
+        xl__str_printf(out, "%.0f", value);
         return;
     }
     int digits = 0;

@@ -85,8 +85,7 @@ static unsigned *bucket_of(const struct xl__graph *g, const struct xl__node *n)
 /* Room for one more node, and at most half of the buckets in use. */
 static bool make_room(struct xl__graph *g)
 {
-    if (g->n_nodes >= XL_EXPR_MAX_NODES ||
-        !xl__grow(&g->node, &g->cap_nodes, g->n_nodes + (size_t)1,
+    if (!xl__grow(&g->node, &g->cap_nodes, g->n_nodes + (size_t)1,
                   sizeof *g->node))
         return false;
     if (g->n_nodes < g->n_buckets / 2)
@@ -131,23 +130,20 @@ static void swap(struct xl__node *n)
     n->arg[1] = first;
 }
 
-/* An equal node, or UINT_MAX. */
-static unsigned find(const struct xl__graph *g, const struct xl__node *n)
-{
-    return g->n_buckets > 0 ? *bucket_of(g, n) - 1 : UINT_MAX;
-}
-
+/* An equal node, found in a full graph too, or a new one. */
 static unsigned intern(struct xl__graph *g, const struct xl__node *n)
 {
-    unsigned there = find(g, n);
-    if (there == UINT_MAX && commutes(n->op)) {
+    if (!make_room(g))
+        return UINT_MAX;
+    unsigned there = *bucket_of(g, n);
+    if (there == 0 && commutes(n->op)) {
         struct xl__node other = *n;
         swap(&other);
-        there = find(g, &other);
+        there = *bucket_of(g, &other);
     }
-    if (there != UINT_MAX)
-        return there;
-    if (!make_room(g))
+    if (there != 0)
+        return there - 1;
+    if (g->n_nodes == XL_EXPR_MAX_NODES)
         return UINT_MAX;
     g->node[g->n_nodes] = *n;
     *bucket_of(g, n) = g->n_nodes + 1;
