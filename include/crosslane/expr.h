@@ -115,6 +115,18 @@ typedef struct xl_expr xl_expr;
 XL_API xl_status xl_expr_compile(xl_queue *q, const char *text,
                                  const xl_expr_args *args, xl_expr **out);
 
+/**
+ * What to bind an assigned name to: the sizes and the type (f32, i32 or bool)
+ * of its value, as a dense view without memory. The other names are bound as
+ * for xl_expr_compile(), outputs may be left out. Nothing is built.
+ *
+ * @return as xl_expr_compile(); XL_BAD_ARGUMENT as well when nothing but parts
+ *         of @p name is assigned
+ */
+XL_API xl_status xl_expr_result(xl_queue *q, const char *text,
+                                const xl_expr_args *args, const char *name,
+                                xl_tensor *out);
+
 /** NULL is allowed. Work in flight goes on. */
 XL_API void xl_expr_destroy(xl_expr *e);
 

@@ -122,6 +122,44 @@ xl_status xl_expr_compile(xl_queue *q, const char *text,
                   args, out);
 }
 
+static xl_status result(struct xl__expr_call *c, const char *name,
+                        xl_tensor *out)
+{
+    static const xl_dtype dtypes[] = {
+        [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
+    xl_status status = XL_OK;
+    struct xl__node value;
+    TRY(xl__expr_begin(c, false));
+    TRY(xl__expr_check_key(c));
+    TRY(xl__infer_value(&c->e->tree, &c->key.sig, name, &value,
+                        &c->q->error));
+    *out = xl_tensor_dense(NULL, dtypes[value.type], value.shape.n_dims,
+                           value.shape.size);
+fail:
+    return status;
+}
+
+xl_status xl_expr_result(xl_queue *q, const char *text,
+                         const xl_expr_args *args, const char *name,
+                         xl_tensor *out)
+{
+    if (!q || !text || !name || !out)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    xl_expr e = {.n_assigned = 0};
+    struct xl__expr_call c = {.q = q, .e = &e, .args = args};
+    xl__error_reset(&q->error);
+    TRY(xl__parse(text, strlen(text), &e.tree, &q->error));
+    status = settle(&e);
+    if (status != XL_OK)
+        TRY(xl__error_set(&q->error, status, "an expression"));
+    TRY(result(&c, name, out));
+fail:
+    xl__tree_clear(&e.tree);
+    free(e.assigned);
+    return status;
+}
+
 /* A heap copy of n elements; NULL only when out of memory. */
 static void *copied(const void *from, size_t n, size_t elem_bytes)
 {

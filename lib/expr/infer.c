@@ -282,18 +282,33 @@ static bool set_up(struct xl__infer *in)
            in->is_loose;
 }
 
+static void clean_up(struct xl__infer *in)
+{
+    free(in->symbol);
+    free(in->part);
+    free(in->value);
+    free(in->is_wanted);
+    free(in->is_loose);
+}
+
+/* All statements; what comes of them is in symbols and outputs. */
+static void run_statements(struct xl__infer *in)
+{
+    *in->g = (struct xl__graph){.fast_math = in->s->fast_math != 0};
+    if (!set_up(in)) {
+        XL__WRONG(in, XL_NO_MEMORY, "out of memory");
+        return;
+    }
+    bind_names(in);
+    for (unsigned i = 0; i < in->t->n_statements && in->status == XL_OK; i++)
+        statement(in, &in->t->statement[i]);
+}
+
 xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
                     struct xl__graph *out, struct xl__error *e)
 {
     struct xl__infer in = {.t = t, .s = s, .g = out, .e = e};
-    *out = (struct xl__graph){.fast_math = s->fast_math != 0};
-    if (!set_up(&in)) {
-        XL__WRONG(&in, XL_NO_MEMORY, "out of memory");
-    } else {
-        bind_names(&in);
-        for (unsigned i = 0; i < t->n_statements && in.status == XL_OK; i++)
-            statement(&in, &t->statement[i]);
-    }
+    run_statements(&in);
     if (in.status == XL_OK)
         check_outputs(&in);
     if (in.status == XL_OK)
@@ -302,10 +317,36 @@ xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
         XL__WRONG(&in, XL_NO_MEMORY, "out of memory");
     if (in.status != XL_OK)
         xl__graph_clear(out);
-    free(in.symbol);
-    free(in.part);
-    free(in.value);
-    free(in.is_wanted);
-    free(in.is_loose);
+    clean_up(&in);
+    return in.status;
+}
+
+/* The value that a name was last given, if it was as a whole. */
+static void find_value(struct xl__infer *in, const char *name,
+                       struct xl__node *out)
+{
+    for (unsigned i = 0; i < in->t->n_names; i++) {
+        const struct xl__symbol *symbol = &in->symbol[i];
+        if (strcmp(in->t->name[i], name) != 0 || !is_assigned(in->t, i) ||
+            symbol->value == XL__NO_NODE || symbol->is_sliced)
+            continue;
+        *out = in->g->node[symbol->value];
+        return;
+    }
+    in->place = 0;
+    XL__WRONG(in, XL_BAD_ARGUMENT, "'%s' is not assigned as a whole", name);
+}
+
+xl_status xl__infer_value(const struct xl__tree *t,
+                          const struct xl__signature *s, const char *name,
+                          struct xl__node *out, struct xl__error *e)
+{
+    struct xl__graph g;
+    struct xl__infer in = {.t = t, .s = s, .g = &g, .e = e};
+    run_statements(&in);
+    if (in.status == XL_OK)
+        find_value(&in, name, out);
+    xl__graph_clear(&g);
+    clean_up(&in);
     return in.status;
 }

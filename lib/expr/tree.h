@@ -120,5 +120,10 @@ const struct xl__tree *xl__terms_tree(const struct xl_terms *t,
  * types, shapes, axes and slices. */
 xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
                     struct xl__graph *out, struct xl__error *e);
+/* The node, with its type and shape, that an assigned name stands for at the
+ * end; outputs need not be bound for it. */
+xl_status xl__infer_value(const struct xl__tree *t,
+                          const struct xl__signature *s, const char *name,
+                          struct xl__node *out, struct xl__error *e);
 
 #endif
