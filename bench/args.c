@@ -208,6 +208,14 @@ static bool read_choice(const char *text, const char *const *choices, int *out)
     return false;
 }
 
+static bool read_list(const char *text, struct option_list *out)
+{
+    if (!*text || out->n == OPTION_TIMES)
+        return false;
+    out->value[out->n++] = text;
+    return true;
+}
+
 static bool store(const struct option_row *row, const char *text, void *field)
 {
     switch (row->kind) {
@@ -225,6 +233,8 @@ static bool store(const struct option_row *row, const char *text, void *field)
         return read_percent(text, field);
     case OPT_CHOICE:
         return read_choice(text, row->choices, field);
+    case OPT_LIST:
+        return read_list(text, field);
     }
     return false;
 }

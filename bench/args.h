@@ -10,6 +10,13 @@
 
 #include <crosslane/tensor.h>
 
+/* The values of an option that may be given again and again. */
+enum { OPTION_TIMES = 64 };
+struct option_list {
+    const char *value[OPTION_TIMES];
+    unsigned n;
+};
+
 /* Everything the command line can set. */
 struct settings {
     const char *device;     /* NULL: device 0 */
@@ -25,12 +32,15 @@ struct settings {
     bool list;              /* limits: name every fact; probe: every probe */
     bool damaged;           /* cache clear: damaged entries alone */
     double fail_slower;     /* compare: gate in percent; NaN: none */
+    struct option_list shapes, scalars, ranges; /* expr: what names are */
+    bool fast_math, explain, source;            /* expr */
     const char **words;     /* positional, without the command */
     unsigned n_words;
 };
 
 enum option_kind {
-    OPT_FLAG, OPT_TEXT, OPT_UINT, OPT_SECONDS, OPT_PERCENT, OPT_CHOICE
+    OPT_FLAG, OPT_TEXT, OPT_UINT, OPT_SECONDS, OPT_PERCENT, OPT_CHOICE,
+    OPT_LIST /* may be given again */
 };
 
 struct option_row {

@@ -4,7 +4,7 @@
 #include "command.h"
 
 const struct command *const commands[] = {
-    &cmd_suite,   &cmd_devices,    &cmd_limits,  &cmd_probe,   &cmd_gemm,
-    &cmd_softmax, &cmd_verify,     &cmd_explain, &cmd_compare, &cmd_doctor,
-    &cmd_cache,   &cmd_completion, NULL,
+    &cmd_suite,   &cmd_devices, &cmd_limits, &cmd_probe,   &cmd_gemm,
+    &cmd_softmax, &cmd_expr,    &cmd_verify, &cmd_explain, &cmd_compare,
+    &cmd_doctor,  &cmd_cache,   &cmd_completion, NULL,
 };

@@ -67,6 +67,14 @@ static void add_variable(const char *name, const char *value, void *arg)
     json_put(arg, name, json_text(value));
 }
 
+static json_t *list_json(const struct option_list *list)
+{
+    json_t *out = json_array();
+    for (unsigned i = 0; i < list->n; i++)
+        json_add(out, json_text(list->value[i]));
+    return out;
+}
+
 /* The options as they were read, so that a run can be repeated. */
 static json_t *options_json(const struct session *s)
 {
@@ -92,6 +100,9 @@ static json_t *options_json(const struct session *s)
             break;
         case OPT_CHOICE:
             value = json_text(option_choice(row, *(const int *)field));
+            break;
+        case OPT_LIST:
+            value = list_json((const struct option_list *)(const void *)field);
             break;
         }
         json_put(out, row->name, value);

@@ -72,7 +72,7 @@ struct bench_op {
     void (*relate)(xl_row *const *rows, unsigned n);
 };
 
-extern const struct bench_op bench_gemm, bench_softmax;
+extern const struct bench_op bench_gemm, bench_softmax, bench_expr;
 
 /* A part of the report: time every case on every chosen device, the variants
  * of a case in turns. `origin` says whether the cases are the user's own

@@ -32,6 +32,27 @@ const struct option_row option_rows[] = {
     {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
      "which of A and B is transposed, in this order", transposes, AT(trans),
      false, NULL},
+    {"shape", 0, OPT_LIST, "NAME=SHAPE[:TYPE],...",
+     "sizes of a name, parted by x: x=4096x4096, x=1e8, and its type if not "
+     "--dtype: f32, f16, bf16, i32, i8, u8, bool; may be given again. What is "
+     "read and not given has the first shape; what is assigned has its "
+     "value's", NULL, AT(shapes), false, NULL},
+    {"scalar", 0, OPT_LIST, "NAME=VALUE[:i32],...",
+     "a name that is one number, f32 unless i32 is said; may be given again",
+     NULL, AT(scalars), false, NULL},
+    {"range", 0, OPT_LIST, "NAME=LO:HI,...",
+     "data of a name: uniform from LO to HI, or 'index', each element's place "
+     "in its row; near-normal numbers when not given", NULL, AT(ranges),
+     false, NULL},
+    {"fast-math", 0, OPT_FLAG, NULL,
+     "allow native functions and inexact algebra", NULL, AT(fast_math), false,
+     NULL},
+    {"explain", 0, OPT_FLAG, NULL,
+     "say what each kernel computes, why, and what it moves; time nothing",
+     NULL, AT(explain), false, NULL},
+    {"source", 0, OPT_FLAG, NULL,
+     "as --explain, with the OpenCL C of each kernel", NULL, AT(source),
+     false, NULL},
     {"json", 'j', OPT_TEXT, "FILE",
      "also write the results to FILE as JSON (schema clbench/1), rewritten "
      "after each part; '-', or nothing behind it at the end of the line: "

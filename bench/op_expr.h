@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An expression to be timed or explained: a row of the case table, or a text
+ * of the user's with what its names stand for. */
+#ifndef CLBENCH_OP_EXPR_H
+#define CLBENCH_OP_EXPR_H
+
+#include "expr_cases.h"
+#include "op_bench.h"
+
+struct expr_job {
+    const struct expr_case *c; /* NULL: the user's own */
+    struct expr_spec spec;
+    bool fast_math;
+};
+
+/* Compile a job for a queue, with no memory bound yet; the caller destroys
+ * *out. On failure the story is in xl_error_detail(q). */
+xl_status expr_job_compile(xl_queue *q, const struct expr_job *job,
+                           const char *variant, xl_expr **out);
+
+#endif
