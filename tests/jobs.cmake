@@ -8,12 +8,22 @@ foreach(name base store plans ref cli report measure expr_text)
         COMMAND test_${name})
 endforeach()
 
+# Typed graphs of expressions, and what is refused.
+foreach(name expr_graph expr_wrong)
+    xl_program(test_${name} unit/test_${name}.c unit/expr_bind.c)
+    xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
+        COMMAND test_${name})
+endforeach()
+
 # -- stub: the real loader, our driver ---------------------------------------
 foreach(name limits vendors identify errors)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(stub.${name} LABELS stub DRIVER stub TIMEOUT 120
         COMMAND test_${name})
 endforeach()
+xl_program(test_expr_run unit/test_expr_run.c)
+xl_job(stub.expr_run LABELS stub DRIVER stub TIMEOUT 120
+    COMMAND test_expr_run)
 # A figure of the product itself: not of a build with sanitizers.
 if(NOT XL_SANITIZE)
     xl_program(test_overhead unit/test_overhead.c)
@@ -43,6 +53,16 @@ foreach(driver pocl rusticl)
         TIMEOUT 600 COMMAND test_variants)
     xl_job(slow.variants.${driver} LABELS device slow DRIVER ${driver}
         TIMEOUT 1200 COMMAND test_variants ENV XL_TEST_FULL=1)
+endforeach()
+
+# Expressions, named and random ones; XL_TEST_SEED replays one.
+xl_program(test_expr ops/test_expr.c ops/expr_case.c ops/expr_host.c
+    ops/expr_random.c)
+foreach(driver pocl rusticl)
+    xl_job(device.expr.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 600 COMMAND test_expr)
+    xl_job(slow.expr.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 3000 COMMAND test_expr ENV XL_TEST_FULL=1)
 endforeach()
 
 # A real driver made small: results are still right.

@@ -44,6 +44,8 @@ step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
 step(build ${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
 step("run, from C" ${SCRATCH}/cmake/consumer_c)
 step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
+step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
+step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
 
 # By pkg-config; the prefix is not where it was configured for.
 find_program(PKG_CONFIG pkg-config REQUIRED)
@@ -61,8 +63,14 @@ step("build by pkg-config, C" ${CC} -std=c11 ${warnings} ${here}/gemm.c
     ${SCRATCH}/example.c -o ${SCRATCH}/by_pc ${flags} -lm)
 step("build by pkg-config, C++" ${CXX} -std=c++17 ${warnings} ${here}/gemm.cpp
     -o ${SCRATCH}/by_pc_cpp ${flags})
+step("build an expression by pkg-config, C" ${CC} -std=c11 ${warnings}
+    ${here}/expr.c -o ${SCRATCH}/expr_by_pc ${flags} -lm)
+step("build an expression by pkg-config, C++" ${CXX} -std=c++17 ${warnings}
+    ${here}/expr.cpp -o ${SCRATCH}/expr_by_pc_cpp ${flags})
 step("run, C" ${SCRATCH}/by_pc)
 step("run, C++" ${SCRATCH}/by_pc_cpp)
+step("run an expression, C" ${SCRATCH}/expr_by_pc)
+step("run an expression, C++" ${SCRATCH}/expr_by_pc_cpp)
 
 step("installed clbench" ${prefix}/bin/clbench --version)
 foreach(page share/man/man1/clbench.1
