@@ -92,6 +92,7 @@ struct xl__turn {
     const char *mine;    /* a variable: how many of n there are; NULL: all */
     const char *count;   /* of a vector's elements; NULL: all */
     char into;           /* states: 'a' or 'r' */
+    const char *which;   /* of an array of them: "[c]"; NULL: no array */
     const char *number;  /* of a vector's first element, for argmin */
     bool is_across;      /* a vector's elements all have that number */
     /* Write indices and places of vector `u` (text), and `at`. */

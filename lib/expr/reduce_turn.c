@@ -156,8 +156,8 @@ static void fold_one(struct xl__reducing *r, const struct xl__turn *t,
     xl__emit_indent(&r->m);
     if (t->mine)
         xl__str_printf(r->m.out, "if (%s > %u) ", t->mine, first);
-    xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u, ", a->acc->name, r->m.vw,
-                   t->into, a->node);
+    xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u%s, ", a->acc->name,
+                   r->m.vw, t->into, a->node, t->which ? t->which : "");
     if (t->n == 1)
         xl__str_printf(r->m.out, "&b%u, %s", a->node,
                        a->acc->wants_place ? "&k" : "0");
