@@ -18,59 +18,60 @@ static size_t span_of(const struct xl__geometry *geo)
     return at_least_one(geo->vw) * at_least_one(geo->unroll);
 }
 
-/* The innermost loop: of MAP and PIECES over the work-group, of ROWS over the
- * lanes of a row, of COLUMNS over the columns of a group. */
-static size_t inner_size(const struct xl__group *g)
+/* The innermost loop: of MAP and PIECES over the work-group, of COLUMNS over
+ * the columns of a group, and some more; of ROWS over the lanes of a row
+ * twice, or what they hold, which `lines` share, and a last vector that is
+ * not whole. */
+static size_t inner_size(const struct xl__group *g, size_t lines)
 {
     const struct xl__geometry *geo = &g->geo;
     const size_t wg = at_least_one(geo->wg), lanes = at_least_one(geo->lanes);
-    const size_t tail = at_least_one(geo->vw) / 2 + 1;
+    const size_t vw = at_least_one(geo->vw), tail = vw / 2;
+    const size_t held = at_least_one(geo->held);
     switch (g->form) {
     case XL__FORM_ROWS:
-        if (geo->held > 0) /* a last vector that is not whole */
-            return geo->vw > 1 ? lanes * geo->held * geo->vw - geo->vw + tail
-                               : lanes * geo->held;
-        return 2 * lanes * span_of(geo) + tail;
+        if (geo->held > 0)
+            return lanes * held / lines * vw + tail;
+        return 2 * lanes * span_of(geo) + vw + tail;
     case XL__FORM_COLUMNS:
-        return wg / lanes * span_of(geo) + tail;
+        return wg / lanes * held * vw + vw + tail;
     case XL__FORM_PIECES:
-        return at_least_one(geo->chunks) * wg * span_of(geo) + tail;
+        return at_least_one(geo->chunks) * wg * span_of(geo) + vw + tail;
     default:
-        return wg * span_of(geo) + tail;
+        return wg * span_of(geo) + vw + tail;
     }
 }
 
-/* The loop next to the innermost: rows enough for two work-groups, lines
- * enough for every lane and chunk. */
+/* The kept loop next to the rows: enough for two work-groups. The reduced one
+ * above columns: lines for every lane and chunk. */
 static size_t next_size(const struct xl__group *g, const struct xl__loop *loop)
 {
     const struct xl__geometry *geo = &g->geo;
     const size_t lanes = at_least_one(geo->lanes);
     if (g->form == XL__FORM_ROWS && !loop->is_reduced)
-        return (at_least_one(geo->wg) / lanes + 1) | 1;
+        return (at_least_one(geo->wg) / lanes + TURNS) | 1;
     if (g->form == XL__FORM_COLUMNS && loop->is_reduced)
         return lanes * at_least_one(geo->chunks) *
                    at_least_one(geo->unroll) + 1;
-    return FEW;
+    return g->form == XL__FORM_ROWS && geo->held > 0 ? 2 : FEW;
 }
 
+/* Loops of one turn stay: operands have no stride along them. */
 static void shrink_loops(struct xl__group *g)
 {
-    bool is_next_taken = false;
-    for (unsigned d = g->n_loops; d-- > 0;) {
+    bool was_kept = false, was_reduced = false;
+    size_t lines = 1;
+    for (unsigned d = g->n_loops - 1; d-- > 0;) {
         struct xl__loop *loop = &g->loop[d];
-        const bool is_inner = d + 1 == g->n_loops;
-        if (loop->size == 1)
-            continue;
-        if (is_inner) {
-            loop->size = inner_size(g);
-        } else if (!is_next_taken && next_size(g, loop) != FEW) {
-            loop->size = next_size(g, loop);
-            is_next_taken = true;
-        } else {
-            loop->size = is_next_taken ? 2 : FEW;
-        }
+        bool *was = loop->is_reduced ? &was_reduced : &was_kept;
+        if (loop->size > 1)
+            loop->size = *was ? 2 : next_size(g, loop);
+        *was = true;
+        lines *= loop->is_reduced ? loop->size : 1;
     }
+    struct xl__loop *inner = &g->loop[g->n_loops - 1];
+    if (inner->size > 1)
+        inner->size = xl__max_size(2, inner_size(g, lines));
 }
 
 /* By growing stride, the innermost loop first among equals: each begins where
@@ -100,9 +101,32 @@ static void shrink_strides(const struct xl__group *g, struct xl__operand *o)
     }
 }
 
+/* Kept elements times chunks, whole vectors of them. */
+static double places(const struct xl__group *g, size_t more)
+{
+    double n = (double)at_least_one(g->geo.chunks);
+    for (unsigned d = 0; d < g->n_loops; d++) {
+        if (!g->loop[d].is_reduced)
+            n *= (double)(g->loop[d].size + more);
+    }
+    return n;
+}
+
+/* Results of chunks: as many bytes a place as there were, and what rounding
+ * may add to each of them. */
+static size_t small_partials(const struct xl__group *from,
+                             const struct xl__group *to)
+{
+    enum { SECTION = 256 };
+    if (from->partial_bytes == 0)
+        return 0;
+    return (size_t)((double)from->partial_bytes / places(from, 0) *
+                    places(to, to->geo.vw)) +
+           SECTION * (size_t)to->n_values;
+}
+
 void xl__expr_shrink(const struct xl__group *from, struct xl__group *to)
 {
-    double shrunk = 1;
     *to = *from;
     to->why = (struct xl__str){0};
     to->geo.chunks = xl__min_size(from->geo.chunks, MOST_CHUNKS);
@@ -110,12 +134,5 @@ void xl__expr_shrink(const struct xl__group *from, struct xl__group *to)
     shrink_loops(to);
     for (unsigned i = 0; i < to->n_operands; i++)
         shrink_strides(to, &to->operand[i]);
-    /* Results of chunks: as many a chunk and kept element as there were. */
-    for (unsigned d = 0; d < to->n_loops; d++) {
-        if (!to->loop[d].is_reduced)
-            shrunk *= (double)to->loop[d].size / (double)from->loop[d].size;
-    }
-    if (from->geo.chunks > 0)
-        shrunk *= (double)to->geo.chunks / (double)from->geo.chunks;
-    to->partial_bytes = (size_t)((double)from->partial_bytes * shrunk + 1);
+    to->partial_bytes = small_partials(from, to);
 }
