@@ -96,6 +96,41 @@ static bool end_byte(const struct xl__bound *b, size_t offset, size_t *bytes)
            xl__mul(last, xl_dtype_bytes((xl_dtype)b->dtype), bytes);
 }
 
+static bool is_written(const struct xl__expr_call *c, unsigned i)
+{
+    for (unsigned k = 0; k < c->e->n_assigned; k++) {
+        if (strcmp(c->e->tree.name[c->e->assigned[k]],
+                   c->key.sig.b[i].name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static xl_status check_view(const struct xl__expr_call *c, unsigned i)
+{
+    const struct xl__bound *b = &c->key.sig.b[i];
+    const size_t offset = (size_t)c->call.value[1 + i].u;
+    size_t bytes;
+    for (unsigned d = 0; d < b->n_dims; d++) {
+        if (b->size[d] == 0)
+            return xl__error_set(&c->q->error, XL_BAD_SHAPE,
+                                 "%s: dimension %u has size 0; each must have "
+                                 "at least 1",
+                                 b->name, d);
+    }
+    if (!end_byte(b, offset, &bytes))
+        return xl__error_set(&c->q->error, XL_OVERFLOW,
+                             "%s: its view from offset %zu does not fit in 64 "
+                             "bits",
+                             b->name, offset);
+    if (is_written(c, i) && xl__expr_meets_itself(b))
+        return xl__error_set(&c->q->error, XL_OVERLAP,
+                             "%s is written and overlaps itself: a stride is "
+                             "0, or less than what lies within it",
+                             b->name);
+    return XL_OK;
+}
+
 static xl_status no_memory_but(const struct xl__expr_call *c, unsigned i,
                                const char *what)
 {
@@ -118,10 +153,7 @@ static xl_status find_span(struct xl__expr_call *c, unsigned i,
     out->elem = xl_dtype_bytes((xl_dtype)b->dtype);
     TRY(xl__where(mem, &at, &c->q->error));
     if (!end_byte(b, offset, &end))
-        TRY(xl__error_set(&c->q->error, XL_OVERFLOW,
-                          "%s: its view from offset %zu does not fit in 64 "
-                          "bits",
-                          b->name, offset));
+        return check_view(c, i); /* it has the words for that */
     if (end > at.bytes)
         TRY(xl__error_set(&c->q->error, XL_BUFFER_TOO_SMALL,
                           "%s needs %zu bytes from the start of its buffer, "
@@ -158,16 +190,6 @@ static bool is_same_view(const struct xl__bound *a, const struct xl__span *at,
            a->dtype == b->dtype && a->n_dims == b->n_dims &&
            memcmp(a->size, b->size, sizeof a->size) == 0 &&
            memcmp(a->stride, b->stride, sizeof a->stride) == 0;
-}
-
-static bool is_written(const struct xl__expr_call *c, unsigned i)
-{
-    for (unsigned k = 0; k < c->e->n_assigned; k++) {
-        if (strcmp(c->e->tree.name[c->e->assigned[k]],
-                   c->key.sig.b[i].name) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* Two views of which one is written. */
@@ -384,29 +406,6 @@ static xl_status check_dtype(const struct xl__expr_call *c, unsigned i)
                          b->is_scalar ? "a scalar is f32 or i32"
                                       : "a tensor is f32, f16, bf16, i32, i8, "
                                         "u8 or bool");
-}
-
-static xl_status check_view(const struct xl__expr_call *c, unsigned i)
-{
-    const struct xl__bound *b = &c->key.sig.b[i];
-    size_t bytes;
-    for (unsigned d = 0; d < b->n_dims; d++) {
-        if (b->size[d] == 0)
-            return xl__error_set(&c->q->error, XL_BAD_SHAPE,
-                                 "%s: dimension %u has size 0; each must have "
-                                 "at least 1",
-                                 b->name, d);
-    }
-    if (!end_byte(b, (size_t)c->call.value[1 + i].u, &bytes))
-        return xl__error_set(&c->q->error, XL_OVERFLOW,
-                             "%s: sizes times strides do not fit in 64 bits",
-                             b->name);
-    if (is_written(c, i) && xl__expr_meets_itself(b))
-        return xl__error_set(&c->q->error, XL_OVERLAP,
-                             "%s is written and overlaps itself: a stride is "
-                             "0, or less than what lies within it",
-                             b->name);
-    return XL_OK;
 }
 
 xl_status xl__expr_check_key(const struct xl__expr_call *c)
