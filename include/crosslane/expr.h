@@ -11,8 +11,9 @@
  * it is an input as well, changed in place. `#` begins a comment.
  *
  * Operators, tightest first: x[...] · ^ (to the right) · unary - and ! ·
- * * / · + - · < <= > >= == != · & · | . Numbers: 2, 2.5, 1e-3; pi, inf, nan,
- * true, false.
+ * * / · + - · < <= > >= == != · & · | . Comparisons do not chain: a < b & b < c.
+ * Numbers: 2, 2.5, 1e-3; pi, inf, nan, true, false. A number without point and
+ * exponent is an i32.
  *
  * By element:  abs ceil floor round trunc sign sqrt rsqrt exp exp2 expm1 log
  *   log2 log1p sin cos tan tanh erf sigmoid relu gelu gelu_tanh silu softplus
@@ -193,7 +194,7 @@ XL_API xl_term xl_term_integer(xl_terms *t, int value);
 /** A function or operator by element, or one of the row functions. */
 XL_API xl_term xl_term_call(xl_terms *t, const char *function,
                             const xl_term *args, unsigned n_args);
-/** A reduction; 0 axes: over all. */
+/** A reduction, 0 axes: over all; or softmax or log_softmax over an axis. */
 XL_API xl_term xl_term_reduce(xl_terms *t, const char *function, xl_term x,
                               const int *axes, unsigned n_axes);
 XL_API xl_term xl_term_cast(xl_terms *t, xl_term x, xl_dtype dtype);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the two files of the parser: parse.c has statements and operators,
- * parse_args.c what stands between the parentheses of a call and the brackets
- * of a slice. */
+/* Shared by the files of the parser: parse.c has statements, parse_expr.c
+ * operators and what they stand between, parse_args.c the insides of a call's
+ * parentheses and a slice's brackets. */
 #ifndef XL_EXPR_PARSE_H
 #define XL_EXPR_PARSE_H
 
