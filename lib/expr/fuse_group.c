@@ -50,23 +50,24 @@ static struct xl__view source_of(const struct maker *m, unsigned n,
     const struct xl__fuser *f = m->f;
     const struct xl__node *node = &f->g->node[n];
     const struct xl__sink *from = &m->c->from;
-    if (xl__is_rand(node) && !xl__is_stored(f, n, m->at)) {
-        *p = (struct xl__operand){.at = XL__AT_INDEX, .node = n};
-        return xl__view_dense(&f->mark[n].extent);
+    if (m->c->is_copy) {
+        *p = memory_of_sink(f, from);
+        return view_of(from, f->g);
     }
-    if (!m->c->is_copy && node->op == XL__E_INPUT) {
+    if (node->op == XL__E_INPUT) {
         *p = (struct xl__operand){.at = XL__AT_BINDING,
                                   .index = node->binding,
                                   .dtype = node->dtype,
                                   .node = n};
         return xl__view_input(node);
     }
-    if (!m->c->is_copy) {
-        const struct xl__cluster *c = &f->cluster[f->mark[n].stored_in];
-        from = c->sink;
-        while (from->node != n || !from->is_kept)
-            from++;
+    if (!xl__is_stored(f, n, m->at)) { /* random numbers */
+        *p = (struct xl__operand){.at = XL__AT_INDEX, .node = n};
+        return xl__view_dense(&f->mark[n].extent);
     }
+    from = f->cluster[f->mark[n].stored_in].sink;
+    while (from->node != n || !from->is_kept)
+        from++;
     *p = memory_of_sink(f, from);
     return view_of(from, f->g);
 }
