@@ -10,10 +10,10 @@
  * temporary. A bound tensor that is assigned is an output; read before that,
  * it is an input as well, changed in place. `#` begins a comment.
  *
- * Operators, tightest first: x[...] · ^ (to the right) · unary - and ! ·
- * * / · + - · < <= > >= == != · & · | . Comparisons do not chain: a < b & b < c.
- * Numbers: 2, 2.5, 1e-3; pi, inf, nan, true, false. A number without point and
- * exponent is an i32.
+ * Operators, tightest first: x[...], then ^ (to the right), unary - and !, then
+ * * and /, then + and -, then < <= > >= == != (which do not chain; write a < b
+ * & b < c), then &, then |. Numbers: 2 (an i32), 2.5 and 1e-3 (f32); pi, inf,
+ * nan, true, false.
  *
  * By element:  abs ceil floor round trunc sign sqrt rsqrt exp exp2 expm1 log
  *   log2 log1p sin cos tan tanh erf sigmoid relu gelu gelu_tanh silu softplus
