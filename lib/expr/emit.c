@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expr/reduce_size.h"
 #include "expr/spell.h"
 
 static const unsigned slot_of_first_binding = 1;
@@ -324,15 +325,6 @@ static void describe(struct xl__emit *m, unsigned k)
     xl__str_add(m->out, "\n");
 }
 
-/* Where cores have vectors of their own, builtin functions of vectors are
- * often loops over elements. */
-static bool has_wide_cores(const struct xl__limits *l)
-{
-    enum { LEAST_FLOATS = 4 };
-    return xl__is(l, XL__F_is_cpu) &&
-           xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_FLOATS;
-}
-
 void xl__emit_head(struct xl__emit *m, const char *what)
 {
     const struct xl__group *group = m->group;
@@ -345,7 +337,7 @@ void xl__emit_head(struct xl__emit *m, const char *what)
     const unsigned uses = xl__spell_uses(m->g, group);
     if (uses & XL__USES_MATH)
         xl__str_printf(m->out, "#define XL_OWN_MATH %d\n",
-                       has_wide_cores(m->l));
+                       xl__by_items(m->l));
     xl__str_add(m->out, "#include \"types.clh\"\n#include \"expr.clh\"\n");
     if (uses & XL__USES_MATH)
         xl__str_add(m->out, "#include \"expr_math.clh\"\n");

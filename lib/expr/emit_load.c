@@ -79,7 +79,7 @@ static void draw(struct xl__emit *m, unsigned k, const char *at,
     const bool is_block =
         width >= WORDS && stride == 1 && o->align >= WORDS;
     xl__str_printf(m->out, "xl_%s%s_%u(",
-                   xl__spell_op(m->g->fast_math, n->op, XL__V_F32),
+                   xl__spell_op(m, n->op, XL__V_F32),
                    is_block ? "_block" : "", width);
     xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
     xl__str_printf(m->out, ", o%u + ", k);

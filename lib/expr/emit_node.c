@@ -132,7 +132,7 @@ void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
         cast(m, n, width);
     else
         fill_in(m, n,
-                xl__spell_op(m->g->fast_math, n->op,
+                xl__spell_op(m, n->op,
                              n->op == XL__E_WHERE
                                  ? n->type
                                  : xl__spell_wanted(m->g, n, 0)),

@@ -8,6 +8,7 @@
 #include "expr/form_map.h"
 
 #include "base/mem.h"
+#include "expr/reduce_size.h"
 
 enum {
     ACCESS_BYTES = 16,    /* of one item at a time on a GPU */
@@ -15,7 +16,6 @@ enum {
     MOST_GPU_VW = 8,
     WG = 256,             /* NV-24: no kernel is refused that size */
     MOST_UNROLL = 4,
-    LEAST_NATIVE = 4,     /* floats of a CPU's vector worth writing for */
     GROUPS_PER_UNIT = 64, /* CP-08 */
     GROUP_BYTES = 1 << 17,/* of memory traffic that an item takes in a go */
     BITS = 31             /* of what xl_divide() divides */
@@ -23,24 +23,9 @@ enum {
 
 /* -- geometry -------------------------------------------------------------- */
 
-/* Do cores run one item at a time, with vectors of their own? */
-static bool by_items(const struct xl__limits *l)
-{
-    return xl__is(l, XL__F_is_cpu) &&
-           xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_NATIVE;
-}
-
 static size_t inner_size(const struct xl__group *group)
 {
     return group->loop[group->n_loops - 1].size;
-}
-
-static size_t power_down(size_t x)
-{
-    size_t power = 1;
-    while (power <= x / 2)
-        power *= 2;
-    return power;
 }
 
 /* Neighbours side by side: no more than one access, aligned, and none that
@@ -62,7 +47,7 @@ static size_t narrow(const struct xl__group *group)
     }
     while (group->n_loops > 1 && inner_size(group) % vw != 0)
         vw /= 2;
-    return xl__min_size(vw, power_down(inner_size(group)));
+    return xl__min_size(vw, xl__power_down(inner_size(group)));
 }
 
 static size_t elements(const struct xl__group *group)
@@ -103,8 +88,8 @@ static void for_items(const struct xl__limits *l, struct xl__group *group)
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
-    size_t vw = power_down(xl__min_size(native, XL__EXPR_MAX_VW));
-    vw = xl__min_size(vw, power_down(inner_size(group)));
+    size_t vw = xl__power_down(xl__min_size(native, XL__EXPR_MAX_VW));
+    vw = xl__min_size(vw, xl__power_down(inner_size(group)));
     geo->vw = (unsigned)vw;
     geo->wg = 1;
     geo->unroll = 1;
@@ -119,7 +104,7 @@ static void for_neighbours(const struct xl__limits *l,
 {
     struct xl__geometry *geo = &group->geo;
     geo->vw = (unsigned)narrow(group);
-    geo->wg = (unsigned)power_down(
+    geo->wg = (unsigned)xl__power_down(
         xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1)));
     geo->unroll = unroll_of(l, group);
     geo->turns = 0;
@@ -138,7 +123,7 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     (void)g;
     group->geo = (struct xl__geometry){.is_wide = xl__emit_is_wide(group)};
-    if (by_items(l))
+    if (xl__by_items(l))
         for_items(l, group);
     else
         for_neighbours(l, group);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expr/reduce_size.h"
+
 /* -- operations ------------------------------------------------------------ */
 
 /* f32: of floats. fast: of floats, where accuracy is not asked for; NULL: as
@@ -79,10 +81,12 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
 };
 /* clang-format on */
 
-const char *xl__spell_op(bool is_fast, enum xl__expr_op op,
+/* On CPUs the native functions are the others again, and ours are faster. */
+const char *xl__spell_op(const struct xl__emit *m, enum xl__expr_op op,
                          enum xl__vtype type)
 {
     const struct spelling *s = &spelled[op];
+    const bool is_fast = m->g->fast_math && !xl__by_items(m->l);
     if (type != XL__V_F32)
         return s->i32;
     return is_fast && s->fast ? s->fast : s->f32;

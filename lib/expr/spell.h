@@ -12,7 +12,7 @@ enum { XL__USES_MATH = 1, XL__USES_RANDOM = 2 };
 /* The spelling of a MAP-class operation on arguments of such a type: text in
  * which $a $b $c stand for the arguments, $n for the width and $s for a
  * vector type's suffix. */
-const char *xl__spell_op(bool is_fast, enum xl__expr_op op,
+const char *xl__spell_op(const struct xl__emit *m, enum xl__expr_op op,
                          enum xl__vtype type);
 /* Of all that a group computes, together. */
 unsigned xl__spell_uses(const struct xl__graph *g,
