@@ -15,8 +15,8 @@ static const struct xl__acc
     squares = {"sumf", XL__V_F32, 2, false, true},
     var = {"var", XL__V_F32, 6, false, false},
     lse = {"lse", XL__V_F32, 3, false, false},
-    any = {"any", XL__V_BOOL, 1, false, false},
-    all = {"all", XL__V_BOOL, 1, false, false},
+    any = {"oneof", XL__V_BOOL, 1, false, false},
+    all = {"allof", XL__V_BOOL, 1, false, false},
     maxf = {"maxf", XL__V_F32, 1, false, false},
     minf = {"minf", XL__V_F32, 1, false, false},
     maxi = {"maxi", XL__V_I32, 1, false, false},
@@ -121,8 +121,8 @@ xl_status xl__reducing_init(struct xl__reducing *r, const struct xl__graph *g,
     r->state = xl__calloc(n, sizeof *r->state);
     r->is_needed = xl__calloc(n, 1);
     r->held_from = xl__calloc(n, sizeof *r->held_from);
-    r->is_wanted = xl__calloc(n, 1);
-    if (!r->state || !r->is_needed || !r->held_from || !r->is_wanted)
+    r->held_until = xl__calloc(n, sizeof *r->held_until);
+    if (!r->state || !r->is_needed || !r->held_from || !r->held_until)
         return XL_NO_MEMORY;
     for (unsigned i = 0; i < group->n_values; i++)
         r->held_from[i] = XL__NOT_HELD;
@@ -139,7 +139,7 @@ void xl__reducing_clear(struct xl__reducing *r)
     free(r->state);
     free(r->is_needed);
     free(r->held_from);
-    free(r->is_wanted);
+    free(r->held_until);
     *r = (struct xl__reducing){0};
 }
 

@@ -34,7 +34,7 @@ struct xl__reducing {
     unsigned char *is_needed; /* by value: of the sweep that is written */
     unsigned *held_from;      /* by value: kept in registers from this sweep
                                  on; XL__NOT_HELD */
-    unsigned char *is_wanted; /* by value: reduce_need.c's own */
+    unsigned *held_until;     /* by value: the last sweep that uses it */
     bool is_single;           /* single elements now: nothing is held */
     unsigned n_kept, n_reduced; /* loops: kept ones before the reduced */
     /* Row values: where they lie along the last loop, how many there are of a
@@ -52,8 +52,8 @@ xl_status xl__reducing_init(struct xl__reducing *r, const struct xl__graph *g,
                             struct xl__str *out);
 void xl__reducing_clear(struct xl__reducing *r);
 
-/* For geometries: words of all states of one reduction each, and element
- * values of 4 bytes that later sweeps want from registers. */
+/* For geometries: words of all states of one reduction each, and the most
+ * element values that wait in registers from one sweep to the next. */
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group);
 unsigned xl__held_values(const struct xl__graph *g,
@@ -77,7 +77,8 @@ static inline unsigned xl__held_from(const struct xl__reducing *r, unsigned i)
 {
     return r->is_single ? XL__NOT_HELD : r->held_from[i];
 }
-/* Does sweep s take in or write any element? */
+/* Does sweep s reduce anything; does it take in or write any element? */
+bool xl__reduce_has_states(const struct xl__reducing *r, unsigned s);
 bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s);
 /* From now on values that more than one sweep needs are held: what is loaded,
  * and what is expensive. */

@@ -67,15 +67,15 @@ static void hold(struct xl__reducing *r, bool of_loads)
         }
     }
     for (unsigned i = 0; i < group->n_values; i++)
-        r->is_wanted[i] = 0;
+        r->held_until[i] = 0;
     for (unsigned s = 0; s < group->n_sweeps; s++) {
         xl__reduce_need(r, s);
         for (unsigned i = 0; i < group->n_values; i++)
             if (r->is_needed[i] && r->held_from[i] < s)
-                r->is_wanted[i] = 1;
+                r->held_until[i] = s;
     }
     for (unsigned i = 0; i < group->n_values; i++)
-        if (!r->is_wanted[i])
+        if (r->held_until[i] == 0)
             r->held_from[i] = XL__NOT_HELD;
 }
 
@@ -85,11 +85,18 @@ void xl__reduce_hold(struct xl__reducing *r)
     hold(r, true);
 }
 
-bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s)
+bool xl__reduce_has_states(const struct xl__reducing *r, unsigned s)
 {
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == s)
-            return false;
+            return true;
+    return false;
+}
+
+bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s)
+{
+    if (xl__reduce_has_states(r, s))
+        return false;
     for (unsigned k = 0; k < r->group->n_operands; k++) {
         const struct xl__operand *o = &r->group->operand[k];
         if (o->is_written && o->sweep == s &&
@@ -103,13 +110,17 @@ unsigned xl__held_values(const struct xl__graph *g,
                          const struct xl__group *group)
 {
     struct xl__reducing r = {0};
-    unsigned n = XL__NOT_HELD;
+    unsigned most = XL__NOT_HELD;
     if (xl__reducing_init(&r, g, NULL, group, NULL) == XL_OK) {
         xl__reduce_hold(&r);
-        n = 0;
-        for (unsigned i = 0; i < group->n_values; i++)
-            n += r.held_from[i] != XL__NOT_HELD;
+        most = 0;
+        for (unsigned s = 0; s < group->n_sweeps; s++) {
+            unsigned n = 0;
+            for (unsigned i = 0; i < group->n_values; i++)
+                n += r.held_from[i] <= s && r.held_until[i] > s;
+            most = n > most ? n : most;
+        }
     }
     xl__reducing_clear(&r);
-    return n;
+    return most;
 }

@@ -94,7 +94,7 @@ void xl__rows_join(struct xl__reducing *r, unsigned s)
     const struct xl__geometry *geo = &r->group->geo;
     const unsigned n = leaders(geo), lanes = geo->lanes;
     char rule[160];
-    if (lanes == 1)
+    if (lanes == 1 || !xl__reduce_has_states(r, s))
         return;
     xl__reduce_each(r, s, "room$s[item] = r$s;", 1);
     xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
