@@ -9,7 +9,7 @@ foreach(name base store plans ref cli report measure expr_text)
 endforeach()
 
 # Typed graphs of expressions, and what is refused.
-foreach(name expr_graph expr_wrong)
+foreach(name expr_graph expr_algebra expr_wrong)
     xl_program(test_${name} unit/test_${name}.c unit/expr_bind.c)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
         COMMAND test_${name})

@@ -15,7 +15,7 @@
 
 /* -- names ----------------------------------------------------------------- */
 
-/* The bound or assigned name that is nearest to one that is neither. */
+/* The bound or assigned name, another one, that is nearest. */
 static const char *nearest_name(const struct xl__infer *in, const char *name)
 {
     const size_t len = strlen(name);
@@ -28,7 +28,7 @@ static const char *nearest_name(const struct xl__infer *in, const char *name)
             continue;
         const char *other = is_bound ? in->s->b[i].name : in->t->name[of_tree];
         const size_t at = xl__word_distance(other, name, len);
-        if (at >= best)
+        if (at >= best || at == 0)
             continue;
         best = at;
         out = other;
@@ -141,6 +141,8 @@ static unsigned reduction(struct xl__infer *in, const struct xl__tree_node *n,
 {
     const unsigned n_dims = in->g->node[arg].shape.n_dims;
     unsigned axis[XL_MAX_DIMS], axes = 0;
+    if (!xl__infer_has_shape(in, arg))
+        return XL__NO_NODE;
     if (n->has_axes && n->n_axes == 0)
         return XL__WRONG(in, XL_BAD_ARGUMENT,
                          "axis=() names no axis; without axis= it is all");
@@ -259,12 +261,11 @@ static void check_outputs(struct xl__infer *in)
         return;
     const struct xl__statement *last = &t->statement[t->n_statements - 1];
     const char *near = nearest_name(in, t->name[last->name]);
-    const bool is_near = near && strcmp(near, t->name[last->name]) != 0;
     in->place = last->place;
     XL__WRONG(in, XL_BAD_ARGUMENT,
-              is_near ? "nothing leaves the expression: '%s' is not bound; "
-                        "did you mean '%s'?"
-                      : "nothing leaves the expression: '%s' is not bound",
+              near ? "nothing leaves the expression: '%s' is not bound; "
+                     "did you mean '%s'?"
+                   : "nothing leaves the expression: '%s' is not bound",
               t->name[last->name], near);
 }
 

@@ -89,6 +89,8 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
 
 /* Learn which nodes made since hold a rand() without a shape. */
 void xl__infer_learn(struct xl__infer *in);
+/* Is its shape known? Otherwise told: reductions ask. */
+bool xl__infer_has_shape(struct xl__infer *in, unsigned node);
 /* The node again, with every such rand() in it of this shape. */
 unsigned xl__infer_settle(struct xl__infer *in, unsigned node,
                           const struct xl__shape *shape);

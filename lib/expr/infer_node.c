@@ -210,10 +210,6 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
     enum xl__vtype from;
     if (in->status != XL_OK || !types_of(in, op, &arg, &from, &want.type))
         return XL__NO_NODE;
-    if (in->is_loose[arg])
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "rand() has no shape here: let it meet a tensor "
-                         "first, or assign it to a bound one");
     want.shape = in->g->node[arg].shape;
     if (xl__expr_ops[op].result == XL__R_INDEX &&
         extent(&want.shape, axes) > MOST_PLACES)

@@ -19,6 +19,15 @@ void xl__infer_learn(struct xl__infer *in)
     }
 }
 
+bool xl__infer_has_shape(struct xl__infer *in, unsigned node)
+{
+    if (in->is_loose[node])
+        XL__WRONG(in, XL_BAD_ARGUMENT,
+                  "rand() has no shape here: let it meet a tensor first, or "
+                  "assign it to a bound one");
+    return in->status == XL_OK;
+}
+
 /* Which loose nodes does `node` hold? */
 static void mark(const struct xl__infer *in, unsigned node, bool *is_held)
 {

@@ -92,12 +92,11 @@ unsigned xl__infer_row(struct xl__infer *in, const struct xl__tree_node *call,
 {
     const unsigned n_dims = in->g->node[arg[0]].shape.n_dims;
     unsigned axis[XL_MAX_DIMS], axes = 0;
+    if (!xl__infer_has_shape(in, arg[0]))
+        return XL__NO_NODE;
     if (n_dims == 0)
         return XL__WRONG(in, XL_BAD_SHAPE,
-                         in->is_loose[arg[0]]
-                             ? "rand() has no shape here: let it meet a tensor "
-                               "first"
-                             : "a row is needed, and this is a single value");
+                         "a row is needed, and this is a single value");
     if (!xl__infer_axes(in, call, n_dims, axis) ||
         (!is_softmax(call->row) && !check_norm(in, call, arg)))
         return XL__NO_NODE;

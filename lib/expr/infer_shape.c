@@ -79,7 +79,11 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
         const int from_first = axis < 0 ? axis + (int)n_dims : axis;
         if (from_first < 0 || from_first >= (int)n_dims) {
             XL__WRONG(in, XL_BAD_SHAPE,
-                      "axis %d is not there: the value has %u", axis, n_dims);
+                      n_dims > 0 ? "axis %d is not there: axes are 0 to %d, or "
+                                   "-1 to -%u from the last"
+                                 : "axis %d is not there: a single value has "
+                                   "none",
+                      axis, (int)n_dims - 1, n_dims);
             return false;
         }
         if (seen >> from_first & 1) {

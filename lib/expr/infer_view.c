@@ -119,8 +119,8 @@ static bool count_rest(struct xl__infer *in, const struct xl__tree_node *view,
     if (n_rest > 1)
         XL__WRONG(in, XL_BAD_ARGUMENT, "'...' stands twice in one slice");
     else if (n > n_dims)
-        XL__WRONG(in, XL_BAD_SHAPE, "%u slices of a tensor of %u ax%s", n,
-                  n_dims, n_dims == 1 ? "is" : "es");
+        XL__WRONG(in, XL_BAD_SHAPE,
+                  "the slice names %u axes and the tensor has %u", n, n_dims);
     else
         *rest = n_dims - n;
     return in->status == XL_OK;
@@ -190,7 +190,8 @@ static bool permute(struct xl__infer *in, const struct xl__tree_node *view,
         axis[d] = n - 1 - d;
     if (view->n_axes > 0 && view->n_axes != n) {
         XL__WRONG(in, XL_BAD_SHAPE,
-                  "%u axes for a tensor of %u: each of them is named once",
+                  "the order names %u axes and the tensor has %u: each is "
+                  "named once",
                   view->n_axes, n);
         return false;
     }
@@ -208,10 +209,11 @@ bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
 {
     if (node->op != XL__E_INPUT) {
         XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "'%s' is %s here: views are of bound tensors, as the memory "
-                  "of what is computed is not known",
-                  in->t->name[view->name],
-                  node->op == XL__E_SCALAR ? "a scalar" : "computed");
+                  node->op == XL__E_SCALAR
+                      ? "'%s' is a scalar and has no axes"
+                      : "'%s' is computed: views are of what is bound, slice "
+                        "that before",
+                  in->t->name[view->name]);
         return false;
     }
     return slice(in, view, node, part) &&
