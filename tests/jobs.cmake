@@ -15,6 +15,12 @@ foreach(name expr_graph expr_algebra expr_wrong)
         COMMAND test_${name})
 endforeach()
 
+# Fusion, by name and at random, run on the host.
+xl_program(test_expr_fuse unit/test_expr_fuse.c unit/expr_bind.c
+    unit/expr_model.c)
+xl_job(unit.expr_fuse LABELS unit DRIVER none TIMEOUT 120
+    COMMAND test_expr_fuse)
+
 # -- stub: the real loader, our driver ---------------------------------------
 foreach(name limits vendors identify errors)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
@@ -29,6 +35,9 @@ if(NOT XL_SANITIZE)
     xl_program(test_overhead unit/test_overhead.c)
     xl_job(stub.overhead LABELS stub DRIVER stub TIMEOUT 120
         COMMAND test_overhead)
+    xl_program(test_expr_cost unit/test_expr_cost.c)
+    xl_job(stub.expr_cost LABELS stub DRIVER stub TIMEOUT 120
+        COMMAND test_expr_cost)
 endif()
 
 # Several devices, so that a name can be ambiguous; and none.
