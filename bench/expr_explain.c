@@ -53,9 +53,8 @@ static void print_kernel(const xl_expr_kernel *k, void *arg)
 {
     struct printing *p = arg;
     char bytes[UNITS_CAP], flop[UNITS_CAP];
-    units_format(bytes, sizeof bytes, k->bytes, "B/s");
+    units_bytes(bytes, sizeof bytes, k->bytes);
     units_format(flop, sizeof flop, k->flop, "flop/s");
-    bytes[strcspn(bytes, "/")] = '\0';
     flop[strcspn(flop, "/")] = '\0';
     printf("  %u. %s\n", ++p->n, k->name);
     wrap("computes", k->computes);
@@ -71,8 +70,7 @@ static void print_kernel(const xl_expr_kernel *k, void *arg)
 static void print_choice(const xl_choice *c)
 {
     char bytes[UNITS_CAP], time[UNITS_CAP];
-    units_format(bytes, sizeof bytes, c->bytes, "B/s");
-    bytes[strcspn(bytes, "/")] = '\0';
+    units_bytes(bytes, sizeof bytes, c->bytes);
     units_time(time, sizeof time, c->est_ns);
     printf("  %s%s\n", c->variant, c->chosen ? "  <- chosen" : "");
     if (!isnan(c->est_ns))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results as tables for people, one a part. One device: a row per case with
- * its time, spread, rate, share of the roof and verdict. Several: the same
- * cases with the devices side by side. */
+/* Results as tables for people, one a part. One device: report_one.c.
+ * Several: the same cases with the devices side by side. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "report.h"
+#include "report_one.h"
 #include "rows.h"
 #include "session.h"
 #include "table.h"
@@ -22,78 +22,6 @@ struct writer {
     unsigned width;
     bool colour;
 };
-
-static const enum table_colour colours[] = {
-    [XL_ROW_OK] = TABLE_GREEN,     [XL_ROW_SUSPICIOUS] = TABLE_YELLOW,
-    [XL_ROW_REJECTED] = TABLE_RED, [XL_ROW_UNSUPPORTED] = TABLE_PLAIN,
-    [XL_ROW_ERROR] = TABLE_RED,
-};
-
-static double spread(const xl_row *row)
-{
-    const xl_samples *t = &row->samples;
-    return t->runs > 1 && t->median_ns > 0 ? t->mad_ns / t->median_ns : NAN;
-}
-
-static double of_roof(const xl_row *row)
-{
-    return row->roof.value > 0 ? row->value / row->roof.value : NAN;
-}
-
-static void cell_case(struct table *t, const struct rows *rows, size_t i)
-{
-    struct xl__str text = {0};
-    rows_case(rows, i, &text);
-    table_cell(t, "%s", xl__str_text(&text));
-    xl__str_clear(&text);
-}
-
-static void cell_percent(struct table *t, double frac)
-{
-    char text[UNITS_CAP];
-    units_percent(text, sizeof text, frac);
-    table_cell(t, "%s", text);
-}
-
-/* -- one device ----------------------------------------------------------- */
-
-static void line_of_one(struct writer *w, struct table *t, size_t i)
-{
-    const xl_row *row = &w->rows.list[i].row;
-    char text[UNITS_CAP];
-    struct xl__str verdict = {0}, marks = {0};
-    cell_case(t, &w->rows, i);
-    table_cell(t, "%s", *row->variant ? row->variant : "-");
-    units_time(text, sizeof text,
-               row->samples.runs > 0 ? row->samples.median_ns : NAN);
-    table_cell(t, "%s", text);
-    cell_percent(t, spread(row));
-    units_format(text, sizeof text, row->value, row->unit);
-    table_cell(t, "%s", text);
-    cell_percent(t, of_roof(row));
-    notes_of_row(&w->notes, row, &w->s->set, &marks);
-    xl__str_add(&verdict, xl_verdict_name(row->verdict));
-    if (marks.len > 0)
-        xl__str_printf(&verdict, " [%s]", xl__str_text(&marks));
-    table_cell_coloured(t, colours[row->verdict], xl__str_text(&verdict));
-    xl__str_clear(&verdict);
-    xl__str_clear(&marks);
-}
-
-static void print_one_device(struct writer *w)
-{
-    static const struct table_column columns[] = {
-        {"case", false, 12},   {"variant", false, 8}, {"median", true, 0},
-        {"+-", true, 0},       {"value", true, 0},    {"roof", true, 0},
-        {"verdict", false, 0},
-    };
-    enum { N = sizeof columns / sizeof columns[0] };
-    struct table *t = table_create(columns, N);
-    for (size_t i = 0; i < w->rows.n; i++)
-        line_of_one(w, t, i);
-    table_print(stdout, t, w->width, w->colour);
-    table_destroy(t);
-}
 
 /* -- several devices ------------------------------------------------------ */
 
@@ -169,9 +97,9 @@ static void cells_of_device(struct writer *w, struct table *t,
     notes_of_row(&w->notes, row, &w->s->set, &marks);
     if (marks.len > 0)
         xl__str_printf(&text, " [%s]", xl__str_text(&marks));
-    table_cell_coloured(t, is_quotable ? TABLE_PLAIN : colours[row->verdict],
+    table_cell_coloured(t, is_quotable ? TABLE_PLAIN : report_colour(row->verdict),
                         xl__str_text(&text));
-    cell_percent(t, is_quotable ? of_roof(row) : NAN);
+    report_cell_percent(t, is_quotable ? report_frac(row) : NAN);
     xl__str_clear(&text);
     xl__str_clear(&marks);
 }
@@ -197,7 +125,7 @@ static void print_block(struct writer *w, unsigned first, unsigned end)
     for (size_t i = 0; i < w->rows.n; i++) {
         if (!leads(&w->rows, i))
             continue;
-        cell_case(t, &w->rows, i);
+        report_cell_case(t, &w->rows, i);
         cell_variant(w, t, i);
         for (unsigned d = first; d < end; d++)
             cells_of_device(w, t, row_of(&w->rows, i, devices[d]));
@@ -321,7 +249,8 @@ static void part_end(void *writer)
         if (w->s->n_devices > 1)
             print_devices(w);
         else
-            print_one_device(w);
+            report_one_device(&w->rows, &w->notes, &w->s->set, w->width,
+                              w->colour);
         print_roofs(w);
         print_notes(w);
         fputc('\n', stdout);

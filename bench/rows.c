@@ -3,6 +3,7 @@
  * above the table, so that a row's own cell holds only what sets it apart. */
 #include "rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,9 +85,27 @@ static bool is_common_param(const struct rows *rows, const xl_param *p)
     return true;
 }
 
-/* An output of the row's own type is nothing to speak of. */
+double rows_found(const xl_row *row, const char *name)
+{
+    const xl_param *p = find(row->params, row->n_params, name);
+    return p && p->is_found ? p->value : NAN;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* An output of the row's own type is nothing to speak of; some findings have
+ * a column of their own. */
 static bool is_idle(const xl_row *row, const xl_param *p)
 {
+    static const char *const columns[] = {"kernels", "gain", NULL};
+    if (p->is_found && is_one_of(p->name, columns))
+        return true;
     return row->dtype < XL_N_DTYPES &&
            strcmp(p->text, xl_dtype_name(row->dtype)) == 0;
 }
@@ -119,13 +138,18 @@ static const struct {
 } unit_names[] = {
     {"_B_per_s", "B/s"}, {"_bytes", "B"}, {"bytes", "B"}, {"_ns", "ns"}};
 
+/* Texts that speak for themselves. */
+static const char *const bare[] = {"case", "names", NULL};
+
 static void add_param(struct xl__str *out, const xl_param *p)
 {
     enum { N = sizeof unit_names / sizeof unit_names[0] };
     char number[UNITS_CAP];
     size_t i = 0, len = strlen(p->name);
     if (*p->text) {
-        xl__str_printf(out, "%s=%s", p->name, p->text);
+        const bool is_bare = is_one_of(p->name, bare);
+        xl__str_printf(out, "%s%s%s", is_bare ? "" : p->name,
+                       is_bare ? "" : "=", p->text);
         return;
     }
     while (i < N && !ends_in(p->name, unit_names[i].ending))
@@ -164,20 +188,18 @@ void rows_common(const struct rows *rows, struct xl__str *out)
 /* Sizes of matrices are joined by x; others keep their names. */
 static bool is_plain_shape(const xl_row *row)
 {
-    static const char *const plain[] = {"m", "n", "k", "rows", "cols"};
-    for (unsigned i = 0; i < row->n_shape; i++) {
-        bool found = false;
-        for (size_t j = 0; j < sizeof plain / sizeof plain[0]; j++)
-            found = found || strcmp(plain[j], row->shape[i].name) == 0;
-        if (!found)
+    static const char *const plain[] = {"m",  "n",  "k",  "rows", "cols",
+                                        "d0", "d1", "d2", "d3",   "d4",
+                                        "d5", NULL};
+    for (unsigned i = 0; i < row->n_shape; i++)
+        if (!is_one_of(row->shape[i].name, plain))
             return false;
-    }
     return true;
 }
 
 static bool is_cube(const xl_row *row)
 {
-    return row->n_shape == 3 && is_plain_shape(row) &&
+    return row->n_shape == 3 && strcmp(row->shape[0].name, "m") == 0 &&
            row->shape[0].value == row->shape[1].value &&
            row->shape[1].value == row->shape[2].value;
 }
@@ -206,6 +228,11 @@ static void add_shape(struct xl__str *out, const xl_row *row)
 void rows_case(const struct rows *rows, size_t i, struct xl__str *out)
 {
     const xl_row *row = &rows->list[i].row;
+    const xl_param *name = find(row->params, row->n_params, "case");
+    if (name && !is_common_param(rows, name)) {
+        add_param(out, name);
+        return;
+    }
     add_shape(out, row);
     if (!is_common_dtype(rows) && row->dtype < XL_N_DTYPES) {
         add_part(out, " ");

@@ -32,8 +32,11 @@ bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row);
 void rows_clear(struct rows *rows);
 /* What all rows share: "f32, trans=nn, alpha=1"; nothing when nothing. */
 void rows_common(const struct rows *rows, struct xl__str *out);
-/* What sets row `i` apart: "1000x1023x517 f16". */
+/* What sets row `i` apart: "1000x1023x517 f16", or its case's name. */
 void rows_case(const struct rows *rows, size_t i, struct xl__str *out);
+
+/* A number that the run found; NaN: it found none of that name. */
+double rows_found(const xl_row *row, const char *name);
 
 /* The notes below a table, each told once. */
 struct notes {

@@ -97,6 +97,14 @@ void units_percent(char *out, size_t cap, double frac)
         snprintf(out, cap, "%.1f%%", percent);
 }
 
+void units_bytes(char *out, size_t cap, double bytes)
+{
+    if (isfinite(bytes))
+        scaled(out, cap, bytes, decimal, "B");
+    else
+        units_number(out, cap, bytes);
+}
+
 void units_format(char *out, size_t cap, double value, const char *unit)
 {
     static const double ns_per_s = 1e9;

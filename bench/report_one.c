@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One device's rows: a list of columns, each with the function that fills a
+ * cell. Rows that count kernels have columns of their own for what they move
+ * and gain, and none for the spread, which the verdict and the file tell. */
+#include "report_one.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "units.h"
+
+/* The row that a line is made of. */
+struct line {
+    const struct rows *rows;
+    struct notes *notes;
+    const struct settings *set;
+    size_t i;
+    const xl_row *row;
+    struct table *t;
+};
+
+struct column {
+    struct table_column head;
+    void (*cell)(const struct line *l);
+};
+
+double report_frac(const xl_row *row)
+{
+    return row->roof.value > 0 ? row->value / row->roof.value : NAN;
+}
+
+enum table_colour report_colour(xl_verdict verdict)
+{
+    static const enum table_colour colours[] = {
+        [XL_ROW_OK] = TABLE_GREEN,     [XL_ROW_SUSPICIOUS] = TABLE_YELLOW,
+        [XL_ROW_REJECTED] = TABLE_RED, [XL_ROW_UNSUPPORTED] = TABLE_PLAIN,
+        [XL_ROW_ERROR] = TABLE_RED,
+    };
+    return colours[verdict];
+}
+
+void report_cell_case(struct table *t, const struct rows *rows, size_t i)
+{
+    struct xl__str text = {0};
+    rows_case(rows, i, &text);
+    table_cell(t, "%s", xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+void report_cell_percent(struct table *t, double frac)
+{
+    char text[UNITS_CAP];
+    units_percent(text, sizeof text, frac);
+    table_cell(t, "%s", text);
+}
+
+/* -- cells ---------------------------------------------------------------- */
+
+static void cell_case(const struct line *l)
+{
+    report_cell_case(l->t, l->rows, l->i);
+}
+
+static void cell_variant(const struct line *l)
+{
+    table_cell(l->t, "%s", *l->row->variant ? l->row->variant : "-");
+}
+
+/* "fused" of "expr_fused" where the op is the same all along. */
+static void cell_method(const struct line *l)
+{
+    const size_t len = strlen(l->row->op);
+    const char *variant = l->row->variant;
+    bool has_op = strncmp(variant, l->row->op, len) == 0 &&
+                  variant[len] == '_';
+    table_cell(l->t, "%s", has_op ? variant + len + 1 : variant);
+}
+
+static void cell_median(const struct line *l)
+{
+    char text[UNITS_CAP];
+    const xl_samples *s = &l->row->samples;
+    units_time(text, sizeof text, s->runs > 0 ? s->median_ns : NAN);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_spread(const struct line *l)
+{
+    const xl_samples *s = &l->row->samples;
+    report_cell_percent(l->t, s->runs > 1 && s->median_ns > 0
+                                  ? s->mad_ns / s->median_ns
+                                  : NAN);
+}
+
+static void cell_value(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, l->row->value, l->row->unit);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_roof(const struct line *l)
+{
+    report_cell_percent(l->t, report_frac(l->row));
+}
+
+static void cell_verdict(const struct line *l)
+{
+    struct xl__str verdict = {0}, marks = {0};
+    notes_of_row(l->notes, l->row, l->set, &marks);
+    xl__str_add(&verdict, xl_verdict_name(l->row->verdict));
+    if (marks.len > 0)
+        xl__str_printf(&verdict, " [%s]", xl__str_text(&marks));
+    table_cell_coloured(l->t, report_colour(l->row->verdict),
+                        xl__str_text(&verdict));
+    xl__str_clear(&verdict);
+    xl__str_clear(&marks);
+}
+
+static void cell_kernels(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_number(text, sizeof text, rows_found(l->row, "kernels"));
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_moved(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_bytes(text, sizeof text, l->row->bytes > 0 ? l->row->bytes : NAN);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_gigabytes(const struct line *l)
+{
+    static const double giga = 1e9;
+    char text[UNITS_CAP];
+    units_number(text, sizeof text, l->row->value / giga);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_gain(const struct line *l)
+{
+    const double gain = rows_found(l->row, "gain");
+    table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
+}
+
+/* -- tables --------------------------------------------------------------- */
+
+static const struct column usual[] = {
+    {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
+    {{"median", true, 0}, cell_median}, {{"+-", true, 0}, cell_spread},
+    {{"value", true, 0}, cell_value},   {{"roof", true, 0}, cell_roof},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
+static const struct column counted[] = {
+    {{"case", false, 8}, cell_case},    {{"variant", false, 0}, cell_method},
+    {{"n", true, 0}, cell_kernels},     {{"moved", true, 0}, cell_moved},
+    {{"median", true, 0}, cell_median}, {{"GB/s", true, 0}, cell_gigabytes},
+    {{"roof", true, 0}, cell_roof},     {{"gain", true, 0}, cell_gain},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
+enum {
+    N_USUAL = sizeof usual / sizeof usual[0],
+    N_COUNTED = sizeof counted / sizeof counted[0],
+    MOST_COLUMNS = N_USUAL > N_COUNTED ? N_USUAL : N_COUNTED
+};
+
+static bool counts_kernels(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (!isnan(rows_found(&rows->list[i].row, "kernels")))
+            return true;
+    return false;
+}
+
+void report_one_device(const struct rows *rows, struct notes *notes,
+                       const struct settings *set, unsigned width, bool colour)
+{
+    struct table_column heads[MOST_COLUMNS];
+    struct line l = {.rows = rows, .notes = notes, .set = set};
+    const bool is_counted = counts_kernels(rows);
+    const struct column *columns = is_counted ? counted : usual;
+    const unsigned n = is_counted ? N_COUNTED : N_USUAL;
+    for (unsigned c = 0; c < n; c++)
+        heads[c] = columns[c].head;
+    l.t = table_create(heads, n);
+    for (l.i = 0; l.i < rows->n; l.i++) {
+        l.row = &rows->list[l.i].row;
+        for (unsigned c = 0; c < n; c++)
+            columns[c].cell(&l);
+    }
+    table_print(stdout, l.t, width, colour);
+    table_destroy(l.t);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part's rows of one device as a table, and the cells that any table of rows
+ * has. */
+#ifndef CLBENCH_REPORT_ONE_H
+#define CLBENCH_REPORT_ONE_H
+
+#include "rows.h"
+#include "table.h"
+
+/* Print a row per case: time, rate, share of the roof and verdict, and
+ * whatever else the rows have. */
+void report_one_device(const struct rows *rows, struct notes *notes,
+                       const struct settings *set, unsigned width,
+                       bool colour);
+
+double report_frac(const xl_row *row); /* of the roof; NaN: none */
+enum table_colour report_colour(xl_verdict verdict);
+void report_cell_case(struct table *t, const struct rows *rows, size_t i);
+void report_cell_percent(struct table *t, double frac);
+
+#endif
