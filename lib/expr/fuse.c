@@ -50,7 +50,7 @@ static xl_status prepare(struct xl__fuser *f)
     return XL_OK;
 }
 
-/* -- one by one ------------------------------------------------------------ */
+/* -- one by one ----------------------------------------------------------- */
 
 /* Is a node part of whoever uses it: numbers, what is in memory already, and
  * its conversion on loading? */
@@ -122,7 +122,7 @@ fail:
     return status;
 }
 
-/* -------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------- */
 
 xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
                    const struct xl__limits *l, bool unfused,

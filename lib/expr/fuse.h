@@ -54,7 +54,7 @@ struct xl__cluster {
     struct xl__sink *sink;
     unsigned n_sinks;
     size_t cap_sinks;
-    bool is_copy;     /* of a detoured sink, and nothing else */
+    bool is_copy; /* of a detoured sink, and nothing else */
     struct xl__sink from;
     struct xl__str why;
 };
@@ -67,8 +67,8 @@ struct xl__mark {
     unsigned reduced_in; /* the cluster that a reduction is part of */
     bool is_scalar;      /* of numbers and scalars alone */
 
-    bool is_needed;      /* xl__close(): computed or loaded */
-    bool is_mine;        /* it depends on a reduction of the cluster */
+    bool is_needed; /* xl__close(): computed or loaded */
+    bool is_mine;   /* it depends on a reduction of the cluster */
     bool is_row;
     bool is_wanted;      /* by clusters to come */
     bool is_below;       /* scratch of one question */
@@ -91,7 +91,7 @@ struct xl__fuser {
     struct xl__error *error;
 };
 
-/* -- fuse_domain.c --------------------------------------------------------- */
+/* -- fuse_domain.c -------------------------------------------------------- */
 
 struct xl__extent xl__extent_of(const struct xl__shape *shape);
 double xl__extent_elems(const struct xl__extent *x);
@@ -133,7 +133,7 @@ static inline bool xl__is_loaded(const struct xl__fuser *f, unsigned n,
     return f->g->node[n].op == XL__E_INPUT || xl__is_stored(f, n, at);
 }
 
-/* -- fuse_views.c ---------------------------------------------------------- */
+/* -- fuse_views.c --------------------------------------------------------- */
 
 /* May two views of a bound tensor have an element in common? False only if
  * that is certain. */
@@ -144,7 +144,7 @@ bool xl__views_same(const struct xl__view *a, const struct xl__view *c);
 /* Do two outputs overlap? */
 bool xl__outputs_meet(const struct xl__fuser *f, unsigned a, unsigned b);
 
-/* -- fuse_close.c ---------------------------------------------------------- */
+/* -- fuse_close.c --------------------------------------------------------- */
 
 /* Set is_needed, is_mine and is_row for cluster c as number `at`. */
 void xl__close(struct xl__fuser *f, const struct xl__cluster *c, unsigned at);
@@ -161,7 +161,7 @@ void xl__cluster_clear(struct xl__cluster *c);
 /* Mark all that node n is made of, down to what is loaded; is_below. */
 void xl__mark_below(struct xl__fuser *f, unsigned n, unsigned at);
 
-/* -- the decisions --------------------------------------------------------- */
+/* -- the decisions -------------------------------------------------------- */
 
 /* fuse_grow.c: all clusters of the graph. */
 enum xl__form xl__form_of(struct xl__fuser *f, const struct xl__domain *d,
@@ -172,10 +172,10 @@ xl_status xl__grow_clusters(struct xl__fuser *f);
 enum { XL__FREE, XL__MINE, XL__OTHERS };
 
 /* fuse_keep.c: what later clusters need of *c, which is closed, is stored, or
- * computed again. `plainly`: store reductions as they are, and nothing else. */
+ * computed again. `plainly`: store reductions as they are, nothing else. */
 xl_status xl__keep(struct xl__fuser *f, struct xl__cluster *c, bool plainly);
-/* fuse_hoist.c: what is broadcast in *c and too expensive for that goes into clusters of its
- * own, which are pushed. */
+/* fuse_hoist.c: what is broadcast in *c and too expensive for that goes into
+ * clusters of its own, which are pushed. */
 xl_status xl__hoist(struct xl__fuser *f, struct xl__cluster *c);
 
 /* fuse_split.c: store a part of *c, which is closed and does not fit, in a
@@ -188,8 +188,41 @@ xl_status xl__push_fitting(struct xl__fuser *f, struct xl__cluster *c);
  * detoured; clusters that copy them are pushed. */
 xl_status xl__detour(struct xl__fuser *f);
 
+/* -- writing a cluster out ------------------------------------------------ */
+
+struct xl__maker {
+    struct xl__fuser *f;
+    const struct xl__cluster *c;
+    unsigned at;
+    struct xl__group *group;
+    unsigned order[XL__EXPR_LOOPS]; /* the dimension of each loop */
+};
+
+/* Is node n computed by the cluster, or only loaded; and is it a reduction? */
+static inline bool xl__is_computed(const struct xl__maker *m, unsigned n)
+{
+    return m->f->mark[n].is_needed && !m->c->is_copy &&
+           !xl__is_loaded(m->f, n, m->at);
+}
+static inline bool xl__is_reduced(const struct xl__maker *m, unsigned n)
+{
+    return xl__is_computed(m, n) && xl__is_reduction(&m->f->g->node[n]);
+}
+
 /* fuse_group.c: cluster number `at` as a group of the schedule. */
 xl_status xl__group_make(struct xl__fuser *f, unsigned at);
+/* Where a node that is in memory lies: as an input, or where an earlier
+ * cluster has put it. */
+struct xl__view xl__source_of(const struct xl__maker *m, unsigned n,
+                              struct xl__operand *p);
+
+/* fuse_loops.c: loops and their dimensions. */
+void xl__make_loops(struct xl__maker *m);
+
+/* fuse_sweeps.c: the sweep of every value; once there are operands, that of
+ * every write. */
+void xl__make_sweeps(struct xl__maker *m);
+void xl__delay_writes(struct xl__maker *m);
 
 /* fuse_temps.c: places in scratch for temporaries and chunks' results. */
 xl_status xl__temps_place(struct xl__schedule *s, struct xl__error *e);

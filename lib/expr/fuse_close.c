@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters: what follows from their sinks, and whether a kernel can hold it. */
+/* Clusters: what follows from their sinks, and whether a kernel holds it. */
 #include "expr/fuse.h"
 
 #include <stdlib.h>

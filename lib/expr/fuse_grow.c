@@ -8,11 +8,11 @@
 
 struct growth {
     struct xl__cluster *cluster;
-    unsigned at;     /* the number it will have */
-    unsigned seed;   /* a reduction, or XL__NEVER: an output's */
-    unsigned allow;  /* what it may still take in */
+    unsigned at;    /* the number it will have */
+    unsigned seed;  /* a reduction, or XL__NEVER: an output's */
+    unsigned allow; /* what it may still take in */
     unsigned taken;
-    uint64_t loads;  /* of all that was taken in */
+    uint64_t loads; /* of all that was taken in */
 };
 
 /* Memory as a bit of a set. What is small beside the domain does not count:
@@ -230,8 +230,8 @@ xl_status xl__grow_clusters(struct xl__fuser *f)
     for (unsigned o = 0; o < f->g->n_outputs; o++) {
         if (f->output_in[o] != XL__NEVER)
             continue;
-        const struct xl__domain d = {
-            xl__extent_of(&f->g->output[o].shape), 0, false};
+        const struct xl__domain d = {xl__extent_of(&f->g->output[o].shape), 0,
+                                     false};
         TRY(grow(f, XL__NEVER, &d));
     }
     return XL_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is computed once and broadcast, or once for every element that it is
  * broadcast to: whichever the device has done first. A kernel waits for memory
- * or for arithmetic; only what makes it wait longer counts against a launch. */
+ * or for arithmetic; only what makes it wait longer counts against a launch.
+ */
 #include "expr/fuse.h"
 
 #include <math.h>
@@ -11,8 +12,7 @@
 enum { MOST_HOISTS = 16 };
 static const double ns_per_s = 1e9;
 
-/* The smallest node of the cluster that says how often n is computed: is
- * somebody larger who uses it? */
+/* is_wanted: somebody larger than the node uses it. */
 static void mark_broadcast(struct xl__fuser *f, const struct xl__cluster *c)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++)
@@ -63,18 +63,17 @@ static void times(const struct xl__fuser *f, const struct xl__cluster *c,
         if (!m->is_needed)
             continue;
         if (xl__is_loaded(f, n, f->n_clusters))
-            bytes += m->elems * (double)xl_dtype_bytes(
-                                    node->op == XL__E_INPUT ? node->dtype
-                                                            : XL_F32);
+            bytes += m->elems * (double)xl_dtype_bytes(node->op == XL__E_INPUT
+                                                           ? node->dtype
+                                                           : XL_F32);
         else if (!m->is_row && !m->is_scalar)
             flop += all * xl__expr_ops[node->op].flop;
     }
     for (unsigned i = 0; i < c->n_sinks; i++) {
         const unsigned o = c->sink[i].output;
         bytes += xl__extent_elems(&c->sink[i].extent) *
-                 (double)xl_dtype_bytes(o == XL__NEVER
-                                            ? XL_F32
-                                            : f->g->output[o].dtype);
+                 (double)xl_dtype_bytes(
+                     o == XL__NEVER ? XL_F32 : f->g->output[o].dtype);
     }
     *fma_ns = flop / xl__rate_fma(f->l) * ns_per_s;
     *memory_ns = bytes / xl__rate_memory(f->l) * ns_per_s;

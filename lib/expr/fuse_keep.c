@@ -36,9 +36,9 @@ static double bytes_of(const struct xl__fuser *f, unsigned n)
     static const xl_dtype dtype[] = {
         [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
     const struct xl__node *node = &f->g->node[n];
-    return f->mark[n].elems *
-           (double)xl_dtype_bytes(node->op == XL__E_INPUT ? node->dtype
-                                                          : dtype[node->type]);
+    return f->mark[n].elems * (double)xl_dtype_bytes(node->op == XL__E_INPUT
+                                                         ? node->dtype
+                                                         : dtype[node->type]);
 }
 
 static bool is_written(const struct xl__fuser *f, const struct xl__cluster *c,
@@ -72,8 +72,8 @@ static bool is_worth_keeping(struct xl__fuser *f, struct xl__cluster *c,
     const double again = fmax(flop * elems / xl__rate_fma(f->l),
                               bytes / xl__rate_memory(f->l)) *
                          ns_per_s;
-    const double kept = (written ? 1 : 2) * bytes_of(f, n) /
-                        xl__rate_memory(f->l) * ns_per_s;
+    const double kept =
+        (written ? 1 : 2) * bytes_of(f, n) / xl__rate_memory(f->l) * ns_per_s;
     xl__str_printf(&c->why,
                    "%s values that are needed again are %s: %.3g us to %s "
                    "them, %.3g us to make them again. ",
@@ -104,10 +104,9 @@ xl_status xl__keep(struct xl__fuser *f, struct xl__cluster *c, bool plainly)
         const struct xl__mark *m = &f->mark[n];
         if (!m->is_wanted || xl__is_loaded(f, n, f->n_clusters))
             continue;
-        const bool is_result =
-            m->state == XL__MINE &&
-            (plainly ? xl__is_reduction(node)
-                     : xl__extent_equal(&m->extent, &rows));
+        const bool is_result = m->state == XL__MINE &&
+                               (plainly ? xl__is_reduction(node)
+                                        : xl__extent_equal(&m->extent, &rows));
         if (is_result || (questions < MOST_QUESTIONS && is_asked(f, c, n) &&
                           ++questions && is_worth_keeping(f, c, n))) {
             TRY(xl__store(f, c, n));

@@ -83,8 +83,8 @@ static unsigned cut(const struct xl__fuser *f, const struct xl__cluster *c,
     return best;
 }
 
-/* A cluster for one node of *c that fits by itself, if `most` can be made small
- * enough for that. */
+/* A cluster for one node of *c that fits by itself, if `most` can be made
+ * small enough for that. */
 static xl_status part(struct xl__fuser *f, const struct xl__cluster *c,
                       const struct sets *s, struct xl__cluster *own)
 {

@@ -98,8 +98,9 @@ xl_status xl__temps_place(struct xl__schedule *s, struct xl__error *e)
     for (unsigned i = 0; i < n && fits; i++)
         fits = place(span, i, &s->scratch_bytes);
     if (!fits)
-        TRY(xl__error_set(e, XL_OVERFLOW, "temporaries of more bytes than "
-                                          "there are addresses"));
+        TRY(xl__error_set(e, XL_OVERFLOW,
+                          "temporaries of more bytes than "
+                          "there are addresses"));
     for (unsigned i = 0; i < s->n_temps; i++)
         s->temp[i].offset = span[i].offset;
     for (unsigned i = 0; i < s->n_groups; i++)

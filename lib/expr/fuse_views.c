@@ -6,8 +6,12 @@
 
 #include <string.h>
 
-struct side { size_t first, count, step; };
-struct box { struct side side[XL_MAX_DIMS]; };
+struct side {
+    size_t first, count, step;
+};
+struct box {
+    struct side side[XL_MAX_DIMS];
+};
 
 /* Dimensions with more than one element, largest stride first. False if the
  * tensor meets itself: then a place has no index of its own. */

@@ -58,8 +58,8 @@ static void sort(struct xl__group *g)
     while (by + 1 < g->n_operands && !g->operand[by].is_written)
         by++;
     for (unsigned i = 1; i < g->n_loops; i++)
-        for (unsigned k = i; k > 0 && g->operand[by].stride[k - 1] <
-                                          g->operand[by].stride[k];
+        for (unsigned k = i;
+             k > 0 && g->operand[by].stride[k - 1] < g->operand[by].stride[k];
              k--)
             swap_loops(g, k - 1, k);
 }

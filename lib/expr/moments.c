@@ -16,8 +16,7 @@ static bool is_deviation(const struct xl__graph *g, unsigned d, unsigned axes,
         const struct xl__node *mean = &g->node[n->arg[1 - a]];
         *x = n->arg[a];
         if (mean->op == XL__E_MEAN && mean->axes == axes &&
-            mean->arg[0] == *x &&
-            mean->shape.n_dims == n->shape.n_dims)
+            mean->arg[0] == *x && mean->shape.n_dims == n->shape.n_dims)
             return true;
     }
     return false;
@@ -39,12 +38,12 @@ bool xl__moments(struct xl__graph *g, const struct xl__node *want,
     *out = xl__graph_node(g, &n);
     if (want->op == XL__E_MEAN || *out == UINT_MAX)
         return true;
-    const struct xl__node count = {
-        .op = XL__E_CONST,
-        .type = XL__V_F32,
-        .value = (double)xl__shape_elems(&square.shape) /
-                 (double)xl__shape_elems(&want->shape),
-        .place = want->place};
+    const struct xl__node count = {.op = XL__E_CONST,
+                                   .type = XL__V_F32,
+                                   .value =
+                                       (double)xl__shape_elems(&square.shape) /
+                                       (double)xl__shape_elems(&want->shape),
+                                   .place = want->place};
     n = *want;
     n.op = XL__E_MUL;
     n.axes = 0;

@@ -12,7 +12,7 @@
 
 typedef struct xl__eval_num num;
 
-/* -- what every schedule owes ---------------------------------------------- */
+/* -- what every schedule owes --------------------------------------------- */
 
 static bool is_reduction(const struct xl__graph *g, unsigned n)
 {
@@ -91,8 +91,8 @@ static void check_values(const struct xl__graph *g, const struct xl__group *p,
             if (!arg || arg >= v)
                 fail_msg("%s\nnode %u lacks node %u", text, v->node,
                          n->arg[a]);
-            const bool reduced = is_reduction(g, n->arg[a]) &&
-                                 !load_of(p, n->arg[a]);
+            const bool reduced =
+                is_reduction(g, n->arg[a]) && !load_of(p, n->arg[a]);
             assert_true(arg->sweep + reduced <= v->sweep);
             assert_true(arg->is_row || !v->is_row || is_reduction(g, v->node));
         }
@@ -116,9 +116,9 @@ static bool is_read_after(const struct xl__graph *g, const struct xl__group *p,
             continue;
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
             uses |= n->arg[a] == node;
-        if (uses && (is_reduction(g, v->node)
-                         ? v->sweep > sweep
-                         : is_read_after(g, p, v->node, sweep)))
+        if (uses &&
+            (is_reduction(g, v->node) ? v->sweep > sweep
+                                      : is_read_after(g, p, v->node, sweep)))
             return true;
     }
     return false;
@@ -216,7 +216,7 @@ void model_check(const struct xl__graph *g, const struct xl__signature *s,
     }
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 /* Scratch has a number for each byte, an element's at its first. */
 struct memory {
@@ -242,7 +242,7 @@ static double random_value(struct xl__rng *r, unsigned dtype)
     if (dtype == XL_BOOL)
         return x > 0;
     return dtype == XL_I32 || dtype == XL_I8 || dtype == XL_U8 ? fabs(x)
-                                                              : x / 8;
+                                                               : x / 8;
 }
 
 static void memory_make(struct memory *m, const struct xl__graph *g,
@@ -280,7 +280,7 @@ static void memory_clear(struct memory *m)
     free(m->scratch_error);
 }
 
-/* -- by groups ------------------------------------------------------------- */
+/* -- by groups ------------------------------------------------------------ */
 
 static void temp_move(struct memory *m, const struct xl__temp *t,
                       struct xl__eval_mem *to, bool back)
@@ -333,7 +333,7 @@ static void run_group(struct memory *m, const struct xl__schedule *plan,
         m->scratch[p->partial_offset + i] = NAN;
 }
 
-/* -- by nodes -------------------------------------------------------------- */
+/* -- by nodes ------------------------------------------------------------- */
 
 static size_t dense_place(const struct xl__shape *of,
                           const struct xl__shape *in, size_t i)
@@ -365,8 +365,8 @@ static void reduce(const struct memory *m, double **all, unsigned id)
 {
     const struct xl__node *n = &m->g->node[id];
     const struct xl__shape *from = &m->g->node[n->arg[0]].shape;
-    const size_t n_from = xl__shape_elems(from), n_to =
-                                                     xl__shape_elems(&n->shape);
+    const size_t n_from = xl__shape_elems(from),
+                 n_to = xl__shape_elems(&n->shape);
     num *row = xl__calloc(n_from, sizeof *row);
     assert_non_null(row);
     for (size_t o = 0; o < n_to; o++) {
@@ -397,10 +397,13 @@ static void compute(const struct memory *m, double **all, unsigned id)
         }
         switch (n->op) {
         case XL__E_INPUT:
-            *out = m->value[m->s->b[n->binding].same_as]
-                           [n->offset + strided_place(&n->shape, n->stride, i)];
+            *out =
+                m->value[m->s->b[n->binding].same_as]
+                        [n->offset + strided_place(&n->shape, n->stride, i)];
             break;
-        case XL__E_SCALAR: *out = m->scalar[n->binding]; break;
+        case XL__E_SCALAR:
+            *out = m->scalar[n->binding];
+            break;
         case XL__E_CONST:
             *out = n->type == XL__V_F32 ? (double)(float)n->value : n->value;
             break;
@@ -408,7 +411,8 @@ static void compute(const struct memory *m, double **all, unsigned id)
         case XL__E_RANDN:
             *out = xl__eval_rand(n->op, (int32_t)arg[0].x, i);
             break;
-        default: *out = xl__eval_node(m->g, id, arg).x;
+        default:
+            *out = xl__eval_node(m->g, id, arg).x;
         }
     }
 }
@@ -430,8 +434,8 @@ static void run_nodes(struct memory *m)
             if (out->dtype == XL_F32)
                 x = xl__eval_as(x, n->type, XL__V_F32);
             m->value[m->s->b[out->binding].same_as]
-                    [out->offset + strided_place(&out->shape, out->stride,
-                                                 i)] =
+                    [out->offset +
+                     strided_place(&out->shape, out->stride, i)] =
                 xl__eval_round(x, out->dtype).x;
         }
     }

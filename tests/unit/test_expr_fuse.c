@@ -12,7 +12,7 @@
 #include "unit/expr_bind.h"
 #include "unit/expr_model.h"
 
-/* -- devices --------------------------------------------------------------- */
+/* -- devices -------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct machine {
@@ -32,7 +32,10 @@ enum { GPU, CPU, MANY, SLOW, FAST, N_MACHINES };
 
 static void make(const struct machine *m, struct xl__limits *l)
 {
-    const struct { enum xl__fact_id id; double value; } facts[] = {
+    const struct {
+        enum xl__fact_id id;
+        double value;
+    } facts[] = {
         {XL__F_is_cpu, m->is_cpu},
         {XL__F_is_gpu, !m->is_cpu},
         {XL__F_compute_units, m->units},
@@ -51,7 +54,7 @@ static void make(const struct machine *m, struct xl__limits *l)
                            "GE-01");
 }
 
-/* -- named cases ----------------------------------------------------------- */
+/* -- named cases ---------------------------------------------------------- */
 
 /* A group as "rows 3: 1 > 1": form, sweeps if not one, operands read and
  * written. */
@@ -89,7 +92,7 @@ struct named {
     unsigned machine;
     const char *spec, *text;
     const char *fused;
-    double megabytes; /* counted by hand */
+    double megabytes;    /* counted by hand */
     const char *unfused; /* NULL: not asked */
 };
 
@@ -246,7 +249,8 @@ static void aliases(void **state)
         {"y = b * 2; b = x + 1", "map: 2 > 2"},
         {"y = 1; b = transpose(x)", "map: 1 > 2; map: 1 > 1"},
         {"y = softmax(x + b)", "rows 3: 2 > 1"},
-        {"y = x + 1; b[:,0:1] = sum(x + b, axis=1)", "rows: 2 > 2; map: 1 > 1"},
+        {"y = x + 1; b[:,0:1] = sum(x + b, axis=1)",
+         "rows: 2 > 2; map: 1 > 1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -267,7 +271,7 @@ static void aliases(void **state)
     }
 }
 
-/* -- loops ----------------------------------------------------------------- */
+/* -- loops ---------------------------------------------------------------- */
 
 static void loops(void **state)
 {
@@ -285,18 +289,38 @@ static void loops(void **state)
         {"x:f32[9,8] y:f32[8,8]", "y = x[1:]", 1, {64}, {1}, 8},
         {"x:f32[8,8] y:f32[8,4]", "y = x[:, 4:]", 2, {8, 4}, {8, 1}, 4},
         {"x:f32[1] y:f32[1]", "y = x + 1", 1, {1}, {0}, 16},
-        {"x:f32[4,5,6] y:f32[4,1,1]", "y = sum(x, axis=(1,2))", 2, {4, 30},
-         {30, 1}, 2},
-        {"x:f32[4,5,6] y:f32[1,5,1]", "y = sum(x, axis=(0,2))", 3, {5, 4, 6},
-         {6, 30, 1}, 2},
-        {"x:f32[4,5,6] y:f32[1,1,6]", "y = sum(x, axis=(0,1))", 2, {20, 6},
-         {6, 1}, 2},
-        {"x:f32[4,5,6] y:f32[4,1,6]", "y = sum(x, axis=1)", 3, {4, 5, 6},
-         {30, 6, 1}, 2},
+        {"x:f32[4,5,6] y:f32[4,1,1]",
+         "y = sum(x, axis=(1,2))",
+         2,
+         {4, 30},
+         {30, 1},
+         2},
+        {"x:f32[4,5,6] y:f32[1,5,1]",
+         "y = sum(x, axis=(0,2))",
+         3,
+         {5, 4, 6},
+         {6, 30, 1},
+         2},
+        {"x:f32[4,5,6] y:f32[1,1,6]",
+         "y = sum(x, axis=(0,1))",
+         2,
+         {20, 6},
+         {6, 1},
+         2},
+        {"x:f32[4,5,6] y:f32[4,1,6]",
+         "y = sum(x, axis=1)",
+         3,
+         {4, 5, 6},
+         {30, 6, 1},
+         2},
         /* Reduced loops follow memory, unless a place is asked for. */
         {"x:f32[6,5] y:f32[1,1]", "y = sum(transpose(x))", 1, {30}, {1}, 16},
-        {"x:f32[6,5] y:i32[1,1]", "y = argmax(transpose(x))", 2, {5, 6},
-         {1, 5}, 1},
+        {"x:f32[6,5] y:i32[1,1]",
+         "y = argmax(transpose(x))",
+         2,
+         {5, 6},
+         {1, 5},
+         1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -320,7 +344,7 @@ static void loops(void **state)
     }
 }
 
-/* -- more than a kernel can hold ------------------------------------------- */
+/* -- more than a kernel can hold ------------------------------------------ */
 
 /* sum(a1 + a2 + ...) and each of so many outputs. */
 static void wide(void **state)
@@ -354,30 +378,48 @@ static void wide(void **state)
     }
 }
 
-/* -- random graphs --------------------------------------------------------- */
+/* -- random graphs -------------------------------------------------------- */
 
 enum { MOST_DEPTH = 4, CASES = 3000, LEAST_GOOD = 2000 };
 
 /* Names that are read; all broadcast with one another. */
-static const char *const leaves[] = {
-    "x", "y", "z", "w", "u", "h", "k", "a", "n", "x", "y", "2", "0.5", "3",
-    "s[:4,:4]", "s[4:,4:]", "s[::2,1::2]", "s[1::2,4:]", "permute(x, 2, 1, 0)",
-    "permute(y, 0, 2, 1)", "rand(7)", "v[0]", "v[2]"};
+static const char *const leaves[] = {"x",
+                                     "y",
+                                     "z",
+                                     "w",
+                                     "u",
+                                     "h",
+                                     "k",
+                                     "a",
+                                     "n",
+                                     "x",
+                                     "y",
+                                     "2",
+                                     "0.5",
+                                     "3",
+                                     "s[:4,:4]",
+                                     "s[4:,4:]",
+                                     "s[::2,1::2]",
+                                     "s[1::2,4:]",
+                                     "permute(x, 2, 1, 0)",
+                                     "permute(y, 0, 2, 1)",
+                                     "rand(7)",
+                                     "v[0]",
+                                     "v[2]"};
 static const char *const unary[] = {"-",      "abs(", "sqrt(abs(1)+", "exp(-",
                                     "floor(", "sin(", "gelu(",        "relu("};
 static const char *const binary[] = {" + ", " - ", " * ", " / ", " * "};
 static const char *const reductions[] = {
-    "sum(",    "mean(",   "var(",     "max(",  "min(",
+    "sum(",    "mean(",   "var(",       "max(",   "min(",
     "argmin(", "argmax(", "logsumexp(", "norm2(", "softmax("};
 static const char *const full[] = {"x * ", "h + ", "k - ", "y / 2 + "};
-static const char *const axes[] = {"",         ", axis=-1", ", axis=0",
-                                   ", axis=1", ", axis=(0,2)"};
+static const char *const axes[] = {"", ", axis=-1", ", axis=0", ", axis=1",
+                                   ", axis=(0,2)"};
 /* What is assigned, and how much of it. */
 static const char *const targets[] = {
-    "x = ",          "p = ",          "o = ",          "s[:4,:4] = ",
-    "s[4:,4:] = ",   "s[::2,::2] = ", "o8 = ",         "oi = cast(",
-    "q = sum(x *",   "r = max(y +",   "t1 = ",         "t2 = ",
-    "t1 = ",         "y = "};
+    "x = ",          "p = ",  "o = ",       "s[:4,:4] = ", "s[4:,4:] = ",
+    "s[::2,::2] = ", "o8 = ", "oi = cast(", "q = sum(x *", "r = max(y +",
+    "t1 = ",         "t2 = ", "t1 = ",      "y = "};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define PICK(rng, a) ((a)[xl__rng_below(rng, COUNT(a))])
 
@@ -436,11 +478,11 @@ static void random_bind(struct xl__rng *r, const char *text,
                         struct xl__signature *s)
 {
     static const char *const specs[] = {
-        "x:f32[4,4,4]", "y:f32[4,4,4]",  "z:f32[4,1,4]", "w:f32[4]",
-        "u:f32[4,4,1]", "h:f16[4,4,4]",  "k:i32[4,4,4]", "a:f32",
-        "n:i32",        "s:f32[8,8,4]",  "v:f32[3,4]",   "p:f32[4,4,4]",
-        "o:f32[4,4,4]", "o8:f16[4,4,4]", "oi:i32[4,4,4]",
-        "q:f32[4,1,4]", "r:f32[1,4,1]"};
+        "x:f32[4,4,4]", "y:f32[4,4,4]",  "z:f32[4,1,4]",  "w:f32[4]",
+        "u:f32[4,4,1]", "h:f16[4,4,4]",  "k:i32[4,4,4]",  "a:f32",
+        "n:i32",        "s:f32[8,8,4]",  "v:f32[3,4]",    "p:f32[4,4,4]",
+        "o:f32[4,4,4]", "o8:f16[4,4,4]", "oi:i32[4,4,4]", "q:f32[4,1,4]",
+        "r:f32[1,4,1]"};
     struct xl__str spec = {0};
     for (size_t i = 0; i < COUNT(specs); i++) {
         const size_t len = strcspn(specs[i], ":");
@@ -450,8 +492,8 @@ static void random_bind(struct xl__rng *r, const char *text,
                                                       "uvwxyz128",
                                                       at[-1]);
             if (starts && strncmp(at, specs[i], len) == 0 &&
-                (at[len] == 0 || !strchr("abcdefghijklmnopqrstuvwxyz128(",
-                                         at[len])))
+                (at[len] == 0 ||
+                 !strchr("abcdefghijklmnopqrstuvwxyz128(", at[len])))
                 break;
             at++;
         }
@@ -502,7 +544,7 @@ static void random_graphs(void **state)
     assert_true(n_good >= LEAST_GOOD);
 }
 
-/* -- time ------------------------------------------------------------------ */
+/* -- time ----------------------------------------------------------------- */
 
 /* Thirty operations; parse to source has 1 ms, of which this is a part. */
 static void quick(void **state)
@@ -542,9 +584,9 @@ static void quick(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(named_cases),   cmocka_unit_test(eleven_passes),
-        cmocka_unit_test(aliases),       cmocka_unit_test(loops),
-        cmocka_unit_test(wide),          cmocka_unit_test(random_graphs),
+        cmocka_unit_test(named_cases), cmocka_unit_test(eleven_passes),
+        cmocka_unit_test(aliases),     cmocka_unit_test(loops),
+        cmocka_unit_test(wide),        cmocka_unit_test(random_graphs),
         cmocka_unit_test(quick),
     };
     test_args(argc, argv);
