@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fault layer over a real driver: each call that opening, building and one
- * small GEMM make is made to fail in turn. The result is right or there is
+/* The fault layer over a real driver: each call that opening, building, one
+ * small GEMM and one expression make is made to fail in turn. The result is right or there is
  * none, nothing is held at the end, and the driver still works afterwards.
  * test_errors.c has the same for more flows, on the stub driver. */
 #include <stdio.h>
@@ -18,6 +18,36 @@ static const struct gemm_case small = {
     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL};
 /* clang-format on */
 
+/* x = x^2 + 1 in place; small whole numbers, so exactly. */
+static xl_status square(xl_queue *q, struct check_result *r)
+{
+    enum { N = 37 };
+    const size_t size = N;
+    float x[N];
+    cl_mem mem = NULL;
+    xl_expr *e = NULL;
+    xl_binding b = {.name = "x"};
+    const xl_expr_args args = {.bindings = &b, .n_bindings = 1};
+    for (unsigned i = 0; i < N; i++)
+        x[i] = (float)i;
+    xl_status status = xl_buffer_create(q, sizeof x, &mem);
+    if (status == XL_OK)
+        status = xl_buffer_write(q, mem, 0, x, sizeof x);
+    b.tensor = xl_tensor_dense(mem, XL_F32, 1, &size);
+    if (status == XL_OK)
+        status = xl_expr_compile(q, "x = x^2 + 1", &args, &e);
+    if (status == XL_OK)
+        status = xl_expr_run(q, e, &args, NULL);
+    if (status == XL_OK)
+        status = xl_buffer_read(q, mem, 0, x, sizeof x);
+    for (unsigned i = 0; i < N && status == XL_OK; i++)
+        r->right = r->right && x[i] == (float)(i * i + 1);
+    xl_expr_destroy(e);
+    if (mem)
+        clReleaseMemObject(mem);
+    return status;
+}
+
 /* From opening to closing; `story` is of what failed, if anything did. */
 static xl_status use(struct check_result *r, char *story, size_t cap)
 {
@@ -34,6 +64,8 @@ static xl_status use(struct check_result *r, char *story, size_t cap)
         snprintf(story, cap, "%s", xl_lib_error(t.lib));
     if (status == XL_OK) {
         status = verify_gemm(t.queue, &small, NULL, SEED, r);
+        if (status == XL_OK)
+            status = square(t.queue, r);
         if (status != XL_OK)
             snprintf(story, cap, "%s%s", r->why, xl_error_detail(t.queue));
     }

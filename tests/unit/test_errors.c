@@ -286,6 +286,51 @@ static xl_status act_softmax(struct world *w)
     return tell(w, xl_softmax_run(w->queue, &s, NULL));
 }
 
+static xl_expr_args make_expr(const struct world *w, xl_binding b[3])
+{
+    static const char *const names[3] = {"x", "y", "z"};
+    const size_t shape[2] = {ROWS, COLS};
+    memset(b, 0, 3 * sizeof *b);
+    for (unsigned i = 0; i < 3; i++) {
+        b[i].name = names[i];
+        b[i].tensor = xl_tensor_dense(w->mem[i], XL_F32, 2, shape);
+    }
+    const xl_expr_args args = {.bindings = b, .n_bindings = 3};
+    return args;
+}
+
+/* Compiled, run by one kernel and by several with scratch, and forgotten. */
+static xl_status run_expr(struct world *w)
+{
+    xl_binding b[3];
+    xl_expr_args args = make_expr(w, b);
+    xl_expr *e = NULL;
+    xl_status status = xl_expr_compile(
+        w->queue, "z = exp(x) * y + sum(x, axis=1)", &args, &e);
+    assert_true((status == XL_OK) == (e != NULL));
+    if (status == XL_OK)
+        status = xl_expr_run(w->queue, e, &args, NULL);
+    args.variant = "expr_unfused";
+    if (status == XL_OK)
+        status = xl_expr_run(w->queue, e, &args, NULL);
+    xl_expr_destroy(e);
+    return tell(w, status);
+}
+
+static void set_up_expr(struct world *w)
+{
+    set_up_buffers(w);
+    assert_status(run_expr(w), XL_OK, w->story);
+}
+
+static void set_up_expr_kept(struct world *w)
+{
+    w->options.cache_dir = test_scratch("kept");
+    set_up_expr(w);
+    close_all(w);
+    set_up_buffers(w);
+}
+
 static void count_span(const xl_span *span, void *n)
 {
     assert_non_null(span->label);
@@ -324,6 +369,9 @@ static const struct flow flows[] = {
     {"prepare",    set_up_buffers, act_prepare,  close_all, XL_OK},
     {"explain",    set_up_buffers, act_explain,  close_all, XL_OK},
     {"softmax",    set_up_buffers, act_softmax,  close_all, XL_OK},
+    {"expr cold",  set_up_buffers, run_expr,     close_all, XL_OK},
+    {"expr warm",  set_up_expr,    run_expr,     close_all, XL_OK},
+    {"expr kept",  set_up_expr_kept, run_expr,   close_all, XL_OK},
     {"timeline",   set_up_warm,    act_timeline, close_all, XL_OK},
     {"cache hit",  set_up_kept,    run_gemm,     close_all, XL_OK},
 };
@@ -463,6 +511,32 @@ static void test_untrusted(void **state)
 }
 
 /* Faults within the self-check: never a result that was not trusted. */
+static unsigned fail_in_trial(const char *entry,
+                              xl_status (*act)(struct world *w))
+{
+    const struct xl_control *stub = test_stub();
+    for (unsigned call = 1;; call++) {
+        struct world w;
+        const long before = stub->live();
+        memset(&w, 0, sizeof w);
+        w.options.cache_dir = "";
+        set_up_buffers(&w);
+        stub->reset();
+        stub->arm(entry, call, CL_OUT_OF_RESOURCES);
+        const xl_status status = act(&w);
+        const bool fired = stub->fired() != 0;
+        stub->reset();
+        if (status == XL_OK || w.story[0] == '\0')
+            fail_msg("%s #%u: %s, \"%s\"", entry, call,
+                     xl_status_name(status), w.story);
+        close_all(&w);
+        if (stub->live() != before)
+            fail_msg("%s #%u: alive: %s", entry, call, stub->live_text());
+        if (!fired)
+            return call - 1;
+    }
+}
+
 static void test_selfcheck_faults(void **state)
 {
     const struct xl_control *stub = test_stub();
@@ -470,29 +544,8 @@ static void test_selfcheck_faults(void **state)
 
     (void)state;
     for (unsigned e = 0; stub->entry(e); e++) {
-        const char *entry = stub->entry(e);
-        for (unsigned call = 1;; call++) {
-            struct world w;
-            const long before = stub->live();
-            memset(&w, 0, sizeof w);
-            w.options.cache_dir = "";
-            set_up_buffers(&w);
-            stub->reset();
-            stub->arm(entry, call, CL_OUT_OF_RESOURCES);
-            const xl_status status = run_gemm(&w);
-            const bool fired = stub->fired() != 0;
-            stub->reset();
-            if (status == XL_OK || w.story[0] == '\0')
-                fail_msg("%s #%u: %s, \"%s\"", entry, call,
-                         xl_status_name(status), w.story);
-            close_all(&w);
-            if (stub->live() != before)
-                fail_msg("%s #%u: alive: %s", entry, call,
-                         stub->live_text());
-            if (!fired)
-                break;
-            total++;
-        }
+        total += fail_in_trial(stub->entry(e), run_gemm);
+        total += fail_in_trial(stub->entry(e), run_expr);
     }
     print_message("%u faults\n", total);
     assert_int_not_equal(total, 0);
