@@ -74,6 +74,11 @@ foreach(driver pocl rusticl)
         TIMEOUT 3000 COMMAND test_expr ENV XL_TEST_FULL=1)
 endforeach()
 
+# And what their self-check notices.
+xl_program(test_expr_trial ops/test_expr_trial.c)
+xl_job(device.expr_trial LABELS device DRIVER pocl TIMEOUT 300
+    COMMAND test_expr_trial)
+
 # A real driver made small: results are still right.
 foreach(size small one_item)
     xl_job(device.shrunk.${size} LABELS device DRIVER pocl TIMEOUT 300
