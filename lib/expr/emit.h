@@ -52,6 +52,9 @@ void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
                    const char *count);
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count);
+/* On CPUs: announce what will be read some turns after `at`, where neighbours
+ * are read. Hardware alone does not look far enough ahead. */
+void xl__emit_ahead(struct xl__emit *m, unsigned operand, const char *at);
 /* The operand that is read and gives this node; XL__EXPR_OPERANDS: none. */
 unsigned xl__emit_source(const struct xl__group *group, unsigned node);
 /* `const float4 v7 = ...;` for a MAP-class node; nothing for constants and

@@ -164,13 +164,27 @@ void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
         xl__emit_is_row(m, o->node) && is_of_rows(m->group, o) ? 1 : m->vw;
     const enum way way = way_of(m, o, width, count);
     xl__emit_indent(m);
-    xl__str_printf(m->out, "xl_%s_%s_%u(", name[way], xl_dtype_name(o->dtype),
-                   width);
+    const bool is_streamed = way == ALIGNED && m->group->geo.is_streamed;
+    xl__str_printf(m->out, "xl_%s_%s_%u(", is_streamed ? "storet" : name[way],
+                   xl_dtype_name(o->dtype), width);
     address(m, operand, at);
     tail(m, operand, way, count);
     xl__str_add(m->out, ", ");
     xl__emit_ref_as(m, o->node, width, register_of(o->dtype));
     xl__str_add(m->out, ");\n");
+}
+
+void xl__emit_ahead(struct xl__emit *m, unsigned operand, const char *at)
+{
+    enum { AHEAD_BYTES = 4096 };
+    const struct xl__operand *o = &m->group->operand[operand];
+    if (inner_stride(m->group, o) != 1)
+        return;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", operand, operand);
+    xl__emit_place(m, operand, m->depth);
+    xl__str_printf(m->out, " + %s + %zu);\n", at,
+                   AHEAD_BYTES / xl_dtype_bytes(o->dtype));
 }
 
 unsigned xl__emit_source(const struct xl__group *group, unsigned node)

@@ -7,6 +7,8 @@
  * out, since a division by what only the launch knows is slow everywhere. */
 #include "expr/form_map.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "expr/reduce_size.h"
 
@@ -83,6 +85,23 @@ static unsigned unroll_of(const struct xl__limits *l,
     return (unsigned)unroll;
 }
 
+/* Results that no cache can hold need not be in one, unless they are where
+ * arguments have just been read. */
+static bool is_streamed(const struct xl__limits *l,
+                        const struct xl__group *group)
+{
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        for (unsigned j = 0; j < k; j++) {
+            const struct xl__operand *other = &group->operand[j];
+            if (o->at == other->at && o->index == other->index &&
+                o->is_written != other->is_written)
+                return false;
+        }
+    }
+    return group->bytes > xl__num_or(l, XL__F_llc_bytes, INFINITY);
+}
+
 static void for_items(const struct xl__limits *l, struct xl__group *group)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
@@ -93,6 +112,7 @@ static void for_items(const struct xl__limits *l, struct xl__group *group)
     geo->vw = (unsigned)vw;
     geo->wg = 1;
     geo->unroll = 1;
+    geo->is_streamed = is_streamed(l, group);
     const double groups = group->bytes / GROUP_BYTES;
     const size_t least = GROUPS_PER_UNIT * units;
     const size_t n = groups > (double)least ? (size_t)groups : least;

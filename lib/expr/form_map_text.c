@@ -210,6 +210,10 @@ static void write_run(struct xl__emit *m)
                   last);
     m->indent++;
     xl__emit_line(m, "const IDX i%u = c * %u;", last, m->vw);
+    for (unsigned k = 0; k < m->group->n_operands; k++) {
+        if (is_memory(&m->group->operand[k]))
+            xl__emit_ahead(m, k, inner_index(m));
+    }
     write_loads(m, NULL);
     write_results(m, NULL);
     m->indent--;

@@ -84,6 +84,7 @@ struct xl__geometry {
     size_t chunks;    /* PIECES, COLUMNS: parts of the reduced range */
     size_t turns;     /* MAP on CPUs: vectors to a work-group */
     bool is_wide;     /* indices need 64 bits */
+    bool is_streamed; /* results pass by the caches, which they overflow */
 };
 
 struct xl__group {
