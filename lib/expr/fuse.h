@@ -25,11 +25,11 @@ struct xl__extent {
 };
 
 /* All that a group goes over. `reduced`: bit d of those axes of `all` that are
- * summed up and not of size 1. */
+ * summed up and not of size 1. A reduction has one: of single elements there
+ * is none in a graph (algebra.c). */
 struct xl__domain {
     struct xl__extent all;
     unsigned reduced;
-    bool has_reductions;
 };
 
 /* Memory in the eyes of somebody who walks an extent. */

@@ -38,15 +38,9 @@ void xl__close(struct xl__fuser *f, const struct xl__cluster *c, unsigned at)
             for (unsigned a = 0; a < xl__args(node); a++)
                 m->is_mine |= f->mark[node->arg[a]].is_mine;
         }
-        if (!c->domain.has_reductions)
-            continue;
-        /* Rows of one element: only what was reduced is a row's. */
-        m->is_row = m->is_mine && c->domain.reduced == 0;
-        if (c->domain.reduced != 0) {
-            m->is_row = true;
-            for (unsigned d = 0; d < XL_MAX_DIMS; d++)
-                m->is_row &= m->extent.size[d] == 1 || rows.size[d] != 1;
-        }
+        m->is_row = c->domain.reduced != 0;
+        for (unsigned d = 0; d < XL_MAX_DIMS; d++)
+            m->is_row &= m->extent.size[d] == 1 || rows.size[d] != 1;
     }
 }
 

@@ -49,7 +49,7 @@ struct xl__domain xl__domain_of(const struct xl__fuser *f, unsigned reduction)
 {
     const struct xl__node *n = &f->g->node[reduction];
     const struct xl__node *arg = &f->g->node[n->arg[0]];
-    struct xl__domain d = {xl__extent_of(&arg->shape), 0, true};
+    struct xl__domain d = {xl__extent_of(&arg->shape), 0};
     const unsigned gap = XL_MAX_DIMS - arg->shape.n_dims;
     for (unsigned i = gap; i < XL_MAX_DIMS; i++)
         if ((n->axes >> (i - gap) & 1) && d.all.size[i] > 1)

@@ -95,7 +95,7 @@ static bool takes_output(const struct xl__fuser *f, const struct growth *w,
     const struct xl__mark *m = &f->mark[out->node];
     const struct xl__extent to = xl__extent_of(&out->shape);
     const struct xl__extent rows = xl__domain_rows(&c->domain);
-    if (!c->domain.has_reductions)
+    if (c->domain.reduced == 0)
         return m->state == XL__FREE && xl__extent_equal(&to, &c->domain.all);
     if (m->state == XL__MINE && xl__extent_equal(&m->extent, &rows))
         return xl__extent_equal(&to, &rows);
@@ -230,8 +230,7 @@ xl_status xl__grow_clusters(struct xl__fuser *f)
     for (unsigned o = 0; o < f->g->n_outputs; o++) {
         if (f->output_in[o] != XL__NEVER)
             continue;
-        const struct xl__domain d = {xl__extent_of(&f->g->output[o].shape), 0,
-                                     false};
+        const struct xl__domain d = {xl__extent_of(&f->g->output[o].shape), 0};
         TRY(grow(f, XL__NEVER, &d));
     }
     return XL_OK;

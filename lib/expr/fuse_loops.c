@@ -76,8 +76,6 @@ void xl__make_loops(struct xl__maker *m)
         m->group->n_loops--;
     }
     add_loops(m, &v, true, !has_places(m));
-    if (m->c->domain.has_reductions && m->c->domain.reduced == 0)
-        add_loop(m, XL_MAX_DIMS, true);
     if (is_columns)
         add_loop(m, last, false);
     if (m->group->n_loops == 0)

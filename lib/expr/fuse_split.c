@@ -4,7 +4,6 @@
  * one node less in any case, so repeating this ends. */
 #include "expr/fuse.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { WORD = 64 };
@@ -59,52 +58,71 @@ static bool is_sink(const struct xl__cluster *c, unsigned n)
     return false;
 }
 
-/* The cheapest node to store of those that take in at most so much; of equal
- * ones that in the middle. XL__NEVER: none. */
+/* Of the nodes before `end` the cheapest to store, the last of equal ones.
+ * XL__NEVER: none. */
 static unsigned cut(const struct xl__fuser *f, const struct xl__cluster *c,
-                    const struct sets *s, unsigned most)
+                    const struct sets *s, unsigned end)
 {
-    const double middle = c->sink[0].node / 2.0;
     unsigned best = XL__NEVER;
     double best_worth = 0;
-    for (unsigned n = 0; n < f->g->n_nodes; n++) {
+    for (unsigned n = 0; n < end; n++) {
         const struct xl__mark *m = &f->mark[n];
         const unsigned loads = count(s->bits + n * s->words, s->words);
         const double worth = loads / m->elems;
         if (!m->is_needed || m->is_mine || m->is_scalar || is_sink(c, n) ||
-            xl__is_loaded(f, n, f->n_clusters) || loads == 0 || loads > most)
+            xl__is_loaded(f, n, f->n_clusters) || loads == 0 ||
+            loads >= XL__EXPR_OPERANDS || worth < best_worth)
             continue;
-        if (worth > best_worth ||
-            (worth >= best_worth && fabs(n - middle) < fabs(best - middle))) {
-            best = n;
-            best_worth = worth;
-        }
+        best = n;
+        best_worth = worth;
     }
     return best;
 }
 
-/* A cluster for one node of *c that fits by itself, if `most` can be made
- * small enough for that. */
-static xl_status part(struct xl__fuser *f, const struct xl__cluster *c,
+/* A cluster of its own for the cut before `end`. */
+static xl_status try_cut(struct xl__fuser *f, struct xl__cluster *c,
+                         const struct sets *s, unsigned end,
+                         struct xl__cluster *own)
+{
+    own->n_sinks = 0;
+    xl__close(f, c, f->n_clusters);
+    const unsigned n = cut(f, c, s, end);
+    if (n == XL__NEVER)
+        return XL_OK;
+    own->domain.all = f->mark[n].extent;
+    return xl__store(f, own, n);
+}
+
+static bool fits(struct xl__fuser *f, const struct xl__cluster *own)
+{
+    xl__close(f, own, f->n_clusters);
+    return own->n_sinks > 0 && xl__fits(f, own, f->n_clusters);
+}
+
+/* The best part of *c; if that does not fit either, the last one that does:
+ * what comes later in the graph is made of more. */
+static xl_status part(struct xl__fuser *f, struct xl__cluster *c,
                       const struct sets *s, struct xl__cluster *own)
 {
     xl_status status;
-    unsigned most = XL__EXPR_OPERANDS - 1;
-    for (;; most /= 2) {
-        const unsigned n = cut(f, c, s, most);
-        if (n == XL__NEVER)
-            return xl__error_set(f->error, XL_UNSUPPORTED,
-                                 "one operation needs more than the %d "
-                                 "operands of a kernel",
-                                 XL__EXPR_OPERANDS);
-        own->n_sinks = 0;
-        own->domain.all = f->mark[n].extent;
-        TRY(xl__store(f, own, n));
-        xl__close(f, own, f->n_clusters);
-        if (most <= XL__EXPR_ARGS || xl__fits(f, own, f->n_clusters))
-            return XL_OK;
-        xl__close(f, c, f->n_clusters);
+    unsigned low = 0, high = f->g->n_nodes;
+    TRY(try_cut(f, c, s, high, own));
+    if (fits(f, own))
+        return XL_OK;
+    while (high - low > 1) {
+        const unsigned middle = low + (high - low) / 2;
+        TRY(try_cut(f, c, s, middle, own));
+        if (fits(f, own))
+            low = middle;
+        else
+            high = middle;
     }
+    TRY(try_cut(f, c, s, low > 0 ? low : f->g->n_nodes, own));
+    if (own->n_sinks == 0)
+        return xl__error_set(f->error, XL_UNSUPPORTED,
+                             "one operation needs more than the %d operands "
+                             "of a kernel",
+                             XL__EXPR_OPERANDS);
 fail:
     return status;
 }

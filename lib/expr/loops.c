@@ -31,22 +31,14 @@ static void swap_loops(struct xl__group *g, unsigned a, unsigned b)
     }
 }
 
-/* Drop loops of one turn; of reduced ones the last stays, for a reduction
- * needs one, and so does the last of all. */
+/* Loops of one turn go, but for the last of all. */
 static void drop(struct xl__group *g)
 {
-    unsigned n_reduced = 0;
-    for (unsigned i = 0; i < g->n_loops; i++)
-        n_reduced += g->loop[i].is_reduced;
     for (unsigned i = 0; i < g->n_loops;) {
-        const bool reduced = g->loop[i].is_reduced;
-        if (g->loop[i].size > 1 || g->n_loops == 1 ||
-            (reduced && n_reduced == 1)) {
+        if (g->loop[i].size > 1 || g->n_loops == 1)
             i++;
-            continue;
-        }
-        n_reduced -= reduced;
-        remove_loop(g, i);
+        else
+            remove_loop(g, i);
     }
 }
 

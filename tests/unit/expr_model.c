@@ -165,6 +165,7 @@ static void check_operands(const struct xl__graph *g,
             continue;
         assert_true(v->is_row || o->sweep >= v->sweep);
         assert_true(v->is_row || o->sweep < p->n_sweeps);
+        assert_true(!v->is_row || !walks_reduced(p, o));
         for (unsigned k = 0; k < p->n_operands; k++) {
             const struct xl__operand *r = &p->operand[k];
             if (o->at != r->at || k == i)

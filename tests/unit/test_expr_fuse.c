@@ -26,9 +26,10 @@ static const struct machine {
     {0,    1e6,    1,  1e13,  1e12,      1e-6},
     {0,    1e6,    1,  1e3,   1e15,      1e-6},
     {1,      1,    4,  1e15,  1e3,       1e9},
+    {0,      1,    1,  1e3,   1e15,      1e-6},
 };
 /* clang-format on */
-enum { GPU, CPU, MANY, SLOW, FAST, N_MACHINES };
+enum { GPU, CPU, MANY, SLOW, FAST, SINGLE, N_MACHINES };
 
 static void make(const struct machine *m, struct xl__limits *l)
 {
@@ -165,6 +166,18 @@ static const struct named named[] = {
      "map: 2 > 1", 268.45184, NULL},
     {GPU, "x:f32[8192,4096] b:f32[4096] y:f32[8192,4096]", "y = x * " DEEP,
      "map: 1 > 1; map: 2 > 1", 268.484608, NULL},
+    {SINGLE, "x:f32[4096,1000] u:f32[4096,1] y:f32[4096,1000]",
+     "y = softmax(x * exp(u))", "rows 3: 2 > 1", 32.784384, NULL},
+    /* Axes of size 1 make no difference. */
+    {GPU, "x:f32[1,1000] a:f32[1,1] b:f32[1,1]",
+     "a = sum(x); b = max(x, axis=1)", "rows: 1 > 2", 0.004008, NULL},
+    /* Nothing in common, neither memory nor axes. */
+    {GPU, "x:f32[1000,1000] y:f32[1000,1000] a:f32[1000,1] b:f32[1000,1]",
+     "a = sum(x, axis=1); b = sum(y, axis=1)", "rows: 1 > 1; rows: 1 > 1",
+     8.008, NULL},
+    {GPU, "x:f32[1000,1000] s:f32[1000,1]",
+     "s = sum((x - mean(x, axis=0))^2, axis=1)",
+     "columns: 1 > 1; rows: 2 > 1", 8.012, NULL},
     /* What is overwritten while it is read elsewhere takes a detour. */
     {GPU, "x:f32[64,64] b:f32[64,64]", "x = b + x", "map: 2 > 1", 0.049152,
      NULL},
@@ -344,6 +357,28 @@ static void loops(void **state)
     }
 }
 
+/* An output that lies the other way is written in its own order. */
+static void other_order(void **state)
+{
+    struct xl__signature s;
+    struct xl__graph g;
+    struct xl__schedule plan;
+    (void)state;
+    test_bind("x:f32[5,6] y:f32[5,6]", &s);
+    s.b[1].stride[0] = 1;
+    s.b[1].stride[1] = 5;
+    plan_of(GPU, "y = x + 1", &s, false, &g, &plan);
+    const struct xl__group *p = &plan.group[0];
+    assert_int_equal(p->n_loops, 2);
+    assert_int_equal(p->loop[0].size, 6);
+    assert_int_equal(p->operand[0].stride[0], 1);
+    assert_int_equal(p->operand[0].stride[1], 6);
+    assert_int_equal(p->operand[1].stride[0], 5);
+    assert_int_equal(p->operand[1].stride[1], 1);
+    xl__schedule_clear(&plan);
+    xl__graph_clear(&g);
+}
+
 /* -- more than a kernel can hold ------------------------------------------ */
 
 /* sum(a1 + a2 + ...) and each of so many outputs. */
@@ -376,6 +411,31 @@ static void wide(void **state)
         xl__schedule_clear(&plan);
         xl__graph_clear(&g);
     }
+}
+
+/* One input, and many values that wait for their turn. */
+static void alive(void **state)
+{
+    enum { VALUES = 100 };
+    struct xl__str line = {0};
+    struct xl__signature s;
+    struct xl__graph g;
+    struct xl__schedule plan;
+    (void)state;
+    xl__str_add(&line, "y = ");
+    for (unsigned n = 0; n < VALUES; n++)
+        xl__str_printf(&line, "sin(x * %u) + (", n + 2);
+    xl__str_add(&line, "x");
+    for (unsigned n = 0; n < VALUES; n++)
+        xl__str_add(&line, ")");
+    test_bind("x:f32[10] y:f32[10]", &s);
+    plan_of(GPU, xl__str_text(&line), &s, false, &g, &plan);
+    assert_in_range(plan.n_groups, 2, 6);
+    model_check(&g, &s, &plan, xl__str_text(&line));
+    model_compare(&g, &s, &plan, xl__str_text(&line), 1);
+    xl__str_clear(&line);
+    xl__schedule_clear(&plan);
+    xl__graph_clear(&g);
 }
 
 /* -- random graphs -------------------------------------------------------- */
@@ -586,7 +646,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(named_cases), cmocka_unit_test(eleven_passes),
         cmocka_unit_test(aliases),     cmocka_unit_test(loops),
-        cmocka_unit_test(wide),        cmocka_unit_test(random_graphs),
+        cmocka_unit_test(wide),        cmocka_unit_test(other_order),
+        cmocka_unit_test(alive),       cmocka_unit_test(random_graphs),
         cmocka_unit_test(quick),
     };
     test_args(argc, argv);
