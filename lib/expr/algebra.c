@@ -12,17 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* x^n by multiplication is off by n - 1 roundings, u each; pow() may be by 16
- * ulp, which are 32 u. */
-enum { MOST_POWER = 16 };
-
 /* -- parts ----------------------------------------------------------------- */
-
-static const struct xl__node *arg(const struct xl__graph *g,
-                                  const struct xl__node *n, unsigned i)
-{
-    return &g->node[n->arg[i]];
-}
 
 static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
 {
@@ -30,9 +20,8 @@ static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
            memcmp(a->size, b->size, a->n_dims * sizeof *a->size) == 0;
 }
 
-/* An operation of the shape, type and place of n. */
-static unsigned make(struct xl__graph *g, const struct xl__node *n,
-                     enum xl__expr_op op, unsigned a, unsigned b)
+unsigned xl__make_like(struct xl__graph *g, const struct xl__node *n,
+                       enum xl__expr_op op, unsigned a, unsigned b)
 {
     const struct xl__node want = {.op = op, .type = n->type, .arg = {a, b},
                                   .shape = n->shape, .place = n->place};
@@ -41,15 +30,8 @@ static unsigned make(struct xl__graph *g, const struct xl__node *n,
     return xl__graph_node(g, &want);
 }
 
-static unsigned make1(struct xl__graph *g, const struct xl__node *n,
-                      enum xl__expr_op op, unsigned a)
-{
-    return make(g, n, op, a, 0);
-}
-
-/* A constant of n's type, of its shape too or of none. */
-static unsigned number(struct xl__graph *g, const struct xl__node *n,
-                       double value, bool is_shaped)
+unsigned xl__number_like(struct xl__graph *g, const struct xl__node *n,
+                         double value, bool is_shaped)
 {
     struct xl__node want = {.op = XL__E_CONST, .type = n->type,
                             .value = value, .place = n->place};
@@ -67,7 +49,7 @@ static bool replace(struct xl__graph *g, const struct xl__node *n,
         return true;
     if (g->node[node].op != XL__E_CONST)
         return false;
-    *out = number(g, n, g->node[node].value, true);
+    *out = xl__number_like(g, n, g->node[node].value, true);
     return true;
 }
 
@@ -81,7 +63,8 @@ static const struct {
     double value; /* second argument, as written: -0 is not 0 */
     unsigned types;
     bool is_fast;
-    enum { GIVES_FIRST, GIVES_VALUE, GIVES_NEGATIVE } gives;
+    enum { GIVES_FIRST, GIVES_VALUE, GIVES_NEGATIVE } gives; /* first, value:
+                                               the numbers of the arguments */
 } with_constant[] = {
     {XL__E_ADD, -0.0, OF_F32, false, GIVES_FIRST},
     {XL__E_ADD, 0, OF_I32, false, GIVES_FIRST},
@@ -104,9 +87,9 @@ static const struct {
 static bool rule_constant(struct xl__graph *g, const struct xl__node *n,
                           unsigned *out)
 {
-    if (xl__expr_ops[n->op].n_args != 2 || arg(g, n, 1)->op != XL__E_CONST)
+    if (xl__expr_ops[n->op].n_args != 2 || xl__arg(g, n, 1)->op != XL__E_CONST)
         return false;
-    const double value = arg(g, n, 1)->value;
+    const double value = xl__arg(g, n, 1)->value;
     for (size_t i = 0; i < COUNT(with_constant); i++) {
         if (with_constant[i].op != n->op ||
             memcmp(&with_constant[i].value, &value, sizeof value) != 0 ||
@@ -114,7 +97,7 @@ static bool rule_constant(struct xl__graph *g, const struct xl__node *n,
             (with_constant[i].is_fast && !g->fast_math))
             continue;
         if (with_constant[i].gives == GIVES_NEGATIVE)
-            *out = make1(g, n, XL__E_NEG, n->arg[0]);
+            *out = xl__make_like(g, n, XL__E_NEG, n->arg[0], 0);
         return with_constant[i].gives == GIVES_NEGATIVE ||
                replace(g, n, n->arg[with_constant[i].gives], out);
     }
@@ -140,12 +123,12 @@ static bool rule_chain(struct xl__graph *g, const struct xl__node *n,
 {
     if (xl__expr_ops[n->op].n_args != 1)
         return false;
-    const struct xl__node inner = *arg(g, n, 0);
+    const struct xl__node inner = *xl__arg(g, n, 0);
     for (size_t i = 0; i < COUNT(chains); i++) {
         if (chains[i].outer != n->op || chains[i].inner != inner.op)
             continue;
         if (chains[i].gives == GIVES_OUTER)
-            *out = make1(g, n, n->op, inner.arg[0]);
+            *out = xl__make_like(g, n, n->op, inner.arg[0], 0);
         else
             *out = chains[i].gives == GIVES_INNER ? n->arg[0] : inner.arg[0];
         return true;
@@ -165,10 +148,11 @@ static bool rule_whole(struct xl__graph *g, const struct xl__node *n,
 {
     if (!is_rounding(n->op))
         return false;
-    const struct xl__node *inner = arg(g, n, 0);
+    const struct xl__node *inner = xl__arg(g, n, 0);
     *out = n->arg[0];
     return n->type == XL__V_I32 || is_rounding(inner->op) ||
-           (inner->op == XL__E_CAST && arg(g, inner, 0)->type != XL__V_F32);
+           (inner->op == XL__E_CAST &&
+            xl__arg(g, inner, 0)->type != XL__V_F32);
 }
 
 /* -- the same argument twice, and signs ------------------------------------ */
@@ -187,7 +171,7 @@ static bool rule_same(struct xl__graph *g, const struct xl__node *n,
         return replace(g, n, n->arg[0], out);
     case XL__E_SUB:
         if (is_zero)
-            *out = number(g, n, 0, true);
+            *out = xl__number_like(g, n, 0, true);
         return is_zero;
     default:
         return false;
@@ -200,16 +184,16 @@ static bool rule_signs(struct xl__graph *g, const struct xl__node *n,
 {
     if (n->op != XL__E_ADD && n->op != XL__E_SUB && n->op != XL__E_MUL)
         return false;
-    const struct xl__node a = *arg(g, n, 0), b = *arg(g, n, 1);
+    const struct xl__node a = *xl__arg(g, n, 0), b = *xl__arg(g, n, 1);
     const bool is_a = a.op == XL__E_NEG, is_b = b.op == XL__E_NEG;
     if (n->op == XL__E_MUL && is_a && is_b)
-        *out = make(g, n, XL__E_MUL, a.arg[0], b.arg[0]);
+        *out = xl__make_like(g, n, XL__E_MUL, a.arg[0], b.arg[0]);
     else if (n->op == XL__E_ADD && is_b)
-        *out = make(g, n, XL__E_SUB, n->arg[0], b.arg[0]);
+        *out = xl__make_like(g, n, XL__E_SUB, n->arg[0], b.arg[0]);
     else if (n->op == XL__E_ADD && is_a)
-        *out = make(g, n, XL__E_SUB, n->arg[1], a.arg[0]);
+        *out = xl__make_like(g, n, XL__E_SUB, n->arg[1], a.arg[0]);
     else if (n->op == XL__E_SUB && is_b)
-        *out = make(g, n, XL__E_ADD, n->arg[0], b.arg[0]);
+        *out = xl__make_like(g, n, XL__E_ADD, n->arg[0], b.arg[0]);
     else
         return false;
     return true;
@@ -222,77 +206,9 @@ static bool rule_where(struct xl__graph *g, const struct xl__node *n,
         return false;
     if (n->arg[1] == n->arg[2])
         return replace(g, n, n->arg[1], out);
-    if (arg(g, n, 0)->op != XL__E_CONST)
+    if (xl__arg(g, n, 0)->op != XL__E_CONST)
         return false;
-    return replace(g, n, n->arg[arg(g, n, 0)->value != 0 ? 1 : 2], out);
-}
-
-/* -- division and powers --------------------------------------------------- */
-
-/* 1 / value is a normal f32, and exact unless `is_fast`. */
-static bool has_inverse(double value, bool is_fast)
-{
-    int exponent;
-    const double fraction = frexp(value, &exponent);
-    return isfinite(value) && exponent > -120 && exponent < 120 &&
-           (fabs(fraction) == 0.5 || (is_fast && value != 0));
-}
-
-static bool rule_divide(struct xl__graph *g, const struct xl__node *n,
-                        unsigned *out)
-{
-    if (n->op != XL__E_DIV)
-        return false;
-    const struct xl__node *a = arg(g, n, 0), b = *arg(g, n, 1);
-    if (b.op == XL__E_CONST && has_inverse(b.value, g->fast_math)) {
-        *out = make(g, n, XL__E_MUL, n->arg[0],
-                    number(g, n, 1 / b.value, false));
-        return true;
-    }
-    if (!g->fast_math || b.op != XL__E_SQRT || a->op != XL__E_CONST ||
-        a->value != 1)
-        return false;
-    *out = make1(g, n, XL__E_RSQRT, b.arg[0]);
-    return true;
-}
-
-/* x^n, n > 0, by repeated squaring. */
-static unsigned multiplied(struct xl__graph *g, const struct xl__node *n,
-                           uint32_t power)
-{
-    unsigned out = UINT_MAX, square = n->arg[0];
-    for (bool is_first = true;; square = make(g, n, XL__E_MUL, square, square)) {
-        if (power & 1) {
-            out = is_first ? square : make(g, n, XL__E_MUL, out, square);
-            is_first = false;
-        }
-        power >>= 1;
-        if (power == 0)
-            return out;
-    }
-}
-
-/* The exponent is a constant. pow(x, 0) is 1 for every x, NaN too. */
-static bool rule_power(struct xl__graph *g, const struct xl__node *n,
-                       unsigned *out)
-{
-    if (n->op != XL__E_POW || arg(g, n, 1)->op != XL__E_CONST)
-        return false;
-    const double power = arg(g, n, 1)->value, size = fabs(power);
-    const bool is_whole = size == floor(size) &&
-                          (n->type == XL__V_I32 || size <= MOST_POWER);
-    if (!is_whole && !(g->fast_math && size == 0.5))
-        return false;
-    if (!is_whole)
-        *out = make1(g, n, power > 0 ? XL__E_SQRT : XL__E_RSQRT, n->arg[0]);
-    else if (power == 0)
-        *out = number(g, n, 1, true);
-    else if (power > 0)
-        *out = multiplied(g, n, (uint32_t)power);
-    else
-        *out = make(g, n, XL__E_DIV, number(g, n, 1, false),
-                    multiplied(g, n, (uint32_t)size));
-    return true;
+    return replace(g, n, n->arg[xl__arg(g, n, 0)->value != 0 ? 1 : 2], out);
 }
 
 /* -- types ----------------------------------------------------------------- */
@@ -308,13 +224,13 @@ static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
 {
     if (n->op != XL__E_CAST)
         return false;
-    const struct xl__node inner = *arg(g, n, 0);
+    const struct xl__node inner = *xl__arg(g, n, 0);
     const bool is_stored = inner.op == XL__E_INPUT || inner.op == XL__E_CAST;
     *out = n->arg[0];
     if (n->type == inner.type &&
         (!is_narrow(n->dtype) || (is_stored && inner.dtype == n->dtype)))
         return true;
-    if (inner.op != XL__E_CAST || arg(g, &inner, 0)->type != XL__V_BOOL ||
+    if (inner.op != XL__E_CAST || xl__arg(g, &inner, 0)->type != XL__V_BOOL ||
         is_narrow(n->dtype))
         return false;
     struct xl__node direct = *n; /* true is 1 in every type */
@@ -327,76 +243,11 @@ static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
 static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
                        unsigned *out)
 {
-    if (n->op != XL__E_ISNAN || arg(g, n, 0)->op != XL__E_CAST ||
-        arg(g, arg(g, n, 0), 0)->type == XL__V_F32)
+    if (n->op != XL__E_ISNAN || xl__arg(g, n, 0)->op != XL__E_CAST ||
+        xl__arg(g, xl__arg(g, n, 0), 0)->type == XL__V_F32)
         return false;
-    *out = number(g, n, 0, true);
+    *out = xl__number_like(g, n, 0, true);
     return true;
-}
-
-/* -- reductions of one element, and of equal ones -------------------------- */
-
-/* How many elements one result is made of. */
-static double extent(const struct xl__graph *g, const struct xl__node *n)
-{
-    const struct xl__shape *s = &arg(g, n, 0)->shape;
-    double elems = 1;
-    for (unsigned d = 0; d < s->n_dims; d++)
-        elems *= n->axes >> d & 1 ? (double)s->size[d] : 1;
-    return elems;
-}
-
-/* Of n times the number c. A sum in 32 bits wraps. */
-static double of_equal(const struct xl__node *node, double c, double n)
-{
-    switch (node->op) {
-    case XL__E_SUM:
-        if (node->type == XL__V_I32)
-            return (double)(int32_t)(uint32_t)((uint64_t)(int64_t)c *
-                                               (uint64_t)n);
-        return c * n;
-    case XL__E_VAR:
-        return c - c;
-    case XL__E_LOGSUMEXP:
-        return c + log(n);
-    case XL__E_NORM2:
-        return fabs(c) * sqrt(n);
-    case XL__E_ARGMIN:
-    case XL__E_ARGMAX:
-        return 0;
-    default:
-        return c;
-    }
-}
-
-static bool rule_reduce(struct xl__graph *g, const struct xl__node *n,
-                        unsigned *out)
-{
-    const unsigned x = n->arg[0];
-    if (xl__expr_ops[n->op].cls != XL__C_REDUCE)
-        return false;
-    if (arg(g, n, 0)->op == XL__E_CONST) {
-        const double c = arg(g, n, 0)->value;
-        *out = number(g, n, of_equal(n, c, extent(g, n)), true);
-        return true;
-    }
-    if (extent(g, n) != 1)
-        return false;
-    switch (n->op) {
-    case XL__E_ARGMIN:
-    case XL__E_ARGMAX:
-        *out = number(g, n, 0, true);
-        return true;
-    case XL__E_NORM2:
-        *out = make1(g, n, XL__E_ABS, x);
-        return true;
-    case XL__E_VAR: /* 0; NaN of an infinity and of NaN */
-        *out = make(g, n, XL__E_SUB, x, x);
-        return true;
-    default:
-        *out = x;
-        return true;
-    }
 }
 
 /* -------------------------------------------------------------------------- */
@@ -404,8 +255,8 @@ static bool rule_reduce(struct xl__graph *g, const struct xl__node *n,
 static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
                              unsigned *) = {
     rule_constant, rule_chain,  rule_whole,  rule_same,  rule_signs,
-    rule_where,    rule_divide, rule_power,  rule_cast,  rule_isnan,
-    rule_reduce,   xl__moments,
+    rule_where,    rule_cast,   rule_isnan,
+    xl__divisions, xl__powers,  xl__reductions, xl__moments,
 };
 
 bool xl__algebra(struct xl__graph *g, const struct xl__node *want,

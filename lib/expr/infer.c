@@ -6,103 +6,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "expr/words.h"
 
 #define I32_MAX 2147483647.0
-
-/* -- names ----------------------------------------------------------------- */
-
-/* The bound or assigned name, another one, that is nearest. */
-static const char *nearest_name(const struct xl__infer *in, const char *name)
-{
-    const size_t len = strlen(name);
-    size_t best = len / 2 < 2 ? len / 2 + 1 : 3;
-    const char *out = NULL;
-    for (unsigned i = 0; i < in->s->n + in->t->n_names; i++) {
-        const unsigned of_tree = i - in->s->n; /* when i is that large */
-        const bool is_bound = i < in->s->n;
-        if (!is_bound && in->symbol[of_tree].value == XL__NO_NODE)
-            continue;
-        const char *other = is_bound ? in->s->b[i].name : in->t->name[of_tree];
-        const size_t at = xl__word_distance(other, name, len);
-        if (at >= best || at == 0)
-            continue;
-        best = at;
-        out = other;
-    }
-    return out;
-}
-
-static bool is_assigned(const struct xl__tree *t, unsigned name)
-{
-    for (unsigned i = 0; i < t->n_statements; i++)
-        if (t->statement[i].name == name)
-            return true;
-    return false;
-}
-
-static unsigned unknown(struct xl__infer *in, unsigned name)
-{
-    const char *text = in->t->name[name];
-    const char *near = nearest_name(in, text);
-    if (is_assigned(in->t, name))
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "'%s' is not bound, and is read here before it is "
-                         "assigned",
-                         text);
-    return XL__WRONG(in, XL_BAD_ARGUMENT,
-                     near != NULL ? "'%s' is neither bound nor assigned; did "
-                                    "you mean '%s'?"
-                                  : "'%s' is neither bound nor assigned",
-                     text, near);
-}
-
-static unsigned read_name(struct xl__infer *in, unsigned name)
-{
-    struct xl__symbol *symbol = &in->symbol[name];
-    if (symbol->is_sliced)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "'%s' is read after parts of it were assigned: read "
-                         "it before, or assign to a temporary and read that",
-                         in->t->name[name]);
-    if (symbol->value == XL__NO_NODE && symbol->binding == UINT_MAX)
-        return unknown(in, name);
-    symbol->is_used = true;
-    if (symbol->value == XL__NO_NODE)
-        symbol->value = xl__infer_bound(in, symbol->binding);
-    return symbol->value;
-}
-
-static void bind_names(struct xl__infer *in)
-{
-    for (unsigned i = 0; i < in->t->n_names; i++) {
-        struct xl__symbol *symbol = &in->symbol[i];
-        *symbol = (struct xl__symbol){UINT_MAX, XL__NO_NODE, UINT_MAX, false,
-                                      false};
-        for (unsigned b = 0; b < in->s->n; b++)
-            if (strcmp(in->s->b[b].name, in->t->name[i]) == 0)
-                symbol->binding = b;
-    }
-}
-
-/* Most often a misspelt name: the other half of that mistake is told first. */
-static void check_unused(struct xl__infer *in)
-{
-    for (unsigned b = 0; b < in->s->n && in->status == XL_OK; b++) {
-        bool is_used = false;
-        for (unsigned i = 0; i < in->t->n_names; i++)
-            is_used = is_used || (in->symbol[i].binding == b &&
-                                  in->symbol[i].is_used);
-        in->place = 0;
-        if (!is_used)
-            XL__WRONG(in, XL_BAD_ARGUMENT,
-                      "'%s' is bound, and the expression does not use it",
-                      in->s->b[b].name);
-    }
-}
 
 /* -- numbers --------------------------------------------------------------- */
 
@@ -186,7 +93,7 @@ static unsigned call(struct xl__infer *in, const struct xl__tree_node *n)
 
 static unsigned view(struct xl__infer *in, const struct xl__tree_node *n)
 {
-    const unsigned of = read_name(in, n->name);
+    const unsigned of = xl__infer_name(in, n->name);
     if (of == XL__NO_NODE)
         return of;
     struct xl__node want = in->g->node[of];
@@ -208,7 +115,7 @@ static unsigned compute(struct xl__infer *in, const struct xl__tree_node *n)
     case XL__T_BOOL:
         return xl__infer_const(in, XL__V_BOOL, n->value);
     case XL__T_NAME:
-        return read_name(in, n->name);
+        return xl__infer_name(in, n->name);
     case XL__T_VIEW:
         return view(in, n);
     default:
@@ -254,21 +161,6 @@ static void statement(struct xl__infer *in, const struct xl__statement *s)
     xl__infer_assign(in, s, in->value[s->value]);
 }
 
-static void check_outputs(struct xl__infer *in)
-{
-    const struct xl__tree *t = in->t;
-    if (in->g->n_outputs > 0 || t->n_statements == 0)
-        return;
-    const struct xl__statement *last = &t->statement[t->n_statements - 1];
-    const char *near = nearest_name(in, t->name[last->name]);
-    in->place = last->place;
-    XL__WRONG(in, XL_BAD_ARGUMENT,
-              near ? "nothing leaves the expression: '%s' is not bound; "
-                     "did you mean '%s'?"
-                   : "nothing leaves the expression: '%s' is not bound",
-              t->name[last->name], near);
-}
-
 /* -------------------------------------------------------------------------- */
 
 static bool set_up(struct xl__infer *in)
@@ -300,7 +192,7 @@ static void run_statements(struct xl__infer *in)
         XL__WRONG(in, XL_NO_MEMORY, "out of memory");
         return;
     }
-    bind_names(in);
+    xl__infer_bind(in);
     for (unsigned i = 0; i < in->t->n_statements && in->status == XL_OK; i++)
         statement(in, &in->t->statement[i]);
 }
@@ -311,31 +203,15 @@ xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
     struct xl__infer in = {.t = t, .s = s, .g = out, .e = e};
     run_statements(&in);
     if (in.status == XL_OK)
-        check_outputs(&in);
+        xl__infer_check_outputs(&in);
     if (in.status == XL_OK)
-        check_unused(&in);
+        xl__infer_check_unused(&in);
     if (in.status == XL_OK && xl__graph_prune(out) != XL_OK)
         XL__WRONG(&in, XL_NO_MEMORY, "out of memory");
     if (in.status != XL_OK)
         xl__graph_clear(out);
     clean_up(&in);
     return in.status;
-}
-
-/* The value that a name was last given, if it was as a whole. */
-static void find_value(struct xl__infer *in, const char *name,
-                       struct xl__node *out)
-{
-    for (unsigned i = 0; i < in->t->n_names; i++) {
-        const struct xl__symbol *symbol = &in->symbol[i];
-        if (strcmp(in->t->name[i], name) != 0 || !is_assigned(in->t, i) ||
-            symbol->value == XL__NO_NODE || symbol->is_sliced)
-            continue;
-        *out = in->g->node[symbol->value];
-        return;
-    }
-    in->place = 0;
-    XL__WRONG(in, XL_BAD_ARGUMENT, "'%s' is not assigned as a whole", name);
 }
 
 xl_status xl__infer_value(const struct xl__tree *t,
@@ -346,7 +222,7 @@ xl_status xl__infer_value(const struct xl__tree *t,
     struct xl__infer in = {.t = t, .s = s, .g = &g, .e = e};
     run_statements(&in);
     if (in.status == XL_OK)
-        find_value(&in, name, out);
+        xl__infer_assigned(&in, name, out);
     xl__graph_clear(&g);
     clean_up(&in);
     return in.status;

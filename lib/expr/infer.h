@@ -110,6 +110,20 @@ unsigned xl__infer_bound(struct xl__infer *in, unsigned binding);
 bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
                     struct xl__node *node, struct xl__part *part);
 
+/* -- infer_names.c --------------------------------------------------------- */
+
+/* Before the first statement: which names are bound. */
+void xl__infer_bind(struct xl__infer *in);
+/* The node that a name is now. */
+unsigned xl__infer_name(struct xl__infer *in, unsigned name);
+/* After the last: something leaves the expression, and nothing is bound in
+ * vain. */
+void xl__infer_check_outputs(struct xl__infer *in);
+void xl__infer_check_unused(struct xl__infer *in);
+/* The value that a name was last given as a whole; otherwise told. */
+void xl__infer_assigned(struct xl__infer *in, const char *name,
+                        struct xl__node *out);
+
 /* -- infer_output.c -------------------------------------------------------- */
 
 /* Statement by statement: what its value becomes. */

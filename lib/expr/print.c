@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expr/graph.h"
+#include "expr/print.h"
 
 enum {
     LONG = 240,     /* bytes: what is longer is cut */
@@ -85,31 +85,6 @@ static void print_const(const struct printer *p, const struct xl__node *n,
         xl__str_add(p->out, ")");
 }
 
-/* Does dimension d of the view walk as dimension `as` of what is bound? */
-static bool walks_as(const struct xl__node *n, unsigned d,
-                     const struct xl__bound *b, unsigned as)
-{
-    return n->shape.size[d] == b->size[as] &&
-           (b->size[as] == 1 || n->stride[d] == b->stride[as]);
-}
-
-static void print_input(const struct printer *p, const struct xl__node *n)
-{
-    const struct xl__bound *b = &p->s->b[n->binding];
-    bool is_same = n->offset == 0 && n->shape.n_dims == b->n_dims;
-    bool is_turned = is_same;
-    for (unsigned d = 0; d < n->shape.n_dims && (is_same || is_turned);
-         d++) {
-        is_same = is_same && walks_as(n, d, b, d);
-        is_turned = is_turned && walks_as(n, d, b, b->n_dims - 1 - d);
-    }
-    if (is_same)
-        xl__str_add(p->out, b->name);
-    else
-        xl__str_printf(p->out, is_turned ? "transpose(%s)" : "%s[...]",
-                       b->name);
-}
-
 /* -- operations ------------------------------------------------------------ */
 
 static void print_operator(const struct printer *p, const struct xl__node *n,
@@ -174,7 +149,7 @@ static void print(const struct printer *p, unsigned node, int level,
     if (depth == DEEP || p->out->len > p->first + LONG)
         xl__str_add(p->out, depth == DEEP ? "..." : "");
     else if (n->op == XL__E_INPUT)
-        print_input(p, n);
+        xl__print_view(n, &p->s->b[n->binding], p->out);
     else if (n->op == XL__E_SCALAR)
         xl__str_add(p->out, p->s->b[n->binding].name);
     else if (n->op == XL__E_CONST)

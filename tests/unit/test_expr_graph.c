@@ -223,7 +223,7 @@ static const struct test_golden names[] = {
 };
 
 static const struct test_golden views[] = {
-    {"y = x[1:3]", "x:f32[4] y:f32[2]", "y = x[...]: f32[2]; 1 node"},
+    {"y = x[1:3]", "x:f32[4] y:f32[2]", "y = x[1:3]: f32[2]; 1 node"},
     {"y = transpose(x)", "x:f32[4,5] y:f32[5,4]",
      "y = transpose(x): f32[5,4]; 1 node"},
     {"y = permute(x, 0, 1)", XY, "y = x: f32[4,5]; 1 node"},
@@ -231,18 +231,47 @@ static const struct test_golden views[] = {
      "y = transpose(x): f32[5,4]; 1 node"},
     {"y = x[:] + x[0:4, ...] + x", XY, "y = x + x + x: f32[4,5]; 3 nodes"},
     {"y = x[1:3] + x[-3:-1]", "x:f32[4] y:f32[2]",
-     "y = x[...] + x[...]: f32[2]; 2 nodes"},
+     "y = x[1:3] + x[1:3]: f32[2]; 2 nodes"},
     {"y = x[-1] - x[0]", "x:f32[4,5] y:f32[5]",
-     "y = x[...] - x[...]: f32[5]; 3 nodes"},
+     "y = x[3, :] - x[0, :]: f32[5]; 3 nodes"},
     {"t = x[1:]; y = t[1:] - x[2:]", "x:f32[4] y:f32[2]",
-     "y = x[...] - x[...]: f32[2]; 2 nodes"},
+     "y = x[2:] - x[2:]: f32[2]; 2 nodes"},
     {"y = x[:100] + x[-100:]", "x:f32[4] y:f32[4]",
      "y = x + x: f32[4]; 2 nodes"},
-    {"y = x[0] + x[1]", "x:f32[2] y:f32[]",
-     "y = x[...] + x[...]: f32[]; 3 nodes"},
-    {"y = x[...,0]", "x:f32[4,5] y:f32[4]", "y = x[...]: f32[4]; 1 node"},
-    {"y = x[0,...]", "x:f32[4,5] y:f32[5]", "y = x[...]: f32[5]; 1 node"},
+    {"y = x[0] + x[1]", "x:f32[2] y:f32[]", "y = x[0] + x[1]: f32[]; 3 nodes"},
+    {"y = x[...,0]", "x:f32[4,5] y:f32[4]", "y = x[:, 0]: f32[4]; 1 node"},
+    {"y = x[0,...]", "x:f32[4,5] y:f32[5]", "y = x[0, :]: f32[5]; 1 node"},
     {"y = x[...]", XY, "y = x: f32[4,5]; 1 node"},
+};
+
+static const struct test_golden slices[] = {
+    {"y = x[1:3]", "x:f32[4] y:f32[2]", "y = x[1:3]: f32[2]; 1 node"},
+    {"y = x[:, 64:128]", "x:f32[3,256] y:f32[3,64]",
+     "y = x[:, 64:128]: f32[3,64]; 1 node"},
+    {"y = x[2]", "x:f32[4,5] y:f32[5]", "y = x[2, :]: f32[5]; 1 node"},
+    {"y = x[:, 2]", "x:f32[4,5] y:f32[4]", "y = x[:, 2]: f32[4]; 1 node"},
+    {"y = x[::2, 1::2]", "x:f32[4,5] y:f32[2,2]",
+     "y = x[::2, 1::2]: f32[2,2]; 1 node"},
+    {"y = x[1:4:2]", "x:f32[4] y:f32[2]", "y = x[1::2]: f32[2]; 1 node"},
+    {"y = x[:3:2]", "x:f32[4] y:f32[2]", "y = x[::2]: f32[2]; 1 node"},
+    {"y = x[::3]", "x:f32[8] y:f32[3]", "y = x[::3]: f32[3]; 1 node"},
+    {"y = x[:7:3]", "x:f32[8] y:f32[3]", "y = x[::3]: f32[3]; 1 node"},
+    {"y = x[:6:3]", "x:f32[8] y:f32[2]", "y = x[:4:3]: f32[2]; 1 node"},
+    {"y = x[1, 2, 3]", "x:f32[4,5,6] y:f32[]",
+     "y = x[1, 2, 3]: f32[]; 1 node"},
+    {"y = x[1, :, 3]", "x:f32[4,5,6] y:f32[5]",
+     "y = x[1, :, 3]: f32[5]; 1 node"},
+    {"y = x[..., 5:]", "x:f32[4,5,6] y:f32[4,5,1]",
+     "y = x[:, :, 5:]: f32[4,5,1]; 1 node"},
+    {"y = x[3:, 1]", "x:f32[4,5] y:f32[1]", "y = x[3, 1:2]: f32[1]; 1 node"},
+    {"y = permute(x, 1, 0, 2)", "x:f32[4,5,6] y:f32[5,4,6]",
+     "y = x[...]: f32[5,4,6]; 1 node"},
+    {"y = x[0]", "x:f32[1,5] y:f32[5]", "y = x[0, :]: f32[5]; 1 node"},
+    {"y = x[:, 0]", "x:f32[4,1] y:f32[4]", "y = x[:, 0]: f32[4]; 1 node"},
+    {"y = x[0, 1:2]", "x:f32[4,5] y:f32[1]", "y = x[0, 1:2]: f32[1]; 1 node"},
+    {"y = transpose(x)", "x:f32[4] y:f32[4]", "y = x: f32[4]; 1 node"},
+    {"y = x[-1] - x[0]", "x:f32[4,5] y:f32[5]",
+     "y = x[3, :] - x[0, :]: f32[5]; 3 nodes"},
 };
 
 static const struct test_golden random_numbers[] = {
@@ -295,6 +324,7 @@ static void test_names(void **state)
     (void)state;
     TEST_GOLDEN(names, false);
     TEST_GOLDEN(views, false);
+    TEST_GOLDEN(slices, false);
 }
 
 static void test_random(void **state)
