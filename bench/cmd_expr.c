@@ -94,6 +94,10 @@ static bool see_names(struct expr_spec *s)
             return false;
         n->is_input = name->is_read_first;
         n->is_result = name->is_assigned;
+        if (name->is_assigned && !name->is_whole && !n->has_shape)
+            return refuse("only parts of '%s' are assigned, so its size is "
+                          "not known; give --shape %s=4096x4096",
+                          n->name, n->name);
     }
     for (unsigned k = 0; k < s->n; k++)
         if (!s->name[k].is_input && !s->name[k].is_result)
@@ -143,10 +147,21 @@ static bool read_names(const struct settings *set, struct expr_spec *s)
 /* -- shapes of outputs ---------------------------------------------------- */
 
 /* A mistake in the text: the library's own words, place and caret. */
-static int text_is_wrong(struct session *s, xl_status status,
-                         const char *detail)
+static int text_is_wrong(struct session *s, const struct expr_spec *spec,
+                         xl_status status, const char *detail)
 {
-    return session_fail(s, "the expression", status, detail);
+    struct xl__str text = {0};
+    xl__str_add(&text, *detail ? detail : xl_status_text(status));
+    for (unsigned k = 0; status == XL_BAD_SHAPE && k < spec->n; k++) {
+        const struct expr_name *n = &spec->name[k];
+        if (n->is_result && !n->is_input && n->has_shape && !n->is_found)
+            xl__str_printf(&text, "\nwithout its --shape, '%s' has the shape "
+                                  "of its value",
+                           n->name);
+    }
+    session_say(s, "", xl__str_text(&text));
+    xl__str_clear(&text);
+    return EXIT_USAGE;
 }
 
 /* Ask the library what a result's shape and type are. */
@@ -166,7 +181,7 @@ static xl_status ask_result(xl_queue *q, const struct expr_job *job,
     status = xl_expr_result(q, job->spec.text, &args, n->name, &t);
     if (status != XL_OK)
         return status;
-    n->has_shape = true;
+    n->has_shape = n->is_found = true;
     n->n_dims = t.n_dims;
     memcpy(n->size, t.size, sizeof n->size);
     if (!n->has_dtype && t.dtype != XL_F32)
@@ -187,7 +202,7 @@ static int complete_results(struct session *s, struct expr_job *job)
             continue;
         const xl_status status = ask_result(q, job, n);
         if (status != XL_OK)
-            code = text_is_wrong(s, status, xl_error_detail(q));
+            code = text_is_wrong(s, &job->spec, status, xl_error_detail(q));
     }
     xl_queue_destroy(q);
     if (code == EXIT_FINE && !expr_spec_settle(&job->spec, why))
@@ -209,7 +224,7 @@ static int try_compile(struct session *s, const struct expr_job *job)
     if (status == XL_BAD_ARGUMENT || status == XL_BAD_SHAPE ||
         status == XL_OVERFLOW || status == XL_OVERLAP ||
         status == XL_BAD_SCALAR)
-        code = text_is_wrong(s, status, xl_error_detail(q));
+        code = text_is_wrong(s, &job->spec, status, xl_error_detail(q));
     xl_expr_destroy(e);
     xl_queue_destroy(q);
     return code;

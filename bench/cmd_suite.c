@@ -90,7 +90,8 @@ static int run_probes(struct session *s)
 
 static int run(struct session *s)
 {
-    static const struct bench_op *const ops[] = {&bench_gemm, &bench_softmax};
+    static const struct bench_op *const ops[] = {&bench_gemm, &bench_softmax,
+                                                 &bench_expr};
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
         return code;
@@ -113,13 +114,13 @@ static const char *const options[] = {
 
 const struct command cmd_suite = {
     .name = "",
-    .summary = "limits, peaks, coalescing, GEMM and softmax in a minute",
+    .summary = "limits, peaks, coalescing, GEMM, softmax, fusion in a minute",
     .words = "",
     .about =
         "With no command clbench measures the chosen device in about a "
         "minute: its limits and where each number came from, its peaks, how "
-        "it fetches memory, and the library's GEMM and softmax against those "
-        "peaks. --full takes every case and more repeats. Ctrl-C keeps and "
+        "it fetches memory, and the library's GEMM, softmax and fused "
+        "expressions against those peaks. --full takes every case and more repeats. Ctrl-C keeps and "
         "prints what there is.",
     .options = options,
     .min_words = 0,

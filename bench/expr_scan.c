@@ -89,15 +89,16 @@ static const char *skip_slice(const char *at)
     return *end == ']' ? end + 1 : at;
 }
 
-/* The name that the statement assigns: "" when it is a bare expression, which
- * assigns to `out`; *at moves behind the '='. */
-static struct word statement_head(const char **at)
+/* The name that the statement assigns, which is `out` of a bare expression;
+ * *at moves behind the '='. */
+static struct word statement_head(const char **at, bool *is_whole)
 {
     static const struct word out = {"out", 3};
     const char *begin = *at, *end = begin;
     while (in_word(*end))
         end++;
     const char *behind = skip_slice(end);
+    *is_whole = behind == end || !is_assignment(behind);
     if (!begins_word(*begin) || !is_assignment(behind))
         return out;
     *at = skip_blanks(behind) + 1;
@@ -161,10 +162,13 @@ void expr_scan(const char *text, struct expr_scan *out)
     const char *at = skip_between(text);
     out->n = 0;
     while (*at) {
-        const struct word head = statement_head(&at);
+        bool is_whole;
+        const struct word head = statement_head(&at, &is_whole);
         at = skip_between(statement_body(out, at));
         struct expr_seen *seen = need(out, head);
-        if (seen)
-            seen->is_assigned = true;
+        if (!seen)
+            continue;
+        seen->is_assigned = true;
+        seen->is_whole = seen->is_whole || is_whole;
     }
 }

@@ -14,6 +14,7 @@ struct expr_seen {
     char name[XL_EXPR_MAX_NAME + 1];
     bool is_read_first; /* before any assignment */
     bool is_assigned;
+    bool is_whole;      /* one assignment is to all of it, not to a slice */
     bool is_read_later; /* after an assignment */
 };
 

@@ -192,12 +192,26 @@ static void line_up(struct attempt *t)
 
 /* -- the timing ----------------------------------------------------------- */
 
+/* The fact that the op names as its roof, if it is known. */
+static bool roof_by_fact(struct attempt *t)
+{
+    const struct bench_op *op = t->b->op;
+    const char *name = op->roof ? op->roof(t->work.c) : NULL;
+    xl_fact fact;
+    if (!name || xl_device_fact(t->dev, name, XL_UNKNOWN, &fact) != XL_OK ||
+        !(fact.value > 0))
+        return false;
+    t->row.roof = (xl_bound){fact.value, "B/s", name, fact.source};
+    return true;
+}
+
 static void add_roof(struct attempt *t)
 {
     xl_roof roof = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
     bool is_rate = strcmp(t->row.unit, "B/s") == 0;
     xl_bound bound;
-    if (xl_roofline_bound(t->dev, &roof, is_rate ? 0 : t->row.flop,
+    if (!roof_by_fact(t) &&
+        xl_roofline_bound(t->dev, &roof, is_rate ? 0 : t->row.flop,
                           t->row.bytes, &bound) == XL_OK)
         t->row.roof = bound;
 }
@@ -424,34 +438,40 @@ static int open_queues(struct bench *b)
     return EXIT_FINE;
 }
 
-/* A name that no chosen device's list has is a slip of the pen, where the
- * command runs this op alone. */
+/* Has any chosen device the variant that is asked for? */
 static bool has_variant(const struct session *s, const struct bench_op *op)
 {
     const char *name, *wanted = s->set.variant;
-    if (!wanted || strcmp(wanted, "all") == 0 ||
-        strcmp(s->command->name, op->name) != 0)
+    if (!wanted || strcmp(wanted, "all") == 0)
         return true;
     for (unsigned d = 0; d < s->n_devices; d++)
         for (unsigned i = 0;
              (name = bench_variant(op, s->devices[d], i)) != NULL; i++)
             if (strcmp(name, wanted) == 0)
                 return true;
+    return false;
+}
+
+static int no_variant(const struct session *s, const struct bench_op *op)
+{
+    const char *name;
     fprintf(stderr, "clbench: %s has no variant '%s'; there are: all",
-            op->name, wanted);
+            op->name, s->set.variant);
     for (unsigned i = 0;
          (name = bench_variant(op, s->devices[0], i)) != NULL; i++)
         fprintf(stderr, ", %s", name);
     fprintf(stderr, "\n");
-    return false;
+    return EXIT_USAGE;
 }
 
 int bench_run(struct session *s, const struct bench_op *op,
               const void *const *cases, unsigned n, enum bench_origin origin)
 {
     struct bench b = {.s = s, .op = op, .origin = origin};
+    /* A slip of the pen, where the command runs this op alone. */
     if (!has_variant(s, op))
-        return EXIT_USAGE;
+        return strcmp(s->command->name, op->name) == 0 ? no_variant(s, op)
+                                                       : EXIT_FINE;
     b.extent = &extents[s->set.full ? 2 : s->set.quick ? 0 : 1];
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);

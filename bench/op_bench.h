@@ -65,6 +65,9 @@ struct bench_op {
                          xl_choice *out, unsigned *n);
     /* What the row owes to the variant that will run; NULL: nothing. */
     void (*chosen)(const xl_choice *choice, xl_row *row);
+    /* The fact that is the row's roof instead of the roofline's; NULL, or it
+     * returns NULL: none is. */
+    const char *(*roof)(const void *c);
     /* Compare a sample of the result with the host. */
     xl_status (*check)(xl_queue *q, const struct bench_work *w,
                        struct check_result *out);

@@ -44,9 +44,7 @@ bool session_tables(const struct session *s)
     return !xl__streq(s->set.json, "-");
 }
 
-/* A message that may have several lines, on stderr, without bytes that a
- * terminal would obey. */
-static void say(struct session *s, const char *before, const char *text)
+void session_say(struct session *s, const char *before, const char *text)
 {
     struct xl__str clean = {0}, line = {0};
     progress_hide(s);
@@ -67,7 +65,7 @@ static void on_log(xl_log_level level, const char *text, void *arg)
 {
     struct session *s = arg;
     if (level == XL_LOG_WARNING && !s->set.quiet)
-        say(s, "warning: ", text);
+        session_say(s, "warning: ", text);
 }
 
 static void add_line(struct xl__str *text, const char *line)
@@ -108,7 +106,7 @@ static int choose_one(struct session *s)
     xl_status status =
         xl_device_find(s->lib, s->set.device ? s->set.device : "0", &dev);
     if (status != XL_OK) {
-        say(s, "", xl_lib_error(s->lib));
+        session_say(s, "", xl_lib_error(s->lib));
         return status == XL_NO_MEMORY ? EXIT_NO_DEVICE : EXIT_USAGE;
     }
     s->devices = xl__calloc(1, sizeof *s->devices);
@@ -132,7 +130,7 @@ int session_open_devices(struct session *s)
         if (!strstr(story, "clbench doctor"))
             add_line(&text, "run 'clbench doctor': it looks for the cause and "
                             "says what to do");
-        say(s, "", xl__str_text(&text));
+        session_say(s, "", xl__str_text(&text));
         xl__str_clear(&text);
         return EXIT_NO_DEVICE;
     }
@@ -199,7 +197,7 @@ int session_fail(struct session *s, const char *doing, xl_status status,
     const char *advice = advice_for_status(status);
     if (advice && !s->set.quiet)
         add_line(&text, advice);
-    say(s, "", xl__str_text(&text));
+    session_say(s, "", xl__str_text(&text));
     xl__str_clear(&text);
     if (session_interrupted())
         return EXIT_INTERRUPTED;

@@ -46,6 +46,9 @@ bool session_stopped(void *session);
 bool session_interrupted(void);
 /* Give a row to the report and count its verdict. */
 void session_row(struct session *s, xl_device *dev, const xl_row *row);
+/* A message that may have several lines, on stderr, without bytes that a
+ * terminal would obey; `before` stands in front of the first. */
+void session_say(struct session *s, const char *before, const char *text);
 /* Say a failure of the library's on stderr: what was being done, the status,
  * its detail. Returns the exit code that fits. */
 int session_fail(struct session *s, const char *doing, xl_status status,
