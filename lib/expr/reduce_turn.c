@@ -94,6 +94,12 @@ static void compute(struct xl__reducing *r, const struct xl__turn *t,
 
 /* -- states ---------------------------------------------------------------- */
 
+/* A single vector, which needs no arrays. */
+static bool is_alone(const struct xl__turn *t)
+{
+    return t->n == 1 && !t->mine;
+}
+
 static bool wants_place(const struct xl__reducing *r, unsigned s)
 {
     for (unsigned i = 0; i < r->n_states; i++)
@@ -107,7 +113,7 @@ static void put_place(struct xl__reducing *r, const struct xl__turn *t,
 {
     const char *type = xl__emit_type(XL__V_I32, r->m.vw);
     xl__emit_indent(&r->m);
-    if (t->n == 1)
+    if (is_alone(t))
         xl__str_printf(r->m.out, "const %s ", type);
     xl__str_printf(r->m.out, "k%s = (%s)((int)(%s))", index, type, t->number);
     if (!t->is_across)
@@ -118,13 +124,13 @@ static void put_place(struct xl__reducing *r, const struct xl__turn *t,
 /* What is folded: b5[u] = v3. */
 static void put(struct xl__reducing *r, const struct xl__turn *t)
 {
-    const char *index = t->n > 1 ? "[u]" : "";
+    const char *index = is_alone(t) ? "" : "[u]";
     for (unsigned i = 0; i < r->n_states; i++) {
         const struct xl__state *a = &r->state[i];
         if (a->sweep != t->sweep)
             continue;
         xl__emit_indent(&r->m);
-        if (t->n == 1)
+        if (is_alone(t))
             xl__str_printf(r->m.out, "const %s ",
                            xl__emit_type(a->acc->type, r->m.vw));
         xl__str_printf(r->m.out, "b%u%s = ", a->node, index);
@@ -158,7 +164,7 @@ static void fold_one(struct xl__reducing *r, const struct xl__turn *t,
         xl__str_printf(r->m.out, "if (%s > %u) ", t->mine, first);
     xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u%s, ", a->acc->name,
                    r->m.vw, t->into, a->node, t->which ? t->which : "");
-    if (t->n == 1)
+    if (is_alone(t))
         xl__str_printf(r->m.out, "&b%u, %s", a->node,
                        a->acc->wants_place ? "&k" : "0");
     else if (a->acc->wants_place)
@@ -234,7 +240,7 @@ static bool loads_any(const struct xl__reducing *r, unsigned s)
 void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
 {
     const unsigned depth = r->m.depth;
-    if (t->n == 1 && !t->mine) {
+    if (is_alone(t)) {
         t->place(r, "0", t->arg);
         load(r, t, false);
         compute(r, t, true);
