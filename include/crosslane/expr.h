@@ -28,17 +28,17 @@
  *   permute(x, 1, 0, 2): no copy is made.
  *
  * Broadcasting is NumPy's. Types: arithmetic on f32, f16 and bf16 is in f32,
- * and only cast() and memory round; i8, u8 and bool become i32; i32 wraps;
- * an i32 meeting a float becomes f32; `/` and functions give f32, but abs,
- * sign, ceil, floor, round, trunc, relu, min, max, clamp, mod, sum of integers
- * and integers ^ 2 (a whole number in the text) are i32; comparisons give
- * bool, which alone & | ! any all and where's condition take. x^n is
- * multiplied out for whole n up to 16. min and max hand NaN on. round is to
- * even. cast to an integer cuts off, and saturates; NaN gives 0; cast to bool
- * is x != 0. An output takes a value of its own kind or a lower one (bool <
- * integers < floats), broadcast into it; integers saturate in narrower ones.
- * var divides by the count. argmin and argmax give the first place (i32) along
- * the axes taken together; NaN counts as the largest and as the smallest.
+ * and only cast() and memory round; i8, u8 and bool become i32; i32 wraps; an
+ * i32 meeting a float becomes f32; `/` and functions give f32, but abs, sign,
+ * ceil, floor, round, trunc, relu, min, max, clamp, mod, sum of integers and
+ * integers ^ 2 (a whole number in the text) are i32; comparisons give bool,
+ * which alone & | ! any all and where's condition take. x^n is multiplied out
+ * for whole n from -5 to 16. min and max hand NaN on. round is to even. cast
+ * to an integer cuts off, and saturates; NaN gives 0; cast to bool is x != 0.
+ * An output takes a value of its own kind or a lower one (bool < integers <
+ * floats), broadcast into it; integers saturate in narrower ones. var divides
+ * by the count. argmin and argmax give the first place (i32) along the axes
+ * taken together; NaN counts as the largest and as the smallest.
  * softmax of a row of nothing but -inf is NaN.
  *
  * An assigned name is its value from then on, in the value's own shape and

@@ -8,8 +8,10 @@
 #include "expr/simplify.h"
 
 /* x^n by multiplication is off by n - 1 roundings, u each; pow() may be by 16
- * ulp, which are 32 u. */
-enum { MOST_POWER = 16 };
+ * ulp, which are 32 u. (1 / x)^n is off by n times a division's 2.5 ulp more;
+ * it passes the ends of the range only where the result does, as 1 / (x^n)
+ * would not. */
+enum { MOST_POWER = 16, MOST_INVERSE = 5 };
 
 /* 1 / value is a normal f32, and exact unless `is_fast`. */
 static bool has_inverse(double value, bool is_fast)
@@ -38,11 +40,11 @@ bool xl__divisions(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* x^n, n > 0, by repeated squaring. */
+/* x to a power above 0, by repeated squaring; n says of what type. */
 static unsigned multiplied(struct xl__graph *g, const struct xl__node *n,
-                           uint32_t power)
+                           unsigned x, uint32_t power)
 {
-    unsigned out = UINT_MAX, square = n->arg[0];
+    unsigned out = UINT_MAX, square = x;
     for (bool is_first = true; power > 0; power >>= 1) {
         if (power & 1) {
             out = is_first ? square
@@ -55,6 +57,12 @@ static unsigned multiplied(struct xl__graph *g, const struct xl__node *n,
     return out;
 }
 
+static unsigned inverse(struct xl__graph *g, const struct xl__node *n)
+{
+    const unsigned x = n->arg[0];
+    return xl__make_like(g, n, XL__E_DIV, xl__number_like(g, n, 1, false), x);
+}
+
 /* The exponent is a constant. pow(x, 0) is 1 for every x, NaN too. */
 bool xl__powers(struct xl__graph *g, const struct xl__node *n,
                 unsigned *out)
@@ -62,8 +70,9 @@ bool xl__powers(struct xl__graph *g, const struct xl__node *n,
     if (n->op != XL__E_POW || xl__arg(g, n, 1)->op != XL__E_CONST)
         return false;
     const double power = xl__arg(g, n, 1)->value, size = fabs(power);
-    const bool is_whole = size == floor(size) &&
-                          (n->type == XL__V_I32 || size <= MOST_POWER);
+    const double most = power > 0 ? MOST_POWER : MOST_INVERSE;
+    const bool is_whole =
+        size == floor(size) && (n->type == XL__V_I32 || size <= most);
     if (!is_whole && !(g->fast_math && size == 0.5))
         return false;
     if (!is_whole)
@@ -72,9 +81,8 @@ bool xl__powers(struct xl__graph *g, const struct xl__node *n,
     else if (power == 0)
         *out = xl__number_like(g, n, 1, true);
     else if (power > 0)
-        *out = multiplied(g, n, (uint32_t)power);
+        *out = multiplied(g, n, n->arg[0], (uint32_t)power);
     else
-        *out = xl__make_like(g, n, XL__E_DIV, xl__number_like(g, n, 1, false),
-                             multiplied(g, n, (uint32_t)size));
+        *out = multiplied(g, n, inverse(g, n), (uint32_t)size);
     return true;
 }

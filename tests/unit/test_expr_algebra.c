@@ -136,7 +136,11 @@ static const struct test_golden powers[] = {
      "(x * x))): f32[4,5]; 5 nodes"},
     {"y = x^17", XY, "y = x ^ 17: f32[4,5]; 3 nodes"},
     {"y = x^-1", XY, "y = 1 / x: f32[4,5]; 3 nodes"},
-    {"y = x^-2", XY, "y = 1 / (x * x): f32[4,5]; 4 nodes"},
+    {"y = x^-2", XY, "y = 1 / x * (1 / x): f32[4,5]; 4 nodes"},
+    {"y = x^-3", XY, "y = 1 / x * (1 / x * (1 / x)): f32[4,5]; 5 nodes"},
+    {"y = x^-5", XY,
+     "y = 1 / x * (1 / x * (1 / x) * (1 / x * (1 / x))): f32[4,5]; 6 nodes"},
+    {"y = x^-6", XY, "y = x ^ (-6): f32[4,5]; 3 nodes"},
     {"y = x^2.0", XY, "y = x * x: f32[4,5]; 2 nodes"},
     {"y = x^0.5", XY, "y = x ^ 0.5: f32[4,5]; 3 nodes"},
     {"y = x^-0.5", XY, "y = x ^ (-0.5): f32[4,5]; 3 nodes"},
@@ -323,7 +327,7 @@ static float power(float x, int n)
     case 3:
         return x * (x * x);
     default:
-        return n == -1 ? 1 / x : 1 / (x * x);
+        return n == -1 ? 1 / x : (1 / x) * (1 / x);
     }
 }
 
