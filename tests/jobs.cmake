@@ -2,7 +2,8 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store plans ref cli report measure expr_text)
+foreach(name base store plans ref cli report measure expr_text expr_bench
+        expr_eval)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
         COMMAND test_${name})
@@ -78,6 +79,13 @@ endforeach()
 xl_program(test_expr_trial ops/test_expr_trial.c)
 xl_job(device.expr_trial LABELS device DRIVER pocl TIMEOUT 300
     COMMAND test_expr_trial)
+
+# Generated kernels, one operation at a time.
+xl_program(test_expr_math ops/test_expr_math.c)
+foreach(driver pocl rusticl)
+    xl_job(device.expr_math.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 600 COMMAND test_expr_math)
+endforeach()
 
 # A real driver made small: results are still right.
 foreach(size small one_item)

@@ -246,7 +246,7 @@ static double rounding(const struct xl__graph *g, enum xl__expr_op op,
     double of = fabs(f);
     if (rules[op].by == BY_NOTHING || !isfinite(f) || is_exact(op, a, f))
         return 0;
-    if (rules[op].by == BY_ARGUMENT)
+    if (rules[op].by == BY_ARGUMENT && isfinite(a[0].x))
         of = fmax(of, fabs(a[0].x));
     return u * of + (g->fast_math ? native(op, a, f) : 0);
 }
