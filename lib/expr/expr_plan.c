@@ -139,6 +139,10 @@ static xl_status make_group(struct xl__expr_call *c,
         TRY(xl__error_set(&c->q->error, status,
                           "kernel %u does not fit this device: %s", i + 1,
                           xl__str_text(&v->s.group[i].why)));
+    ready->plan.flop = v->s.group[i].flop;
+    ready->plan.bytes = v->s.group[i].bytes;
+    ready->plan.est_ns = v->s.group[i].est_ns;
+    ready->plan.bound = v->s.group[i].bound;
     TRY(xl__ready_make(c->q, ready));
     TRY(xl__expr_trial(c, &p->g, &v->s, i, ready, &is_trusted, why));
     if (!is_trusted)
