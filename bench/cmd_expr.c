@@ -291,7 +291,7 @@ static const char *const options[] = {
 const struct command cmd_expr = {
     .name = "expr",
     .summary = "time an expression, fused and unfused",
-    .words = "[TEXT|@FILE]",
+    .words = "[TEXT]",
     .about =
         "Compiles TEXT, a line of arithmetic over named tensors, into as few "
         "kernels as it can be, and times it against one kernel per operation, "

@@ -104,10 +104,9 @@ static bool is_one_of(const char *name, const char *const *names)
 static bool is_idle(const xl_row *row, const xl_param *p)
 {
     static const char *const columns[] = {"kernels", "gain", NULL};
-    if (p->is_found && is_one_of(p->name, columns))
-        return true;
-    return row->dtype < XL_N_DTYPES &&
-           strcmp(p->text, xl_dtype_name(row->dtype)) == 0;
+    return is_one_of(p->name, columns) ||
+           (row->dtype < XL_N_DTYPES &&
+            strcmp(p->text, xl_dtype_name(row->dtype)) == 0);
 }
 
 static bool is_common_dtype(const struct rows *rows)

@@ -87,6 +87,15 @@ foreach(driver pocl rusticl)
         TIMEOUT 600 COMMAND test_expr_math)
 endforeach()
 
+# Reductions of every type and size, and of data made to be hard.
+xl_program(test_expr_reduce unit/test_expr_reduce.c)
+foreach(driver pocl rusticl)
+    xl_job(device.expr_reduce.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 900 COMMAND test_expr_reduce)
+    xl_job(slow.expr_reduce.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 3000 COMMAND test_expr_reduce ENV XL_TEST_FULL=1)
+endforeach()
+
 # A real driver made small: results are still right.
 foreach(size small one_item)
     xl_job(device.shrunk.${size} LABELS device DRIVER pocl TIMEOUT 300

@@ -163,6 +163,25 @@ static void values_of_each_kind(void **state)
     args_free(&set);
 }
 
+static void lists_are_given_again(void **state)
+{
+    (void)state;
+    struct settings set;
+    const struct command *c = NULL;
+    assert_true(parse("expr x*s+y --shape x=1e8,y=4 --scalar s=2 "
+                      "--shape=z=4x4:f16 --range x=-10:10 --source",
+                      &set, &c));
+    assert_ptr_equal(c, &cmd_expr);
+    assert_string_equal(set.words[0], "x*s+y");
+    assert_int_equal(set.shapes.n, 2);
+    assert_string_equal(set.shapes.value[0], "x=1e8,y=4");
+    assert_string_equal(set.shapes.value[1], "z=4x4:f16");
+    assert_int_equal(set.scalars.n, 1);
+    assert_string_equal(set.ranges.value[0], "x=-10:10");
+    assert_true(set.source && !set.explain && !set.fast_math);
+    args_free(&set);
+}
+
 /* -- what is refused ------------------------------------------------------ */
 
 /* One line that names the trouble, and where to read on. */
@@ -195,6 +214,10 @@ static void refusals_say_why(void **state)
         {"compare a.json b.json c.json", "what is 'c.json' for?"},
         {"compare a b --fail-on faster:5%", "give slower:P%"},
         {"compare a b --fail-on slower:x", "give slower:P%"},
+        {"expr x y", "what is 'y' for?"},
+        {"expr x --shape", "--shape wants a value: NAME=SHAPE"},
+        {"expr x --shape=", "'' will not do"},
+        {"gemm --fast-math", "gemm does not take --fast-math"},
         {"completion", "usage: clbench completion"},
         {"gemm \x1b[2J", NULL},
         {"\x1b[2Jgemm", "\\x1B[2Jgemm"},
@@ -244,7 +267,7 @@ static void commands_name_real_options(void **state)
             if (!option_find(*o))
                 fail_msg("%s names the unknown option %s", c->name, *o);
     }
-    assert_int_equal(n, 12);
+    assert_int_equal(n, 13);
 }
 
 /* Is `part`, followed by no letter, in what was said? */
@@ -349,6 +372,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(defaults),
         cmocka_unit_test(spellings_are_equal),
         cmocka_unit_test(values_of_each_kind),
+        cmocka_unit_test(lists_are_given_again),
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(option_names_are_unique),
         cmocka_unit_test(commands_name_real_options),

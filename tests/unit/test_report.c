@@ -351,6 +351,48 @@ static void notes_are_told_once(void **state)
     notes_clear(&notes);
 }
 
+/* An expression's name stands for its case; what it found of kernels and gain
+ * has columns, not words. */
+static void expressions_go_by_their_names(void **state)
+{
+    static const struct {
+        const char *name, *says;
+    } cases[] = {{"adam", "adam"}, {"layer norm", "layer norm"}};
+    struct rows rows = {NULL, 0, 0, 0};
+    struct xl__str text = {0};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        xl_row row;
+        xl_row_init(&row, "expr", "expr_fused");
+        row.dtype = XL_F32;
+        xl_row_shape(&row, "d0", 4096);
+        xl_row_shape(&row, "d1", 512);
+        xl_row_param_text(&row, "case", cases[i].name);
+        xl_row_found(&row, "kernels", (double)i + 1);
+        xl_row_found(&row, "gain", 5.5);
+        assert_true(rows_add(&rows, NULL, &row));
+        assert_true(rows_found(&row, "kernels") == (double)i + 1);
+        assert_true(isnan(rows_found(&row, "case")));
+        if (i == 0) { /* alone, its sizes tell more */
+            rows_case(&rows, 0, &text);
+            assert_string_equal(xl__str_text(&text), "4096x512");
+            xl__str_reset(&text);
+            rows_common(&rows, &text);
+            assert_string_equal(xl__str_text(&text), "f32, adam");
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        xl__str_reset(&text);
+        rows_case(&rows, i, &text);
+        assert_string_equal(xl__str_text(&text), cases[i].says);
+    }
+    xl__str_reset(&text);
+    rows_common(&rows, &text);
+    assert_string_equal(xl__str_text(&text), "f32");
+    xl__str_clear(&text);
+    rows_clear(&rows);
+}
+
 /* -- JSON ----------------------------------------------------------------- */
 
 static json_t *write_and_load(struct session *s, const xl_row *row)
@@ -596,6 +638,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rows_say_the_common_once),
         cmocka_unit_test(lines_are_cases_or_kernels),
         cmocka_unit_test(notes_are_told_once),
+        cmocka_unit_test(expressions_go_by_their_names),
         cmocka_unit_test(json_row_is_to_the_letter),
         cmocka_unit_test(json_never_lies_about_numbers),
         cmocka_unit_test(json_where_nobody_may_write),
