@@ -19,6 +19,7 @@ struct leaf {
     struct xl__shape shape;
     unsigned binding;  /* CASE_NAMES: a temporary */
     bool is_whole;     /* a name alone */
+    bool is_written;   /* was assigned: by no second name, then */
 };
 
 struct writer {
@@ -580,7 +581,7 @@ static void assign_in_place(struct writer *w, struct leaf *l)
     char name[CASE_NAME];
     bool is_other = false;
     xl__strcpy(name, sizeof name, l->text);
-    if (once_in(w, 4) && w->c->n < CASE_NAMES) { /* by another name */
+    if (!l->is_written && once_in(w, 4)) { /* by another name */
         const unsigned other = l->binding;
         name_of(name, 'a', w->c->n);
         (void)case_alias(w->c, name, other);
@@ -588,8 +589,11 @@ static void assign_in_place(struct writer *w, struct leaf *l)
     }
     xl__str_printf(&w->c->text, "%s = ", name);
     const struct xl__shape s = write(w, l->kind, MAX_DEPTH);
-    if (!is_other)
+    if (is_other)
+        l->is_whole = false; /* two names that are written do not share */
+    else
         l->shape = s;
+    l->is_written = true;
 }
 
 static void assign_temp(struct writer *w, enum kind kind)

@@ -12,7 +12,7 @@
 #include "ops/expr_random.h"
 #include "support.h"
 
-enum { SEED = 31, RANDOM = 60, RANDOM_FULL = 1000, RANDOM_MOST = 4000 };
+enum { SEED = 31, RANDOM = 24, RANDOM_FULL = 400, RANDOM_MOST = 4000 };
 enum { CHECKED = 4 }; /* every fourth random case with the self-check */
 
 static const char *const variants[] = {"expr_fused", "expr_unfused"};
