@@ -18,7 +18,7 @@ endforeach()
 
 # Fusion, by name and at random, run on the host.
 xl_program(test_expr_fuse unit/test_expr_fuse.c unit/expr_bind.c
-    unit/expr_model.c)
+    unit/expr_model.c unit/expr_wild.c)
 xl_job(unit.expr_fuse LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_expr_fuse)
 

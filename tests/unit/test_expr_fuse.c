@@ -11,6 +11,7 @@
 #include "support.h"
 #include "unit/expr_bind.h"
 #include "unit/expr_model.h"
+#include "unit/expr_wild.h"
 
 /* -- devices -------------------------------------------------------------- */
 
@@ -286,72 +287,73 @@ static void aliases(void **state)
 
 /* -- loops ---------------------------------------------------------------- */
 
+static const struct nest {
+    const char *spec, *text;
+    unsigned n;
+    size_t size[4];
+    size_t first[4]; /* strides of the first operand */
+    unsigned align;  /* of the first operand */
+} nests[] = {
+    {"x:f32[4,5,6] y:f32[4,5,6]", "y = x + 1", 1, {120}, {1}, 16},
+    {"x:f32[4,1,6] y:f32[4,5,6]", "y = x + 1", 3, {4, 5, 6}, {6, 0, 1}, 2},
+    {"x:f32[1,6] y:f32[4,5,6]", "y = x + 1", 2, {20, 6}, {0, 1}, 16},
+    {"x:f32[6,5] y:f32[5,6]", "y = transpose(x)", 2, {5, 6}, {1, 5}, 1},
+    {"x:f32[9,8] y:f32[8,8]", "y = x[1:]", 1, {64}, {1}, 8},
+    {"x:f32[8,8] y:f32[8,4]", "y = x[:, 4:]", 2, {8, 4}, {8, 1}, 4},
+    {"x:f32[1] y:f32[1]", "y = x + 1", 1, {1}, {0}, 16},
+    {"x:f32[4,5,6] y:f32[4,1,1]",
+     "y = sum(x, axis=(1,2))",
+     2,
+     {4, 30},
+     {30, 1},
+     2},
+    {"x:f32[4,5,6] y:f32[1,5,1]",
+     "y = sum(x, axis=(0,2))",
+     3,
+     {5, 4, 6},
+     {6, 30, 1},
+     2},
+    {"x:f32[4,5,6] y:f32[1,1,6]",
+     "y = sum(x, axis=(0,1))",
+     2,
+     {20, 6},
+     {6, 1},
+     2},
+    {"x:f32[4,5,6] y:f32[4,1,6]",
+     "y = sum(x, axis=1)",
+     3,
+     {4, 5, 6},
+     {30, 6, 1},
+     2},
+    /* Reduced loops follow memory, unless a place is asked for. */
+    {"x:f32[6,5] y:f32[1,1]", "y = sum(transpose(x))", 1, {30}, {1}, 16},
+    {"x:f32[6,5] y:i32[1,1]",
+     "y = argmax(transpose(x))",
+     2,
+     {5, 6},
+     {1, 5},
+     1},
+};
+
 static void loops(void **state)
 {
-    static const struct {
-        const char *spec, *text;
-        unsigned n;
-        size_t size[4];
-        size_t first[4]; /* strides of the first operand */
-        unsigned align;  /* of the first operand */
-    } cases[] = {
-        {"x:f32[4,5,6] y:f32[4,5,6]", "y = x + 1", 1, {120}, {1}, 16},
-        {"x:f32[4,1,6] y:f32[4,5,6]", "y = x + 1", 3, {4, 5, 6}, {6, 0, 1}, 2},
-        {"x:f32[1,6] y:f32[4,5,6]", "y = x + 1", 2, {20, 6}, {0, 1}, 16},
-        {"x:f32[6,5] y:f32[5,6]", "y = transpose(x)", 2, {5, 6}, {1, 5}, 1},
-        {"x:f32[9,8] y:f32[8,8]", "y = x[1:]", 1, {64}, {1}, 8},
-        {"x:f32[8,8] y:f32[8,4]", "y = x[:, 4:]", 2, {8, 4}, {8, 1}, 4},
-        {"x:f32[1] y:f32[1]", "y = x + 1", 1, {1}, {0}, 16},
-        {"x:f32[4,5,6] y:f32[4,1,1]",
-         "y = sum(x, axis=(1,2))",
-         2,
-         {4, 30},
-         {30, 1},
-         2},
-        {"x:f32[4,5,6] y:f32[1,5,1]",
-         "y = sum(x, axis=(0,2))",
-         3,
-         {5, 4, 6},
-         {6, 30, 1},
-         2},
-        {"x:f32[4,5,6] y:f32[1,1,6]",
-         "y = sum(x, axis=(0,1))",
-         2,
-         {20, 6},
-         {6, 1},
-         2},
-        {"x:f32[4,5,6] y:f32[4,1,6]",
-         "y = sum(x, axis=1)",
-         3,
-         {4, 5, 6},
-         {30, 6, 1},
-         2},
-        /* Reduced loops follow memory, unless a place is asked for. */
-        {"x:f32[6,5] y:f32[1,1]", "y = sum(transpose(x))", 1, {30}, {1}, 16},
-        {"x:f32[6,5] y:i32[1,1]",
-         "y = argmax(transpose(x))",
-         2,
-         {5, 6},
-         {1, 5},
-         1},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) {
         struct xl__signature s;
         struct xl__graph g;
         struct xl__schedule plan;
-        test_bind(cases[i].spec, &s);
+        test_bind(nests[i].spec, &s);
         s.b[0].align = 64;
-        plan_of(GPU, cases[i].text, &s, false, &g, &plan);
+        plan_of(GPU, nests[i].text, &s, false, &g, &plan);
         const struct xl__group *p = &plan.group[0];
         assert_int_equal(plan.n_groups, 1);
-        if (p->n_loops != cases[i].n)
-            fail_msg("%s: %u loops", cases[i].text, p->n_loops);
+        if (p->n_loops != nests[i].n)
+            fail_msg("%s: %u loops", nests[i].text, p->n_loops);
         for (unsigned d = 0; d < p->n_loops; d++) {
-            assert_int_equal(p->loop[d].size, cases[i].size[d]);
-            assert_int_equal(p->operand[0].stride[d], cases[i].first[d]);
+            assert_int_equal(p->loop[d].size, nests[i].size[d]);
+            assert_int_equal(p->operand[0].stride[d], nests[i].first[d]);
         }
-        assert_int_equal(p->operand[0].align, cases[i].align);
+        assert_int_equal(p->operand[0].align, nests[i].align);
         xl__schedule_clear(&plan);
         xl__graph_clear(&g);
     }
@@ -440,133 +442,7 @@ static void alive(void **state)
 
 /* -- random graphs -------------------------------------------------------- */
 
-enum { MOST_DEPTH = 4, CASES = 3000, LEAST_GOOD = 2000 };
-
-/* Names that are read; all broadcast with one another. */
-static const char *const leaves[] = {"x",
-                                     "y",
-                                     "z",
-                                     "w",
-                                     "u",
-                                     "h",
-                                     "k",
-                                     "a",
-                                     "n",
-                                     "x",
-                                     "y",
-                                     "2",
-                                     "0.5",
-                                     "3",
-                                     "s[:4,:4]",
-                                     "s[4:,4:]",
-                                     "s[::2,1::2]",
-                                     "s[1::2,4:]",
-                                     "permute(x, 2, 1, 0)",
-                                     "permute(y, 0, 2, 1)",
-                                     "rand(7)",
-                                     "v[0]",
-                                     "v[2]"};
-static const char *const unary[] = {"-",      "abs(", "sqrt(abs(1)+", "exp(-",
-                                    "floor(", "sin(", "gelu(",        "relu("};
-static const char *const binary[] = {" + ", " - ", " * ", " / ", " * "};
-static const char *const reductions[] = {
-    "sum(",    "mean(",   "var(",       "max(",   "min(",
-    "argmin(", "argmax(", "logsumexp(", "norm2(", "softmax("};
-static const char *const full[] = {"x * ", "h + ", "k - ", "y / 2 + "};
-static const char *const axes[] = {"", ", axis=-1", ", axis=0", ", axis=1",
-                                   ", axis=(0,2)"};
-/* What is assigned, and how much of it. */
-static const char *const targets[] = {
-    "x = ",          "p = ",  "o = ",       "s[:4,:4] = ", "s[4:,4:] = ",
-    "s[::2,::2] = ", "o8 = ", "oi = cast(", "q = sum(x *", "r = max(y +",
-    "t1 = ",         "t2 = ", "t1 = ",      "y = "};
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-#define PICK(rng, a) ((a)[xl__rng_below(rng, COUNT(a))])
-
-static void random_term(struct xl__rng *r, unsigned depth, unsigned n_temps,
-                        struct xl__str *out)
-{
-    const uint64_t kind = depth == 0 ? 0 : xl__rng_below(r, 10);
-    if (kind < 2 && n_temps > 0 && xl__rng_below(r, 2)) {
-        xl__str_printf(out, "t%u", (unsigned)xl__rng_below(r, n_temps) + 1);
-    } else if (kind < 2) {
-        xl__str_add(out, PICK(r, leaves));
-    } else if (kind < 4) {
-        const char *f = PICK(r, unary);
-        xl__str_printf(out, "(%s", f);
-        random_term(r, depth - 1, n_temps, out);
-        xl__str_add(out, strchr(f, '(') ? "))" : ")");
-    } else if (kind < 8) {
-        xl__str_add(out, "(");
-        random_term(r, depth - 1, n_temps, out);
-        xl__str_add(out, PICK(r, binary));
-        random_term(r, depth - 1, n_temps, out);
-        xl__str_add(out, ")");
-    } else {
-        const char *f = PICK(r, reductions);
-        /* Of all three dimensions, so that each axis is there. */
-        xl__str_printf(out, "%s%s", f, PICK(r, full));
-        random_term(r, depth - 1, n_temps, out);
-        xl__str_add(out, f[1] == 'o' ? "" : PICK(r, axes));
-        xl__str_add(out, ")");
-    }
-}
-
-static void random_text(struct xl__rng *r, struct xl__str *out)
-{
-    const uint64_t n = 1 + xl__rng_below(r, 5);
-    unsigned n_temps = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        const char *to = PICK(r, targets);
-        if (to[0] == 't')
-            to = n_temps == 0 ? "t1 = " : "t2 = ";
-        xl__str_add(out, to);
-        random_term(r, MOST_DEPTH, n_temps, out);
-        xl__str_add(out, strstr(to, "cast") ? ", i32)"
-                         : to[0] == 'q'     ? ", axis=1)"
-                         : to[0] == 'r'     ? ", axis=(0,2))"
-                                            : "");
-        xl__str_add(out, "; ");
-        n_temps = to[0] == 't' ? (to[1] == '1' ? 1 : 2) : n_temps;
-    }
-    xl__str_add(out, "o = x * 2 + ");
-    random_term(r, MOST_DEPTH, n_temps, out);
-}
-
-/* Names that a text does not use are errors: they are left out. */
-static void random_bind(struct xl__rng *r, const char *text,
-                        struct xl__signature *s)
-{
-    static const char *const specs[] = {
-        "x:f32[4,4,4]", "y:f32[4,4,4]",  "z:f32[4,1,4]",  "w:f32[4]",
-        "u:f32[4,4,1]", "h:f16[4,4,4]",  "k:i32[4,4,4]",  "a:f32",
-        "n:i32",        "s:f32[8,8,4]",  "v:f32[3,4]",    "p:f32[4,4,4]",
-        "o:f32[4,4,4]", "o8:f16[4,4,4]", "oi:i32[4,4,4]", "q:f32[4,1,4]",
-        "r:f32[1,4,1]"};
-    struct xl__str spec = {0};
-    for (size_t i = 0; i < COUNT(specs); i++) {
-        const size_t len = strcspn(specs[i], ":");
-        const char *at = text;
-        while ((at = strchr(at, specs[i][0])) != NULL) {
-            const bool starts = at == text || !strchr("abcdefghijklmnopqrst"
-                                                      "uvwxyz128",
-                                                      at[-1]);
-            if (starts && strncmp(at, specs[i], len) == 0 &&
-                (at[len] == 0 ||
-                 !strchr("abcdefghijklmnopqrstuvwxyz128(", at[len])))
-                break;
-            at++;
-        }
-        if (at)
-            xl__str_printf(&spec, "%s%s", spec.len ? " " : "", specs[i]);
-    }
-    test_bind(xl__str_text(&spec), s);
-    for (unsigned i = 1; i < s->n; i++)
-        if (memcmp(s->b[i].size, s->b[0].size, sizeof s->b[i].size) == 0 &&
-            s->b[i].dtype == s->b[0].dtype && xl__rng_below(r, 4) == 0)
-            s->b[i].same_as = 0;
-    xl__str_clear(&spec);
-}
+enum { CASES = 3000, LEAST_GOOD = 2000 };
 
 static bool random_case(uint64_t seed, bool unfused)
 {
@@ -578,8 +454,8 @@ static bool random_case(uint64_t seed, bool unfused)
     struct xl__schedule plan;
     struct xl__limits l;
     xl__rng_seed(&r, seed);
-    random_text(&r, &text);
-    random_bind(&r, xl__str_text(&text), &s);
+    wild_text(&r, &text);
+    wild_bind(&r, xl__str_text(&text), &s);
     make(&machines[seed % N_MACHINES], &l);
     const bool good = test_infer(xl__str_text(&text), &s, &g, &e) == XL_OK;
     if (good) {
