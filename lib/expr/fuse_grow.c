@@ -6,6 +6,10 @@
  * than a kernel can hold, it takes in less, and at last is split. */
 #include "expr/fuse.h"
 
+/* Over a row: each computes again what is below it and not held, so a kernel
+ * grows by the square of them. */
+enum { MOST_SWEEPS = 16 };
+
 struct growth {
     struct xl__cluster *cluster;
     unsigned at;    /* the number it will have */
@@ -52,11 +56,27 @@ static bool takes_reduction(const struct xl__fuser *f, struct growth *w,
         return true;
     if (w->seed == XL__NEVER || w->allow == w->taken || n < w->seed ||
         !is_within_reach(w->cluster, arg->state) ||
+        f->mark[n].sweep >= MOST_SWEEPS ||
         !same_domain(&d, &w->cluster->domain) ||
         (arg->state == XL__FREE && !(arg->loads & w->loads)))
         return false;
     w->taken++;
     return true;
+}
+
+/* The sweep in which a node can be computed, by its arguments'. */
+static unsigned sweep_of(const struct xl__fuser *f, unsigned n)
+{
+    const struct xl__node *node = &f->g->node[n];
+    unsigned sweep = 0;
+    for (unsigned a = 0; a < xl__args(node); a++) {
+        const struct xl__mark *arg = &f->mark[node->arg[a]];
+        const bool is_next = xl__is_reduction(&f->g->node[node->arg[a]]) &&
+                             arg->state == XL__MINE;
+        if (arg->sweep + is_next > sweep)
+            sweep = arg->sweep + is_next;
+    }
+    return sweep;
 }
 
 /* State and loads of every node, while reductions are taken in. */
@@ -67,10 +87,12 @@ static void spread(struct xl__fuser *f, struct growth *w)
         struct xl__mark *m = &f->mark[n];
         m->state = XL__FREE;
         m->loads = 0;
+        m->sweep = 0;
         if (xl__is_loaded(f, n, w->at)) {
             m->loads = load_bit(f, w->cluster, n);
             continue;
         }
+        m->sweep = sweep_of(f, n);
         for (unsigned a = 0; a < xl__args(node); a++) {
             const struct xl__mark *arg = &f->mark[node->arg[a]];
             m->loads |= arg->loads;
