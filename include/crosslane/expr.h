@@ -140,8 +140,8 @@ XL_API void xl_expr_destroy(xl_expr *e);
  *         XL_BUFFER_TOO_SMALL  a view runs past the end of its memory, or the
  *                              workspace is too small
  *         XL_OVERLAP           an output shares memory with another binding
- *                              and is not the very same view, or a view that
- *                              is written meets itself
+ *                              and is not the very same view, or with another
+ *                              output, or a view that is written meets itself
  *         XL_BAD_SCALAR        an i32 scalar that is not a whole number of 32
  *                              bits (NaN and infinity are fine in f32)
  *         Nothing of ours still runs then, and outputs are undefined only if

@@ -77,7 +77,9 @@ static void describe(const struct xl__expr_candidate *c, xl_choice *out)
     out->est_ns = c->s.est_ns;
     out->flop = c->s.flop;
     out->bytes = c->s.bytes;
-    out->n_steps = c->s.n_groups;
+    out->n_steps = 0;
+    for (unsigned i = 0; i < c->s.n_groups; i++) /* one more joins chunks */
+        out->n_steps += c->s.group[i].partial_bytes > 0 ? 2 : 1;
     out->scratch_bytes = c->s.scratch_bytes;
     xl__strcpy(out->bound, sizeof out->bound, bound_of(&c->s));
 }
