@@ -112,8 +112,10 @@ enum xl__vtype xl__spell_wanted(const struct xl__graph *g,
         return XL__V_BOOL;
     case XL__R_SAME:
         return n->type;
-    case XL__R_BOOL:
-        return a > g->node[n->arg[1]].type ? a : g->node[n->arg[1]].type;
+    case XL__R_BOOL: /* of bools, as numbers: a vector's true is -1 */
+        return a == XL__V_F32 || g->node[n->arg[1]].type == XL__V_F32
+                   ? XL__V_F32
+                   : XL__V_I32;
     default:
         break;
     }

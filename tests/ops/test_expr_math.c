@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generated kernels on a real driver, one operation at a time: every operation
+ * on every type it takes, every width, as they are written for CPUs and for
+ * GPUs; every type of memory by every way it is accessed; random numbers.
+ * Expected values and bounds are the host interpreter's (eval.h), which knows
+ * the errors that graph.h's table allows; it shares no code with the kernels.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/rng.h"
+#include "device/device.h"
+#include "expr/emit.h"
+#include "expr/eval.h"
+#include "runtime/launch.h"
+#include "support.h"
+
+enum {
+    COUNT = 2053,  /* no multiple of a width */
+    DENSE = 1 << 19,
+    MARGIN = 64,   /* guarded elements on both sides */
+    MOST_BYTES = 4,
+    INPUTS = XL__EXPR_ARGS,
+    GUARD = 0xA5
+};
+
+static struct test_device device;
+
+/* How a kernel is written: for a CPU's items or a GPU's, and its width. */
+static const struct way {
+    bool as_gpu;
+    unsigned vw;
+} ways[] = {{false, 1},  {false, 2}, {false, 4}, {false, 8},
+            {false, 16}, {true, 1},  {true, 4},  {true, 8}};
+enum { N_WAYS = sizeof ways / sizeof *ways };
+
+/* -- a group of independent operations on the same inputs ------------------- */
+
+struct batch {
+    struct xl__node node[XL__EXPR_OPERANDS];
+    struct xl__value value[XL__EXPR_OPERANDS];
+    struct xl__graph g;
+    struct xl__group group;
+    unsigned n_inputs;
+    void *memory[XL__EXPR_OPERANDS]; /* of each operand */
+    size_t elems[XL__EXPR_OPERANDS];
+};
+
+static xl_dtype memory_of(enum xl__vtype type)
+{
+    return type == XL__V_F32 ? XL_F32 : type == XL__V_I32 ? XL_I32 : XL_BOOL;
+}
+
+static enum xl__vtype register_of(xl_dtype dtype)
+{
+    return dtype == XL_BOOL ? XL__V_BOOL
+           : dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16
+               ? XL__V_F32
+               : XL__V_I32;
+}
+
+/* Node and operand have the same number. A shift leaves nothing aligned. */
+static void add(struct batch *b, const struct xl__node *node, xl_dtype dtype,
+                size_t stride, size_t shift)
+{
+    const unsigned k = b->group.n_operands++;
+    struct xl__operand *x = &b->group.operand[k];
+    assert_true(k < XL__EXPR_OPERANDS);
+    b->node[k] = *node;
+    b->value[k].node = k;
+    b->g.node = b->node;
+    b->g.n_nodes = b->group.n_values = k + 1;
+    b->group.value = b->value;
+    *x = (struct xl__operand){.at = XL__AT_BINDING, .index = k,
+                              .dtype = dtype, .node = k,
+                              .align = shift ? 1 : 16,
+                              .offset = MARGIN + shift,
+                              .is_written = node->op != XL__E_INPUT};
+    x->stride[0] = stride;
+    b->elems[k] = b->group.loop[0].size * (stride ? stride : 1) + 2 * MARGIN;
+    b->memory[k] = malloc(b->elems[k] * MOST_BYTES);
+    assert_non_null(b->memory[k]);
+    memset(b->memory[k], GUARD, b->elems[k] * MOST_BYTES);
+}
+
+static void begin(struct batch *b, size_t count)
+{
+    *b = (struct batch){.n_inputs = 0};
+    b->group = (struct xl__group){.form = XL__FORM_MAP, .n_loops = 1,
+                                  .n_sweeps = 1};
+    b->group.loop[0].size = count;
+}
+
+static void add_input(struct batch *b, xl_dtype dtype, size_t stride,
+                      size_t shift)
+{
+    const struct xl__node n = {.op = XL__E_INPUT, .binding = b->n_inputs++,
+                               .type = register_of(dtype), .dtype = dtype};
+    add(b, &n, dtype, stride, shift);
+}
+
+static void end(struct batch *b)
+{
+    for (unsigned k = 0; k < b->group.n_operands; k++)
+        free(b->memory[k]);
+}
+
+/* -- on the device --------------------------------------------------------- */
+
+/* The device's facts, or those of a GPU. */
+static void facts(bool as_gpu, struct xl__limits *l)
+{
+    xl__limits_init(l);
+    xl__limits_correct(l, XL__F_is_cpu, as_gpu ? 0 : 1, XL_ASSUMED, "GE-01");
+    xl__limits_correct(l, XL__F_native_vector_f32, 16, XL_ASSUMED, "GE-01");
+}
+
+static void set_geometry(struct batch *b, struct way way)
+{
+    enum { TURNS = 5, ITEMS = 8, UNROLL = 2 };
+    b->group.geo = (struct xl__geometry){
+        .vw = way.vw, .wg = way.as_gpu ? ITEMS : 1,
+        .unroll = way.as_gpu ? UNROLL : 1, .turns = way.as_gpu ? 0 : TURNS,
+        .is_streamed = way.vw == 16};
+}
+
+static size_t bytes_of(const struct batch *b, unsigned k)
+{
+    return b->elems[k] * xl_dtype_bytes(b->group.operand[k].dtype);
+}
+
+static cl_mem buffer_of(const struct batch *b, unsigned k)
+{
+    cl_int code;
+    cl_mem mem = clCreateBuffer(xl_queue_context(device.queue),
+                                CL_MEM_COPY_HOST_PTR, bytes_of(b, k),
+                                b->memory[k], &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return mem;
+}
+
+static void read_back(struct batch *b, unsigned k, cl_mem mem)
+{
+    assert_int_equal(clEnqueueReadBuffer(xl_queue_cl(device.queue), mem,
+                                         CL_TRUE, 0, bytes_of(b, k),
+                                         b->memory[k], 0, NULL, NULL),
+                     CL_SUCCESS);
+}
+
+/* Run it; what is written is read back into its memory. */
+static void run(struct batch *b, struct way way)
+{
+    struct xl__limits l;
+    struct xl__code code = {0};
+    struct xl__schedule s = {0};
+    struct xl__plan *plan = calloc(1, sizeof *plan);
+    struct xl__call call = {0};
+    assert_non_null(plan);
+    facts(way.as_gpu, &l);
+    set_geometry(b, way);
+    assert_int_equal(xl__map_plan(&b->g, &l, &b->group, &s, &code, plan),
+                     XL_OK);
+    for (unsigned k = 0; k < b->group.n_operands; k++) {
+        if (b->group.operand[k].at == XL__AT_BINDING)
+            call.mem[1 + k].buf = buffer_of(b, k);
+    }
+    const xl_status status = xl__run_plan(device.queue, plan, &call, NULL);
+    if (status != XL_OK)
+        print_error("%s\n", xl__str_text(&code.text[0]));
+    assert_status(status, XL_OK, xl_error_detail(device.queue));
+    for (unsigned k = 0; k < b->group.n_operands; k++) {
+        if (b->group.operand[k].is_written)
+            read_back(b, k, call.mem[1 + k].buf);
+        if (call.mem[1 + k].buf)
+            clReleaseMemObject(call.mem[1 + k].buf);
+    }
+    xl__code_clear(&code);
+    xl__limits_clear(&l);
+    free(plan);
+}
+
+/* -- numbers in memory ----------------------------------------------------- */
+
+static double get(const void *memory, xl_dtype dtype, size_t i)
+{
+    switch (dtype) {
+    case XL_F32:
+        return (double)((const float *)memory)[i];
+    case XL_F16:
+        return (double)xl__f16_to_f32(((const uint16_t *)memory)[i]);
+    case XL_BF16:
+        return (double)xl__bf16_to_f32(((const uint16_t *)memory)[i]);
+    case XL_I32:
+        return ((const int32_t *)memory)[i];
+    case XL_I8:
+        return ((const int8_t *)memory)[i];
+    case XL_BOOL:
+        return ((const uint8_t *)memory)[i] != 0;
+    default:
+        return ((const uint8_t *)memory)[i];
+    }
+}
+
+static void put(void *memory, xl_dtype dtype, size_t i, uint32_t bits)
+{
+    if (dtype == XL_F32 || dtype == XL_I32)
+        ((uint32_t *)memory)[i] = bits;
+    else if (dtype == XL_F16 || dtype == XL_BF16)
+        ((uint16_t *)memory)[i] = (uint16_t)bits;
+    else if (dtype == XL_BOOL)
+        ((uint8_t *)memory)[i] = (uint8_t)(bits & 3); /* 2 is true, too */
+    else
+        ((uint8_t *)memory)[i] = (uint8_t)bits;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Floats of all sizes, and the special ones; subnormals are 0, since devices
+ * may flush them. */
+static uint32_t some_float(struct xl__rng *rng, size_t i)
+{
+    static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY,
+                                    -INFINITY, NAN, 0.5f, -0.5f, 2.0f,
+                                    3.4e38f, -3.4e38f, 1.2e-38f, 2147483648.0f,
+                                    -2147483648.0f, 1e5f};
+    enum { N_SPECIAL = sizeof special / sizeof *special, KINDS = 8 };
+    const double u = 2 * xl__rng_uniform(rng) - 1;
+    switch (i % KINDS) {
+    case 0:
+        return bits_of(special[(size_t)(fabs(u) * N_SPECIAL) % N_SPECIAL]);
+    case 1:
+        return bits_of((float)(u * 10));
+    case 2:
+        return bits_of((float)u);
+    case 3:
+        return bits_of((float)copysign(exp2(u * 40), xl__rng_uniform(rng) - .5));
+    case 4:
+        return bits_of((float)(u * 1e5));
+    case 5:
+        return bits_of((float)rint(u * 20));
+    case 6:
+        return bits_of((float)fabs(u));
+    default:
+        break;
+    }
+    const uint32_t bits = (uint32_t)xl__rng_next(rng);
+    return (bits & 0x7f800000u) == 0 ? 0 : bits;
+}
+
+static uint32_t some_int(struct xl__rng *rng, size_t i)
+{
+    static const uint32_t special[] = {0, 1, 0xffffffffu, 0x80000000u,
+                                       0x7fffffffu, 2, 0xfffffffeu, 3};
+    const uint32_t any = (uint32_t)xl__rng_next(rng);
+    return i % 3 == 0 ? special[any % 8] : i % 3 == 1 ? any : any % 41 - 20;
+}
+
+static void fill(struct batch *b, uint64_t seed)
+{
+    struct xl__rng rng;
+    xl__rng_seed(&rng, seed);
+    for (unsigned k = 0; k < b->n_inputs; k++) {
+        const xl_dtype dtype = b->group.operand[k].dtype;
+        for (size_t i = 0; i < b->elems[k]; i++) {
+            /* Another order for each, so that special meets special. */
+            const size_t kind =
+                k == 0 ? i : (size_t)xl__rng_below(&rng, 64);
+            put(b->memory[k], dtype, i,
+                dtype == XL_F32 ? some_float(&rng, kind)
+                                : some_int(&rng, kind));
+        }
+    }
+}
+
+/* Whatever was not to be written is as it was. */
+static void check_guard(const struct batch *b, unsigned k)
+{
+    const struct xl__operand *o = &b->group.operand[k];
+    const size_t bytes = xl_dtype_bytes(o->dtype);
+    const unsigned char *m = b->memory[k];
+    for (size_t i = 0; i < b->elems[k]; i++) {
+        const size_t at = i - o->offset;
+        if (i >= o->offset && at % o->stride[0] == 0 &&
+            at / o->stride[0] < b->group.loop[0].size)
+            continue;
+        for (size_t j = 0; j < bytes; j++)
+            assert_int_equal(m[i * bytes + j], GUARD);
+    }
+}
+
+static double element(const struct batch *b, unsigned k, size_t i)
+{
+    const struct xl__operand *o = &b->group.operand[k];
+    return get(b->memory[k], o->dtype, o->offset + i * o->stride[0]);
+}
+
+/* -- operations by themselves ----------------------------------------------- */
+
+static double worst_ulp[XL__EXPR_OPERANDS];
+
+static void note_error(unsigned k, double got, double want)
+{
+    if (isfinite(want) && fabs(want) >= (double)FLT_MIN) {
+        const double ulp = ldexp(1, ilogb(want) - 23);
+        worst_ulp[k] = fmax(worst_ulp[k], fabs(got - want) / ulp);
+    }
+}
+
+/* Element i of node k. */
+static void compare(const struct batch *b, unsigned k, size_t i, unsigned vw)
+{
+    const struct xl__node *n = &b->node[k];
+    struct xl__eval_num arg[XL__EXPR_ARGS] = {{0, 0}};
+    for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+        arg[a].x = element(b, n->arg[a], i);
+    const struct xl__eval_num want = xl__eval_node(&b->g, k, arg);
+    const double got = element(b, k, i);
+    if (isinf(want.err))
+        return;
+    const bool is_right = isnan(want.x)   ? isnan(got)
+                          : isinf(want.x) ? got == want.x
+                                          : fabs(got - want.x) <= want.err;
+    if (!is_right)
+        fail_msg("%s, width %u, at %zu: (%.9g, %.9g, %.9g) gave %.9g, not "
+                 "%.9g +- %g",
+                 xl__expr_ops[n->op].name, vw, i, arg[0].x, arg[1].x,
+                 arg[2].x, got, want.x, want.err);
+    note_error(k, got, want.x);
+}
+
+/* Run what is in the batch, compare it, and begin anew. */
+static void finish(struct batch *b, struct way way)
+{
+    fill(b, 17);
+    run(b, way);
+    for (unsigned k = b->n_inputs; k < b->group.n_operands; k++) {
+        for (size_t i = 0; i < b->group.loop[0].size; i++)
+            compare(b, k, i, way.vw);
+        check_guard(b, k);
+    }
+    end(b);
+}
+
+/* Three of a type; for conditions, a fourth. */
+static void begin_typed(struct batch *b, enum xl__vtype type, size_t count)
+{
+    begin(b, count);
+    for (unsigned i = 0; i < INPUTS; i++)
+        add_input(b, memory_of(type), 1, 0);
+    add_input(b, XL_BOOL, 1, 0);
+}
+
+/* The node of an operation on inputs of `type`; false: it takes no such. */
+static bool node_of(enum xl__expr_op op, enum xl__vtype type,
+                    struct xl__node *out)
+{
+    const bool is_bool = type == XL__V_BOOL;
+    *out = (struct xl__node){.op = op, .type = is_bool ? XL__V_I32 : type};
+    for (unsigned i = 0; i < INPUTS; i++)
+        out->arg[i] = i;
+    if (xl__expr_ops[op].cls != XL__C_MAP || op == XL__E_CAST)
+        return false;
+    if (xl__expr_ops[op].result == XL__R_FLOAT)
+        out->type = XL__V_F32;
+    if (xl__expr_ops[op].result == XL__R_BOOL ||
+        xl__expr_ops[op].result == XL__R_LOGIC || op == XL__E_ISNAN)
+        out->type = XL__V_BOOL;
+    if (op == XL__E_WHERE) {
+        *out = (struct xl__node){.op = op, .type = type, .arg = {INPUTS, 1, 2}};
+    }
+    return true;
+}
+
+static void each_operation(enum xl__vtype type, struct way way)
+{
+    struct batch b;
+    begin_typed(&b, type, COUNT);
+    for (int op = 0; op < XL__N_EXPR_OPS; op++) {
+        struct xl__node n;
+        if (!node_of((enum xl__expr_op)op, type, &n))
+            continue;
+        if (b.group.n_operands == XL__EXPR_OPERANDS) {
+            finish(&b, way);
+            begin_typed(&b, type, COUNT);
+        }
+        add(&b, &n, memory_of(n.type), 1, 0);
+    }
+    finish(&b, way);
+}
+
+static void of_floats(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_WAYS; i++)
+        each_operation(XL__V_F32, ways[i]);
+}
+
+static void of_integers(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_WAYS; i++)
+        each_operation(XL__V_I32, ways[i]);
+}
+
+static void of_bools(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_WAYS; i++)
+        each_operation(XL__V_BOOL, ways[i]);
+}
+
+/* Functions of one float, densely; what they reach is printed. */
+static void dense(void **state)
+{
+    (void)state;
+    static const struct way both[] = {{false, 16}, {true, 4}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct batch b;
+        memset(worst_ulp, 0, sizeof worst_ulp);
+        begin(&b, DENSE);
+        add_input(&b, XL_F32, 1, 0);
+        for (int op = 0; op < XL__N_EXPR_OPS; op++) {
+            struct xl__node n;
+            if (xl__expr_ops[op].n_args == 1 &&
+                xl__expr_ops[op].result == XL__R_FLOAT &&
+                node_of((enum xl__expr_op)op, XL__V_F32, &n))
+                add(&b, &n, XL_F32, 1, 0);
+        }
+        finish(&b, both[i]);
+        for (unsigned k = 1; k < b.group.n_operands; k++)
+            print_message("%-10s %s %6.2f ulp\n",
+                          xl__expr_ops[b.node[k].op].name,
+                          both[i].as_gpu ? "GPU" : "CPU", worst_ulp[k]);
+    }
+}
+
+static void casts(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < XL__N_VTYPES * N_WAYS; i++) {
+        struct batch b;
+        begin(&b, COUNT);
+        add_input(&b, memory_of((enum xl__vtype)(i % XL__N_VTYPES)), 1, 0);
+        for (int dtype = 0; dtype < XL_N_DTYPES; dtype++) {
+            const struct xl__node n = {.op = XL__E_CAST,
+                                       .dtype = (xl_dtype)dtype,
+                                       .type = register_of((xl_dtype)dtype)};
+            if (dtype != XL_F64)
+                add(&b, &n, memory_of(n.type), 1, 0);
+        }
+        finish(&b, ways[i / XL__N_VTYPES]);
+    }
+}
+
+/* -- memory ---------------------------------------------------------------- */
+
+/* What goes through a register and back is itself again, but for NaN's bits, a
+ * bool's, and subnormals, which may be flushed. */
+static void check_access(size_t from, size_t to, size_t shift, struct way way)
+{
+    static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
+                                      XL_I8,  XL_U8,  XL_BOOL};
+    enum { N = sizeof dtypes / sizeof *dtypes };
+    struct batch b;
+    begin(&b, COUNT);
+    for (unsigned d = 0; d < N; d++)
+        add_input(&b, dtypes[d], from, shift);
+    for (unsigned d = 0; d < N; d++) {
+        const enum xl__vtype type = register_of(dtypes[d]);
+        const struct xl__node n = {.op = XL__E_CAST, .type = type,
+                                   .dtype = memory_of(type), .arg = {d}};
+        add(&b, &n, dtypes[d], to, shift);
+    }
+    fill(&b, 3);
+    run(&b, way);
+    for (unsigned d = 0; d < N; d++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            const double want = element(&b, d, i);
+            const double got = element(&b, N + d, i);
+            if (got != want && !(isnan(got) && isnan(want)) &&
+                fabs(want) >= (double)FLT_MIN)
+                fail_msg("%s by %zu to %zu, width %u: %zu is %g, not %g",
+                         xl_dtype_name(dtypes[d]), from, to, way.vw, i, got,
+                         want);
+        }
+        check_guard(&b, N + d);
+    }
+    end(&b);
+}
+
+static void accesses(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_WAYS; i++) {
+        check_access(1, 1, 0, ways[i]);
+        check_access(1, 1, 1, ways[i]);
+        check_access(0, 3, 0, ways[i]);
+        check_access(3, 1, 0, ways[i]);
+    }
+}
+
+/* -- random numbers -------------------------------------------------------- */
+
+/* rand and randn of a seed, both in one kernel. */
+static void begin_random(struct batch *b, int32_t seed, size_t first,
+                         size_t step)
+{
+    begin(b, COUNT);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct xl__node n = {.op = i ? XL__E_RANDN : XL__E_RAND,
+                                   .type = XL__V_F32, .arg = {4}};
+        add(b, &n, XL_F32, 1, 0);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        struct xl__operand *o = &b->group.operand[2 + i];
+        *o = (struct xl__operand){.at = XL__AT_INDEX, .node = i,
+                                  .offset = first,
+                                  .align = first % 16 == 0 ? 16 : 1};
+        o->stride[0] = step;
+    }
+    b->group.n_operands = 4;
+    b->node[4] = (struct xl__node){.op = XL__E_CONST, .type = XL__V_I32,
+                                   .value = seed};
+    b->g.n_nodes = 5;
+}
+
+static void check_random(size_t first, size_t step, struct way way)
+{
+    enum { SEED = -77 };
+    struct batch b;
+    begin_random(&b, SEED, first, step);
+    run(&b, way);
+    for (unsigned k = 0; k < 2; k++) {
+        const enum xl__expr_op op = b.node[k].op;
+        for (size_t i = 0; i < COUNT; i++) {
+            const double want = xl__eval_rand(op, SEED, first + i * step);
+            const double got = element(&b, k, i);
+            /* graph.h's ulp, of which one is at most 2^-23 relative. */
+            if (fabs(got - want) > xl__expr_ops[op].ulp * 0x1p-23 * fabs(want))
+                fail_msg("%s, width %u, place %zu: %.9g, not %.9g",
+                         xl__expr_ops[op].name, way.vw, first + i * step, got,
+                         want);
+        }
+        check_guard(&b, k);
+    }
+    end(&b);
+}
+
+static void random_numbers(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_WAYS; i++) {
+        check_random(16, 1, ways[i]);
+        check_random(((size_t)1 << 34) + 16, 1, ways[i]);
+        check_random(7, 1, ways[i]);
+        check_random(((size_t)1 << 34) + 5, 3, ways[i]);
+    }
+}
+
+/* Random123's published vector of philox4x32 with ten rounds: counter and key
+ * 0. */
+static void known_answer(void **state)
+{
+    (void)state;
+    static const uint32_t word[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu,
+                                    0x9b00dbd8u};
+    for (unsigned i = 0; i < N_WAYS; i++) {
+        struct batch b;
+        begin_random(&b, 0, 0, 1);
+        run(&b, ways[i]);
+        for (size_t w = 0; w < 4; w++)
+            assert_true(element(&b, 0, w) == (word[w] >> 8) * 0x1p-24);
+        end(&b);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_floats),   cmocka_unit_test(of_integers),
+        cmocka_unit_test(of_bools),    cmocka_unit_test(dense),
+        cmocka_unit_test(casts),       cmocka_unit_test(accesses),
+        cmocka_unit_test(random_numbers), cmocka_unit_test(known_answer),
+    };
+    test_args(argc, argv);
+    test_device_open(&device, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    test_device_close(&device);
+    return failed;
+}
