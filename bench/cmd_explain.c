@@ -157,7 +157,8 @@ static const struct bench_op *read_words(const struct session *s,
     bool is_gemm = strcmp(op, "gemm") == 0;
     if (!is_gemm && strcmp(op, "softmax") != 0) {
         fprintf(stderr, "clbench: no op is called '%s'; there are: gemm, "
-                        "softmax\n", op);
+                        "softmax; expressions are explained by 'clbench expr "
+                        "TEXT --explain'\n", op);
         return NULL;
     }
     if (is_gemm ? !shape_gemm(shape, size, why, sizeof why)
@@ -201,7 +202,8 @@ const struct command cmd_explain = {
         "before the chosen one was passed over, tile and work-group, local "
         "memory, and what the device's measured peaks allow.\n\n"
         "  clbench explain gemm 1000x1000x1000 --device 1\n"
-        "  clbench explain softmax 4096x4096 --dtype f16",
+        "  clbench explain softmax 4096x4096 --dtype f16\n\n"
+        "Expressions are explained by 'clbench expr TEXT --explain'.",
     .options = options,
     .min_words = 2,
     .max_words = 2,

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "expr_explain.h"
 #include "expr_scan.h"
+#include "json_values.h"
 #include "text.h"
 
 /* -- the text ------------------------------------------------------------- */
@@ -230,6 +231,21 @@ static int try_compile(struct session *s, const struct expr_job *job)
     return code;
 }
 
+/* A row has room for a beginning of the text alone: the file has all of it. */
+static void add_extra(struct session *s, const struct expr_job *job)
+{
+    struct xl__str names = {0};
+    json_t *out = json_object();
+    expr_names_text(&job->spec, &names);
+    json_put(out, "text", json_text(job->spec.text));
+    json_put(out, "names", json_text(xl__str_text(&names)));
+    if (s->set.explain || s->set.source)
+        json_put(out, "kernels", json_array());
+    xl__str_clear(&names);
+    s->extra = json_object();
+    json_put(s->extra, "expression", out);
+}
+
 static int own_text(struct session *s, struct expr_job *job)
 {
     const void *c = job;
@@ -244,6 +260,7 @@ static int own_text(struct session *s, struct expr_job *job)
         code = try_compile(s, job);
     if (code != EXIT_FINE)
         return code;
+    add_extra(s, job);
     if (s->set.explain || s->set.source)
         return expr_explain(s, job);
     return bench_run(s, &bench_expr, &c, 1, CASES_OF_USER);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "json_values.h"
 #include "text.h"
 #include "units.h"
 
@@ -16,6 +17,7 @@ enum { INDENT = 4 };
 
 struct printing {
     const struct session *s;
+    json_t *kernels; /* of the file; NULL: out of memory */
     unsigned n;
 };
 
@@ -49,9 +51,34 @@ static void print_source(const char *source)
     }
 }
 
+static json_t *sizes_json(const size_t size[3])
+{
+    json_t *out = json_array();
+    for (unsigned d = 0; d < 3; d++)
+        json_add(out, json_number((double)size[d]));
+    return out;
+}
+
+static void add_kernel(const struct printing *p, const xl_expr_kernel *k)
+{
+    json_t *out = json_object();
+    json_put(out, "name", json_text(k->name));
+    json_put(out, "computes", json_text(k->computes));
+    json_put(out, "why", json_text(k->why));
+    json_put(out, "source", json_string(k->source));
+    json_put(out, "flop", json_number(k->flop));
+    json_put(out, "bytes", json_number(k->bytes));
+    json_put(out, "global", sizes_json(k->global));
+    json_put(out, "wg", sizes_json(k->wg));
+    json_add(p->kernels, out);
+}
+
 static void print_kernel(const xl_expr_kernel *k, void *arg)
 {
     struct printing *p = arg;
+    add_kernel(p, k);
+    if (!session_tables(p->s))
+        return;
     char bytes[UNITS_CAP], flop[UNITS_CAP];
     units_bytes(bytes, sizeof bytes, k->bytes);
     units_format(flop, sizeof flop, k->flop, "flop/s");
@@ -78,6 +105,14 @@ static void print_choice(const xl_choice *c)
                c->n_steps, c->n_steps == 1 ? "" : "s", bytes, time, c->bound);
     if (*c->why)
         text_wrap(stdout, c->why, INDENT, text_terminal_columns());
+}
+
+static void print_choices(const xl_choice *choices, unsigned n)
+{
+    printf("\nVariants, best first\n");
+    for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
+        print_choice(&choices[i]);
+    printf("\nKernels\n");
 }
 
 static void print_names(const struct expr_spec *s)
@@ -124,35 +159,41 @@ static xl_status print_all(struct session *s, xl_queue *q, const xl_expr *e,
                                .n_bindings = job->spec.n,
                                .fast_math = job->fast_math,
                                .variant = s->set.variant};
-    struct printing p = {s, 0};
+    struct printing p = {
+        s, json_object_get(json_object_get(s->extra, "expression"),
+                           "kernels"), 0};
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = 0;
     memset(choices, 0, sizeof choices);
     expr_bindings(&job->spec, NULL, NULL, bindings);
     const xl_status status =
         xl_expr_explain(q, e, &args, choices, BENCH_MAX_CHOICES, &n);
-    printf("\nVariants, best first\n");
-    for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
-        print_choice(&choices[i]);
+    if (session_tables(s))
+        print_choices(choices, n);
     if (status != XL_OK)
         return status;
-    printf("\nKernels\n");
     return xl_expr_kernels(q, e, &args, print_kernel, &p);
+}
+
+static void print_head(const xl_device *dev, const struct expr_job *job)
+{
+    xl_fact name;
+    if (xl_device_fact(dev, "name", XL_UNKNOWN, &name) == XL_OK && name.text)
+        printf("expr on device %u, %s\n", xl_device_index(dev), name.text);
+    print_text(job->spec.text);
+    print_names(&job->spec);
 }
 
 static int on_device(struct session *s, xl_device *dev,
                      const struct expr_job *job)
 {
-    xl_fact name;
     xl_expr *e = NULL;
     int code = EXIT_FINE;
     xl_queue *q = session_queue(s, dev);
     if (!q)
         return EXIT_NO_DEVICE;
-    if (xl_device_fact(dev, "name", XL_UNKNOWN, &name) == XL_OK && name.text)
-        printf("expr on device %u, %s\n", xl_device_index(dev), name.text);
-    print_text(job->spec.text);
-    print_names(&job->spec);
+    if (session_tables(s))
+        print_head(dev, job);
     xl_status status = expr_job_compile(q, job, s->set.variant, &e);
     if (status == XL_OK)
         status = print_all(s, q, e, job);

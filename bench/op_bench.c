@@ -192,16 +192,17 @@ static void line_up(struct attempt *t)
 
 /* -- the timing ----------------------------------------------------------- */
 
-/* The fact that the op names as its roof, if it is known. */
+/* The roof that the op names, if it is known. */
 static bool roof_by_fact(struct attempt *t)
 {
     const struct bench_op *op = t->b->op;
-    const char *name = op->roof ? op->roof(t->work.c) : NULL;
+    const struct bench_roof *roof = op->roof ? op->roof(t->work.c) : NULL;
     xl_fact fact;
-    if (!name || xl_device_fact(t->dev, name, XL_UNKNOWN, &fact) != XL_OK ||
+    if (!roof ||
+        xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) != XL_OK ||
         !(fact.value > 0))
         return false;
-    t->row.roof = (xl_bound){fact.value, "B/s", name, fact.source};
+    t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
     return true;
 }
 

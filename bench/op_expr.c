@@ -53,8 +53,7 @@ static void short_text(char *out, size_t cap, const char *text)
              (unsigned)hash);
 }
 
-/* "x=4096x4096:f16 out=4096" */
-static void names_text(const struct expr_spec *s, struct xl__str *out)
+void expr_names_text(const struct expr_spec *s, struct xl__str *out)
 {
     for (unsigned k = 0; k < s->n; k++) {
         const struct expr_name *n = &s->name[k];
@@ -100,7 +99,7 @@ static void describe(const void *arg, xl_row *row)
     short_text(text, sizeof text, job->c ? job->c->name : job->spec.text);
     xl_row_param_text(row, "case", text);
     if (!job->c) {
-        names_text(&job->spec, &names);
+        expr_names_text(&job->spec, &names);
         short_text(text, sizeof text, xl__str_text(&names));
         xl_row_param_text(row, "names", text);
         xl__str_clear(&names);
@@ -112,8 +111,9 @@ static void describe(const void *arg, xl_row *row)
 /* A copy is the roof of what reads and writes alike. Where much more is read
  * than written, and where what is written was read before (caches that fetch a
  * line before it is written have it then), reading is. */
-static const char *roof(const void *arg)
+static const struct bench_roof *roof(const void *arg)
 {
+    static const struct bench_roof reading = {"read_bytes_per_s", "read"};
     static const double mostly = 8;
     const struct expr_job *job = arg;
     double read = 0, written = 0;
@@ -126,7 +126,7 @@ static const char *roof(const void *arg)
         written += n->is_result ? bytes : 0;
         is_in_place = is_in_place || (n->is_input && n->is_result);
     }
-    return is_in_place || read > mostly * written ? "read_bytes_per_s" : NULL;
+    return is_in_place || read > mostly * written ? &reading : NULL;
 }
 
 static void chosen(const xl_choice *choice, xl_row *row)

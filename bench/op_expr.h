@@ -13,6 +13,10 @@ struct expr_job {
     bool fast_math;
 };
 
+/* "x=4096x4096:f16 eps=1e-05 out=4096:f32" */
+struct xl__str;
+void expr_names_text(const struct expr_spec *s, struct xl__str *out);
+
 /* Compile a job for a queue, with no memory bound yet; the caller destroys
  * *out. On failure the story is in xl_error_detail(q). */
 xl_status expr_job_compile(xl_queue *q, const struct expr_job *job,
