@@ -66,9 +66,16 @@ static xl_status run_theirs(struct duel *d)
     return XL_OK;
 }
 
+static struct bench_work our_work(const struct duel *d)
+{
+    return (struct bench_work){
+        .c = &d->c, .data = &d->data, .variant = d->s->set.variant};
+}
+
 static xl_status run_ours(struct duel *d)
 {
-    return bench_gemm.run(d->q, &d->c, d->data.mem, d->s->set.variant);
+    const struct bench_work work = our_work(d);
+    return bench_gemm.run(d->q, &work);
 }
 
 /* Wall clock of n runs, of one in *ns: the same for both. */
@@ -170,11 +177,12 @@ static xl_status compare(struct duel *d)
     xl_status status;
     const struct gemm_case *c = &d->c;
     const size_t bytes = c->m * c->n * sizeof(float);
+    const struct bench_work work = our_work(d);
     struct check_result found;
     float *ours = malloc(bytes);
     double *length = xl__calloc(c->m + c->n, sizeof *length);
     TRY(ours && length ? XL_OK : XL_NO_MEMORY);
-    TRY(bench_gemm.check(d->q, c, &d->data, &found));
+    TRY(bench_gemm.check(d->q, &work, &found));
     TRY(xl_buffer_read(d->q, d->data.mem[C], 0, ours, bytes));
     status = agree(d, ours, length) ? XL_OK : XL_WRONG_RESULT;
 fail:
@@ -244,12 +252,13 @@ static void show(struct duel *d)
 /* Whose kernels ours are: the variant that the library takes. */
 static xl_status name_rows(struct duel *d)
 {
+    const struct bench_work work = our_work(d);
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
     xl_status status = XL_OK;
     const char *name = d->s->set.variant;
     memset(choices, 0, sizeof choices);
-    TRY(bench_gemm.explain(d->q, &d->c, d->data.mem, name, choices, &n));
+    TRY(bench_gemm.explain(d->q, &work, choices, &n));
     for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
         if (choices[i].chosen)
             name = choices[i].variant;

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clbench-peer-libm: fused expressions beside the C loops that compute the
+ * same with libm, on the same data and cores: as many threads as the device
+ * has compute units. The sides take turns in one run, as in openblas.c; ours
+ * is there twice, exact and with native functions allowed. It is clbench with
+ * a table of commands of its own. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
+#include "json_values.h"
+#include "libm_loops.h"
+#include "report.h"
+#include "session.h"
+#include "table.h"
+#include "text.h"
+
+enum { X, Y, OUT, N_BUFFERS };
+enum { OURS, FAST, THEIRS, N_SIDES };
+enum { QUICK_ROUNDS = 5, ROUNDS = 11, FULL_ROUNDS = 41, MOST_BATCH = 1024 };
+enum { QUICK_PART = 10, MAX_THREADS = 256, CHECKS = 4096 };
+static const double batch_ns = 50e6;
+static const double range = 10; /* x is uniform in +-10 */
+static const double u = 0x1p-24;
+/* What native functions may be off by, beside the values in play. OpenCL
+ * leaves it open; beyond this, they are of no use. */
+static const double native_frac = 0x1p-10;
+
+/* -- cases ------------------------------------------------------------------ */
+
+struct duel;
+
+struct loop_case {
+    const char *name, *text;
+    size_t rows, cols;
+    bool has_y, is_one;       /* the result: a single element */
+    loop_part *loop;
+    /* Element i in double, how far off ours may be, and what that is
+     * relative to. */
+    double (*want)(const struct duel *d, size_t i, double *tol, double *size);
+};
+
+/* One case: memory of both sides, and the times of a run in each round. */
+struct duel {
+    struct session *s;
+    xl_queue *q;
+    xl_device *dev;
+    struct table *table;
+    struct loop_case c;
+    struct loop_data host;
+    float *ours;          /* our result, read back */
+    cl_mem mem[N_BUFFERS];
+    xl_expr *expr[N_SIDES];
+    xl_row row[N_SIDES];
+    unsigned rounds, batch[N_SIDES], n_threads;
+    double copy_bytes_per_s;
+};
+
+/* 4 ulp of each, an ulp being 2 u at most; squares and their sum. */
+static double want_sincos(const struct duel *d, size_t i, double *tol,
+                          double *size)
+{
+    const double s = sin((double)d->host.x[i]), c = cos((double)d->host.x[i]);
+    *size = 1;
+    *tol = (2 * 8 + 2) * u;
+    return s * s + c * c;
+}
+
+static double want_exp(const struct duel *d, size_t i, double *tol,
+                       double *size)
+{
+    const double e = exp((double)d->host.x[i]);
+    *size = e;
+    *tol = 2 * 3 * u * e;
+    return e;
+}
+
+static double want_tanh(const struct duel *d, size_t i, double *tol,
+                        double *size)
+{
+    const double t = tanh((double)d->host.x[i]);
+    *size = 1;
+    *tol = 2 * 5 * u * fabs(t);
+    return t;
+}
+
+/* 24 ulp of x: near the left end, what is left is far below it. */
+static double want_gelu(const struct duel *d, size_t i, double *tol,
+                        double *size)
+{
+    const double x = (double)d->host.x[i];
+    *size = fabs(x);
+    *tol = 2 * 24 * u * fabs(x);
+    return 0.5 * x * erfc(-x * sqrt(0.5));
+}
+
+static double want_axpy(const struct duel *d, size_t i, double *tol,
+                        double *size)
+{
+    const double ax = (double)loop_alpha * (double)d->host.x[i];
+    const double y = (double)d->host.y[i];
+    *size = fabs(ax) + fabs(y);
+    *tol = 2 * u * *size;
+    return ax + y;
+}
+
+/* ops.h, xl_softmax_run(), Accuracy. */
+static double want_softmax(const struct duel *d, size_t i, double *tol,
+                           double *size)
+{
+    const size_t cols = d->c.cols;
+    const float *row = d->host.x + i / cols * cols;
+    double max = -INFINITY, sum = 0;
+    for (size_t j = 0; j < cols; j++)
+        max = fmax(max, (double)row[j]);
+    for (size_t j = 0; j < cols; j++)
+        sum += exp((double)row[j] - max);
+    const double below = max - (double)d->host.x[i];
+    *size = exp(-below) / sum;
+    *tol = *size * (below + 48 + 2 * log2((double)cols)) * u;
+    return *size;
+}
+
+/* expr.h, sum. */
+static double want_sum(const struct duel *d, size_t i, double *tol,
+                       double *size)
+{
+    const size_t n = d->c.rows * d->c.cols;
+    double sum = 0;
+    (void)i; /* the only one */
+    *size = 0;
+    for (size_t e = 0; e < n; e++) {
+        sum += (double)d->host.x[e];
+        *size += fabs((double)d->host.x[e]);
+    }
+    *tol = 8 * u * *size;
+    return sum;
+}
+
+/* clang-format off */
+static const struct loop_case cases[] = {
+    {"sincos",  "out = sin(x)^2 + cos(x)^2", 1, 100000000, false, false, loop_sincos, want_sincos},
+    {"exp",     "out = exp(x)",              1, 20000000, false, false, loop_exp, want_exp},
+    {"gelu",    "out = gelu(x)",             1, 20000000, false, false, loop_gelu, want_gelu},
+    {"tanh",    "out = tanh(x)",             1, 20000000, false, false, loop_tanh, want_tanh},
+    {"axpy",    "out = 1.75 * x + y",        1, 50000000, true, false, loop_axpy, want_axpy},
+    {"softmax", "out = softmax(x)",          10000, 2000, false, false, loop_softmax, want_softmax},
+    {"sum",     "out = sum(x)",              1, 100000000, false, true, loop_sum, want_sum},
+};
+/* clang-format on */
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+static size_t n_elems(const struct duel *d) { return d->c.rows * d->c.cols; }
+static size_t n_results(const struct duel *d)
+{
+    return d->c.is_one ? 1 : n_elems(d);
+}
+
+/* -- running ----------------------------------------------------------------- */
+
+struct worker {
+    const struct duel *d;
+    size_t first, last;
+    double part;
+};
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    w->part = w->d->c.loop(&w->d->host, w->first, w->last);
+    return NULL;
+}
+
+/* The loop's range in equal parts, one a thread; the first is the caller. */
+static xl_status run_theirs(const struct duel *d)
+{
+    struct worker w[MAX_THREADS];
+    pthread_t thread[MAX_THREADS];
+    const size_t n = d->c.rows > 1 ? d->c.rows : n_elems(d);
+    unsigned begun = 1;
+    double sum = 0;
+    for (unsigned i = 0; i < d->n_threads; i++)
+        w[i] = (struct worker){.d = d,
+                               .first = n / d->n_threads * i,
+                               .last = i + 1 == d->n_threads
+                                           ? n
+                                           : n / d->n_threads * (i + 1)};
+    while (begun < d->n_threads &&
+           pthread_create(&thread[begun], NULL, work, &w[begun]) == 0)
+        begun++;
+    work(&w[0]);
+    for (unsigned i = 1; i < begun; i++)
+        (void)pthread_join(thread[i], NULL);
+    for (unsigned i = 0; i < begun; i++)
+        sum += w[i].part;
+    if (d->c.is_one)
+        d->host.out[0] = (float)sum;
+    return begun == d->n_threads ? XL_OK : XL_NO_MEMORY;
+}
+
+static void bind(const struct duel *d, xl_binding *b, xl_expr_args *args)
+{
+    static const char *const names[] = {"x", "y", "out"};
+    const size_t size[2] = {d->c.rows, d->c.cols}, one[2] = {1, 1};
+    *args = (xl_expr_args){.bindings = b, .variant = d->s->set.variant};
+    for (unsigned i = X; i < N_BUFFERS; i++) {
+        if (i == Y && !d->c.has_y)
+            continue;
+        b[args->n_bindings++] = (xl_binding){
+            .name = names[i],
+            .tensor = xl_tensor_dense(d->mem[i], XL_F32, 2,
+                                      i == OUT && d->c.is_one ? one : size)};
+    }
+}
+
+static xl_status compile(struct duel *d, int side)
+{
+    xl_binding b[N_BUFFERS];
+    xl_expr_args args;
+    bind(d, b, &args);
+    args.fast_math = side == FAST;
+    return xl_expr_compile(d->q, d->c.text, &args, &d->expr[side]);
+}
+
+static xl_status run_side(struct duel *d, int side)
+{
+    xl_binding b[N_BUFFERS];
+    xl_expr_args args;
+    if (side == THEIRS)
+        return run_theirs(d);
+    bind(d, b, &args);
+    args.fast_math = side == FAST;
+    return xl_expr_run(d->q, d->expr[side], &args, NULL);
+}
+
+/* Wall clock of n runs, of one in *ns: the same for all. */
+static xl_status time_runs(struct duel *d, int side, unsigned n, double *ns)
+{
+    xl_status status = XL_OK;
+    const uint64_t start = xl__now_ns();
+    for (unsigned i = 0; i < n; i++)
+        TRY(run_side(d, side));
+    TRY(xl_queue_finish(d->q));
+    *ns = (double)(xl__now_ns() - start) / n;
+fail:
+    return status;
+}
+
+/* As many runs as fill a batch, by the second of two. */
+static xl_status size_batch(struct duel *d, int side)
+{
+    xl_status status = XL_OK;
+    double ns = 0;
+    for (int i = 0; i < 2; i++)
+        TRY(time_runs(d, side, 1, &ns));
+    d->batch[side] =
+        (unsigned)fmin(MOST_BATCH, fmax(1, ceil(batch_ns / fmax(ns, 1))));
+fail:
+    return status;
+}
+
+/* Whoever begins changes from round to round. */
+static xl_status alternate(struct duel *d, unsigned rounds)
+{
+    xl_status status = XL_OK;
+    for (int side = 0; side < N_SIDES; side++)
+        TRY(size_batch(d, side));
+    for (d->rounds = 0; d->rounds < rounds; d->rounds++) {
+        if (session_stopped(d->s))
+            break;
+        for (unsigned i = 0; i < N_SIDES; i++) {
+            const unsigned side = (d->rounds + i) % N_SIDES;
+            TRY(time_runs(d, (int)side, d->batch[side],
+                          &d->row[side].samples.ns[d->rounds]));
+        }
+    }
+fail:
+    return d->rounds == 0 && status == XL_OK ? XL_CANCELLED : status;
+}
+
+/* -- is everyone right? ------------------------------------------------------ */
+
+static bool are_right(const struct duel *d, const float *got, bool is_native)
+{
+    const size_t n = n_results(d), step = n / CHECKS + 1;
+    for (size_t i = 0; i < n; i += step) {
+        double tol, size;
+        const double want = d->c.want(d, i, &tol, &size);
+        if (is_native)
+            tol = fmax(tol, native_frac * size);
+        if (!(fabs((double)got[i] - want) <= tol + 0x1p-126)) {
+            fprintf(stderr, "clbench: %s: element %zu is %.9g, not %.9g\n",
+                    d->c.name, i, (double)got[i], want);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each side once more, since the last of ours that ran is not known. libm
+ * gives no bounds; those of OpenCL are wide enough for it. */
+static xl_status compare(struct duel *d)
+{
+    xl_status status = XL_OK;
+    for (int side = 0; side < N_SIDES; side++) {
+        const float *got = side == THEIRS ? d->host.out : d->ours;
+        TRY(run_side(d, side));
+        if (side != THEIRS)
+            TRY(xl_buffer_read(d->q, d->mem[OUT], 0, d->ours,
+                               n_results(d) * sizeof(float)));
+        TRY(are_right(d, got, side == FAST) ? XL_OK : XL_WRONG_RESULT);
+    }
+fail:
+    return status;
+}
+
+/* -- rows -------------------------------------------------------------------- */
+
+static double bytes_moved(const struct duel *d)
+{
+    return 4 * ((double)n_elems(d) * (d->c.has_y ? 2 : 1) +
+                (double)n_results(d));
+}
+
+static void finish_row(struct duel *d, int side)
+{
+    static const char *const variants[N_SIDES] = {"expr_fused", "expr_fused",
+                                                  "peer_libm"};
+    xl_row *row = &d->row[side];
+    xl_samples *x = &row->samples;
+    const struct xl__summary sum = xl__summarise(x->ns, d->rounds);
+    xl__strcpy(row->variant, sizeof row->variant,
+               side != THEIRS && d->s->set.variant ? d->s->set.variant
+                                                   : variants[side]);
+    xl_row_shape(row, "rows", (double)d->c.rows);
+    xl_row_shape(row, "cols", (double)d->c.cols);
+    xl_row_param_text(row, "case", d->c.name);
+    if (side == THEIRS)
+        xl_row_found(row, "threads", d->n_threads);
+    else
+        xl_row_param(row, "fast_math", side == FAST);
+    row->dtype = XL_F32;
+    row->seed = d->s->set.seed;
+    x->runs = d->rounds;
+    x->batch = d->batch[side];
+    x->median_ns = sum.median;
+    x->mad_ns = sum.mad;
+    x->min_ns = sum.min;
+    x->p95_ns = sum.p95;
+    x->lo_ns = sum.lo;
+    x->hi_ns = sum.hi;
+    x->wall_clock = true;
+    row->bytes = bytes_moved(d);
+    row->unit = "B/s";
+    row->value = row->bytes / x->median_ns * 1e9;
+}
+
+static void put_id(json_t *pair, const char *name, const xl_row *row)
+{
+    struct xl__str id = {0};
+    report_row_id(&id, row);
+    json_put(pair, name, json_text(xl__str_text(&id)));
+    xl__str_clear(&id);
+}
+
+/* Their time over ours, round by round: above 1, ours is the faster. */
+static double put_pair(struct duel *d, int side, double *lo, double *hi)
+{
+    static const double one = 1;
+    double ratios[FULL_ROUNDS], ratio;
+    for (unsigned i = 0; i < d->rounds; i++)
+        ratios[i] =
+            d->row[THEIRS].samples.ns[i] / d->row[side].samples.ns[i];
+    xl__ratio_interval(ratios, d->rounds, &one, 1, &ratio, lo, hi);
+    json_t *pair = json_object();
+    json_put(pair, "ratio", json_number(ratio));
+    json_put(pair, "lo", json_number(*lo));
+    json_put(pair, "hi", json_number(*hi));
+    put_id(pair, "ours", &d->row[side]);
+    put_id(pair, "theirs", &d->row[THEIRS]);
+    json_add(json_object_get(d->s->extra, "pairs"), pair);
+    return ratio;
+}
+
+static void show(struct duel *d)
+{
+    double ratio[N_SIDES], lo[N_SIDES], hi[N_SIDES];
+    for (int side = 0; side < N_SIDES; side++)
+        finish_row(d, side);
+    table_cell(d->table, "%s", d->c.name);
+    table_cell(d->table, "%.2f", d->row[THEIRS].samples.median_ns * 1e-6);
+    for (int side = OURS; side <= FAST; side++) {
+        ratio[side] = put_pair(d, side, &lo[side], &hi[side]);
+        table_cell(d->table, "%.2f", d->row[side].samples.median_ns * 1e-6);
+        table_cell(d->table, "%.2f", ratio[side]);
+        table_cell(d->table, "%.2f .. %.2f", lo[side], hi[side]);
+        table_cell(d->table, "%.0f %%",
+                   100 * d->row[side].value / d->copy_bytes_per_s);
+    }
+    for (int side = 0; side < N_SIDES; side++)
+        session_row(d->s, d->dev, &d->row[side]);
+}
+
+/* -- memory ------------------------------------------------------------------ */
+
+static xl_status make_input(struct duel *d, int i, struct xl__rng *rng,
+                            const float **out)
+{
+    xl_status status = XL_OK;
+    const size_t n = n_elems(d);
+    float *x = xl__calloc(n, sizeof *x);
+    *out = x;
+    TRY(x ? XL_OK : XL_NO_MEMORY);
+    for (size_t e = 0; e < n; e++)
+        x[e] = (float)(range * (2 * xl__rng_uniform(rng) - 1));
+    TRY(xl_buffer_create(d->q, n * sizeof *x, &d->mem[i]));
+    TRY(xl_buffer_write(d->q, d->mem[i], 0, x, n * sizeof *x));
+fail:
+    return status;
+}
+
+static xl_status make_data(struct duel *d)
+{
+    xl_status status = XL_OK;
+    struct xl__rng rng;
+    const size_t bytes = n_results(d) * sizeof(float);
+    xl__rng_seed(&rng, d->s->set.seed);
+    d->host.cols = d->c.cols;
+    TRY(make_input(d, X, &rng, &d->host.x));
+    if (d->c.has_y)
+        TRY(make_input(d, Y, &rng, &d->host.y));
+    d->host.out = malloc(bytes);
+    d->ours = malloc(bytes);
+    TRY(d->host.out && d->ours ? XL_OK : XL_NO_MEMORY);
+    TRY(xl_buffer_create(d->q, bytes, &d->mem[OUT]));
+fail:
+    return status;
+}
+
+static void drop_data(struct duel *d)
+{
+    for (int i = 0; i < N_BUFFERS; i++)
+        if (d->mem[i])
+            clReleaseMemObject(d->mem[i]);
+    for (int side = 0; side < N_SIDES; side++)
+        xl_expr_destroy(d->expr[side]);
+    free((void *)d->host.x);
+    free((void *)d->host.y);
+    free(d->host.out);
+    free(d->ours);
+    memset(&d->host, 0, sizeof d->host);
+    memset(d->mem, 0, sizeof d->mem);
+    memset(d->expr, 0, sizeof d->expr);
+    d->ours = NULL;
+}
+
+/* -- the run ----------------------------------------------------------------- */
+
+static bool is_wanted(const struct session *s, const struct loop_case *c)
+{
+    for (unsigned i = 0; i < s->set.n_words; i++)
+        if (strcmp(s->set.words[i], c->name) == 0)
+            return true;
+    return s->set.n_words == 0;
+}
+
+static bool words_are_known(const struct session *s)
+{
+    for (unsigned i = 0; i < s->set.n_words; i++) {
+        unsigned k = 0;
+        while (k < N_CASES && strcmp(s->set.words[i], cases[k].name) != 0)
+            k++;
+        if (k == N_CASES) {
+            fprintf(stderr, "clbench: no case %s; there are:",
+                    s->set.words[i]);
+            for (k = 0; k < N_CASES; k++)
+                fprintf(stderr, " %s", cases[k].name);
+            fputc('\n', stderr);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The ceiling that all sides share. On a busy machine it comes out too low,
+ * never too high, so it is measured beside every case and the highest stays. */
+static xl_status measure_copy(struct duel *d)
+{
+    xl_fact fact = {.value = 0};
+    xl_status status = XL_OK;
+    TRY(xl_peaks_measure_again(d->q, XL_F32));
+    TRY(xl_device_fact(d->dev, "copy_bytes_per_s", XL_UNKNOWN, &fact));
+    d->copy_bytes_per_s = fact.value;
+fail:
+    return status;
+}
+
+static unsigned threads_of(const xl_device *dev)
+{
+    xl_fact units = {.value = 1};
+    (void)xl_device_fact(dev, "compute_units", XL_UNKNOWN, &units);
+    return (unsigned)fmin(MAX_THREADS, fmax(1, units.value));
+}
+
+static int one_case(struct duel *d)
+{
+    const struct settings *set = &d->s->set;
+    xl_status status;
+    if (set->quick)
+        d->c.cols = (d->c.cols + QUICK_PART - 1) / QUICK_PART;
+    for (int side = 0; side < N_SIDES; side++)
+        xl_row_init(&d->row[side], "expr", "");
+    TRY(make_data(d));
+    TRY(compile(d, OURS));
+    TRY(compile(d, FAST));
+    TRY(compare(d));
+    TRY(alternate(d, set->quick  ? QUICK_ROUNDS
+                     : set->full ? FULL_ROUNDS
+                                 : ROUNDS));
+    TRY(measure_copy(d));
+    show(d);
+fail:
+    drop_data(d);
+    if (status == XL_OK || status == XL_CANCELLED)
+        return EXIT_FINE;
+    return session_fail(d->s, d->c.name, status, xl_error_detail(d->q));
+}
+
+static int duels(struct duel *d)
+{
+    struct session *s = d->s;
+    char note[160];
+    int code = EXIT_FINE;
+    snprintf(note, sizeof note,
+             "f32, x uniform in +-10, wall clock, turn by turn; libm on %u "
+             "threads",
+             d->n_threads);
+    report_part(s->report, "Expressions beside C loops over libm", note);
+    progress_begin(s, N_CASES);
+    for (unsigned i = 0; i < N_CASES && !session_stopped(s); i++) {
+        progress_step(s, cases[i].name);
+        if (!is_wanted(s, &cases[i]))
+            continue;
+        d->c = cases[i];
+        const int failed = one_case(d);
+        code = failed ? failed : code;
+    }
+    progress_end(s);
+    report_part_end(s->report);
+    return code;
+}
+
+static int run(struct session *s)
+{
+    static const struct table_column columns[] = {
+        {"case", false, 0},   {"libm ms", true, 0}, {"ours ms", true, 0},
+        {"ratio", true, 0},   {"95 %", false, 0},   {"of copy", true, 0},
+        {"native ms", true, 0}, {"ratio", true, 0}, {"95 %", false, 0},
+        {"of copy", true, 0}};
+    struct duel d = {.s = s};
+    if (!words_are_known(s))
+        return EXIT_USAGE;
+    int code = session_open_devices(s);
+    if (code != EXIT_FINE)
+        return code;
+    s->extra = json_object();
+    json_put(s->extra, "pairs", json_array());
+    d.dev = s->devices[0];
+    d.q = session_queue(s, d.dev);
+    if (!d.q)
+        return EXIT_NO_DEVICE;
+    d.table = table_create(columns, sizeof columns / sizeof *columns);
+    d.n_threads = threads_of(d.dev);
+    code = duels(&d);
+    if (session_tables(s)) {
+        printf("\nRatios: the loop's time over ours, round by round; above 1 "
+               "ours is the faster. Of copy, %.1f GB/s, at the end of each "
+               "case.\n\n",
+               d.copy_bytes_per_s * 1e-9);
+        table_print(stdout, d.table, text_terminal_columns(),
+                    text_wants_colour());
+    }
+    table_destroy(d.table);
+    xl_queue_destroy(d.q);
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
+static const char *const options[] = {"device", "variant", "json", "seed",
+                                      "quick",  "full",    "max-time", NULL};
+
+static const struct command peer_expr = {
+    .name = "expr",
+    .summary = "fused expressions and C loops over libm, turn by turn",
+    .words = "[CASE...]",
+    .about = "For each CASE (sincos, exp, gelu, tanh, axpy, softmax, sum; all "
+             "when none is given), the device and a plain C loop over libm, "
+             "with a thread for each compute unit, take turns on the same "
+             "random f32 data in one run; every result is compared with the "
+             "host in double.",
+    .options = options,
+    .min_words = 0,
+    .max_words = N_CASES,
+    .run = run,
+};
+
+const struct command *const commands[] = {&peer_expr, NULL};
