@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "expr_explain.h"
+#include "expr_list.h"
 #include "expr_scan.h"
 #include "json_values.h"
 #include "text.h"
@@ -287,6 +288,8 @@ static int run(struct session *s)
     const struct settings *set = &s->set;
     const bool is_own = set->n_words > 0;
     int code;
+    if (set->list)
+        return expr_list(s);
     if (!is_own && (set->explain || set->source || set->shapes.n > 0 ||
                     set->scalars.n > 0 || set->ranges.n > 0)) {
         refuse("what is the expression? it comes first: clbench expr "
@@ -303,7 +306,7 @@ static int run(struct session *s)
 static const char *const options[] = {
     "shape", "scalar", "range", "dtype", "fast-math", "variant", "explain",
     "source", "device", "all-devices", "json", "seed", "quick", "full",
-    "max-time", "strict", NULL};
+    "max-time", "strict", "list", NULL};
 
 const struct command cmd_expr = {
     .name = "expr",
@@ -316,7 +319,8 @@ const struct command cmd_expr = {
         "kernels move, as counted; n is how many kernels that are, gain the "
         "unfused time over the fused one. A result is checked before and "
         "after it is timed: the two variants with each other, the built-in "
-        "cases (without TEXT) with a reference in double on the host.\n\n"
+        "cases (without TEXT; --list names them) with a reference in double "
+        "on the host.\n\n"
         "  clbench expr 'sin(x)^2 + cos(x)^2' --shape x=1e8\n"
         "  clbench expr 'h = x + r; out = layer_norm(h, g, b, eps)'\n"
         "      --shape x=4096x1024:f16,g=1024,b=1024 --scalar eps=1e-5\n"
