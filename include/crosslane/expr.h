@@ -198,7 +198,8 @@ XL_API xl_term xl_term_call(xl_terms *t, const char *function,
 XL_API xl_term xl_term_reduce(xl_terms *t, const char *function, xl_term x,
                               const int *axes, unsigned n_axes);
 XL_API xl_term xl_term_cast(xl_terms *t, xl_term x, xl_dtype dtype);
-/** name = x, in the order of the calls. */
+/** name = x, in the order of the calls. A name in @p x is what it is at this
+ *  call, not when its term was made. */
 XL_API void xl_term_assign(xl_terms *t, const char *name, xl_term x);
 /** As xl_expr_compile(); @p t may be destroyed afterwards. */
 XL_API xl_status xl_expr_compile_terms(xl_queue *q, const xl_terms *t,
