@@ -180,12 +180,15 @@ static xl_status show_group(const struct xl__expr_call *c,
 {
     xl_status status = XL_OK;
     struct xl__code code = {0};
+    struct xl__local own = {0};
     struct xl__str computes = {0};
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
     if (!plan)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
-    status = xl__group_plan(&p->g, &c->q->ctx->device->limits, group,
-                            &p->c[0].s, &code, plan);
+    status = xl__expr_localise(&p->g, group, &own);
+    if (status == XL_OK)
+        status = xl__group_plan(&own.g, &c->q->ctx->device->limits, &own.group,
+                                &p->c[0].s, &code, plan);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           "a kernel does not fit this device: %s",
@@ -196,6 +199,7 @@ static xl_status show_group(const struct xl__expr_call *c,
     give(group, &code, plan, xl__str_text(&computes), each, arg);
 fail:
     xl__str_clear(&computes);
+    xl__local_clear(&own);
     xl__code_clear(&code);
     free(plan);
     return status;

@@ -126,31 +126,36 @@ static xl_status make_group(struct xl__expr_call *c,
                             struct xl__ready **out)
 {
     xl_status status = XL_OK;
+    const struct xl__group *group = &v->s.group[i];
     struct xl__code code = {0};
+    struct xl__local own = {0};
     bool is_trusted = false;
     char why[XL__EXPR_WHY] = "";
     struct xl__ready *ready = xl__calloc(1, sizeof *ready);
     *out = ready;
     if (!ready)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
-    status = xl__group_plan(&p->g, limits(c), &v->s.group[i], &v->s, &code,
-                            &ready->plan);
+    status = xl__expr_localise(&p->g, group, &own);
+    if (status == XL_OK)
+        status = xl__group_plan(&own.g, limits(c), &own.group, &v->s, &code,
+                                &ready->plan);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           "kernel %u does not fit this device: %s", i + 1,
-                          xl__str_text(&v->s.group[i].why)));
-    ready->plan.flop = v->s.group[i].flop;
-    ready->plan.bytes = v->s.group[i].bytes;
-    ready->plan.est_ns = v->s.group[i].est_ns;
-    ready->plan.bound = v->s.group[i].bound;
+                          xl__str_text(&group->why)));
+    ready->plan.flop = group->flop;
+    ready->plan.bytes = group->bytes;
+    ready->plan.est_ns = group->est_ns;
+    ready->plan.bound = group->bound;
     TRY(xl__ready_make(c->q, ready));
-    TRY(xl__expr_trial(c, &p->g, &v->s, i, ready, &is_trusted, why));
+    TRY(xl__expr_trial(c, &own, &v->s, ready, &is_trusted, why));
     if (!is_trusted)
         TRY(xl__error_set(&c->q->error, XL_UNTRUSTED, "kernel %u: %s", i + 1,
                           why));
 fail:
     if (ready)
         forget_texts(&ready->plan);
+    xl__local_clear(&own);
     xl__code_clear(&code);
     return status;
 }

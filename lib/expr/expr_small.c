@@ -206,14 +206,14 @@ static xl_status read_back(struct xl__small *t)
     return XL_OK;
 }
 
-xl_status xl__small_init(struct xl__small *t, const struct xl__graph *g,
-                         const struct xl__schedule *s, unsigned group,
+xl_status xl__small_init(struct xl__small *t, const struct xl__local *l,
+                         const struct xl__schedule *s,
                          const struct xl__signature *sig)
 {
     xl_status status = XL_OK;
-    const struct xl__group *from = &s->group[group];
+    const struct xl__group *from = &l->group;
     memset(t, 0, sizeof *t);
-    t->g = g;
+    t->g = &l->g;
     xl__expr_shrink(from, &t->group);
     t->s.temp = xl__calloc(s->n_temps, sizeof *t->s.temp);
     if (!t->s.temp)
@@ -228,7 +228,7 @@ xl_status xl__small_init(struct xl__small *t, const struct xl__graph *g,
     fill(t);
     set_scalars(t, sig);
     TRY(read_back(t));
-    TRY(xl__eval_group(g, &t->group, t->scalar, t->mem));
+    TRY(xl__eval_group(t->g, &t->group, t->scalar, t->mem));
 fail:
     return status;
 }

@@ -146,8 +146,8 @@ fail:
     return status;
 }
 
-xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__graph *g,
-                         const struct xl__schedule *s, unsigned group,
+xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
+                         const struct xl__schedule *s,
                          const struct xl__ready *ready, bool *trusted,
                          char why[XL__EXPR_WHY])
 {
@@ -171,7 +171,7 @@ xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__graph *g,
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "self-check: no queue of its own: %s",
                           xl_status_name(status)));
-    status = xl__small_init(&r->small, g, s, group, r->sig);
+    status = xl__small_init(&r->small, l, s, r->sig);
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "self-check: no data"));
     status = judge(r, c->q->ctx, trusted, why);

@@ -84,13 +84,24 @@ void xl__expr_plans_clear(struct xl__expr_plans *p);
 xl_status xl__expr_first_good(struct xl__expr_call *c,
                               struct xl__expr_plans *p,
                               struct xl__ready **out, unsigned *chosen);
+/* expr_local.c: a group with the nodes that it touches alone, numbered as it
+ * meets them. Borrows from->why; clear it whatever the status. */
+struct xl__local {
+    struct xl__graph g;
+    struct xl__group group;
+};
+xl_status xl__expr_localise(const struct xl__graph *g,
+                            const struct xl__group *from,
+                            struct xl__local *out);
+void xl__local_clear(struct xl__local *l);
+
 /* The ready plan of a call: from the queue's table, or made now. */
 xl_status xl__expr_ready(struct xl__expr_call *c, struct xl__ready **out);
 
 /* expr_trial.c: has this group's program agreed with the host once? Runs a
  * small case of the same structure if nobody knows yet. */
-xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__graph *g,
-                         const struct xl__schedule *s, unsigned group,
+xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
+                         const struct xl__schedule *s,
                          const struct xl__ready *ready, bool *trusted,
                          char why[XL__EXPR_WHY]);
 

@@ -25,8 +25,8 @@ struct xl__small {
 };
 
 /* Random data by a fixed seed and the host's results. */
-xl_status xl__small_init(struct xl__small *t, const struct xl__graph *g,
-                         const struct xl__schedule *s, unsigned group,
+xl_status xl__small_init(struct xl__small *t, const struct xl__local *l,
+                         const struct xl__schedule *s,
                          const struct xl__signature *sig);
 /* Is `after` what it must be? Else a phrase. *n_sure: elements that had a
  * bound. Overwrites `before`. */

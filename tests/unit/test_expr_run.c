@@ -493,6 +493,27 @@ static void test_same(void **state)
     tear_down(&w);
 }
 
+/* Equal kernels are one program, wherever they stand in an expression. */
+static void test_shared(void **state)
+{
+    struct world w;
+
+    (void)state;
+    set_up(&w, false);
+    w.args.variant = "expr_unfused";
+    w.args.n_bindings = 2;
+    w.text = "y = exp(exp(exp(exp(x))))";
+    test_stub()->reset();
+    xl_expr *e = compiled(&w);
+    assert_int_equal(builds(), 1);
+    w.text = "a = x * 2; y = exp(a) + a"; /* exp, and two others */
+    xl_expr *other = compiled(&w);
+    assert_int_equal(builds(), 3);
+    xl_expr_destroy(other);
+    xl_expr_destroy(e);
+    tear_down(&w);
+}
+
 /* -- variants ------------------------------------------------------------- */
 
 static void test_names(void **state)
@@ -787,6 +808,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_other_memory),
         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_same),
+        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_fallback),
