@@ -7,119 +7,13 @@
  * infinity at a corner. Those that bend have the largest slope instead. The
  * operation's own rounding comes on top. */
 #include "expr/eval_num.h"
+#include "expr/eval_rules.h"
 
 typedef struct xl__eval_num num;
 
-/* -- mathematics ---------------------------------------------------------- */
+/* -- corners -------------------------------------------------------------- */
 
-static double negate(double x) { return -x; }
-static double sign(double x) { return isnan(x) ? x : (x > 0) - (x < 0); }
-static double rsqrt(double x) { return 1 / sqrt(x); }
-static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double relu(double x) { return x < 0 ? 0 : x; }
-static double silu(double x) { return isinf(x) && x < 0 ? 0 : x * sigmoid(x); }
-
-static double softplus(double x)
-{
-    return isnan(x) ? x : fmax(x, 0) + log1p(exp(-fabs(x)));
-}
-
-static double gelu(double x)
-{
-    return isinf(x) && x < 0 ? 0 : 0.5 * x * erfc(-x * sqrt(0.5));
-}
-
-static double gelu_tanh(double x)
-{
-    static const double pi = 3.14159265358979323846, cubic = 0.044715;
-    const double inner = sqrt(2 / pi) * (x + cubic * x * x * x);
-    if (isinf(x) && x < 0)
-        return 0;
-    return x * sigmoid(2 * inner);
-}
-
-static double add(double a, double b) { return a + b; }
-static double sub(double a, double b) { return a - b; }
-static double mul(double a, double b) { return a * b; }
-static double quotient(double a, double b) { return a / b; }
-
-static double least(double a, double b)
-{
-    return isnan(a) || isnan(b) ? (double)NAN : fmin(a, b);
-}
-
-static double most(double a, double b)
-{
-    return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b);
-}
-
-static double muladd(double a, double b, double c) { return a * b + c; }
-
-static double clamp(double x, double low, double high)
-{
-    return least(most(x, low), high);
-}
-
-/* -- rules ---------------------------------------------------------------- */
-
-/* What the operation's own error is relative to. */
-enum by {
-    BY_NOTHING,  /* exact */
-    BY_RESULT,
-    BY_ARGUMENT  /* or the result, if larger: x times what cancels near 0 */
-};
-
-/* One of f1, f2, f3. steep: the largest slope, of what bends. */
-struct rule {
-    double (*f1)(double);
-    double (*f2)(double, double);
-    double (*f3)(double, double, double);
-    enum by by;
-    double steep;
-    double range; /* of the result at most, of what bends; 0: any */
-};
-
-/* gelu' <= 1.1290, its tanh form 1.1299, silu' 1.0999. */
-static const struct rule rules[XL__N_EXPR_OPS] = {
-    [XL__E_NEG] = {.f1 = negate},
-    [XL__E_ABS] = {.f1 = fabs, .steep = 1},
-    [XL__E_SIGN] = {.f1 = sign},
-    [XL__E_CEIL] = {.f1 = ceil},
-    [XL__E_FLOOR] = {.f1 = floor},
-    [XL__E_ROUND] = {.f1 = rint},
-    [XL__E_TRUNC] = {.f1 = trunc},
-    [XL__E_RELU] = {.f1 = relu},
-    [XL__E_SQRT] = {.f1 = sqrt, .by = BY_RESULT},
-    [XL__E_RSQRT] = {.f1 = rsqrt, .by = BY_RESULT},
-    [XL__E_EXP] = {.f1 = exp, .by = BY_RESULT},
-    [XL__E_EXP2] = {.f1 = exp2, .by = BY_RESULT},
-    [XL__E_EXPM1] = {.f1 = expm1, .by = BY_RESULT},
-    [XL__E_LOG] = {.f1 = log, .by = BY_RESULT},
-    [XL__E_LOG2] = {.f1 = log2, .by = BY_RESULT},
-    [XL__E_LOG1P] = {.f1 = log1p, .by = BY_RESULT},
-    [XL__E_SIN] = {.f1 = sin, .by = BY_RESULT, .steep = 1, .range = 1},
-    [XL__E_COS] = {.f1 = cos, .by = BY_RESULT, .steep = 1, .range = 1},
-    [XL__E_TAN] = {.f1 = tan, .by = BY_RESULT},
-    [XL__E_TANH] = {.f1 = tanh, .by = BY_RESULT},
-    [XL__E_ERF] = {.f1 = erf, .by = BY_RESULT},
-    [XL__E_SIGMOID] = {.f1 = sigmoid, .by = BY_RESULT},
-    [XL__E_SOFTPLUS] = {.f1 = softplus, .by = BY_RESULT},
-    [XL__E_GELU] = {.f1 = gelu, .by = BY_ARGUMENT, .steep = 1.13},
-    [XL__E_GELU_TANH] = {.f1 = gelu_tanh, .by = BY_ARGUMENT, .steep = 1.13},
-    [XL__E_SILU] = {.f1 = silu, .by = BY_ARGUMENT, .steep = 1.1},
-    [XL__E_ADD] = {.f2 = add, .by = BY_RESULT},
-    [XL__E_SUB] = {.f2 = sub, .by = BY_RESULT},
-    [XL__E_MUL] = {.f2 = mul, .by = BY_RESULT},
-    [XL__E_DIV] = {.f2 = quotient, .by = BY_RESULT},
-    [XL__E_MOD] = {.f2 = fmod},
-    [XL__E_POW] = {.f2 = pow, .by = BY_RESULT},
-    [XL__E_MIN] = {.f2 = least},
-    [XL__E_MAX] = {.f2 = most},
-    [XL__E_FMA] = {.f3 = muladd, .by = BY_RESULT},
-    [XL__E_CLAMP] = {.f3 = clamp},
-};
-
-static double call(const struct rule *r, const double a[])
+static double call(const struct xl__eval_rule *r, const double a[])
 {
     if (r->f1)
         return r->f1(a[0]);
@@ -127,8 +21,8 @@ static double call(const struct rule *r, const double a[])
 }
 
 /* The farthest of the corners from f; *top: the largest magnitude there. */
-static double spread(const struct rule *r, unsigned n, const num *a, double f,
-                     double *top)
+static double spread(const struct xl__eval_rule *r, unsigned n,
+                     const num *a, double f, double *top)
 {
     double far = 0;
     *top = fabs(f);
@@ -179,11 +73,11 @@ static double mod_error(const num *a)
 {
     const double n = trunc(a[0].x / a[1].x);
     double top;
-    const struct rule r = {.f2 = quotient};
+    const struct xl__eval_rule *divide = &xl__eval_rules[XL__E_DIV];
     if (meets_zero(a[1]))
         return xl__eval_never;
     const double q = a[0].x / a[1].x;
-    const double far = spread(&r, 2, a, q, &top);
+    const double far = spread(divide, 2, a, q, &top);
     if (trunc(q - far) != n || trunc(q + far) != n ||
         (n == 0 && fabs(q) + far >= 1))
         return xl__eval_never;
@@ -244,9 +138,10 @@ static double rounding(const struct xl__graph *g, enum xl__expr_op op,
     const double ulp = xl__expr_ops[op].ulp;
     const double u = xl__eval_u * (ulp > 0 ? 2 * ulp : 1);
     double of = fabs(f);
-    if (rules[op].by == BY_NOTHING || !isfinite(f) || is_exact(op, a, f))
+    if (xl__eval_rules[op].by == XL__BY_NOTHING || !isfinite(f) ||
+        is_exact(op, a, f))
         return 0;
-    if (rules[op].by == BY_ARGUMENT && isfinite(a[0].x))
+    if (xl__eval_rules[op].by == XL__BY_ARGUMENT && isfinite(a[0].x))
         of = fmax(of, fabs(a[0].x));
     return u * of + (g->fast_math ? native(op, a, f) : 0);
 }
@@ -254,7 +149,7 @@ static double rounding(const struct xl__graph *g, enum xl__expr_op op,
 static num of_floats(const struct xl__graph *g, enum xl__expr_op op,
                      const num *a)
 {
-    const struct rule *r = &rules[op];
+    const struct xl__eval_rule *r = &xl__eval_rules[op];
     const unsigned n = xl__expr_ops[op].n_args;
     double at[XL__EXPR_ARGS] = {0}, top, err = 0;
     for (unsigned i = 0; i < n; i++)
@@ -312,7 +207,7 @@ static double whole(enum xl__expr_op op, const double at[])
     case XL__E_MOD:
         return at[1] == 0 ? 0 : fmod(at[0], at[1]);
     default:
-        return call(&rules[op], at);
+        return call(&xl__eval_rules[op], at);
     }
 }
 
@@ -327,7 +222,8 @@ static num of_integers(enum xl__expr_op op, const num *a)
         return (num){f, 0};
     if (any_lost(a, n) || is_wild(op, a))
         return (num){f, xl__eval_never};
-    err = op == XL__E_MOD ? mod_error(a) : spread(&rules[op], n, a, f, &top);
+    err = op == XL__E_MOD ? mod_error(a)
+                          : spread(&xl__eval_rules[op], n, a, f, &top);
     if (op == XL__E_ABS)
         err = a[0].err;
     err = fmax(err, around_zero(op, a, f));

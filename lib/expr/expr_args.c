@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 #include "expr/run.h"
-#include "expr/words.h"
 #include "runtime/where.h"
 
 enum { MOST_ALIGN = 64, BASE_ALIGN = 128 }; /* elements; bytes of any buffer */
@@ -82,55 +81,6 @@ static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
 
 /* -- memory --------------------------------------------------------------- */
 
-/* One past the last byte, from the start of the memory. */
-static bool end_byte(const struct xl__bound *b, size_t offset, size_t *bytes)
-{
-    size_t last = offset, along;
-    for (unsigned d = 0; d < b->n_dims; d++) {
-        if (b->size[d] == 0 ||
-            !xl__mul(b->size[d] - 1, b->stride[d], &along) ||
-            !xl__add(last, along, &last))
-            return false;
-    }
-    return xl__add(last, 1, &last) &&
-           xl__mul(last, xl_dtype_bytes((xl_dtype)b->dtype), bytes);
-}
-
-static bool is_written(const struct xl__expr_call *c, unsigned i)
-{
-    for (unsigned k = 0; k < c->e->n_assigned; k++) {
-        if (strcmp(c->e->tree.name[c->e->assigned[k]],
-                   c->key.sig.b[i].name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static xl_status check_view(const struct xl__expr_call *c, unsigned i)
-{
-    const struct xl__bound *b = &c->key.sig.b[i];
-    const size_t offset = (size_t)c->call.value[1 + i].u;
-    size_t bytes;
-    for (unsigned d = 0; d < b->n_dims; d++) {
-        if (b->size[d] == 0)
-            return xl__error_set(&c->q->error, XL_BAD_SHAPE,
-                                 "%s: dimension %u has size 0; each must have "
-                                 "at least 1",
-                                 b->name, d);
-    }
-    if (!end_byte(b, offset, &bytes))
-        return xl__error_set(&c->q->error, XL_OVERFLOW,
-                             "%s: its view from offset %zu does not fit in 64 "
-                             "bits",
-                             b->name, offset);
-    if (is_written(c, i) && xl__expr_meets_itself(b))
-        return xl__error_set(&c->q->error, XL_OVERLAP,
-                             "%s is written and overlaps itself: a stride is "
-                             "0, or less than what lies within it",
-                             b->name);
-    return XL_OK;
-}
-
 static xl_status no_memory_but(const struct xl__expr_call *c, unsigned i,
                                const char *what)
 {
@@ -152,8 +102,8 @@ static xl_status find_span(struct xl__expr_call *c, unsigned i,
         return no_memory_but(c, i, "both a buffer and an SVM pointer");
     out->elem = xl_dtype_bytes((xl_dtype)b->dtype);
     TRY(xl__where(mem, &at, &c->q->error));
-    if (!end_byte(b, offset, &end))
-        return check_view(c, i); /* it has the words for that */
+    if (!xl__expr_end_byte(b, offset, &end))
+        return xl__expr_check_view(c, i); /* it has the words for that */
     if (end > at.bytes)
         TRY(xl__error_set(&c->q->error, XL_BUFFER_TOO_SMALL,
                           "%s needs %zu bytes from the start of its buffer, "
@@ -197,7 +147,8 @@ static xl_status check_pair(const struct xl__expr_call *c, unsigned i,
                             unsigned k, const struct xl__span *span)
 {
     const struct xl__bound *b = c->key.sig.b;
-    const bool is_twice = is_written(c, i) && is_written(c, k);
+    const bool is_twice =
+        xl__expr_is_written(c, i) && xl__expr_is_written(c, k);
     if (b[i].same_as == b[k].same_as && !is_twice)
         return XL_OK;
     if (xl__expr_are_apart(&b[i], &span[i], &b[k], &span[k]))
@@ -217,7 +168,7 @@ static xl_status check_overlaps(const struct xl__expr_call *c,
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < c->key.sig.n; i++) {
-        if (!is_given(c->call.mem[1 + i]) || !is_written(c, i))
+        if (!is_given(c->call.mem[1 + i]) || !xl__expr_is_written(c, i))
             continue;
         for (unsigned k = 0; k < c->key.sig.n; k++) {
             if (k != i && is_given(c->call.mem[1 + k]))
@@ -352,70 +303,6 @@ xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes)
                               "and %zu to %zu of the same memory",
                               c->key.sig.b[i].name, span.begin, span.end,
                               at.begin, at.begin + bytes));
-    }
-fail:
-    return status;
-}
-
-/* -- what the key says ---------------------------------------------------- */
-
-static bool is_letter(char x)
-{
-    return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_';
-}
-
-static xl_status check_name(const struct xl__expr_call *c, unsigned i)
-{
-    const struct xl__bound *b = c->key.sig.b;
-    const char *name = b[i].name;
-    bool is_legal = is_letter(name[0]);
-    for (unsigned at = 0; name[at]; at++)
-        is_legal = is_legal && (is_letter(name[at]) ||
-                                (name[at] >= '0' && name[at] <= '9'));
-    if (!is_legal)
-        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                             "binding %u: a name is a letter or _, then "
-                             "letters, digits and _",
-                             i);
-    if (xl__is_reserved(name, strlen(name)))
-        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                             "binding %u: \"%s\" has a meaning of its own in "
-                             "the language; call it otherwise",
-                             i, name);
-    for (unsigned k = 0; k < i; k++) {
-        if (strcmp(b[k].name, name) == 0)
-            return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                                 "\"%s\" is bound twice, by bindings %u and "
-                                 "%u",
-                                 name, k, i);
-    }
-    return XL_OK;
-}
-
-static xl_status check_dtype(const struct xl__expr_call *c, unsigned i)
-{
-    const struct xl__bound *b = &c->key.sig.b[i];
-    const bool is_legal = b->is_scalar
-                              ? b->dtype == XL_F32 || b->dtype == XL_I32
-                              : b->dtype != XL_F64 && b->dtype < XL_N_DTYPES;
-    if (is_legal)
-        return XL_OK;
-    return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                         "%s is of type %s; %s", b->name,
-                         xl_dtype_name((xl_dtype)b->dtype),
-                         b->is_scalar ? "a scalar is f32 or i32"
-                                      : "a tensor is f32, f16, bf16, i32, i8, "
-                                        "u8 or bool");
-}
-
-xl_status xl__expr_check_key(const struct xl__expr_call *c)
-{
-    xl_status status = XL_OK;
-    for (unsigned i = 0; i < c->key.sig.n; i++) {
-        TRY(check_name(c, i));
-        TRY(check_dtype(c, i));
-        if (!c->key.sig.b[i].is_scalar)
-            TRY(check_view(c, i));
     }
 fail:
     return status;

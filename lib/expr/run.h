@@ -42,8 +42,14 @@ struct xl__expr_call {
 /* expr_args.c: the key and the slots; checks what may differ between calls of
  * one key: memory, offsets, scalars (when `with_memory`). */
 xl_status xl__expr_begin(struct xl__expr_call *c, bool with_memory);
-/* The rest: what the key itself says. */
+/* expr_check.c: the rest, what the key itself says. */
 xl_status xl__expr_check_key(const struct xl__expr_call *c);
+/* Of one binding: sizes, strides and offset. */
+xl_status xl__expr_check_view(const struct xl__expr_call *c, unsigned i);
+/* One past the last byte, from the start of the memory; false on overflow. */
+bool xl__expr_end_byte(const struct xl__bound *b, size_t offset,
+                       size_t *bytes);
+bool xl__expr_is_written(const struct xl__expr_call *c, unsigned i);
 /* The caller's scratch memory, if any: long enough and apart. */
 xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes);
 /* expr_overlap.c: no two elements of a written view at one place. */
