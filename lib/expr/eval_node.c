@@ -27,7 +27,7 @@ static double spread(const struct xl__eval_rule *r, unsigned n,
     double far = 0;
     *top = fabs(f);
     for (unsigned corner = 0; corner < 1u << n; corner++) {
-        double at[XL__EXPR_ARGS];
+        double at[XL__EXPR_ARGS] = {0};
         for (unsigned i = 0; i < n; i++)
             at[i] = a[i].x + (corner >> i & 1 ? a[i].err : -a[i].err);
         const double there = call(r, at);
