@@ -205,10 +205,12 @@ static int complete_results(struct session *s, struct expr_job *job)
         const xl_status status = ask_result(q, job, n);
         if (status != XL_OK)
             code = text_is_wrong(s, &job->spec, status, xl_error_detail(q));
+        else if (!expr_spec_settle(&job->spec, why)) {
+            refuse("%s", why);
+            code = EXIT_USAGE;
+        }
     }
     xl_queue_destroy(q);
-    if (code == EXIT_FINE && !expr_spec_settle(&job->spec, why))
-        code = refuse("%s", why) ? EXIT_FINE : EXIT_USAGE;
     return code;
 }
 

@@ -45,6 +45,8 @@ static void short_text(char *out, size_t cap, const char *text)
     enum { HASH_DIGITS = 8 };
     uint32_t hash = offset;
     snprintf(out, cap, "%s", text);
+    for (char *at = out; *at; at++)
+        *at = *at == '\n' ? ' ' : *at; /* it stands in a line */
     if (strlen(text) < cap)
         return;
     for (const char *at = text; *at; at++)

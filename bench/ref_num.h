@@ -65,5 +65,4 @@ void sum_add(struct sum *s, struct num a);
 struct num sum_total(const struct sum *s);
 struct num sum_mean(const struct sum *s);
 
-
 #endif

@@ -102,8 +102,8 @@ expect 0 "help" "$clbench" --help
 says "usage"
 fits
 is_plain
-for command in devices limits probe gemm softmax verify explain compare \
-        doctor cache completion; do
+for command in devices limits probe gemm softmax expr verify explain \
+        compare doctor cache completion; do
     expect 0 "help of $command" "$clbench" "$command" --help
     says "$command"
     fits
@@ -139,6 +139,30 @@ expect 0 "all variants to stdout" "$clbench" gemm 40x23x17 --dtype f16 \
 is_json "$out"
 expect 0 "softmax" "$clbench" softmax 7x100 --max-time 20 --json "$folder/s.json"
 is_json "$folder/s.json"
+expect 0 "expr, table and file" "$clbench" expr 'sin(x)^2 + cos(x)^2' \
+    --shape x=4001 --quick --max-time 30 --json "$folder/e.json"
+says " fused "
+says " unfused "
+fits
+is_plain
+is_json "$folder/e.json"
+grep -q '"text": "sin(x)^2 + cos(x)^2"' "$folder/e.json" ||
+    bad "the file lacks the text"
+printf '# rows\nm = mean(x, axis=-1)\nv = var(x, axis=-1)' >"$folder/rows.txt"
+expect 0 "expr from a file" "$clbench" expr "@$folder/rows.txt" \
+    --shape x=33x129:f16 --range x=-1:3 --quick --max-time 30 --json -
+is_json "$out"
+says 'x=33x129:f16 m=33x1:f32 v=33x1:f32'
+expect 0 "expr in place" "$clbench" expr 'y = a * x + y' \
+    --shape x=5x7:f16:t:pad3,y=5x7:off1 --scalar a=2 --quick --max-time 30
+expect 0 "expr explained" "$clbench" expr 'relu(a * x + b)' \
+    --shape x=100x90,b=90 --scalar a=3 --explain --json "$folder/x.json"
+says "expr_unfused"
+says "computes"
+fits
+is_json "$folder/x.json"
+expect 0 "expr, its source" "$clbench" expr 'x + 1' --shape x=100 --source
+says "__kernel"
 expect 0 "quiet" "$clbench" gemm 16 --quiet --max-time 10 --json "$folder/q.json"
 is_json "$folder/q.json"
 expect 0 "colour off" env NO_COLOR=1 COLUMNS=60 "$clbench" gemm 16 \
@@ -177,6 +201,31 @@ expect 2 "bad dtype" "$clbench" gemm --dtype f13 16
 expect 2 "bad seed" "$clbench" gemm --seed x 16
 expect 2 "missing argument" "$clbench" compare
 expect 2 "unknown shell" "$clbench" completion tcsh
+expect 2 "wrong expression" "$clbench" expr 'sin(x' --shape x=10
+warns "1:6: "
+warns "^  sin(x"
+warns "^       ^"
+is_quiet "$out"
+expect 2 "wrong in line 2" "$clbench" expr "a = x
+  y = a + foo(x)" --shape x=3
+warns "2:11: "
+expect 2 "expr without shapes" "$clbench" expr 'x + y'
+warns "--shape x="
+expect 2 "expr of shapes that do not fit" "$clbench" expr 'x + y' \
+    --shape x=4,y=5
+warns "do not broadcast"
+expect 2 "output that does not fit" "$clbench" expr 'x + 1' --shape x=4,out=5
+warns "without its --shape"
+expect 2 "name that is not used" "$clbench" expr 'x + 1' --shape x=4,zz=4
+warns "zz"
+expect 2 "bad size" "$clbench" expr 'x + 1' --shape x=4y4
+warns "x=4y4"
+expect 2 "parts of nothing" "$clbench" expr 'y[:2] = x' --shape x=2
+warns "--shape y="
+expect 2 "options without a text" "$clbench" expr --explain
+expect 2 "unknown variant of expr" "$clbench" expr 'x + 1' --shape x=4 \
+    --variant expr_magic
+warns "expr_fused"
 expect 2 "unknown variant" "$clbench" gemm 16 --variant gemm_magic
 
 # -- 3: no usable device ------------------------------------------------------
@@ -191,6 +240,7 @@ expect 4 "unwritable file" "$clbench" gemm 16 --max-time 5 \
     --json "$folder/none/x.json"
 warns "none/x.json"
 expect 4 "full disk" "$clbench" gemm 16 --max-time 5 --json /dev/full
+expect 4 "no such text" "$clbench" expr "@$folder/none.txt"
 expect 4 "no such file" "$clbench" compare "$folder/none.json" \
     "$folder/a.json"
 printf '{"schema": "clbench/1", "rows": [' >"$folder/broken.json"
