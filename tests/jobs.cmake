@@ -16,6 +16,11 @@ foreach(name expr_graph expr_algebra expr_wrong)
         COMMAND test_${name})
 endforeach()
 
+# Texts of generated kernels.
+xl_program(test_expr_emit unit/test_expr_emit.c expr_batch.c)
+xl_job(unit.expr_emit LABELS unit DRIVER none TIMEOUT 120
+    COMMAND test_expr_emit)
+
 # Fusion, by name and at random, run on the host.
 xl_program(test_expr_fuse unit/test_expr_fuse.c unit/expr_bind.c
     unit/expr_model.c unit/expr_wild.c)
@@ -70,9 +75,9 @@ xl_program(test_expr ops/test_expr.c ops/expr_case.c ops/expr_host.c
     ops/expr_random.c)
 foreach(driver pocl rusticl)
     xl_job(device.expr.${driver} LABELS device DRIVER ${driver}
-        TIMEOUT 600 COMMAND test_expr)
+        TIMEOUT 900 COMMAND test_expr)
     xl_job(slow.expr.${driver} LABELS device slow DRIVER ${driver}
-        TIMEOUT 3000 COMMAND test_expr ENV XL_TEST_FULL=1)
+        TIMEOUT 7200 COMMAND test_expr ENV XL_TEST_FULL=1)
 endforeach()
 
 # And what their self-check notices.
@@ -81,7 +86,7 @@ xl_job(device.expr_trial LABELS device DRIVER pocl TIMEOUT 300
     COMMAND test_expr_trial)
 
 # Generated kernels, one operation at a time.
-xl_program(test_expr_math ops/test_expr_math.c)
+xl_program(test_expr_math ops/test_expr_math.c expr_batch.c)
 foreach(driver pocl rusticl)
     xl_job(device.expr_math.${driver} LABELS device DRIVER ${driver}
         TIMEOUT 600 COMMAND test_expr_math)

@@ -118,13 +118,23 @@ struct writing {
     unsigned n;
 };
 
+/* An operand's parameters are a line, and so are all sizes. */
+static bool begins_line(const struct xl__group *group, const struct param *p)
+{
+    return p->what == MEMORY || p->what == SCALAR ||
+           (p->what == SIZE && p->d == 0) ||
+           (p->what == OFFSET && group->operand[p->k].at == XL__AT_INDEX);
+}
+
 static void write_one(void *arg, const struct param *p)
 {
     struct writing *w = arg;
     struct xl__emit *m = w->m;
     const struct xl__operand *o = &m->group->operand[p->k];
-    xl__str_add(m->out, w->n++ ? ",\n" : "");
-    xl__emit_indent(m);
+    const bool is_new = begins_line(m->group, p);
+    xl__str_add(m->out, w->n++ == 0 ? "" : is_new ? ",\n" : ", ");
+    if (is_new)
+        xl__emit_indent(m);
     switch (p->what) {
     case MEMORY:
         xl__str_printf(m->out, "__global %s%s *m%u",

@@ -29,9 +29,9 @@ struct xl__emit {
 /* Comment that says what the kernel computes and touches, the settings and
  * the includes that its nodes need: the head of every text. */
 void xl__emit_head(struct xl__emit *m, const char *what);
-/* The kernel's parameters for all operands, loops and scalars, one a line,
- * with commas between and none at the end, in the one order that
- * xl__emit_args() sets. */
+/* The kernel's parameters for all operands, loops and scalars, in lines with
+ * commas between and none at the end, in the one order that xl__emit_args()
+ * sets. */
 void xl__emit_params(struct xl__emit *m);
 void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
                    struct xl__step *step);

@@ -35,7 +35,7 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
     [XL__E_FLOOR] = {.f32 = "floor($a)", .i32 = "$a"},
     [XL__E_ROUND] = {.f32 = "rint($a)", .i32 = "$a"},
     [XL__E_TRUNC] = {.f32 = "trunc($a)", .i32 = "$a"},
-    [XL__E_ISNAN] = {.f32 = "isnan($a)", .i32 = "$a != $a"},
+    [XL__E_ISNAN] = {.f32 = "isnan($a)", .i32 = "(int$s)(0)"},
     [XL__E_SQRT]  = {.f32 = "sqrt($a)", .fast = "native_sqrt($a)"},
     [XL__E_RSQRT] = {.f32 = "rsqrt($a)", .fast = "native_rsqrt($a)"},
     [XL__E_EXP]   = {.f32 = "exp($a)", .fast = "native_exp($a)"},
@@ -169,9 +169,9 @@ static void spell_int(char text[40], int32_t x)
 {
     enum { CAP = 40 };
     if (x == INT32_MIN)
-        snprintf(text, CAP, "(-2147483647 - 1)");
+        snprintf(text, CAP, "-2147483647 - 1");
     else
-        snprintf(text, CAP, x < 0 ? "(%" PRId32 ")" : "%" PRId32, x);
+        snprintf(text, CAP, "%" PRId32, x);
 }
 
 void xl__spell_constant(struct xl__str *out, double value,
@@ -186,8 +186,8 @@ void xl__spell_constant(struct xl__str *out, double value,
     else
         spell_int(text, value == 0 ? 0 : width > 1 ? -1 : 1);
     if (width > 1)
-        xl__str_printf(out, "(%s)(%s%s)", xl__emit_type(type, width),
-                       is_minus ? "-" : "", text);
-    else
-        xl__str_printf(out, is_minus ? "(-%s)" : "%s", text);
+        xl__str_printf(out, "(%s)", xl__emit_type(type, width));
+    const bool is_wrapped = width > 1 || is_minus || text[0] == '-';
+    xl__str_printf(out, is_wrapped ? "(%s%s)" : "%s%s", is_minus ? "-" : "",
+                   text);
 }

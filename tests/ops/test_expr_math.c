@@ -14,8 +14,8 @@
 #include "base/half.h"
 #include "base/rng.h"
 #include "device/device.h"
-#include "expr/emit.h"
 #include "expr/eval.h"
+#include "expr_batch.h"
 #include "runtime/launch.h"
 #include "support.h"
 
@@ -24,135 +24,70 @@ enum {
     DENSE = 1 << 19,
     MARGIN = 64,   /* guarded elements on both sides */
     MOST_BYTES = 4,
-    INPUTS = XL__EXPR_ARGS,
     GUARD = 0xA5
 };
 
 static struct test_device device;
 
-/* How a kernel is written: for a CPU's items or a GPU's, and its width. */
-static const struct way {
-    bool as_gpu;
-    unsigned vw;
-} ways[] = {{false, 1},  {false, 2}, {false, 4}, {false, 8},
-            {false, 16}, {true, 1},  {true, 4},  {true, 8}};
-enum { N_WAYS = sizeof ways / sizeof *ways };
+/* -- a batch with memory --------------------------------------------------- */
 
-/* -- a group of independent operations on the same inputs ------------------- */
-
-struct batch {
-    struct xl__node node[XL__EXPR_OPERANDS];
-    struct xl__value value[XL__EXPR_OPERANDS];
-    struct xl__graph g;
-    struct xl__group group;
-    unsigned n_inputs;
+struct job {
+    struct batch b;
     void *memory[XL__EXPR_OPERANDS]; /* of each operand */
     size_t elems[XL__EXPR_OPERANDS];
 };
 
-static xl_dtype memory_of(enum xl__vtype type)
+/* Give every operand memory, full of guards. */
+static void set_up(struct job *j)
 {
-    return type == XL__V_F32 ? XL_F32 : type == XL__V_I32 ? XL_I32 : XL_BOOL;
+    for (unsigned k = 0; k < j->b.group.n_operands; k++) {
+        struct xl__operand *o = &j->b.group.operand[k];
+        const size_t stride = o->stride[0] ? o->stride[0] : 1;
+        if (o->at != XL__AT_BINDING)
+            continue;
+        o->offset += MARGIN;
+        j->elems[k] = j->b.group.loop[0].size * stride + 2 * MARGIN;
+        j->memory[k] = malloc(j->elems[k] * MOST_BYTES);
+        assert_non_null(j->memory[k]);
+        memset(j->memory[k], GUARD, j->elems[k] * MOST_BYTES);
+    }
 }
 
-static enum xl__vtype register_of(xl_dtype dtype)
+static void end(struct job *j)
 {
-    return dtype == XL_BOOL ? XL__V_BOOL
-           : dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16
-               ? XL__V_F32
-               : XL__V_I32;
-}
-
-/* Node and operand have the same number. A shift leaves nothing aligned. */
-static void add(struct batch *b, const struct xl__node *node, xl_dtype dtype,
-                size_t stride, size_t shift)
-{
-    const unsigned k = b->group.n_operands++;
-    struct xl__operand *x = &b->group.operand[k];
-    assert_true(k < XL__EXPR_OPERANDS);
-    b->node[k] = *node;
-    b->value[k].node = k;
-    b->g.node = b->node;
-    b->g.n_nodes = b->group.n_values = k + 1;
-    b->group.value = b->value;
-    *x = (struct xl__operand){.at = XL__AT_BINDING, .index = k,
-                              .dtype = dtype, .node = k,
-                              .align = shift ? 1 : 16,
-                              .offset = MARGIN + shift,
-                              .is_written = node->op != XL__E_INPUT};
-    x->stride[0] = stride;
-    b->elems[k] = b->group.loop[0].size * (stride ? stride : 1) + 2 * MARGIN;
-    b->memory[k] = malloc(b->elems[k] * MOST_BYTES);
-    assert_non_null(b->memory[k]);
-    memset(b->memory[k], GUARD, b->elems[k] * MOST_BYTES);
-}
-
-static void begin(struct batch *b, size_t count)
-{
-    *b = (struct batch){.n_inputs = 0};
-    b->group = (struct xl__group){.form = XL__FORM_MAP, .n_loops = 1,
-                                  .n_sweeps = 1};
-    b->group.loop[0].size = count;
-}
-
-static void add_input(struct batch *b, xl_dtype dtype, size_t stride,
-                      size_t shift)
-{
-    const struct xl__node n = {.op = XL__E_INPUT, .binding = b->n_inputs++,
-                               .type = register_of(dtype), .dtype = dtype};
-    add(b, &n, dtype, stride, shift);
-}
-
-static void end(struct batch *b)
-{
-    for (unsigned k = 0; k < b->group.n_operands; k++)
-        free(b->memory[k]);
+    for (unsigned k = 0; k < XL__EXPR_OPERANDS; k++) {
+        free(j->memory[k]);
+        j->memory[k] = NULL;
+    }
 }
 
 /* -- on the device --------------------------------------------------------- */
 
-/* The device's facts, or those of a GPU. */
-static void facts(bool as_gpu, struct xl__limits *l)
+static size_t bytes_of(const struct job *j, unsigned k)
 {
-    xl__limits_init(l);
-    xl__limits_correct(l, XL__F_is_cpu, as_gpu ? 0 : 1, XL_ASSUMED, "GE-01");
-    xl__limits_correct(l, XL__F_native_vector_f32, 16, XL_ASSUMED, "GE-01");
+    return j->elems[k] * xl_dtype_bytes(j->b.group.operand[k].dtype);
 }
 
-static void set_geometry(struct batch *b, struct way way)
-{
-    enum { TURNS = 5, ITEMS = 8, UNROLL = 2 };
-    b->group.geo = (struct xl__geometry){
-        .vw = way.vw, .wg = way.as_gpu ? ITEMS : 1,
-        .unroll = way.as_gpu ? UNROLL : 1, .turns = way.as_gpu ? 0 : TURNS,
-        .is_streamed = way.vw == 16};
-}
-
-static size_t bytes_of(const struct batch *b, unsigned k)
-{
-    return b->elems[k] * xl_dtype_bytes(b->group.operand[k].dtype);
-}
-
-static cl_mem buffer_of(const struct batch *b, unsigned k)
+static cl_mem buffer_of(const struct job *j, unsigned k)
 {
     cl_int code;
     cl_mem mem = clCreateBuffer(xl_queue_context(device.queue),
-                                CL_MEM_COPY_HOST_PTR, bytes_of(b, k),
-                                b->memory[k], &code);
+                                CL_MEM_COPY_HOST_PTR, bytes_of(j, k),
+                                j->memory[k], &code);
     assert_int_equal(code, CL_SUCCESS);
     return mem;
 }
 
-static void read_back(struct batch *b, unsigned k, cl_mem mem)
+static void read_back(struct job *j, unsigned k, cl_mem mem)
 {
     assert_int_equal(clEnqueueReadBuffer(xl_queue_cl(device.queue), mem,
-                                         CL_TRUE, 0, bytes_of(b, k),
-                                         b->memory[k], 0, NULL, NULL),
+                                         CL_TRUE, 0, bytes_of(j, k),
+                                         j->memory[k], 0, NULL, NULL),
                      CL_SUCCESS);
 }
 
 /* Run it; what is written is read back into its memory. */
-static void run(struct batch *b, struct way way)
+static void run(struct job *j, struct batch_way way)
 {
     struct xl__limits l;
     struct xl__code code = {0};
@@ -160,21 +95,21 @@ static void run(struct batch *b, struct way way)
     struct xl__plan *plan = calloc(1, sizeof *plan);
     struct xl__call call = {0};
     assert_non_null(plan);
-    facts(way.as_gpu, &l);
-    set_geometry(b, way);
-    assert_int_equal(xl__map_plan(&b->g, &l, &b->group, &s, &code, plan),
+    batch_facts(way, &l);
+    batch_geometry(&j->b, way);
+    assert_int_equal(xl__map_plan(&j->b.g, &l, &j->b.group, &s, &code, plan),
                      XL_OK);
-    for (unsigned k = 0; k < b->group.n_operands; k++) {
-        if (b->group.operand[k].at == XL__AT_BINDING)
-            call.mem[1 + k].buf = buffer_of(b, k);
+    for (unsigned k = 0; k < j->b.group.n_operands; k++) {
+        if (j->b.group.operand[k].at == XL__AT_BINDING)
+            call.mem[1 + k].buf = buffer_of(j, k);
     }
     const xl_status status = xl__run_plan(device.queue, plan, &call, NULL);
     if (status != XL_OK)
         print_error("%s\n", xl__str_text(&code.text[0]));
     assert_status(status, XL_OK, xl_error_detail(device.queue));
-    for (unsigned k = 0; k < b->group.n_operands; k++) {
-        if (b->group.operand[k].is_written)
-            read_back(b, k, call.mem[1 + k].buf);
+    for (unsigned k = 0; k < j->b.group.n_operands; k++) {
+        if (j->b.group.operand[k].is_written)
+            read_back(j, k, call.mem[1 + k].buf);
         if (call.mem[1 + k].buf)
             clReleaseMemObject(call.mem[1 + k].buf);
     }
@@ -264,17 +199,17 @@ static uint32_t some_int(struct xl__rng *rng, size_t i)
     return i % 3 == 0 ? special[any % 8] : i % 3 == 1 ? any : any % 41 - 20;
 }
 
-static void fill(struct batch *b, uint64_t seed)
+static void fill(struct job *j, uint64_t seed)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
-    for (unsigned k = 0; k < b->n_inputs; k++) {
-        const xl_dtype dtype = b->group.operand[k].dtype;
-        for (size_t i = 0; i < b->elems[k]; i++) {
+    for (unsigned k = 0; k < j->b.n_inputs; k++) {
+        const xl_dtype dtype = j->b.group.operand[k].dtype;
+        for (size_t i = 0; i < j->elems[k]; i++) {
             /* Another order for each, so that special meets special. */
             const size_t kind =
                 k == 0 ? i : (size_t)xl__rng_below(&rng, 64);
-            put(b->memory[k], dtype, i,
+            put(j->memory[k], dtype, i,
                 dtype == XL_F32 ? some_float(&rng, kind)
                                 : some_int(&rng, kind));
         }
@@ -282,25 +217,25 @@ static void fill(struct batch *b, uint64_t seed)
 }
 
 /* Whatever was not to be written is as it was. */
-static void check_guard(const struct batch *b, unsigned k)
+static void check_guard(const struct job *j, unsigned k)
 {
-    const struct xl__operand *o = &b->group.operand[k];
+    const struct xl__operand *o = &j->b.group.operand[k];
     const size_t bytes = xl_dtype_bytes(o->dtype);
-    const unsigned char *m = b->memory[k];
-    for (size_t i = 0; i < b->elems[k]; i++) {
+    const unsigned char *m = j->memory[k];
+    for (size_t i = 0; i < j->elems[k]; i++) {
         const size_t at = i - o->offset;
         if (i >= o->offset && at % o->stride[0] == 0 &&
-            at / o->stride[0] < b->group.loop[0].size)
+            at / o->stride[0] < j->b.group.loop[0].size)
             continue;
-        for (size_t j = 0; j < bytes; j++)
-            assert_int_equal(m[i * bytes + j], GUARD);
+        for (size_t byte = 0; byte < bytes; byte++)
+            assert_int_equal(m[i * bytes + byte], GUARD);
     }
 }
 
-static double element(const struct batch *b, unsigned k, size_t i)
+static double element(const struct job *j, unsigned k, size_t i)
 {
-    const struct xl__operand *o = &b->group.operand[k];
-    return get(b->memory[k], o->dtype, o->offset + i * o->stride[0]);
+    const struct xl__operand *o = &j->b.group.operand[k];
+    return get(j->memory[k], o->dtype, o->offset + i * o->stride[0]);
 }
 
 /* -- operations by themselves ----------------------------------------------- */
@@ -316,14 +251,14 @@ static void note_error(unsigned k, double got, double want)
 }
 
 /* Element i of node k. */
-static void compare(const struct batch *b, unsigned k, size_t i, unsigned vw)
+static void compare(const struct job *j, unsigned k, size_t i, unsigned vw)
 {
-    const struct xl__node *n = &b->node[k];
+    const struct xl__node *n = &j->b.node[k];
     struct xl__eval_num arg[XL__EXPR_ARGS] = {{0, 0}};
     for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-        arg[a].x = element(b, n->arg[a], i);
-    const struct xl__eval_num want = xl__eval_node(&b->g, k, arg);
-    const double got = element(b, k, i);
+        arg[a].x = element(j, n->arg[a], i);
+    const struct xl__eval_num want = xl__eval_node(&j->b.g, k, arg);
+    const double got = element(j, k, i);
     if (isinf(want.err))
         return;
     const bool is_right = isnan(want.x)   ? isnan(got)
@@ -338,107 +273,78 @@ static void compare(const struct batch *b, unsigned k, size_t i, unsigned vw)
 }
 
 /* Run what is in the batch, compare it, and begin anew. */
-static void finish(struct batch *b, struct way way)
+static void finish(struct job *j, struct batch_way way)
 {
-    fill(b, 17);
-    run(b, way);
-    for (unsigned k = b->n_inputs; k < b->group.n_operands; k++) {
-        for (size_t i = 0; i < b->group.loop[0].size; i++)
-            compare(b, k, i, way.vw);
-        check_guard(b, k);
+    set_up(j);
+    fill(j, 17);
+    run(j, way);
+    for (unsigned k = j->b.n_inputs; k < j->b.group.n_operands; k++) {
+        for (size_t i = 0; i < j->b.group.loop[0].size; i++)
+            compare(j, k, i, way.vw);
+        check_guard(j, k);
     }
-    end(b);
+    end(j);
 }
 
-/* Three of a type; for conditions, a fourth. */
-static void begin_typed(struct batch *b, enum xl__vtype type, size_t count)
+static void each_operation(enum xl__vtype type, struct batch_way way)
 {
-    begin(b, count);
-    for (unsigned i = 0; i < INPUTS; i++)
-        add_input(b, memory_of(type), 1, 0);
-    add_input(b, XL_BOOL, 1, 0);
-}
-
-/* The node of an operation on inputs of `type`; false: it takes no such. */
-static bool node_of(enum xl__expr_op op, enum xl__vtype type,
-                    struct xl__node *out)
-{
-    const bool is_bool = type == XL__V_BOOL;
-    *out = (struct xl__node){.op = op, .type = is_bool ? XL__V_I32 : type};
-    for (unsigned i = 0; i < INPUTS; i++)
-        out->arg[i] = i;
-    if (xl__expr_ops[op].cls != XL__C_MAP || op == XL__E_CAST)
-        return false;
-    if (xl__expr_ops[op].result == XL__R_FLOAT)
-        out->type = XL__V_F32;
-    if (xl__expr_ops[op].result == XL__R_BOOL ||
-        xl__expr_ops[op].result == XL__R_LOGIC || op == XL__E_ISNAN)
-        out->type = XL__V_BOOL;
-    if (op == XL__E_WHERE) {
-        *out = (struct xl__node){.op = op, .type = type, .arg = {INPUTS, 1, 2}};
-    }
-    return true;
-}
-
-static void each_operation(enum xl__vtype type, struct way way)
-{
-    struct batch b;
-    begin_typed(&b, type, COUNT);
+    struct job j = {.memory = {NULL}};
+    batch_begin_typed(&j.b, type, COUNT);
     for (int op = 0; op < XL__N_EXPR_OPS; op++) {
         struct xl__node n;
-        if (!node_of((enum xl__expr_op)op, type, &n))
+        if (!batch_node((enum xl__expr_op)op, type, &n))
             continue;
-        if (b.group.n_operands == XL__EXPR_OPERANDS) {
-            finish(&b, way);
-            begin_typed(&b, type, COUNT);
+        if (j.b.group.n_operands == XL__EXPR_OPERANDS) {
+            finish(&j, way);
+            batch_begin_typed(&j.b, type, COUNT);
         }
-        add(&b, &n, memory_of(n.type), 1, 0);
+        batch_add(&j.b, &n, batch_memory(n.type), 1, 0);
     }
-    finish(&b, way);
+    finish(&j, way);
 }
 
 static void of_floats(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < N_WAYS; i++)
-        each_operation(XL__V_F32, ways[i]);
+    for (unsigned i = 0; i < N_BATCH_WAYS; i++)
+        each_operation(XL__V_F32, batch_ways[i]);
 }
 
 static void of_integers(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < N_WAYS; i++)
-        each_operation(XL__V_I32, ways[i]);
+    for (unsigned i = 0; i < N_BATCH_WAYS; i++)
+        each_operation(XL__V_I32, batch_ways[i]);
 }
 
 static void of_bools(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < N_WAYS; i++)
-        each_operation(XL__V_BOOL, ways[i]);
+    for (unsigned i = 0; i < N_BATCH_WAYS; i++)
+        each_operation(XL__V_BOOL, batch_ways[i]);
 }
 
 /* Functions of one float, densely; what they reach is printed. */
 static void dense(void **state)
 {
     (void)state;
-    static const struct way both[] = {{false, 16}, {true, 4}};
+    static const struct batch_way both[] = {{false, 16}, {true, 4}};
     for (unsigned i = 0; i < 2; i++) {
-        struct batch b;
+        struct job j = {.memory = {NULL}};
         memset(worst_ulp, 0, sizeof worst_ulp);
-        begin(&b, DENSE);
-        add_input(&b, XL_F32, 1, 0);
+        batch_begin(&j.b, DENSE);
+        batch_add_input(&j.b, XL_F32, 1, 0);
         for (int op = 0; op < XL__N_EXPR_OPS; op++) {
             struct xl__node n;
             if (xl__expr_ops[op].n_args == 1 &&
                 xl__expr_ops[op].result == XL__R_FLOAT &&
-                node_of((enum xl__expr_op)op, XL__V_F32, &n))
-                add(&b, &n, XL_F32, 1, 0);
+                batch_node((enum xl__expr_op)op, XL__V_F32, &n))
+                batch_add(&j.b, &n, XL_F32, 1, 0);
         }
-        finish(&b, both[i]);
-        for (unsigned k = 1; k < b.group.n_operands; k++)
+        finish(&j, both[i]);
+        for (unsigned k = 1; k < j.b.group.n_operands; k++)
             print_message("%-10s %s %6.2f ulp\n",
-                          xl__expr_ops[b.node[k].op].name,
+                          xl__expr_ops[j.b.node[k].op].name,
                           both[i].as_gpu ? "GPU" : "CPU", worst_ulp[k]);
     }
 }
@@ -446,18 +352,18 @@ static void dense(void **state)
 static void casts(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < XL__N_VTYPES * N_WAYS; i++) {
-        struct batch b;
-        begin(&b, COUNT);
-        add_input(&b, memory_of((enum xl__vtype)(i % XL__N_VTYPES)), 1, 0);
+    for (unsigned i = 0; i < XL__N_VTYPES * N_BATCH_WAYS; i++) {
+        struct job j = {.memory = {NULL}};
+        batch_begin(&j.b, COUNT);
+        batch_add_input(&j.b, batch_memory((enum xl__vtype)(i % XL__N_VTYPES)), 1, 0);
         for (int dtype = 0; dtype < XL_N_DTYPES; dtype++) {
             const struct xl__node n = {.op = XL__E_CAST,
                                        .dtype = (xl_dtype)dtype,
-                                       .type = register_of((xl_dtype)dtype)};
+                                       .type = batch_register((xl_dtype)dtype)};
             if (dtype != XL_F64)
-                add(&b, &n, memory_of(n.type), 1, 0);
+                batch_add(&j.b, &n, batch_memory(n.type), 1, 0);
         }
-        finish(&b, ways[i / XL__N_VTYPES]);
+        finish(&j, batch_ways[i / XL__N_VTYPES]);
     }
 }
 
@@ -465,104 +371,106 @@ static void casts(void **state)
 
 /* What goes through a register and back is itself again, but for NaN's bits, a
  * bool's, and subnormals, which may be flushed. */
-static void check_access(size_t from, size_t to, size_t shift, struct way way)
+static void check_access(size_t from, size_t to, size_t shift, struct batch_way way)
 {
     static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
                                       XL_I8,  XL_U8,  XL_BOOL};
     enum { N = sizeof dtypes / sizeof *dtypes };
-    struct batch b;
-    begin(&b, COUNT);
+    struct job j = {.memory = {NULL}};
+    batch_begin(&j.b, COUNT);
     for (unsigned d = 0; d < N; d++)
-        add_input(&b, dtypes[d], from, shift);
+        batch_add_input(&j.b, dtypes[d], from, shift);
     for (unsigned d = 0; d < N; d++) {
-        const enum xl__vtype type = register_of(dtypes[d]);
+        const enum xl__vtype type = batch_register(dtypes[d]);
         const struct xl__node n = {.op = XL__E_CAST, .type = type,
-                                   .dtype = memory_of(type), .arg = {d}};
-        add(&b, &n, dtypes[d], to, shift);
+                                   .dtype = batch_memory(type), .arg = {d}};
+        batch_add(&j.b, &n, dtypes[d], to, shift);
     }
-    fill(&b, 3);
-    run(&b, way);
+    set_up(&j);
+    fill(&j, 3);
+    run(&j, way);
     for (unsigned d = 0; d < N; d++) {
         for (size_t i = 0; i < COUNT; i++) {
-            const double want = element(&b, d, i);
-            const double got = element(&b, N + d, i);
+            const double want = element(&j, d, i);
+            const double got = element(&j, N + d, i);
             if (got != want && !(isnan(got) && isnan(want)) &&
                 fabs(want) >= (double)FLT_MIN)
                 fail_msg("%s by %zu to %zu, width %u: %zu is %g, not %g",
                          xl_dtype_name(dtypes[d]), from, to, way.vw, i, got,
                          want);
         }
-        check_guard(&b, N + d);
+        check_guard(&j, N + d);
     }
-    end(&b);
+    end(&j);
 }
 
 static void accesses(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < N_WAYS; i++) {
-        check_access(1, 1, 0, ways[i]);
-        check_access(1, 1, 1, ways[i]);
-        check_access(0, 3, 0, ways[i]);
-        check_access(3, 1, 0, ways[i]);
+    for (unsigned i = 0; i < N_BATCH_WAYS; i++) {
+        check_access(1, 1, 0, batch_ways[i]);
+        check_access(1, 1, 1, batch_ways[i]);
+        check_access(0, 3, 0, batch_ways[i]);
+        check_access(3, 1, 0, batch_ways[i]);
     }
 }
 
 /* -- random numbers -------------------------------------------------------- */
 
 /* rand and randn of a seed, both in one kernel. */
-static void begin_random(struct batch *b, int32_t seed, size_t first,
+static void begin_random(struct job *j, int32_t seed, size_t first,
                          size_t step)
 {
-    begin(b, COUNT);
+    batch_begin(&j->b, COUNT);
     for (unsigned i = 0; i < 2; i++) {
         const struct xl__node n = {.op = i ? XL__E_RANDN : XL__E_RAND,
                                    .type = XL__V_F32, .arg = {4}};
-        add(b, &n, XL_F32, 1, 0);
+        batch_add(&j->b, &n, XL_F32, 1, 0);
     }
     for (unsigned i = 0; i < 2; i++) {
-        struct xl__operand *o = &b->group.operand[2 + i];
+        struct xl__operand *o = &j->b.group.operand[2 + i];
         *o = (struct xl__operand){.at = XL__AT_INDEX, .node = i,
                                   .offset = first,
                                   .align = first % 16 == 0 ? 16 : 1};
         o->stride[0] = step;
     }
-    b->group.n_operands = 4;
-    b->node[4] = (struct xl__node){.op = XL__E_CONST, .type = XL__V_I32,
+    j->b.group.n_operands = 4;
+    j->b.node[4] = (struct xl__node){.op = XL__E_CONST, .type = XL__V_I32,
                                    .value = seed};
-    b->g.n_nodes = 5;
+    j->b.g.n_nodes = 5;
+    set_up(j);
 }
 
-static void check_random(size_t first, size_t step, struct way way)
+static void check_random(size_t first, size_t step, struct batch_way way)
 {
     enum { SEED = -77 };
-    struct batch b;
-    begin_random(&b, SEED, first, step);
-    run(&b, way);
+    struct job j = {.memory = {NULL}};
+    begin_random(&j, SEED, first, step);
+    run(&j, way);
     for (unsigned k = 0; k < 2; k++) {
-        const enum xl__expr_op op = b.node[k].op;
+        const enum xl__expr_op op = j.b.node[k].op;
         for (size_t i = 0; i < COUNT; i++) {
             const double want = xl__eval_rand(op, SEED, first + i * step);
-            const double got = element(&b, k, i);
+            const double got = element(&j, k, i);
             /* graph.h's ulp, of which one is at most 2^-23 relative. */
             if (fabs(got - want) > xl__expr_ops[op].ulp * 0x1p-23 * fabs(want))
                 fail_msg("%s, width %u, place %zu: %.9g, not %.9g",
                          xl__expr_ops[op].name, way.vw, first + i * step, got,
                          want);
         }
-        check_guard(&b, k);
+        check_guard(&j, k);
     }
-    end(&b);
+    end(&j);
 }
 
 static void random_numbers(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < N_WAYS; i++) {
-        check_random(16, 1, ways[i]);
-        check_random(((size_t)1 << 34) + 16, 1, ways[i]);
-        check_random(7, 1, ways[i]);
-        check_random(((size_t)1 << 34) + 5, 3, ways[i]);
+    for (unsigned i = 0; i < N_BATCH_WAYS; i++) {
+        check_random(16, 1, batch_ways[i]);
+        check_random(((size_t)1 << 34) + 16, 1, batch_ways[i]);
+        check_random(7, 1, batch_ways[i]);
+        check_random(((size_t)1 << 34) + 5, 3, batch_ways[i]);
     }
 }
 
@@ -573,13 +481,13 @@ static void known_answer(void **state)
     (void)state;
     static const uint32_t word[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu,
                                     0x9b00dbd8u};
-    for (unsigned i = 0; i < N_WAYS; i++) {
-        struct batch b;
-        begin_random(&b, 0, 0, 1);
-        run(&b, ways[i]);
+    for (unsigned i = 0; i < N_BATCH_WAYS; i++) {
+        struct job j = {.memory = {NULL}};
+        begin_random(&j, 0, 0, 1);
+        run(&j, batch_ways[i]);
         for (size_t w = 0; w < 4; w++)
-            assert_true(element(&b, 0, w) == (word[w] >> 8) * 0x1p-24);
-        end(&b);
+            assert_true(element(&j, 0, w) == (word[w] >> 8) * 0x1p-24);
+        end(&j);
     }
 }
 

@@ -3,8 +3,10 @@
 #   KIND=portable   as plain OpenCL C 1.2 with every extension off
 #   KIND=amd        for each of CPUS, optimised, with no register spilled
 #   KIND=intel      for each of CPUS by ocloc
+# With WRITER=<test_expr_emit> it is the kernels which that program writes.
 #   cmake -DSOURCE_DIR=<tree> -DKIND=... -DCOMPILER=... [-DLIBCLC=<bc>]
-#         [-DCPUS=a,b] [-DREQUIRED=ON] -DSCRATCH=<folder> -P check_kernels.cmake
+#         [-DCPUS=a,b] [-DREQUIRED=ON] [-DWRITER=<program>]
+#         -DSCRATCH=<folder> -P check_kernels.cmake
 cmake_minimum_required(VERSION 3.22)
 
 string(REPLACE "," ";" CPUS "${CPUS}")
@@ -17,6 +19,14 @@ if(NOT EXISTS "${COMPILER}" OR (LIBCLC AND NOT EXISTS "${LIBCLC}"))
     return()
 endif()
 file(MAKE_DIRECTORY ${SCRATCH})
+set(folder ${SOURCE_DIR}/cl)
+if(WRITER)
+    set(folder ${SCRATCH}/written)
+    file(REMOVE_RECURSE ${folder})
+    file(MAKE_DIRECTORY ${folder})
+    execute_process(COMMAND ${WRITER} write ${folder}
+        COMMAND_ERROR_IS_FATAL ANY)
+endif()
 find_program(TIMEOUT timeout)
 set(limit)
 if(TIMEOUT)
@@ -55,8 +65,8 @@ function(compile_portable file options extensions)
     endif()
     execute_process(COMMAND ${limit} ${COMPILER} --target=spir64 ${common}
         -Xclang -cl-ext=${ext} -Wall -Wextra -Wno-unused-function
-        -Wno-unused-parameter -Werror
-        -fsyntax-only ${options} ${SOURCE_DIR}/cl/${file}
+        -Wno-unused-parameter -Wno-unused-variable -Werror
+        -fsyntax-only ${options} ${folder}/${file}
         RESULT_VARIABLE result ERROR_VARIABLE said)
     report("${file} ${options}" "" "${result}" "${said}")
 endfunction()
@@ -67,7 +77,7 @@ function(compile_amd file options extensions)
         execute_process(COMMAND ${limit} ${COMPILER}
             --target=amdgcn-amd-amdhsa -mcpu=${cpu} -nogpulib ${common}
             -Xclang -mlink-builtin-bitcode -Xclang ${LIBCLC} -O3
-            ${options} -S -o ${assembly} ${SOURCE_DIR}/cl/${file}
+            ${options} -S -o ${assembly} ${folder}/${file}
             RESULT_VARIABLE result ERROR_VARIABLE said)
         if(NOT result)
             file(STRINGS ${assembly} spills REGEX "gpr_spill_count: +[1-9]")
@@ -84,7 +94,7 @@ function(compile_intel file options extensions)
     string(REPLACE ";" " " flat "${options}")
     foreach(cpu IN LISTS CPUS)
         execute_process(COMMAND ${limit} ${COMPILER} compile -q
-            -file ${SOURCE_DIR}/cl/${file} -device ${cpu} -out_dir ${SCRATCH}
+            -file ${folder}/${file} -device ${cpu} -out_dir ${SCRATCH}
             -options "-cl-std=CL1.2 -I${SOURCE_DIR}/cl/common ${flat}"
             RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE more)
         report("${file} ${options}" ${cpu} "${result}" "${said}${more}")
@@ -105,20 +115,24 @@ function(compile line)
     endif()
 endfunction()
 
-# Every file by itself, then the table.
-file(GLOB files RELATIVE ${SOURCE_DIR}/cl ${SOURCE_DIR}/cl/common/*.clh
-    ${SOURCE_DIR}/cl/generic/*.cl ${SOURCE_DIR}/cl/probe/*.cl)
-if(KIND STREQUAL "portable")
-    set(lines ${files})
+if(WRITER)
+    # CPUs' kernels are for no GPU's compiler.
+    set(which gpu_)
+    if(KIND STREQUAL "portable")
+        set(which)
+    endif()
+    file(GLOB lines RELATIVE ${folder} ${folder}/${which}*.cl)
+    set(table)
 else()
-    set(lines)
-    foreach(file IN LISTS files)
-        if(file MATCHES "\\.cl$")
-            list(APPEND lines ${file})
-        endif()
-    endforeach()
+    # Every file by itself, then the table.
+    file(GLOB lines RELATIVE ${folder} ${folder}/common/*.clh
+        ${folder}/generic/*.cl ${folder}/probe/*.cl)
+    if(NOT KIND STREQUAL "portable")
+        list(FILTER lines INCLUDE REGEX "\\.cl$")
+    endif()
+    file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/kernel_options.txt table
+        REGEX "^[a-z]")
 endif()
-file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/kernel_options.txt table REGEX "^[a-z]")
 foreach(line IN LISTS lines table)
     compile("${line}")
 endforeach()

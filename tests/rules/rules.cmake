@@ -25,7 +25,20 @@ find_program(XL_OCLOC NAMES ocloc)
 xl_rule(kernels_portable 300 check_kernels -DKIND=portable
     -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
     -DSCRATCH=${SCRATCH}/portable)
+# Those that are generated: every operation by itself.
+set(written -DWRITER=$<TARGET_FILE:test_expr_emit>)
+xl_rule(written_portable 300 check_kernels -DKIND=portable ${written}
+    -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
+    -DSCRATCH=${SCRATCH}/written_portable)
 set(label slow)
+foreach(cpu gfx90a gfx1100)
+    xl_rule(written_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu} ${written}
+        -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
+        -DREQUIRED=${XL_REQUIRE_TOOLS} -DSCRATCH=${SCRATCH}/written_${cpu})
+endforeach()
+xl_rule(written_dg2 600 check_kernels -DKIND=intel -DCPUS=dg2 ${written}
+    -DCOMPILER=${XL_OCLOC} -DREQUIRED=${XL_REQUIRE_TOOLS}
+    -DSCRATCH=${SCRATCH}/written_dg2)
 foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
     xl_rule(kernels_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu}
         -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
