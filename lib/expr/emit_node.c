@@ -68,8 +68,7 @@ void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
     } else if (type == XL__V_I32 && n->type == XL__V_BOOL) {
         number_of(m, node, width);
     } else if (type == XL__V_I32) {
-        xl__str_printf(m->out, "convert_%s_sat_rtz(",
-                       xl__emit_type(type, width));
+        xl__str_printf(m->out, "xl_int_%u(", width);
         variable(m, node, width);
         xl__str_add(m->out, ")");
     } else {
