@@ -20,7 +20,8 @@ enum {
     WG = 256,
     SIDE_BY_SIDE = 32,    /* items along a row: 512 bytes of it */
     JOIN_SIDE = 4,        /* of the join, whose chunks lie far apart anyway */
-    GROUPS_PER_UNIT = 8,  /* of a GPU: enough to hide latency */
+    GROUPS_PER_UNIT = 16, /* of a GPU: several rounds, so that the last one,
+                             which may be half empty, is short */
     PIECES_PER_CORE = 8,  /* of a CPU */
     LEAST_TURNS = 4,      /* of an item: less is not worth a group */
     MOST_CHUNKS = 4096,

@@ -10,7 +10,8 @@
 
 enum {
     CHUNK_WG = 256,
-    GROUPS_PER_UNIT = 8,  /* of a GPU: enough to hide latency */
+    GROUPS_PER_UNIT = 16, /* of a GPU: several rounds, so that the last one,
+                             which may be half empty, is short */
     PIECES_PER_CORE = 8,  /* of a CPU */
     LEAST_TURNS = 4,      /* of an item: less is not worth a group */
     MOST_CHUNKS = 4096,   /* of a row */

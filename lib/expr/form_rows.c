@@ -13,7 +13,8 @@ enum {
     LEAST_WG = 128,       /* smaller groups leave too few resident */
     MOST_LANES = 512,     /* larger ones have little else to do (NV-25) */
     SWEEP_LANES = 256,    /* of rows that do not fit */
-    SIDE_BY_SIDE = 8,     /* items that read a row together at least */
+    SIDE_BY_SIDE = 8,     /* items that read a row together at least, */
+    LEAST_ELEMS = 4,      /* unless that is less than these for each */
     GROUPS_PER_UNIT = 64, /* of a CPU */
     GROUP_BYTES = 1 << 17 /* of memory traffic that an item takes in a go */
 };
@@ -41,7 +42,8 @@ static void for_groups(const struct xl__graph *g, const struct xl__limits *l,
     const size_t most = xl__most_items(l, xl__state_words(g, group));
     const size_t vectors = xl__row_vectors(group);
     const size_t lanes = xl__power_up(xl__max_size(
-        xl__min_size(SIDE_BY_SIDE, vectors),
+        xl__min_size(SIDE_BY_SIDE,
+                     xl__ceil_div(vectors * geo->vw, LEAST_ELEMS)),
         xl__ceil_div(vectors * geo->vw * words, HELD_WORDS)));
     geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MOST_LANES, most));
     const size_t held = xl__ceil_div(vectors, geo->lanes);
@@ -131,14 +133,16 @@ static void open_held(struct xl__reducing *r)
 
 static void close_row(struct xl__reducing *r)
 {
-    xl__str_add(r->m.out, "\n");
-    if (!r->group->geo.turns) {
+    const bool is_loop = r->group->geo.turns > 0;
+    if (!is_loop && xl__reduce_has_row_stores(r)) {
         xl__emit_line(&r->m, "if (lane == 0 && own < rows) {");
         r->m.indent++;
     }
     xl__reduce_row_stores(r);
-    r->m.indent--;
-    xl__emit_line(&r->m, "}");
+    if (is_loop || xl__reduce_has_row_stores(r)) {
+        r->m.indent--;
+        xl__emit_line(&r->m, "}");
+    }
 }
 
 static void more_params(struct xl__reducing *r)

@@ -233,6 +233,15 @@ void xl__reduce_row_values(struct xl__reducing *r, unsigned s)
     }
 }
 
+bool xl__reduce_has_row_stores(const struct xl__reducing *r)
+{
+    for (unsigned k = 0; k < r->group->n_operands; k++)
+        if (r->group->operand[k].is_written &&
+            xl__operand_is_of_rows(r->group, &r->group->operand[k]))
+            return true;
+    return false;
+}
+
 void xl__reduce_row_stores(struct xl__reducing *r)
 {
     for (unsigned k = 0; k < r->group->n_operands; k++) {

@@ -83,7 +83,9 @@ bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s);
 /* From now on values that more than one sweep needs are held: what is loaded,
  * and what is expensive. */
 void xl__reduce_hold(struct xl__reducing *r);
-/* Their arrays of n vectors, for a scope around all sweeps. */
+/* Does sweep s load anything anew? */
+bool xl__reduce_loads(struct xl__reducing *r, unsigned s);
+/* Arrays of what is held, for n vectors and a scope around all sweeps. */
 void xl__reduce_declare_held(struct xl__reducing *r, unsigned n);
 
 /* How a turn is laid out. */
@@ -91,6 +93,7 @@ struct xl__turn {
     unsigned sweep;
     unsigned n;          /* vectors */
     const char *mine;    /* a variable: how many of n there are; NULL: all */
+    bool is_blocked;     /* four at a time: for few registers beside those held */
     const char *count;   /* of a vector's elements; NULL: all */
     char into;           /* states: 'a' or 'r' */
     const char *which;   /* of an array of them: "[c]"; NULL: no array */
@@ -110,6 +113,7 @@ void xl__reduce_row_values(struct xl__reducing *r, unsigned s);
 /* Results of sweep s from states rN. */
 void xl__reduce_results(struct xl__reducing *r, unsigned s);
 /* Outputs of rows. */
+bool xl__reduce_has_row_stores(const struct xl__reducing *r);
 void xl__reduce_row_stores(struct xl__reducing *r);
 /* Does an operand have one element for each row? */
 bool xl__operand_is_of_rows(const struct xl__group *group,

@@ -50,6 +50,22 @@ void xl__reduce_need(struct xl__reducing *r, unsigned s)
     }
 }
 
+/* Does a node bring two or more elements together? It is held in their place.
+ */
+static bool brings_together(const struct xl__reducing *r, unsigned node)
+{
+    const struct xl__node *n = &r->m.g->node[node];
+    unsigned found = 0;
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const struct xl__value *v = &r->group->value[i];
+        bool is_arg = false;
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            is_arg |= n->arg[a] == v->node;
+        found += is_arg && !v->is_row;
+    }
+    return found > 1;
+}
+
 /* Hold what two sweeps need, of loads or of costly nodes. */
 static void hold(struct xl__reducing *r, bool of_loads)
 {
@@ -61,7 +77,8 @@ static void hold(struct xl__reducing *r, bool of_loads)
             const bool is_load =
                 xl__emit_source(group, node) != XL__EXPR_OPERANDS;
             const bool is_costly =
-                xl__expr_ops[r->m.g->node[node].op].flop >= worth_holding;
+                xl__expr_ops[r->m.g->node[node].op].flop >= worth_holding ||
+                brings_together(r, node);
             if (r->is_needed[i] && (of_loads ? is_load : is_costly && !is_load))
                 r->held_from[i] = s;
         }
@@ -106,6 +123,18 @@ bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s)
     return true;
 }
 
+/* Loads of the first sweep are all under way together. */
+static unsigned loads_of_first(struct xl__reducing *r)
+{
+    unsigned n = 0;
+    xl__reduce_need(r, 0);
+    for (unsigned i = 0; i < r->group->n_values; i++)
+        n += r->is_needed[i] &&
+             xl__emit_source(r->group, r->group->value[i].node) !=
+                 XL__EXPR_OPERANDS;
+    return n;
+}
+
 unsigned xl__held_values(const struct xl__graph *g,
                          const struct xl__group *group)
 {
@@ -113,7 +142,7 @@ unsigned xl__held_values(const struct xl__graph *g,
     unsigned most = XL__NOT_HELD;
     if (xl__reducing_init(&r, g, NULL, group, NULL) == XL_OK) {
         xl__reduce_hold(&r);
-        most = 0;
+        most = loads_of_first(&r);
         for (unsigned s = 0; s < group->n_sweeps; s++) {
             unsigned n = 0;
             for (unsigned i = 0; i < group->n_values; i++)

@@ -13,7 +13,8 @@
 enum {
     LEADERS = 16,      /* items that gather others' states */
     MORE_LEADERS = 32, /* of wide groups */
-    WIDE_GROUP = 512
+    WIDE_GROUP = 512,
+    SINGLES = 4        /* elements of a turn, as many as a fold takes */
 };
 
 /* -- head ------------------------------------------------------------------ */
@@ -174,25 +175,28 @@ static struct xl__turn turn_of(struct xl__reducing *r, unsigned s, unsigned n,
     return t;
 }
 
-/* Turns of n vectors as long as there are so many. */
-static void walk(struct xl__reducing *r, unsigned s, unsigned n, bool single)
+/* Turns of n vectors as long as there are so many, and one of what is left. */
+static void walk(struct xl__reducing *r, unsigned s)
 {
-    const unsigned lanes = r->group->geo.lanes;
+    const unsigned lanes = r->group->geo.lanes, n = r->group->geo.unroll;
     char number[32];
-    const char *end = single ? "end_one" : "end";
-    const struct walk w = {single ? "j" : "t", single};
+    const struct walk w = {"t", false};
     struct xl__turn t = turn_of(r, s, n, &w, number);
-    if (single)
-        t.into = 'r';
-    if (single)
-        xl__emit_line(&r->m, "for (IDX j = first_one + lane; j < end_one; "
-                             "j += %u) {", lanes);
-    else if (n > 1)
-        xl__emit_line(&r->m, "for (; t + %u < %s; t += %u) {",
-                      (n - 1) * lanes, end, n * lanes);
-    else
-        xl__emit_line(&r->m, "for (; t < %s; t += %u) {", end, lanes);
+    xl__emit_line(&r->m, "IDX t = first + lane;");
+    xl__emit_line(&r->m, "for (; t + %u < end; t += %u) {", (n - 1) * lanes,
+                  n * lanes);
     r->m.indent++;
+    xl__reduce_turn(r, &t);
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
+    if (n == 1)
+        return;
+    t.mine = "mine";
+    t.n = n - 1;
+    xl__emit_line(&r->m, "if (t < end) {");
+    r->m.indent++;
+    xl__emit_line(&r->m, "const uint mine = (uint)((end - t + %u) / %u);",
+                  lanes - 1, lanes);
     xl__reduce_turn(r, &t);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
@@ -204,16 +208,31 @@ static void walk_held(struct xl__reducing *r, unsigned s)
     const struct walk w = {"lane", false};
     struct xl__turn t = turn_of(r, s, r->group->geo.held, &w, number);
     t.mine = "mine";
+    t.is_blocked = s > 0 && xl__reduce_loads(r, s);
     xl__reduce_turn(r, &t);
 }
 
-/* Elements that fill no vector are read anew in every sweep. */
+/* Elements that fill no vector, read anew in every sweep. */
 static void singles(struct xl__reducing *r, unsigned s)
 {
+    const unsigned lanes = r->group->geo.lanes, n = SINGLES;
+    char number[32];
+    const struct walk w = {"t", true};
+    struct xl__turn t = turn_of(r, s, n, &w, number);
+    t.into = 'r';
+    t.mine = "mine";
     r->m.vw = 1;
     r->is_single = true;
     xl__reduce_need(r, s);
-    walk(r, s, 1, true);
+    xl__emit_line(&r->m, "for (IDX t = first_one + lane; t < end_one; "
+                         "t += %u) {", n * lanes);
+    r->m.indent++;
+    xl__emit_line(&r->m,
+                  "const uint mine = (uint)min((end_one - t + %u) / %u, "
+                  "(IDX)%u);", lanes - 1, lanes, n);
+    xl__reduce_turn(r, &t);
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
     r->is_single = false;
     r->m.vw = r->group->geo.vw;
 }
@@ -231,10 +250,7 @@ void xl__rows_sweep(struct xl__reducing *r, unsigned s)
     if (geo->held) {
         walk_held(r, s);
     } else {
-        xl__emit_line(&r->m, "IDX t = first + lane;");
-        if (geo->unroll > 1)
-            walk(r, s, geo->unroll, false);
-        walk(r, s, 1, false);
+        walk(r, s);
     }
     r->m.indent--;
     xl__emit_line(&r->m, "}");

@@ -9,6 +9,7 @@
 enum {
     ACCESS_BYTES = 16,  /* of one item at a time on a GPU */
     AHEAD_BYTES = 64,   /* that an item asks for before it waits */
+    MOST_GPU_VW = 8,
     LEAST_NATIVE = 4,   /* floats of a CPU's vector worth writing for */
     MOST_ITEMS = 1024,
     MOST_UNROLL = 4,    /* vectors that a fold takes */
@@ -86,16 +87,18 @@ size_t xl__reduce_vector(const struct xl__limits *l,
                          const struct xl__group *group)
 {
     const size_t inner = inner_size(group);
-    size_t vw = XL__EXPR_MAX_VW;
+    size_t vw = MOST_GPU_VW;
     if (xl__by_items(l)) {
         const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
-        return xl__power_down(xl__min_size(xl__min_size(vw, native), inner));
+        return xl__power_down(
+            xl__min_size(xl__min_size(XL__EXPR_MAX_VW, native), inner));
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
         const size_t stride = o->stride[group->n_loops - 1];
-        if (o->at == XL__AT_INDEX || stride == 0)
-            continue;
+        if (o->at == XL__AT_INDEX || stride == 0 ||
+            xl__operand_is_of_rows(group, o))
+            continue; /* seldom touched, or not at all */
         if (stride > 1)
             return 1;
         vw = xl__min_size(vw, ACCESS_BYTES / xl_dtype_bytes(o->dtype));

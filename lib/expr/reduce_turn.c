@@ -4,6 +4,8 @@
  * each state. */
 #include "expr/reduce.h"
 
+#include <stdio.h>
+
 enum { FOLDED = 4 }; /* vectors that a fold takes at most */
 
 /* -- indices --------------------------------------------------------------- */
@@ -45,18 +47,59 @@ static const char *type_of(const struct xl__reducing *r, unsigned node)
     return xl__emit_type(r->m.g->node[node].type, r->m.vw);
 }
 
-/* h3[u] or x3[u]: where a value of the turn's vectors is kept. */
-static char array_of(const struct xl__reducing *r, unsigned i)
+static bool is_held(const struct xl__reducing *r, unsigned i)
 {
-    return xl__held_from(r, i) == XL__NOT_HELD ? 'x' : 'h';
+    return xl__held_from(r, i) != XL__NOT_HELD;
+}
+
+/* The index of arrays that last for the turn, or for a block of it. */
+static const char *index_of(const struct xl__turn *t)
+{
+    return t->is_blocked ? "w" : "u";
+}
+
+static unsigned room_of(const struct xl__turn *t)
+{
+    return t->is_blocked ? FOLDED : t->n;
+}
+
+/* "h3[u]" or "x3[w]": where a value of the turn's vectors is kept. */
+static void put_array(struct xl__reducing *r, const struct xl__turn *t,
+                      unsigned i)
+{
+    const unsigned node = r->group->value[i].node;
+    if (is_held(r, i))
+        xl__str_printf(r->m.out, "h%u[u]", node);
+    else
+        xl__str_printf(r->m.out, "x%u[%s]", node, index_of(t));
+}
+
+/* Into it, and out of it. */
+static void keep_value(struct xl__reducing *r, const struct xl__turn *t,
+                       unsigned i)
+{
+    xl__emit_indent(&r->m);
+    put_array(r, t, i);
+    xl__str_printf(r->m.out, " = v%u;\n", r->group->value[i].node);
+}
+
+static void take_value(struct xl__reducing *r, const struct xl__turn *t,
+                       unsigned i)
+{
+    const unsigned node = r->group->value[i].node;
+    xl__emit_indent(&r->m);
+    xl__str_printf(r->m.out, "const %s v%u = ", type_of(r, node), node);
+    put_array(r, t, i);
+    xl__str_add(r->m.out, ";\n");
 }
 
 void xl__reduce_declare_held(struct xl__reducing *r, unsigned n)
 {
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
-        if (xl__held_from(r, i) != XL__NOT_HELD)
-            xl__emit_line(&r->m, "%s h%u[%u];", type_of(r, node), node, n);
+        if (is_held(r, i))
+            xl__emit_line(&r->m, "%s h%u[%u];", type_of(r, node), node,
+                          (n + FOLDED - 1) / FOLDED * FOLDED);
     }
 }
 
@@ -69,7 +112,7 @@ static void load(struct xl__reducing *r, const struct xl__turn *t, bool keep)
             continue;
         xl__emit_load(&r->m, xl__emit_source(r->group, node), "at", t->count);
         if (keep)
-            xl__emit_line(&r->m, "%c%u[u] = v%u;", array_of(r, i), node, node);
+            keep_value(r, t, i);
     }
 }
 
@@ -78,17 +121,16 @@ static void compute(struct xl__reducing *r, const struct xl__turn *t,
 {
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
-        const bool is_held = xl__held_from(r, i) < t->sweep;
-        if (!r->is_needed[i] || (is_load(r, i) && is_loaded && !is_held))
+        const bool is_there = xl__held_from(r, i) < t->sweep;
+        if (!r->is_needed[i] || (is_load(r, i) && is_loaded && !is_there))
             continue;
-        if (is_held || is_load(r, i)) {
-            xl__emit_line(&r->m, "const %s v%u = %c%u[u];", type_of(r, node),
-                          node, array_of(r, i), node);
+        if (is_there || is_load(r, i)) {
+            take_value(r, t, i);
             continue;
         }
         xl__emit_node(&r->m, node, r->m.vw);
         if (xl__held_from(r, i) == t->sweep)
-            xl__emit_line(&r->m, "h%u[u] = v%u;", node, node);
+            keep_value(r, t, i);
     }
 }
 
@@ -108,14 +150,21 @@ static bool wants_place(const struct xl__reducing *r, unsigned s)
     return false;
 }
 
-static void put_place(struct xl__reducing *r, const struct xl__turn *t,
-                      const char *index)
+static void put_index(struct xl__reducing *r, const struct xl__turn *t)
+{
+    if (!is_alone(t))
+        xl__str_printf(r->m.out, "[%s]", index_of(t));
+}
+
+static void put_place(struct xl__reducing *r, const struct xl__turn *t)
 {
     const char *type = xl__emit_type(XL__V_I32, r->m.vw);
     xl__emit_indent(&r->m);
     if (is_alone(t))
         xl__str_printf(r->m.out, "const %s ", type);
-    xl__str_printf(r->m.out, "k%s = (%s)((int)(%s))", index, type, t->number);
+    xl__str_add(r->m.out, "k");
+    put_index(r, t);
+    xl__str_printf(r->m.out, " = (%s)((int)(%s))", type, t->number);
     if (!t->is_across)
         xl__str_printf(r->m.out, " + XL_IOTA_%u", r->m.vw);
     xl__str_add(r->m.out, ";\n");
@@ -124,7 +173,6 @@ static void put_place(struct xl__reducing *r, const struct xl__turn *t,
 /* What is folded: b5[u] = v3. */
 static void put(struct xl__reducing *r, const struct xl__turn *t)
 {
-    const char *index = is_alone(t) ? "" : "[u]";
     for (unsigned i = 0; i < r->n_states; i++) {
         const struct xl__state *a = &r->state[i];
         if (a->sweep != t->sweep)
@@ -133,7 +181,9 @@ static void put(struct xl__reducing *r, const struct xl__turn *t)
         if (is_alone(t))
             xl__str_printf(r->m.out, "const %s ",
                            xl__emit_type(a->acc->type, r->m.vw));
-        xl__str_printf(r->m.out, "b%u%s = ", a->node, index);
+        xl__str_printf(r->m.out, "b%u", a->node);
+        put_index(r, t);
+        xl__str_add(r->m.out, " = ");
         xl__emit_ref_as(&r->m, a->arg, r->m.vw, a->acc->type);
         if (a->acc->is_squared) {
             xl__str_add(r->m.out, " * ");
@@ -142,7 +192,7 @@ static void put(struct xl__reducing *r, const struct xl__turn *t)
         xl__str_add(r->m.out, ";\n");
     }
     if (wants_place(r, t->sweep))
-        put_place(r, t, index);
+        put_place(r, t);
 }
 
 static void store(struct xl__reducing *r, const struct xl__turn *t)
@@ -155,34 +205,56 @@ static void store(struct xl__reducing *r, const struct xl__turn *t)
     }
 }
 
+/* Vectors from `first` (text; its array's, `from`) on, at most n. */
+struct four {
+    const char *first;
+    unsigned from, n;
+};
+
 static void fold_one(struct xl__reducing *r, const struct xl__turn *t,
-                     const struct xl__state *a, unsigned first)
+                     const struct xl__state *a, const struct four *f)
 {
-    const unsigned left = t->n - first, n = left < FOLDED ? left : FOLDED;
     xl__emit_indent(&r->m);
     if (t->mine)
-        xl__str_printf(r->m.out, "if (%s > %u) ", t->mine, first);
+        xl__str_printf(r->m.out, "if (%s > %s) ", t->mine, f->first);
     xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u%s, ", a->acc->name,
                    r->m.vw, t->into, a->node, t->which ? t->which : "");
     if (is_alone(t))
         xl__str_printf(r->m.out, "&b%u, %s", a->node,
                        a->acc->wants_place ? "&k" : "0");
     else if (a->acc->wants_place)
-        xl__str_printf(r->m.out, "b%u + %u, k + %u", a->node, first, first);
+        xl__str_printf(r->m.out, "b%u + %u, k + %u", a->node, f->from,
+                       f->from);
     else
-        xl__str_printf(r->m.out, "b%u + %u, 0", a->node, first);
+        xl__str_printf(r->m.out, "b%u + %u, 0", a->node, f->from);
     if (t->mine)
-        xl__str_printf(r->m.out, ", min(%s - %u, %uu));\n", t->mine, first, n);
+        xl__str_printf(r->m.out, ", min(%s - %s, %uu));\n", t->mine, f->first,
+                       f->n);
     else
-        xl__str_printf(r->m.out, ", %u);\n", n);
+        xl__str_printf(r->m.out, ", %u);\n", f->n);
+}
+
+static void fold_four(struct xl__reducing *r, const struct xl__turn *t,
+                      const struct four *f)
+{
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == t->sweep)
+            fold_one(r, t, &r->state[i], f);
 }
 
 static void fold(struct xl__reducing *r, const struct xl__turn *t)
 {
-    for (unsigned first = 0; first < t->n; first += FOLDED)
-        for (unsigned i = 0; i < r->n_states; i++)
-            if (r->state[i].sweep == t->sweep)
-                fold_one(r, t, &r->state[i], first);
+    char first[16];
+    if (t->is_blocked) {
+        fold_four(r, t, &(struct four){"g", 0, FOLDED});
+        return;
+    }
+    for (unsigned k = 0; k < t->n; k += FOLDED) {
+        snprintf(first, sizeof first, "%u", k);
+        fold_four(r, t,
+                  &(struct four){first, k,
+                                 t->n - k < FOLDED ? t->n - k : FOLDED});
+    }
 }
 
 /* -- turns ----------------------------------------------------------------- */
@@ -192,26 +264,31 @@ static void declare(struct xl__reducing *r, const struct xl__turn *t)
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
         if (r->is_needed[i] && is_load(r, i) &&
-            xl__held_from(r, i) == XL__NOT_HELD)
-            xl__emit_line(&r->m, "%s x%u[%u];", type_of(r, node), node, t->n);
+            !is_held(r, i))
+            xl__emit_line(&r->m, "%s x%u[%u];", type_of(r, node), node,
+                          room_of(t));
     }
     for (unsigned i = 0; i < r->n_states; i++) {
         const struct xl__state *a = &r->state[i];
         if (a->sweep == t->sweep)
             xl__emit_line(&r->m, "%s b%u[%u];",
-                          xl__emit_type(a->acc->type, r->m.vw), a->node, t->n);
+                          xl__emit_type(a->acc->type, r->m.vw), a->node,
+                          room_of(t));
     }
     if (wants_place(r, t->sweep))
         xl__emit_line(&r->m, "%s k[%u];", xl__emit_type(XL__V_I32, r->m.vw),
-                      t->n);
+                      room_of(t));
 }
 
 /* for (u ...) { place, and then what: of the turn's vectors that are there. */
 static void open_loop(struct xl__reducing *r, const struct xl__turn *t)
 {
     xl__emit_line(&r->m, "#pragma unroll");
-    xl__emit_line(&r->m, "for (uint u = 0; u < %u; u++) {", t->n);
+    xl__emit_line(&r->m, "for (uint %s = 0; %s < %u; %s++) {", index_of(t),
+                  index_of(t), room_of(t), index_of(t));
     r->m.indent++;
+    if (t->is_blocked)
+        xl__emit_line(&r->m, "const uint u = g + w;");
     if (t->mine) {
         xl__emit_line(&r->m, "if (u < %s) {", t->mine);
         r->m.indent++;
@@ -229,12 +306,29 @@ static void close_loop(struct xl__reducing *r, const struct xl__turn *t,
     r->m.depth = depth;
 }
 
-static bool loads_any(const struct xl__reducing *r, unsigned s)
+bool xl__reduce_loads(struct xl__reducing *r, unsigned s)
 {
     for (unsigned i = 0; i < r->group->n_values; i++)
         if (r->is_needed[i] && is_load(r, i) && xl__held_from(r, i) >= s)
             return true;
     return false;
+}
+
+static void open_blocks(struct xl__reducing *r, const struct xl__turn *t)
+{
+    if (!t->is_blocked)
+        return;
+    xl__emit_line(&r->m, "#pragma unroll");
+    xl__emit_line(&r->m, "for (uint g = 0; g < %u; g += %u) {", t->n, FOLDED);
+    r->m.indent++;
+}
+
+static void close_blocks(struct xl__reducing *r, const struct xl__turn *t)
+{
+    if (!t->is_blocked)
+        return;
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
 }
 
 void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
@@ -250,8 +344,9 @@ void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
         r->m.depth = depth;
         return;
     }
+    open_blocks(r, t);
     declare(r, t);
-    if (loads_any(r, t->sweep)) {
+    if (xl__reduce_loads(r, t->sweep)) {
         open_loop(r, t);
         load(r, t, true);
         close_loop(r, t, depth);
@@ -262,4 +357,5 @@ void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
     store(r, t);
     close_loop(r, t, depth);
     fold(r, t);
+    close_blocks(r, t);
 }
