@@ -130,6 +130,19 @@ if(UNIX)
     endforeach()
 endif()
 
+# The case table of expressions: fused every day, quickly on one driver, and
+# one kernel per operation, which is many to build.
+foreach(driver pocl rusticl)
+    xl_job(device.expr_cases.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 600
+        COMMAND clbench verify --variant expr_fused --quick)
+    foreach(variant fused unfused)
+        xl_job(slow.expr_${variant}.${driver} LABELS device slow
+            DRIVER ${driver} TIMEOUT 1800
+            COMMAND clbench verify --variant expr_${variant})
+    endforeach()
+endforeach()
+
 # The doctor among bad drivers. They take a moment: one hangs for 20 seconds.
 if(UNIX)
     xl_job(device.doctor LABELS device DRIVER pocl TIMEOUT 300
