@@ -130,8 +130,8 @@ if(UNIX)
     endforeach()
 endif()
 
-# The case table of expressions: fused every day, quickly on one driver, and
-# one kernel per operation, which is many to build.
+# The case table of expressions: the everyday subset as it is fused; all of it,
+# and one kernel per operation, take minutes to build.
 foreach(driver pocl rusticl)
     xl_job(device.expr_cases.${driver} LABELS device DRIVER ${driver}
         TIMEOUT 600
