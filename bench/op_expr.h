@@ -13,6 +13,21 @@ struct expr_job {
     bool fast_math;
 };
 
+#define EXPR_FUSED "expr_fused"
+#define EXPR_UNFUSED "expr_unfused"
+
+/* One variant of a job on a device's memory: the state of a bench_work. */
+struct expr_running {
+    const struct expr_job *job;
+    xl_expr *e;
+    xl_binding bindings[XL_EXPR_MAX_BINDINGS];
+    xl_expr_args args;
+};
+
+/* op_expr_check.c: compare a sample of the results. */
+xl_status expr_check(xl_queue *q, const struct bench_work *w,
+                     struct check_result *out);
+
 /* "x=4096x4096:f16 eps=1e-05 out=4096:f32" */
 struct xl__str;
 void expr_names_text(const struct expr_spec *s, struct xl__str *out);
