@@ -11,9 +11,9 @@
 #include <stdio.h>
 
 enum {
-    LEADERS = 16,      /* items that gather others' states */
-    MORE_LEADERS = 32, /* of wide groups */
-    WIDE_GROUP = 512,
+    GATHERED = 8,      /* states that every item gathers at the end; more of
+                          them cost a wide group more than a barrier does */
+    MOST_AT_ONCE = 16, /* that some items gather for the others */
     SINGLES = 4        /* elements of a turn, as many as a fold takes */
 };
 
@@ -65,61 +65,78 @@ void xl__rows_counts(struct xl__reducing *r, const char *is_there)
 
 /* -- lanes ----------------------------------------------------------------- */
 
-static unsigned leaders(const struct xl__geometry *geo)
+/* Of n states, how many are left when some items gathered for the others. */
+static unsigned fewer(unsigned n)
 {
-    const unsigned n = geo->lanes >= WIDE_GROUP ? MORE_LEADERS : LEADERS;
-    return geo->lanes > n ? n : 0;
+    return n > GATHERED * MOST_AT_ONCE ? n / GATHERED : GATHERED;
+}
+
+/* States that a row's items write on their way to one. */
+static unsigned room_of_row(const struct xl__geometry *geo)
+{
+    unsigned n = geo->lanes, room = n;
+    for (; n > GATHERED; room += n)
+        n = fewer(n);
+    return room;
 }
 
 void xl__rows_local(struct xl__reducing *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
-    const unsigned room = geo->wg + geo->wg / geo->lanes * leaders(geo);
     if (geo->lanes > 1)
-        xl__reduce_each(r, XL__ALL_SWEEPS, "__local $f_1 room$s[$w];", room);
+        xl__reduce_each(r, XL__ALL_SWEEPS, "__local $f_1 room$s[$w];",
+                        geo->wg / geo->lanes * room_of_row(geo));
 }
 
 size_t xl__rows_local_bytes(const struct xl__reducing *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
-    const size_t room = geo->wg + geo->wg / geo->lanes * leaders(geo);
     size_t words = 0;
     for (unsigned i = 0; i < r->n_states; i++)
         words += r->state[i].acc->words;
-    return geo->lanes > 1 ? room * words * sizeof(float) : 0;
+    return geo->lanes > 1 ? geo->wg / geo->lanes * room_of_row(geo) * words *
+                                sizeof(float)
+                          : 0;
+}
+
+/* Of n states from `from` on, m are left behind them. */
+static void gather_some(struct xl__reducing *r, unsigned s, unsigned from,
+                        unsigned n, unsigned m)
+{
+    char rule[160];
+    xl__emit_line(&r->m, "if (lane < %u) {", m);
+    r->m.indent++;
+    snprintf(rule, sizeof rule,
+             "own$s[%u + lane] = $f_gather_1(own$s + %u + lane, %u, %u);",
+             from + n, from, n / m, m);
+    xl__reduce_each(r, s, rule, 1);
+    r->m.indent--;
+    xl__emit_line(&r->m, "}");
+    xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
 /* Every item of the group comes here. */
 void xl__rows_join(struct xl__reducing *r, unsigned s)
 {
     const struct xl__geometry *geo = &r->group->geo;
-    const unsigned n = leaders(geo), lanes = geo->lanes;
+    unsigned from = 0, n = geo->lanes;
     char rule[160];
-    if (lanes == 1 || !xl__reduce_has_states(r, s))
+    if (n == 1 || !xl__reduce_has_states(r, s))
         return;
-    xl__reduce_each(r, s, "room$s[item] = r$s;", 1);
+    snprintf(rule, sizeof rule,
+             "__local $f_1 *own$s = room$s + item / %u * %u;", n,
+             room_of_row(geo));
+    xl__reduce_each(r, s, rule, 1);
+    xl__reduce_each(r, s, "own$s[lane] = r$s;", 1);
     xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
-    if (n > 0) {
-        xl__emit_line(&r->m, "if (lane < %u) {", n);
-        r->m.indent++;
-        xl__emit_line(&r->m,
-                      "const uint lead = %u + item / %u * %u + lane;",
-                      geo->wg, lanes, n);
-        snprintf(rule, sizeof rule,
-                 "room$s[lead] = $f_gather_1(room$s + item, %u, %u);",
-                 lanes / n, n);
-        xl__reduce_each(r, s, rule, 1);
-        r->m.indent--;
-        xl__emit_line(&r->m, "}");
-        xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
-        snprintf(rule, sizeof rule,
-                 "r$s = $f_gather_1(room$s + %u + item / %u * %u, %u, 1);",
-                 geo->wg, lanes, n, n);
-    } else {
-        snprintf(rule, sizeof rule,
-                 "r$s = $f_gather_1(room$s + item / %u * %u, %u, 1);", lanes,
-                 lanes, lanes);
+    while (n > GATHERED) {
+        const unsigned m = fewer(n);
+        gather_some(r, s, from, n, m);
+        from += n;
+        n = m;
     }
+    snprintf(rule, sizeof rule, "r$s = $f_gather_1(own$s + %u, %u, 1);", from,
+             n);
     xl__reduce_each(r, s, rule, 1);
 }
 
