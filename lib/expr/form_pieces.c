@@ -33,7 +33,8 @@ static size_t cut(const struct xl__limits *l, const struct xl__group *group)
     const size_t turn = geo->lanes * (size_t)geo->unroll;
     const size_t most = xl__ceil_div(xl__row_vectors(group),
                                      turn * LEAST_TURNS);
-    const double turns = xl__num_or(l, XL__F_max_loop_turns, MOST_TURNS);
+    const double turns = /* GE-24 */
+        xl__num_or(l, XL__F_max_loop_turns, MOST_TURNS);
     const double least = (double)xl__reduced_elems(group) /
                          ((double)geo->lanes * geo->vw) / (turns / 2);
     size_t n = xl__min_size(xl__ceil_div(wanted, rows), most);

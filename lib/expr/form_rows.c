@@ -173,6 +173,18 @@ static void write(struct xl__reducing *r)
 
 /* -- launch ---------------------------------------------------------------- */
 
+/* Would the device end an item's loops before the row does (GE-24)? */
+static bool is_cut_short(const struct xl__limits *l,
+                         const struct xl__group *group)
+{
+    const struct xl__geometry *geo = &group->geo;
+    const double rows = geo->turns ? (double)geo->turns : 1;
+    const double turns = (double)xl__row_vectors(group) * group->n_sweeps /
+                         ((double)geo->lanes * geo->unroll);
+    /* False as well where no bound is known. */
+    return !geo->held && rows * turns > xl__num(l, XL__F_max_loop_turns) / 2;
+}
+
 xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
                         const struct xl__group *group,
                         const struct xl__schedule *s, struct xl__code *code,
@@ -182,7 +194,9 @@ xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
     struct xl__str *text = &code->text[plan->n_steps];
     struct xl__step *step = &plan->step[plan->n_steps];
     const size_t rows = xl__kept_elems(group);
-    xl_status st = xl__reducing_init(&r, g, l, group, text);
+    xl_status st = is_cut_short(l, group)
+                       ? XL_UNSUPPORTED
+                       : xl__reducing_init(&r, g, l, group, text);
     if (st == XL_OK)
         st = xl__reduce_fits(&r, 1, xl__rows_local_bytes(&r));
     if (st == XL_OK) {

@@ -93,7 +93,7 @@ struct xl__turn {
     unsigned sweep;
     unsigned n;          /* vectors */
     const char *mine;    /* a variable: how many of n there are; NULL: all */
-    bool is_blocked;     /* four at a time: for few registers beside those held */
+    bool is_blocked;     /* four at a time: few registers beside those held */
     const char *count;   /* of a vector's elements; NULL: all */
     char into;           /* states: 'a' or 'r' */
     const char *which;   /* of an array of them: "[c]"; NULL: no array */

@@ -37,7 +37,7 @@ void xl__reduce_step(struct xl__reducing *r, const struct xl__schedule *s,
 void xl__reduce_arg_index(const struct xl__reducing *r, struct xl__step *step,
                           size_t value);
 
-/* -- states of chunks in scratch: a section for each state ------------------ */
+/* -- states of chunks in scratch: a section for each state ----------------- */
 
 /* Bytes for so many reductions in all, padding of vectors included. */
 size_t xl__partial_bytes(const struct xl__graph *g,

@@ -2,11 +2,7 @@
 /* The text of a turn: first all loads of its vectors, so that they are under
  * way together, then arithmetic and stores, then one fold of all of them into
  * each state. */
-#include "expr/reduce.h"
-
-#include <stdio.h>
-
-enum { FOLDED = 4 }; /* vectors that a fold takes at most */
+#include "expr/reduce_turn.h"
 
 /* -- indices --------------------------------------------------------------- */
 
@@ -52,15 +48,9 @@ static bool is_held(const struct xl__reducing *r, unsigned i)
     return xl__held_from(r, i) != XL__NOT_HELD;
 }
 
-/* The index of arrays that last for the turn, or for a block of it. */
-static const char *index_of(const struct xl__turn *t)
-{
-    return t->is_blocked ? "w" : "u";
-}
-
 static unsigned room_of(const struct xl__turn *t)
 {
-    return t->is_blocked ? FOLDED : t->n;
+    return t->is_blocked ? XL__FOLDED : t->n;
 }
 
 /* "h3[u]" or "x3[w]": where a value of the turn's vectors is kept. */
@@ -71,7 +61,7 @@ static void put_array(struct xl__reducing *r, const struct xl__turn *t,
     if (is_held(r, i))
         xl__str_printf(r->m.out, "h%u[u]", node);
     else
-        xl__str_printf(r->m.out, "x%u[%s]", node, index_of(t));
+        xl__str_printf(r->m.out, "x%u[%s]", node, xl__turn_index(t));
 }
 
 /* Into it, and out of it. */
@@ -99,7 +89,7 @@ void xl__reduce_declare_held(struct xl__reducing *r, unsigned n)
         const unsigned node = r->group->value[i].node;
         if (is_held(r, i))
             xl__emit_line(&r->m, "%s h%u[%u];", type_of(r, node), node,
-                          (n + FOLDED - 1) / FOLDED * FOLDED);
+                          (n + XL__FOLDED - 1) / XL__FOLDED * XL__FOLDED);
     }
 }
 
@@ -108,7 +98,8 @@ static void load(struct xl__reducing *r, const struct xl__turn *t, bool keep)
 {
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
-        if (!r->is_needed[i] || !is_load(r, i) || xl__held_from(r, i) < t->sweep)
+        if (!r->is_needed[i] || !is_load(r, i) ||
+            xl__held_from(r, i) < t->sweep)
             continue;
         xl__emit_load(&r->m, xl__emit_source(r->group, node), "at", t->count);
         if (keep)
@@ -134,67 +125,6 @@ static void compute(struct xl__reducing *r, const struct xl__turn *t,
     }
 }
 
-/* -- states ---------------------------------------------------------------- */
-
-/* A single vector, which needs no arrays. */
-static bool is_alone(const struct xl__turn *t)
-{
-    return t->n == 1 && !t->mine;
-}
-
-static bool wants_place(const struct xl__reducing *r, unsigned s)
-{
-    for (unsigned i = 0; i < r->n_states; i++)
-        if (r->state[i].sweep == s && r->state[i].acc->wants_place)
-            return true;
-    return false;
-}
-
-static void put_index(struct xl__reducing *r, const struct xl__turn *t)
-{
-    if (!is_alone(t))
-        xl__str_printf(r->m.out, "[%s]", index_of(t));
-}
-
-static void put_place(struct xl__reducing *r, const struct xl__turn *t)
-{
-    const char *type = xl__emit_type(XL__V_I32, r->m.vw);
-    xl__emit_indent(&r->m);
-    if (is_alone(t))
-        xl__str_printf(r->m.out, "const %s ", type);
-    xl__str_add(r->m.out, "k");
-    put_index(r, t);
-    xl__str_printf(r->m.out, " = (%s)((int)(%s))", type, t->number);
-    if (!t->is_across)
-        xl__str_printf(r->m.out, " + XL_IOTA_%u", r->m.vw);
-    xl__str_add(r->m.out, ";\n");
-}
-
-/* What is folded: b5[u] = v3. */
-static void put(struct xl__reducing *r, const struct xl__turn *t)
-{
-    for (unsigned i = 0; i < r->n_states; i++) {
-        const struct xl__state *a = &r->state[i];
-        if (a->sweep != t->sweep)
-            continue;
-        xl__emit_indent(&r->m);
-        if (is_alone(t))
-            xl__str_printf(r->m.out, "const %s ",
-                           xl__emit_type(a->acc->type, r->m.vw));
-        xl__str_printf(r->m.out, "b%u", a->node);
-        put_index(r, t);
-        xl__str_add(r->m.out, " = ");
-        xl__emit_ref_as(&r->m, a->arg, r->m.vw, a->acc->type);
-        if (a->acc->is_squared) {
-            xl__str_add(r->m.out, " * ");
-            xl__emit_ref_as(&r->m, a->arg, r->m.vw, a->acc->type);
-        }
-        xl__str_add(r->m.out, ";\n");
-    }
-    if (wants_place(r, t->sweep))
-        put_place(r, t);
-}
-
 static void store(struct xl__reducing *r, const struct xl__turn *t)
 {
     for (unsigned k = 0; k < r->group->n_operands; k++) {
@@ -202,58 +132,6 @@ static void store(struct xl__reducing *r, const struct xl__turn *t)
         if (o->is_written && o->sweep == t->sweep &&
             !xl__operand_is_of_rows(r->group, o))
             xl__emit_store(&r->m, k, "at", t->count);
-    }
-}
-
-/* Vectors from `first` (text; its array's, `from`) on, at most n. */
-struct four {
-    const char *first;
-    unsigned from, n;
-};
-
-static void fold_one(struct xl__reducing *r, const struct xl__turn *t,
-                     const struct xl__state *a, const struct four *f)
-{
-    xl__emit_indent(&r->m);
-    if (t->mine)
-        xl__str_printf(r->m.out, "if (%s > %s) ", t->mine, f->first);
-    xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u%s, ", a->acc->name,
-                   r->m.vw, t->into, a->node, t->which ? t->which : "");
-    if (is_alone(t))
-        xl__str_printf(r->m.out, "&b%u, %s", a->node,
-                       a->acc->wants_place ? "&k" : "0");
-    else if (a->acc->wants_place)
-        xl__str_printf(r->m.out, "b%u + %u, k + %u", a->node, f->from,
-                       f->from);
-    else
-        xl__str_printf(r->m.out, "b%u + %u, 0", a->node, f->from);
-    if (t->mine)
-        xl__str_printf(r->m.out, ", min(%s - %s, %uu));\n", t->mine, f->first,
-                       f->n);
-    else
-        xl__str_printf(r->m.out, ", %u);\n", f->n);
-}
-
-static void fold_four(struct xl__reducing *r, const struct xl__turn *t,
-                      const struct four *f)
-{
-    for (unsigned i = 0; i < r->n_states; i++)
-        if (r->state[i].sweep == t->sweep)
-            fold_one(r, t, &r->state[i], f);
-}
-
-static void fold(struct xl__reducing *r, const struct xl__turn *t)
-{
-    char first[16];
-    if (t->is_blocked) {
-        fold_four(r, t, &(struct four){"g", 0, FOLDED});
-        return;
-    }
-    for (unsigned k = 0; k < t->n; k += FOLDED) {
-        snprintf(first, sizeof first, "%u", k);
-        fold_four(r, t,
-                  &(struct four){first, k,
-                                 t->n - k < FOLDED ? t->n - k : FOLDED});
     }
 }
 
@@ -275,7 +153,7 @@ static void declare(struct xl__reducing *r, const struct xl__turn *t)
                           xl__emit_type(a->acc->type, r->m.vw), a->node,
                           room_of(t));
     }
-    if (wants_place(r, t->sweep))
+    if (xl__reduce_wants_place(r, t->sweep))
         xl__emit_line(&r->m, "%s k[%u];", xl__emit_type(XL__V_I32, r->m.vw),
                       room_of(t));
 }
@@ -283,9 +161,10 @@ static void declare(struct xl__reducing *r, const struct xl__turn *t)
 /* for (u ...) { place, and then what: of the turn's vectors that are there. */
 static void open_loop(struct xl__reducing *r, const struct xl__turn *t)
 {
+    const char *i = xl__turn_index(t);
     xl__emit_line(&r->m, "#pragma unroll");
-    xl__emit_line(&r->m, "for (uint %s = 0; %s < %u; %s++) {", index_of(t),
-                  index_of(t), room_of(t), index_of(t));
+    xl__emit_line(&r->m, "for (uint %s = 0; %s < %u; %s++) {", i, i,
+                  room_of(t), i);
     r->m.indent++;
     if (t->is_blocked)
         xl__emit_line(&r->m, "const uint u = g + w;");
@@ -319,7 +198,8 @@ static void open_blocks(struct xl__reducing *r, const struct xl__turn *t)
     if (!t->is_blocked)
         return;
     xl__emit_line(&r->m, "#pragma unroll");
-    xl__emit_line(&r->m, "for (uint g = 0; g < %u; g += %u) {", t->n, FOLDED);
+    xl__emit_line(&r->m, "for (uint g = 0; g < %u; g += %u) {", t->n,
+                  XL__FOLDED);
     r->m.indent++;
 }
 
@@ -334,13 +214,13 @@ static void close_blocks(struct xl__reducing *r, const struct xl__turn *t)
 void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
 {
     const unsigned depth = r->m.depth;
-    if (is_alone(t)) {
+    if (xl__turn_is_alone(t)) {
         t->place(r, "0", t->arg);
         load(r, t, false);
         compute(r, t, true);
-        put(r, t);
+        xl__reduce_put(r, t);
         store(r, t);
-        fold(r, t);
+        xl__reduce_fold(r, t);
         r->m.depth = depth;
         return;
     }
@@ -353,9 +233,9 @@ void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
     }
     open_loop(r, t);
     compute(r, t, false);
-    put(r, t);
+    xl__reduce_put(r, t);
     store(r, t);
     close_loop(r, t, depth);
-    fold(r, t);
+    xl__reduce_fold(r, t);
     close_blocks(r, t);
 }

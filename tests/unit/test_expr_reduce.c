@@ -21,7 +21,7 @@ static const double u = 1.0 / (1 << 24);
 
 static struct test_device t;
 
-/* -- a tensor to be reduced ------------------------------------------------- */
+/* -- a tensor to be reduced ------------------------------------------------ */
 
 /* keep x many numbers, each row to be reduced. In memory: element (i, j) at
  * offset + i * row + j * col. */
@@ -82,7 +82,7 @@ static void drop(struct data *d)
     free(d->x);
 }
 
-/* -- what is expected --------------------------------------------------------*/
+/* -- what is expected ------------------------------------------------------ */
 
 struct expected { double x, bound; };
 
@@ -212,7 +212,7 @@ static const struct result {
 };
 /* clang-format on */
 
-/* -- one call --------------------------------------------------------------- */
+/* -- one call -------------------------------------------------------------- */
 
 static bool is_float(xl_dtype dtype)
 {
@@ -351,7 +351,7 @@ static void reduce(const struct data *d, unsigned axis, unsigned mask)
     }
 }
 
-/* -- every reduction --------------------------------------------------------- */
+/* -- every reduction ------------------------------------------------------- */
 
 enum layout { DENSE, TURNED, GAPS, SPREAD, ODD, N_LAYOUTS };
 
@@ -441,7 +441,7 @@ static void layouts(void **state)
                   (enum layout)layout);
 }
 
-/* -- hard data ---------------------------------------------------------------- */
+/* -- hard data ------------------------------------------------------------- */
 
 static const size_t hard_n = 300007;
 
