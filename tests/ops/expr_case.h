@@ -39,6 +39,7 @@ struct expr_case {
     struct xl__rng rng;
     uint64_t seed;
     bool fast_math;
+    bool loses_nan; /* this driver: where NaN is due, anything may come */
     struct xl__str text;
     char name[CASE_NAMES][CASE_NAME];
     xl_binding binding[CASE_NAMES];

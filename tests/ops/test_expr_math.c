@@ -177,7 +177,8 @@ static uint32_t some_float(struct xl__rng *rng, size_t i)
     case 2:
         return bits_of((float)u);
     case 3:
-        return bits_of((float)copysign(exp2(u * 40), xl__rng_uniform(rng) - .5));
+        return bits_of(
+            (float)copysign(exp2(u * 40), xl__rng_uniform(rng) - 0.5));
     case 4:
         return bits_of((float)(u * 1e5));
     case 5:
@@ -238,7 +239,7 @@ static double element(const struct job *j, unsigned k, size_t i)
     return get(j->memory[k], o->dtype, o->offset + i * o->stride[0]);
 }
 
-/* -- operations by themselves ----------------------------------------------- */
+/* -- operations by themselves ---------------------------------------------- */
 
 static double worst_ulp[XL__EXPR_OPERANDS];
 
@@ -355,7 +356,8 @@ static void casts(void **state)
     for (unsigned i = 0; i < XL__N_VTYPES * N_BATCH_WAYS; i++) {
         struct job j = {.memory = {NULL}};
         batch_begin(&j.b, COUNT);
-        batch_add_input(&j.b, batch_memory((enum xl__vtype)(i % XL__N_VTYPES)), 1, 0);
+        const enum xl__vtype type = (enum xl__vtype)(i % XL__N_VTYPES);
+        batch_add_input(&j.b, batch_memory(type), 1, 0);
         for (int dtype = 0; dtype < XL_N_DTYPES; dtype++) {
             const struct xl__node n = {.op = XL__E_CAST,
                                        .dtype = (xl_dtype)dtype,
@@ -371,7 +373,8 @@ static void casts(void **state)
 
 /* What goes through a register and back is itself again, but for NaN's bits, a
  * bool's, and subnormals, which may be flushed. */
-static void check_access(size_t from, size_t to, size_t shift, struct batch_way way)
+static void check_access(size_t from, size_t to, size_t shift,
+                         struct batch_way way)
 {
     static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
                                       XL_I8,  XL_U8,  XL_BOOL};
