@@ -162,29 +162,35 @@ void attempt_line_up(struct attempt *t)
 
 /* -- after it ------------------------------------------------------------- */
 
-/* The roof that the op names, if it is known. */
-static bool roof_by_fact(struct attempt *t)
+static void roof_by_fact(struct attempt *t, const struct bench_roof *roof)
 {
-    const struct bench_op *op = t->b->op;
-    const struct bench_roof *roof = op->roof ? op->roof(t->work.c) : NULL;
     xl_fact fact;
-    if (!roof ||
-        xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) != XL_OK ||
-        !(fact.value > 0))
-        return false;
-    t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
-    return true;
+    if (xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) == XL_OK &&
+        fact.value > 0)
+        t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
 }
 
-static void add_roof(struct attempt *t)
+static void roof_by_line(struct attempt *t)
 {
     xl_roof roof = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
     bool is_rate = strcmp(t->row.unit, "B/s") == 0;
     xl_bound bound;
-    if (!roof_by_fact(t) &&
-        xl_roofline_bound(t->dev, &roof, is_rate ? 0 : t->row.flop,
+    if (xl_roofline_bound(t->dev, &roof, is_rate ? 0 : t->row.flop,
                           t->row.bytes, &bound) == XL_OK)
         t->row.roof = bound;
+}
+
+/* Is the roof a bound? */
+static bool add_roof(struct attempt *t)
+{
+    const struct bench_op *op = t->b->op;
+    if (!op->roof) {
+        roof_by_line(t);
+        return true;
+    }
+    const struct bench_roof roof = op->roof(t->work.c);
+    roof_by_fact(t, &roof);
+    return roof.is_bound;
 }
 
 /* Is the row above a roof that a busy machine may have made too low? */
@@ -197,14 +203,20 @@ static bool doubts_roof(const struct attempt *t)
            t->b->n_doubts < MOST_DOUBTS;
 }
 
-static void find_roof(struct attempt *t)
+/* The roof, and the verdict by it if it is a bound. */
+static void judge(struct attempt *t)
 {
-    add_roof(t);
-    if (!doubts_roof(t))
-        return;
-    t->b->n_doubts++;
-    if (xl_peaks_measure_again(t->q, XL_F32) == XL_OK)
-        add_roof(t);
+    const bool is_bound = add_roof(t);
+    if (is_bound && doubts_roof(t)) {
+        t->b->n_doubts++;
+        if (xl_peaks_measure_again(t->q, XL_F32) == XL_OK)
+            (void)add_roof(t);
+    }
+    const xl_bound roof = t->row.roof;
+    if (!is_bound)
+        t->row.roof.value = NAN;
+    xl_row_judge(&t->row, t->dev);
+    t->row.roof = roof;
 }
 
 void attempt_conclude(struct attempt *t)
@@ -225,6 +237,5 @@ void attempt_conclude(struct attempt *t)
     row->value = amount / row->samples.median_ns * 1e9;
     row->warnings = row->samples.warnings;
     pace_note(&t->b->paces, t->dev, row, row->samples.median_ns);
-    find_roof(t);
-    xl_row_judge(row, t->dev);
+    judge(t);
 }

@@ -38,9 +38,11 @@ struct bench_work {
     void *state;         /* of the op's own, made by open() */
 };
 
-/* A bandwidth as a roof: its fact, and its name in the report. */
+/* A bandwidth as a roof: its fact, and its name in the report. One that is no
+ * bound tells a share alone: a row above it may be right. */
 struct bench_roof {
     const char *fact, *name;
+    bool is_bound;
 };
 
 struct bench_op {
@@ -70,9 +72,8 @@ struct bench_op {
                          xl_choice *out, unsigned *n);
     /* What the row owes to the variant that will run; NULL: nothing. */
     void (*chosen)(const xl_choice *choice, xl_row *row);
-    /* The row's roof where it is not the roofline's; NULL, or it returns NULL:
-     * it is. */
-    const struct bench_roof *(*roof)(const void *c);
+    /* The row's roof; NULL: the roofline's. */
+    struct bench_roof (*roof)(const void *c);
     /* Compare a sample of the result with the host. */
     xl_status (*check)(xl_queue *q, const struct bench_work *w,
                        struct check_result *out);
