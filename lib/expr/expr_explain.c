@@ -185,7 +185,7 @@ static xl_status show_group(const struct xl__expr_call *c,
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
     if (!plan)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
-    status = xl__expr_localise(&p->g, group, &own);
+    status = xl__expr_localise(&p->c[0].g, group, &own);
     if (status == XL_OK)
         status = xl__group_plan(&own.g, &c->q->ctx->device->limits, &own.group,
                                 &p->c[0].s, &code, plan);
@@ -193,7 +193,7 @@ static xl_status show_group(const struct xl__expr_call *c,
         TRY(xl__error_set(&c->q->error, status,
                           "a kernel does not fit this device: %s",
                           xl__str_text(&group->why)));
-    spell_results(c, &p->g, group, &computes);
+    spell_results(c, &p->c[0].g, group, &computes);
     if (computes.broken)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a kernel's text"));
     give(group, &code, plan, xl__str_text(&computes), each, arg);

@@ -39,7 +39,7 @@ static xl_status check_variant(const struct xl__expr_call *c)
 }
 
 /* One variant's schedule; an unfit one is refused, not an error. */
-static xl_status schedule(struct xl__expr_call *c, struct xl__expr_plans *p,
+static xl_status schedule(struct xl__expr_call *c,
                           struct xl__expr_candidate *to, bool is_unfused)
 {
     struct xl__error e = {0};
@@ -50,7 +50,7 @@ static xl_status schedule(struct xl__expr_call *c, struct xl__expr_plans *p,
                    "the caller named another variant");
         return XL_OK;
     }
-    status = xl__fuse(&p->g, &c->key.sig, limits(c), is_unfused, &to->s, &e);
+    status = xl__fuse(&to->g, &c->key.sig, limits(c), is_unfused, &to->s, &e);
     if (status == XL_OK && to->s.n_groups == 0)
         status = xl__error_set(&e, XL_BAD_ARGUMENT,
                                "no bound name is assigned");
@@ -81,11 +81,14 @@ xl_status xl__expr_plan(struct xl__expr_call *c, struct xl__expr_plans *out)
     memset(out, 0, sizeof *out);
     TRY(check_variant(c));
     TRY(xl__expr_check_key(c));
-    TRY(xl__infer(&c->e->tree, &c->key.sig, &out->g, &c->q->error));
+    TRY(xl__infer(&c->e->tree, &c->key.sig, &v[1].g, &c->q->error));
+    status = xl__graph_spread(&v[1].g, limits(c), &v[0].g);
+    if (status != XL_OK)
+        TRY(xl__error_set(&c->q->error, status, "an expression's graph"));
     out->n = XL__EXPR_VARIANTS;
     for (unsigned i = 0; i < out->n; i++) {
         v[i].name = xl__expr_variants[i];
-        TRY(schedule(c, out, &v[i], i > 0));
+        TRY(schedule(c, &v[i], i > 0));
     }
     if (is_better(&v[1], &v[0])) {
         const struct xl__expr_candidate first = v[0];
@@ -98,9 +101,10 @@ fail:
 
 void xl__expr_plans_clear(struct xl__expr_plans *p)
 {
-    for (unsigned i = 0; i < XL__EXPR_VARIANTS; i++)
+    for (unsigned i = 0; i < XL__EXPR_VARIANTS; i++) {
         xl__schedule_clear(&p->c[i].s);
-    xl__graph_clear(&p->g);
+        xl__graph_clear(&p->c[i].g);
+    }
 }
 
 /* -- building ------------------------------------------------------------- */
@@ -121,7 +125,6 @@ static void forget_texts(struct xl__plan *plan)
 
 /* One group: XL_UNTRUSTED when its results are wrong. */
 static xl_status make_group(struct xl__expr_call *c,
-                            const struct xl__expr_plans *p,
                             const struct xl__expr_candidate *v, unsigned i,
                             struct xl__ready **out)
 {
@@ -135,7 +138,7 @@ static xl_status make_group(struct xl__expr_call *c,
     *out = ready;
     if (!ready)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
-    status = xl__expr_localise(&p->g, group, &own);
+    status = xl__expr_localise(&v->g, group, &own);
     if (status == XL_OK)
         status = xl__group_plan(&own.g, limits(c), &own.group, &v->s, &code,
                                 &ready->plan);
@@ -161,14 +164,13 @@ fail:
 }
 
 static xl_status make_all(struct xl__expr_call *c,
-                          const struct xl__expr_plans *p,
                           const struct xl__expr_candidate *v,
                           struct xl__ready **out)
 {
     xl_status status = XL_OK;
     struct xl__ready *first = NULL, **end = &first;
     for (unsigned i = 0; i < v->s.n_groups; i++) {
-        status = make_group(c, p, v, i, end);
+        status = make_group(c, v, i, end);
         if (status != XL_OK)
             goto fail;
         end = &(*end)->next;
@@ -220,7 +222,7 @@ xl_status xl__expr_first_good(struct xl__expr_call *c,
     if (p->c[0].is_refused)
         return none_planned(c, p);
     for (unsigned i = 0; i < p->n && !p->c[i].is_refused; i++) {
-        status = make_all(c, p, &p->c[i], out);
+        status = make_all(c, &p->c[i], out);
         *chosen = i;
         if (status == XL_OK)
             break;

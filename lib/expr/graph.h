@@ -159,6 +159,7 @@ struct xl__graph {
     struct xl__output output[XL_EXPR_MAX_BINDINGS];
     unsigned n_outputs;
     bool fast_math;
+    bool is_spread;      /* variances may be written out: spread.c */
     unsigned *bucket;    /* of the hash table of nodes; simplify.c's own */
     unsigned n_buckets;
 };

@@ -124,6 +124,12 @@ struct xl__schedule {
     double flop, bytes, est_ns;
 };
 
+/* spread.c: a copy in which variances of short rows are two sweeps. Errors:
+ * XL_NO_MEMORY, also where it would have too many nodes. Clear it whatever the
+ * status. */
+xl_status xl__graph_spread(const struct xl__graph *from,
+                           const struct xl__limits *l, struct xl__graph *out);
+
 /* Make groups of a graph. `unfused`: one for every operation that is not a
  * leaf. Temporaries are f32, i32 or bool. XL_UNSUPPORTED: an operation has
  * more operands than a group; XL_NO_MEMORY; XL_OVERFLOW. */

@@ -26,7 +26,7 @@ bool xl__moments(struct xl__graph *g, const struct xl__node *want,
                  unsigned *out)
 {
     unsigned x;
-    if (want->op != XL__E_SUM && want->op != XL__E_MEAN)
+    if (g->is_spread || (want->op != XL__E_SUM && want->op != XL__E_MEAN))
         return false;
     const struct xl__node square = g->node[want->arg[0]];
     if (square.op != XL__E_MUL || square.arg[0] != square.arg[1] ||

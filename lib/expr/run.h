@@ -71,12 +71,12 @@ bool xl__expr_are_apart(const struct xl__bound *a, const struct xl__span *at,
 struct xl__expr_candidate {
     const char *name;
     bool is_refused;
+    struct xl__graph g;
     struct xl__schedule s;
     char why[XL__EXPR_WHY]; /* refused, or struck */
 };
 
 struct xl__expr_plans {
-    struct xl__graph g;
     struct xl__expr_candidate c[XL__EXPR_VARIANTS]; /* best first, the refused
                                                        last */
     unsigned n;
