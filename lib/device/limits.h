@@ -69,6 +69,7 @@ enum xl__ask {
  XX(has_watchdog,         BOOL,   "",       NONE, 0,                             1, "long launches may be killed") \
  XX(max_loop_turns,       NUMBER, "1",      NONE, 0,                             1, "turns after which a work-item's loops are ended") \
  XX(has_f64,              BOOL,   "",       SPECIAL, 0,                          1, "double precision") \
+ XX(has_fma,              BOOL,   "",       BITS, CL_DEVICE_SINGLE_FP_CONFIG,    CL_FP_FMA, "fma() of f32 in hardware") \
  XX(has_f16_arith,        BOOL,   "",       SPECIAL, 0,                          1, "half precision arithmetic") \
  XX(has_svm,              BOOL,   "",       SPECIAL, 0,                          1, "coarse-grained buffer SVM") \
  XX(has_subgroups,        BOOL,   "",       SPECIAL, 0,                          1, "sub-group functions") \

@@ -346,8 +346,11 @@ void xl__emit_head(struct xl__emit *m, const char *what)
                    group->geo.is_wide, m->vw);
     const unsigned uses = xl__spell_uses(m->g, group);
     if (uses & XL__USES_MATH)
-        xl__str_printf(m->out, "#define XL_OWN_MATH %d\n",
-                       xl__by_items(m->l));
+        xl__str_printf(m->out, "#define XL_OWN_MATH %d\n%s",
+                       xl__by_items(m->l),
+                       xl__num_or(m->l, XL__F_has_fma, 1) == 0
+                           ? "#define XL_HAS_FMA 0\n"
+                           : "");
     xl__str_add(m->out, "#include \"types.clh\"\n#include \"expr.clh\"\n");
     if (uses & XL__USES_MATH)
         xl__str_add(m->out, "#include \"expr_math.clh\"\n");

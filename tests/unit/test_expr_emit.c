@@ -191,7 +191,7 @@ static void three_loops_of_neighbours(void **state)
         "}\n");
 }
 
-/* -- what they depend on ---------------------------------------------------- */
+/* -- what they depend on --------------------------------------------------- */
 
 /* Sizes, strides and offsets are arguments. */
 static void no_size_is_in_a_text(void **state)
@@ -349,7 +349,7 @@ static void constants(void **state)
     xl__str_clear(&out);
 }
 
-/* -- files for other compilers ---------------------------------------------- */
+/* -- files for other compilers --------------------------------------------- */
 
 static void write_file(struct batch *b, const char *folder, unsigned type,
                        unsigned part, struct batch_way way)
