@@ -24,7 +24,10 @@ enum {
     LEAST_TURNS = 4,      /* of an item: less is not worth a group */
     MOST_CHUNKS = 4096,
     MOST_TURNS = 1 << 24, /* of an item: the bound of its sums */
-    NEAR_BYTES = 16384    /* of states that stay in a core's nearest cache */
+    NEAR_BYTES = 16384,   /* of states that stay in a core's nearest cache */
+    STATE_WORDS = 12,     /* of an item, in a GPU's registers */
+    CHUNKS_EACH = 8,      /* that an item joins, and items that join then */
+    MOST_JOINERS = 64
 };
 
 /* -- geometry -------------------------------------------------------------- */
@@ -89,16 +92,31 @@ static size_t places(const struct xl__group *group)
            xl__round_up(inner_size(group), group->geo.vw) * group->geo.chunks;
 }
 
+/* Narrow vectors for states of many words: few of them leave too few items
+ * resident. */
+static unsigned narrower(const struct xl__limits *l, unsigned vw,
+                         unsigned words)
+{
+    while (!xl__by_items(l) && vw > 1 && vw * words > STATE_WORDS)
+        vw /= 2;
+    return vw;
+}
+
 void xl__columns_geometry(const struct xl__graph *g,
                           const struct xl__limits *l, struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
+    const unsigned words = xl__state_words(g, group);
     *geo = (struct xl__geometry){
         .vw = (unsigned)xl__reduce_vector(l, group),
         .is_wide = xl__emit_is_wide(group)};
+    geo->vw = narrower(l, geo->vw, words);
     geo->unroll = xl__reduce_unroll(l, group);
-    choose_items(l, group, xl__state_words(g, group));
+    choose_items(l, group, words);
     geo->chunks = cut(l, group);
+    geo->joiners = (unsigned)xl__min_size(
+        xl__min_size(MOST_JOINERS, geo->wg),
+        xl__power_up(xl__ceil_div(geo->chunks, CHUNKS_EACH)));
     group->partial_bytes =
         geo->chunks > 1 ? xl__partial_bytes(g, group, places(group)) : 0;
     const double fill = (double)(across(group) * geo->chunks) /
@@ -130,7 +148,8 @@ static size_t n_groups(const struct xl__group *group, bool is_join)
     if (!is_join)
         return across(group) * geo->chunks;
     return xl__kept_elems(group) / inner *
-           xl__ceil_div(xl__ceil_div(inner, geo->vw), xl__join_side(geo));
+           xl__ceil_div(xl__ceil_div(inner, geo->vw),
+                        geo->wg / geo->joiners);
 }
 
 static xl_status add_step(struct xl__reducing *r, const struct xl__schedule *s,

@@ -10,12 +10,4 @@
 void xl__columns_text(struct xl__reducing *r);
 void xl__columns_join_text(struct xl__reducing *r);
 
-/* Items of a join's group that lie along a row: neighbouring items take other
- * chunks of the same columns, which lie far apart anyway. */
-static inline unsigned xl__join_side(const struct xl__geometry *geo)
-{
-    enum { MOST = 4 };
-    return geo->wg < MOST ? geo->wg : MOST;
-}
-
 #endif

@@ -258,7 +258,7 @@ void xl__columns_text(struct xl__reducing *r)
 void xl__columns_join_text(struct xl__reducing *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
-    const unsigned side = xl__join_side(geo), lanes = geo->wg / side;
+    const unsigned lanes = geo->joiners, side = geo->wg / lanes;
     char rule[200];
     head(r, "Columns, from their chunks", lanes > 1);
     xl__reduce_kinds(r, "XL_GATHER($k, $w, __global, collect)", geo->vw);

@@ -78,11 +78,13 @@ struct xl__geometry {
     unsigned vw;      /* elements of a vector, along the innermost loop */
     unsigned wg;      /* items of a work-group; 1 on CPUs */
     unsigned lanes;   /* ROWS: items to a row. COLUMNS: items down a column */
+    unsigned joiners; /* COLUMNS: items to a column when chunks are joined */
     unsigned held;    /* ROWS: vectors an item keeps in registers from sweep
-                         to sweep; 0: sweeps read again */
+                         to sweep; 0: sweeps read again. COLUMNS: vectors side
+                         by side that an item owns */
     unsigned unroll;  /* vectors to an item and turn */
     size_t chunks;    /* PIECES, COLUMNS: parts of the reduced range */
-    size_t turns;     /* MAP on CPUs: vectors to a work-group */
+    size_t turns;     /* on CPUs; MAP: vectors to a work-group. ROWS: rows */
     bool is_wide;     /* indices need 64 bits */
     bool is_streamed; /* results pass by the caches, which they overflow */
 };
