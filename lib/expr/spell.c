@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "expr/reduce_size.h"
-
 /* -- operations ------------------------------------------------------------ */
 
 /* f32: of floats. fast: of floats, where accuracy is not asked for; NULL: as
@@ -44,9 +42,9 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
     [XL__E_LOG]   = {.f32 = "log($a)", .fast = "native_log($a)"},
     [XL__E_LOG2]  = {.f32 = OWN("log2"), .fast = "native_log2($a)", .uses = M},
     [XL__E_LOG1P] = {.f32 = "log1p($a)"},
-    [XL__E_SIN]   = {.f32 = OWN("sin"), .fast = "native_sin($a)", .uses = M},
-    [XL__E_COS]   = {.f32 = OWN("cos"), .fast = "native_cos($a)", .uses = M},
-    [XL__E_TAN]   = {.f32 = OWN("tan"), .fast = "native_tan($a)", .uses = M},
+    [XL__E_SIN]   = {.f32 = OWN("sin"), .fast = OWN("native_sin"), .uses = M},
+    [XL__E_COS]   = {.f32 = OWN("cos"), .fast = OWN("native_cos"), .uses = M},
+    [XL__E_TAN]   = {.f32 = OWN("tan"), .uses = M},
     [XL__E_TANH]  = {.f32 = "tanh($a)"},
     [XL__E_ERF]   = {.f32 = OWN("erf"), .uses = M},
     [XL__E_SIGMOID] = {.f32 = OWN("sigmoid"), .uses = M},
@@ -81,12 +79,11 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
 };
 /* clang-format on */
 
-/* On CPUs the native functions are the others again, and ours are faster. */
 const char *xl__spell_op(const struct xl__emit *m, enum xl__expr_op op,
                          enum xl__vtype type)
 {
     const struct spelling *s = &spelled[op];
-    const bool is_fast = m->g->fast_math && !xl__by_items(m->l);
+    const bool is_fast = m->g->fast_math;
     if (type != XL__V_F32)
         return s->i32;
     return is_fast && s->fast ? s->fast : s->f32;
