@@ -71,9 +71,14 @@ foreach(driver pocl rusticl)
 endforeach()
 
 # Expressions, named and random ones; XL_TEST_SEED replays one.
-xl_program(test_expr ops/test_expr.c ops/expr_case.c ops/expr_host.c
-    ops/expr_random.c)
+set(parts ops/expr_case.c ops/expr_compare.c ops/expr_host.c
+    ops/expr_host_reduce.c ops/expr_spelled.c)
+xl_program(test_expr ops/test_expr.c ops/expr_leaves.c ops/expr_random.c
+    ops/expr_writer.c ${parts})
+xl_program(test_expr_calls ops/test_expr_calls.c ${parts})
 foreach(driver pocl rusticl)
+    xl_job(device.expr_calls.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 300 COMMAND test_expr_calls)
     xl_job(device.expr.${driver} LABELS device DRIVER ${driver}
         TIMEOUT 900 COMMAND test_expr)
     xl_job(slow.expr.${driver} LABELS device slow DRIVER ${driver}

@@ -71,6 +71,12 @@ unsigned case_dense(struct expr_case *c, const char *name, xl_dtype dtype,
                     const size_t *size);
 #define CASE_SIZES(...) ((const size_t[XL_MAX_DIMS + 1]){__VA_ARGS__})
 
+/* Bind everything and fill the host's memory, by "name dtype sizes" or "name
+ * dtype sizes/strides", "name = value" (2i: an i32), "name @other" (the same
+ * view), parted by semicolons. "-" is no dimension; a dtype that ends in ! has
+ * NaN and infinities among its values, in ~ wide ones. */
+void case_bind(struct expr_case *c, const char *bind);
+
 /* Fill the host's memory, by each binding's fill. Once, after binding. */
 bool case_fill(struct expr_case *c);
 
@@ -80,6 +86,9 @@ bool case_right(struct expr_case *c, xl_queue *q, const char *variant);
 bool case_upload(struct expr_case *c, xl_queue *q);
 void case_release(struct expr_case *c); /* the device's memory */
 bool case_compare(struct expr_case *c, xl_queue *q);
+/* Is it XL_OK? Else the story is told. */
+bool case_works(const struct expr_case *c, xl_queue *q, xl_status status,
+                const char *what);
 void case_args(struct expr_case *c, const char *variant, xl_expr_args *out);
 
 /* Element `i` of an array of any dtype, as the language reads it; and the

@@ -20,6 +20,11 @@ struct host_graph {
 bool host_evaluate(const struct expr_case *c, struct host_graph *out);
 void host_clear(struct host_graph *h);
 
+/* expr_host_reduce.c: what a reduction makes of n elements. */
+typedef struct xl__eval_num host_reduction(const struct xl__eval_num *v,
+                                           size_t n);
+host_reduction *host_reduce(const struct xl__node *node);
+
 /* Where element number `i` of a dense shape lies, broadcast to or from
  * another layout whose last dimensions it shares. */
 size_t host_place(const struct xl__shape *s, size_t i, unsigned n_dims,
