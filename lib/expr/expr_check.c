@@ -60,7 +60,6 @@ xl_status xl__expr_check_view(const struct xl__expr_call *c, unsigned i)
 
 /* -- names and types ------------------------------------------------------ */
 
-
 static bool is_letter(char x)
 {
     return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_';
