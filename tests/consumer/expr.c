@@ -22,8 +22,8 @@ static void fill(float *to, size_t n, unsigned step)
 static int is_right(double a)
 {
     for (size_t i = 0; i < ROWS * COLS; i++) {
-        const double want =
-            fmax(0, (double)x[i] * a + (double)b[i % COLS]);
+        const double sum = (double)x[i] * a + (double)b[i % COLS];
+        const double want = sum > 0 ? sum : 0;
         if (fabs(want - (double)out[i]) > 1e-6) {
             printf("element %zu is %g, not %g\n", i, (double)out[i], want);
             return 0;
