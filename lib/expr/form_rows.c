@@ -8,7 +8,7 @@
 #include "expr/reduce_size.h"
 
 enum {
-    HELD_WORDS = 32,      /* an item should hold (NV-25) */
+    HELD_WORDS = 48,      /* an item should hold (NV-25) */
     MOST_HELD_WORDS = 64,
     LEAST_WG = 128,       /* smaller groups leave too few resident */
     MOST_LANES = 512,     /* larger ones have little else to do (NV-25) */
