@@ -18,10 +18,10 @@ static size_t span_of(const struct xl__geometry *geo)
     return at_least_one(geo->vw) * at_least_one(geo->unroll);
 }
 
-/* The innermost loop: of MAP and PIECES over the work-group, of COLUMNS over
- * the columns of a group, and some more; of ROWS over the lanes of a row
- * twice, or what they hold, which `lines` share, and a last vector that is
- * not whole. */
+/* The innermost loop: of MAP and PIECES over the work-group or a tile, of
+ * COLUMNS over the columns of a group, and some more; of ROWS over the lanes
+ * of a row twice, or what they hold, which `lines` share, and a last vector
+ * that is not whole. */
 static size_t inner_size(const struct xl__group *g, size_t lines)
 {
     const struct xl__geometry *geo = &g->geo;
@@ -38,7 +38,7 @@ static size_t inner_size(const struct xl__group *g, size_t lines)
     case XL__FORM_PIECES:
         return at_least_one(geo->chunks) * wg * span_of(geo) + vw + tail;
     default:
-        return wg * span_of(geo) + vw + tail;
+        return (geo->tile > 0 ? geo->tile : wg * span_of(geo)) + vw + tail;
     }
 }
 
@@ -56,7 +56,8 @@ static size_t next_size(const struct xl__group *g, const struct xl__loop *loop)
     return g->form == XL__FORM_ROWS && geo->held > 0 ? 2 : FEW;
 }
 
-/* Loops of one turn stay: operands have no stride along them. */
+/* A tile's other side: over a tile, and some more. Loops of one turn stay:
+ * operands have no stride along them. */
 static void shrink_loops(struct xl__group *g)
 {
     bool was_kept = false, was_reduced = false;
@@ -64,7 +65,9 @@ static void shrink_loops(struct xl__group *g)
     for (unsigned d = g->n_loops - 1; d-- > 0;) {
         struct xl__loop *loop = &g->loop[d];
         bool *was = loop->is_reduced ? &was_reduced : &was_kept;
-        if (loop->size > 1)
+        if (g->geo.tile > 0 && d == g->geo.across)
+            loop->size = g->geo.tile + FEW;
+        else if (loop->size > 1)
             loop->size = *was ? 2 : next_size(g, loop);
         *was = true;
         lines *= loop->is_reduced ? loop->size : 1;

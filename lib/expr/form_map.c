@@ -66,19 +66,26 @@ static size_t n_vectors(const struct xl__group *group)
            xl__ceil_div(inner_size(group), group->geo.vw);
 }
 
+size_t xl__map_load_bytes(const struct xl__group *group)
+{
+    size_t bytes = 0;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (!o->is_written && o->at != XL__AT_INDEX &&
+            !xl__map_is_turned(group, o))
+            bytes += xl_dtype_bytes(o->dtype) * group->geo.vw;
+    }
+    return bytes;
+}
+
 /* Vectors that an item loads before it uses the first, if that leaves groups
  * for every unit. */
 static unsigned unroll_of(const struct xl__limits *l,
                           const struct xl__group *group)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    size_t bytes = 0;
+    const size_t bytes = xl__map_load_bytes(group);
     size_t unroll = MOST_UNROLL;
-    for (unsigned k = 0; k < group->n_operands; k++) {
-        const struct xl__operand *o = &group->operand[k];
-        if (!o->is_written && o->at != XL__AT_INDEX)
-            bytes += xl_dtype_bytes(o->dtype) * group->geo.vw;
-    }
     while (unroll > 1 && (bytes * unroll > AHEAD_BYTES || bytes == 0 ||
                           n_vectors(group) < unroll * units * WG))
         unroll /= 2;
@@ -102,9 +109,18 @@ static bool is_streamed(const struct xl__limits *l,
     return group->bytes > xl__num_or(l, XL__F_llc_bytes, INFINITY);
 }
 
-static void for_items(const struct xl__limits *l, struct xl__group *group)
+size_t xl__map_turns(const struct xl__limits *l, const struct xl__group *group,
+                     size_t work)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    const double groups = group->bytes / GROUP_BYTES;
+    const size_t least = GROUPS_PER_UNIT * units;
+    const size_t n = groups > (double)least ? (size_t)groups : least;
+    return xl__ceil_div(work, n);
+}
+
+static void for_items(const struct xl__limits *l, struct xl__group *group)
+{
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
     size_t vw = xl__power_down(xl__min_size(native, XL__EXPR_MAX_VW));
@@ -113,10 +129,7 @@ static void for_items(const struct xl__limits *l, struct xl__group *group)
     geo->wg = 1;
     geo->unroll = 1;
     geo->is_streamed = is_streamed(l, group);
-    const double groups = group->bytes / GROUP_BYTES;
-    const size_t least = GROUPS_PER_UNIT * units;
-    const size_t n = groups > (double)least ? (size_t)groups : least;
-    geo->turns = xl__ceil_div(n_vectors(group), n);
+    geo->turns = xl__map_turns(l, group, n_vectors(group));
 }
 
 static void for_neighbours(const struct xl__limits *l,
@@ -134,29 +147,41 @@ static size_t n_groups(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     const size_t each = geo->turns ? geo->turns : geo->wg * geo->unroll;
+    if (geo->tile)
+        return xl__map_tile_groups(group);
     return xl__ceil_div(n_vectors(group), each);
+}
+
+static void say_why(struct xl__group *group)
+{
+    const struct xl__geometry *geo = &group->geo;
+    if (geo->tile)
+        xl__str_printf(&group->why, "tiles of %u by %u turned in %s, ",
+                       geo->tile, geo->tile,
+                       geo->turns ? "registers" : "local memory");
+    if (geo->turns)
+        xl__str_printf(&group->why,
+                       "vectors of %u, %zu%s a work-group of one item",
+                       geo->vw, geo->turns, geo->tile ? " tiles" : "");
+    else
+        xl__str_printf(&group->why,
+                       "vectors of %u, %u an item, work-groups of %u",
+                       geo->vw, geo->unroll, geo->wg);
 }
 
 void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
                       struct xl__group *group)
 {
     const double units = xl__num_or(l, XL__F_compute_units, 1);
-    (void)g;
     group->geo = (struct xl__geometry){.is_wide = xl__emit_is_wide(group)};
     if (xl__by_items(l))
         for_items(l, group);
     else
         for_neighbours(l, group);
+    xl__map_tile_geometry(g, l, group);
     const double fill = (double)n_groups(group) / units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
-    if (group->geo.turns)
-        xl__str_printf(&group->why,
-                       "vectors of %u, %zu a work-group of one item",
-                       group->geo.vw, group->geo.turns);
-    else
-        xl__str_printf(&group->why,
-                       "vectors of %u, %u an item, work-groups of %u",
-                       group->geo.vw, group->geo.unroll, group->geo.wg);
+    say_why(group);
 }
 
 /* -- launch ---------------------------------------------------------------- */
@@ -164,8 +189,10 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
 /* n / d = (n mul) >> shift for every n below 2^31.
  * Source: Granlund, Montgomery, "Division by invariant integers using
  * multiplication", PLDI 1994. */
-static void add_divisor(struct xl__step *step, bool is_wide, size_t d)
+void xl__map_arg_divisor(const struct xl__group *group, struct xl__step *step,
+                         size_t d)
 {
+    const bool is_wide = group->geo.is_wide;
     unsigned shift = BITS;
     while (d > (size_t)1 << (shift - BITS))
         shift++;
@@ -174,29 +201,29 @@ static void add_divisor(struct xl__step *step, bool is_wide, size_t d)
     xl__arg_u32(step, shift);
 }
 
-static void add_size(struct xl__step *step, bool is_wide, size_t n)
+void xl__map_arg_index(const struct xl__group *group, struct xl__step *step,
+                       size_t value)
 {
-    if (is_wide)
-        xl__arg_u64(step, n);
+    if (group->geo.is_wide)
+        xl__arg_u64(step, value);
     else
-        xl__arg_u32(step, n);
+        xl__arg_u32(step, value);
 }
 
 /* As xl__map_text() names them: vectors, per_row, turns, and of each division
  * its multiplier and shift. */
 static void add_own_args(const struct xl__group *group, struct xl__step *step)
 {
-    const bool is_wide = group->geo.is_wide;
     const size_t per_row = xl__ceil_div(inner_size(group), group->geo.vw);
-    add_size(step, is_wide, n_vectors(group));
+    xl__map_arg_index(group, step, n_vectors(group));
     if (group->n_loops > 1) {
-        add_size(step, is_wide, per_row);
-        add_divisor(step, is_wide, per_row);
+        xl__map_arg_index(group, step, per_row);
+        xl__map_arg_divisor(group, step, per_row);
     }
     for (unsigned d = 1; d + 1 < group->n_loops; d++)
-        add_divisor(step, is_wide, group->loop[d].size);
+        xl__map_arg_divisor(group, step, group->loop[d].size);
     if (group->geo.turns)
-        add_size(step, is_wide, group->geo.turns);
+        xl__map_arg_index(group, step, group->geo.turns);
 }
 
 xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
@@ -204,12 +231,11 @@ xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
                        const struct xl__schedule *s, struct xl__code *code,
                        struct xl__plan *plan)
 {
-    enum { OWN_ARGS = 4 + 2 * XL__EXPR_LOOPS };
     struct xl__str *text = &code->text[plan->n_steps];
     struct xl__step *step = &plan->step[plan->n_steps];
     struct xl__emit m = {.g = g, .group = group, .l = l, .out = text,
                          .vw = group->geo.vw};
-    if (xl__emit_n_args(g, group) + OWN_ARGS > XL__MAX_ARGS)
+    if (xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return XL_UNSUPPORTED;
     xl__map_text(&m);
     if (text->broken)
@@ -220,9 +246,13 @@ xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
     step->dims = 1;
     step->local[0] = group->geo.wg;
     step->global[0] = n_groups(group) * group->geo.wg;
+    step->local_mem_bytes = xl__map_tile_local_bytes(group);
     step->slice_dim = 0;
     xl__emit_args(&m, s, step);
-    add_own_args(group, step);
+    if (group->geo.tile)
+        xl__map_tile_args(group, step);
+    else
+        add_own_args(group, step);
     plan->n_steps++;
     return XL_OK;
 }

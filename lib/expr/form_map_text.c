@@ -7,9 +7,12 @@
  * of an output that is changed in place. */
 #include "expr/form_map.h"
 
-static bool is_memory(const struct xl__operand *o)
+/* Is it read straight from memory, where its value is needed? */
+static bool is_loaded(const struct xl__group *group,
+                      const struct xl__operand *o)
 {
-    return !o->is_written && o->at != XL__AT_INDEX;
+    return !o->is_written && o->at != XL__AT_INDEX &&
+           !xl__map_is_turned(group, o);
 }
 
 /* -- where a vector is ----------------------------------------------------- */
@@ -54,7 +57,7 @@ static const char *inner_index(const struct xl__emit *m)
 static void write_loads(struct xl__emit *m, const char *count)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
-        if (is_memory(&m->group->operand[k]))
+        if (is_loaded(m->group, &m->group->operand[k]))
             xl__emit_load(m, k, inner_index(m), count);
     }
 }
@@ -67,7 +70,9 @@ static void write_results(struct xl__emit *m, const char *count)
         const unsigned from = xl__emit_source(group, node);
         if (from == XL__EXPR_OPERANDS)
             xl__emit_node(m, node, m->vw);
-        else if (!is_memory(&group->operand[from]))
+        else if (xl__map_is_turned(group, &group->operand[from]))
+            xl__map_take(m, from);
+        else if (group->operand[from].at == XL__AT_INDEX)
             xl__emit_load(m, from, inner_index(m), count);
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
@@ -76,16 +81,20 @@ static void write_results(struct xl__emit *m, const char *count)
     }
 }
 
-static void write_count(struct xl__emit *m)
+void xl__map_whole(struct xl__emit *m)
 {
-    if (m->vw > 1)
-        xl__emit_line(m, "const uint count = (uint)min(n%u - %s, (IDX)%u);",
-                      m->group->n_loops - 1, inner_index(m), m->vw);
+    write_loads(m, NULL);
+    write_results(m, NULL);
 }
 
-static const char *count_of(const struct xl__emit *m)
+void xl__map_cut(struct xl__emit *m)
 {
-    return m->vw > 1 ? "count" : NULL;
+    const char *count = m->vw > 1 ? "count" : NULL;
+    if (count)
+        xl__emit_line(m, "const uint count = (uint)min(n%u - %s, (IDX)%u);",
+                      m->group->n_loops - 1, inner_index(m), m->vw);
+    write_loads(m, count);
+    write_results(m, count);
 }
 
 /* -- neighbours side by side ----------------------------------------------- */
@@ -94,7 +103,6 @@ static void open_turn(struct xl__emit *m, unsigned unroll)
 {
     xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", unroll);
     m->indent++;
-    xl__emit_line(m, "const IDX f = first + u * %u;", m->group->geo.wg);
 }
 
 static void write_where(struct xl__emit *m)
@@ -102,6 +110,17 @@ static void write_where(struct xl__emit *m)
     write_unravel(m);
     write_column(m);
     xl__emit_places(m, 0, m->group->n_loops - 1);
+}
+
+static void write_number(struct xl__emit *m)
+{
+    xl__emit_line(m, "const IDX f = first + u * %u;", m->group->geo.wg);
+}
+
+static void write_turn(struct xl__emit *m)
+{
+    write_number(m);
+    write_where(m);
 }
 
 static void close_turn(struct xl__emit *m)
@@ -116,7 +135,7 @@ static void write_held(struct xl__emit *m, bool is_taken)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
-        if (!is_memory(o))
+        if (!is_loaded(m->group, o))
             continue;
         if (is_taken)
             xl__emit_line(m, "const %s v%u = a%u[u];",
@@ -127,24 +146,25 @@ static void write_held(struct xl__emit *m, bool is_taken)
     }
 }
 
-static void write_ahead(struct xl__emit *m, unsigned unroll)
+void xl__map_ahead(struct xl__emit *m, unsigned unroll,
+                   void (*where)(struct xl__emit *m))
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
-        if (is_memory(o))
+        if (is_loaded(m->group, o))
             xl__emit_line(m, "%s a%u[%u];",
                           xl__emit_type(m->g->node[o->node].type, m->vw), k,
                           unroll);
     }
     xl__emit_line(m, "#pragma unroll");
     open_turn(m, unroll);
-    write_where(m);
+    where(m);
     write_loads(m, NULL);
     write_held(m, false);
     close_turn(m);
     xl__emit_line(m, "#pragma unroll");
     open_turn(m, unroll);
-    write_where(m);
+    where(m);
     write_held(m, true);
     write_results(m, NULL);
     close_turn(m);
@@ -153,13 +173,12 @@ static void write_ahead(struct xl__emit *m, unsigned unroll)
 static void write_whole(struct xl__emit *m, unsigned unroll)
 {
     if (unroll > 1) {
-        write_ahead(m, unroll);
+        xl__map_ahead(m, unroll, write_turn);
         return;
     }
     xl__emit_line(m, "const IDX f = first;");
     write_where(m);
-    write_loads(m, NULL);
-    write_results(m, NULL);
+    xl__map_whole(m);
     m->depth = 0;
 }
 
@@ -167,12 +186,11 @@ static void write_cut(struct xl__emit *m, unsigned unroll)
 {
     xl__emit_line(m, "#pragma unroll 1");
     open_turn(m, unroll);
+    write_number(m);
     xl__emit_line(m, "if (f >= vectors)");
     xl__emit_line(m, "    break;");
     write_where(m);
-    write_count(m);
-    write_loads(m, count_of(m));
-    write_results(m, count_of(m));
+    xl__map_cut(m);
     close_turn(m);
 }
 
@@ -211,20 +229,17 @@ static void write_run(struct xl__emit *m)
     m->indent++;
     xl__emit_line(m, "const IDX i%u = c * %u;", last, m->vw);
     for (unsigned k = 0; k < m->group->n_operands; k++) {
-        if (is_memory(&m->group->operand[k]))
+        if (is_loaded(m->group, &m->group->operand[k]))
             xl__emit_ahead(m, k, inner_index(m));
     }
-    write_loads(m, NULL);
-    write_results(m, NULL);
+    xl__map_whole(m);
     m->indent--;
     xl__emit_line(m, "}");
     if (m->vw > 1) {
         xl__emit_line(m, "if (c < stop) {");
         m->indent++;
         xl__emit_line(m, "const IDX i%u = c * %u;", last, m->vw);
-        write_count(m);
-        write_loads(m, count_of(m));
-        write_results(m, count_of(m));
+        xl__map_cut(m);
         m->indent--;
         xl__emit_line(m, "}");
     }
@@ -269,18 +284,25 @@ static void write_own_params(struct xl__emit *m)
 void xl__map_text(struct xl__emit *m)
 {
     xl__emit_head(m, "expr_map: each element by itself");
+    if (m->group->geo.tile && m->group->geo.turns)
+        xl__emit_line(m, "#include \"expr_turn.clh\"\n");
     xl__emit_line(m, "__kernel "
                      "__attribute__((reqd_work_group_size(%u, 1, 1)))",
                   m->group->geo.wg);
     xl__emit_line(m, "void expr_map(");
     m->indent += 2;
     xl__emit_params(m);
-    write_own_params(m);
+    if (m->group->geo.tile)
+        xl__map_tile_params(m);
+    else
+        write_own_params(m);
     m->indent -= 2;
     xl__emit_line(m, ")");
     xl__emit_line(m, "{");
     m->indent++;
-    if (m->group->geo.turns)
+    if (m->group->geo.tile)
+        xl__map_tiles(m);
+    else if (m->group->geo.turns)
         write_runs(m);
     else
         write_neighbours(m);
