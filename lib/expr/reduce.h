@@ -83,17 +83,20 @@ bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s);
 /* From now on values that more than one sweep needs are held: what is loaded,
  * and what is expensive. */
 void xl__reduce_hold(struct xl__reducing *r);
-/* Does sweep s load anything anew? */
-bool xl__reduce_loads(struct xl__reducing *r, unsigned s);
+/* How many values does sweep s load anew? */
+unsigned xl__reduce_loads(const struct xl__reducing *r, unsigned s);
 /* Arrays of what is held, for n vectors and a scope around all sweeps. */
 void xl__reduce_declare_held(struct xl__reducing *r, unsigned n);
+
+enum { XL__FOLDED = 4 }; /* vectors that a fold takes at most */
 
 /* How a turn is laid out. */
 struct xl__turn {
     unsigned sweep;
     unsigned n;          /* vectors */
     const char *mine;    /* a variable: how many of n there are; NULL: all */
-    bool is_blocked;     /* four at a time: few registers beside those held */
+    unsigned block;      /* vectors at a time, at most XL__FOLDED: few registers
+                            beside those held; 0: all */
     const char *count;   /* of a vector's elements; NULL: all */
     char into;           /* states: 'a' or 'r' */
     const char *which;   /* of an array of them: "[c]"; NULL: no array */

@@ -97,8 +97,8 @@ static void fold_four(struct xl__reducing *r, const struct xl__turn *t,
 void xl__reduce_fold(struct xl__reducing *r, const struct xl__turn *t)
 {
     char first[16];
-    if (t->is_blocked) {
-        fold_four(r, t, &(struct four){"g", 0, XL__FOLDED});
+    if (t->block) {
+        fold_four(r, t, &(struct four){"g", 0, t->block});
         return;
     }
     for (unsigned k = 0; k < t->n; k += XL__FOLDED) {

@@ -14,7 +14,9 @@ enum {
     GATHERED = 8,      /* states that every item gathers at the end; more of
                           them cost a wide group more than a barrier does */
     MOST_AT_ONCE = 16, /* that some items gather for the others */
-    SINGLES = 4        /* elements of a turn, as many as a fold takes */
+    SINGLES = 4,       /* elements of a turn, as many as a fold takes */
+    FIRST_WORDS = 64,  /* that an item asks for before it waits, in the sweep */
+    LATER_WORDS = 32   /* that reads the row and in those after it */
 };
 
 /* -- head ------------------------------------------------------------------ */
@@ -219,13 +221,26 @@ static void walk(struct xl__reducing *r, unsigned s)
     xl__emit_line(&r->m, "}");
 }
 
+/* Vectors that a held sweep loads before it uses them: all where they are what
+ * is held, else few, for the registers they take. */
+static unsigned block_of(const struct xl__reducing *r, unsigned s)
+{
+    const unsigned loads = xl__reduce_loads(r, s), held = r->group->geo.held;
+    const unsigned words = loads * r->m.vw;
+    if (loads == 0 || (s == 0 && loads == 1))
+        return 0;
+    unsigned n = (s == 0 ? FIRST_WORDS : LATER_WORDS) / words;
+    n = n > XL__FOLDED ? XL__FOLDED : n > 0 ? n : 1;
+    return n < held ? n : 0;
+}
+
 static void walk_held(struct xl__reducing *r, unsigned s)
 {
     char number[32];
     const struct walk w = {"lane", false};
     struct xl__turn t = turn_of(r, s, r->group->geo.held, &w, number);
     t.mine = "mine";
-    t.is_blocked = s > 0 && xl__reduce_loads(r, s);
+    t.block = block_of(r, s);
     xl__reduce_turn(r, &t);
 }
 

@@ -50,7 +50,7 @@ static bool is_held(const struct xl__reducing *r, unsigned i)
 
 static unsigned room_of(const struct xl__turn *t)
 {
-    return t->is_blocked ? XL__FOLDED : t->n;
+    return t->block ? t->block : t->n;
 }
 
 /* "h3[u]" or "x3[w]": where a value of the turn's vectors is kept. */
@@ -166,7 +166,7 @@ static void open_loop(struct xl__reducing *r, const struct xl__turn *t)
     xl__emit_line(&r->m, "for (uint %s = 0; %s < %u; %s++) {", i, i,
                   room_of(t), i);
     r->m.indent++;
-    if (t->is_blocked)
+    if (t->block)
         xl__emit_line(&r->m, "const uint u = g + w;");
     if (t->mine) {
         xl__emit_line(&r->m, "if (u < %s) {", t->mine);
@@ -185,27 +185,27 @@ static void close_loop(struct xl__reducing *r, const struct xl__turn *t,
     r->m.depth = depth;
 }
 
-bool xl__reduce_loads(struct xl__reducing *r, unsigned s)
+unsigned xl__reduce_loads(const struct xl__reducing *r, unsigned s)
 {
+    unsigned n = 0;
     for (unsigned i = 0; i < r->group->n_values; i++)
-        if (r->is_needed[i] && is_load(r, i) && xl__held_from(r, i) >= s)
-            return true;
-    return false;
+        n += r->is_needed[i] && is_load(r, i) && xl__held_from(r, i) >= s;
+    return n;
 }
 
 static void open_blocks(struct xl__reducing *r, const struct xl__turn *t)
 {
-    if (!t->is_blocked)
+    if (!t->block)
         return;
     xl__emit_line(&r->m, "#pragma unroll");
     xl__emit_line(&r->m, "for (uint g = 0; g < %u; g += %u) {", t->n,
-                  XL__FOLDED);
+                  t->block);
     r->m.indent++;
 }
 
 static void close_blocks(struct xl__reducing *r, const struct xl__turn *t)
 {
-    if (!t->is_blocked)
+    if (!t->block)
         return;
     r->m.indent--;
     xl__emit_line(&r->m, "}");

@@ -5,8 +5,6 @@
 
 #include "expr/reduce.h"
 
-enum { XL__FOLDED = 4 }; /* vectors that a fold takes at most */
-
 /* bN = what state N folds of a vector, and k its elements' places. */
 void xl__reduce_put(struct xl__reducing *r, const struct xl__turn *t);
 /* All of the turn, or of a block, into the states. */
@@ -22,7 +20,7 @@ static inline bool xl__turn_is_alone(const struct xl__turn *t)
 /* The index of arrays that last for the turn, or for a block of it. */
 static inline const char *xl__turn_index(const struct xl__turn *t)
 {
-    return t->is_blocked ? "w" : "u";
+    return t->block ? "w" : "u";
 }
 
 #endif
