@@ -97,6 +97,15 @@ xl_job(device.expr_math.pocl LABELS device DRIVER pocl TIMEOUT 900
 xl_job(device.expr_math.rusticl LABELS device slow DRIVER rusticl TIMEOUT 1200
     COMMAND test_expr_math)
 
+# Operands that lie along other loops than results.
+xl_program(test_expr_turned ops/test_expr_turned.c)
+foreach(driver pocl rusticl)
+    xl_job(device.expr_turned.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 600 COMMAND test_expr_turned)
+    xl_job(slow.expr_turned.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 1800 COMMAND test_expr_turned ENV XL_TEST_FULL=1)
+endforeach()
+
 # Reductions of every type and size, and of data made to be hard.
 xl_program(test_expr_reduce unit/test_expr_reduce.c)
 foreach(driver pocl rusticl)
