@@ -8,7 +8,8 @@
 #include "expr/reduce_size.h"
 
 enum {
-    HELD_WORDS = 48,      /* an item should hold (NV-25) */
+    HELD_BYTES = 192,     /* of memory that an item should hold (NV-25), */
+    HELD_ONCE_BYTES = 96, /* and where nothing is read twice */
     MOST_HELD_WORDS = 64,
     LEAST_WG = 128,       /* smaller groups leave too few resident */
     MOST_LANES = 512,     /* larger ones have little else to do (NV-25) */
@@ -32,6 +33,28 @@ static void for_items(const struct xl__limits *l, struct xl__group *group)
     group->geo.turns = xl__ceil_div(rows, n);
 }
 
+/* Bytes of an element of what is read, where types are wide. */
+static size_t widest_bytes(const struct xl__group *group)
+{
+    size_t bytes = 1;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (!o->is_written && o->at != XL__AT_INDEX &&
+            !xl__operand_is_of_rows(group, o))
+            bytes = xl__max_size(bytes, xl_dtype_bytes(o->dtype));
+    }
+    return bytes;
+}
+
+/* Words that an item should hold: narrow types need as many for fewer bytes on
+ * their way, so more items take part. */
+static size_t should_hold(const struct xl__group *group)
+{
+    const size_t bytes = group->n_sweeps > 1 ? HELD_BYTES : HELD_ONCE_BYTES;
+    return xl__max_size(
+        bytes * widest_bytes(group) / (sizeof(float) * sizeof(float)), 4);
+}
+
 /* As few items to a row as can hold it, since each join costs all of them the
  * same; but enough to read side by side. */
 static void for_groups(const struct xl__graph *g, const struct xl__limits *l,
@@ -44,7 +67,7 @@ static void for_groups(const struct xl__graph *g, const struct xl__limits *l,
     const size_t lanes = xl__power_up(xl__max_size(
         xl__min_size(SIDE_BY_SIDE,
                      xl__ceil_div(vectors * geo->vw, LEAST_ELEMS)),
-        xl__ceil_div(vectors * geo->vw * words, HELD_WORDS)));
+        xl__ceil_div(vectors * geo->vw * words, should_hold(group))));
     geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MOST_LANES, most));
     const size_t held = xl__ceil_div(vectors, geo->lanes);
     if (held * geo->vw * words <= MOST_HELD_WORDS)
