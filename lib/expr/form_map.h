@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between form_map.c, which lays a MAP group out, and form_map_text.c, which
- * writes its kernel; and form_map_tile.c and form_map_tile_text.c, which do
- * so where operands are turned in tiles. */
+ * writes its kernel; and form_map_tile.c, form_map_tile_text.c and
+ * form_map_block_text.c, which do so where operands are turned in tiles. */
 #ifndef XL_EXPR_FORM_MAP_H
 #define XL_EXPR_FORM_MAP_H
 
@@ -45,6 +45,10 @@ size_t xl__map_turns(const struct xl__limits *l, const struct xl__group *group,
 
 /* -- tiles ----------------------------------------------------------------- */
 
+/* Blocks side by side of which a CPU's tile consists: neighbouring lines of
+ * results come from memory together. */
+enum { XL__MAP_BLOCKS = 2 };
+
 /* Is the operand read along another loop than the last, and turned? */
 bool xl__map_is_turned(const struct xl__group *group,
                        const struct xl__operand *o);
@@ -71,5 +75,13 @@ void xl__map_tile_params(struct xl__emit *m);
 void xl__map_tiles(struct xl__emit *m);
 /* The variable of a turned operand, out of its tile. */
 void xl__map_take(struct xl__emit *m, unsigned operand);
+/* Parts of the body: from a tile's number f to where it begins and the other
+ * loops' indices; `if` it is whole and `else`; the end of a block; and all of
+ * it on CPUs. */
+void xl__tile_where(struct xl__emit *m);
+void xl__tile_if_whole(struct xl__emit *m);
+void xl__tile_else(struct xl__emit *m);
+void xl__tile_close(struct xl__emit *m);
+void xl__tile_run(struct xl__emit *m);
 
 #endif

@@ -102,10 +102,11 @@ size_t xl__map_tile_local_bytes(const struct xl__group *group)
 
 static size_t count_along(const struct xl__group *group, unsigned d)
 {
-    const size_t size = group->loop[d].size;
-    return d == group->geo.across || d == group->n_loops - 1
-               ? xl__ceil_div(size, group->geo.tile)
-               : size;
+    const size_t size = group->loop[d].size, tile = group->geo.tile;
+    if (d == group->n_loops - 1)
+        return xl__ceil_div(size,
+                            group->geo.turns ? tile * XL__MAP_BLOCKS : tile);
+    return d == group->geo.across ? xl__ceil_div(size, tile) : size;
 }
 
 static size_t n_tiles(const struct xl__group *group)

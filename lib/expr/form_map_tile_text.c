@@ -13,13 +13,7 @@ static unsigned last_loop(const struct xl__emit *m)
     return m->group->n_loops - 1;
 }
 
-static void open_block(struct xl__emit *m, const char *head)
-{
-    xl__emit_line(m, "%s{", head);
-    m->indent++;
-}
-
-static void close_block(struct xl__emit *m)
+void xl__tile_close(struct xl__emit *m)
 {
     m->depth = 0;
     m->indent--;
@@ -35,7 +29,10 @@ static bool has_side(const struct xl__emit *m, unsigned d)
 
 static void write_index(struct xl__emit *m, unsigned d, const char *index)
 {
-    if (has_side(m, d))
+    if (d == last_loop(m) && m->group->geo.turns)
+        xl__emit_line(m, "const IDX first = %s * %u;", index,
+                      m->group->geo.tile * XL__MAP_BLOCKS);
+    else if (has_side(m, d))
         xl__emit_line(m, "const IDX b%u = %s * %u;", d, index,
                       m->group->geo.tile);
     else
@@ -43,7 +40,7 @@ static void write_index(struct xl__emit *m, unsigned d, const char *index)
 }
 
 /* From a tile's number f to where it begins and the other loops' indices. */
-static void write_tile(struct xl__emit *m)
+void xl__tile_where(struct xl__emit *m)
 {
     static const char *const rests[XL__EXPR_LOOPS] = {"f",  "r1", "r2",
                                                       "r3", "r4", "r5"};
@@ -65,7 +62,7 @@ static void write_tile(struct xl__emit *m)
     write_index(m, order[last_loop(m)], rests[last_loop(m)]);
 }
 
-/* -- items side by side: tiles in local memory ------------------------------ */
+/* -- items side by side: tiles in local memory ----------------------------- */
 
 static void declare_local(struct xl__emit *m)
 {
@@ -104,7 +101,8 @@ static void write_fill(struct xl__emit *m)
     const struct xl__group *group = m->group;
     const unsigned across = group->geo.across, tile = group->geo.tile;
     const unsigned turns = tile * tile / group->geo.wg;
-    open_block(m, "");
+    xl__emit_line(m, "{");
+    m->indent++;
     xl__emit_line(m, "const uint y = item %% %u, x = item / %u;", tile, tile);
     xl__emit_line(m, "const IDX i%u = min(b%u + y, n%u - 1);", across, across,
                   across);
@@ -117,7 +115,7 @@ static void write_fill(struct xl__emit *m)
     xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
     m->indent++;
     write_reads(m);
-    close_block(m);
+    xl__tile_close(m);
     xl__emit_line(m, "#pragma unroll");
     xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
     m->indent++;
@@ -128,8 +126,8 @@ static void write_fill(struct xl__emit *m)
                           xl__map_tile_pitch(group, o),
                           group->geo.wg / tile, k);
     }
-    close_block(m);
-    close_block(m);
+    xl__tile_close(m);
+    xl__tile_close(m);
 }
 
 static void write_item_place(struct xl__emit *m)
@@ -152,7 +150,7 @@ static void write_whole(struct xl__emit *m)
                   geo->unroll);
     m->indent++;
     xl__map_ahead(m, geo->unroll, write_item_place);
-    close_block(m);
+    xl__tile_close(m);
 }
 
 static void write_cut(struct xl__emit *m)
@@ -168,11 +166,11 @@ static void write_cut(struct xl__emit *m)
                   geo->across, last_loop(m), last_loop(m));
     m->indent++;
     xl__map_cut(m);
-    close_block(m);
-    close_block(m);
+    xl__tile_close(m);
+    xl__tile_close(m);
 }
 
-static void write_is_whole(struct xl__emit *m)
+void xl__tile_if_whole(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
     xl__emit_line(m, "if (b%u + %u <= n%u && b%u + %u <= n%u) {", geo->across,
@@ -181,7 +179,7 @@ static void write_is_whole(struct xl__emit *m)
     m->indent++;
 }
 
-static void write_else(struct xl__emit *m)
+void xl__tile_else(struct xl__emit *m)
 {
     m->indent--;
     xl__emit_line(m, "} else {");
@@ -193,86 +191,14 @@ static void write_group(struct xl__emit *m)
     declare_local(m);
     xl__emit_line(m, "const uint item = get_local_id(0);");
     xl__emit_line(m, "const IDX f = (IDX)xl_group_id(0);");
-    write_tile(m);
+    xl__tile_where(m);
     write_fill(m);
     xl__emit_line(m, "barrier(CLK_LOCAL_MEM_FENCE);");
-    write_is_whole(m);
+    xl__tile_if_whole(m);
     write_whole(m);
-    write_else(m);
+    xl__tile_else(m);
     write_cut(m);
-    close_block(m);
-}
-
-/* -- runs of single items: tiles in registers ------------------------------- */
-
-static void write_turns(struct xl__emit *m, bool is_cut)
-{
-    const struct xl__group *group = m->group;
-    const unsigned last = last_loop(m), across = group->geo.across;
-    open_block(m, "");
-    xl__emit_line(m, "const IDX i%u = b%u;", across, across);
-    xl__emit_places(m, 0, last);
-    for (unsigned k = 0; k < group->n_operands; k++) {
-        const struct xl__operand *o = &group->operand[k];
-        if (!xl__map_is_turned(group, o))
-            continue;
-        xl__emit_indent(m);
-        xl__str_printf(m->out, "xl_turn%s_%s_%u(t%u, m%u + o%u, ",
-                       is_cut ? "n" : "", xl__spell_elem(o->dtype), m->vw, k,
-                       k, k);
-        xl__emit_place(m, k, m->depth);
-        xl__str_printf(m->out, " + b%u * s%u_%u, s%u_%u%s);\n", last, k, last,
-                       k, last, is_cut ? ", lines, count" : "");
-    }
-    close_block(m);
-}
-
-static void write_lines(struct xl__emit *m, const char *lines, bool is_cut)
-{
-    const unsigned across = m->group->geo.across;
-    xl__emit_line(m, "for (uint y = 0; y < %s; y++) {", lines);
-    m->indent++;
-    xl__emit_line(m, "const IDX i%u = b%u + y, i%u = b%u;", across, across,
-                  last_loop(m), last_loop(m));
-    xl__emit_places(m, 0, last_loop(m));
-    if (is_cut)
-        xl__map_cut(m);
-    else
-        xl__map_whole(m);
-    close_block(m);
-}
-
-static void write_block(struct xl__emit *m)
-{
-    const unsigned last = last_loop(m), across = m->group->geo.across;
-    for (unsigned k = 0; k < m->group->n_operands; k++) {
-        const struct xl__operand *o = &m->group->operand[k];
-        if (xl__map_is_turned(m->group, o))
-            xl__emit_line(m, "%s%u t%u[%u];", xl__spell_elem(o->dtype), m->vw,
-                          k, m->vw);
-    }
-    write_is_whole(m);
-    write_turns(m, false);
-    write_lines(m, "XL_VW", false);
-    write_else(m);
-    xl__emit_line(m, "const uint lines = (uint)min(n%u - b%u, (IDX)%u);",
-                  across, across, m->vw);
-    xl__emit_line(m, "const uint count = (uint)min(n%u - b%u, (IDX)%u);",
-                  last, last, m->vw);
-    write_turns(m, true);
-    write_lines(m, "lines", true);
-    close_block(m);
-}
-
-static void write_run(struct xl__emit *m)
-{
-    xl__emit_line(m, "const IDX begin = (IDX)xl_group_id(0) * turns;");
-    xl__emit_line(m, "const IDX end = min(begin + turns, tiles);");
-    xl__emit_line(m, "for (IDX f = begin; f < end; f++) {");
-    m->indent++;
-    write_tile(m);
-    write_block(m);
-    close_block(m);
+    xl__tile_close(m);
 }
 
 /* -- the kernel ------------------------------------------------------------ */
@@ -316,7 +242,7 @@ void xl__map_tile_params(struct xl__emit *m)
 void xl__map_tiles(struct xl__emit *m)
 {
     if (m->group->geo.turns)
-        write_run(m);
+        xl__tile_run(m);
     else
         write_group(m);
 }
