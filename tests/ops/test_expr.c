@@ -12,7 +12,7 @@
 #include "ops/expr_random.h"
 #include "support.h"
 
-enum { SEED = 31, RANDOM = 16, RANDOM_FULL = 400, RANDOM_MOST = 4000 };
+enum { SEED = 31, RANDOM = 6, RANDOM_FULL = 400, RANDOM_MOST = 4000 };
 enum { CHECKED = 4 }; /* every fourth random case with the self-check */
 
 static const char *const variants[] = {"expr_fused", "expr_unfused"};
