@@ -30,8 +30,15 @@ set(written -DWRITER=$<TARGET_FILE:test_expr_emit>)
 xl_rule(written_portable 300 check_kernels -DKIND=portable ${written}
     -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
     -DSCRATCH=${SCRATCH}/written_portable)
+set(tiles -DWRITER=$<TARGET_FILE:test_expr_tiles>)
+xl_rule(tiles_portable 120 check_kernels -DKIND=portable ${tiles}
+    -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
+    -DSCRATCH=${SCRATCH}/tiles_portable)
 set(label slow)
 foreach(cpu gfx90a gfx1100)
+    xl_rule(tiles_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu} ${tiles}
+        -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
+        -DREQUIRED=${XL_REQUIRE_TOOLS} -DSCRATCH=${SCRATCH}/tiles_${cpu})
     xl_rule(written_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu} ${written}
         -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
         -DREQUIRED=${XL_REQUIRE_TOOLS} -DSCRATCH=${SCRATCH}/written_${cpu})
