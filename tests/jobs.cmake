@@ -189,12 +189,15 @@ xl_job(device.consumer LABELS device DRIVER pocl TIMEOUT 300
 # optimisation, since it does not know one of the optimiser's instructions.
 find_program(XL_OCLGRIND NAMES oclgrind)
 if(XL_OCLGRIND OR XL_REQUIRE_TOOLS)
-    xl_job(slow.oclgrind LABELS slow DRIVER none TIMEOUT 600
-        COMMAND ${XL_OCLGRIND} --data-races --uninitialized --check-api
-            --build-options -cl-opt-disable $<TARGET_FILE:test_small>)
-    set_property(TEST slow.oclgrind APPEND PROPERTY FAIL_REGULAR_EXPRESSION
-        "data race;Uninitialized value;Invalid (read|write);OCLGRIND FATAL"
-        "Oclgrind -")
+    foreach(program small expr_turned)
+        xl_job(slow.oclgrind.${program} LABELS slow DRIVER none TIMEOUT 600
+            COMMAND ${XL_OCLGRIND} --data-races --uninitialized --check-api
+                --build-options -cl-opt-disable
+                $<TARGET_FILE:test_${program}>)
+        set_property(TEST slow.oclgrind.${program} APPEND PROPERTY
+            FAIL_REGULAR_EXPRESSION "data race;Uninitialized value"
+            "Invalid (read|write);OCLGRIND FATAL;Oclgrind -")
+    endforeach()
 endif()
 
 # Any bytes in a cache file's place, and as the text of an expression.

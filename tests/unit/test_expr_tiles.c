@@ -300,7 +300,8 @@ static void write_file(const char *folder, const struct shape *s,
     struct batch b;
     make(&b, s, f);
     struct xl__str text = text_of(&b, &b.group, f);
-    snprintf(path, sizeof path, "%s/tile_%u.cl", folder, number);
+    snprintf(path, sizeof path, "%s/%s_%u.cl", folder,
+             f->as_gpu ? "gpu" : "cpu", number);
     FILE *file = fopen(path, "w");
     if (!file || fputs(xl__str_text(&text), file) < 0 || fclose(file) != 0) {
         fprintf(stderr, "%s: cannot be written\n", path);
