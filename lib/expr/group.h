@@ -87,7 +87,8 @@ struct xl__geometry {
                          operands are turned; 0: none are */
     unsigned across;  /* the loop beside the last that a tile lies along */
     size_t chunks;    /* PIECES, COLUMNS: parts of the reduced range */
-    size_t turns;     /* on CPUs; MAP: vectors, or tiles, to a work-group. ROWS: rows */
+    size_t turns;     /* on CPUs; MAP: vectors, or tiles, to a work-group.
+                         ROWS: rows */
     bool is_wide;     /* indices need 64 bits */
     bool is_streamed; /* results pass by the caches, which they overflow */
 };
