@@ -8,8 +8,9 @@
 #include "expr/reduce_size.h"
 
 enum {
-    HELD_BYTES = 192,     /* of memory that an item should hold (NV-25), */
-    HELD_ONCE_BYTES = 96, /* and where nothing is read twice */
+    HELD_WORDS = 48,      /* an item should hold (NV-25), */
+    HELD_ONCE_WORDS = 24, /* where nothing is read twice, */
+    HELD_NARROW_WORDS = 32, /* and of types below 4 bytes */
     MOST_HELD_WORDS = 64,
     LEAST_WG = 128,       /* smaller groups leave too few resident */
     MOST_LANES = 512,     /* larger ones have little else to do (NV-25) */
@@ -46,13 +47,18 @@ static size_t widest_bytes(const struct xl__group *group)
     return bytes;
 }
 
-/* Words that an item should hold: narrow types need as many for fewer bytes on
- * their way, so more items take part. */
-static size_t should_hold(const struct xl__group *group)
+/* Items that hold a row of so many words. Those of narrow types hold fewer
+ * each, since as many words are fewer bytes on their way; half a group takes
+ * part before an item holds more than a few. */
+static size_t holders(const struct xl__group *group, size_t words)
 {
-    const size_t bytes = group->n_sweeps > 1 ? HELD_BYTES : HELD_ONCE_BYTES;
+    const size_t each =
+        group->n_sweeps > 1 ? HELD_WORDS : HELD_ONCE_WORDS;
+    if (widest_bytes(group) >= sizeof(float))
+        return xl__ceil_div(words, each);
     return xl__max_size(
-        bytes * widest_bytes(group) / (sizeof(float) * sizeof(float)), 4);
+        xl__ceil_div(words, HELD_NARROW_WORDS),
+        xl__min_size(LEAST_WG, xl__ceil_div(words, HELD_NARROW_WORDS / 2)));
 }
 
 /* As few items to a row as can hold it, since each join costs all of them the
@@ -67,7 +73,7 @@ static void for_groups(const struct xl__graph *g, const struct xl__limits *l,
     const size_t lanes = xl__power_up(xl__max_size(
         xl__min_size(SIDE_BY_SIDE,
                      xl__ceil_div(vectors * geo->vw, LEAST_ELEMS)),
-        xl__ceil_div(vectors * geo->vw * words, should_hold(group))));
+        holders(group, vectors * geo->vw * words)));
     geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MOST_LANES, most));
     const size_t held = xl__ceil_div(vectors, geo->lanes);
     if (held * geo->vw * words <= MOST_HELD_WORDS)
