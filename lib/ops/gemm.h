@@ -15,6 +15,7 @@
 /* Every variant with tiles keeps their sizes here, so that the self-check
  * knows how big a case crosses a tile's border; 0: no tiles. */
 enum { XL__GEMM_TM, XL__GEMM_TN, XL__GEMM_TK };
+enum { XL__GEMM_WIDEST = 16 }; /* elements of the widest vector */
 
 /* Along which dimension a matrix is contiguous, as the kernels know it. */
 enum xl__gemm_unit {

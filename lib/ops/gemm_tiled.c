@@ -5,56 +5,15 @@
  * C^T = B^T A^T, and how A and B lie only changes how they are read. */
 #include "base/mem.h"
 #include "ops/cost.h"
+#include "ops/gemm_sides.h"
 #include "ops/gemm_tiles.h"
 #include "ops/variants.h"
 
-/* One operand of the product as the kernel sees it: x is the dimension it
- * shares with C. */
-struct side {
-    unsigned mem, offset; /* call slots */
-    size_t extent, stride_x, stride_k;
-    size_t aligned; /* lines: elements */
-};
-
-/* A product whose C has contiguous rows if it has anything contiguous. */
 struct job {
     const xl_gemm *g;
     struct xl__tile t;
-    struct side a, b;
-    size_t m, n, row_stride, col_stride;
-    size_t c_aligned;
+    struct xl__gemm_sides s;
 };
-
-static size_t aligned_elems(const xl_mat *mat)
-{
-    return mat->offset / xl_dtype_bytes(mat->dtype); /* gemm.h */
-}
-
-static struct job job_of(const xl_gemm *g)
-{
-    const struct side a = {
-        XL__GEMM_A,      XL__GEMM_OFF_A,  g->m,
-        g->a.row_stride, g->a.col_stride, aligned_elems(&g->a)};
-    const struct side b = {
-        XL__GEMM_B,      XL__GEMM_OFF_B,  g->n,
-        g->b.col_stride, g->b.row_stride, aligned_elems(&g->b)};
-    const bool turned = g->c.col_stride != 1 && g->c.row_stride == 1;
-    struct job j = {.g = g, .c_aligned = aligned_elems(&g->c)};
-    j.a = turned ? b : a;
-    j.b = turned ? a : b;
-    j.m = j.a.extent;
-    j.n = j.b.extent;
-    j.row_stride = turned ? g->c.col_stride : g->c.row_stride;
-    j.col_stride = turned ? g->c.row_stride : g->c.col_stride;
-    return j;
-}
-
-static enum xl__gemm_unit unit_of(const struct side *s)
-{
-    return s->stride_k == 1   ? XL__UNIT_ALONG_K
-           : s->stride_x == 1 ? XL__UNIT_ACROSS
-                              : XL__UNIT_NONE;
-}
 
 /* Halve a width until it divides. */
 static size_t divide(size_t width, size_t x)
@@ -66,10 +25,10 @@ static size_t divide(size_t width, size_t x)
 
 /* The widest aligned vector in which a slice of this operand can be loaded:
  * vectors never cross a line's end, and every item makes as many loads. */
-static size_t load_width(const struct job *j, const struct side *s,
+static size_t load_width(const struct job *j, const struct xl__gemm_side *s,
                          size_t tile)
 {
-    const enum xl__gemm_unit unit = unit_of(s);
+    const enum xl__gemm_unit unit = xl__gemm_side_unit(s);
     const size_t items = xl__tile_items(&j->t);
     size_t width = j->t.vw;
     if (unit == XL__UNIT_NONE || s->aligned == 0)
@@ -85,11 +44,11 @@ static size_t load_width(const struct job *j, const struct side *s,
 static size_t store_width(const struct job *j)
 {
     const size_t most = xl__min_size(j->t.vw, j->t.rn);
-    if (j->col_stride != 1)
+    if (j->s.col_stride != 1)
         return 1;
     if (j->t.form == XL__FORM_ITEM)
         return j->t.vw;
-    return j->c_aligned == 0 ? 1 : divide(divide(most, j->c_aligned), j->n);
+    return j->s.c_aligned == 0 ? 1 : divide(divide(most, j->s.c_aligned), j->s.n);
 }
 
 static void define_all(const struct job *j, struct xl__step *s)
@@ -100,8 +59,8 @@ static void define_all(const struct job *j, struct xl__step *s)
     } defines[] = {
         {"TM", j->t.tm},        {"TN", j->t.tn},        {"TK", j->t.tk},
         {"RM", j->t.rm},        {"RN", j->t.rn},        {"GR", j->t.band},
-        {"TA", j->g->a.dtype},  {"TC", j->g->c.dtype},  {"UA", unit_of(&j->a)},
-        {"UB", unit_of(&j->b)}, {"VC", store_width(j)},
+        {"TA", j->g->a.dtype},  {"TC", j->g->c.dtype},  {"UA", xl__gemm_side_unit(&j->s.a)},
+        {"UB", xl__gemm_side_unit(&j->s.b)}, {"VC", store_width(j)},
     };
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
@@ -110,14 +69,14 @@ static void define_all(const struct job *j, struct xl__step *s)
         return;
     }
     xl__define(s, "ST", (long)j->t.stages);
-    xl__define(s, "VA", (long)load_width(j, &j->a, j->t.tm));
-    xl__define(s, "VB", (long)load_width(j, &j->b, j->t.tn));
+    xl__define(s, "VA", (long)load_width(j, &j->s.a, j->t.tm));
+    xl__define(s, "VB", (long)load_width(j, &j->s.b, j->t.tn));
 }
 
 static void add_args(const struct job *j, size_t tiles_m, size_t tiles_n,
                      struct xl__step *s)
 {
-    const struct side *sides[] = {&j->a, &j->b};
+    const struct xl__gemm_side *sides[] = {&j->s.a, &j->s.b};
     for (unsigned i = 0; i < 2; i++) {
         xl__arg_mem(s, sides[i]->mem);
         xl__arg_value_u64(s, sides[i]->offset);
@@ -126,10 +85,10 @@ static void add_args(const struct job *j, size_t tiles_m, size_t tiles_n,
     }
     xl__arg_mem(s, XL__GEMM_C);
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
-    xl__arg_u64(s, j->row_stride);
-    xl__arg_u64(s, j->col_stride);
-    xl__arg_u64(s, j->m);
-    xl__arg_u64(s, j->n);
+    xl__arg_u64(s, j->s.row_stride);
+    xl__arg_u64(s, j->s.col_stride);
+    xl__arg_u64(s, j->s.m);
+    xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
     xl__arg_u32(s, tiles_m);
     xl__arg_u32(s, tiles_n);
@@ -140,19 +99,22 @@ static void add_args(const struct job *j, size_t tiles_m, size_t tiles_n,
 static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
-    const struct job j = job_of(desc);
-    xl__tile_choose(l, j.m, j.n, out);
+    const struct xl__gemm_sides s = xl__gemm_sides(desc);
+    xl__tile_choose(l, s.m, s.n, out);
 }
+
+enum { THIN = 16 };
+static const double thin_frac = 0.3;
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
-    struct job j = job_of(desc);
+    struct job j = {.g = desc, .s = xl__gemm_sides(desc)};
     struct xl__step *s = &p->step[0];
     size_t tiles_m, tiles_n;
     j.t = xl__tile_of(params);
     if (!xl__tile_fits(l, &j.t) ||
-        !xl__tile_grid(&j.t, j.m, j.n, &tiles_m, &tiles_n))
+        !xl__tile_grid(&j.t, j.s.m, j.s.n, &tiles_m, &tiles_n))
         return XL_UNSUPPORTED;
     const bool item = j.t.form == XL__FORM_ITEM;
     p->n_steps = 1;
@@ -167,9 +129,12 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = xl__tile_local_bytes(&j.t);
     define_all(&j, s);
     add_args(&j, tiles_m, tiles_n, s);
-    struct xl__work work = {
-        .flop = p->flop, .bytes = p->bytes, .bytes_frac = 1, .launches = 1};
-    xl__tile_rate(l, &j.t, j.m, j.n, &work.flop_frac, &work.fill);
+    /* Where most of a tile is not there, little is staged at a time: CP-13. */
+    const bool is_thin = xl__min_size(j.s.m, j.s.n) <= THIN;
+    struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
+                            .bytes_frac = is_thin ? thin_frac : 1,
+                            .launches = 1};
+    xl__tile_rate(l, &j.t, j.s.m, j.s.n, &work.flop_frac, &work.fill);
     xl__estimate(l, &work, p);
     return XL_OK;
 }

@@ -5,7 +5,8 @@
 
 #include "ops/op.h"
 
-extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast;
+extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
+    xl__gemm_cpu, xl__gemm_skinny;
 extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
 
 /* Call slots of gemm's plans. */

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "ops/variants.h"
+
 enum {
     WIDTH = 1,      /* CP-04 */
     FMA_PIPES = 2,  /* CP-05 */
@@ -41,12 +43,21 @@ static void correct(struct xl__limits *l)
     xl__limits_correct(l, XL__F_has_watchdog, 0, XL_KNOWN, "CP-07");
 }
 
+static const struct xl__variant *const gemm[] = {
+    &xl__gemm_cpu,
+    &xl__gemm_skinny,
+    &xl__gemm_tiled,
+    &xl__gemm_clblast,
+    &xl__gemm_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_cpu = {
     .name = "cpu",
     .matches = matches,
     .correct = correct,
     .build_options = "",
     .lane_option = NULL, /* CP-04 */
-    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
+    .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax},
 };

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product as kernels see it: rows of C contiguous if anything of C is. One
+ * plan then serves all transpose cases: a column-major C is the row-major
+ * C^T = B^T A^T, and how A and B lie only changes how they are read. */
+#ifndef XL_OPS_GEMM_SIDES_H
+#define XL_OPS_GEMM_SIDES_H
+
+#include "ops/gemm.h"
+
+/* One operand; x is the dimension it shares with C. */
+struct xl__gemm_side {
+    unsigned mem, offset; /* call slots */
+    size_t extent, stride_x, stride_k;
+    size_t aligned; /* lines: elements */
+};
+
+struct xl__gemm_sides {
+    struct xl__gemm_side a, b;
+    size_t m, n, row_stride, col_stride; /* of C */
+    size_t c_aligned;
+};
+
+struct xl__gemm_sides xl__gemm_sides(const xl_gemm *canonical);
+enum xl__gemm_unit xl__gemm_side_unit(const struct xl__gemm_side *s);
+
+#endif
