@@ -168,20 +168,12 @@ static struct xl__step *add_step(const struct job *j, int which,
     return s;
 }
 
-static void arg_side(struct xl__step *s, const struct xl__gemm_side *side)
-{
-    xl__arg_mem(s, side->mem);
-    xl__arg_value_u64(s, side->offset);
-    xl__arg_u64(s, side->stride_x);
-    xl__arg_u64(s, side->stride_k);
-}
-
 static void add_pack(const struct job *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, 1, p);
     s->kernel = "gemm_cpu_pack";
     s->global[0] = xl__ceil_div(j->g->k, SLAB);
-    arg_side(s, &j->s.b);
+    xl__gemm_arg_side(s, &j->s.b);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
@@ -193,7 +185,7 @@ static void add_multiply(const struct job *j, struct xl__plan *p)
     s->kernel = "gemm_cpu";
     s->global[0] = j->tiles_m * j->tiles_n;
     s->local_mem_bytes = j->tm * j->tk * sizeof(float);
-    arg_side(s, &j->s.a);
+    xl__gemm_arg_side(s, &j->s.a);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_mem(s, XL__GEMM_C);
     xl__arg_value_u64(s, XL__GEMM_OFF_C);

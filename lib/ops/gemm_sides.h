@@ -22,5 +22,7 @@ struct xl__gemm_sides {
 
 struct xl__gemm_sides xl__gemm_sides(const xl_gemm *canonical);
 enum xl__gemm_unit xl__gemm_side_unit(const struct xl__gemm_side *s);
+/* Append memory, offset and both strides, along x first. */
+void xl__gemm_arg_side(struct xl__step *step, const struct xl__gemm_side *s);
 
 #endif

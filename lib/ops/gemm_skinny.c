@@ -295,14 +295,6 @@ static struct xl__step *add_step(const struct job *j, int which,
     return s;
 }
 
-static void arg_side(struct xl__step *s, const struct xl__gemm_side *side)
-{
-    xl__arg_mem(s, side->mem);
-    xl__arg_value_u64(s, side->offset);
-    xl__arg_u64(s, side->stride_x);
-    xl__arg_u64(s, side->stride_k);
-}
-
 static void arg_c(struct xl__step *s, const struct job *j)
 {
     xl__arg_mem(s, XL__GEMM_C);
@@ -324,8 +316,8 @@ static void add_sums(const struct job *j, struct xl__plan *p)
     s->global[1] = j->row_blocks;
     s->global[2] = j->n_parts;
     s->local_mem_bytes = local_bytes(j);
-    arg_side(s, &j->s.a);
-    arg_side(s, &j->s.b);
+    xl__gemm_arg_side(s, &j->s.a);
+    xl__gemm_arg_side(s, &j->s.b);
     arg_c(s, j);
     xl__arg_u64(s, j->g->k);
     xl__arg_mem(s, XL__MEM_SCRATCH);

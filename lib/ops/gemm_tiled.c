@@ -76,13 +76,8 @@ static void define_all(const struct job *j, struct xl__step *s)
 static void add_args(const struct job *j, size_t tiles_m, size_t tiles_n,
                      struct xl__step *s)
 {
-    const struct xl__gemm_side *sides[] = {&j->s.a, &j->s.b};
-    for (unsigned i = 0; i < 2; i++) {
-        xl__arg_mem(s, sides[i]->mem);
-        xl__arg_value_u64(s, sides[i]->offset);
-        xl__arg_u64(s, sides[i]->stride_x);
-        xl__arg_u64(s, sides[i]->stride_k);
-    }
+    xl__gemm_arg_side(s, &j->s.a);
+    xl__gemm_arg_side(s, &j->s.b);
     xl__arg_mem(s, XL__GEMM_C);
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, j->s.row_stride);
