@@ -58,6 +58,13 @@ static struct xl__gemm_sides few_rows(const xl_gemm *g, bool *is_turned)
     return *is_turned ? turned(&s) : s;
 }
 
+/* Items that are threads, whose loops may be as long as they are (GE-24). */
+static bool by_threads(const struct xl__limits *l)
+{
+    return xl__is(l, XL__F_is_cpu) &&
+           !(xl__num(l, XL__F_max_loop_turns) > 0);
+}
+
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
     bool is_turned;
@@ -66,8 +73,6 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "it is made for at most 16 rows or columns";
     if (xl__gemm_side_unit(&s.b) == XL__UNIT_NONE)
         return "the larger operand is not contiguous along any dimension";
-    if (xl__is(l, XL__F_is_cpu) && xl__num(l, XL__F_max_loop_turns) > 0)
-        return "a thread's loops are too long for this device"; /* GE-24 */
     return xl__turns_refused(l, (double)((const xl_gemm *)desc)->k);
 }
 
@@ -171,7 +176,7 @@ static void job_read(const struct xl__limits *l, const xl_gemm *g,
 {
     enum { SPAN = 256 };
     *j = (struct job){.g = g, .s = xl__gemm_sides(g),
-                      .is_cpu = xl__is(l, XL__F_is_cpu)};
+                      .is_cpu = by_threads(l)};
     if (p->value[AT_TURN] == YES)
         j->s = turned(&j->s);
     j->tm = (size_t)p->value[XL__GEMM_TM];
@@ -196,7 +201,7 @@ static void choose(const struct xl__limits *l, const void *desc,
     out->value[XL__GEMM_TM] = (int)power_up(s.m, MOST_ROWS);
     out->value[AT_PARTS] = NO;
     out->value[AT_TURN] = is_turned ? YES : NO;
-    if (xl__is(l, XL__F_is_cpu))
+    if (by_threads(l))
         choose_thread(l, &s, along, out);
     else
         choose_group(l, &s, g, along, out);
