@@ -107,28 +107,6 @@ static void clear(struct run *r)
 
 /* -- the verdict ---------------------------------------------------------- */
 
-/* The weakest of the steps' verdicts. */
-static enum xl__trust trust_of(const struct xl__ready *ready)
-{
-    enum xl__trust least = XL__PASSED;
-    for (unsigned i = 0; i < ready->plan.n_steps; i++) {
-        if (ready->program[i]->trust == XL__FAILED)
-            return XL__FAILED;
-        if (ready->program[i]->trust == XL__UNTESTED)
-            least = XL__UNTESTED;
-    }
-    return least;
-}
-
-static void keep_verdict(const struct run *r, struct xl__context *ctx, bool ok)
-{
-    for (unsigned i = 0; i < r->target->plan.n_steps; i++) {
-        if (r->target->program[i]->trust != XL__PASSED)
-            xl__program_trust(ctx, r->target->program[i],
-                              ok ? XL__PASSED : XL__FAILED);
-    }
-}
-
 static xl_status judge(struct run *r, struct xl__context *ctx, bool *trusted,
                        char why[XL__EXPR_WHY])
 {
@@ -141,7 +119,7 @@ static xl_status judge(struct run *r, struct xl__context *ctx, bool *trusted,
                 "self-check of %s: every result hangs on how sums round, so "
                 "only its memory was checked",
                 r->target->plan.step[0].kernel);
-    keep_verdict(r, ctx, *trusted);
+    xl__ready_judged(ctx, r->target, *trusted);
 fail:
     return status;
 }
@@ -153,7 +131,7 @@ xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
 {
     xl_status status = XL_OK;
     struct xl__error *e = &c->q->error;
-    const enum xl__trust known = trust_of(ready);
+    const enum xl__trust known = xl__ready_trust(ready);
     *trusted = known == XL__PASSED || c->q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;

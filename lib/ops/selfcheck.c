@@ -101,28 +101,6 @@ static void clear(struct run *r)
     xl_queue_destroy(r->q);
 }
 
-/* The weakest of the steps' verdicts. */
-static enum xl__trust trust_of(const struct xl__ready *ready)
-{
-    enum xl__trust least = XL__PASSED;
-    for (unsigned i = 0; i < ready->plan.n_steps; i++) {
-        if (ready->program[i]->trust == XL__FAILED)
-            return XL__FAILED;
-        if (ready->program[i]->trust == XL__UNTESTED)
-            least = XL__UNTESTED;
-    }
-    return least;
-}
-
-static void keep_verdict(const struct run *r, struct xl__context *ctx, bool ok)
-{
-    for (unsigned i = 0; i < r->target->plan.n_steps; i++) {
-        if (r->target->program[i]->trust != XL__PASSED)
-            xl__program_trust(ctx, r->target->program[i],
-                              ok ? XL__PASSED : XL__FAILED);
-    }
-}
-
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
                         const struct xl__candidate *candidate,
@@ -131,7 +109,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct run r = {.op = op, .candidate = candidate, .target = ready};
-    const enum xl__trust known = trust_of(ready);
+    const enum xl__trust known = xl__ready_trust(ready);
     *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;
@@ -148,7 +126,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                              candidate->variant->name, xl_status_name(status));
     TRY(run(&r, canonical));
     *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
-    keep_verdict(&r, q->ctx, *trusted);
+    xl__ready_judged(q->ctx, ready, *trusted);
 fail:
     if (status != XL_OK && r.q)
         xl__error_set(&q->error, status, "self-check of %s: %s",

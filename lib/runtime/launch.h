@@ -25,6 +25,13 @@ xl_status xl__ready_make(xl_queue *q, struct xl__ready *ready);
 void xl__ready_clear(struct xl__ready *ready); /* and the next ones; not the
                                                   struct itself */
 
+/* The self-check's verdict on this plan (not the next ones): the weakest of its
+ * programs'. */
+enum xl__trust xl__ready_trust(const struct xl__ready *ready);
+/* Keep a verdict with its programs; one that passed before stays so. */
+void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
+                      bool is_right);
+
 /* Enqueue every step, and those of the next plans, in order, after sync's wait list. */
 xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
                      const struct xl__call *call, const xl_sync *sync);

@@ -99,6 +99,28 @@ fail:
     return status;
 }
 
+enum xl__trust xl__ready_trust(const struct xl__ready *ready)
+{
+    enum xl__trust least = XL__PASSED;
+    for (unsigned i = 0; i < ready->plan.n_steps; i++) {
+        if (ready->program[i]->trust == XL__FAILED)
+            return XL__FAILED;
+        if (ready->program[i]->trust == XL__UNTESTED)
+            least = XL__UNTESTED;
+    }
+    return least;
+}
+
+void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
+                      bool is_right)
+{
+    for (unsigned i = 0; i < ready->plan.n_steps; i++) {
+        if (ready->program[i]->trust != XL__PASSED)
+            xl__program_trust(ctx, ready->program[i],
+                              is_right ? XL__PASSED : XL__FAILED);
+    }
+}
+
 void xl__ready_clear(struct xl__ready *ready)
 {
     while (ready->next) {
