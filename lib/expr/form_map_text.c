@@ -194,19 +194,32 @@ static void write_cut(struct xl__emit *m, unsigned unroll)
     close_turn(m);
 }
 
+/* Has every item of the group nothing but whole vectors? So they are where
+ * rows are made of such, and where the group stays within one row's. */
+static void write_if_whole(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    const unsigned last = m->group->n_loops - 1, span = geo->wg * geo->unroll;
+    if (m->vw == 1)
+        xl__emit_line(m, "if (base + %u <= vectors) {", span);
+    else if (last == 0)
+        xl__emit_line(m, "if ((base + %u) * %u <= n0) {", span, m->vw);
+    else {
+        xl__emit_line(m, "if (n%u %% %u == 0 ? base + %u <= vectors", last,
+                      m->vw, span);
+        xl__emit_line(m, "    : (base - xl_divide(base, per_row, mul_0, "
+                         "shift_0) * per_row + %u) * %u <= n%u) {", span,
+                      m->vw, last);
+    }
+}
+
 static void write_neighbours(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
-    const unsigned last = m->group->n_loops - 1;
     xl__emit_line(m, "const IDX base = (IDX)xl_group_id(0) * %u;",
                   geo->wg * geo->unroll);
     xl__emit_line(m, "const IDX first = base + (IDX)get_local_id(0);");
-    if (m->vw > 1)
-        xl__emit_line(m, "if (base + %u <= vectors && n%u %% %u == 0) {",
-                      geo->wg * geo->unroll, last, m->vw);
-    else
-        xl__emit_line(m, "if (base + %u <= vectors) {",
-                      geo->wg * geo->unroll);
+    write_if_whole(m);
     m->indent++;
     write_whole(m, geo->unroll);
     m->indent--;
