@@ -2,6 +2,7 @@
 /* Files on POSIX systems. System calls directly, not stdio: short writes and
  * a full disk show where they happen, also under a fault injector. */
 #define _XOPEN_SOURCE 700 /* realpath() */
+#define _DARWIN_C_SOURCE  /* flock(), which others show anyway */
 #include "base/files.h"
 
 #ifndef _WIN32
@@ -11,10 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -193,6 +196,48 @@ xl_status xl__file_replace(const char *path, const void *bytes, size_t len)
         write_and_rename(real != NULL ? real : path, bytes, len);
     free(real);
     return status;
+}
+
+xl_status xl__file_append(const char *path, const void *bytes, size_t len)
+{
+    int fd = open_retrying(path, O_WRONLY | O_CREAT | O_APPEND);
+    return fd >= 0 ? write_and_close(fd, bytes, len) : write_failure();
+}
+
+/* -- locks -----------------------------------------------------------------*/
+
+/* flock() and not fcntl(): the latter's locks are a process', so that two of
+ * its threads would both have one. */
+xl_status xl__file_lock_take(const char *path, unsigned patience_ms,
+                             struct xl__file_lock *out)
+{
+    enum { STEP_MS = 10, NS_PER_MS = 1000000 };
+    int fd = open_retrying(path, O_RDWR | O_CREAT);
+    out->handle = -1;
+    if (fd < 0)
+        return XL_IO;
+    for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0;
+         waited += STEP_MS) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            close_quietly(fd);
+            return XL_IO;
+        }
+        if (waited >= patience_ms) {
+            close(fd);
+            errno = EBUSY;
+            return XL_IO;
+        }
+        xl__sleep_ns((uint64_t)STEP_MS * NS_PER_MS);
+    }
+    out->handle = fd;
+    return XL_OK;
+}
+
+void xl__file_lock_drop(struct xl__file_lock *lock)
+{
+    if (lock->handle >= 0)
+        close_quietly((int)lock->handle);
+    lock->handle = -1;
 }
 
 /* -- one file --------------------------------------------------------------*/

@@ -22,6 +22,19 @@ xl_status xl__file_read(const char *path, char **bytes, size_t *len);
  * cut the file may be damaged. */
 xl_status xl__file_replace(const char *path, const void *bytes, size_t len);
 
+/* Add to a file's end, made if it is not there, in one write: what a killed
+ * writer leaves is torn at its end at most. XL_NO_SPACE, XL_IO (errno kept). */
+xl_status xl__file_append(const char *path, const void *bytes, size_t len);
+
+/* Hold the lock that the file at `path` stands for, made if it is not there;
+ * its bytes mean nothing. Excludes other threads as well as other processes,
+ * and goes with the process that dies. XL_IO: could not be had (errno kept;
+ * EBUSY: another holds it for longer than `patience_ms`). */
+struct xl__file_lock { intptr_t handle; };
+xl_status xl__file_lock_take(const char *path, unsigned patience_ms,
+                             struct xl__file_lock *out);
+void xl__file_lock_drop(struct xl__file_lock *lock);
+
 /* How a temporary's file name begins and ends; a writer that was killed leaves
  * one. */
 #define XL__TEMPORARY_PREFIX ".xl-"

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <windows.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -140,6 +141,46 @@ xl_status xl__file_replace(const char *path, const void *bytes, size_t len)
 end:
     xl__str_clear(&name);
     return status;
+}
+
+xl_status xl__file_append(const char *path, const void *bytes, size_t len)
+{
+    HANDLE file = CreateFileA(path, FILE_APPEND_DATA, FILE_SHARE_READ, NULL,
+                              OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (file == INVALID_HANDLE_VALUE)
+        return failure();
+    xl_status status = write_all(file, bytes, len);
+    if (!CloseHandle(file) && status == XL_OK)
+        status = failure();
+    return status;
+}
+
+/* A file that nobody else may open is the lock. */
+xl_status xl__file_lock_take(const char *path, unsigned patience_ms,
+                             struct xl__file_lock *out)
+{
+    enum { STEP_MS = 10, NS_PER_MS = 1000000 };
+    for (unsigned waited = 0;; waited += STEP_MS) {
+        HANDLE file = CreateFileA(path, GENERIC_WRITE, 0, NULL, OPEN_ALWAYS,
+                                  FILE_ATTRIBUTE_NORMAL, NULL);
+        out->handle = (intptr_t)file;
+        if (file != INVALID_HANDLE_VALUE)
+            return XL_OK;
+        if (GetLastError() != ERROR_SHARING_VIOLATION)
+            return failure();
+        if (waited >= patience_ms) {
+            errno = EBUSY;
+            return XL_IO;
+        }
+        xl__sleep_ns((uint64_t)STEP_MS * NS_PER_MS);
+    }
+}
+
+void xl__file_lock_drop(struct xl__file_lock *lock)
+{
+    if ((HANDLE)lock->handle != INVALID_HANDLE_VALUE)
+        CloseHandle((HANDLE)lock->handle);
+    lock->handle = (intptr_t)INVALID_HANDLE_VALUE;
 }
 
 bool xl__file_stat(const char *path, struct xl__file_info *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the user's caches live. A relative XDG_CACHE_HOME or HOME is ignored,
- * as the XDG Base Directory Specification 0.8 asks: it would scatter caches
- * over working folders. */
+/* Where the user's caches and settings live. Relative XDG_… and HOME are
+ * ignored, as the XDG Base Directory Specification 0.8 asks: they would
+ * scatter folders over where programs are run. */
 #include "base/paths.h"
 
 #include <stdlib.h>
@@ -36,10 +36,20 @@ const char *xl__path_name(const char *path)
 }
 
 #ifdef _WIN32
+static char *user_dir(const char *variable, const char *name)
+{
+    const char *base = getenv(variable);
+    return base != NULL && *base != 0 ? xl__path_join(base, name) : NULL;
+}
+
 char *xl__user_cache_dir(const char *name)
 {
-    const char *base = getenv("LOCALAPPDATA");
-    return base != NULL && *base != 0 ? xl__path_join(base, name) : NULL;
+    return user_dir("LOCALAPPDATA", name);
+}
+
+char *xl__user_config_dir(const char *name)
+{
+    return user_dir("APPDATA", name);
 }
 
 #else
@@ -50,19 +60,39 @@ static const char *absolute(const char *variable)
     return value != NULL && value[0] == '/' ? value : NULL;
 }
 
-char *xl__user_cache_dir(const char *name)
+/* What the variable says (NULL: there is none), else below the home folder. */
+static char *user_dir(const char *variable, const char *below_home,
+                      const char *name)
 {
-#ifdef __APPLE__
-    const char *base = NULL, *below_home = "Library/Caches";
-#else
-    const char *base = absolute("XDG_CACHE_HOME"), *below_home = ".cache";
-#endif
+    const char *base = variable != NULL ? absolute(variable) : NULL;
     if (base != NULL)
         return xl__path_join(base, name);
     const char *home = absolute("HOME");
-    char *caches = home != NULL ? xl__path_join(home, below_home) : NULL;
-    char *dir = caches != NULL ? xl__path_join(caches, name) : NULL;
-    free(caches);
+    char *all = home != NULL ? xl__path_join(home, below_home) : NULL;
+    char *dir = all != NULL ? xl__path_join(all, name) : NULL;
+    free(all);
     return dir;
 }
+
+#ifdef __APPLE__
+char *xl__user_cache_dir(const char *name)
+{
+    return user_dir(NULL, "Library/Caches", name);
+}
+
+char *xl__user_config_dir(const char *name)
+{
+    return user_dir(NULL, "Library/Application Support", name);
+}
+#else
+char *xl__user_cache_dir(const char *name)
+{
+    return user_dir("XDG_CACHE_HOME", ".cache", name);
+}
+
+char *xl__user_config_dir(const char *name)
+{
+    return user_dir("XDG_CONFIG_HOME", ".config", name);
+}
+#endif
 #endif

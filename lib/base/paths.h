@@ -7,6 +7,9 @@
  * ~/Library/Caches, on Windows LOCALAPPDATA. free() it; NULL when there is
  * none (no HOME) or out of memory. Creates nothing. */
 char *xl__user_cache_dir(const char *name);
+/* The user's folder of settings likewise: XDG_CONFIG_HOME or ~/.config, on
+ * macOS ~/Library/Application Support, on Windows APPDATA. */
+char *xl__user_config_dir(const char *name);
 /* dir + separator + name; free() it; NULL when out of memory. */
 char *xl__path_join(const char *dir, const char *name);
 /* What follows the last separator; points into `path`. */
