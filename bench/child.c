@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This program, once more, in a process of its own. The child leads a process
  * group, so that what it starts dies with it; an alarm() survives exec and
- * ends it even when this program was killed first. */
+ * ends it even when this program was killed first. Its words are taken in
+ * slices of time, between which it may be found too late, or dead. */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
 #endif
@@ -10,7 +11,6 @@
 #include <stddef.h>
 
 #ifndef _WIN32
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 #endif
 
 #include "base/clock.h"
-#include "base/files.h"
+#include "base/mem.h"
 
 enum {
     SLICE_MS = 50,
@@ -36,6 +36,18 @@ enum {
 };
 
 static const double ns_per_s = 1e9;
+static const double farewell_s = 5; /* for a child that has nothing to do */
+
+struct child {
+    struct child_step step;
+    pid_t pid;
+    int from, to; /* its output; its standard input, -1 when closed */
+    uint64_t start_ns, heard_ns;
+    struct xl__str heard; /* and not handed on yet */
+    bool is_open;         /* its output may bring more */
+    bool has_ended;
+    struct child_result result;
+};
 
 static bool own_path(char *out, size_t cap)
 {
@@ -70,39 +82,22 @@ static void set_variables(const char *const *variables)
 }
 
 /* In the child: never returns. */
-static void become(const struct child_step *step, const char *path, int out)
+static void become(const struct child_step *step, const char *path, int in,
+                   int out)
 {
     enum { MOST_ARGS = 15 };
     char *argv[MOST_ARGS + 2] = {(char *)path};
     for (int i = 0; i < MOST_ARGS && step->args[i]; i++)
         argv[i + 1] = (char *)step->args[i];
-    int nothing = open("/dev/null", O_RDONLY);
     setpgid(0, 0);
     signal(SIGINT, SIG_DFL);
     alarm((unsigned)step->longest_s + ALARM_LATER_S);
     set_variables(step->variables);
-    if (nothing >= 0)
-        dup2(nothing, STDIN_FILENO);
+    dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
     execv(path, argv);
     _exit(EXEC_FAILED);
-}
-
-/* What there is to read now; false at its end. */
-static bool take(int fd, struct xl__str *output, bool *heard)
-{
-    char bytes[CHUNK];
-    ssize_t n;
-    while ((n = read(fd, bytes, sizeof bytes)) > 0) {
-        *heard = true;
-        for (ssize_t i = 0; i < n; i++)
-            if (bytes[i] == 0)
-                bytes[i] = ' ';
-        if (output->len < MOST_OUTPUT)
-            xl__str_add_n(output, bytes, (size_t)n);
-    }
-    return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 static double since(uint64_t start_ns)
@@ -110,170 +105,245 @@ static double since(uint64_t start_ns)
     return (double)(xl__now_ns() - start_ns) / ns_per_s;
 }
 
-/* Why it must be killed now; CHILD_EXITED: it need not. */
-static enum child_end must_end(const struct child_step *step,
-                               uint64_t start_ns, uint64_t heard_ns)
+/* What there is to read now. */
+static void take(struct child *c)
 {
+    char bytes[CHUNK];
+    ssize_t n;
+    while ((n = read(c->from, bytes, sizeof bytes)) > 0) {
+        c->heard_ns = xl__now_ns();
+        for (ssize_t i = 0; i < n; i++)
+            if (bytes[i] == 0)
+                bytes[i] = ' ';
+        if (c->heard.len < MOST_OUTPUT)
+            xl__str_add_n(&c->heard, bytes, (size_t)n);
+    }
+    c->is_open = n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Why it must be killed now; CHILD_EXITED: it need not. */
+static enum child_end must_end(const struct child *c)
+{
+    const struct child_step *step = &c->step;
     if (step->stop && step->stop(step->stop_arg))
         return CHILD_STOPPED;
-    bool is_late = since(heard_ns) >= step->silence_s ||
-                   since(start_ns) >= step->longest_s;
+    bool is_late = since(c->heard_ns) >= step->silence_s ||
+                   since(c->start_ns) >= step->longest_s;
     return is_late ? CHILD_HUNG : CHILD_EXITED;
 }
 
-static void watch(const struct child_step *step, pid_t pid, int fd,
-                  struct child_result *out)
+/* `state` is what waitpid() told of it. */
+static void conclude(struct child *c, enum child_end end, int state)
 {
-    uint64_t start_ns = xl__now_ns(), heard_ns = start_ns;
-    int state = 0;
-    bool is_open = true;
-    for (;;) {
-        struct pollfd from = {.fd = is_open ? fd : -1, .events = POLLIN};
-        bool heard = false;
-        (void)poll(&from, 1, SLICE_MS);
-        bool has_ended = waitpid(pid, &state, WNOHANG) == pid;
-        is_open = is_open && take(fd, &out->output, &heard);
-        if (heard)
-            heard_ns = xl__now_ns();
-        if (has_ended)
-            break;
-        out->end = must_end(step, start_ns, heard_ns);
-        if (out->end == CHILD_EXITED)
-            continue;
-        kill(pid, SIGKILL); /* it may not lead its group yet */
-        kill(-pid, SIGKILL);
-        while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
-            ;
-        break;
-    }
-    out->took_s = since(start_ns);
-    kill(-pid, SIGKILL);
-    if (out->end != CHILD_EXITED)
+    struct child_result *r = &c->result;
+    c->has_ended = true;
+    r->took_s = since(c->start_ns);
+    r->end = end;
+    kill(-c->pid, SIGKILL);
+    if (end != CHILD_EXITED)
         return;
-    out->end = WIFSIGNALED(state) ? CHILD_SIGNALLED : CHILD_EXITED;
-    out->code = WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state);
-    if (out->end == CHILD_EXITED && out->code == EXEC_FAILED)
-        out->end = CHILD_NOT_RUN;
+    r->end = WIFSIGNALED(state) ? CHILD_SIGNALLED : CHILD_EXITED;
+    r->code = WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state);
+    if (r->end == CHILD_EXITED && r->code == EXEC_FAILED)
+        r->end = CHILD_NOT_RUN;
+}
+
+static void slay(struct child *c, enum child_end end)
+{
+    int state = 0;
+    kill(c->pid, SIGKILL); /* it may not lead its group yet */
+    kill(-c->pid, SIGKILL);
+    while (waitpid(c->pid, &state, 0) < 0 && errno == EINTR)
+        ;
+    conclude(c, end, state);
+}
+
+/* A slice of time; false once it has ended and all its words are there. */
+static bool turn(struct child *c)
+{
+    struct pollfd from = {.fd = c->is_open ? c->from : -1, .events = POLLIN};
+    int state = 0;
+    if (c->has_ended)
+        return false;
+    (void)poll(&from, 1, SLICE_MS);
+    bool has_ended = waitpid(c->pid, &state, WNOHANG) == c->pid;
+    if (c->is_open)
+        take(c);
+    enum child_end end = has_ended ? CHILD_EXITED : must_end(c);
+    if (has_ended)
+        conclude(c, CHILD_EXITED, state);
+    else if (end != CHILD_EXITED)
+        slay(c, end);
+    return !c->has_ended;
+}
+
+/* -- starting and ending --------------------------------------------------- */
+
+static void shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
 }
 
 static bool make_pipe(int ends[2])
 {
-    if (pipe(ends) != 0)
+    if (pipe(ends) != 0) {
+        ends[0] = ends[1] = -1;
         return false;
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     return true;
 }
 
-void child_run(const struct child_step *step, struct child_result *out)
+/* false: no process was made. */
+static bool launch(struct child *c)
 {
     enum { PATH_CAP = 4096 };
     char path[PATH_CAP];
-    int ends[2];
-    *out = (struct child_result){.end = CHILD_NOT_RUN};
-    if (!own_path(path, sizeof path) || !make_pipe(ends))
-        return;
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0)
-        become(step, path, ends[1]);
-    close(ends[1]);
-    if (pid > 0) {
-        out->end = CHILD_EXITED;
-        watch(step, pid, ends[0], out);
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    if (own_path(path, sizeof path) && make_pipe(in) && make_pipe(out)) {
+        (void)fflush(NULL);
+        c->pid = fork();
+        if (c->pid == 0)
+            become(&c->step, path, in[0], out[1]);
     }
-    close(ends[0]);
-}
-
-const char *child_signal_name(int number)
-{
-    static const struct {
-        int number;
-        const char *name;
-    } names[] = {
-        {SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},
-        {SIGILL, "SIGILL"},   {SIGFPE, "SIGFPE"},   {SIGTRAP, "SIGTRAP"},
-        {SIGSYS, "SIGSYS"},   {SIGPIPE, "SIGPIPE"}, {SIGKILL, "SIGKILL"},
-        {SIGTERM, "SIGTERM"}, {SIGALRM, "SIGALRM"}};
-    static char other[32];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].number == number)
-            return names[i].name;
-    snprintf(other, sizeof other, "signal %d", number);
-    return other;
-}
-
-char *child_folder_make(void)
-{
-    enum { PATTERN_LENGTH = 6 }; /* as mkdtemp() asks */
-    struct xl__str path = {0};
-    const char *parent = getenv("TMPDIR");
-    xl__str_printf(&path, "%s/clbench-",
-                   parent && *parent ? parent : "/tmp");
-    for (int i = 0; i < PATTERN_LENGTH; i++)
-        xl__str_add(&path, "X");
-    if (!path.broken && mkdtemp(path.text))
-        return xl__str_steal(&path);
-    xl__str_clear(&path);
-    return NULL;
-}
-
-static bool remove_file(const char *path, void *arg)
-{
-    (void)arg;
-    (void)xl__file_remove(path);
+    shut(&in[0]);
+    shut(&out[1]);
+    c->from = out[0];
+    c->to = in[1];
+    if (c->pid <= 0)
+        return false;
+    fcntl(c->from, F_SETFL, O_NONBLOCK);
+    c->start_ns = c->heard_ns = xl__now_ns();
+    c->is_open = true;
     return true;
 }
 
-void child_folder_remove(const char *path)
+struct child *child_start(const struct child_step *step)
 {
-    (void)xl__dir_walk(path, remove_file, NULL);
-    rmdir(path);
-}
-
-bool child_loads(const char *library, struct xl__str *why)
-{
-    if (xl__dlopen(library))
-        return true;
-    const char *story = dlerror();
-    xl__str_add(why, story ? story : "it does not load");
-    return false;
-}
-
-#else
-#include "base/files.h"
-
-void child_run(const struct child_step *step, struct child_result *out)
-{
-    (void)step;
-    *out = (struct child_result){.end = CHILD_NOT_RUN};
-}
-
-const char *child_signal_name(int number)
-{
-    (void)number;
-    return "a signal";
-}
-
-char *child_folder_make(void)
-{
+    struct child *c = xl__calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->step = *step;
+    c->pid = -1;
+    if (launch(c))
+        return c;
+    shut(&c->from);
+    shut(&c->to);
+    free(c);
     return NULL;
 }
 
-void child_folder_remove(const char *path)
+/* Is there nobody to read it, write() tells by an error, not by a signal. */
+bool child_say(struct child *c, const char *text, double silence_s)
 {
-    (void)path;
+    size_t len = strlen(text);
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    ssize_t n = 0;
+    while (len > 0 && (n = write(c->to, text, len)) != 0) {
+        if (n < 0 && errno != EINTR)
+            break;
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    signal(SIGPIPE, before);
+    c->step.silence_s = silence_s;
+    c->heard_ns = xl__now_ns();
+    return len == 0;
 }
 
-bool child_loads(const char *library, struct xl__str *why)
+/* Cut the first line off what was heard; all of it when nothing will follow
+ * it. */
+static bool cut_line(struct child *c, struct xl__str *line)
 {
-    if (xl__dlopen(library))
-        return true;
-    xl__str_add(why, "it does not load");
+    struct xl__str *heard = &c->heard;
+    if (heard->len == 0)
+        return false;
+    size_t len = strcspn(heard->text, "\n");
+    bool is_whole = heard->text[len] == '\n';
+    if (!is_whole && !c->has_ended)
+        return false;
+    xl__str_add_n(line, heard->text, len);
+    len += is_whole;
+    memmove(heard->text, heard->text + len, heard->len - len + 1);
+    heard->len -= len;
+    return true;
+}
+
+bool child_hear(struct child *c, struct xl__str *line)
+{
+    xl__str_reset(line);
+    while (!cut_line(c, line))
+        if (!turn(c) && c->heard.len == 0)
+            return false;
+    return true;
+}
+
+void child_end(struct child *c, struct child_result *out)
+{
+    shut(&c->to);
+    while (turn(c))
+        ;
+    shut(&c->from);
+    *out = c->result;
+    out->output = c->heard;
+    free(c);
+}
+
+void child_dismiss(struct child *c)
+{
+    struct child_result result;
+    if (!c)
+        return;
+    c->step.longest_s = since(c->start_ns) + farewell_s;
+    child_end(c, &result);
+    child_clear(&result);
+}
+
+#else
+
+struct child *child_start(const struct child_step *step)
+{
+    (void)step;
+    return NULL;
+}
+
+bool child_say(struct child *c, const char *text, double silence_s)
+{
+    (void)c;
+    (void)text;
+    (void)silence_s;
     return false;
 }
+
+bool child_hear(struct child *c, struct xl__str *line)
+{
+    (void)c;
+    (void)line;
+    return false;
+}
+
+void child_end(struct child *c, struct child_result *out)
+{
+    (void)c;
+    *out = (struct child_result){.end = CHILD_NOT_RUN};
+}
+
+void child_dismiss(struct child *c)
+{
+    (void)c;
+}
 #endif
+
+void child_run(const struct child_step *step, struct child_result *out)
+{
+    struct child *c = child_start(step);
+    *out = (struct child_result){.end = CHILD_NOT_RUN};
+    if (c)
+        child_end(c, out);
+}
 
 void child_clear(struct child_result *r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This program, once more, in a process of its own: what a driver does there
- * (crash, hang, talk) stays there. POSIX lives in child.c alone. */
+ * (crash, hang, talk) stays there. POSIX lives in child*.c alone. */
 #ifndef CLBENCH_CHILD_H
 #define CLBENCH_CHILD_H
 
@@ -33,9 +33,26 @@ struct child_result {
     struct xl__str output; /* both its streams, the first 256 KiB */
 };
 
-/* `out` is cleared first; child_clear() after every call. */
+/* Run it to its end, with nothing to read. `out` is cleared first;
+ * child_clear() after every call. */
 void child_run(const struct child_step *step, struct child_result *out);
 void child_clear(struct child_result *r);
+
+/* One that is asked things: lines go to its standard input, and it answers in
+ * lines. NULL: this system cannot, or has no room for it. */
+struct child *child_start(const struct child_step *step);
+/* Say `text`, and give it so long to answer from now on; false: it is not
+ * there any more. */
+bool child_say(struct child *c, const char *text, double silence_s);
+/* Its next line, without the newline; false once it has ended, by itself or by
+ * the watchdog, and all its words were heard. */
+bool child_hear(struct child *c, struct xl__str *line);
+/* Let it read an end of its input, and wait; `c` is gone. As child_run(), with
+ * what was not heard yet as its output. */
+void child_end(struct child *c, struct child_result *out);
+/* The same when nobody asks how it ended; NULL is allowed. */
+void child_dismiss(struct child *c);
+
 /* "SIGSEGV"; static or a number in static memory. */
 const char *child_signal_name(int signal);
 
