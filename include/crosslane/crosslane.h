@@ -14,6 +14,7 @@
 #include <crosslane/queue.h>
 #include <crosslane/status.h>
 #include <crosslane/tensor.h>
+#include <crosslane/tune.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,13 +47,20 @@ typedef struct xl_options {
                            ///< as XL_CACHE_DIR=off does
     const char *system_cache_dir; ///< read only, looked at second; NULL: none
     size_t cache_limit_bytes;     ///< 0: 256 MiB
+    const char *tuned_dir; ///< tuned sets (crosslane/tune.h); NULL:
+                           ///< XL_TUNED_DIR, or crosslane/tuned in the user's
+                           ///< settings. "" turns all of them off, the
+                           ///< system's and the library's own as well, as
+                           ///< XL_TUNED_DIR=off does
+    const char *system_tuned_dir; ///< read only, looked at second; NULL:
+                                  ///< /usr/share/crosslane/tuned; "": none
     bool skip_selfcheck;   ///< trust every driver: for measurements of its cost
 } xl_options;
 
 /**
  * Open the library. Reads the environment (XL_CL_DIR, XL_CACHE_DIR,
- * XDG_CACHE_HOME, HOME; on Windows LOCALAPPDATA), here and nowhere else; asks
- * no driver anything.
+ * XL_TUNED_DIR, XDG_CACHE_HOME, XDG_CONFIG_HOME, HOME; on Windows LOCALAPPDATA
+ * and APPDATA), here and nowhere else; asks no driver anything.
  *
  * @param options  NULL: the defaults
  * @return XL_OK or XL_NO_MEMORY; a cache that cannot be used is a warning

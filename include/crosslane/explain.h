@@ -14,7 +14,8 @@ typedef struct xl_choice {
     char variant[32];
     bool chosen;
     char why[192];      ///< why it was chosen, or passed over
-    char tunables[160]; ///< "TM=64 TN=64 ...", with their source in front
+    char tunables[512]; ///< "TM=64 TN=64 ...", with their source in front:
+                        ///< "model", or "tuned" and the file
     char bound[32];     ///< what limits it by the model: "fma", "dram", ...
     char repeats[96];   ///< is the result the same bit for bit each time?
     double est_ns;      ///< the model's time; NaN when not applicable

@@ -66,14 +66,6 @@ enum {
     XL_EXPR_MAX_DEPTH = 200
 };
 
-/** What a name stands for. */
-typedef struct xl_binding {
-    const char *name;  ///< letter or _, then letters, digits and _
-    xl_tensor tensor;  ///< of a scalar: only its dtype, XL_F32 or XL_I32
-    bool is_scalar;    ///< `scalar` is the value; it may change every run
-    double scalar;
-} xl_binding;
-
 /** Everything about one run but when. Zero in an optional field is its
  *  default. */
 typedef struct xl_expr_args {

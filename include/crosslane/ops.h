@@ -13,6 +13,36 @@
 extern "C" {
 #endif
 
+/** How many products one call makes, and where the matrices of each are. All
+ *  zero: one product. */
+typedef struct xl_batch {
+    size_t count; ///< products; 0: one
+    /** Elements from one product's matrix to the next one's. 0 for A or B:
+     *  all products share it. C's must keep the products apart. */
+    size_t a_step, b_step, c_step;
+    /** Instead of steps, all three or none: `count` offsets in elements each,
+     *  on top of the view's own. Read before the call returns. */
+    const cl_ulong *a_at, *b_at, *c_at;
+} xl_batch;
+
+enum { XL_EPILOGUE_MAX_BINDINGS = 16 };
+
+/** What is done to each element of a result on its way to memory, in the same
+ *  kernel. All zero: nothing. */
+typedef struct xl_epilogue {
+    /** An expression in the language of crosslane/expr.h over `y`, which is
+     *  alpha A B + beta C as an f32, and names that are bound below:
+     *  "relu(y + bias)", "cast(round(y * scale), i8)". By element: no
+     *  reductions, row functions, random numbers or views. Temporaries are
+     *  allowed ("t = y + b; t * sigmoid(t)"). NULL: y itself. */
+    const char *expr;
+    /** Tensors that broadcast over C, m x n or batch x m x n: of sizes {n} it
+     *  is one value a column, {m, 1} one a row. One may be the very same view
+     *  as C (added to it, say); otherwise none may overlap C. */
+    const xl_binding *bindings;
+    unsigned n_bindings;
+} xl_epilogue;
+
 /** A GEMM, in full. Zero in an optional field is its default. */
 typedef struct xl_gemm {
     size_t m, n, k;      ///< A is m x k, B is k x n, C is m x n; all >= 1
@@ -20,36 +50,60 @@ typedef struct xl_gemm {
     double alpha, beta;  ///< finite; beta == 0: C is written, never read
     xl_mem workspace;    ///< optional: scratch, xl_gemm_workspace() bytes
     const char *variant; ///< "gemm_tiled" to force one; NULL: the best
+    xl_batch batch;      ///< optional
+    xl_epilogue epilogue; ///< optional
 } xl_gemm;
 
 /**
- * Enqueue C = alpha A B + beta C.
+ * Enqueue C = epilogue(alpha A B + beta C), once for each product of a batch.
  *
- * Types:     a and b alike: f32, f16, bf16. c: f32 or a's type. Sums in f32.
- * Cost:      2 m n k flop; at least (m k + k n) sizeof(a) + m n sizeof(c)
- *            bytes moved, and m n sizeof(c) more when beta != 0.
+ * Types:     of A and B, which are alike; sums; C:
+ *              f32, f16, bf16  f32   f32, f16, bf16
+ *              f64             f64   f64
+ *              i8              i32   i32, f32, f16, bf16
+ *            Into i32 alpha and beta are whole numbers and sums wrap; into
+ *            floats a sum of i8 is rounded to f32 first. With an epilogue C
+ *            may be of any type its result may be cast to, f64 excepted, which
+ *            takes no epilogue.
+ * Cost:      2 m n k flop a product; at least (m k + k n) sizeof(a) +
+ *            m n sizeof(c) bytes moved, and m n sizeof(c) more when beta != 0.
  * Accuracy:  alpha = 1, beta = 0: |error| <= gamma_k |A| |B| elementwise,
  *            gamma_k = k u / (1 - k u), u of the sum's type, then one rounding
- *            to c's type. Source: Higham 2002, section 3.5. A variant on a
- *            matrix engine states its own bound.
+ *            to c's type. Sums of i8 are exact. Source: Higham 2002, section
+ *            3.5. A variant on a matrix engine states its own bound.
  * Repeats:   bit for bit on one device and driver, unless the variant says
  *            otherwise in xl_gemm_explain().
  * Blocks:    only the first time a program meets a device and driver (build
  *            and self-check); xl_gemm_prepare() does that ahead of time.
+ * Memory:    nothing hidden but the queue's own scratch where no workspace is
+ *            given, and the device's copy of a batch's offsets, kept until
+ *            they change.
+ *
+ * Backward:  with dC the gradient of C = A B (A m x k, B k x n), the other two
+ *            products of a training step are GEMMs on the same views:
+ *              dA = dC B^T   m, k, n;  a = dC,           b = xl_mat_turned(B)
+ *              dB = A^T dC   k, n, m;  a = xl_mat_turned(A),           b = dC
+ *            beta = 1 adds to gradients that are there; f16 or bf16 operands
+ *            with f32 gradients are types as above. A bias' gradient is
+ *            "sum(dC, axis=0)" (crosslane/expr.h).
  *
  * @param q     one thread at a time; queues are independent of each other
  * @param sync  NULL: after what is in the queue
  * @return XL_OK: enqueued, not finished. Otherwise nothing of ours still
  *         runs and C is undefined only if work had begun; the story is in
  *         xl_error_detail(q) until the next call on q:
- *         XL_BAD_ARGUMENT      a NULL, an unknown dtype or variant name
- *         XL_BAD_SHAPE         a size is 0
+ *         XL_BAD_ARGUMENT      a NULL, an unknown dtype or variant name, some
+ *                              lists of offsets without the others, an
+ *                              epilogue that is not in the language
+ *         XL_BAD_SHAPE         a size is 0, a binding does not broadcast
  *         XL_OVERFLOW          a matrix's extent does not fit in 64 bits
  *         XL_BUFFER_TOO_SMALL  a matrix runs past the end of its memory, or
  *                              the workspace is too small
- *         XL_OVERLAP           strides make C overlap itself, or C overlaps
- *                              A, B or the workspace
- *         XL_BAD_SCALAR        alpha or beta is NaN or infinite
+ *         XL_OVERLAP           strides, steps or offsets make C overlap
+ *                              itself, or C overlaps A, B, a binding or the
+ *                              workspace
+ *         XL_BAD_SCALAR        alpha or beta is NaN or infinite, or no whole
+ *                              number of 32 bits where C is i32
  *         XL_UNSUPPORTED       no variant takes these types on this device
  *         XL_BUILD_FAILED      the log is in the detail
  *         XL_UNTRUSTED         every variant gave wrong results here
@@ -57,6 +111,19 @@ typedef struct xl_gemm {
  */
 XL_API xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g,
                              const xl_sync *sync);
+
+/**
+ * Enqueue @p n products of different sizes: as many xl_gemm_run() would, in
+ * one call. Products that agree in all but their offsets share a launch. The
+ * queue's work may run in any order: no C may overlap what another product
+ * reads or writes (this is checked).
+ *
+ * @param sync  waits before the first, tells the end of the last
+ * @return as xl_gemm_run(), of the first product that fails; the detail says
+ *         which. All are checked before any is enqueued.
+ */
+XL_API xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products,
+                                   size_t n, const xl_sync *sync);
 
 /** Select, build and self-check what xl_gemm_run() with this descriptor would
  *  use. The memory in it may be absent. Errors as xl_gemm_run(). */

@@ -3,6 +3,7 @@
 #ifndef CROSSLANE_TENSOR_H
 #define CROSSLANE_TENSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <crosslane/cl.h>
@@ -59,6 +60,14 @@ typedef struct xl_tensor {
     xl_dtype dtype;
 } xl_tensor;
 
+/** What a name in an expression (crosslane/expr.h) stands for. */
+typedef struct xl_binding {
+    const char *name;  ///< letter or _, then letters, digits and _
+    xl_tensor tensor;  ///< of a scalar: only its dtype, XL_F32 or XL_I32
+    bool is_scalar;    ///< `scalar` is the value; it may change every run
+    double scalar;
+} xl_binding;
+
 /** A dense view, the last dimension contiguous. More than XL_MAX_DIMS
  *  dimensions give a view that every call refuses. */
 static inline xl_tensor xl_tensor_dense(cl_mem buf, xl_dtype dtype,
@@ -86,6 +95,15 @@ static inline xl_mat xl_mat_rows(cl_mem buf, size_t ld, xl_dtype dtype)
 static inline xl_mat xl_mat_cols(cl_mem buf, size_t ld, xl_dtype dtype)
 {
     xl_mat view = {{buf, NULL}, 0, 1, ld, dtype};
+    return view;
+}
+
+/** The transposed view of the same memory. */
+static inline xl_mat xl_mat_turned(xl_mat view)
+{
+    const size_t row_stride = view.row_stride;
+    view.row_stride = view.col_stride;
+    view.col_stride = row_stride;
     return view;
 }
 

@@ -26,6 +26,7 @@ static bool end_byte(const struct xl__named *x, size_t *bytes)
     size_t elems;
     return xl__mat_extent(x->mat, x->rows, x->cols, &elems) &&
            xl__add(elems, x->mat->offset, &elems) &&
+           xl__add(elems, x->reach, &elems) &&
            xl__mul(elems, xl_dtype_bytes(x->mat->dtype), bytes);
 }
 
@@ -35,7 +36,7 @@ xl_status xl__check_view(const struct xl__named *x, struct xl__error *e)
     if (xl_dtype_bytes(x->mat->dtype) == 0)
         return xl__error_set(e, XL_BAD_ARGUMENT,
                              "%s: %d is no dtype; use XL_F32, XL_F16 or "
-                             "XL_BF16",
+                             "another of xl_dtype",
                              x->name, (int)x->mat->dtype);
     if (x->rows == 0 || x->cols == 0)
         return xl__error_set(e, XL_BAD_SHAPE,
@@ -108,7 +109,8 @@ fail:
     return status;
 }
 
-/* A view as lines of `width` bytes, `pitch` apart; pitch 0: one line. */
+/* A view as lines of `width` bytes, `pitch` apart; pitch 0: one line. Several
+ * matrices count as one line, with what is between them. */
 struct lines {
     struct xl__where at;
     size_t begin, end, pitch, width;
@@ -129,6 +131,11 @@ static xl_status lines_of(const struct xl__named *x, struct lines *out,
     end_byte(x, &end);
     out->begin = out->at.begin + mat->offset * elem;
     out->end = out->at.begin + end;
+    if (x->reach > 0) {
+        out->pitch = 0;
+        out->width = out->end - out->begin;
+        return XL_OK;
+    }
     out->pitch =
         n == 1 ? 0 : elem * (by_rows ? mat->row_stride : mat->col_stride);
     out->width = elem * ((n_inner - 1) * inner + 1);

@@ -12,6 +12,8 @@ struct xl__named {
     const char *name;
     const xl_mat *mat;
     size_t rows, cols;
+    size_t reach; /* elements from the first of several such matrices to the
+                     last; 0: there is one */
 };
 
 /* Elements from the first to one past the last; false on overflow. */

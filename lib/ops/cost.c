@@ -9,16 +9,26 @@ static const double guess_launch_ns = 8e3;
 
 double xl__gemm_flop(const xl_gemm *g)
 {
-    return 2.0 * (double)g->m * (double)g->n * (double)g->k;
+    return 2.0 * (double)g->m * (double)g->n * (double)g->k *
+           (double)g->batch.count;
+}
+
+/* How often an operand comes from memory: once if all products share it. */
+static double times(const xl_batch *b, size_t step)
+{
+    return b->a_at || step > 0 ? (double)b->count : 1;
 }
 
 double xl__gemm_bytes(const xl_gemm *g)
 {
     const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    const double count = (double)g->batch.count;
     const double touched = g->beta != 0 ? 2 : 1;
-    return m * k * (double)xl_dtype_bytes(g->a.dtype) +
-           k * n * (double)xl_dtype_bytes(g->b.dtype) +
-           touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
+    return times(&g->batch, g->batch.a_step) * m * k *
+               (double)xl_dtype_bytes(g->a.dtype) +
+           times(&g->batch, g->batch.b_step) * k * n *
+               (double)xl_dtype_bytes(g->b.dtype) +
+           count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
 }
 
 double xl__softmax_flop(const xl_softmax *s)

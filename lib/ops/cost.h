@@ -7,6 +7,7 @@
 #include "device/rates.h"
 #include "ops/op.h"
 
+/* Of canonical descriptors; of a batch all products together. */
 double xl__gemm_flop(const xl_gemm *g);
 double
 xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */

@@ -114,8 +114,13 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     const xl_gemm *g = desc;
     struct sgemm call;
     (void)l;
+    const char *other = xl__gemm_plain_alone(desc);
+    if (other)
+        return other;
     if (g->a.dtype == XL_BF16 || g->c.dtype == XL_BF16)
         return "CLBlast has no bf16";
+    if (g->a.dtype == XL_F32 && g->c.dtype != XL_F32)
+        return "CLBlast's C is of A's type";
     if (g->a.dtype != XL_F32)
         return "CLBlast sums f16 in f16, this call promises f32";
     if (g->a.mem.svm || g->b.mem.svm || g->c.mem.svm)

@@ -51,6 +51,9 @@ static size_t native_vector(const struct xl__limits *l)
 
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
+    const char *other = xl__gemm_plain_alone(desc);
+    if (other)
+        return other;
     if (!xl__is(l, XL__F_is_cpu))
         return "work-items are not threads of a CPU here";
     if (native_vector(l) == 0)

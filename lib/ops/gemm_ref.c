@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "ops/cost.h"
-#include "ops/gemm.h"
+#include "ops/gemm_sides.h"
 #include "ops/variants.h"
 
 /* Shares of the device's rates that an item per element reaches at best: each
@@ -22,11 +22,12 @@ static void set_sizes(const struct xl__limits *l, const xl_gemm *g,
     if (sizes->n_list > 0 && sizes->list[0] >= 1 && sizes->list[0] < MOST)
         wg = xl__min_size(wg, (size_t)sizes->list[0]);
     wg = xl__max_size(wg, 1);
-    s->dims = 2;
+    s->dims = 3;
     s->local[0] = wg;
-    s->local[1] = 1;
+    s->local[1] = s->local[2] = 1;
     s->global[0] = xl__round_up(g->n, wg);
     s->global[1] = g->m;
+    s->global[2] = g->batch.count;
     s->slice_dim = 1;
 }
 
@@ -35,9 +36,10 @@ static double fill(const struct xl__limits *l, const xl_gemm *g)
 {
     static const double busy_items = 1024;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double rows = (double)g->m * (double)g->batch.count;
     if (xl__is(l, XL__F_is_cpu))
-        return fmin(1, (double)g->m / units);
-    return fmin(1, (double)g->m * (double)g->n / (units * busy_items));
+        return fmin(1, rows / units);
+    return fmin(1, rows * (double)g->n / (units * busy_items));
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
@@ -52,8 +54,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     s->source = "gemm_ref.cl";
     s->kernel = "gemm_ref";
     set_sizes(l, g, s);
-    xl__define(s, "TA", (long)g->a.dtype);
-    xl__define(s, "TC", (long)g->c.dtype);
+    xl__gemm_define(s, desc);
     const xl_mat *mats[] = {&g->a, &g->b, &g->c};
     for (unsigned i = 0; i < 3; i++) {
         xl__arg_mem(s, XL__GEMM_A + i);
@@ -63,8 +64,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     }
     xl__arg_u64(s, g->n);
     xl__arg_u64(s, g->k);
-    xl__arg_value_f32(s, XL__GEMM_ALPHA);
-    xl__arg_value_f32(s, XL__GEMM_BETA);
+    xl__gemm_arg_last(s, desc, false);
     const struct xl__work work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,

@@ -18,11 +18,18 @@ struct xl__gemm_sides {
     struct xl__gemm_side a, b;
     size_t m, n, row_stride, col_stride; /* of C */
     size_t c_aligned;
+    bool turned; /* a is the caller's B */
 };
 
 struct xl__gemm_sides xl__gemm_sides(const xl_gemm *canonical);
 enum xl__gemm_unit xl__gemm_side_unit(const struct xl__gemm_side *s);
 /* Append memory, offset and both strides, along x first. */
 void xl__gemm_arg_side(struct xl__step *step, const struct xl__gemm_side *s);
+
+/* Define what gemm.clh asks for, but for XL_VW: TA, TC, TY, BATCH. */
+void xl__gemm_define(struct xl__step *step, const void *canonical);
+/* Append GEMM_LAST_PARAMS: alpha, beta, the batch's, the epilogue's. */
+void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
+                       bool turned);
 
 #endif

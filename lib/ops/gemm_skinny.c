@@ -67,6 +67,9 @@ static bool by_threads(const struct xl__limits *l)
 
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
+    const char *other = xl__gemm_plain_alone(desc);
+    if (other)
+        return other;
     bool is_turned;
     const struct xl__gemm_sides s = few_rows(desc, &is_turned);
     if (s.m > MOST_ROWS)

@@ -137,6 +137,9 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 /* A turn per step of k and per tile's load, should nothing be unrolled. */
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
+    const char *other = xl__gemm_plain_alone(desc);
+    if (other)
+        return other;
     return xl__turns_refused(l, 2.0 * (double)((const xl_gemm *)desc)->k);
 }
 

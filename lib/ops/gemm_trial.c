@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM's small case for the self-check: sizes just over one tile and odd,
- * strides with padding, offsets, alpha and beta, guards around C; the host
- * sums in double. The tolerance is the rounding bound of a dot product of k
- * terms in any order (Higham 2002, section 3.5), then one rounding to C's
- * type. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
+/* GEMM's small case for the self-check: sizes just over one tile and odd, a
+ * few products where there is a batch, strides with padding, offsets, alpha
+ * and beta, guards around C. */
+#include "ops/gemm_small.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ops/check.h"
-#include "ops/gemm.h"
-#include "ops/variants.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 32 };
-enum { SEED_A = 1, SEED_B = 2, SEED_C = 3 };
-static const double alpha = 1.5, beta = -0.5;
+enum { SEED_A = 1, SEED_B, SEED_C, SEED_OPERANDS };
 
 /* -- the case ------------------------------------------------------------ */
 
@@ -32,12 +25,17 @@ static size_t small_size(size_t real, size_t tile)
     return twos * ((tile / twos + 1) | 1);
 }
 
+/* Elements of the alignment that a canonical matrix states. */
+static size_t unit_of(const xl_mat *mat)
+{
+    return xl__max_size(1, mat->offset / xl_dtype_bytes(mat->dtype));
+}
+
 /* Strides of the same kind and alignment, with a gap between lines. */
 static void shrink_view(const xl_mat *from, size_t rows, size_t cols,
                         xl_mat *to)
 {
-    const size_t unit = from->offset / xl_dtype_bytes(from->dtype);
-    const size_t step = unit > 0 ? unit : 1;
+    const size_t step = unit_of(from);
     *to = *from;
     if (from->col_stride == 1) {
         to->row_stride = step * ((cols / step + 1) | 1);
@@ -47,6 +45,29 @@ static void shrink_view(const xl_mat *from, size_t rows, size_t cols,
         to->col_stride = 2;
         to->row_stride = 2 * cols + 1;
     }
+}
+
+/* From one matrix to the next, with a gap and the alignment kept; 0 where the
+ * real products share the matrix. */
+static size_t shrink_step(size_t real, const xl_mat *mat, size_t rows,
+                          size_t cols)
+{
+    size_t extent = 0;
+    xl__mat_extent(mat, rows, cols, &extent);
+    return real > 0 ? xl__round_up(extent + 1, unit_of(mat)) : 0;
+}
+
+static void shrink_batch(const xl_gemm *g, xl_gemm *s)
+{
+    const bool lists = g->batch.a_at != NULL;
+    if (g->batch.count == 1)
+        return;
+    s->batch.count = XL__SMALL_BATCH;
+    s->batch.a_step =
+        shrink_step(lists | g->batch.a_step, &s->a, s->m, s->k);
+    s->batch.b_step =
+        shrink_step(lists | g->batch.b_step, &s->b, s->k, s->n);
+    s->batch.c_step = shrink_step(1, &s->c, s->m, s->n);
 }
 
 void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
@@ -61,7 +82,7 @@ void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
         across = xl__max_size(across, (size_t)params->value[XL__GEMM_TN]);
         deep = 2 * (size_t)params->value[XL__GEMM_TK];
     }
-    memcpy(s, g, sizeof *s);
+    memcpy(small, canonical, sizeof(struct xl__gemm));
     s->m = small_size(g->m, across);
     s->n = small_size(g->n, across);
     s->k = small_size(g->k, deep);
@@ -70,169 +91,238 @@ void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
     shrink_view(&g->a, s->m, s->k, &s->a);
     shrink_view(&g->b, s->k, s->n, &s->b);
     shrink_view(&g->c, s->m, s->n, &s->c);
+    shrink_batch(g, s);
+}
+
+/* -- elements ------------------------------------------------------------ */
+
+void xl__small_store(void *base, size_t i, xl_dtype dtype, double x)
+{
+    switch (dtype) {
+    case XL_F64:
+        ((double *)base)[i] = x;
+        break;
+    case XL_F32:
+        ((float *)base)[i] = (float)x;
+        break;
+    case XL_F16:
+        ((uint16_t *)base)[i] = xl__f32_to_f16((float)x);
+        break;
+    case XL_BF16:
+        ((uint16_t *)base)[i] = xl__f32_to_bf16((float)x);
+        break;
+    case XL_I32:
+        ((int32_t *)base)[i] = (int32_t)x;
+        break;
+    case XL_I8:
+        ((int8_t *)base)[i] = (int8_t)x;
+        break;
+    default:
+        ((uint8_t *)base)[i] = (uint8_t)x;
+        break;
+    }
+}
+
+double xl__small_load(const void *base, size_t i, xl_dtype dtype)
+{
+    switch (dtype) {
+    case XL_F64:
+        return ((const double *)base)[i];
+    case XL_F32:
+        return (double)((const float *)base)[i];
+    case XL_F16:
+        return (double)xl__f16_to_f32(((const uint16_t *)base)[i]);
+    case XL_BF16:
+        return (double)xl__bf16_to_f32(((const uint16_t *)base)[i]);
+    case XL_I32:
+        return ((const int32_t *)base)[i];
+    case XL_I8:
+        return ((const int8_t *)base)[i];
+    default:
+        return ((const uint8_t *)base)[i];
+    }
+}
+
+/* Floats in [-1, 1), integers of all a byte's values, truths. */
+static double draw(struct xl__rng *rng, xl_dtype dtype)
+{
+    const double x = 2 * xl__rng_uniform(rng) - 1;
+    switch (dtype) {
+    case XL_I32:
+    case XL_I8:
+        return (double)(int)(x * 128);
+    case XL_U8:
+        return (double)(int)((x + 1) * 128);
+    case XL_BOOL:
+        return x > 0;
+    default:
+        return x;
+    }
+}
+
+double xl__small_alpha(const void *small)
+{
+    return xl__gemm_y(small) == XL_I32 ? 3 : 1.5;
+}
+
+double xl__small_beta(const void *small)
+{
+    return xl__gemm_y(small) == XL_I32 ? -2 : -0.5;
 }
 
 /* -- host memory --------------------------------------------------------- */
 
-static void put(void *base, size_t i, xl_dtype dtype, float x)
+size_t xl__small_start(const xl_mat *mat, const struct xl__places *p, size_t z)
 {
-    if (dtype == XL_F32)
-        ((float *)base)[i] = x;
-    else
-        ((uint16_t *)base)[i] =
-            dtype == XL_F16 ? xl__f32_to_f16(x) : xl__f32_to_bf16(x);
+    return unit_of(mat) + (p->at ? (size_t)p->at[z] : z * p->step);
 }
 
-static double get(const void *base, size_t i, xl_dtype dtype)
-{
-    if (dtype == XL_F32)
-        return (double)((const float *)base)[i];
-    const uint16_t bits = ((const uint16_t *)base)[i];
-    return (double)(dtype == XL_F16 ? xl__f16_to_f32(bits)
-                                    : xl__bf16_to_f32(bits));
-}
-
-/* Where element (0, 0) is, in elements: an offset of the alignment asked. */
-static size_t start_of(const xl_mat *mat)
-{
-    return xl__max_size(1, mat->offset / xl_dtype_bytes(mat->dtype));
-}
-
-/* Guards everywhere, random values in [-1, 1) where elements are. */
-static void *fill(const xl_mat *mat, size_t rows, size_t cols, uint64_t seed,
-                  size_t *bytes)
+/* Guards everywhere, random values where elements are. */
+static void *fill(const xl_mat *mat, const size_t size[2],
+                  const struct xl__places *p, uint64_t seed, size_t *bytes)
 {
     struct xl__rng rng;
     size_t n;
-    if (!xl__mat_extent(mat, rows, cols, &n))
+    if (!xl__mat_extent(mat, size[0], size[1], &n))
         return NULL;
-    *bytes = (start_of(mat) + n + GUARD_ELEMS) * xl_dtype_bytes(mat->dtype);
+    n += (p->count - 1) * p->step + unit_of(mat) + GUARD_ELEMS;
+    *bytes = n * xl_dtype_bytes(mat->dtype);
     void *base = xl__calloc(*bytes, 1);
     if (!base)
         return NULL;
     memset(base, GUARD, *bytes);
     xl__rng_seed(&rng, seed);
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < cols; j++)
-            put(base,
-                start_of(mat) + i * mat->row_stride + j * mat->col_stride,
-                mat->dtype, (float)(2 * xl__rng_uniform(&rng) - 1));
+    for (size_t z = 0; z < p->count; z++) {
+        const size_t start = xl__small_start(mat, p, z);
+        for (size_t i = 0; i < size[0]; i++) {
+            for (size_t j = 0; j < size[1]; j++)
+                xl__small_store(
+                    base, start + i * mat->row_stride + j * mat->col_stride,
+                    mat->dtype, draw(&rng, mat->dtype));
+        }
     }
     return base;
 }
 
-xl_status xl__gemm_trial_init(const void *small, struct xl__trial *t)
+/* Lists that do not rise: the last product first. */
+static void make_lists(xl_gemm *g, struct xl__gemm_small *own,
+                       struct xl__trial *t)
+{
+    const size_t steps[] = {g->batch.a_step, g->batch.b_step,
+                            g->batch.c_step};
+    for (unsigned i = 0; i < 3; i++) {
+        for (size_t z = 0; z < XL__SMALL_BATCH; z++)
+            own->at[i][z] = (XL__SMALL_BATCH - 1 - z) * steps[i];
+        t->call.list[i] = own->at[i];
+    }
+    t->call.list_bytes = sizeof own->at[0];
+    g->batch.a_at = own->at[0];
+    g->batch.b_at = own->at[1];
+    g->batch.c_at = own->at[2];
+}
+
+/* Strides of the same class as the real ones: 0, 1 or more. */
+static size_t shrink_strides(const xl_gemm *g, struct xl__snippet_operand *o)
+{
+    const size_t size[XL__N_ALONG] = {g->batch.count, g->m, g->n};
+    size_t reach = 1;
+    for (unsigned along = XL__N_ALONG; along-- > 0;) {
+        if (o->stride[along] == 1)
+            reach = size[along] + 1;
+    }
+    for (unsigned along = XL__N_ALONG; along-- > 0;) {
+        if (o->stride[along] <= 1)
+            continue;
+        o->stride[along] = xl__max_size(2, reach);
+        reach = o->stride[along] * size[along] + 1;
+    }
+    return reach;
+}
+
+size_t xl__small_operand(const struct xl__snippet *s, unsigned k, size_t z,
+                         size_t i, size_t j)
+{
+    const size_t *stride = s->operand[k].stride;
+    return z * stride[XL__ALONG_BATCH] + i * stride[XL__ALONG_ROWS] +
+           j * stride[XL__ALONG_COLS];
+}
+
+static xl_status make_operand(const xl_gemm *g, struct xl__gemm_small *own,
+                              unsigned k, struct xl__trial *t)
+{
+    struct xl__snippet_operand *o = &own->snippet.operand[k];
+    const unsigned slot = XL__GEMM_OPERAND + k;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, SEED_OPERANDS + k);
+    if (o->is_scalar) {
+        own->scalar[k] = o->dtype == XL_I32 ? 3 : 0.75;
+        t->call.value[XL__GEMM_OPERAND_VALUE + k].f = own->scalar[k];
+        return XL_OK;
+    }
+    const size_t n = shrink_strides(g, o);
+    t->bytes[slot] = n * xl_dtype_bytes(o->dtype);
+    t->host[slot] = xl__calloc(n, xl_dtype_bytes(o->dtype));
+    if (!t->host[slot])
+        return XL_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        xl__small_store(t->host[slot], i, o->dtype, draw(&rng, o->dtype));
+    return XL_OK;
+}
+
+static xl_status make_epilogue(struct xl__gemm *s, struct xl__gemm_small *own,
+                               struct xl__trial *t)
+{
+    xl_status status = XL_OK;
+    if (!s->snippet)
+        return XL_OK;
+    own->snippet = *s->snippet;
+    s->snippet = &own->snippet;
+    for (unsigned k = 0; k < own->snippet.n_operands; k++)
+        TRY(make_operand(&s->g, own, k, t));
+fail:
+    return status;
+}
+
+void *xl__small_c(const void *small, size_t *bytes)
 {
     const xl_gemm *g = small;
-    t->host[XL__GEMM_A] =
-        fill(&g->a, g->m, g->k, SEED_A, &t->bytes[XL__GEMM_A]);
-    t->host[XL__GEMM_B] =
-        fill(&g->b, g->k, g->n, SEED_B, &t->bytes[XL__GEMM_B]);
-    t->host[XL__GEMM_C] =
-        fill(&g->c, g->m, g->n, SEED_C, &t->bytes[XL__GEMM_C]);
-    t->result = XL__GEMM_C;
-    t->call.value[XL__GEMM_ALPHA].f = alpha;
-    t->call.value[XL__GEMM_BETA].f = beta;
-    t->call.value[XL__GEMM_OFF_A].u = start_of(&g->a);
-    t->call.value[XL__GEMM_OFF_B].u = start_of(&g->b);
-    t->call.value[XL__GEMM_OFF_C].u = start_of(&g->c);
-    return t->host[XL__GEMM_A] && t->host[XL__GEMM_B] && t->host[XL__GEMM_C]
-               ? XL_OK
-               : XL_NO_MEMORY;
+    const struct xl__places places = xl__batch_c(&g->batch);
+    return fill(&g->c, (size_t[2]){g->m, g->n}, &places, SEED_C, bytes);
 }
 
-/* -- the judgement ------------------------------------------------------- */
-
-struct judging {
-    const xl_gemm *g;
-    const struct xl__trial *t;
-    void *before; /* C as it was */
-    char *why;
-    size_t why_cap;
-};
-
-/* Unit roundoff and half the least subnormal of a type. */
-static double roundoff(xl_dtype dtype)
+static xl_status make_matrices(const xl_gemm *g, struct xl__trial *t)
 {
-    return dtype == XL_F32 ? ldexp(1, -24)
-                           : ldexp(1, dtype == XL_F16 ? -11 : -8);
-}
-static double underflow(xl_dtype dtype)
-{
-    return dtype == XL_F16 ? ldexp(1, -25) : (double)FLT_MIN;
-}
-
-static size_t at(const xl_mat *mat, size_t i, size_t j)
-{
-    return start_of(mat) + i * mat->row_stride + j * mat->col_stride;
-}
-
-static bool judge_element(const struct judging *d, size_t i, size_t j)
-{
-    const xl_gemm *g = d->g;
-    const void *a = d->t->host[XL__GEMM_A], *b = d->t->host[XL__GEMM_B];
-    double sum = 0, size = 0;
-    for (size_t l = 0; l < g->k; l++) {
-        const double term = get(a, at(&g->a, i, l), g->a.dtype) *
-                            get(b, at(&g->b, l, j), g->b.dtype);
-        sum += term;
-        size += fabs(term);
+    const struct {
+        const xl_mat *mat;
+        size_t size[2];
+        struct xl__places places;
+    } all[] = {{&g->a, {g->m, g->k}, xl__batch_a(&g->batch)},
+               {&g->b, {g->k, g->n}, xl__batch_b(&g->batch)},
+               {&g->c, {g->m, g->n}, xl__batch_c(&g->batch)}};
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned slot = XL__GEMM_A + i;
+        t->host[slot] = fill(all[i].mat, all[i].size, &all[i].places,
+                             SEED_A + i, &t->bytes[slot]);
+        if (!t->host[slot])
+            return XL_NO_MEMORY;
+        t->call.value[XL__GEMM_OFF_A + i].u = unit_of(all[i].mat);
     }
-    const double old = beta * get(d->before, at(&g->c, i, j), g->c.dtype);
-    const double want = alpha * sum + old;
-    const double got =
-        get(d->t->host[XL__GEMM_C], at(&g->c, i, j), g->c.dtype);
-    /* three more roundings: alpha, beta and their sum */
-    const double ku = ((double)g->k + 3) * roundoff(XL_F32);
-    const double allowed = ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
-                           roundoff(g->c.dtype) * fabs(want) +
-                           underflow(g->c.dtype);
-    if (fabs(got - want) <= allowed) /* false for NaN */
-        return true;
-    snprintf(d->why, d->why_cap,
-             "C(%zu, %zu) of %zu x %zu x %zu is %.9g, not %.9g (within %.2g)",
-             i, j, g->m, g->n, g->k, got, want, allowed);
-    return false;
+    return XL_OK;
 }
 
-/* Put the old elements back over the result: what then differs from the
- * memory before was none of C's. */
-static bool judge_guards(const struct judging *d)
+xl_status xl__gemm_trial_init(void *small, struct xl__trial *t)
 {
-    const xl_gemm *g = d->g;
-    const size_t elem = xl_dtype_bytes(g->c.dtype);
-    unsigned char *after = d->t->host[XL__GEMM_C];
-    const unsigned char *before = d->before;
-    for (size_t i = 0; i < g->m; i++) {
-        for (size_t j = 0; j < g->n; j++)
-            memcpy(after + elem * at(&g->c, i, j),
-                   before + elem * at(&g->c, i, j), elem);
-    }
-    for (size_t byte = 0; byte < d->t->bytes[XL__GEMM_C]; byte++) {
-        if (after[byte] != before[byte]) {
-            snprintf(d->why, d->why_cap,
-                     "memory beside C was written: byte %zu", byte);
-            return false;
-        }
-    }
-    return true;
-}
-
-bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
-                          char *why, size_t why_cap)
-{
-    const xl_gemm *g = small;
-    size_t bytes;
-    struct judging d = {g, t, NULL, why, why_cap};
-    d.before = fill(&g->c, g->m, g->n, SEED_C, &bytes);
-    bool ok = d.before != NULL;
-    if (!ok)
-        snprintf(why, why_cap, "out of host memory");
-    for (size_t i = 0; ok && i < g->m; i++) {
-        for (size_t j = 0; ok && j < g->n; j++)
-            ok = judge_element(&d, i, j);
-    }
-    ok = ok && judge_guards(&d);
-    free(d.before);
-    return ok;
+    xl_status status = XL_OK;
+    struct xl__gemm *s = small;
+    const bool lists = s->g.batch.count > 1 && s->g.batch.a_at;
+    struct xl__gemm_small *own = xl__calloc(1, sizeof *own);
+    t->own = own;
+    if (!own)
+        TRY(XL_NO_MEMORY);
+    if (lists)
+        make_lists(&s->g, own, t);
+    TRY(make_matrices(&s->g, t));
+    TRY(make_epilogue(s, own, t));
+fail:
+    return status;
 }

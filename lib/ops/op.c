@@ -36,7 +36,7 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
     w->why = NULL;
     memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
-    if (!w->desc || w->op->desc_bytes > sizeof w->key.canonical)
+    if (!w->desc || w->op->canonical_bytes > sizeof w->key.canonical)
         TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT, "%s: no descriptor",
                           w->op->name));
     TRY(w->op->check(w->q, w->desc, with_memory));
@@ -47,8 +47,9 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
     memset(w->key.forced, 0, sizeof w->key.forced);
     xl__strcpy(w->key.forced, XL__NAME_CAP, forced ? forced : "");
     w->key.op = w->op->id;
-    w->key_bytes = offsetof(struct xl__op_key, canonical) + w->op->desc_bytes;
-    w->op->bind(w->desc, w->key.canonical, &w->call);
+    w->key_bytes =
+        offsetof(struct xl__op_key, canonical) + w->op->canonical_bytes;
+    TRY(w->op->bind(w->q, w->desc, w->key.canonical, &w->call));
     w->call.mem[XL__MEM_SCRATCH] = w->op->workspace(w->desc);
 fail:
     return status;
@@ -67,8 +68,12 @@ void xl__op_call_end(struct xl__op_call *w)
 xl_status xl__op_call_select(struct xl__op_call *w)
 {
     xl_status status = XL_OK;
-    TRY(xl__select(w->q->ctx->device, w->op, w->key.canonical,
-                   xl__op_call_forced(w), &w->list, &w->n, &w->q->error));
+    const struct xl__selecting what = {.lib = w->q->ctx->lib,
+                                       .dev = w->q->ctx->device,
+                                       .op = w->op,
+                                       .canonical = w->key.canonical,
+                                       .forced = xl__op_call_forced(w)};
+    TRY(xl__select(&what, &w->list, &w->n, &w->q->error));
     w->why = xl__calloc(w->n ? w->n : 1, sizeof *w->why);
     if (!w->why)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "candidates"));

@@ -22,7 +22,8 @@ struct xl__tunable {
 /* A whole set; never merged field by field. */
 struct xl__params {
     int value[XL__MAX_TUNABLES];
-    const char *source; /* "model", later a tuned file's name; static */
+    const char *source; /* "model"; "tuned: " and the file, alive as long as
+                           the library */
 };
 
 /* One way to compute an op. Immutable. */
@@ -48,24 +49,28 @@ struct xl__trial;
 struct xl__op {
     enum xl__op_id id;
     const char *name;   /* "gemm" */
-    size_t desc_bytes;
+    size_t canonical_bytes;
     /* Is the descriptor right? Shapes and scalars always; memory extents and
      * overlaps only when `with_memory`. */
     xl_status (*check)(xl_queue *q, const void *desc, bool with_memory);
     /* Split: what the plan depends on goes into `canonical` (memory, offsets
      * and scalars blanked, alignments kept; padding zeroed, so it can be
      * compared by memcmp), what does not into `call`. */
-    void (*bind)(const void *desc, void *canonical, struct xl__call *call);
+    xl_status (*bind)(xl_queue *q, const void *desc, void *canonical,
+                      struct xl__call *call);
     const char *(*forced)(const void *desc); /* variant's name or NULL */
+    /* The class of shapes that share a tuned set, as a readable text. */
+    void (*shape_class)(const void *canonical, struct xl__str *out);
     xl_mem (*workspace)(const void *desc);
     /* Fill a small odd-sized canonical descriptor that takes the same program
      * as `canonical` with `params`; NULL params allowed for variants without. */
     void (*shrink)(const void *canonical, const struct xl__params *params,
                    void *small);
     /* Host memory for the small case: inputs random by a fixed seed, the
-     * result's place filled with a guard pattern; then the judgement, in
-     * double: true, or false with a phrase. */
-    xl_status (*trial_init)(const void *small, struct xl__trial *t);
+     * result's place filled with a guard pattern; what `small` points to may
+     * be changed to the case's own. Then the judgement, in double: true, or
+     * false with a phrase. */
+    xl_status (*trial_init)(void *small, struct xl__trial *t);
     bool (*trial_judge)(const void *small, const struct xl__trial *t,
                         char *why, size_t why_cap);
 };
@@ -77,6 +82,7 @@ struct xl__trial {
     void *host[XL__TRIAL_MEMS];   /* NULL: slot unused */
     size_t bytes[XL__TRIAL_MEMS];
     unsigned result;       /* slot of the result */
+    void *own;             /* heap memory of the case's: freed with it */
 };
 
 extern const struct xl__op xl__op_gemm, xl__op_softmax;
@@ -85,17 +91,27 @@ extern const struct xl__op *const xl__ops[XL__N_OPS]; /* by id */
 /* select.c: one candidate of a device's list for a canonical descriptor. */
 struct xl__candidate {
     const struct xl__variant *variant;
+    const struct xl__tuned *tuned; /* NULL: the model's params */
+    char note[160];           /* of a tuned one: stale, or why refused */
     const char *refused;      /* NULL: it can run */
     struct xl__params params;
     struct xl__plan *plan;    /* heap; NULL when refused */
     unsigned rank;            /* place in the vendor's list */
 };
 
-/* Every variant of the vendor's list, planned, the applicable ones first by
- * estimate (ties: list order), the refused last. free each plan and the array:
- * xl__candidates_free(). `forced`: NULL, or only that one may stand. */
-xl_status xl__select(const struct xl_device *dev, const struct xl__op *op,
-                     const void *canonical, const char *forced,
+/* What is to be selected for. */
+struct xl__selecting {
+    struct xl_lib *lib;        /* its tuned sets count; NULL: none */
+    const struct xl_device *dev;
+    const struct xl__op *op;
+    const void *canonical;
+    const char *forced;        /* NULL, or only that variant may stand */
+};
+
+/* Every variant of the vendor's list, planned: first what was tuned for the
+ * descriptor's class, then the applicable ones by estimate (ties: list order),
+ * the refused last. free each plan and the array: xl__candidates_free(). */
+xl_status xl__select(const struct xl__selecting *what,
                      struct xl__candidate **out, unsigned *n,
                      struct xl__error *e);
 void xl__candidates_free(struct xl__candidate *c, unsigned n);

@@ -95,6 +95,7 @@ static void clear(struct run *r)
         xl__where_release(r->trial.call.mem[i].buf);
         free(r->trial.host[i]);
     }
+    free(r->trial.own);
     if (r->ready)
         xl__ready_clear(r->ready);
     free(r->ready);
@@ -117,7 +118,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
         xl__strcpy(why, why_cap, "gave wrong results on this driver before");
         return XL_OK;
     }
-    if (op->desc_bytes > sizeof r.small)
+    if (op->canonical_bytes > sizeof r.small)
         return xl__error_set(&q->error, XL_UNSUPPORTED, "self-check");
     status = xl_queue_create_beside(q, &r.q);
     if (status != XL_OK)

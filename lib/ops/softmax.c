@@ -86,9 +86,9 @@ static xl_status check(xl_queue *q, const void *desc, bool with_memory)
     xl_status status = XL_OK;
     const xl_softmax *s = desc;
     struct xl__error *e = &q->error;
-    const struct xl__named src = {"src", &s->src, s->rows, s->cols};
-    const struct xl__named dst = {"dst", &s->dst, s->rows, s->cols};
-    const struct xl__named mask = {"mask", &s->mask, s->rows, s->cols};
+    const struct xl__named src = {"src", &s->src, s->rows, s->cols, 0};
+    const struct xl__named dst = {"dst", &s->dst, s->rows, s->cols, 0};
+    const struct xl__named mask = {"mask", &s->mask, s->rows, s->cols, 0};
     TRY(xl__check_view(&src, e));
     TRY(xl__check_view(&dst, e));
     TRY(check_types(s, e));
@@ -120,10 +120,12 @@ static void settle_into(const xl_mat *from, const xl_softmax *s, xl_mat *to)
     to->mem.svm = NULL;
 }
 
-static void bind(const void *desc, void *canonical, struct xl__call *call)
+static xl_status bind(xl_queue *q, const void *desc, void *canonical,
+                      struct xl__call *call)
 {
     const xl_softmax *s = desc;
     xl_softmax *c = canonical;
+    (void)q;
     memset(c, 0, sizeof *c);
     c->rows = s->rows;
     c->cols = s->cols;
@@ -143,6 +145,7 @@ static void bind(const void *desc, void *canonical, struct xl__call *call)
     call->value[XL__SOFTMAX_OFF_SRC].u = s->src.offset;
     call->value[XL__SOFTMAX_OFF_DST].u = s->dst.offset;
     call->value[XL__SOFTMAX_OFF_MASK].u = s->mask.offset;
+    return XL_OK;
 }
 
 static const char *forced(const void *desc)
@@ -158,11 +161,12 @@ static xl_mem workspace(const void *desc)
 const struct xl__op xl__op_softmax = {
     .id = XL__OP_SOFTMAX,
     .name = "softmax",
-    .desc_bytes = sizeof(xl_softmax),
+    .canonical_bytes = sizeof(xl_softmax),
     .check = check,
     .bind = bind,
     .forced = forced,
     .workspace = workspace,
+    .shape_class = xl__softmax_shape_class,
     .shrink = xl__softmax_shrink,
     .trial_init = xl__softmax_trial_init,
     .trial_judge = xl__softmax_trial_judge,

@@ -143,7 +143,7 @@ static void *filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
     return base;
 }
 
-xl_status xl__softmax_trial_init(const void *small, struct xl__trial *t)
+xl_status xl__softmax_trial_init(void *small, struct xl__trial *t)
 {
     const xl_softmax *s = small;
     void *src = filled(&s->src, s, SEED_SRC, &t->bytes[XL__SOFTMAX_SRC]);

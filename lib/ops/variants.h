@@ -9,10 +9,6 @@ extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
     xl__gemm_cpu, xl__gemm_skinny;
 extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
 
-/* Call slots of gemm's plans. */
-enum { XL__GEMM_A = 1, XL__GEMM_B, XL__GEMM_C }; /* mem */
-enum { XL__GEMM_ALPHA, XL__GEMM_BETA, XL__GEMM_OFF_A, XL__GEMM_OFF_B,
-       XL__GEMM_OFF_C }; /* value */
 /* Call slots of softmax's plans. */
 enum { XL__SOFTMAX_SRC = 1, XL__SOFTMAX_DST, XL__SOFTMAX_MASK };
 enum { XL__SOFTMAX_SCALE, XL__SOFTMAX_OFF_SRC, XL__SOFTMAX_OFF_DST,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contexts of one xl_lib: made when a first queue of a (cl_context,
  * device) pair comes, gone with the last. */
-#include "runtime/context.h"
+#include "runtime/snippet.h"
 
 #include <stdlib.h>
 
@@ -71,6 +71,7 @@ void xl__context_drop(struct xl__context *ctx)
         link = &(*link)->next;
     *link = ctx->next;
     free_programs(ctx->programs);
+    xl__snippets_clear(ctx->snippets);
     clReleaseContext(ctx->cl);
     xl__lock_clear(&ctx->lock);
     free(ctx);

@@ -25,8 +25,9 @@ struct xl__context {
     cl_context cl;      /* retained */
     xl_device *device;
     unsigned n_queues;
-    xl__lock lock;      /* guards `programs` */
+    xl__lock lock;      /* guards all below */
     struct xl__program *programs;
+    struct xl__snippet *snippets; /* snippet.h */
 };
 
 struct xl__kernel {     /* of one queue: setting arguments is not thread safe */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "device/cl_info.h"
@@ -18,7 +19,7 @@ struct run {
     xl_queue *q;
     struct xl__ready *ready;
     const struct xl__call *call;
-    xl_mem scratch;
+    xl_mem scratch, list;
     cl_mem own_scratch;   /* released after enqueueing; NULL: not ours */
     cl_uint n_wait;
     const cl_event *wait; /* of the next command */
@@ -59,6 +60,67 @@ fail:
     return status;
 }
 
+/* -- lists ----------------------------------------------------------------- */
+
+static bool same_lists(const struct xl__ready *r, const struct xl__call *call,
+                       unsigned n)
+{
+    const size_t each = call->list_bytes;
+    const unsigned char *copy = r->list_copy;
+    if (r->list_bytes != n * each)
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        if (memcmp(copy + i * each, call->list[i], each) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void drop_lists(struct xl__ready *r)
+{
+    if (r->list)
+        clReleaseMemObject(r->list); /* lives on while work uses it */
+    free(r->list_copy);
+    r->list = NULL;
+    r->list_copy = NULL;
+    r->list_bytes = 0;
+}
+
+/* The device's copy is made anew when the lists have changed: the old one may
+ * still be read by work under way. */
+static xl_status take_lists(struct run *r)
+{
+    xl_status status = XL_OK;
+    struct xl__ready *ready = r->ready;
+    const size_t each = r->call->list_bytes;
+    unsigned n = 0;
+    cl_int code;
+    while (n < XL__MAX_LISTS && r->call->list[n])
+        n++;
+    if (each == 0 || same_lists(ready, r->call, n)) {
+        r->list.buf = ready->list;
+        return XL_OK;
+    }
+    drop_lists(ready);
+    unsigned char *copy = xl__calloc(n, each);
+    if (!copy)
+        return xl__error_set(&r->q->error, XL_NO_MEMORY, "lists of a batch");
+    for (unsigned i = 0; i < n; i++)
+        memcpy(copy + i * each, r->call->list[i], each);
+    ready->list_copy = copy;
+    ready->list =
+        clCreateBuffer(r->q->ctx->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                       n * each, copy, &code);
+    CL_TRY(&r->q->error, code);
+    ready->list_bytes = n * each;
+    r->list.buf = ready->list;
+    return XL_OK;
+fail:
+    ready->list = NULL;
+    drop_lists(ready);
+    return status;
+}
+
 /* -- arguments ------------------------------------------------------------- */
 
 static cl_int set_mem(cl_kernel kernel, cl_uint at, xl_mem mem)
@@ -72,6 +134,12 @@ static cl_int set_mem(cl_kernel kernel, cl_uint at, xl_mem mem)
 static cl_int set_f32(cl_kernel kernel, cl_uint at, double value)
 {
     const cl_float x = (cl_float)value;
+    return clSetKernelArg(kernel, at, sizeof x, &x);
+}
+
+static cl_int set_f64(cl_kernel kernel, cl_uint at, double value)
+{
+    const cl_double x = value;
     return clSetKernelArg(kernel, at, sizeof x, &x);
 }
 
@@ -94,9 +162,12 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
     case XL__ARG_MEM:
         return set_mem(kernel, at,
                        arg->slot == XL__MEM_SCRATCH ? r->scratch
+                       : arg->slot == XL__MEM_LIST  ? r->list
                                                     : r->call->mem[arg->slot]);
     case XL__ARG_VALUE_F32:
         return set_f32(kernel, at, r->call->value[arg->slot].f);
+    case XL__ARG_VALUE_F64:
+        return set_f64(kernel, at, r->call->value[arg->slot].f);
     case XL__ARG_VALUE_I32:
         return set_u32(kernel, at, (uint32_t)(int32_t)
                                        r->call->value[arg->slot].f);
@@ -227,6 +298,7 @@ static xl_status run_steps(struct run *r)
 {
     xl_status status = XL_OK;
     TRY(take_scratch(r));
+    TRY(take_lists(r));
     for (; r->ready; r->ready = r->ready->next) {
         const struct xl__plan *plan = &r->ready->plan;
         for (unsigned i = 0; i < plan->n_steps; i++)

@@ -14,6 +14,9 @@ struct xl__ready {
     struct xl__program *program[XL__MAX_STEPS];
     cl_kernel kernel[XL__MAX_STEPS];
     const void *variant; /* of the op; for reports */
+    cl_mem list;        /* the last call's lists on the device; NULL: none */
+    void *list_copy;    /* what it holds, on the host */
+    size_t list_bytes;
     struct xl__ready *next; /* heap; runs after this one in the same call, with
                                the first one's scratch; NULL: nothing */
 };

@@ -9,11 +9,13 @@
 #include "base/lock.h"
 #include "device/device.h"
 #include "runtime/store.h"
+#include "runtime/tune_db.h"
 
 struct xl__context;
 
 struct xl_lib {
-    xl__lock lock;      /* guards all below but `store`, which has its own */
+    xl__lock lock;      /* guards all below but `store` and `tuned`, which have
+                           their own */
     struct xl__error error;
     xl_log log;
     void *log_arg;
@@ -21,6 +23,7 @@ struct xl_lib {
     char *cl_dir;       /* NULL: the embedded kernels */
     bool skip_selfcheck;
     struct xl__store store;
+    struct xl__tune_db tuned;
     struct xl__devices devices;
     struct xl__context *contexts; /* linked list */
 };

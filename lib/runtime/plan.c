@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appending to a step. An argument too many is a variant's programming error:
  * it is dropped here, and the driver refuses the launch for lack of it. */
-#include "runtime/plan.h"
+#include "runtime/snippet.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +20,11 @@ void xl__arg_mem(struct xl__step *s, unsigned slot)
 void xl__arg_value_f32(struct xl__step *s, unsigned slot)
 {
     append(s, (struct xl__arg){.kind = XL__ARG_VALUE_F32, .slot = slot});
+}
+
+void xl__arg_value_f64(struct xl__step *s, unsigned slot)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_F64, .slot = slot});
 }
 
 void xl__arg_value_i32(struct xl__step *s, unsigned slot)
@@ -62,4 +67,39 @@ void xl__define(struct xl__step *s, const char *name, long value)
     size_t len = strlen(s->options);
     snprintf(s->options + len, sizeof s->options - len, " -D%s=%ld", name,
              value);
+}
+
+/* E<k>: how tensor k lies along the columns that the kernel walks. */
+static void define_lie(struct xl__step *s, unsigned k, size_t stride)
+{
+    char name[8];
+    snprintf(name, sizeof name, "E%u", k);
+    xl__define(s, name, stride <= 1 ? (long)stride : 2);
+}
+
+void xl__arg_snippet(struct xl__step *s, const struct xl__snippet *snippet,
+                     unsigned mem, unsigned value, bool turned)
+{
+    const unsigned rows = turned ? XL__ALONG_COLS : XL__ALONG_ROWS;
+    const unsigned cols = turned ? XL__ALONG_ROWS : XL__ALONG_COLS;
+    s->snippet = snippet;
+    if (!snippet)
+        return;
+    xl__define(s, "EPILOGUE", 1);
+    for (unsigned k = 0; k < snippet->n_operands; k++) {
+        const struct xl__snippet_operand *o = &snippet->operand[k];
+        if (o->is_scalar) {
+            if (o->dtype == XL_I32)
+                xl__arg_value_i32(s, value + k);
+            else
+                xl__arg_value_f32(s, value + k);
+            continue;
+        }
+        define_lie(s, k, o->stride[cols]);
+        xl__arg_mem(s, mem + k);
+        xl__arg_value_u64(s, value + k);
+        xl__arg_u64(s, o->stride[XL__ALONG_BATCH]);
+        xl__arg_u64(s, o->stride[rows]);
+        xl__arg_u64(s, o->stride[cols]);
+    }
 }

@@ -16,19 +16,28 @@ enum {
     XL__MAX_ARGS = 128,
     XL__MAX_MEMS = 33,   /* memory operands of a call; slot 0 is scratch */
     XL__MAX_VALUES = 33, /* scalars of a call: offsets, alpha, beta */
-    XL__MEM_SCRATCH = 0
+    XL__MEM_SCRATCH = 0,
+    XL__MEM_LIST = XL__MAX_MEMS, /* the call's lists, one after the other */
+    XL__MAX_LISTS = 3
 };
+
+struct xl__snippet; /* snippet.h */
 
 /* What changes from call to call while the plan stays: an op's bind() fills
  * it, its variants refer to the slots. */
 struct xl__call {
     xl_mem mem[XL__MAX_MEMS];
     union { double f; uint64_t u; } value[XL__MAX_VALUES];
+    /* Host arrays of `list_bytes` each, which kernels see as one buffer; the
+     * launch copies them to the device. */
+    const void *list[XL__MAX_LISTS];
+    size_t list_bytes; /* 0: none */
 };
 
 enum xl__arg_kind {
     XL__ARG_MEM,      /* mem[slot]; a slot with neither buf nor svm is NULL */
     XL__ARG_VALUE_F32, /* value[slot].f as float */
+    XL__ARG_VALUE_F64, /* value[slot].f as double */
     XL__ARG_VALUE_I32, /* value[slot].f as int */
     XL__ARG_VALUE_U64, /* value[slot].u + as.u as ulong */
     XL__ARG_VALUE_U32, /* value[slot].u as uint */
@@ -56,6 +65,8 @@ struct xl__step {
                             text is called; static */
     const char *text;    /* generated text; NULL: the embedded file's. Borrowed
                             until the plan is ready */
+    const struct xl__snippet *snippet; /* in place of epilogue.clh; NULL: the
+                                          file itself */
     const char *kernel;  /* function name; the step's label; static */
     char options[640];   /* -D set */
     unsigned dims;
@@ -81,6 +92,7 @@ struct xl__plan {
 /* Append arguments. */
 void xl__arg_mem(struct xl__step *s, unsigned slot);
 void xl__arg_value_f32(struct xl__step *s, unsigned slot);
+void xl__arg_value_f64(struct xl__step *s, unsigned slot);
 void xl__arg_value_i32(struct xl__step *s, unsigned slot);
 void xl__arg_value_u64(struct xl__step *s, unsigned slot);
 void xl__arg_value_u32(struct xl__step *s, unsigned slot);

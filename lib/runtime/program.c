@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "device/cl_info.h"
+#include "runtime/snippet.h"
 #include "runtime/sources.h"
 
 /* What went into one look-up; freed by done(). */
@@ -51,11 +52,12 @@ static xl_status describe(struct wanted *w)
     if (w->step->external) {
         xl__str_printf(&w->key, "library %s\n", w->step->kernel);
     } else {
-        const char *dir = w->ctx->lib->cl_dir;
-        TRY(w->step->text
-                ? xl__source_expand(dir, w->step->source, w->step->text,
-                                    &w->text, w->error)
-                : xl__source_load(dir, w->step->source, &w->text, w->error));
+        const struct xl__source from = {
+            .cl_dir = w->ctx->lib->cl_dir,
+            .name = w->step->source,
+            .text = w->step->text,
+            .epilogue = w->step->snippet ? w->step->snippet->text : NULL};
+        TRY(xl__source_load(&from, &w->text, w->error));
         xl__str_printf(
             &w->key, "source %s %016llx\n", w->step->source,
             (unsigned long long)xl__hash64(w->text.text, w->text.len));

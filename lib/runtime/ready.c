@@ -129,7 +129,12 @@ void xl__ready_clear(struct xl__ready *ready)
         free(next->key);
         free(next);
     }
+    if (ready->list)
+        clReleaseMemObject(ready->list);
+    free(ready->list_copy);
     free(ready->key);
+    ready->list = NULL;
+    ready->list_copy = NULL;
     ready->key = NULL;
 }
 

@@ -13,7 +13,7 @@
 enum { MAX_INCLUDES = 16 };
 
 struct loading {
-    const char *cl_dir;
+    const char *cl_dir, *epilogue;
     struct xl__error *error;
     char *seen[MAX_INCLUDES]; /* base names included so far */
     unsigned n_seen;
@@ -134,6 +134,8 @@ static xl_status append(struct loading *l, const char *name,
 {
     char *text = NULL;
     size_t len = 0;
+    if (l->epilogue && strcmp(name, "epilogue.clh") == 0)
+        return expand(l, name, l->epilogue, out);
     xl_status status = read_text(l, name, &text, &len);
     if (status == XL_OK)
         status = expand(l, name, text, out);
@@ -141,27 +143,15 @@ static xl_status append(struct loading *l, const char *name,
     return status;
 }
 
-static void forget(struct loading *l)
+xl_status xl__source_load(const struct xl__source *from, struct xl__str *out,
+                          struct xl__error *e)
 {
-    for (unsigned i = 0; i < l->n_seen; i++)
-        free(l->seen[i]);
-}
-
-xl_status xl__source_load(const char *cl_dir, const char *name,
-                          struct xl__str *out, struct xl__error *e)
-{
-    struct loading l = {.cl_dir = cl_dir, .error = e};
-    const xl_status status = append(&l, name, out);
-    forget(&l);
-    return status;
-}
-
-xl_status xl__source_expand(const char *cl_dir, const char *name,
-                            const char *text, struct xl__str *out,
-                            struct xl__error *e)
-{
-    struct loading l = {.cl_dir = cl_dir, .error = e};
-    const xl_status status = expand(&l, name, text, out);
-    forget(&l);
+    struct loading l = {
+        .cl_dir = from->cl_dir, .epilogue = from->epilogue, .error = e};
+    const xl_status status = from->text
+                                 ? expand(&l, from->name, from->text, out)
+                                 : append(&l, from->name, out);
+    for (unsigned i = 0; i < l.n_seen; i++)
+        free(l.seen[i]);
     return status;
 }

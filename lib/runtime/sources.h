@@ -14,14 +14,18 @@ struct xl__embedded {
 /* Made by cl/embed.cmake; ends with a NULL name. */
 extern const struct xl__embedded xl__embedded[];
 
-/* The file's text with every line `#include "x.clh"` replaced by that file,
- * once each. `cl_dir`: read from that folder and its sub-folders; NULL:
- * embedded. */
-xl_status xl__source_load(const char *cl_dir, const char *name,
-                          struct xl__str *out, struct xl__error *e);
-/* The same for generated text, called `name` in messages. */
-xl_status xl__source_expand(const char *cl_dir, const char *name,
-                            const char *text, struct xl__str *out,
-                            struct xl__error *e);
+/* Where texts come from. */
+struct xl__source {
+    const char *cl_dir;   /* this folder and its sub-folders; NULL: embedded */
+    const char *name;     /* of the file; what generated text is called */
+    const char *text;     /* generated; NULL: the file's */
+    const char *epilogue; /* generated, in place of epilogue.clh; NULL: the
+                             file itself */
+};
+
+/* The text with every line `#include "x.clh"` replaced by that file, once
+ * each. */
+xl_status xl__source_load(const struct xl__source *from, struct xl__str *out,
+                          struct xl__error *e);
 
 #endif

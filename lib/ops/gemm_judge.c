@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GEMM's small case, judged: the host sums in double. The tolerance is the
+ * rounding bound of a dot product of k terms in any order (Higham 2002, section
+ * 3.5), then what the epilogue makes of it, then one rounding to C's type. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/gemm_small.h"
+
+struct judging {
+    const xl_gemm *g;
+    const struct xl__gemm *small;
+    const struct xl__trial *t;
+    struct xl__places a, b, c;
+    void *before; /* C as it was */
+    char *why;
+    size_t why_cap;
+};
+
+/* Unit roundoff and half the least subnormal of a type; integers are exact. */
+static double roundoff(xl_dtype dtype)
+{
+    return dtype == XL_F64    ? ldexp(1, -53)
+           : dtype == XL_F32  ? ldexp(1, -24)
+           : dtype == XL_F16  ? ldexp(1, -11)
+           : dtype == XL_BF16 ? ldexp(1, -8)
+                              : 0;
+}
+static double underflow(xl_dtype dtype)
+{
+    return dtype == XL_F16                        ? ldexp(1, -25)
+           : dtype == XL_F32 || dtype == XL_BF16 ? (double)FLT_MIN
+                                                 : 0;
+}
+
+/* One element of the result. */
+struct place {
+    size_t z, i, j;
+};
+
+static size_t at(const xl_mat *mat, const struct xl__places *p,
+                 const struct place *e)
+{
+    return xl__small_start(mat, p, e->z) + e->i * mat->row_stride +
+           e->j * mat->col_stride;
+}
+
+/* A row times a column, and the sum of absolute values. */
+static void dot(const struct judging *d, const struct place *e, double *sum,
+                double *size)
+{
+    const xl_gemm *g = d->g;
+    const void *a = d->t->host[XL__GEMM_A], *b = d->t->host[XL__GEMM_B];
+    const size_t row = xl__small_start(&g->a, &d->a, e->z) +
+                       e->i * g->a.row_stride;
+    const size_t col = xl__small_start(&g->b, &d->b, e->z) +
+                       e->j * g->b.col_stride;
+    *sum = *size = 0;
+    for (size_t l = 0; l < g->k; l++) {
+        const double term =
+            xl__small_load(a, row + l * g->a.col_stride, g->a.dtype) *
+            xl__small_load(b, col + l * g->b.row_stride, g->b.dtype);
+        *sum += term;
+        *size += fabs(term);
+    }
+}
+
+/* y, and how far a device's may be off. */
+static double want_y(const struct judging *d, const struct place *e,
+                     double *error)
+{
+    const xl_gemm *g = d->g;
+    const double alpha = xl__small_alpha(d->small),
+                 beta = xl__small_beta(d->small);
+    double sum, size;
+    dot(d, e, &sum, &size);
+    const double old =
+        beta * xl__small_load(d->before, at(&g->c, &d->c, e), g->c.dtype);
+    /* Three more roundings: alpha, beta and their sum; of an integer sum also
+     * the one to f32. The host rounds as often in f64 as the device does. */
+    const double terms = g->a.dtype == XL_I8 ? 1 : (double)g->k;
+    const double ku = (terms + 3) * roundoff(xl__gemm_y(d->small));
+    const double hosts = g->a.dtype == XL_F64 ? 2 : 1;
+    *error = hosts * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
+             underflow(xl__gemm_y(d->small));
+    return alpha * sum + old;
+}
+
+/* The stored value, of y with or without an epilogue. */
+static double want_c(const struct judging *d, const struct place *e,
+                     double *error)
+{
+    const struct xl__snippet *s = d->small->snippet;
+    const xl_dtype dtype = d->g->c.dtype;
+    double y_error, want = want_y(d, e, &y_error);
+    if (!s) {
+        *error =
+            y_error + roundoff(dtype) * fabs(want) + underflow(dtype);
+        return want;
+    }
+    const struct xl__gemm_small *own = d->t->own;
+    double operand[XL_EPILOGUE_MAX_BINDINGS];
+    for (unsigned k = 0; k < s->n_operands; k++)
+        operand[k] = s->operand[k].is_scalar
+                         ? own->scalar[k]
+                         : xl__small_load(
+                               d->t->host[XL__GEMM_OPERAND + k],
+                               xl__small_operand(s, k, e->z, e->i, e->j),
+                               s->operand[k].dtype);
+    xl__snippet_eval(s, dtype, want, y_error, operand, &want, error);
+    return want;
+}
+
+static bool judge_element(const struct judging *d, const struct place *e)
+{
+    double error;
+    const double want = want_c(d, e, &error);
+    const double got = xl__small_load(d->t->host[XL__GEMM_C],
+                                      at(&d->g->c, &d->c, e), d->g->c.dtype);
+    if (fabs(got - want) <= error || (isnan(got) && isnan(want)))
+        return true;
+    snprintf(d->why, d->why_cap,
+             "C(%zu, %zu) of %zu x %zu x %zu, product %zu, is %.9g, not %.9g "
+             "(within %.2g)",
+             e->i, e->j, d->g->m, d->g->n, d->g->k, e->z, got, want, error);
+    return false;
+}
+
+/* Every element of every product, until `is_right` says no. */
+static bool for_all(const struct judging *d,
+                    bool (*is_right)(const struct judging *d,
+                                     const struct place *e))
+{
+    struct place e;
+    for (e.z = 0; e.z < d->c.count; e.z++) {
+        for (e.i = 0; e.i < d->g->m; e.i++) {
+            for (e.j = 0; e.j < d->g->n; e.j++) {
+                if (!is_right(d, &e))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool put_back(const struct judging *d, const struct place *e)
+{
+    const size_t elem = xl_dtype_bytes(d->g->c.dtype);
+    const size_t byte = elem * at(&d->g->c, &d->c, e);
+    memcpy((unsigned char *)d->t->host[XL__GEMM_C] + byte,
+           (unsigned char *)d->before + byte, elem);
+    return true;
+}
+
+/* Put the old elements back over the result: what then differs from the
+ * memory before was none of C's. */
+static bool judge_guards(const struct judging *d)
+{
+    const unsigned char *after = d->t->host[XL__GEMM_C], *before = d->before;
+    for_all(d, put_back);
+    for (size_t byte = 0; byte < d->t->bytes[XL__GEMM_C]; byte++) {
+        if (after[byte] != before[byte]) {
+            snprintf(d->why, d->why_cap,
+                     "memory beside C was written: byte %zu", byte);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
+                          char *why, size_t why_cap)
+{
+    const xl_gemm *g = small;
+    size_t bytes;
+    const struct judging d = {.g = g, .small = small, .t = t,
+                              .a = xl__batch_a(&g->batch),
+                              .b = xl__batch_b(&g->batch),
+                              .c = xl__batch_c(&g->batch),
+                              .before = xl__small_c(small, &bytes),
+                              .why = why, .why_cap = why_cap};
+    bool ok = d.before != NULL;
+    if (!ok)
+        snprintf(why, why_cap, "out of host memory");
+    ok = ok && for_all(&d, judge_element) && judge_guards(&d);
+    free(d.before);
+    return ok;
+}
