@@ -60,6 +60,33 @@ static char *cache_dir(xl_lib *lib, const xl_options *options)
     return own;
 }
 
+/* An option's own text, else where packages put theirs. */
+static const char *system_tuned_dir(const xl_options *options)
+{
+#ifdef _WIN32
+    static const char packaged[] = "";
+#else
+    static const char packaged[] = "/usr/share/crosslane/tuned";
+#endif
+    return options->system_tuned_dir ? options->system_tuned_dir : packaged;
+}
+
+static xl_status open_tuned(xl_lib *lib, const xl_options *options)
+{
+    const char *dir = setting(options->tuned_dir, "XL_TUNED_DIR");
+    const bool off = dir && (*dir == '\0' || xl__streq(dir, "off"));
+    char *own = dir ? NULL : xl__user_config_dir("crosslane");
+    char *sets = own ? xl__path_join(own, "tuned") : NULL;
+    lib->tuned.cl_dir = lib->cl_dir;
+    lib->tuned.warn = warn;
+    lib->tuned.warn_arg = lib;
+    const xl_status status = xl__tune_db_init(
+        &lib->tuned, dir ? dir : sets, system_tuned_dir(options), off);
+    free(sets);
+    free(own);
+    return status;
+}
+
 static xl_status fill_in(xl_lib *lib, const xl_options *options)
 {
     const char *cl_dir = setting(options->cl_dir, "XL_CL_DIR");
@@ -68,8 +95,11 @@ static xl_status fill_in(xl_lib *lib, const xl_options *options)
     lib->skip_selfcheck = options->skip_selfcheck;
     if (cl_dir && !(lib->cl_dir = xl__strdup(cl_dir)))
         return XL_NO_MEMORY;
+    xl_status status = open_tuned(lib, options);
+    if (status != XL_OK)
+        return status;
     char *dir = cache_dir(lib, options);
-    const xl_status status = xl__store_init(
+    status = xl__store_init(
         &lib->store, dir, options->system_cache_dir,
         options->cache_limit_bytes ? options->cache_limit_bytes
                                    : default_cache_bytes,
@@ -104,6 +134,7 @@ void xl_close(xl_lib *lib)
         return;
     xl__devices_clear(&lib->devices);
     xl__store_clear(&lib->store);
+    xl__tune_db_clear(&lib->tuned);
     free(lib->cl_dir);
     xl__error_clear(&lib->error);
     xl__lock_clear(&lib->log_lock);

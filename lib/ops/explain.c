@@ -8,20 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/params.h"
+#include "runtime/tune_file.h"
+
 static void name_tunables(const struct xl__candidate *c, char *text,
                           size_t cap)
 {
-    const struct xl__tunable *t = c->variant->tunables;
-    size_t len = 0;
     text[0] = '\0';
-    if (!t || !c->plan)
+    if (!c->plan || (xl__params_count(c->variant) == 0 && !c->tuned))
         return;
-    snprintf(text, cap, "%s:", c->params.source ? c->params.source : "model");
-    for (unsigned i = 0; t[i].name; i++) {
-        len = strlen(text);
-        snprintf(text + len, cap - len, " %s=%d", t[i].name,
-                 c->params.value[i]);
-    }
+    snprintf(text, cap, "%s: ",
+             c->params.source ? c->params.source : "model");
+    const size_t len = strlen(text);
+    xl__params_text(c->variant, &c->params, text + len, cap - len);
 }
 
 /* The step with the most work-items stands for the plan. */
@@ -45,6 +44,18 @@ static void describe_steps(const struct xl__plan *plan, xl_choice *out)
     }
 }
 
+/* Of a tuned set: what speaks for it, and what against. */
+static void say_evidence(const struct xl__candidate *c, char *why, size_t cap)
+{
+    const struct xl__tuned *t = c->tuned;
+    char gain[64] = "";
+    if (isfinite(t->gain))
+        snprintf(gain, sizeof gain,
+                 ", %.3g times as fast as the model's choice", t->gain);
+    snprintf(why, cap, "tuned %.10s%s%s%s", t->date, gain,
+             *c->note ? "; stale: " : "", c->note);
+}
+
 static void say_why(const struct xl__op_call *w, unsigned i, unsigned chosen,
                     xl_choice *out)
 {
@@ -55,9 +66,13 @@ static void say_why(const struct xl__op_call *w, unsigned i, unsigned chosen,
         xl__strcpy(out->why, cap, c->refused);
     else if (w->why[i][0])
         xl__strcpy(out->why, cap, w->why[i]);
+    else if (i != chosen && w->list[chosen].tuned)
+        xl__strcpy(out->why, cap, "another was tuned for this class");
     else if (i != chosen)
         snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
                  c->plan->est_ns / w->list[chosen].plan->est_ns);
+    else if (c->tuned)
+        say_evidence(c, out->why, cap);
     else if (xl__op_call_forced(w))
         xl__strcpy(out->why, cap, "the caller named it");
     else

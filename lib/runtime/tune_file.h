@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file of tuned sets: what it says, read and written. No device, no folder.
+ *
+ *   {"format": "crosslane tuned sets", "schema": 1,
+ *    "device": {"name": ..., "platform": ..., "arch": ..., "vendor": ...},
+ *    "for": "device",
+ *    "sets": [
+ *     {"op": ..., "class": ..., "variant": ..., "tunables": "TM=64 TN=64",
+ *      "median_ns": ..., "mad_ns": ..., "runs": ..., "gain": ...,
+ *      "driver": ..., "date": ..., "library": ..., "sources": ...}]}
+ *
+ * A set is one line and sets are sorted, so that two files merge as texts too.
+ * "for" says how far it reaches: this device alone, every device of its
+ * architecture, or all of its vendor table's. A file is taken whole or not at
+ * all. Bump XL__TUNED_SCHEMA when any of this changes. */
+#ifndef XL_RUNTIME_TUNE_FILE_H
+#define XL_RUNTIME_TUNE_FILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum { XL__TUNED_SCHEMA = 1 };
+
+/* A variant and all of its tunables, with the evidence. */
+struct xl__tuned {
+    char op[16], shape_class[128];
+    char variant[32], tunables[160]; /* "": it has none */
+    double median_ns, mad_ns;
+    double gain;        /* of the model's choice over it; NaN: not known */
+    unsigned runs;
+    char driver[128], date[24], library[24];
+    char sources[256];  /* of its kernels: "a.cl:0123456789abcdef b.cl:..." */
+};
+
+enum xl__tuned_scope {
+    XL__TUNED_DEVICE, XL__TUNED_ARCH, XL__TUNED_VENDOR, XL__N_TUNED_SCOPES
+};
+
+struct xl__tuned_file {
+    char device[256], platform[128], arch[64], vendor[32];
+    enum xl__tuned_scope scope;
+    struct xl__tuned *sets; /* sorted by op and class, one of each */
+    size_t n_sets, sets_cap;
+};
+
+/* XL_CORRUPT: none of ours, damaged or of another schema, with a phrase in
+ * `why`; XL_NO_MEMORY. xl__tuned_file_clear() afterwards, whatever it is. */
+xl_status xl__tuned_parse(const char *bytes, size_t len,
+                          struct xl__tuned_file *out, struct xl__str *why);
+/* Append the file's text; out of memory breaks `out`. */
+void xl__tuned_format(const struct xl__tuned_file *file, struct xl__str *out);
+/* Put a set in, in place of an older one of its op and class. */
+bool xl__tuned_put(struct xl__tuned_file *file, const struct xl__tuned *set);
+void xl__tuned_file_clear(struct xl__tuned_file *file);
+
+#endif
