@@ -186,9 +186,19 @@ static bool read_real(const char *text, char tail, double *out)
     return is_decimal && end > text && !*end && isfinite(*out);
 }
 
+/* "90", "90s", "1.5m", "2h". */
 static bool read_seconds(const char *text, double *out)
 {
-    return read_real(text, 's', out) && *out > 0;
+    static const struct {
+        char tail;
+        double s;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (read_real(text, units[i].tail, out)) {
+            *out *= units[i].s;
+            return *out > 0;
+        }
+    return false;
 }
 
 static bool read_percent(const char *text, double *out)
@@ -216,6 +226,16 @@ static bool read_list(const char *text, struct option_list *out)
     return true;
 }
 
+/* A whole number from 1 on. */
+static bool read_count(const char *text, size_t *out)
+{
+    uint64_t value = 0;
+    if (!read_uint(text, &value) || value == 0)
+        return false;
+    *out = (size_t)value;
+    return *out == value;
+}
+
 static bool store(const struct option_row *row, const char *text, void *field)
 {
     switch (row->kind) {
@@ -227,6 +247,8 @@ static bool store(const struct option_row *row, const char *text, void *field)
         return *text != '\0';
     case OPT_UINT:
         return read_uint(text, field);
+    case OPT_COUNT:
+        return read_count(text, field);
     case OPT_SECONDS:
         return read_seconds(text, field);
     case OPT_PERCENT:
@@ -237,6 +259,18 @@ static bool store(const struct option_row *row, const char *text, void *field)
         return read_list(text, field);
     }
     return false;
+}
+
+bool option_set(const struct option_row *row, const char *text,
+                struct settings *set)
+{
+    set->given |= UINT64_C(1) << (row - option_rows);
+    return store(row, text, (char *)set + row->offset);
+}
+
+bool option_is_given(const struct option_row *row, const struct settings *set)
+{
+    return set->given >> (row - option_rows) & 1;
 }
 
 /* -- the whole line ------------------------------------------------------- */
@@ -272,7 +306,7 @@ static bool set_option(const struct command *c, const struct item *item,
         return complain(c, "--%s takes no value", row->name);
     if (row->kind != OPT_FLAG && !item->value)
         return complain(c, "--%s wants a value: %s", row->name, row->value);
-    if (!store(row, item->value, (char *)set + row->offset))
+    if (!option_set(row, item->value, set))
         return complain(c, "--%s: '%s' will not do; give %s", row->name,
                         item->value, row->value);
     return true;

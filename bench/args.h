@@ -31,16 +31,29 @@ struct settings {
     bool strict, quiet, help, version;
     bool list;              /* limits: name every fact; probe: every probe */
     bool damaged;           /* cache clear: damaged entries alone */
+    double budget_s, patience_s; /* tune; 0: not given */
+    const char *output;     /* tune: where sets are saved; NULL: settings */
+    bool dry_run;           /* tune: list candidates alone */
     double fail_slower;     /* compare: gate in percent; NaN: none */
     struct option_list shapes, scalars, ranges; /* expr: what names are */
     bool fast_math, explain, source;            /* expr */
+    struct option_list shape_files; /* gemm: files of shapes */
+    size_t batch;           /* products of a call; 0: not given */
+    size_t calls;           /* peers: runs waited for together; 0: one */
+    const char *sweep;      /* gemm: "n=1780:2060"; NULL: none */
+    bool reads;             /* gemm: count global reads by tile */
+    size_t cliff;           /* gemm: random shapes against a bound; 0: none */
+    bool portability;       /* compare: over the devices of all files */
+    const char *case_name;  /* of a line of a shape file; NULL: none */
+    uint64_t given;         /* bit i: option_rows[i] was given */
     const char **words;     /* positional, without the command */
     unsigned n_words;
 };
 
 enum option_kind {
     OPT_FLAG, OPT_TEXT, OPT_UINT, OPT_SECONDS, OPT_PERCENT, OPT_CHOICE,
-    OPT_LIST /* may be given again */
+    OPT_COUNT, /* from 1 on */
+    OPT_LIST   /* may be given again */
 };
 
 struct option_row {
@@ -65,6 +78,10 @@ bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command);
 void args_free(struct settings *set);
 const struct option_row *option_find(const char *name);
+/* Set what the row stands for; false: the text will not do. */
+bool option_set(const struct option_row *row, const char *text,
+                struct settings *set);
+bool option_is_given(const struct option_row *row, const struct settings *set);
 /* The name of an OPT_CHOICE's value; NULL when it was not given. */
 const char *option_choice(const struct option_row *row, int value);
 bool command_takes(const struct command *c, const struct option_row *row);

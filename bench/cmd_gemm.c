@@ -4,12 +4,16 @@
 
 static int run(struct session *s)
 {
+    if (s->set.list) {
+        shape_file_list(stdout);
+        return EXIT_FINE;
+    }
     return bench_command(s, &bench_gemm);
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "json", "seed",
-    "quick", "full", "max-time", "strict", NULL};
+    "device", "all-devices", "variant", "dtype", "trans", "batch", "shapes",
+    "list", "json", "seed", "quick", "full", "max-time", "strict", NULL};
 
 const struct command cmd_gemm = {
     .name = "gemm",
@@ -20,10 +24,13 @@ const struct command cmd_gemm = {
         "built-in cases when none is given. Every result is compared with "
         "the host in double, on a sample, before and after it is timed. "
         "Built-in cases that would take long are skipped with a line that "
-        "says so; --full runs them.\n\n"
-        "  clbench gemm 1000x1023x517 --dtype f16 --trans nt --variant all",
+        "says so; --full runs them. --shapes takes the cases from a file, such "
+        "as those that come with clbench: gemm_square, gemm_llm, "
+        "gemm_batched.\n\n"
+        "  clbench gemm 1000x1023x517 --dtype f16 --trans nt --variant all\n"
+        "  clbench gemm --shapes gemm_llm --quick --json llm.json",
     .options = options,
     .min_words = 0,
-    .max_words = BENCH_MAX_CASES,
+    .max_words = BENCH_MAX_WORDS,
     .run = run,
 };

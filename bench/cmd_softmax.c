@@ -24,6 +24,6 @@ const struct command cmd_softmax = {
         "  clbench softmax 4096x4096 64x1000000",
     .options = options,
     .min_words = 0,
-    .max_words = BENCH_MAX_CASES,
+    .max_words = BENCH_MAX_WORDS,
     .run = run,
 };

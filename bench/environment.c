@@ -94,6 +94,10 @@ static json_t *options_json(const struct session *s)
         case OPT_UINT:
             value = json_uint(*(const uint64_t *)field);
             break;
+        case OPT_COUNT:
+            value = *(const size_t *)field ? json_uint(*(const size_t *)field)
+                                           : json_null();
+            break;
         case OPT_SECONDS:
         case OPT_PERCENT:
             value = json_number(*(const double *)field);

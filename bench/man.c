@@ -21,7 +21,7 @@ static const struct entry exit_codes[] = {
     {"2", "wrong usage, or an unknown or ambiguous device"},
     {"3", "no usable device: no driver, or one that fails"},
     {"4", "a file could not be read or written"},
-    {"5", "a comparison gate (--fail-on) failed"},
+    {"5", "a gate failed: compare --fail-on, gemm --cliff"},
     {"130", "interrupted; what was measured so far was printed and written"},
     {NULL, NULL},
 };
@@ -40,7 +40,11 @@ static const struct entry variables[] = {
 
 static const char shapes_text[] =
     "MxNxK is a matrix product: A is M x K, B is K x N; N alone is a cube. "
-    "ROWSxCOLS are rows of a softmax; N alone is a square.";
+    "ROWSxCOLS are rows of a softmax; N alone is a square.\n\n"
+    "A file of shapes has one a line, with a name before it and options "
+    "behind it, if wanted; # begins a comment:\n\n"
+    "  8b qkv 512:  512x6144x4096  f16 nt\n"
+    "  small:       32x32x32  batch=10000";
 
 static const char intro[] =
     "Measures OpenCL devices with the kernels of the crosslane library: any "
@@ -226,6 +230,15 @@ static void man_entries(FILE *to, const char *title, const struct entry *e)
     }
 }
 
+/* Programs beside clbench have options of their own in the one table. */
+static bool is_taken(const struct option_row *row)
+{
+    for (unsigned i = 0; commands[i]; i++)
+        if (command_takes(commands[i], row))
+            return true;
+    return false;
+}
+
 void args_man(FILE *to)
 {
     fputs(".TH CLBENCH 1 \"\" \"clbench " XL_VERSION_TEXT "\" "
@@ -241,7 +254,8 @@ void args_man(FILE *to)
         man_command(to, commands[i]);
     fputs(".SH OPTIONS\n", to);
     for (const struct option_row *row = option_rows; row->name; row++)
-        man_option(to, row);
+        if (is_taken(row))
+            man_option(to, row);
     fputs(".SH SHAPES\n", to);
     roff_paragraphs(to, shapes_text);
     man_entries(to, "EXIT STATUS", exit_codes);

@@ -7,10 +7,11 @@
 #include "base/rng.h"
 #include "cases.h"
 #include "session.h"
+#include "shape_file.h"
 
 enum {
     BENCH_BUFFERS = XL_EXPR_MAX_BINDINGS,
-    BENCH_MAX_CASES = 64,
+    BENCH_MAX_WORDS = 64,
     BENCH_MAX_CHOICES = 16
 };
 
@@ -93,10 +94,23 @@ int bench_run(struct session *s, const struct bench_op *op,
 const char *bench_variant(const struct bench_op *op, const xl_device *dev,
                           unsigned i);
 
-/* op_cases.c: the table's cases for this run's extent, --dtype and --trans,
- * on the devices chosen already. */
+/* op_cases.c: the cases of the words and of the files of --shapes. */
+struct bench_cases {
+    const void **list; /* each of op->case_bytes */
+    size_t n, cap;
+    struct shape_file file[OPTION_TIMES]; /* whose names the cases have */
+    unsigned n_files;
+};
+/* An exit_code, after saying what is wrong and where. */
+int bench_cases_read(struct session *s, const struct bench_op *op,
+                     struct bench_cases *out);
+void bench_cases_clear(struct bench_cases *list);
+
+/* The table's cases for this run's extent, --dtype and --trans, on the devices
+ * chosen already. */
 int bench_table(struct session *s, const struct bench_op *op);
-/* A whole command: the words' cases, or the table's when there are none. */
+/* A whole command: the words' and files' cases, or the table's when there are
+ * none. */
 int bench_command(struct session *s, const struct bench_op *op);
 
 /* op_data.c: random data for every input, the same on every device. */

@@ -1,81 +1,150 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cases an op is timed on: the user's words, or the case table's. */
+/* Which cases an op is timed on: the user's words and shape files, or the
+ * case table's. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "op_bench.h"
+#include "shape_file.h"
 
-/* The table's wanted cases, copied into `own`. */
-static unsigned read_table(const struct session *s, const struct bench_op *op,
-                           char *own, const void **cases)
+/* -- a list of cases ------------------------------------------------------ */
+
+/* Room for one more; NULL when out of memory. */
+static void *next_case(struct bench_cases *list, const struct bench_op *op)
 {
-    unsigned n = 0;
-    bool wanted = false;
-    void *c = own;
-    for (unsigned i = 0; n < BENCH_MAX_CASES && op->table(s, i, c, &wanted);
-         i++) {
-        if (!wanted)
-            continue;
-        cases[n++] = c;
-        c = own + n * op->case_bytes;
+    void *c = NULL;
+    if (xl__grow(&list->list, &list->cap, list->n + 1, sizeof *list->list))
+        c = xl__calloc(1, op->case_bytes);
+    if (c)
+        list->list[list->n++] = c;
+    return c;
+}
+
+static bool no_memory(struct session *s)
+{
+    (void)session_fail(s, "reading shapes", XL_NO_MEMORY, "");
+    return false;
+}
+
+static bool add_word(struct session *s, const struct bench_op *op,
+                     const char *word, struct bench_cases *out)
+{
+    char why[160];
+    void *c = next_case(out, op);
+    if (!c)
+        return no_memory(s);
+    if (op->parse(&s->set, word, c, why, sizeof why))
+        return true;
+    session_say(s, "", why);
+    return false;
+}
+
+static bool add_line(struct session *s, const struct bench_op *op,
+                     const struct shape_file *f, size_t i,
+                     struct bench_cases *out)
+{
+    struct settings set = s->set;
+    struct xl__str text = {0};
+    char why[160];
+    void *c = next_case(out, op);
+    if (!c)
+        return no_memory(s);
+    bool is_read = shape_file_settings(f, i, s->command, &set, &text);
+    if (is_read && !op->parse(&set, f->line[i].word[0].text, c, why,
+                              sizeof why)) {
+        is_read = false;
+        shape_file_place(f, i, 0, &text);
+        xl__str_add(&text, why);
     }
-    return n;
+    if (!is_read)
+        session_say(s, "", xl__str_text(&text));
+    xl__str_clear(&text);
+    return is_read;
+}
+
+static bool add_file(struct session *s, const struct bench_op *op,
+                     const char *name, struct bench_cases *out)
+{
+    struct xl__str why = {0};
+    struct shape_file *f = &out->file[out->n_files++];
+    bool is_read = shape_file_read(name, f, &why);
+    if (!is_read)
+        session_say(s, "", xl__str_text(&why));
+    for (size_t i = 0; is_read && i < f->n; i++)
+        is_read = add_line(s, op, f, i, out);
+    xl__str_clear(&why);
+    return is_read;
+}
+
+int bench_cases_read(struct session *s, const struct bench_op *op,
+                     struct bench_cases *out)
+{
+    const struct option_list *files = &s->set.shape_files;
+    *out = (struct bench_cases){.n = 0};
+    for (unsigned i = 0; i < s->set.n_words; i++)
+        if (!add_word(s, op, s->set.words[i], out))
+            return EXIT_USAGE;
+    for (unsigned i = 0; i < files->n; i++)
+        if (!add_file(s, op, files->value[i], out))
+            return EXIT_FILE;
+    return EXIT_FINE;
+}
+
+void bench_cases_clear(struct bench_cases *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free((void *)list->list[i]);
+    for (unsigned i = 0; i < list->n_files; i++)
+        shape_file_clear(&list->file[i]);
+    free((void *)list->list);
+    *list = (struct bench_cases){.n = 0};
+}
+
+/* -- the table ------------------------------------------------------------ */
+
+/* The table's wanted cases. */
+static bool read_table(const struct session *s, const struct bench_op *op,
+                       struct bench_cases *out)
+{
+    bool wanted = false;
+    void *c = xl__calloc(1, op->case_bytes), *kept = c;
+    for (unsigned i = 0; kept && op->table(s, i, c, &wanted); i++) {
+        kept = wanted ? next_case(out, op) : c;
+        if (wanted && kept)
+            memcpy(kept, c, op->case_bytes);
+    }
+    free(c);
+    return kept != NULL;
 }
 
 int bench_table(struct session *s, const struct bench_op *op)
 {
-    const void *cases[BENCH_MAX_CASES];
-    /* One more, since a case is read before it is known to be wanted. */
-    char *own = xl__calloc(BENCH_MAX_CASES + 1, op->case_bytes);
-    if (!own)
-        return session_fail(s, "reading the table", XL_NO_MEMORY, "");
-    const unsigned n = read_table(s, op, own, cases);
-    const int code = bench_run(s, op, cases, n, CASES_OF_TABLE);
-    free(own);
+    struct bench_cases cases = {.n = 0};
+    int code;
+    if (read_table(s, op, &cases))
+        code = bench_run(s, op, cases.list, (unsigned)cases.n,
+                         CASES_OF_TABLE);
+    else
+        code = session_fail(s, "reading the table", XL_NO_MEMORY, "");
+    bench_cases_clear(&cases);
     return code;
-}
-
-/* The words as cases in `own`; false after saying what is wrong. */
-static bool read_words(const struct session *s, const struct bench_op *op,
-                       char *own, const void **cases)
-{
-    for (unsigned i = 0; i < s->set.n_words; i++) {
-        char why[160];
-        void *c = own + i * op->case_bytes;
-        if (!op->parse(&s->set, s->set.words[i], c, why, sizeof why)) {
-            fprintf(stderr, "clbench: %s\n", why);
-            return false;
-        }
-        cases[i] = c;
-    }
-    return true;
-}
-
-static int words(struct session *s, const struct bench_op *op, char *own)
-{
-    const void *cases[BENCH_MAX_CASES];
-    if (!read_words(s, op, own, cases))
-        return EXIT_USAGE;
-    const int code = session_open_devices(s);
-    if (code != EXIT_FINE)
-        return code;
-    return bench_run(s, op, cases, s->set.n_words, CASES_OF_USER);
 }
 
 int bench_command(struct session *s, const struct bench_op *op)
 {
-    int code;
-    if (s->set.n_words > 0) {
-        char *own = calloc(s->set.n_words, op->case_bytes);
-        if (!own)
-            return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
-        code = words(s, op, own);
-        free(own);
-    } else {
+    struct bench_cases cases;
+    int code = bench_cases_read(s, op, &cases);
+    if (code == EXIT_FINE)
         code = session_open_devices(s);
-        if (code == EXIT_FINE)
-            code = bench_table(s, op);
-    }
+    /* A file is another table: not each of its shapes is for each device. */
+    const enum bench_origin origin =
+        s->set.n_words > 0 ? CASES_OF_USER : CASES_OF_TABLE;
+    if (code == EXIT_FINE)
+        code = cases.n > 0 ? bench_run(s, op, cases.list, (unsigned)cases.n,
+                                       origin)
+                           : bench_table(s, op);
+    bench_cases_clear(&cases);
     return code != EXIT_FINE ? code : session_result(s);
 }

@@ -32,6 +32,30 @@ const struct option_row option_rows[] = {
     {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
      "which of A and B is transposed, in this order", transposes, AT(trans),
      false, NULL},
+    {"batch", 0, OPT_COUNT, "N",
+     "products of a call, each with matrices of its own", NULL, AT(batch),
+     false, NULL},
+    {"shapes", 0, OPT_LIST, "FILE|NAME",
+     "shapes from a file, or from one that comes with clbench (--list names "
+     "them); may be given again. Options stand above what its lines say",
+     NULL, AT(shape_files), false, NULL},
+    {"sweep", 0, OPT_TEXT, "WHAT=FROM:TO[:STEP]",
+     "time every size of WHAT: m, n, k, several as 'nmk', or ld, the leading "
+     "dimensions; without a SHAPE all three sides grow together", NULL,
+     AT(sweep), false, NULL},
+    {"reads", 0, OPT_FLAG, NULL,
+     "count what square tiles of 8 to 128 read from global memory, beside "
+     "their measured rates", NULL, AT(reads), false, NULL},
+    {"cliff", 0, OPT_COUNT, "N",
+     "time N random shapes and compare each with twice the roofline's bound "
+     "and a launch; exit code 5 when one is slower", NULL, AT(cliff), false,
+     NULL},
+    {"calls", 0, OPT_COUNT, "N",
+     "runs that are waited for together; 1 when not given", NULL, AT(calls),
+     false, NULL},
+    {"portability", 0, OPT_FLAG, NULL,
+     "harmonic means of efficiencies over the devices of all files", NULL,
+     AT(portability), false, NULL},
     {"shape", 0, OPT_LIST, "NAME=SHAPE[:TYPE],...",
      "sizes of a name, parted by x: x=4096x4096, x=1e8, and its type if not "
      "--dtype: f32, f16, bf16, i32, i8, u8, bool; may be given again. What is "
@@ -67,11 +91,24 @@ const struct option_row option_rows[] = {
     {"max-time", 'm', OPT_SECONDS, "S",
      "stop the whole run after S seconds and keep what there is", NULL,
      AT(max_time_s), false, NULL},
+    {"budget", 0, OPT_SECONDS, "TIME",
+     "seconds, or 90s, 5m, 1h: for all shapes together, shared among them; "
+     "5m when not given", NULL, AT(budget_s), false, NULL},
+    {"patience", 0, OPT_SECONDS, "TIME",
+     "a candidate that is built and run says nothing for so long, beyond what "
+     "its runs should take: it is given up; 20s when not given", NULL,
+     AT(patience_s), false, NULL},
+    {"output", 'o', OPT_TEXT, "FILE",
+     "keep what was found in FILE, beside what it has, and not in the user's "
+     "settings", NULL, AT(output), false, NULL},
+    {"dry-run", 'n', OPT_FLAG, NULL,
+     "list the candidates, best first by the model; try nothing", NULL,
+     AT(dry_run), false, NULL},
     {"strict", 0, OPT_FLAG, NULL,
      "a rejected row is a failure: exit code 1", NULL, AT(strict), false,
      NULL},
     {"list", 'l', OPT_FLAG, NULL,
-     "list the names there are, each with a line of help, and stop", NULL,
+     "list what there is, each with what is known of it, and stop", NULL,
      AT(list), false, NULL},
     {"damaged", 0, OPT_FLAG, NULL,
      "clear: remove only damaged entries", NULL, AT(damaged), false, NULL},
@@ -91,6 +128,8 @@ const struct option_row option_rows[] = {
 /* clang-format on */
 
 _Static_assert(sizeof(xl_dtype) == sizeof(int), "OPT_CHOICE stores an int");
+_Static_assert(sizeof option_rows / sizeof *option_rows <= 64,
+               "settings.given has a bit for each");
 
 const struct option_row *option_find(const char *name)
 {

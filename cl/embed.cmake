@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Turn kernel files into one C file of byte arrays.
-#   cmake -DOUT=embedded.c "-DFILES=a.cl;b.clh" -P embed.cmake
+# Turn text files into one C file of byte arrays: {name, text, length}, the
+# last {NULL, NULL, 0}, as HEADER declares it.
+#   cmake -DOUT=embedded.c "-DFILES=a.cl;b.clh" -DHEADER=runtime/sources.h
+#         "-DARRAY=struct xl__embedded xl__embedded" -P embed.cmake
 set(arrays "")
 set(rows "")
 foreach(file IN LISTS FILES)
@@ -18,9 +20,9 @@ foreach(file IN LISTS FILES)
 endforeach()
 file(WRITE "${OUT}"
 "/* Made by cl/embed.cmake. */
-#include \"runtime/sources.h\"
+#include \"${HEADER}\"
 ${arrays}
-const struct xl__embedded xl__embedded[] = {
+const ${ARRAY}[] = {
 ${rows}    {NULL, NULL, 0},
 };
 ")

@@ -18,6 +18,8 @@ if(NOT APPLE AND NOT WIN32)
         INSTALL_RPATH "$ORIGIN/${XL_RPATH}")
 endif()
 install(TARGETS clbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# clbench has them in itself; these are to be read, and for the peers.
+install(FILES ${XL_SHAPES} DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane/shapes)
 
 # -- manual and completions, from the program's own option table --------------
 if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32)

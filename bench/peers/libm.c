@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clbench-peer-libm: fused expressions beside the C loops that compute the
  * same with libm, on the same data and cores: as many threads as the device
- * has compute units. The sides take turns in one run, as in openblas.c; ours
- * is there twice, exact and with native functions allowed. It is clbench with
- * a table of commands of its own. */
+ * has compute units. The sides take turns in one run (rounds.h); ours is there
+ * twice, exact and with native functions allowed. It is clbench with a table
+ * of commands of its own. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/stats.h"
-#include "json_values.h"
 #include "libm_loops.h"
 #include "report.h"
-#include "session.h"
+#include "rounds.h"
 #include "table.h"
 #include "text.h"
 
 enum { X, Y, OUT, N_BUFFERS };
 enum { OURS, FAST, THEIRS, N_SIDES };
-enum { QUICK_ROUNDS = 5, ROUNDS = 11, FULL_ROUNDS = 41, MOST_BATCH = 1024 };
 enum { QUICK_PART = 10, MAX_THREADS = 256, CHECKS = 4096 };
-static const double batch_ns = 50e6;
 static const double range = 10; /* x is uniform in +-10 */
 static const double u = 0x1p-24;
 /* What native functions may be off by, beside the values in play. OpenCL
@@ -59,7 +54,8 @@ struct duel {
     cl_mem mem[N_BUFFERS];
     xl_expr *expr[N_SIDES];
     xl_row row[N_SIDES];
-    unsigned rounds, batch[N_SIDES], n_threads;
+    struct rounds rounds;
+    unsigned n_threads;
     double copy_bytes_per_s;
 };
 
@@ -229,8 +225,9 @@ static xl_status compile(struct duel *d, int side)
     return xl_expr_compile(d->q, d->c.text, &args, &d->expr[side]);
 }
 
-static xl_status run_side(struct duel *d, int side)
+static xl_status run_side(void *arg, unsigned side)
 {
+    const struct duel *d = arg;
     xl_binding b[N_BUFFERS];
     xl_expr_args args;
     if (side == THEIRS)
@@ -240,49 +237,10 @@ static xl_status run_side(struct duel *d, int side)
     return xl_expr_run(d->q, d->expr[side], &args, NULL);
 }
 
-/* Wall clock of n runs, of one in *ns: the same for all. */
-static xl_status time_runs(struct duel *d, int side, unsigned n, double *ns)
+static xl_status wait_all(void *arg)
 {
-    xl_status status = XL_OK;
-    const uint64_t start = xl__now_ns();
-    for (unsigned i = 0; i < n; i++)
-        TRY(run_side(d, side));
-    TRY(xl_queue_finish(d->q));
-    *ns = (double)(xl__now_ns() - start) / n;
-fail:
-    return status;
-}
-
-/* As many runs as fill a batch, by the second of two. */
-static xl_status size_batch(struct duel *d, int side)
-{
-    xl_status status = XL_OK;
-    double ns = 0;
-    for (int i = 0; i < 2; i++)
-        TRY(time_runs(d, side, 1, &ns));
-    d->batch[side] =
-        (unsigned)fmin(MOST_BATCH, fmax(1, ceil(batch_ns / fmax(ns, 1))));
-fail:
-    return status;
-}
-
-/* Whoever begins changes from round to round. */
-static xl_status alternate(struct duel *d, unsigned rounds)
-{
-    xl_status status = XL_OK;
-    for (int side = 0; side < N_SIDES; side++)
-        TRY(size_batch(d, side));
-    for (d->rounds = 0; d->rounds < rounds; d->rounds++) {
-        if (session_stopped(d->s))
-            break;
-        for (unsigned i = 0; i < N_SIDES; i++) {
-            const unsigned side = (d->rounds + i) % N_SIDES;
-            TRY(time_runs(d, (int)side, d->batch[side],
-                          &d->row[side].samples.ns[d->rounds]));
-        }
-    }
-fail:
-    return d->rounds == 0 && status == XL_OK ? XL_CANCELLED : status;
+    const struct duel *d = arg;
+    return xl_queue_finish(d->q);
 }
 
 /* -- is everyone right? ------------------------------------------------------ */
@@ -309,7 +267,7 @@ static bool are_right(const struct duel *d, const float *got, bool is_native)
 static xl_status compare(struct duel *d)
 {
     xl_status status = XL_OK;
-    for (int side = 0; side < N_SIDES; side++) {
+    for (unsigned side = 0; side < N_SIDES; side++) {
         const float *got = side == THEIRS ? d->host.out : d->ours;
         TRY(run_side(d, side));
         if (side != THEIRS)
@@ -334,8 +292,6 @@ static void finish_row(struct duel *d, int side)
     static const char *const variants[N_SIDES] = {"expr_fused", "expr_fused",
                                                   "peer_libm"};
     xl_row *row = &d->row[side];
-    xl_samples *x = &row->samples;
-    const struct xl__summary sum = xl__summarise(x->ns, d->rounds);
     xl__strcpy(row->variant, sizeof row->variant,
                side != THEIRS && d->s->set.variant ? d->s->set.variant
                                                    : variants[side]);
@@ -348,59 +304,25 @@ static void finish_row(struct duel *d, int side)
         xl_row_param(row, "fast_math", side == FAST);
     row->dtype = XL_F32;
     row->seed = d->s->set.seed;
-    x->runs = d->rounds;
-    x->batch = d->batch[side];
-    x->median_ns = sum.median;
-    x->mad_ns = sum.mad;
-    x->min_ns = sum.min;
-    x->p95_ns = sum.p95;
-    x->lo_ns = sum.lo;
-    x->hi_ns = sum.hi;
-    x->wall_clock = true;
     row->bytes = bytes_moved(d);
     row->unit = "B/s";
-    row->value = row->bytes / x->median_ns * 1e9;
-}
-
-static void put_id(json_t *pair, const char *name, const xl_row *row)
-{
-    struct xl__str id = {0};
-    report_row_id(&id, row);
-    json_put(pair, name, json_text(xl__str_text(&id)));
-    xl__str_clear(&id);
-}
-
-/* Their time over ours, round by round: above 1, ours is the faster. */
-static double put_pair(struct duel *d, int side, double *lo, double *hi)
-{
-    static const double one = 1;
-    double ratios[FULL_ROUNDS], ratio;
-    for (unsigned i = 0; i < d->rounds; i++)
-        ratios[i] =
-            d->row[THEIRS].samples.ns[i] / d->row[side].samples.ns[i];
-    xl__ratio_interval(ratios, d->rounds, &one, 1, &ratio, lo, hi);
-    json_t *pair = json_object();
-    json_put(pair, "ratio", json_number(ratio));
-    json_put(pair, "lo", json_number(*lo));
-    json_put(pair, "hi", json_number(*hi));
-    put_id(pair, "ours", &d->row[side]);
-    put_id(pair, "theirs", &d->row[THEIRS]);
-    json_add(json_object_get(d->s->extra, "pairs"), pair);
-    return ratio;
+    rounds_row(&d->rounds, (unsigned)side, row);
 }
 
 static void show(struct duel *d)
 {
-    double ratio[N_SIDES], lo[N_SIDES], hi[N_SIDES];
     for (int side = 0; side < N_SIDES; side++)
         finish_row(d, side);
     table_cell(d->table, "%s", d->c.name);
     table_cell(d->table, "%.2f", d->row[THEIRS].samples.median_ns * 1e-6);
     for (int side = OURS; side <= FAST; side++) {
-        ratio[side] = put_pair(d, side, &lo[side], &hi[side]);
+        const struct rounds_ratio ratio =
+            rounds_ratio(&d->rounds, (unsigned)side, THEIRS);
+        json_add(json_object_get(d->s->extra, "pairs"),
+                 rounds_pair(&ratio, &d->row[side], &d->row[THEIRS]));
         table_cell(d->table, "%.2f", d->row[side].samples.median_ns * 1e-6);
-        table_cell(d->table, "%.2f", ratio[side]);
-        table_cell(d->table, "%.2f .. %.2f", lo[side], hi[side]);
+        table_cell(d->table, "%.2f", ratio.median);
+        table_cell(d->table, "%.2f..%.2f", ratio.lo, ratio.hi);
         table_cell(d->table, "%.0f %%",
                    100 * d->row[side].value / d->copy_bytes_per_s);
     }
@@ -521,9 +443,14 @@ static int one_case(struct duel *d)
     TRY(compile(d, OURS));
     TRY(compile(d, FAST));
     TRY(compare(d));
-    TRY(alternate(d, set->quick  ? QUICK_ROUNDS
-                     : set->full ? FULL_ROUNDS
-                                 : ROUNDS));
+    d->rounds = (struct rounds){.s = d->s,
+                                .n_sides = N_SIDES,
+                                .wanted = rounds_wanted(set),
+                                .calls = 1,
+                                .run = run_side,
+                                .wait = wait_all,
+                                .arg = d};
+    TRY(rounds_take(&d->rounds));
     TRY(measure_copy(d));
     show(d);
 fail:

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clbench-peer-openblas: our GEMM and OpenBLAS's on the same shapes, data and
- * cores. The two take turns in one run, since a shared machine changes speed
- * from second to second; each round gives a ratio, and those are what is
- * quoted. It is clbench with a table of commands of its own, so options,
- * tables and files are clbench's. */
+ * cores, turn by turn (rounds.h), each with as many threads as the device has
+ * compute units and held to a core each (fair.h). It is clbench with a table
+ * of commands of its own, so options, tables and files are clbench's. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,25 +11,21 @@
 
 #include <cblas.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/stats.h"
-#include "json_values.h"
+#include "fair.h"
 #include "op_bench.h"
 #include "ref.h"
 #include "report.h"
-#include "shapes.h"
+#include "rounds.h"
 #include "table.h"
 #include "text.h"
+#include "units.h"
 
 enum { A, B, C };
-enum { QUICK_ROUNDS = 7, ROUNDS = 15, FULL_ROUNDS = 41, MOST_BATCH = 4096 };
-static const double batch_ns = 50e6;
-/* OpenBLAS's threads go on turning for some time after a call. */
-static const uint64_t rest_ns = 100000000;
-
-enum side { OURS, THEIRS, N_SIDES };
+enum { OURS, THEIRS, N_SIDES };
+/* Threads of OpenBLAS go on turning for some time after a call. */
+static const uint64_t rest_ns = 60000000;
 
 /* One shape: both sides' memory, and the times of a run in each round. */
 struct duel {
@@ -42,7 +37,9 @@ struct duel {
     struct bench_data data;
     float *result; /* OpenBLAS's */
     xl_row row[N_SIDES];
-    unsigned rounds, batch[N_SIDES];
+    struct rounds rounds;
+    struct fair_threads threads;
+    unsigned n_suspect;
 };
 
 static size_t ld_a(const struct gemm_case *c)
@@ -55,7 +52,7 @@ static size_t ld_b(const struct gemm_case *c)
     return c->trans & 2 ? c->k : c->n;
 }
 
-static xl_status run_theirs(struct duel *d)
+static xl_status run_theirs(const struct duel *d)
 {
     const struct gemm_case *c = &d->c;
     cblas_sgemm(CblasRowMajor, c->trans & 1 ? CblasTrans : CblasNoTrans,
@@ -72,66 +69,24 @@ static struct bench_work our_work(const struct duel *d)
         .c = &d->c, .data = &d->data, .variant = d->s->set.variant};
 }
 
-static xl_status run_ours(struct duel *d)
+static xl_status run_side(void *arg, unsigned side)
 {
+    const struct duel *d = arg;
     const struct bench_work work = our_work(d);
-    return bench_gemm.run(d->q, &work);
+    return side == OURS ? bench_gemm.run(d->q, &work) : run_theirs(d);
 }
 
-/* Wall clock of n runs, of one in *ns: the same for both. */
-static xl_status time_runs(struct duel *d, enum side side, unsigned n,
-                           double *ns)
+static xl_status wait_all(void *arg)
 {
-    xl_status status = XL_OK;
-    const uint64_t start = xl__now_ns();
-    for (unsigned i = 0; i < n; i++)
-        TRY(side == OURS ? run_ours(d) : run_theirs(d));
-    TRY(xl_queue_finish(d->q));
-    *ns = (double)(xl__now_ns() - start) / n;
-fail:
-    return status;
+    const struct duel *d = arg;
+    return xl_queue_finish(d->q);
 }
 
-/* One side's turn: rest, warm up, measure. */
-static xl_status turn(struct duel *d, enum side side, unsigned round)
+/* The caller's thread is one of OpenBLAS's workers, but none of a driver's. */
+static void take_turn(void *arg, unsigned side)
 {
-    xl_status status = XL_OK;
-    double warm;
-    xl__sleep_ns(rest_ns);
-    TRY(time_runs(d, side, 1, &warm));
-    TRY(time_runs(d, side, d->batch[side], &d->row[side].samples.ns[round]));
-fail:
-    return status;
-}
-
-/* As many runs as fill a batch, by the second of two. */
-static xl_status size_batch(struct duel *d, enum side side)
-{
-    xl_status status = XL_OK;
-    double ns = 0;
-    for (int i = 0; i < 2; i++)
-        TRY(time_runs(d, side, 1, &ns));
-    d->batch[side] =
-        (unsigned)fmin(MOST_BATCH, fmax(1, ceil(batch_ns / fmax(ns, 1))));
-fail:
-    return status;
-}
-
-/* Whoever begins changes from round to round. */
-static xl_status alternate(struct duel *d, unsigned rounds)
-{
-    xl_status status = XL_OK;
-    TRY(size_batch(d, OURS));
-    TRY(size_batch(d, THEIRS));
-    for (d->rounds = 0; d->rounds < rounds; d->rounds++) {
-        const enum side first = d->rounds % 2 ? THEIRS : OURS;
-        if (session_stopped(d->s))
-            break;
-        TRY(turn(d, first, d->rounds));
-        TRY(turn(d, first == OURS ? THEIRS : OURS, d->rounds));
-    }
-fail:
-    return d->rounds == 0 && status == XL_OK ? XL_CANCELLED : status;
+    const struct duel *d = arg;
+    fair_pin_caller(&d->threads, side == THEIRS);
 }
 
 /* -- are both right? ------------------------------------------------------ */
@@ -193,60 +148,45 @@ fail:
 
 /* -- rows ----------------------------------------------------------------- */
 
-static void finish_row(struct duel *d, enum side side)
+/* A round that others disturbed and that flatters us spoils the figure. */
+static void doubt(struct duel *d, const struct rounds_ratio *ratio)
 {
-    xl_row *row = &d->row[side];
-    xl_samples *x = &row->samples;
-    const struct xl__summary sum = xl__summarise(x->ns, d->rounds);
-    x->runs = d->rounds;
-    x->batch = d->batch[side];
-    x->median_ns = sum.median;
-    x->mad_ns = sum.mad;
-    x->min_ns = sum.min;
-    x->p95_ns = sum.p95;
-    x->lo_ns = sum.lo;
-    x->hi_ns = sum.hi;
-    x->wall_clock = true;
-    row->value = row->flop / x->median_ns * 1e9;
+    if (ratio->n_suspect == 0)
+        return;
+    d->n_suspect += ratio->n_suspect;
+    for (int side = 0; side < N_SIDES; side++) {
+        d->row[side].verdict = XL_ROW_SUSPICIOUS;
+        snprintf(d->row[side].reason, sizeof d->row[side].reason,
+                 "other processes took the cores in %u of %u rounds",
+                 ratio->n_suspect, d->rounds.n);
+    }
 }
 
-static void put_id(json_t *pair, const char *name, const xl_row *row)
+static void cell_rate(const struct duel *d, int side)
 {
-    struct xl__str id = {0};
-    report_row_id(&id, row);
-    json_put(pair, name, json_text(xl__str_text(&id)));
-    xl__str_clear(&id);
+    const double flop = d->row[side].flop, giga = 1e9;
+    table_cell(d->table, "%.1f (%.1f)", d->row[side].value / giga,
+               flop / d->row[side].samples.min_ns * 1e9 / giga);
 }
 
-/* Their time over ours, round by round: above 1, ours is the faster. The file
- * has it as a member "pairs" beside "rows". */
 static void show(struct duel *d)
 {
-    const double *ours = d->row[OURS].samples.ns;
-    const double *theirs = d->row[THEIRS].samples.ns;
-    static const double one = 1;
-    double ratios[FULL_ROUNDS], ratio, lo, hi;
-    for (unsigned i = 0; i < d->rounds; i++)
-        ratios[i] = theirs[i] / ours[i];
-    xl__ratio_interval(ratios, d->rounds, &one, 1, &ratio, &lo, &hi);
-    finish_row(d, OURS);
-    finish_row(d, THEIRS);
-    json_t *pair = json_object();
-    json_put(pair, "ratio", json_number(ratio));
-    json_put(pair, "lo", json_number(lo));
-    json_put(pair, "hi", json_number(hi));
-    put_id(pair, "ours", &d->row[OURS]);
-    put_id(pair, "theirs", &d->row[THEIRS]);
-    json_add(json_object_get(d->s->extra, "pairs"), pair);
+    const struct rounds_ratio ratio = rounds_ratio(&d->rounds, OURS, THEIRS);
+    for (int side = 0; side < N_SIDES; side++)
+        rounds_row(&d->rounds, (unsigned)side, &d->row[side]);
+    doubt(d, &ratio);
+    json_add(json_object_get(d->s->extra, "pairs"),
+             rounds_pair(&ratio, &d->row[OURS], &d->row[THEIRS]));
     for (int side = 0; side < N_SIDES; side++)
         session_row(d->s, d->dev, &d->row[side]);
     table_cell(d->table, "%zux%zux%zu", d->c.m, d->c.n, d->c.k);
     table_cell(d->table, "%s", d->row[OURS].variant);
-    table_cell(d->table, "%.1f", d->row[OURS].value * 1e-9);
-    table_cell(d->table, "%.1f", d->row[THEIRS].value * 1e-9);
-    table_cell(d->table, "%.3f", ratio);
-    table_cell(d->table, "%.3f .. %.3f", lo, hi);
-    table_cell(d->table, "%u", d->rounds);
+    cell_rate(d, OURS);
+    cell_rate(d, THEIRS);
+    table_cell(d->table, "%.3f", ratio.median);
+    table_cell(d->table, "%.3f..%.3f", ratio.lo, ratio.hi);
+    table_cell(d->table, "%.2f", ratio.best);
+    table_cell(d->table, "%u+%u", d->rounds.n, d->rounds.n_redone);
 }
 
 /* Whose kernels ours are: the variant that the library takes. */
@@ -278,38 +218,19 @@ fail:
 static xl_status make_data(struct duel *d)
 {
     xl_status status = XL_OK;
-    struct bench_data *data = &d->data;
-    struct xl__rng rng;
-    data->seed = d->s->set.seed;
-    xl__rng_seed(&rng, data->seed);
-    bench_gemm.layout(&d->c, data->buffer);
-    for (unsigned i = A; i <= C; i++) {
-        const size_t elems = data->buffer[i].elems;
-        TRY(xl_buffer_create(d->q, elems * sizeof(float), &data->mem[i]));
-        void *host = xl__calloc(elems, sizeof(float));
-        TRY(host ? XL_OK : XL_NO_MEMORY);
-        if (i == C) {
-            d->result = host;
-            break;
-        }
-        data->host[i] = host;
-        ref_fill(host, elems, XL_F32, &rng);
-        TRY(xl_buffer_write(d->q, data->mem[i], 0, host,
-                            elems * sizeof(float)));
-    }
+    TRY(bench_data_init(&d->data, &bench_gemm, &d->c, d->s->set.seed));
+    TRY(bench_data_upload(d->q, &d->data));
+    d->result = xl__calloc(d->data.buffer[C].elems, sizeof *d->result);
+    TRY(d->result ? XL_OK : XL_NO_MEMORY);
 fail:
     return status;
 }
 
 static void drop_data(struct duel *d)
 {
-    for (unsigned i = A; i <= C; i++) {
-        if (d->data.mem[i])
-            clReleaseMemObject(d->data.mem[i]);
-        free(d->data.host[i]);
-    }
+    bench_data_release(&d->data);
+    bench_data_clear(&d->data);
     free(d->result);
-    memset(&d->data, 0, sizeof d->data);
     d->result = NULL;
 }
 
@@ -317,13 +238,20 @@ static void drop_data(struct duel *d)
 
 static int one_shape(struct duel *d)
 {
-    const struct settings *set = &d->s->set;
     xl_status status;
+    d->rounds = (struct rounds){
+        .s = d->s,
+        .n_sides = N_SIDES,
+        .wanted = rounds_wanted(&d->s->set),
+        .calls = d->s->set.calls ? (unsigned)d->s->set.calls : 1,
+        .rest_ns = rest_ns,
+        .run = run_side,
+        .wait = wait_all,
+        .turn = take_turn,
+        .arg = d};
     TRY(make_data(d));
     TRY(name_rows(d));
-    TRY(alternate(d, set->quick  ? QUICK_ROUNDS
-                     : set->full ? FULL_ROUNDS
-                                 : ROUNDS));
+    TRY(rounds_take(&d->rounds));
     TRY(compare(d));
     show(d);
 fail:
@@ -334,78 +262,45 @@ fail:
                         xl_error_detail(d->q));
 }
 
-static bool read_shape(const struct session *s, const char *text,
-                       struct gemm_case *c)
+/* OpenBLAS's side is f32, one product at a time, sizes of an int. */
+static bool is_for_both(struct gemm_case *c)
 {
-    size_t mnk[3];
-    char why[160];
-    if (!shape_gemm(text, mnk, why, sizeof why)) {
-        fprintf(stderr, "clbench: %s\n", why);
-        return false;
-    }
-    *c = (struct gemm_case){.name = "own",
-                            .use = CASE_BENCH,
-                            .m = mnk[0],
-                            .n = mnk[1],
-                            .k = mnk[2],
-                            .alpha = 1,
-                            .trans = s->set.trans < 0 ? 0 : s->set.trans,
-                            .in = XL_F32,
-                            .out = XL_F32};
-    for (unsigned i = 0; i < 3; i++) {
-        if (mnk[i] > INT_MAX) {
-            fprintf(stderr, "clbench: %s: too large for OpenBLAS\n", text);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A variable that someone set for another program spoils a comparison. */
-static void warn_of_variables(void)
-{
-    static const char *const names[] = {
-        "OPENBLAS_NUM_THREADS",   "OPENBLAS_DEFAULT_NUM_THREADS",
-        "OPENBLAS_CORETYPE",      "OPENBLAS_THREAD_TIMEOUT",
-        "OPENBLAS_MAIN_FREE",     "GOTO_NUM_THREADS",
-        "GOTOBLAS_MAIN_FREE",     "OMP_NUM_THREADS",
-        "POCL_MAX_PTHREAD_COUNT", "POCL_AFFINITY"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
-        if (value)
-            fprintf(stderr,
-                    "clbench: warning: %s=%.64s changes what is compared; "
-                    "unset it\n",
-                    names[i], value);
-    }
+    const char *why = c->m > INT_MAX || c->n > INT_MAX || c->k > INT_MAX
+                          ? "too large for OpenBLAS"
+                          : NULL;
+    c->in = c->out = XL_F32;
+    if (why)
+        fprintf(stderr, "clbench: %zux%zux%zu skipped: %s\n", c->m, c->n, c->k,
+                why);
+    return !why;
 }
 
 static void describe_sides(const struct duel *d, char *out, size_t cap)
 {
     xl_fact units = {.value = 0};
     (void)xl_device_fact(d->dev, "compute_units", XL_UNKNOWN, &units);
+    openblas_set_num_threads((int)fmax(1, units.value));
     snprintf(out, cap,
-             "f32, wall clock, turn by turn; ours on %.0f compute units, "
-             "OpenBLAS (%.32s) on %d threads",
-             units.value, openblas_get_corename(), openblas_get_num_threads());
+             "f32, wall clock, turn by turn, %u calls waited for together; "
+             "ours on %.0f compute units, OpenBLAS (%.32s) on %d threads",
+             d->s->set.calls ? (unsigned)d->s->set.calls : 1, units.value,
+             openblas_get_corename(), openblas_get_num_threads());
 }
 
-static int duels(struct duel *d)
+static int duels(struct duel *d, const struct bench_cases *cases)
 {
-    static const char *const usual[] = {"512", "1024", "2048",
-                                        "1000x1023x517"};
     struct session *s = d->s;
-    const bool own = s->set.n_words > 0;
-    const unsigned n = own ? s->set.n_words : sizeof usual / sizeof *usual;
     char note[192];
     int code = EXIT_FINE;
     describe_sides(d, note, sizeof note);
     report_part(s->report, "GEMM beside OpenBLAS", note);
-    progress_begin(s, n);
-    for (unsigned i = 0; i < n && !session_stopped(s); i++) {
-        const char *text = own ? s->set.words[i] : usual[i];
-        progress_step(s, text);
-        int failed = read_shape(s, text, &d->c) ? one_shape(d) : EXIT_USAGE;
+    progress_begin(s, (unsigned)cases->n);
+    for (size_t i = 0; i < cases->n && !session_stopped(s); i++) {
+        char what[64];
+        memcpy(&d->c, cases->list[i], sizeof d->c);
+        snprintf(what, sizeof what, "%zux%zux%zu", d->c.m, d->c.n, d->c.k);
+        progress_step(s, what);
+        const int failed = is_for_both(&d->c) ? one_shape(d) : EXIT_FINE;
         code = failed ? failed : code;
     }
     progress_end(s);
@@ -413,39 +308,70 @@ static int duels(struct duel *d)
     return code;
 }
 
-static int run(struct session *s)
+static void print_ratios(const struct duel *d)
+{
+    printf("Ratios: OpenBLAS's time over ours, the median round by round; "
+           "above 1 ours\nis the faster. Rates in GFLOP/s, the best in "
+           "brackets; rounds + those done once\nmore because other processes "
+           "took the cores.\n\n");
+    table_print(stdout, d->table, text_terminal_columns(),
+                text_wants_colour());
+    if (d->n_suspect > 0)
+        printf("\n%u rounds are suspect: above 1.1 while other processes "
+               "took the cores.\nMeasure again on a quiet machine.\n",
+               d->n_suspect);
+}
+
+static int run_cases(struct duel *d, const struct bench_cases *cases)
 {
     static const struct table_column columns[] = {
-        {"shape", false, 0},   {"ours", false, 0}, {"GFLOP/s", true, 0},
-        {"OpenBLAS", true, 0}, {"ratio", true, 0}, {"95 %", false, 0},
-        {"rounds", true, 0}};
-    struct duel d = {.s = s};
-    int code = session_open_devices(s);
-    if (code != EXIT_FINE)
-        return code;
-    warn_of_variables();
+        {"shape", false, 0},     {"ours", false, 0},  {"GFLOP/s", true, 0},
+        {"OpenBLAS", true, 0},   {"ratio", true, 0},  {"95 %", false, 0},
+        {"best", true, 0},       {"rounds", true, 0}};
+    struct session *s = d->s;
     s->extra = json_object();
     json_put(s->extra, "pairs", json_array());
-    d.dev = s->devices[0];
-    d.q = session_queue(s, d.dev);
-    if (!d.q)
+    d->dev = s->devices[0];
+    d->q = session_queue(s, d->dev);
+    if (!d->q)
         return EXIT_NO_DEVICE;
-    d.table = table_create(columns, sizeof columns / sizeof *columns);
-    code = duels(&d);
-    if (session_tables(s) && code != EXIT_USAGE) {
-        printf("\nRatios: OpenBLAS's time over ours, round by round; above 1 "
-               "ours is the faster\n\n");
-        table_print(stdout, d.table, text_terminal_columns(),
-                    text_wants_colour());
+    d->table = table_create(columns, sizeof columns / sizeof *columns);
+    const int code = duels(d, cases);
+    if (session_tables(s))
+        print_ratios(d);
+    table_destroy(d->table);
+    xl_queue_destroy(d->q);
+    return code;
+}
+
+static int run(struct session *s)
+{
+    static const char *usual[] = {"256",  "512",  "1000", "1023",
+                                  "1024", "1537", "2048"};
+    struct duel d = {.s = s};
+    struct bench_cases cases;
+    fair_variables();
+    /* Only threads of OpenBLAS are there yet, and the caller's. */
+    fair_pin(&d.threads);
+    if (s->set.n_words == 0 && s->set.shape_files.n == 0) {
+        free(s->set.words);
+        s->set.words = xl__calloc(sizeof usual / sizeof *usual, sizeof *usual);
+        s->set.n_words = s->set.words ? sizeof usual / sizeof *usual : 0;
+        for (unsigned i = 0; i < s->set.n_words; i++)
+            s->set.words[i] = usual[i];
     }
-    table_destroy(d.table);
-    xl_queue_destroy(d.q);
+    int code = bench_cases_read(s, &bench_gemm, &cases);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
+    if (code == EXIT_FINE)
+        code = run_cases(&d, &cases);
+    bench_cases_clear(&cases);
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static const char *const options[] = {"device", "variant",  "trans",
-                                      "json",   "seed",     "quick",
-                                      "full",   "max-time", NULL};
+static const char *const options[] = {
+    "device", "variant", "trans", "shapes", "calls", "json",
+    "seed",   "quick",   "full",  "max-time", NULL};
 
 static const struct command peer_gemm = {
     .name = "gemm",
@@ -453,10 +379,11 @@ static const struct command peer_gemm = {
     .words = "[SHAPE...]",
     .about = "For each SHAPE, MxNxK or N for a cube, both libraries take "
              "turns on the same random f32 data in one run; results are "
-             "compared, with each other and with the host in double.",
+             "compared, with each other and with the host in double. Types "
+             "that a file of shapes gives are passed over: both take f32.",
     .options = options,
     .min_words = 0,
-    .max_words = BENCH_MAX_CASES,
+    .max_words = BENCH_MAX_WORDS,
     .run = run,
 };
 
