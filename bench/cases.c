@@ -11,10 +11,15 @@ enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
 #define BQ (CASE_BENCH | CASE_QUICK)
 #define BB (CASE_BENCH | CASE_BIG)
 
+/* A batch of products of 37 x 29 x 23, all scaled. */
+#define MANY(name, use, count, places, trans, in, out)                        \
+    {name, use, 37, 29, 23, trans, 2, -3, in, out,                            \
+     3, 2, 1, 0, 4, 2, false, false, DATA_NORMAL, {count, places}, false}
+
 /* A bare product: alpha 1, beta 0, dense, row-major. */
 #define PLAIN(name, use, m, n, k, trans, in, out)                             \
     {name, use, m, n, k, trans, 1, 0, in, out,                                \
-     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL}
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE}
 /* The four ways to store A and B. */
 #define FOUR(name, use, m, n, k, in, out)                                     \
     PLAIN(name " nn", use, m, n, k, NN, in, out),                             \
@@ -77,28 +82,64 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("engine block", V,  128, 128, 128, NN, XL_F16, XL_F32),
 
     /* name            use   m    n    k  trans alpha beta  in       out      pad a b c  offset a b c  cols   one    data */
-    {"alpha 0",         VQ,  67,  53,  41, NN,  0,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"alpha 0 beta 1",  V,   67,  53,  41, NN,  0,    1,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"beta 1",          VQ,  67,  53,  41, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"both -0.5",       VQ,  67,  53,  41, TN, -0.5, -0.5, XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"-0.5 and 1 f16",  VQ,  67,  53,  41, NT, -0.5,  1,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"1 and -0.5 bf16", V,   67,  53,  41, NN,  1,   -0.5, XL_BF16, XL_BF16, 0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"third",           V,   67,  53,  41, TT,  1/3., 0.1, XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"large f16-f32",   V,   67,  53,  41, NN,  1,    0,   XL_F16,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_LARGE},
-    {"large f16",       V,   67,  53,  41, NN,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_LARGE},
-    {"pad 1",           VQ,  67,  53,  41, NN,  1,    1,   XL_F32,  XL_F32,  1, 1, 1,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"pad to 64",       V,   64,  60,  61, TN,  1,    0,   XL_F32,  XL_F32,  0, 4, 4,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"pad f16",         VQ,  67,  53,  41, TN,  1,    1,   XL_F16,  XL_F16,  3, 5, 7,   0, 0, 0,      false, false, DATA_NORMAL},
-    {"offset 1",        VQ,  64,  64,  64, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   1, 1, 1,      false, false, DATA_NORMAL},
-    {"offset 1 f16",    V,   64,  64,  64, NT,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   1, 3, 5,      false, false, DATA_NORMAL},
-    {"offset 64",       V,   64,  64,  64, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   64, 128, 64,  false, false, DATA_NORMAL},
-    {"offset and pad",  V,   67,  53,  41, TN,  1,    1,   XL_BF16, XL_F32,  3, 2, 5,   7, 12, 33,    false, false, DATA_NORMAL},
-    {"columns",         VQ,  67,  53,  41, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL},
-    {"columns tt",      V,   67,  53,  41, TT,  1,    1,   XL_F32,  XL_F32,  1, 2, 3,   5, 6, 7,      true,  false, DATA_NORMAL},
-    {"columns tn f16",  V,   67,  53,  41, TN,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL},
-    {"columns nt",      V,   128, 96,  64, NT,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL},
-    {"A A^T",           VQ,  129, 129, 67, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL},
-    {"A^T A f16",       V,   129, 129, 67, TN,  1,    0,   XL_F16,  XL_F32,  2, 0, 0,   3, 0, 0,      false, true,  DATA_NORMAL},
+    {"alpha 0",         VQ,  67,  53,  41, NN,  0,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"alpha 0 beta 1",  V,   67,  53,  41, NN,  0,    1,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"beta 1",          VQ,  67,  53,  41, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"both -0.5",       VQ,  67,  53,  41, TN, -0.5, -0.5, XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"-0.5 and 1 f16",  VQ,  67,  53,  41, NT, -0.5,  1,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"1 and -0.5 bf16", V,   67,  53,  41, NN,  1,   -0.5, XL_BF16, XL_BF16, 0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"third",           V,   67,  53,  41, TT,  1/3., 0.1, XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"large f16-f32",   V,   67,  53,  41, NN,  1,    0,   XL_F16,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_LARGE, CASE_ONE},
+    {"large f16",       V,   67,  53,  41, NN,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_LARGE, CASE_ONE},
+    {"pad 1",           VQ,  67,  53,  41, NN,  1,    1,   XL_F32,  XL_F32,  1, 1, 1,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"pad to 64",       V,   64,  60,  61, TN,  1,    0,   XL_F32,  XL_F32,  0, 4, 4,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"pad f16",         VQ,  67,  53,  41, TN,  1,    1,   XL_F16,  XL_F16,  3, 5, 7,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"offset 1",        VQ,  64,  64,  64, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   1, 1, 1,      false, false, DATA_NORMAL, CASE_ONE},
+    {"offset 1 f16",    V,   64,  64,  64, NT,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   1, 3, 5,      false, false, DATA_NORMAL, CASE_ONE},
+    {"offset 64",       V,   64,  64,  64, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   64, 128, 64,  false, false, DATA_NORMAL, CASE_ONE},
+    {"offset and pad",  V,   67,  53,  41, TN,  1,    1,   XL_BF16, XL_F32,  3, 2, 5,   7, 12, 33,    false, false, DATA_NORMAL, CASE_ONE},
+    {"columns",         VQ,  67,  53,  41, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"columns tt",      V,   67,  53,  41, TT,  1,    1,   XL_F32,  XL_F32,  1, 2, 3,   5, 6, 7,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"columns tn f16",  V,   67,  53,  41, TN,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"columns nt",      V,   128, 96,  64, NT,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"A A^T",           VQ,  129, 129, 67, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+    {"A^T A f16",       V,   129, 129, 67, TN,  1,    0,   XL_F16,  XL_F32,  2, 0, 0,   3, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+
+    /* Other types: sums in f64; exact sums of i8; C of another type. */
+    FOUR("odd f64",       V,  67, 53, 41, XL_F64,  XL_F64),
+    FOUR("odd i8",        V,  67, 53, 41, XL_I8,   XL_I32),
+    PLAIN("f64",          VQ, 131, 97, 515, NN, XL_F64, XL_F64),
+    PLAIN("i8",           VQ, 131, 97, 515, NT, XL_I8,  XL_I32),
+    PLAIN("i8 long",      V,  17, 19, 70001, NT, XL_I8, XL_I32),
+    PLAIN("i8 row",       V,  1, 517, 1031, NN, XL_I8,  XL_I32),
+    PLAIN("f64 row",      V,  2, 517, 1031, NT, XL_F64, XL_F64),
+    PLAIN("i8-f32",       V,  67, 53, 41, NN, XL_I8,   XL_F32),
+    PLAIN("i8-f16",       V,  67, 53, 41, TT, XL_I8,   XL_F16),
+    PLAIN("i8-bf16",      V,  67, 53, 41, TN, XL_I8,   XL_BF16),
+    PLAIN("f32-f16",      VQ, 67, 53, 41, NN, XL_F32,  XL_F16),
+    PLAIN("f32-bf16",     V,  67, 53, 41, NT, XL_F32,  XL_BF16),
+    PLAIN("f16-bf16",     V,  67, 53, 41, TN, XL_F16,  XL_BF16),
+    PLAIN("bf16-f16",     V,  67, 53, 41, TT, XL_BF16, XL_F16),
+    {"scaled f64",      V,   67,  53,  41, TN, 1/3., 0.1,  XL_F64,  XL_F64,  1, 2, 3,   5, 6, 7,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"scaled i8",       VQ,  67,  53,  41, TN, -2,   3,    XL_I8,   XL_I32,  3, 5, 7,   1, 2, 3,      false, false, DATA_NORMAL, CASE_ONE},
+    {"scaled i8 cols",  V,   67,  53,  41, NT,  2,  -1,    XL_I8,   XL_I32,  3, 5, 7,   1, 2, 3,      true,  false, DATA_NORMAL, CASE_ONE},
+
+    /* Batches. */
+    MANY("batch",         VQ, 5, BATCH_STEPS,    NN, XL_F32,  XL_F32),
+    MANY("batch tt",      V,  5, BATCH_STEPS,    TT, XL_F32,  XL_F32),
+    MANY("batch f16",     V,  5, BATCH_STEPS,    NT, XL_F16,  XL_F16),
+    MANY("batch bf16",    V,  5, BATCH_STEPS,    TN, XL_BF16, XL_F32),
+    MANY("batch f64",     V,  3, BATCH_STEPS,    NN, XL_F64,  XL_F64),
+    MANY("batch i8",      V,  3, BATCH_STEPS,    NT, XL_I8,   XL_I32),
+    MANY("batch one B",   VQ, 7, BATCH_SHARED_B, NN, XL_F32,  XL_F32),
+    MANY("batch lists",   VQ, 5, BATCH_LISTS,    NN, XL_F32,  XL_F32),
+    MANY("batch lists tn", V, 4, BATCH_LISTS,    TN, XL_F16,  XL_F32),
+    {"batch columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_STEPS}, false},
+    {"batch lists cols", V,  37,  29,  23, NT, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_LISTS}, false},
+    {"batch rows",      V,   1,  517, 131, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_STEPS}, false},
+    {"batch rows f16",  V,   3,  131, 517, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_LISTS}, false},
+    {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS}, false},
+    {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS}, false},
 
     /* Large enough for many groups; a sample of the result is checked. */
     PLAIN("sample f32",   V,  1009, 1013, 521, NN, XL_F32, XL_F32),
@@ -114,6 +155,8 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("cube 4096 bf16",  B,  4096, 4096, 4096, NN, XL_BF16, XL_BF16),
     PLAIN("cube 8192 f32",   BB, 8192, 8192, 8192, NN, XL_F32,  XL_F32),
     PLAIN("cube 8192 f16",   BB, 8192, 8192, 8192, NN, XL_F16,  XL_F16),
+    {"batch 10000x32", BQ, 32, 32, 32, NN, 1, 0, XL_F32, XL_F32,
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {10000, BATCH_STEPS}, false},
     PLAIN("odd 1000",        B,  1000, 1023, 517,  NN, XL_F32,  XL_F32),
     PLAIN("cube 1024 tn",    B,  1024, 1024, 1024, TN, XL_F32,  XL_F32),
     PLAIN("cube 1024 nt",    B,  1024, 1024, 1024, NT, XL_F32,  XL_F32),
@@ -130,12 +173,12 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("sawtooth 2049",   B,  2049, 2049, 2049, NN, XL_F16,  XL_F16),
 #define LD(pad, text)                                                         \
     {"row alignment " text, B, 2048, 2048, 2048, NN, 1, 0, XL_F16, XL_F16,    \
-     pad, pad, pad, 0, 0, 0, false, false, DATA_NORMAL}
+     pad, pad, pad, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE}
     LD(0, "2048"), LD(1, "2049"), LD(2, "2050"), LD(3, "2051"), LD(4, "2052"),
     LD(5, "2053"), LD(6, "2054"), LD(7, "2055"), LD(8, "2056"),
-    {"A A^T 4096",      B,  4096, 4096, 4096, NN, 1,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL},
-    {"A A^T 8192",      BB, 8192, 8192, 8192, NN, 1,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL},
-    {NULL,              0,  0,    0,    0,    NN, 0,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL},
+    {"A A^T 4096",      B,  4096, 4096, 4096, NN, 1,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+    {"A A^T 8192",      BB, 8192, 8192, 8192, NN, 1,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+    {NULL,              0,  0,    0,    0,    NN, 0,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
 };
 
 /* Dense, from one buffer to another, nothing special. */

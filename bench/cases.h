@@ -15,6 +15,7 @@ enum case_use {
     CASE_QUICK = 4,   /* part of the quick suite (with CASE_BENCH), or of the
                          everyday test loop (with CASE_VERIFY) */
     CASE_BIG = 8,     /* needs gigabytes: GPUs only */
+    CASE_NAMED = 32,  /* its name is what the user calls it */
     CASE_SUITE = 16   /* an expression of the quick suite; CASE_QUICK is of
                          the test loop alone there */
 };
@@ -23,6 +24,17 @@ enum case_data {
     DATA_NORMAL,      /* normal, mean 0, deviation 1 */
     DATA_SPECIALS,    /* softmax: rows of -inf, with +inf, with NaN */
     DATA_LARGE        /* magnitudes up to 6e4 */
+};
+
+/* Several products of one shape, stacked in each buffer. */
+enum case_places {
+    BATCH_STEPS,
+    BATCH_SHARED_B, /* all use the one B */
+    BATCH_LISTS     /* offsets in falling order */
+};
+struct case_batch {
+    size_t count; /* 0: one product */
+    enum case_places places;
 };
 
 struct gemm_case {
@@ -37,7 +49,11 @@ struct gemm_case {
     bool columns_c;               /* C column-major */
     bool one_buffer;              /* A and B are the same memory: A A^T */
     enum case_data data;
+    struct case_batch batch;
+    bool bias_relu;               /* epilogue relu(y + bias), a bias a column */
 };
+/* A case's last members: one product, nothing done to its result. */
+#define CASE_ONE {0, BATCH_STEPS}, false
 
 struct softmax_case {
     const char *name;

@@ -12,6 +12,7 @@
 enum { ZONE_ELEMS = 128 };
 
 /* Quiet NaNs with a payload of our own. */
+static const uint64_t F64_GUARD = 0x7ffca5a5a5a5a5a5;
 static const uint32_t F32_GUARD = 0x7fc5a5a5;
 static const uint16_t F16_GUARD = 0x7e5a;
 static const uint16_t BF16_GUARD = 0x7fda;
@@ -25,7 +26,9 @@ static void fill_guards(struct guarded *g)
     const uint16_t half = g->dtype == XL_F16 ? F16_GUARD : BF16_GUARD;
     const size_t size = xl_dtype_bytes(g->dtype);
     for (size_t i = 0; i < g->elems; i++) {
-        if (size == sizeof word)
+        if (size == sizeof F64_GUARD)
+            ((uint64_t *)g->host)[i] = F64_GUARD;
+        else if (size == sizeof word)
             ((uint32_t *)g->host)[i] = word;
         else if (size == sizeof half)
             ((uint16_t *)g->host)[i] = half;
@@ -72,7 +75,7 @@ void guarded_fill(struct guarded *g, struct xl__rng *rng)
 {
     for (size_t i = 0; i < g->rows; i++) {
         for (size_t j = 0; j < g->cols; j++)
-            guarded_set(g, i, j, ref_normal(rng));
+            guarded_set(g, i, j, ref_draw(rng, g->dtype));
     }
 }
 

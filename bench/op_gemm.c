@@ -32,13 +32,31 @@ static size_t ld_c(const struct gemm_case *c)
     return c->n + c->pad_c;
 }
 
+static size_t count(const struct gemm_case *c)
+{
+    return c->batch.count ? c->batch.count : 1;
+}
+
 static void layout(const void *arg, struct bench_buffer *buffers)
 {
     const struct gemm_case *c = arg;
-    buffers[A] = (struct bench_buffer){rows_a(c) * ld_a(c), c->in, true, false};
+    const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : count(c);
+    buffers[A] = (struct bench_buffer){count(c) * rows_a(c) * ld_a(c), c->in,
+                                       true, false};
     if (!c->one_buffer)
-        buffers[B] = (struct bench_buffer){rows_b(c) * ld_b(c), c->in, true, false};
-    buffers[C] = (struct bench_buffer){c->m * ld_c(c), c->out, false, true};
+        buffers[B] = (struct bench_buffer){n_b * rows_b(c) * ld_b(c), c->in,
+                                           true, false};
+    buffers[C] = (struct bench_buffer){count(c) * c->m * ld_c(c), c->out,
+                                       false, true};
+}
+
+/* A name says which, and is no part of what makes two rows the same. */
+static void name_row(xl_row *row, const char *name)
+{
+    const unsigned i = row->n_params;
+    xl_row_param_text(row, "case", name);
+    if (row->n_params > i)
+        row->params[i].is_found = true;
 }
 
 static void describe(const void *arg, xl_row *row)
@@ -51,6 +69,8 @@ static void describe(const void *arg, xl_row *row)
     xl_row_shape(row, "m", m);
     xl_row_shape(row, "n", n);
     xl_row_shape(row, "k", k);
+    if (c->use & CASE_NAMED)
+        name_row(row, c->name);
     xl_row_param_text(row, "trans", c->one_buffer ? "A A^T" : trans[c->trans]);
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
     xl_row_param(row, "alpha", c->alpha);
@@ -60,10 +80,16 @@ static void describe(const void *arg, xl_row *row)
         xl_row_param(row, "ldb", (double)ld_b(c));
         xl_row_param(row, "ldc", (double)ld_c(c));
     }
-    double read = (m * k + (c->one_buffer ? 0 : k * n)) *
-                  (double)xl_dtype_bytes(c->in);
-    row->flop = 2 * m * n * k;
-    row->bytes = read + m * n * (double)xl_dtype_bytes(c->out) *
+    if (c->batch.count)
+        xl_row_shape(row, "batch", (double)c->batch.count);
+    const double times = (double)count(c);
+    const double n_b = c->one_buffer                         ? 0
+                       : c->batch.places == BATCH_SHARED_B ? 1
+                                                             : times;
+    double read =
+        (times * m * k + n_b * k * n) * (double)xl_dtype_bytes(c->in);
+    row->flop = 2 * m * n * k * times;
+    row->bytes = read + times * m * n * (double)xl_dtype_bytes(c->out) *
                             (c->beta != 0 ? 2 : 1);
 }
 
@@ -84,6 +110,12 @@ static xl_gemm descriptor(const struct bench_work *w)
     g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)
                         : stored(mem[B], ld_b(c), c->in, tb);
     g.c = stored(mem[C], ld_c(c), c->out, false);
+    g.batch = (xl_batch){.count = c->batch.count,
+                         .a_step = rows_a(c) * ld_a(c),
+                         .b_step = c->batch.places == BATCH_SHARED_B
+                                       ? 0
+                                       : rows_b(c) * ld_b(c),
+                         .c_step = c->m * ld_c(c)};
     return g;
 }
 
@@ -108,18 +140,22 @@ static struct ref_mat host_view(const void *data, size_t ld, xl_dtype dtype,
     return view;
 }
 
-/* One row of the result at random columns. */
+/* One row of the result, of all products' rows, at random columns. */
 static void check_row(const struct gemm_case *c, const struct bench_data *d,
-                      size_t i, const void *line, struct check_result *out)
+                      size_t row, const void *line, struct check_result *out)
 {
+    const size_t i = row % c->m, z = row / c->m;
     bool ta = c->trans & 1, tb = c->trans & 2;
     struct ref_mat a = host_view(d->host[A], ld_a(c), c->in, ta);
     struct ref_mat b = c->one_buffer
                            ? host_view(d->host[A], ld_a(c), c->in, !ta)
                            : host_view(d->host[B], ld_b(c), c->in, tb);
-    struct ref_gemm_scale scale = {c->k, c->alpha, c->beta, c->out};
+    struct ref_gemm_scale scale = {c->k, c->alpha, c->beta, c->in, c->out};
     struct xl__rng rng;
-    xl__rng_seed(&rng, d->seed + i);
+    a.offset = z * rows_a(c) * ld_a(c);
+    if (c->batch.places != BATCH_SHARED_B)
+        b.offset = z * rows_b(c) * ld_b(c);
+    xl__rng_seed(&rng, d->seed + row);
     for (size_t s = 0; s < SAMPLE_COLS; s++) {
         size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
         struct seen e = {.name = "C", .i = i, .j = j, .dtype = c->out};
@@ -144,7 +180,8 @@ static xl_status check(xl_queue *q, const struct bench_work *w,
     xl__rng_seed(&rng, d->seed);
     TRY(line ? XL_OK : XL_NO_MEMORY);
     for (size_t s = 0; s < SAMPLE_ROWS; s++) {
-        size_t i = s == 0 ? c->m - 1 : (size_t)xl__rng_below(&rng, c->m);
+        const size_t rows = count(c) * c->m;
+        size_t i = s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
         TRY(xl_buffer_read(q, d->mem[C], i * ld_c(c) * size, line,
                            c->n * size));
         check_row(c, d, i, line, out);
@@ -162,14 +199,15 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     size_t mnk[3];
     if (!shape_gemm(word, mnk, why, why_cap))
         return false;
-    c->name = "own";
-    c->use = CASE_BENCH;
+    c->name = set->case_name ? set->case_name : "own";
+    c->use = CASE_BENCH | (set->case_name ? CASE_NAMED : 0);
     c->m = mnk[0];
     c->n = mnk[1];
     c->k = mnk[2];
     c->trans = set->trans < 0 ? 0 : set->trans;
     c->alpha = 1;
-    c->in = c->out = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    c->in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    c->out = c->in == XL_I8 ? XL_I32 : c->in;
     return true;
 }
 

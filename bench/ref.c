@@ -79,10 +79,16 @@ double ref_normal(struct xl__rng *rng)
     return ((double)sum - mean) * scale;
 }
 
+double ref_draw(struct xl__rng *rng, xl_dtype dtype)
+{
+    static const double bytes = 34;
+    return ref_normal(rng) * (dtype == XL_I8 ? bytes : 1);
+}
+
 void ref_fill(void *data, size_t n, xl_dtype dtype, struct xl__rng *rng)
 {
     for (size_t i = 0; i < n; i++)
-        ref_store(data, i, dtype, ref_normal(rng));
+        ref_store(data, i, dtype, ref_draw(rng, dtype));
 }
 
 void ref_dense(const struct ref_mat *m, size_t rows, size_t cols, double *dst)
@@ -122,20 +128,27 @@ void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
 /* |c^ - c| <= gamma_r (|alpha| mag + |beta c0|) + output rounding, with
  * gamma_r = r u / (1 - r u) and r = k for a bare product (Higham 2002, 3.5),
  * k + 3 with scalars: alpha rounded to f32, its product, the last addition.
- * Rounding to a narrower type adds u_out |c^|; each product may be flushed. */
+ * Rounding to a narrower type adds u_out |c^|; each product may be flushed.
+ * Sums of i8 are exact, and so is all that stays in i32; into a float the sum
+ * is rounded once. In f64 this host rounds as often as the device. */
 double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
                      double old, double *tol)
 {
-    static const double scalar_roundings = 3;
-    bool is_scaled = s->alpha != 1 || s->beta != 0;
-    double r = (double)s->k + (is_scaled ? scalar_roundings : 0);
-    double u = ref_roundoff(XL_F32);
-    double gamma = r * u / (1 - r * u);
+    static const double scalar_roundings = 3, exact = 0.25;
+    const bool is_scaled = s->alpha != 1 || s->beta != 0;
+    const bool is_wide = s->in == XL_F64;
+    const double terms = s->in == XL_I8 ? 1 : (double)s->k;
+    double r = terms + (is_scaled ? scalar_roundings : 0);
+    double u = ref_roundoff(is_wide ? XL_F64 : XL_F32);
+    double gamma = (is_wide ? 2 : 1) * r * u / (1 - r * u);
     double added = s->beta == 0 ? 0 : s->beta * old;
     double want = s->alpha * sum + added;
     double error = gamma * (fabs(s->alpha) * mag + fabs(added)) +
-                   r * (1 + fabs(s->alpha)) * ref_floor(XL_F32);
-    if (s->out != XL_F32)
+                   r * (1 + fabs(s->alpha)) *
+                       ref_floor(is_wide ? XL_F64 : XL_F32);
+    if (s->out == XL_I32)
+        error = exact;
+    else if (s->out != XL_F32 && s->out != XL_F64)
         error += ref_roundoff(s->out) * (fabs(want) + error) +
                  ref_floor(s->out);
     *tol = error;

@@ -34,6 +34,8 @@ double ref_floor(xl_dtype dtype);
  * 64-bit draw (Irwin-Hall), ten times faster than Box-Muller and just as hard
  * to compress. */
 double ref_normal(struct xl__rng *rng);
+/* The same for a type: of bytes, whole numbers up to 119. */
+double ref_draw(struct xl__rng *rng, xl_dtype dtype);
 void ref_fill(void *data, size_t n, xl_dtype dtype, struct xl__rng *rng);
 
 /* dst[i * cols + j] = the matrix's element (i, j). */
@@ -51,7 +53,7 @@ void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
 struct ref_gemm_scale {
     size_t k;
     double alpha, beta;
-    xl_dtype out;
+    xl_dtype in, out;
 };
 /* What C[i][j] should be, from sum, mag and the old c; *tol how far off it may
  * be. The formula is in ref.c. */

@@ -15,7 +15,7 @@ enum { SEED = 3, MAX_CALLS = 2000 };
 /* clang-format off */
 static const struct gemm_case small = {
     "small", CASE_VERIFY, 17, 19, 23, 0, 1, 1, XL_F32, XL_F32,
-    0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL};
+    0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE};
 /* clang-format on */
 
 /* x = x^2 + 1 in place; small whole numbers, so exactly. */

@@ -14,13 +14,13 @@ enum { SEED = 20, MAX_VARIANTS = 16 };
 /* clang-format off */
 /* name     use        m   n   k  trans alpha beta in      out     pads     offsets  columns one    data */
 static const struct gemm_case gemms[] = {
-    {"nn",   CASE_VERIFY, 17, 19, 23, 0,  1,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL},
-    {"tn",   CASE_VERIFY, 19, 17, 5,  1,  1,   1,   XL_F32,  XL_F32,  1, 2, 3, 3, 2, 1, false, false, DATA_NORMAL},
-    {"nt",   CASE_VERIFY, 33, 2,  31, 2, -0.5, 0.5, XL_F16,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL},
-    {"tt",   CASE_VERIFY, 1,  33, 9,  3,  1,   0,   XL_BF16, XL_BF16, 0, 0, 0, 0, 0, 0, true,  false, DATA_NORMAL},
-    {"one",  CASE_VERIFY, 1,  1,  1,  0,  2,   1,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL},
-    {"full", CASE_VERIFY, 32, 32, 32, 0,  1,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL},
-    {NULL,   0,           0,  0,  0,  0,  0,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL},
+    {"nn",   CASE_VERIFY, 17, 19, 23, 0,  1,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE},
+    {"tn",   CASE_VERIFY, 19, 17, 5,  1,  1,   1,   XL_F32,  XL_F32,  1, 2, 3, 3, 2, 1, false, false, DATA_NORMAL, CASE_ONE},
+    {"nt",   CASE_VERIFY, 33, 2,  31, 2, -0.5, 0.5, XL_F16,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE},
+    {"tt",   CASE_VERIFY, 1,  33, 9,  3,  1,   0,   XL_BF16, XL_BF16, 0, 0, 0, 0, 0, 0, true,  false, DATA_NORMAL, CASE_ONE},
+    {"one",  CASE_VERIFY, 1,  1,  1,  0,  2,   1,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE},
+    {"full", CASE_VERIFY, 32, 32, 32, 0,  1,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE},
+    {NULL,   0,           0,  0,  0,  0,  0,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE},
 };
 /* name         use        rows cols dtype   scale mask in place pad off data */
 static const struct softmax_case softmaxes[] = {

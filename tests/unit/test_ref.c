@@ -143,7 +143,7 @@ static void identity_and_transpose(void **state)
 /* alpha and beta; an old C that is NaN is not read when beta is 0. */
 static void scaled_by_hand(void **state)
 {
-    struct ref_gemm_scale s = {4, -0.5, 2, XL_F32};
+    struct ref_gemm_scale s = {4, -0.5, 2, XL_F32, XL_F32};
     double tol;
 
     (void)state;
@@ -157,7 +157,7 @@ static void scaled_by_hand(void **state)
  * roundings of f32 beyond; it grows with k and with a narrower result. */
 static void gemm_tolerance(void **state)
 {
-    struct ref_gemm_scale s = {1, 1, 0, XL_F32};
+    struct ref_gemm_scale s = {1, 1, 0, XL_F32, XL_F32};
     const double u = ref_roundoff(XL_F32);
     double tol, last = 0;
 
@@ -182,7 +182,7 @@ static void gemm_tolerance(void **state)
 static void honest_sums_pass(void **state)
 {
     enum { K = 100, ROUNDS = 50 };
-    const struct ref_gemm_scale s = {K, 1, 0, XL_F32};
+    const struct ref_gemm_scale s = {K, 1, 0, XL_F32, XL_F32};
     struct xl__rng rng;
     unsigned n_coarse = 0;
 
