@@ -28,13 +28,13 @@ void progress_text(const struct progress *p, double elapsed_s, double bound_s,
                    unsigned columns, char *out, unsigned cap)
 {
     struct xl__str line = {0}, cut = {0};
-    double left_s = 0;
+    double left_s = p->left_s;
     if (p->total > 0)
         xl__str_printf(&line, "[%u/%u] ", p->done + 1, p->total);
     else if (p->done > 0)
         xl__str_printf(&line, "[%u] ", p->done + 1);
     text_escape(&line, p->what);
-    if (p->done > 0 && p->total > p->done)
+    if (left_s <= 0 && p->done > 0 && p->total > p->done)
         left_s = elapsed_s / p->done * (p->total - p->done);
     if (bound_s > 0 && (left_s <= 0 || left_s > bound_s))
         left_s = bound_s;
@@ -81,6 +81,14 @@ void progress_step(struct session *s, const char *what)
     xl__strcpy(p->what, sizeof p->what, *what ? what : "...");
     if (p->enabled)
         draw(s, xl__now_ns());
+}
+
+void progress_say(struct session *s, unsigned done, const char *what)
+{
+    struct progress *p = &s->progress;
+    p->done = done;
+    xl__strcpy(p->what, sizeof p->what, what);
+    progress_tick(s);
 }
 
 void progress_tick(struct session *s)

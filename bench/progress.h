@@ -14,6 +14,7 @@ struct progress {
     bool visible;      /* a line stands on the terminal now */
     unsigned done, total;
     uint64_t start_ns, drawn_ns;
+    double left_s;     /* as the work itself knows; 0: by the steps done */
     char what[64];
 };
 
@@ -21,6 +22,8 @@ struct progress {
 void progress_begin(struct session *s, unsigned total);
 /* The next step starts: what it is. The one before it is done. */
 void progress_step(struct session *s, const char *what);
+/* Within a step: what it is now, `done` steps before it. */
+void progress_say(struct session *s, unsigned done, const char *what);
 /* Draw again if it is time; session_stopped() calls this. */
 void progress_tick(struct session *s);
 /* Take the line away; call before writing to the terminal. */

@@ -78,6 +78,17 @@ void report_part_end(struct report *r)
             writers[i].writer->part_end(r->state[i]);
 }
 
+void report_record(struct report *r, xl_device *dev, const xl_row *row)
+{
+    for (unsigned i = 0; i < N_WRITERS; i++) {
+        const struct report_writer *w = writers[i].writer;
+        if (!r->state[i] || w == &report_table)
+            continue;
+        w->row(r->state[i], dev, row);
+        w->part_end(r->state[i]);
+    }
+}
+
 int report_close(struct report *r)
 {
     int worst = EXIT_FINE;

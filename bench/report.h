@@ -34,6 +34,9 @@ struct report *report_open(struct session *s); /* by --json, --quiet */
 void report_part(struct report *r, const char *title, const char *note);
 void report_row(struct report *r, xl_device *dev, const xl_row *row);
 void report_part_end(struct report *r);
+/* A row for the result file alone, outside of any part: the command shows it
+ * in a table of its own. */
+void report_record(struct report *r, xl_device *dev, const xl_row *row);
 int report_close(struct report *r);
 
 #endif
