@@ -165,8 +165,11 @@ double xl__small_alpha(const void *small)
     return xl__gemm_y(small) == XL_I32 ? 3 : 1.5;
 }
 
+/* A case of full size has a beta only where the caller's has. */
 double xl__small_beta(const void *small)
 {
+    if (((const xl_gemm *)small)->beta == 0)
+        return 0;
     return xl__gemm_y(small) == XL_I32 ? -2 : -0.5;
 }
 
@@ -319,6 +322,11 @@ xl_status xl__gemm_trial_init(void *small, struct xl__trial *t)
     t->own = own;
     if (!own)
         TRY(XL_NO_MEMORY);
+    t->result = XL__GEMM_C;
+    t->call.value[XL__GEMM_ALPHA].f = xl__small_alpha(small);
+    t->call.value[XL__GEMM_BETA].f = xl__small_beta(small);
+    if (lists && s->g.batch.count != XL__SMALL_BATCH)
+        TRY(XL_UNSUPPORTED);
     if (lists)
         make_lists(&s->g, own, t);
     TRY(make_matrices(&s->g, t));

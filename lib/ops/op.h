@@ -69,7 +69,8 @@ struct xl__op {
     /* Host memory for the small case: inputs random by a fixed seed, the
      * result's place filled with a guard pattern; what `small` points to may
      * be changed to the case's own. Then the judgement, in double: true, or
-     * false with a phrase. */
+     * false with a phrase. The tuner has a canonical descriptor of full size
+     * tried likewise; XL_UNSUPPORTED: this one can only be tried small. */
     xl_status (*trial_init)(void *small, struct xl__trial *t);
     bool (*trial_judge)(const void *small, const struct xl__trial *t,
                         char *why, size_t why_cap);
@@ -82,6 +83,7 @@ struct xl__trial {
     void *host[XL__TRIAL_MEMS];   /* NULL: slot unused */
     size_t bytes[XL__TRIAL_MEMS];
     unsigned result;       /* slot of the result */
+    size_t every;          /* judge one element in about so many; 0: all */
     void *own;             /* heap memory of the case's: freed with it */
 };
 

@@ -152,9 +152,10 @@ xl_status xl__softmax_trial_init(void *small, struct xl__trial *t)
         guarded(&s->dst, s, &t->bytes[XL__SOFTMAX_DST]);
     if (!src || !t->host[XL__SOFTMAX_DST])
         return XL_NO_MEMORY;
-    for (size_t j = 0; j < s->cols; j++)
+    for (size_t j = 0; s->rows >= LEAST_ROWS && j < s->cols; j++)
         put(src, place(&s->src, ROW_EMPTY, j), s->src.dtype, -INFINITY);
-    put(src, place(&s->src, ROW_NAN, s->cols / 2), s->src.dtype, NAN);
+    if (s->rows >= LEAST_ROWS)
+        put(src, place(&s->src, ROW_NAN, s->cols / 2), s->src.dtype, NAN);
     t->result = XL__SOFTMAX_DST;
     t->call.value[XL__SOFTMAX_SCALE].f = scale;
     t->call.value[XL__SOFTMAX_OFF_SRC].u = start_of(&s->src);
