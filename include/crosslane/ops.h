@@ -114,9 +114,10 @@ XL_API xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g,
 
 /**
  * Enqueue @p n products of different sizes: as many xl_gemm_run() would, in
- * one call. Products that agree in all but their offsets share a launch. The
- * queue's work may run in any order: no C may overlap what another product
- * reads or writes (this is checked).
+ * one call. Products that agree in all but their offsets share a launch; the
+ * others follow one another, in an order of the library's: no C may overlap
+ * what another product reads or writes (this is checked). Workspaces of the
+ * products are left alone, the queue's own scratch serves.
  *
  * @param sync  waits before the first, tells the end of the last
  * @return as xl_gemm_run(), of the first product that fails; the detail says

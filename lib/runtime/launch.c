@@ -332,6 +332,12 @@ xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
     return status;
 }
 
+void xl__event_release(cl_event event)
+{
+    if (event)
+        clReleaseEvent(event);
+}
+
 xl_status xl__run_plan(xl_queue *q, const struct xl__plan *plan,
                        const struct xl__call *call, const xl_sync *sync)
 {

@@ -39,6 +39,9 @@ void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
 xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
                      const struct xl__call *call, const xl_sync *sync);
 
+/* Release an event that a launch gave; NULL is allowed. */
+void xl__event_release(cl_event event);
+
 /* The table of ready plans: find by key; add (on success the queue owns the
  * heap struct). At most 256 are kept; it is emptied when full. */
 struct xl__ready *xl__ready_find(xl_queue *q, const void *key, size_t bytes);
