@@ -114,6 +114,13 @@ foreach(driver pocl rusticl)
         ENV XL_TEST_FULL=1 ${uncached})
 endforeach()
 
+# Batches, groups and gradients of GEMM, and what it refuses.
+xl_program(test_gemm_calls ops/test_gemm_calls.c)
+foreach(driver pocl rusticl)
+    xl_job(device.gemm_calls.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 300 COMMAND test_gemm_calls)
+endforeach()
+
 # Reductions of every type and size, and of data made to be hard.
 xl_program(test_expr_reduce unit/test_expr_reduce.c)
 foreach(driver pocl rusticl)
