@@ -19,24 +19,32 @@ static double left_s(const struct session *s)
     return s->set.max_time_s - (double)(xl__now_ns() - s->start_ns) / ns_per_s;
 }
 
-/* Can the sets be written there? Asked before minutes are spent. */
-static int check_output(const struct session *s)
+/* Why sets cannot be written to `path`; NULL: they can. */
+static const char *refusal(const char *path)
 {
+    struct xl__file_info info;
     struct xl__str trial = {0};
-    const char *path = s->set.output;
-    if (!path)
-        return EXIT_FINE;
+    if (xl__path_access(path) != XL__ABSENT && !xl__file_stat(path, &info))
+        return "it is no plain file";
     xl__str_printf(&trial, "%s.trial", path);
     errno = 0;
     bool can = xl__file_replace(xl__str_text(&trial), "", 0) == XL_OK;
+    int error = errno;
     if (can)
         (void)xl__file_remove(xl__str_text(&trial));
-    else
-        fprintf(stderr, "clbench: --output: '%s' cannot be written: %s; give "
-                        "a file in a folder that you may write to\n",
-                path, errno ? strerror(errno) : "out of memory");
     xl__str_clear(&trial);
-    return can ? EXIT_FINE : EXIT_FILE;
+    return can ? NULL : error ? strerror(error) : "out of memory";
+}
+
+/* Asked before minutes are spent. */
+static int check_output(const struct session *s)
+{
+    const char *path = s->set.output, *why = path ? refusal(path) : NULL;
+    if (!why)
+        return EXIT_FINE;
+    fprintf(stderr, "clbench: --output: '%s' cannot be written: %s; give a "
+                    "file in a folder that you may write to\n", path, why);
+    return EXIT_FILE;
 }
 
 /* Class after class; each may take its share of what is left, so that what

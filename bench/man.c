@@ -33,6 +33,10 @@ static const struct entry variables[] = {
     {"XL_CACHE_DIR", "folder of compiled programs; off: no cache"},
     {"XDG_CACHE_HOME, HOME", "where that folder is when XL_CACHE_DIR is not "
                              "set"},
+    {"XL_TUNED_DIR", "folder of what `clbench tune` found; off: no tuned set "
+                     "is used, its own included"},
+    {"XDG_CONFIG_HOME, HOME", "where that folder is when XL_TUNED_DIR is not "
+                              "set"},
     {"XL_CL_DIR", "kernels are read from this folder: for development"},
     {"OCL_ICD_VENDORS", "folder of the drivers that the OpenCL loader shows"},
     {NULL, NULL},

@@ -91,13 +91,12 @@ const struct option_row option_rows[] = {
     {"max-time", 'm', OPT_SECONDS, "S",
      "stop the whole run after S seconds and keep what there is", NULL,
      AT(max_time_s), false, NULL},
-    {"budget", 0, OPT_SECONDS, "TIME",
-     "seconds, or 90s, 5m, 1h: for all shapes together, shared among them; "
-     "5m when not given", NULL, AT(budget_s), false, NULL},
-    {"patience", 0, OPT_SECONDS, "TIME",
-     "a candidate that is built and run says nothing for so long, beyond what "
-     "its runs should take: it is given up; 20s when not given", NULL,
-     AT(patience_s), false, NULL},
+    {"budget", 0, OPT_SECONDS, "90s|5m|1h",
+     "time for all shapes together, shared among them; 5m when not given",
+     NULL, AT(budget_s), false, NULL},
+    {"patience", 0, OPT_SECONDS, "90s|5m|1h",
+     "give up a candidate that says nothing for so long beyond what its runs "
+     "should take; 20s when not given", NULL, AT(patience_s), false, NULL},
     {"output", 'o', OPT_TEXT, "FILE",
      "keep what was found in FILE, beside what it has, and not in the user's "
      "settings", NULL, AT(output), false, NULL},

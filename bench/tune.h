@@ -9,14 +9,14 @@
 
 /* -- tune_shapes.c: what is tuned ------------------------------------------ */
 
-enum { TUNE_MAX_CLASSES = 64 };
+enum { TUNE_MAX_CLASSES = 256 };
 
 /* A shape that stands for its class. */
 struct tune_class {
     const struct bench_op *op;
     const void *c;   /* the op's case */
     char shape[48];  /* "16x4096x4096", as the command line spells it */
-    size_t batch;    /* products of a call */
+    size_t batch;    /* products of a call; 0: one, and no batch */
     xl_dtype dtype;
     int trans;       /* bit 0: A transposed, bit 1: B; -1: no such thing */
     const char *variant; /* NULL: all that there are */

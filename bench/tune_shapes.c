@@ -28,8 +28,12 @@ static void class_of_gemm(const void *arg, struct tune_class *out)
     snprintf(out->shape, sizeof out->shape, "%zux%zux%zu", c->m, c->n, c->k);
     out->dtype = c->in;
     out->trans = c->trans;
+    out->batch = c->batch.count;
     *g = (xl_gemm){.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
                    .beta = c->beta, .variant = out->variant};
+    if (c->batch.count)
+        g->batch = (xl_batch){.count = c->batch.count, .a_step = c->m * c->k,
+                              .b_step = c->k * c->n, .c_step = c->m * c->n};
     g->a = view(c->m, c->k, c->in, c->trans & 1);
     g->b = view(c->k, c->n, c->in, c->trans & 2);
     g->c = view(c->m, c->n, c->out, false);
@@ -74,8 +78,8 @@ static const struct op *find_op(const char *name)
 static void add(const struct op *op, const char *variant, const void *c,
                 struct tune_class *out)
 {
-    *out = (struct tune_class){.op = op->bench, .c = c, .batch = 1,
-                               .trans = -1, .variant = variant};
+    *out = (struct tune_class){.op = op->bench, .c = c, .trans = -1,
+                               .variant = variant};
     op->class_of(c, out);
 }
 
@@ -125,7 +129,7 @@ void tune_classes_clear(struct tune_classes *classes)
 void tune_class_text(const struct tune_class *c, char *out, size_t cap)
 {
     char batch[32] = "";
-    if (c->batch > 1)
+    if (c->batch)
         snprintf(batch, sizeof batch, " batch=%zu", c->batch);
     snprintf(out, cap, "%s %s%s%s%s", c->shape, xl_dtype_name(c->dtype),
              c->trans > 0 ? " " : "",

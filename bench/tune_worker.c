@@ -31,11 +31,11 @@ static struct child *start(struct tune_worker *w)
     snprintf(device, sizeof device, "%u",
              xl_device_index(xl_queue_device(w->q)));
     snprintf(batch, sizeof batch, "%zu", c->batch);
-    const bool is_product = c->trans >= 0;
+    const char *const trans = option_choice(option_find("trans"), c->trans);
     const char *const args[] = {
         "tune", c->op->name, c->shape, "--device", device, "--quiet",
-        "--dtype", xl_dtype_name(c->dtype), is_product ? "--trans" : NULL,
-        option_choice(option_find("trans"), c->trans), "--batch", batch, NULL};
+        "--dtype", xl_dtype_name(c->dtype), trans ? "--trans" : NULL, trans,
+        c->batch ? "--batch" : NULL, batch, NULL};
     static const char *const variables[] = {TUNE_VARIABLE "=1", NULL};
     const struct child_step step = {
         .args = args, .variables = variables, .silence_s = start_s,
