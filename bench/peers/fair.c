@@ -22,6 +22,9 @@
 
 extern char **environ;
 
+/* Set when the program was started by itself with what it needs. */
+static const char settled[] = "CLBENCH_PEER_SETTLED";
+
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -59,8 +62,8 @@ static void start_anew(void)
         (void)execv("/proc/self/exe", words);
     free(words);
     free(text);
-    fprintf(stderr, "clbench: warning: could not start anew without them; "
-                    "unset them yourself\n");
+    fprintf(stderr, "clbench: warning: the program could not start itself "
+                    "anew; set its variables yourself\n");
 }
 
 static void name_others(void)
@@ -79,6 +82,10 @@ void fair_variables(void)
 {
     char name[64];
     bool any = false;
+    /* PoCL's worker threads, a core each; it asks when it is opened. */
+    (void)setenv("POCL_AFFINITY", "1", 0);
+    if (getenv(settled))
+        return;
     for (stray(name, sizeof name); *name; stray(name, sizeof name)) {
         const char *value = getenv(name);
         fprintf(stderr,
@@ -92,8 +99,13 @@ void fair_variables(void)
     if (any)
         start_anew();
     name_others();
-    /* PoCL's worker threads, a core each; it asks when it is opened. */
-    (void)setenv("POCL_AFFINITY", "1", 0);
+}
+
+void fair_start_with(const char *name, const char *value)
+{
+    if (!getenv(settled) && setenv(name, value, 1) == 0 &&
+        setenv(settled, "1", 1) == 0)
+        start_anew();
 }
 
 static void pin(int id, const int *core, unsigned n)
@@ -142,6 +154,12 @@ void fair_pin_caller(const struct fair_threads *t, bool is_pinned)
 #else
 
 void fair_variables(void) {}
+
+void fair_start_with(const char *name, const char *value)
+{
+    (void)name;
+    (void)value;
+}
 
 void fair_pin(struct fair_threads *t)
 {

@@ -11,6 +11,9 @@
  * are loaded, and say so; returns when there were none. Variables that are
  * left alone but change what is compared are named. */
 void fair_variables(void);
+/* Start anew with one that they need; returns when that cannot be, or was done
+ * before. */
+void fair_start_with(const char *name, const char *value);
 
 enum { FAIR_THREADS = 256 };
 

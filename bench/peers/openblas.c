@@ -165,7 +165,7 @@ static void doubt(struct duel *d, const struct rounds_ratio *ratio)
 static void cell_rate(const struct duel *d, int side)
 {
     const double flop = d->row[side].flop, giga = 1e9;
-    table_cell(d->table, "%.1f (%.1f)", d->row[side].value / giga,
+    table_cell(d->table, "%.4g (%.4g)", d->row[side].value / giga,
                flop / d->row[side].samples.min_ns * 1e9 / giga);
 }
 
@@ -179,12 +179,15 @@ static void show(struct duel *d)
              rounds_pair(&ratio, &d->row[OURS], &d->row[THEIRS]));
     for (int side = 0; side < N_SIDES; side++)
         session_row(d->s, d->dev, &d->row[side]);
-    table_cell(d->table, "%zux%zux%zu", d->c.m, d->c.n, d->c.k);
+    if (d->c.m == d->c.n && d->c.n == d->c.k)
+        table_cell(d->table, "%zu^3", d->c.m);
+    else
+        table_cell(d->table, "%zux%zux%zu", d->c.m, d->c.n, d->c.k);
     table_cell(d->table, "%s", d->row[OURS].variant);
     cell_rate(d, OURS);
     cell_rate(d, THEIRS);
     table_cell(d->table, "%.3f", ratio.median);
-    table_cell(d->table, "%.3f..%.3f", ratio.lo, ratio.hi);
+    table_cell(d->table, "%.2f..%.2f", ratio.lo, ratio.hi);
     table_cell(d->table, "%.2f", ratio.best);
     table_cell(d->table, "%u+%u", d->rounds.n, d->rounds.n_redone);
 }
@@ -207,8 +210,8 @@ static xl_status name_rows(struct duel *d)
     for (int side = 0; side < N_SIDES; side++) {
         d->row[side].seed = d->data.seed;
         bench_gemm.describe(&d->c, &d->row[side]);
+        xl_row_found(&d->row[side], "threads", openblas_get_num_threads());
     }
-    xl_row_found(&d->row[THEIRS], "threads", openblas_get_num_threads());
 fail:
     return status;
 }
@@ -262,6 +265,48 @@ fail:
                         xl_error_detail(d->q));
 }
 
+/* A processor younger than the library gets kernels of twenty years ago: then
+ * those of the youngest that it knows and that suits are asked for. NULL: what
+ * it took will do. */
+static const char *better_kernels(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    static const char *const wide[] = {"SkylakeX", "Cooperlake",
+                                       "SapphireRapids", "Zen", NULL};
+    static const char *const middle[] = {"Haswell", "Excavator", NULL};
+    const char *took = openblas_get_corename();
+    const bool has_wide = __builtin_cpu_supports("avx512f") &&
+                          __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512dq");
+    for (const char *const *name = wide; *name; name++)
+        if (strcmp(took, *name) == 0)
+            return NULL;
+    if (has_wide)
+        return wide[0];
+    for (const char *const *name = middle; *name; name++)
+        if (strcmp(took, *name) == 0)
+            return NULL;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return middle[0];
+#endif
+    return NULL;
+}
+
+static void prepare(struct fair_threads *threads)
+{
+    fair_variables();
+    const char *better = better_kernels();
+    if (better) {
+        fprintf(stderr, "clbench: OpenBLAS does not know this processor and "
+                        "took its kernels for %.32s; %s asked for instead\n",
+                openblas_get_corename(), better);
+        fair_start_with("OPENBLAS_CORETYPE", better);
+    }
+    /* Only threads of OpenBLAS are there yet, and the caller's. */
+    fair_pin(threads);
+}
+
 /* OpenBLAS's side is f32, one product at a time, sizes of an int. */
 static bool is_for_both(struct gemm_case *c)
 {
@@ -275,16 +320,15 @@ static bool is_for_both(struct gemm_case *c)
     return !why;
 }
 
+/* As many threads as ours has. */
 static void describe_sides(const struct duel *d, char *out, size_t cap)
 {
-    xl_fact units = {.value = 0};
+    xl_fact units = {.value = 1};
     (void)xl_device_fact(d->dev, "compute_units", XL_UNKNOWN, &units);
     openblas_set_num_threads((int)fmax(1, units.value));
     snprintf(out, cap,
-             "f32, wall clock, turn by turn, %u calls waited for together; "
-             "ours on %.0f compute units, OpenBLAS (%.32s) on %d threads",
-             d->s->set.calls ? (unsigned)d->s->set.calls : 1, units.value,
-             openblas_get_corename(), openblas_get_num_threads());
+             "wall clock, turn by turn; OpenBLAS with its kernels for %.32s",
+             openblas_get_corename());
 }
 
 static int duels(struct duel *d, const struct bench_cases *cases)
@@ -325,7 +369,7 @@ static void print_ratios(const struct duel *d)
 static int run_cases(struct duel *d, const struct bench_cases *cases)
 {
     static const struct table_column columns[] = {
-        {"shape", false, 0},     {"ours", false, 0},  {"GFLOP/s", true, 0},
+        {"shape", false, 8},     {"ours", false, 6},  {"GFLOP/s", true, 0},
         {"OpenBLAS", true, 0},   {"ratio", true, 0},  {"95 %", false, 0},
         {"best", true, 0},       {"rounds", true, 0}};
     struct session *s = d->s;
@@ -350,9 +394,7 @@ static int run(struct session *s)
                                   "1024", "1537", "2048"};
     struct duel d = {.s = s};
     struct bench_cases cases;
-    fair_variables();
-    /* Only threads of OpenBLAS are there yet, and the caller's. */
-    fair_pin(&d.threads);
+    prepare(&d.threads);
     if (s->set.n_words == 0 && s->set.shape_files.n == 0) {
         free(s->set.words);
         s->set.words = xl__calloc(sizeof usual / sizeof *usual, sizeof *usual);
