@@ -6,6 +6,7 @@
 
 #include <crosslane/buffer.h>
 #include <crosslane/cache.h>
+#include <crosslane/conv.h>
 #include <crosslane/device.h>
 #include <crosslane/explain.h>
 #include <crosslane/expr.h>

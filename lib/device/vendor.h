@@ -8,7 +8,7 @@
 
 struct xl__variant; /* ops/op.h */
 
-enum xl__op_id { XL__OP_GEMM, XL__OP_SOFTMAX, XL__N_OPS };
+enum xl__op_id { XL__OP_GEMM, XL__OP_SOFTMAX, XL__OP_CONV, XL__N_OPS };
 
 struct xl__vendor {
     const char *name; /* "nvidia": also names cl/<name>/ and <name>.md */

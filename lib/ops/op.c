@@ -14,6 +14,7 @@
 const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_GEMM] = &xl__op_gemm,
     [XL__OP_SOFTMAX] = &xl__op_softmax,
+    [XL__OP_CONV] = &xl__op_conv,
 };
 
 const char *xl__op_call_forced(const struct xl__op_call *w)

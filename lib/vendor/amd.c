@@ -97,5 +97,6 @@ const struct xl__vendor xl__vendor_amd = {
     .build_options = "",
     .lane_option = "-DXL_LANE_AMDGCN", /* AM-10 */
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
-                 [XL__OP_SOFTMAX] = xl__generic_softmax},
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = xl__generic_conv},
 };

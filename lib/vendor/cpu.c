@@ -59,5 +59,6 @@ const struct xl__vendor xl__vendor_cpu = {
     .build_options = "",
     .lane_option = NULL, /* CP-04 */
     .variants = {[XL__OP_GEMM] = gemm,
-                 [XL__OP_SOFTMAX] = xl__generic_softmax},
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = xl__generic_conv},
 };

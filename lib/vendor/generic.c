@@ -25,6 +25,11 @@ const struct xl__variant *const xl__generic_softmax[] = {
     NULL,
 };
 
+const struct xl__variant *const xl__generic_conv[] = {
+    &xl__conv_ref,
+    NULL,
+};
+
 enum {
     APPLE_WIDTH = 32,      /* GE-14 */
     ADRENO_WIDTH = 64,     /* GE-13 */
@@ -94,5 +99,6 @@ const struct xl__vendor xl__vendor_generic = {
     .build_options = "",
     .lane_option = NULL,
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
-                 [XL__OP_SOFTMAX] = xl__generic_softmax},
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = xl__generic_conv},
 };

@@ -63,5 +63,6 @@ const struct xl__vendor xl__vendor_intel = {
     .build_options = "",
     .lane_option = "-DXL_LANE_SUBGROUP", /* IN-07 */
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
-                 [XL__OP_SOFTMAX] = xl__generic_softmax},
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = xl__generic_conv},
 };

@@ -14,5 +14,6 @@ extern const struct xl__vendor *const xl__vendors[];
 /* The portable lists; other tables start from these. */
 extern const struct xl__variant *const xl__generic_gemm[];
 extern const struct xl__variant *const xl__generic_softmax[];
+extern const struct xl__variant *const xl__generic_conv[];
 
 #endif

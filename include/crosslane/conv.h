@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution, forward. */
+#ifndef CROSSLANE_CONV_H
+#define CROSSLANE_CONV_H
+
+#include <stddef.h>
+
+#include <crosslane/explain.h>
+#include <crosslane/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The order of an image's dimensions in memory, outermost first: images,
+ *  channels, rows, columns. */
+typedef enum xl_layout { XL_NCHW, XL_NHWC } xl_layout;
+
+/** The order of a filter's: filters, channels, rows, columns. */
+typedef enum xl_filter_layout { XL_KCRS, XL_KRSC } xl_filter_layout;
+
+/** Images in memory; how many and how large they are, the operation says. */
+typedef struct xl_images {
+    xl_mem mem;
+    size_t offset; ///< of the first element, in elements
+    xl_layout layout;
+    /** Elements from one to the next image, channel, row, column, in this
+     *  order. All 0: dense in `layout`. */
+    size_t stride[4];
+    xl_dtype dtype;
+} xl_images;
+
+/** Filters in memory, dense. */
+typedef struct xl_filters {
+    xl_mem mem;
+    size_t offset; ///< of the first element, in elements
+    xl_filter_layout layout;
+    xl_dtype dtype;
+} xl_filters;
+
+/** A convolution, in full. Zero in an optional field is its default. */
+typedef struct xl_conv {
+    size_t n, c, h, w; ///< images, channels, rows, columns of in; >= 1
+    size_t k, r, s;    ///< filters, which are out's channels; their rows and
+                       ///< columns; >= 1
+    size_t groups;     ///< divides c and k: filters of group i see channels of
+                       ///< group i alone, c / groups of them; 0: 1
+    size_t stride_h, stride_w;     ///< rows and columns from one place of the
+                                   ///< filter to the next; 0: 1
+    size_t dilation_h, dilation_w; ///< from one of its elements to the next;
+                                   ///< 0: 1
+    size_t pad_top, pad_bottom, pad_left, pad_right; ///< zeros around an image
+    xl_images in;      ///< n x c x h x w
+    xl_filters filters; ///< k x c / groups x r x s
+    xl_images out;     ///< n x k x p x q, xl_conv_out_size(); must not overlap
+                       ///< in or filters
+    double alpha, beta;  ///< finite; beta == 0: out is written, never read
+    xl_mem workspace;    ///< optional: scratch, xl_conv_workspace() bytes
+    const char *variant; ///< "conv_tiled" to force one; NULL: the best
+    /** Optional. Its result has three dimensions, since p and q count as one:
+     *  n x k x (p q) where out is NCHW, n x (p q) x k where it is NHWC.
+     *  Bindings broadcast over that, so a value for each channel, such as a
+     *  bias, is of sizes {k, 1} in NCHW and of {k} in NHWC:
+     *  "relu((y + bias - mean) * rstd * gamma + beta)". */
+    xl_epilogue epilogue;
+} xl_conv;
+
+/**
+ * Rows and columns of what comes out, rounded down:
+ *   p = (h + pad_top + pad_bottom - dilation_h (r - 1) - 1) / stride_h + 1
+ *   q = (w + pad_left + pad_right - dilation_w (s - 1) - 1) / stride_w + 1
+ * @return XL_OK; XL_BAD_SHAPE when a size is 0, groups do not divide, or the
+ *         filter is larger than the padded image; XL_OVERFLOW. *p and *q are
+ *         then 0.
+ */
+XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
+
+/**
+ * Enqueue out = epilogue(alpha conv + beta out), where conv[n][k][p][q] is
+ *   sum over c, r, s of filters[k][c][r][s] *
+ *       in[n][c0 + c][p stride_h - pad_top  + r dilation_h]
+ *                    [q stride_w - pad_left + s dilation_w],
+ * c0 the first channel of k's group, in = 0 outside of the image.
+ *
+ * Types:     of in and filters, which are alike, and out: as A and B, and C of
+ *            xl_gemm_run().
+ * Cost:      2 n k p q r s c / groups flop; at least in, filters and out
+ *            once, out twice when beta != 0.
+ * Accuracy:  that of a product of matrices with k = r s c / groups. Where the
+ *            filters have an infinity or NaN, some variants multiply it by the
+ *            zeros of the padding, others leave these terms out.
+ * Memory:    no copy of in is spread out as a matrix; some variants pack the
+ *            filters into scratch, each run anew.
+ * Layouts:   any mix works. Fastest: all of NCHW with KCRS, or NHWC with KRSC.
+ * Repeats, Blocks, @param, @return: as xl_gemm_run().
+ */
+XL_API xl_status xl_conv_run(xl_queue *q, const xl_conv *c,
+                             const xl_sync *sync);
+XL_API xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c);
+XL_API xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c,
+                                   size_t *bytes);
+XL_API xl_status xl_conv_explain(xl_queue *q, const xl_conv *c,
+                                 xl_choice *out, unsigned cap, unsigned *n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
