@@ -126,9 +126,9 @@ typedef struct xl_tuned_entry {
     const char *origin;    ///< the file, or "shipped"
     const char *driver, *date;
     double median_ns, mad_ns, gain;
-    bool is_stale;         ///< of another driver or other kernels: it is
-                           ///< tried last when tuned anew, and used only as
-                           ///< long as it passes the self-check
+    bool is_stale;         ///< of another driver or other kernels: still
+                           ///< used as long as it passes the self-check, and
+                           ///< tried early when its class is tuned anew
     bool is_shadowed;      ///< a stronger origin has the class too
 } xl_tuned_entry;
 

@@ -2,7 +2,8 @@
 /* GEMM's shape class: types, how the operands lie, sizes by bucket. A product
  * that is turned for its kernels (gemm_sides.h) is classed as it is turned, so
  * that both ways to ask for it share what was tuned. Strides and alignments
- * are left out: plans narrow their accesses by themselves. */
+ * are left out, plans narrow their accesses by themselves, and so is whether a
+ * batch is told by steps or by lists. */
 #include "ops/buckets.h"
 #include "ops/gemm_sides.h"
 
@@ -25,8 +26,7 @@ void xl__gemm_shape_class(const void *canonical, struct xl__str *out)
                    s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
                    xl__bucket(s.n), xl__bucket(g->k));
     if (g->batch.count > 1)
-        xl__str_printf(out, " batch%zu%s", xl__bucket_coarse(g->batch.count),
-                       g->batch.a_at ? " lists" : "");
+        xl__str_printf(out, " batch%zu", xl__bucket_coarse(g->batch.count));
     if (c->snippet)
         xl__str_add(out, " epilogue");
 }

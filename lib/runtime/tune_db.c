@@ -347,11 +347,16 @@ static bool same_sources(const struct xl__tune_db *db, const char *list,
     return true;
 }
 
+void xl__tuned_driver(const xl_device *dev, char *out, size_t cap)
+{
+    copy_plain(out, cap, xl__text(&dev->limits, XL__F_driver));
+}
+
 bool xl__tuned_is_stale(const struct xl__tune_db *db, const xl_device *dev,
                         const struct xl__tuned *set, char *why, size_t why_cap)
 {
     char driver[sizeof set->driver], name[sizeof set->sources];
-    copy_plain(driver, sizeof driver, xl__text(&dev->limits, XL__F_driver));
+    xl__tuned_driver(dev, driver, sizeof driver);
     if (strcmp(driver, set->driver) != 0) {
         snprintf(why, why_cap, "tuned with driver %s, this is %s", set->driver,
                  driver);

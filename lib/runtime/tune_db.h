@@ -61,6 +61,8 @@ size_t xl__tune_db_find(struct xl__tune_db *db, const xl_device *dev,
 bool xl__tuned_is_stale(const struct xl__tune_db *db, const xl_device *dev,
                         const struct xl__tuned *set, char *why,
                         size_t why_cap);
+/* The device's driver, as sets name it. */
+void xl__tuned_driver(const xl_device *dev, char *out, size_t cap);
 /* The kernels that a plan runs, as `sources` of a set. */
 xl_status xl__tuned_sources(const struct xl__tune_db *db,
                             const struct xl__plan *plan, char *out, size_t cap,
