@@ -73,6 +73,13 @@ foreach(driver pocl rusticl)
         TIMEOUT 1200 COMMAND test_variants ENV XL_TEST_FULL=1)
 endforeach()
 
+# Epilogues in every variant that takes one.
+xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)
+foreach(driver pocl rusticl)
+    xl_job(device.epilogue.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 600 COMMAND test_epilogue)
+endforeach()
+
 # Expressions. Building their kernels is most of the time, and some drivers
 # build twice where binaries are kept (CP-10): no cache here.
 set(uncached XL_CACHE_DIR=off)

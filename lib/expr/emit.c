@@ -335,16 +335,9 @@ static void describe(struct xl__emit *m, unsigned k)
     xl__str_add(m->out, "\n");
 }
 
-void xl__emit_head(struct xl__emit *m, const char *what)
+void xl__emit_includes(struct xl__emit *m)
 {
-    const struct xl__group *group = m->group;
-    xl__str_printf(m->out, "/* %s\n *\n * Operands, with their strides:\n",
-                   what);
-    for (unsigned k = 0; k < group->n_operands; k++)
-        describe(m, k);
-    xl__str_printf(m->out, " */\n#define XL_WIDE %d\n#define XL_VW %u\n",
-                   group->geo.is_wide, m->vw);
-    const unsigned uses = xl__spell_uses(m->g, group);
+    const unsigned uses = xl__spell_uses(m->g, m->group);
     if (uses & XL__USES_MATH)
         xl__str_printf(m->out, "#define XL_OWN_MATH %d\n%s",
                        xl__by_items(m->l),
@@ -357,4 +350,16 @@ void xl__emit_head(struct xl__emit *m, const char *what)
     if (uses & XL__USES_RANDOM)
         xl__str_add(m->out, "#include \"expr_random.clh\"\n");
     xl__str_add(m->out, "\n");
+}
+
+void xl__emit_head(struct xl__emit *m, const char *what)
+{
+    const struct xl__group *group = m->group;
+    xl__str_printf(m->out, "/* %s\n *\n * Operands, with their strides:\n",
+                   what);
+    for (unsigned k = 0; k < group->n_operands; k++)
+        describe(m, k);
+    xl__str_printf(m->out, " */\n#define XL_WIDE %d\n#define XL_VW %u\n",
+                   group->geo.is_wide, m->vw);
+    xl__emit_includes(m);
 }

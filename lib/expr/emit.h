@@ -29,6 +29,8 @@ struct xl__emit {
 /* Comment that says what the kernel computes and touches, the settings and
  * the includes that its nodes need: the head of every text. */
 void xl__emit_head(struct xl__emit *m, const char *what);
+/* Settings and includes alone. */
+void xl__emit_includes(struct xl__emit *m);
 /* The kernel's parameters for all operands, loops and scalars, in lines with
  * commas between and none at the end, in the one order that xl__emit_args()
  * sets. */

@@ -25,9 +25,10 @@ xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
             return xl__error_set(e, XL_BAD_ARGUMENT,
                                  "binding %u of the epilogue has no name", k);
         if (b->is_scalar && b->tensor.dtype == XL_I32 &&
-            (b->scalar != trunc(b->scalar) || fabs(b->scalar) > INT32_MAX))
+            !(b->scalar >= INT32_MIN && b->scalar <= INT32_MAX &&
+              floor(b->scalar) == b->scalar))
             return xl__error_set(e, XL_BAD_SCALAR,
-                                 "%s is %.9g; an i32 is a whole number of 32 "
+                                 "%s is %.17g, which is no whole number of 32 "
                                  "bits",
                                  b->name, b->scalar);
     }

@@ -71,7 +71,7 @@ void xl__context_drop(struct xl__context *ctx)
         link = &(*link)->next;
     *link = ctx->next;
     free_programs(ctx->programs);
-    xl__snippets_clear(ctx->snippets);
+    xl__snippets_clear(ctx);
     clReleaseContext(ctx->cl);
     xl__lock_clear(&ctx->lock);
     free(ctx);

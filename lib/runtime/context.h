@@ -19,6 +19,8 @@ struct xl__program {
     bool from_cache, is_kept; /* came from the store; is in it */
 };
 
+enum { XL__SNIPPET_LISTS = 64 };
+
 struct xl__context {
     struct xl__context *next;
     xl_lib *lib;
@@ -27,7 +29,7 @@ struct xl__context {
     unsigned n_queues;
     xl__lock lock;      /* guards all below */
     struct xl__program *programs;
-    struct xl__snippet *snippets; /* snippet.h */
+    struct xl__snippet *snippets[XL__SNIPPET_LISTS]; /* by hash: snippet.h */
 };
 
 struct xl__kernel {     /* of one queue: setting arguments is not thread safe */

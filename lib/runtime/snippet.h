@@ -24,9 +24,9 @@ struct xl__snippet_operand {
 
 /* Immutable. */
 struct xl__snippet {
-    struct xl__snippet *next; /* of the context's */
+    struct xl__snippet *next; /* of the context's list for this hash */
     uint64_t hash;            /* of what it was made from */
-    char *text;
+    const char *text;
     unsigned n_operands;      /* bindings, in the caller's order */
     struct xl__snippet_operand operand[XL_EPILOGUE_MAX_BINDINGS];
     double flop;              /* of one element */
@@ -52,7 +52,7 @@ void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
                       double y_error, const double *operands, double *want,
                       double *error);
 /* All of a context's, when it goes. */
-void xl__snippets_clear(struct xl__snippet *first);
+void xl__snippets_clear(struct xl__context *ctx);
 
 /* plan.c: hand the snippet to a step: its text, its defines (EPILOGUE=1, and
  * E<k> of each tensor: 0 one value for a whole row, 1 contiguous along
