@@ -47,14 +47,16 @@ static void shrink_view(const xl_mat *from, size_t rows, size_t cols,
     }
 }
 
-/* From one matrix to the next, with a gap and the alignment kept; 0 where the
- * real products share the matrix. */
-static size_t shrink_step(size_t real, const xl_mat *mat, size_t rows,
-                          size_t cols)
+/* From one matrix to the next, with a gap of the operand's own and the
+ * alignment kept; 0 where the real products share the matrix. */
+static size_t shrink_step(size_t real, const xl_mat *mat,
+                          const size_t size[2], size_t gap)
 {
     size_t extent = 0;
-    xl__mat_extent(mat, rows, cols, &extent);
-    return real > 0 ? xl__round_up(extent + 1, unit_of(mat)) : 0;
+    xl__mat_extent(mat, size[0], size[1], &extent);
+    return real > 0
+               ? xl__round_up(extent, unit_of(mat)) + gap * unit_of(mat)
+               : 0;
 }
 
 static void shrink_batch(const xl_gemm *g, xl_gemm *s)
@@ -63,11 +65,11 @@ static void shrink_batch(const xl_gemm *g, xl_gemm *s)
     if (g->batch.count == 1)
         return;
     s->batch.count = XL__SMALL_BATCH;
-    s->batch.a_step =
-        shrink_step(lists | g->batch.a_step, &s->a, s->m, s->k);
-    s->batch.b_step =
-        shrink_step(lists | g->batch.b_step, &s->b, s->k, s->n);
-    s->batch.c_step = shrink_step(1, &s->c, s->m, s->n);
+    s->batch.a_step = shrink_step(lists | g->batch.a_step, &s->a,
+                                  (size_t[2]){s->m, s->k}, 1);
+    s->batch.b_step = shrink_step(lists | g->batch.b_step, &s->b,
+                                  (size_t[2]){s->k, s->n}, 2);
+    s->batch.c_step = shrink_step(1, &s->c, (size_t[2]){s->m, s->n}, 3);
 }
 
 void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
