@@ -141,6 +141,19 @@ const struct gemm_case gemm_cases[] = {
     {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS}, false},
     {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS}, false},
 
+    /* relu(y + bias) on the way to memory. */
+#define BIAS(name, use, m, n, k, trans, in, out, columns, count)              \
+    {name, use, m, n, k, trans, 1, 0, in, out,                                \
+     0, 0, 1, 0, 0, 0, columns, false, DATA_NORMAL, {count, BATCH_STEPS}, true}
+    BIAS("bias relu",        VQ, 67, 53, 41,   NN, XL_F32,  XL_F32,  false, 0),
+    BIAS("bias relu cols",   V,  67, 53, 41,   TN, XL_F32,  XL_F32,  true,  0),
+    BIAS("bias relu f16",    VQ, 128, 96, 64,  NT, XL_F16,  XL_F16,  false, 0),
+    BIAS("bias relu i8",     V,  67, 53, 41,   NT, XL_I8,   XL_F32,  false, 0),
+    BIAS("bias relu row",    V,  1, 517, 1031, NN, XL_F32,  XL_F32,  false, 0),
+    BIAS("bias relu rows",   V,  4, 517, 1031, NT, XL_F16,  XL_F32,  false, 0),
+    BIAS("bias relu deep",   V,  13, 11, 4099, NN, XL_F32,  XL_F32,  false, 0),
+    BIAS("bias relu batch",  V,  37, 29, 23,   NN, XL_F32,  XL_F32,  false, 4),
+
     /* Large enough for many groups; a sample of the result is checked. */
     PLAIN("sample f32",   V,  1009, 1013, 521, NN, XL_F32, XL_F32),
     PLAIN("sample f16",   V,  1009, 1013, 521, TN, XL_F16, XL_F16),

@@ -162,9 +162,12 @@ static double draw(struct xl__rng *rng, xl_dtype dtype)
     }
 }
 
+/* Of sums of bytes little enough to stay within an f16. */
 double xl__small_alpha(const void *small)
 {
-    return xl__gemm_y(small) == XL_I32 ? 3 : 1.5;
+    if (xl__gemm_y(small) == XL_I32)
+        return 3;
+    return ((const xl_gemm *)small)->a.dtype == XL_I8 ? 1.5 / 64 : 1.5;
 }
 
 /* A case of full size has a beta only where the caller's has. */
