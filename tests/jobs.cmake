@@ -2,8 +2,8 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store plans ref cli report measure expr_text expr_bench
-        expr_eval)
+foreach(name base store tune_db plans ref cli report measure expr_text
+        expr_bench expr_eval)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
         COMMAND test_${name})
@@ -39,6 +39,9 @@ endforeach()
 xl_program(test_expr_run unit/test_expr_run.c)
 xl_job(stub.expr_run LABELS stub DRIVER stub TIMEOUT 120
     COMMAND test_expr_run)
+xl_program(test_epilogue_text unit/test_epilogue.c)
+xl_job(stub.epilogue LABELS stub DRIVER stub TIMEOUT 120
+    COMMAND test_epilogue_text)
 # A figure of the product itself: not of a build with sanitizers.
 if(NOT XL_SANITIZE)
     xl_program(test_overhead unit/test_overhead.c)
