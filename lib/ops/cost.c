@@ -65,8 +65,8 @@ double xl__softmax_bytes(const xl_softmax *s)
            (double)xl_dtype_bytes(s->src.dtype);
 }
 
-void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
-                  struct xl__plan *plan)
+double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
+                   const char **bound)
 {
     static const double least_fill = 1e-3, ns_per_s = 1e9;
     const double fill = fmax(w->fill, least_fill);
@@ -77,8 +77,14 @@ void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
     const double launch =
         w->launches * xl__num_or(l, XL__F_launch_ns, guess_launch_ns);
     const double work = fmax(fma, memory);
-    plan->est_ns = work + launch;
-    plan->bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
+    *bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
+    return work + launch;
+}
+
+void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
+                  struct xl__plan *plan)
+{
+    plan->est_ns = xl__work_ns(l, w, &plan->bound);
 }
 
 const char *xl__turns_refused(const struct xl__limits *l, double turns)

@@ -28,6 +28,9 @@ struct xl__work {
     double fill;              /* share of the compute units kept busy, 0..1 */
     unsigned launches;
 };
+/* Its time, and what limits it. */
+double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
+                   const char **bound);
 /* Sets plan->est_ns and plan->bound. */
 void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
                   struct xl__plan *plan);

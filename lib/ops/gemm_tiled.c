@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GEMM by tiles, for any device: work-groups that share slices through local
- * memory, or single items with vector registers where an item is a thread.
- * One plan for all four transpose cases: a column-major C is the row-major
- * C^T = B^T A^T, and how A and B lie only changes how they are read. */
+ * memory. One plan for all four transpose cases: a column-major C is the
+ * row-major C^T = B^T A^T, and how A and B lie only changes how they are read.
+ * Products of a batch are further tiles of one launch.
+ *
+ * Local memory holds what is multiplied: floats, doubles, ints. Bytes packed
+ * by fours would need it a quarter as often, but pay off only with
+ * instructions that multiply them so, which few drivers offer in OpenCL C. */
 #include "base/mem.h"
-#include "ops/cost.h"
 #include "ops/gemm_sides.h"
 #include "ops/gemm_tiles.h"
 #include "ops/variants.h"
 
 struct job {
-    const xl_gemm *g;
+    const xl_gemm *g; /* with its snippet: canonical */
     struct xl__tile t;
     struct xl__gemm_sides s;
+    struct xl__tile_grid grid;
 };
 
 /* Halve a width until it divides. */
@@ -44,40 +48,50 @@ static size_t load_width(const struct job *j, const struct xl__gemm_side *s,
 static size_t store_width(const struct job *j)
 {
     const size_t most = xl__min_size(j->t.vw, j->t.rn);
-    if (j->s.col_stride != 1)
+    if (j->s.col_stride != 1 || j->s.c_aligned == 0)
         return 1;
-    if (j->t.form == XL__FORM_ITEM)
-        return j->t.vw;
-    return j->s.c_aligned == 0 ? 1 : divide(divide(most, j->s.c_aligned), j->s.n);
+    return divide(divide(most, j->s.c_aligned), j->s.n);
 }
 
-static void define_all(const struct job *j, struct xl__step *s)
+/* STEP 1 multiplies, 2 joins. */
+static struct xl__step *add_step(const struct job *j, const char *kernel,
+                                 struct xl__plan *p)
 {
+    struct xl__step *s = &p->step[p->n_steps++];
     const struct {
         const char *name;
         size_t value;
     } defines[] = {
-        {"TM", j->t.tm},        {"TN", j->t.tn},        {"TK", j->t.tk},
-        {"RM", j->t.rm},        {"RN", j->t.rn},        {"GR", j->t.band},
-        {"TA", j->g->a.dtype},  {"TC", j->g->c.dtype},  {"UA", xl__gemm_side_unit(&j->s.a)},
-        {"UB", xl__gemm_side_unit(&j->s.b)}, {"VC", store_width(j)},
+        {"TM", j->t.tm},
+        {"TN", j->t.tn},
+        {"TK", j->t.tk},
+        {"RM", j->t.rm},
+        {"RN", j->t.rn},
+        {"ST", j->t.stages},
+        {"GR", j->t.band},
+        {"CUT", j->grid.is_cut},
+        {"STEP", p->n_steps},
+        {"UA", xl__gemm_side_unit(&j->s.a)},
+        {"UB", xl__gemm_side_unit(&j->s.b)},
+        {"VA", load_width(j, &j->s.a, j->t.tm)},
+        {"VB", load_width(j, &j->s.b, j->t.tn)},
+        {"VC", store_width(j)},
     };
+    s->source = "gemm_tiled.cl";
+    s->kernel = kernel;
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = xl__tile_items(&j->t);
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
-    if (j->t.form == XL__FORM_ITEM) {
-        xl__define(s, "VW", (long)j->t.vw);
-        return;
-    }
-    xl__define(s, "ST", (long)j->t.stages);
-    xl__define(s, "VA", (long)load_width(j, &j->s.a, j->t.tm));
-    xl__define(s, "VB", (long)load_width(j, &j->s.b, j->t.tn));
+    xl__gemm_define(s, j->g);
+    return s;
 }
 
-static void add_args(const struct job *j, size_t tiles_m, size_t tiles_n,
-                     struct xl__step *s)
+/* TILE_PARAMS. */
+static void arg_tile(const struct job *j, struct xl__step *s)
 {
-    xl__gemm_arg_side(s, &j->s.a);
-    xl__gemm_arg_side(s, &j->s.b);
+    const struct xl__stream *cut = &j->grid.stream;
     xl__arg_mem(s, XL__GEMM_C);
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, j->s.row_stride);
@@ -85,51 +99,82 @@ static void add_args(const struct job *j, size_t tiles_m, size_t tiles_n,
     xl__arg_u64(s, j->s.m);
     xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
-    xl__arg_u32(s, tiles_m);
-    xl__arg_u32(s, tiles_n);
-    xl__arg_value_f32(s, XL__GEMM_ALPHA);
-    xl__arg_value_f32(s, XL__GEMM_BETA);
+    xl__arg_u32(s, j->grid.tiles_m);
+    xl__arg_u32(s, j->grid.tiles_n);
+    if (j->grid.is_cut) {
+        xl__arg_mem(s, XL__MEM_SCRATCH);
+        xl__arg_u32(s, cut->whole);
+        xl__arg_u64(s, cut->units);
+        xl__arg_u64(s, cut->each);
+        xl__arg_u32(s, cut->extra);
+    }
+    xl__gemm_arg_last(s, j->g, j->s.turned);
+}
+
+static void add_tiles(const struct job *j, struct xl__plan *p)
+{
+    struct xl__step *s = add_step(j, "gemm_tiled", p);
+    const size_t groups = j->grid.is_cut
+                              ? j->grid.stream.whole + j->grid.stream.groups
+                              : j->grid.tiles;
+    s->global[0] = groups * s->local[0];
+    s->local_mem_bytes = xl__tile_local_bytes(&j->t, j->g->a.dtype);
+    xl__gemm_arg_side(s, &j->s.a);
+    xl__gemm_arg_side(s, &j->s.b);
+    arg_tile(j, s);
+}
+
+static void add_join(const struct job *j, struct xl__plan *p)
+{
+    struct xl__step *s = add_step(j, "gemm_tiled_join", p);
+    s->global[0] = j->grid.stream.tiles * j->t.rm * s->local[0];
+    arg_tile(j, s);
+}
+
+static struct xl__tile_job tile_job(const xl_gemm *g,
+                                    const struct xl__gemm_sides *s)
+{
+    return (struct xl__tile_job){s->m, s->n, g->k, g->batch.count,
+                                 g->a.dtype};
+}
+
+static struct xl__work work_of(const xl_gemm *g)
+{
+    /* Where most of a tile is not there, little is staged at a time: CP-13. */
+    enum { THIN = 16 };
+    static const double thin_frac = 0.3;
+    const bool is_thin = xl__min_size(g->m, g->n) <= THIN;
+    return (struct xl__work){.flop = xl__gemm_flop(g),
+                             .bytes = xl__gemm_bytes(g),
+                             .bytes_frac = is_thin ? thin_frac : 1};
 }
 
 static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct xl__gemm_sides s = xl__gemm_sides(desc);
-    xl__tile_choose(l, s.m, s.n, out);
+    const struct xl__tile_job job = tile_job(desc, &s);
+    const struct xl__work work = work_of(desc);
+    xl__tile_choose(l, &job, &work, out);
 }
-
-enum { THIN = 16 };
-static const double thin_frac = 0.3;
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
-    struct job j = {.g = desc, .s = xl__gemm_sides(desc)};
-    struct xl__step *s = &p->step[0];
-    size_t tiles_m, tiles_n;
-    j.t = xl__tile_of(params);
-    if (!xl__tile_fits(l, &j.t) ||
-        !xl__tile_grid(&j.t, j.s.m, j.s.n, &tiles_m, &tiles_n))
+    struct job j = {.g = desc, .t = xl__tile_of(params),
+                    .s = xl__gemm_sides(desc)};
+    const struct xl__tile_job job = tile_job(desc, &j.s);
+    struct xl__work work = work_of(desc);
+    if (!xl__tile_fits(l, &j.t, job.in) ||
+        !xl__tile_cut(l, &j.t, &job, &j.grid))
         return XL_UNSUPPORTED;
-    const bool item = j.t.form == XL__FORM_ITEM;
-    p->n_steps = 1;
-    p->flop = xl__gemm_flop(j.g);
-    p->bytes = xl__gemm_bytes(j.g);
-    s->source = item ? "gemm_tiled_item.cl" : "gemm_tiled.cl";
-    s->kernel = item ? "gemm_tiled_item" : "gemm_tiled";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = xl__tile_items(&j.t);
-    s->global[0] = tiles_m * tiles_n * s->local[0];
-    s->local_mem_bytes = xl__tile_local_bytes(&j.t);
-    define_all(&j, s);
-    add_args(&j, tiles_m, tiles_n, s);
-    /* Where most of a tile is not there, little is staged at a time: CP-13. */
-    const bool is_thin = xl__min_size(j.s.m, j.s.n) <= THIN;
-    struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
-                            .bytes_frac = is_thin ? thin_frac : 1,
-                            .launches = 1};
-    xl__tile_rate(l, &j.t, j.s.m, j.s.n, &work.flop_frac, &work.fill);
+    p->flop = work.flop;
+    p->bytes = work.bytes;
+    p->scratch_bytes = xl__tile_scratch_bytes(&j.t, job.in, &j.grid);
+    add_tiles(&j, p);
+    if (j.grid.is_cut)
+        add_join(&j, p);
+    xl__tile_rate(l, &j.t, &job, &j.grid, &work);
     xl__estimate(l, &work, p);
     return XL_OK;
 }
@@ -137,15 +182,16 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 /* A turn per step of k and per tile's load, should nothing be unrolled. */
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
-    const char *other = xl__gemm_plain_alone(desc);
-    if (other)
-        return other;
-    return xl__turns_refused(l, 2.0 * (double)((const xl_gemm *)desc)->k);
+    const xl_gemm *g = desc;
+    if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device has no double precision";
+    return xl__turns_refused(l, 2.0 * (double)g->k);
 }
 
 const struct xl__variant xl__gemm_tiled = {
     .name = "gemm_tiled",
-    .repeats = "bit for bit: each element is one sum in a fixed order",
+    .repeats = "bit for bit: each element is one sum in a fixed order, or the "
+               "sum of a fixed order of parts",
     .tunables = xl__gemm_tiled_tunables,
     .refuses = refuses,
     .choose = choose,

@@ -12,19 +12,20 @@
 
 const struct xl__tunable xl__gemm_tiled_tunables[] = {
     {"TM", "rows of a work-group's tile", {2, 8, 16, 32, 64, 128, 256, 0}},
-    {"TN",
-     "columns of it",
-     {2, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 0}},
-    {"TK", "depth of a slice", {2, 4, 8, 16, 32, 64, 128, 256, 0}},
+    {"TN", "columns of it", {2, 8, 16, 32, 64, 128, 256, 0}},
+    {"TK", "depth of a slice", {2, 4, 8, 16, 32, 0}},
     {"RM", "rows in an item's registers", {1, 2, 4, 8, 16, 0}},
-    {"RN", "columns there", {1, 2, 4, 8, 12, 16, 24, 32, 0}},
-    {"VW", "widest vector", {1, 2, 4, 8, 16, 0}},
+    {"RN", "columns there", {1, 2, 4, 8, 16, 0}},
+    {"VW", "widest vector", {1, 2, 4, 0}},
     {"ST", "slices kept in local memory", {1, 2, 0}},
     {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
-    {"FORM", "1 groups with barriers, 2 a thread an item", {1, 2, 0}},
+    {"PARTS",
+     "1 a tile to a group; more: the last round's slices are dealt out to so "
+     "many groups on each two compute units",
+     {1, 2, 4, 8, 16, 0}},
     {NULL, NULL, {0}},
 };
-enum { AT_RM = XL__GEMM_TK + 1, AT_RN, AT_VW, AT_ST, AT_GR, AT_FORM };
+enum { AT_RM = XL__GEMM_TK + 1, AT_RN, AT_VW, AT_ST, AT_GR, AT_PARTS };
 
 enum {
     BAND = 8,           /* NV-23 */
@@ -33,15 +34,18 @@ enum {
     MOST_REGISTERS = 255,
     PLAIN_REGISTERS = 40, /* addresses, counters, temporaries */
     LATENCY_ITEMS = 32,   /* items that hide nothing but themselves */
-    GROUP_VECTOR = 4,
-    PAD = 4
+    MOST_ITEMS = 2048,    /* resident on a compute unit */
+    WIDEST = 4,
+    VECTOR_BYTES = 16,
+    LEAST_DEPTH = 128,  /* of k, for a part to be worth its sums */
+    MOST_PARTS = 8
 };
 
 /* clang-format off */
 static const struct {
     unsigned short tm, tn, tk, rm, rn, stages;
     double frac;
-} groups[] = {
+} sets[] = {
     /* tm  tn  tk  rm  rn st  share of the f32 rate */
     {128, 256,  8,  8, 16, 2, 0.745},
     {128, 128,  8,  8,  8, 1, 0.740},
@@ -51,32 +55,18 @@ static const struct {
     { 64,  64,  8,  4,  4, 2, 0.580},
     { 32,  64, 16,  4,  4, 2, 0.570},
     { 32,  32, 16,  4,  4, 2, 0.520},
+    { 32,  32, 32,  4,  4, 1, 0.520},
     { 32,  32, 16,  2,  4, 2, 0.430},
     { 32,  32,  8,  2,  4, 2, 0.420},
+    { 16,  16, 16,  2,  4, 1, 0.300},
     { 16,  16, 16,  2,  2, 2, 0.250},
+    { 16,  16,  8,  2,  2, 2, 0.240},
     {  8,   8,  8,  1,  1, 1, 0.080},
     { 16,  16,  4,  4,  4, 1, 0.060},
     {  8,   8,  4,  2,  2, 1, 0.030},
     {  2,   2,  4,  2,  2, 1, 0.010},
 };
 /* clang-format on */
-
-/* Items of one thread: rows, and columns in register tiles. Few sets and one
- * depth, since each is a program to build. */
-static const struct {
-    unsigned short rows, cols;
-} threads[] = {
-    {256, 8}, {128, 4}, {64, 2}, {32, 1}, {8, 1},
-};
-static const unsigned short thread_depths[] = {256, 128, 64, 32, 16};
-/* FMAs that packing an element costs, of those a thread does per element. */
-static const double pack_cost = 8;
-static const double item_frac = 0.8;
-
-static double log2_size(double x)
-{
-    return log(x) / log(2);
-}
 
 struct xl__tile xl__tile_of(const struct xl__params *params)
 {
@@ -89,7 +79,7 @@ struct xl__tile xl__tile_of(const struct xl__params *params)
                              .vw = (size_t)v[AT_VW],
                              .stages = (size_t)v[AT_ST],
                              .band = (size_t)v[AT_GR],
-                             .form = (enum xl__gemm_form)v[AT_FORM]};
+                             .parts = (size_t)v[AT_PARTS]};
 }
 
 static struct xl__params params_of(const struct xl__tile *t)
@@ -103,29 +93,37 @@ static struct xl__params params_of(const struct xl__tile *t)
     p.value[AT_VW] = (int)t->vw;
     p.value[AT_ST] = (int)t->stages;
     p.value[AT_GR] = (int)t->band;
-    p.value[AT_FORM] = (int)t->form;
+    p.value[AT_PARTS] = (int)t->parts;
     return p;
 }
 
 size_t xl__tile_items(const struct xl__tile *t)
 {
-    return t->form == XL__FORM_ITEM ? 1 : t->tm / t->rm * (t->tn / t->rn);
+    return t->tm / t->rm * (t->tn / t->rn);
 }
 
-size_t xl__tile_local_bytes(const struct xl__tile *t)
+size_t xl__tile_value_bytes(xl_dtype in)
 {
-    const size_t slice = t->tk * (t->tm + t->tn);
-    if (t->form == XL__FORM_ITEM)
-        return sizeof(float) * (slice + t->tm * t->tn);
-    return sizeof(float) * t->stages * (slice + 2 * PAD * t->tk);
+    return in == XL_F64 ? sizeof(double) : sizeof(float);
+}
+
+/* -- does it fit ----------------------------------------------------------- */
+
+size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in)
+{
+    const size_t value = xl__tile_value_bytes(in);
+    const size_t pad = VECTOR_BYTES / value;
+    return value * t->stages * t->tk * (t->tm + t->tn + 2 * pad);
 }
 
 /* 32-bit registers of an item: sums, one line of each operand, what is on its
  * way from memory. */
-static size_t registers(const struct xl__tile *t)
+static size_t registers(const struct xl__tile *t, xl_dtype in)
 {
     const size_t staged = (t->tm + t->tn) * t->tk / xl__tile_items(t);
-    return t->rm * t->rn + t->rm + t->rn + staged + PLAIN_REGISTERS;
+    const size_t values = t->rm * t->rn + t->rm + t->rn + staged;
+    return values * (xl__tile_value_bytes(in) / sizeof(float)) +
+           PLAIN_REGISTERS;
 }
 
 /* Registers of where a whole work-group is resident. What a driver counts as a
@@ -147,30 +145,29 @@ static double n_places(const struct xl__limits *l)
     return fmax(1, floor(units / parts));
 }
 
-static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t)
+static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t,
+                          xl_dtype in)
 {
     const double lanes = xl__num_or(l, XL__F_subgroup_width, LATENCY_ITEMS);
     const bool few = lanes <= FEW_LANES || !xl__is(l, XL__F_has_local_mem);
-    if (t->form == XL__FORM_ITEM)
-        return true;
-    return registers(t) <= (few ? FEW_REGISTERS : MOST_REGISTERS) &&
-           (double)(registers(t) * xl__tile_items(t)) <= group_file(l);
+    const size_t each = registers(t, in);
+    if (xl__tile_items(t) == 1)
+        return true; /* where nothing else runs there is nothing better */
+    return each <= (few ? FEW_REGISTERS : MOST_REGISTERS) &&
+           (double)(each * xl__tile_items(t)) <= group_file(l);
 }
 
-/* Multiples of each other, as the kernels' headers ask. */
+/* Multiples of each other, as the kernel's header asks. */
 static bool is_whole(const struct xl__tile *t)
 {
-    if (!t->tm || !t->tn || !t->tk || !t->rm || !t->rn || !t->vw ||
-        !t->stages || !t->band || t->tm % t->rm || t->tn % t->rn)
-        return false;
-    if (t->form == XL__FORM_ITEM)
-        return t->rn % t->vw == 0 && t->tk % t->vw == 0;
-    return t->form == XL__FORM_GROUP && t->vw <= GROUP_VECTOR &&
+    return t->tm && t->tn && t->tk && t->rm && t->rn && t->vw && t->stages &&
+           t->band && t->parts && t->tm % t->rm == 0 && t->tn % t->rn == 0 &&
            t->tm * t->tk % xl__tile_items(t) == 0 &&
            t->tn * t->tk % xl__tile_items(t) == 0;
 }
 
-bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t)
+bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
+                   xl_dtype in)
 {
     const struct xl__answer *most = &l->used[XL__F_max_wi_sizes];
     if (!is_whole(t))
@@ -179,132 +176,176 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t)
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
     return items <= xl__size_or(l, XL__F_max_wg_size, 1) &&
            (most->n_list == 0 || (double)items <= most->list[0]) &&
-           xl__tile_local_bytes(t) <= local && registers_fit(l, t);
+           xl__tile_local_bytes(t, in) <= local && registers_fit(l, t, in);
 }
 
-bool xl__tile_grid(const struct xl__tile *t, size_t m, size_t n,
-                   size_t *tiles_m, size_t *tiles_n)
+/* -- how a job falls into tiles -------------------------------------------- */
+
+size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
+                              const struct xl__tile_grid *grid)
 {
-    size_t tiles, items;
-    *tiles_m = m / t->tm + (m % t->tm > 0);
-    *tiles_n = n / t->tn + (n % t->tn > 0);
-    return *tiles_m <= UINT32_MAX && *tiles_n <= UINT32_MAX &&
-           xl__mul(*tiles_m, *tiles_n, &tiles) &&
-           xl__mul(tiles, xl__tile_items(t), &items);
+    return grid->is_cut ? xl__stream_parts(&grid->stream) * t->tm * t->tn *
+                              xl__tile_value_bytes(in)
+                        : 0;
+}
+
+bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
+                  const struct xl__tile_job *job, struct xl__tile_grid *out)
+{
+    size_t slices;
+    *out = (struct xl__tile_grid){
+        .tiles_m = xl__ceil_div(job->m, t->tm),
+        .tiles_n = xl__ceil_div(job->n, t->tn),
+        .units = xl__ceil_div(job->k, t->tk),
+        .is_cut = t->parts > 1};
+    /* The kernel counts in 32 bits, and so do launches. */
+    if (!xl__mul(out->tiles_m, out->tiles_n, &out->tiles) ||
+        !xl__mul(out->tiles, job->count, &out->tiles) ||
+        out->tiles > INT32_MAX / t->band)
+        return false;
+    if (!out->is_cut)
+        return true;
+    const size_t groups =
+        xl__max_size(1, (size_t)n_places(l) * t->parts / 2);
+    if (!xl__mul(out->tiles, out->units, &slices))
+        return false;
+    out->stream =
+        xl__stream_deal(out->tiles, out->units, groups,
+                        xl__ceil_div(LEAST_DEPTH, t->tk));
+    return (double)xl__tile_scratch_bytes(t, job->in, out) <=
+           xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
+}
+
+/* -- the model ------------------------------------------------------------- */
+
+static double log2_size(double x)
+{
+    return log(x) / log(2);
 }
 
 /* Share of the rate when every compute unit has work without end. */
 static double steady(const struct xl__tile *t)
 {
-    if (t->form == XL__FORM_ITEM)
-        return item_frac /
-               (1 + pack_cost / (double)t->tm + pack_cost / (double)t->tn);
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        if (t->tm == groups[i].tm && t->tn == groups[i].tn &&
-            t->rm == groups[i].rm && t->rn == groups[i].rn)
-            return groups[i].frac;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        if (t->tm == sets[i].tm && t->tn == sets[i].tn &&
+            t->rm == sets[i].rm && t->rn == sets[i].rn)
+            return sets[i].frac;
     }
     /* An unlisted set: by the reuse of what is read from local memory. */
     return 0.1 * log2_size((double)(t->rm * t->rn) + 1);
 }
 
-void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
-                   size_t m, size_t n, double *flop_frac, double *fill)
+/* What the type's multiply-adds reach of the f32 rate. */
+static double type_rate(const struct xl__limits *l, xl_dtype in)
 {
-    static const double most_items = 2048; /* resident on a compute unit */
-    const double places = n_places(l);
-    const double items = (double)xl__tile_items(t);
-    const double tm = (double)t->tm, tn = (double)t->tn;
-    const double tiles = ceil((double)m / tm) * ceil((double)n / tn);
-    const double rounds = ceil(tiles / places);
-    *flop_frac = steady(t);
-    *fill = (double)m * (double)n / (rounds * places * tm * tn);
-    if (t->form == XL__FORM_ITEM)
-        return;
-    const double room = fmin(most_items / items,
-                             group_file(l) / (items * (double)registers(t)));
-    const double resident = items * fmax(1, fmin(rounds, floor(room)));
-    *flop_frac *= resident / (resident + LATENCY_ITEMS);
+    static const double guess = 0.5;
+    const double f32 = xl__num(l, XL__F_peak_f32_flop_per_s);
+    const double f64 = xl__num(l, XL__F_peak_f64_flop_per_s);
+    if (in == XL_F64 && f64 > 0 && f32 > 0)
+        return f64 / f32;
+    return in == XL_F64 || in == XL_I8 ? guess : 1;
 }
 
-/* -- choosing ------------------------------------------------------------ */
+/* Groups that are resident in a place at a time. */
+static double room(const struct xl__limits *l, const struct xl__tile *t,
+                   xl_dtype in)
+{
+    const double items = (double)xl__tile_items(t);
+    const double file = group_file(l) / (items * (double)registers(t, in));
+    return fmax(1, floor(fmin(MOST_ITEMS / items, file)));
+}
+
+/* Tiles that the busiest place works off. */
+static double busiest(const struct xl__tile_grid *g, double places)
+{
+    const struct xl__stream *s = &g->stream;
+    if (!g->is_cut)
+        return ceil((double)g->tiles / places);
+    return (double)s->whole / places +
+           ceil((double)s->groups / places) *
+               (double)(s->each + (s->extra > 0)) / (double)g->units;
+}
+
+void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
+                   const struct xl__tile_job *job,
+                   const struct xl__tile_grid *grid, struct xl__work *w)
+{
+    /* A product of one slice has all of its loads under way at once; a group
+     * that may go on with another tile carries more along. */
+    static const double one_slice = 1.05, cut = 0.95;
+    const double places = n_places(l);
+    const double items = (double)xl__tile_items(t);
+    const double volume = (double)(t->tm * t->tn * t->tk) *
+                          (double)grid->units;
+    const double groups = (double)(grid->is_cut ? grid->stream.groups
+                                                : grid->tiles);
+    const double at_once =
+        fmax(1, fmin(ceil(groups / places), room(l, t, job->in)));
+    w->fill = (double)job->m * (double)job->n * (double)job->k *
+              (double)job->count / (busiest(grid, places) * places * volume);
+    w->flop_frac = steady(t) * type_rate(l, job->in) * items * at_once /
+                   (items * at_once + LATENCY_ITEMS);
+    if (grid->units == 1)
+        w->flop_frac *= one_slice;
+    w->launches = 1;
+    if (grid->is_cut) {
+        w->flop_frac *= cut;
+        w->launches = 2;
+        w->bytes += 2 * (double)xl__stream_written(&grid->stream) *
+                    (double)(t->tm * t->tn) *
+                    (double)xl__tile_value_bytes(job->in);
+    }
+}
+
+/* -- choosing -------------------------------------------------------------- */
 
 /* The best so far. */
 struct search {
     const struct xl__limits *l;
-    size_t m, n;
+    const struct xl__tile_job *job;
+    const struct xl__work *work;
     struct xl__tile best;
-    double rate; /* of `best`; 0: none yet */
+    double ns, rate; /* of `best`; rate 0: none yet */
 };
 
+/* Sets that memory makes equal differ by the rate they could reach. */
 static void consider(struct search *s, const struct xl__tile *t)
 {
-    double frac, fill;
-    if (!xl__tile_fits(s->l, t))
+    static const double equal = 1e-6;
+    struct xl__work w = *s->work;
+    struct xl__tile_grid grid;
+    const char *bound;
+    if (!xl__tile_fits(s->l, t, s->job->in) ||
+        !xl__tile_cut(s->l, t, s->job, &grid))
         return;
-    xl__tile_rate(s->l, t, s->m, s->n, &frac, &fill);
-    if (frac * fill > s->rate) {
-        s->rate = frac * fill;
-        s->best = *t;
-    }
+    xl__tile_rate(s->l, t, s->job, &grid, &w);
+    const double ns = xl__work_ns(s->l, &w, &bound);
+    const double rate = w.flop_frac * w.fill;
+    if (s->rate > 0 && (ns > s->ns * (1 + equal) ||
+                        (ns > s->ns * (1 - equal) && rate <= s->rate)))
+        return;
+    s->ns = ns;
+    s->rate = rate;
+    s->best = *t;
 }
 
-static void search_groups(struct search *s)
-{
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        const struct xl__tile t = {.tm = groups[i].tm,
-                                   .tn = groups[i].tn,
-                                   .tk = groups[i].tk,
-                                   .rm = groups[i].rm,
-                                   .rn = groups[i].rn,
-                                   .vw = GROUP_VECTOR,
-                                   .stages = groups[i].stages,
-                                   .band = BAND,
-                                   .form = XL__FORM_GROUP};
-        consider(s, &t);
-    }
-}
-
-/* The deepest slice of which any tile fits. */
-static void search_threads(struct search *s, size_t vector)
-{
-    /* Sums that leave room for operands: 16 of 32 wide registers, 12 of 16
-     * others. */
-    const bool wide = vector >= 16;
-    struct xl__tile t = {.rm = wide ? 8 : 4,
-                         .rn = vector * (wide ? 2 : 3),
-                         .vw = vector,
-                         .stages = 1,
-                         .band = BAND,
-                         .form = XL__FORM_ITEM};
-    const size_t n_deep = sizeof thread_depths / sizeof *thread_depths;
-    for (size_t i = 0; s->rate == 0 && i < n_deep; i++) {
-        t.tk = thread_depths[i];
-        for (size_t j = 0; j < sizeof threads / sizeof *threads; j++) {
-            t.tm = threads[j].rows;
-            t.tn = threads[j].cols * t.rn;
-            consider(s, &t);
-        }
-    }
-}
-
-/* Vectors to be written out: a thread per item. 0: items are lanes. */
-static size_t thread_vector(const struct xl__limits *l)
-{
-    const double native = xl__num_or(l, XL__F_native_vector_f32, 1);
-    if (!xl__is(l, XL__F_is_cpu) || !(native >= 4))
-        return 0;
-    return native >= 16 ? 16 : native >= 8 ? 8 : 4;
-}
-
-void xl__tile_choose(const struct xl__limits *l, size_t m, size_t n,
+void xl__tile_choose(const struct xl__limits *l,
+                     const struct xl__tile_job *job, const struct xl__work *w,
                      struct xl__params *out)
 {
-    struct search s = {.l = l, .m = m, .n = n};
-    const size_t vector = thread_vector(l);
-    if (vector > 0)
-        search_threads(&s, vector);
-    if (s.rate == 0)
-        search_groups(&s);
+    struct search s = {.l = l, .job = job, .work = w};
+    const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct xl__tile t = {.tm = sets[i].tm,
+                             .tn = sets[i].tn,
+                             .tk = sets[i].tk,
+                             .rm = sets[i].rm,
+                             .rn = sets[i].rn,
+                             .vw = xl__min_size(vector, WIDEST),
+                             .stages = sets[i].stages,
+                             .band = BAND};
+        for (t.parts = 1; t.parts <= MOST_PARTS; t.parts *= 2)
+            consider(&s, &t);
+    }
     *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */
 }

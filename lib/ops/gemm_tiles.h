@@ -4,36 +4,54 @@
 #ifndef XL_OPS_GEMM_TILES_H
 #define XL_OPS_GEMM_TILES_H
 
+#include "ops/cost.h"
 #include "ops/gemm.h"
-
-enum xl__gemm_form {
-    XL__FORM_GROUP = 1, /* gemm_tiled.cl: many items, local memory */
-    XL__FORM_ITEM       /* gemm_tiled_item.cl: a thread an item */
-};
+#include "ops/gemm_stream.h"
 
 /* A whole set, as numbers to reckon with. */
 struct xl__tile {
-    size_t tm, tn, tk, rm, rn, vw, stages, band;
-    enum xl__gemm_form form;
+    size_t tm, tn, tk, rm, rn, vw, stages, band, parts;
+};
+
+/* What is multiplied: `count` products, as the kernel sees them. */
+struct xl__tile_job {
+    size_t m, n, k, count;
+    xl_dtype in;
+};
+
+/* How a job falls into tiles. */
+struct xl__tile_grid {
+    size_t tiles_m, tiles_n; /* of a product */
+    size_t tiles;            /* of all */
+    size_t units;            /* slices of a tile */
+    bool is_cut;
+    struct xl__stream stream; /* when it is */
 };
 
 extern const struct xl__tunable xl__gemm_tiled_tunables[];
 
 struct xl__tile xl__tile_of(const struct xl__params *params);
 size_t xl__tile_items(const struct xl__tile *t);
-/* The most it can want, whichever way the matrices lie. */
-size_t xl__tile_local_bytes(const struct xl__tile *t);
+/* Bytes of a sum, and of a value in local memory. */
+size_t xl__tile_value_bytes(xl_dtype in);
+/* The most local memory it can want, whichever way the matrices lie. */
+size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in);
 /* Does it fit the device? Pure arithmetic over facts. */
-bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t);
-/* Number of tiles along m and n; false when a launch cannot count them. */
-bool xl__tile_grid(const struct xl__tile *t, size_t m, size_t n,
-                   size_t *tiles_m, size_t *tiles_n);
-/* Share of the f32 rate it reaches on a compute unit that is kept busy, and
- * the share of the compute units' work that is not waste. */
+bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
+                   xl_dtype in);
+/* false when a launch cannot count the tiles, or scratch the parts. */
+bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
+                  const struct xl__tile_job *job, struct xl__tile_grid *out);
+/* Bytes of scratch. */
+size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
+                              const struct xl__tile_grid *grid);
+/* Set flop_frac, fill and launches; add the parts to bytes. */
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
-                   size_t m, size_t n, double *flop_frac, double *fill);
-/* The best one for this size. */
-void xl__tile_choose(const struct xl__limits *l, size_t m, size_t n,
+                   const struct xl__tile_job *job,
+                   const struct xl__tile_grid *grid, struct xl__work *w);
+/* The best set for this work, whose flop, bytes and bytes_frac are set. */
+void xl__tile_choose(const struct xl__limits *l,
+                     const struct xl__tile_job *job, const struct xl__work *w,
                      struct xl__params *out);
 
 #endif

@@ -59,6 +59,7 @@ static void make(const struct machine *m, struct xl__limits *l)
     set(l, XL__F_subgroup_width, m->width);
     set(l, XL__F_registers_per_cu, m->registers);
     set(l, XL__F_native_vector_f32, m->vector);
+    set(l, XL__F_has_f64, 1);
     set(l, XL__F_llc_bytes, 1 << 24);
 }
 
@@ -207,14 +208,33 @@ static xl_mat random_view(struct xl__rng *rng, size_t rows, size_t cols,
     return v;
 }
 
+/* One product, or a batch by steps, or by lists. */
+static xl_batch random_batch(struct xl__rng *rng, const xl_gemm *g)
+{
+    static const cl_ulong lists[3][2] = {{0}, {0}, {0, (cl_ulong)1 << 40}};
+    const size_t far = (size_t)1 << 30;
+    switch (xl__rng_below(rng, 4)) {
+    case 0:
+        return (xl_batch){.count = 1 + xl__rng_below(rng, 70),
+                          .a_step = g->a.row_stride == 1 ? 0 : far,
+                          .b_step = far + 2 * xl__rng_below(rng, 2),
+                          .c_step = far};
+    case 1:
+        return (xl_batch){.count = 2, .a_at = lists[0], .b_at = lists[1],
+                          .c_at = lists[2]};
+    default:
+        return (xl_batch){0};
+    }
+}
+
 static xl_gemm random_gemm(struct xl__rng *rng)
 {
-    static const xl_dtype types[][2] = {{XL_F32, XL_F32},
-                                        {XL_F16, XL_F32},
-                                        {XL_F16, XL_F16},
-                                        {XL_BF16, XL_F32},
-                                        {XL_BF16, XL_BF16}};
-    const xl_dtype *t = types[xl__rng_below(rng, 5)];
+    static const xl_dtype types[][2] = {
+        {XL_F32, XL_F32},   {XL_F16, XL_F32}, {XL_F16, XL_F16},
+        {XL_BF16, XL_F32},  {XL_BF16, XL_BF16}, {XL_F64, XL_F64},
+        {XL_I8, XL_I32},    {XL_I8, XL_F16}};
+    const xl_dtype *t =
+        types[xl__rng_below(rng, sizeof types / sizeof *types)];
     xl_gemm g = {.m = random_size(rng),
                  .n = random_size(rng),
                  .k = random_size(rng),
@@ -223,46 +243,190 @@ static xl_gemm random_gemm(struct xl__rng *rng)
     g.a = random_view(rng, g.m, g.k, t[0], 3);
     g.b = random_view(rng, g.k, g.n, t[0], 3);
     g.c = random_view(rng, g.m, g.n, t[1], 3);
+    g.batch = random_batch(rng, &g);
     return g;
 }
 
 /* -- GEMM's tiles -------------------------------------------------------- */
 
-/* Number of tiles as the kernel reads it: the last arguments but two. */
-static size_t arg_from_end(const struct xl__step *s, unsigned back)
+static size_t arg_at(const struct xl__step *s, unsigned at)
 {
-    assert_true(s->n_args > back);
-    return (size_t)s->args[s->n_args - 1 - back].as.u;
+    assert_true(s->n_args > at);
+    return (size_t)s->args[at].as.u;
 }
 
-/* The kernels' walk over tiles: each is met once. */
-static void check_walk(const struct xl__step *s, size_t m, size_t n)
+/* The last arguments, from the end on. */
+static size_t arg_from_end(const struct xl__step *s, unsigned back)
 {
-    const size_t tiles_n = arg_from_end(s, 2), tiles_m = arg_from_end(s, 3);
+    return arg_at(s, s->n_args - 1 - back);
+}
+
+/* What the kernels are told of their tiles: TILE_PARAMS, which the first one
+ * has behind both sides. */
+struct told {
+    size_t m, n, k, tiles_m, tiles_n, whole, units, each, extra;
+    bool is_cut;
+};
+
+static struct told told_of(const struct xl__step *s)
+{
+    enum { SIDES = 8, SIZES = 4 };
+    const unsigned at = (define_of(s, "STEP") == 1 ? SIDES : 0) + SIZES;
+    struct told t = {.m = arg_at(s, at),
+                     .n = arg_at(s, at + 1),
+                     .k = arg_at(s, at + 2),
+                     .tiles_m = arg_at(s, at + 3),
+                     .tiles_n = arg_at(s, at + 4),
+                     .is_cut = define_of(s, "CUT") == 1};
+    if (t.is_cut) {
+        assert_int_equal(s->args[at + 5].kind, XL__ARG_MEM);
+        assert_int_equal(s->args[at + 5].slot, XL__MEM_SCRATCH);
+        t.whole = arg_at(s, at + 6);
+        t.units = arg_at(s, at + 7);
+        t.each = arg_at(s, at + 8);
+        t.extra = arg_at(s, at + 9);
+    }
+    return t;
+}
+
+/* The kernels' walk over tiles of one product: each is met once. */
+static void check_walk(const struct xl__step *s, const struct told *t)
+{
     const size_t tm = (size_t)define_of(s, "TM");
     const size_t tn = (size_t)define_of(s, "TN");
     const size_t gr = (size_t)define_of(s, "GR");
-    const size_t tiles = s->global[0] / s->local[0];
-    assert_int_equal(tiles, tiles_m * tiles_n);
-    assert_true(tiles_m * tm >= m && (tiles_m - 1) * tm < m);
-    assert_true(tiles_n * tn >= n && (tiles_n - 1) * tn < n);
+    const size_t tiles = t->tiles_m * t->tiles_n;
+    assert_true(t->tiles_m * tm >= t->m && (t->tiles_m - 1) * tm < t->m);
+    assert_true(t->tiles_n * tn >= t->n && (t->tiles_n - 1) * tn < t->n);
+    assert_true(gr * tiles < UINT32_MAX);
     if (tiles > MOST_TILES)
         return;
     unsigned char *met = calloc(tiles, 1);
     assert_non_null(met);
     for (size_t tile = 0; tile < tiles; tile++) {
-        const size_t band = tile / (gr * tiles_n);
-        const size_t in_band = tile - band * gr * tiles_n;
-        const size_t height = xl__min_size(gr, tiles_m - band * gr);
+        const size_t band = tile / (gr * t->tiles_n);
+        const size_t in_band = tile - band * gr * t->tiles_n;
+        const size_t height = xl__min_size(gr, t->tiles_m - band * gr);
         const size_t row = band * gr + in_band % height;
         const size_t col = in_band / height;
-        assert_true(row < tiles_m && col < tiles_n);
-        met[row * tiles_n + col]++;
+        assert_true(row < t->tiles_m && col < t->tiles_n);
+        met[row * t->tiles_n + col]++;
     }
     for (size_t i = 0; i < tiles; i++)
         assert_int_equal(met[i], 1);
     free(met);
 }
+
+/* -- tiles cut by k -------------------------------------------------------- */
+
+/* What groups do, as the kernel reckons it. */
+struct dealt {
+    const struct told *t;
+    size_t tiles, parts; /* of all products; places in scratch */
+    size_t *slices;      /* of a tile that were added up */
+    size_t *next;        /* its slice that has to come next */
+    unsigned char *stored, *written; /* by tile; by place */
+};
+
+/* The kernel's group_of(). */
+static size_t group_of(const struct told *t, size_t unit)
+{
+    const size_t longer = t->extra * (t->each + 1);
+    return unit < longer ? unit / (t->each + 1)
+                         : t->extra + (unit - longer) / t->each;
+}
+
+/* One group's work: first_work() and next_work() of the kernel. */
+static void do_group(struct dealt *d, size_t group)
+{
+    const struct told *t = d->t;
+    size_t tile = group, part = 0, unit = 0, n = t->units, left = 0;
+    if (group >= t->whole) {
+        const size_t p = group - t->whole;
+        const size_t begin = p * t->each + xl__min_size(p, t->extra);
+        left = t->each + (p < t->extra);
+        tile = t->whole + begin / t->units;
+        part = p + begin / t->units;
+        unit = begin % t->units;
+        n = xl__min_size(left, t->units - unit);
+        left -= n;
+    }
+    for (;; tile++, part++, unit = 0) {
+        assert_true(n > 0 && tile < d->tiles);
+        assert_int_equal(d->next[tile], unit); /* parts in order of k */
+        d->next[tile] += n;
+        if (n == t->units) {
+            d->stored[tile]++;
+        } else {
+            assert_true(part < d->parts);
+            assert_int_equal(d->written[part], 0);
+            d->written[part] = 1;
+            d->slices[part] = n;
+        }
+        if (left == 0)
+            return;
+        n = xl__min_size(left, t->units);
+        left -= n;
+    }
+}
+
+/* The join of one tile, counted from `whole` on. */
+static void do_join(struct dealt *d, size_t tile)
+{
+    const struct told *t = d->t;
+    const size_t first = group_of(t, tile * t->units);
+    const size_t last = group_of(t, (tile + 1) * t->units - 1);
+    size_t slices = 0;
+    if (first == last)
+        return;
+    for (size_t p = first; p <= last; p++) {
+        assert_true(p + tile < d->parts);
+        assert_int_equal(d->written[p + tile], 1);
+        d->written[p + tile] = 2;
+        slices += d->slices[p + tile];
+    }
+    assert_int_equal(slices, t->units);
+    d->stored[t->whole + tile]++;
+}
+
+/* Every slice of every tile is added up once, every tile stored once, every
+ * part written and read once and within scratch. */
+static void check_deal(const struct xl__plan *p, const struct told *t,
+                       size_t tiles)
+{
+    const struct xl__step *first = &p->step[0], *join = &p->step[1];
+    const size_t tm = (size_t)define_of(first, "TM");
+    const size_t tn = (size_t)define_of(first, "TN");
+    const size_t value = define_of(first, "TA") == XL_F64 ? 8 : 4;
+    const size_t tk = (size_t)define_of(first, "TK");
+    struct dealt d = {.t = t, .tiles = tiles,
+                      .parts = p->scratch_bytes / (tm * tn * value)};
+    assert_int_equal(p->n_steps, 2);
+    assert_int_equal(t->units, xl__ceil_div(t->k, tk));
+    if (tiles > MOST_TILES)
+        return;
+    d.slices = calloc(d.parts, sizeof *d.slices);
+    d.next = calloc(tiles, sizeof *d.next);
+    d.stored = calloc(tiles, 1);
+    d.written = calloc(d.parts, 1);
+    for (size_t g = 0; g < first->global[0] / first->local[0]; g++)
+        do_group(&d, g);
+    const size_t rm = (size_t)define_of(join, "RM");
+    assert_int_equal(join->global[0] / join->local[0],
+                     rm * (tiles - t->whole));
+    for (size_t tile = t->whole; tile < tiles; tile++)
+        do_join(&d, tile - t->whole);
+    for (size_t tile = 0; tile < tiles; tile++)
+        assert_true(d.stored[tile] == 1 && d.next[tile] == t->units);
+    for (size_t part = 0; part < d.parts; part++)
+        assert_true(d.written[part] != 1);
+    free(d.slices);
+    free(d.next);
+    free(d.stored);
+    free(d.written);
+}
+
+/* -- items of a group ------------------------------------------------------ */
 
 /* An item's place in the group. */
 static void place_of(size_t lid, size_t wx, size_t wy, size_t *tx, size_t *ty)
@@ -276,10 +440,11 @@ static void place_of(size_t lid, size_t wx, size_t wy, size_t *tx, size_t *ty)
     }
 }
 
-/* Row r of an item that holds `each` of the tile's rows. */
-static size_t spread(size_t at, size_t r, size_t tile, size_t each)
+/* Row r of an item that holds `each` of the tile's rows, `most` in a row. */
+static size_t spread(size_t at, size_t r, size_t tile, size_t each,
+                     size_t most)
 {
-    const size_t quad = xl__min_size(each, 4);
+    const size_t quad = xl__min_size(each, most);
     return at * quad + r / quad * (tile * quad / each) + r % quad;
 }
 
@@ -291,14 +456,15 @@ static void check_items(const struct xl__step *s)
     const size_t tn = (size_t)define_of(s, "TN");
     const size_t rm = (size_t)define_of(s, "RM");
     const size_t rn = (size_t)define_of(s, "RN");
+    const size_t quad = define_of(s, "TA") == XL_F64 ? 2 : 4;
     memset(met, 0, sizeof met);
     for (size_t lid = 0; lid < s->local[0]; lid++) {
         size_t tx, ty;
         place_of(lid, tn / rn, tm / rm, &tx, &ty);
         for (size_t r = 0; r < rm; r++) {
             for (size_t c = 0; c < rn; c++) {
-                const size_t row = spread(ty, r, tm, rm);
-                const size_t col = spread(tx, c, tn, rn);
+                const size_t row = spread(ty, r, tm, rm, quad);
+                const size_t col = spread(tx, c, tn, rn, quad);
                 assert_true(row < tm && col < tn);
                 met[row * tn + col]++;
             }
@@ -318,13 +484,16 @@ static void check_loads(const struct xl__step *s, const char *tile_name,
     const size_t width = (size_t)define_of(s, width_name);
     const bool along_k = define_of(s, unit_name) == 0;
     const size_t loads = tile * tk / (width * s->local[0]);
+    const size_t deep = xl__min_size(tk, 8); /* RUN */
+    const size_t line = deep / width;
     assert_int_equal(loads * width * s->local[0], tile * tk);
     memset(met, 0, sizeof met);
     for (size_t i = 0; i < loads * s->local[0]; i++) {
         const size_t x =
-            along_k ? i / (tk / width) : i % (tile / width) * width;
-        const size_t k =
-            along_k ? i % (tk / width) * width : i / (tile / width);
+            along_k ? i / line % tile : i % (tile / width) * width;
+        const size_t k = along_k
+                             ? i % line * width + i / (line * tile) * deep
+                             : i / (tile / width);
         for (size_t e = 0; e < width; e++) {
             const size_t at = along_k ? (k + e) * tile + x : k * tile + x + e;
             assert_true(at < tile * tk);
@@ -360,44 +529,66 @@ static void check_vectors(const struct xl__step *s, const xl_gemm *g)
         assert_true(g->c.col_stride == 1 || g->c.row_stride == 1);
 }
 
-static void check_tiled(const struct xl__step *s, const xl_gemm *g)
+static void check_tiled(const struct xl__plan *p, const xl_gemm *g)
 {
+    const struct xl__step *s = &p->step[0];
     const bool turned = g->c.col_stride != 1 && g->c.row_stride == 1;
-    check_walk(s, turned ? g->n : g->m, turned ? g->m : g->n);
-    assert_int_equal(arg_from_end(s, 4), g->k);
-    if (strcmp(s->kernel, "gemm_tiled") != 0) {
-        assert_int_equal(s->local[0], 1);
-        return;
-    }
+    const struct told t = told_of(s);
+    const size_t tiles = t.tiles_m * t.tiles_n * g->batch.count;
+    assert_int_equal(t.m, turned ? g->n : g->m);
+    assert_int_equal(t.n, turned ? g->m : g->n);
+    assert_int_equal(t.k, g->k);
+    check_walk(s, &t);
     check_items(s);
     check_loads(s, "TM", "UA", "VA");
     check_loads(s, "TN", "UB", "VB");
     check_vectors(s, g);
+    if (t.is_cut) {
+        const struct told again = told_of(&p->step[1]);
+        assert_memory_equal(&t, &again, sizeof t);
+        check_deal(p, &t, tiles);
+        return;
+    }
+    assert_int_equal(p->n_steps, 1);
+    assert_int_equal(p->scratch_bytes, 0);
+    assert_int_equal(s->global[0] / s->local[0], tiles);
 }
 
-static void check_gemm(const struct xl__limits *l, const xl_gemm *desc)
+/* The chosen set, and the same with tiles dealt out in another way. */
+static void check_tiles(const struct xl__limits *l, const void *canonical,
+                        unsigned seed)
 {
-    static const struct xl__variant *const variants[] = {&xl__gemm_tiled,
-                                                         &xl__gemm_ref};
-    struct xl__gemm g;
-    struct xl__call call;
-    assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, desc, &g, &call));
-    for (size_t i = 0; i < 2; i++) {
-        struct xl__params params;
-        struct xl__plan *p = plan_of(l, variants[i], &g, &params);
-        assert_non_null(p);
+    static const int parts[] = {1, 2, 4, 8, 16};
+    enum { PARTS = XL__GEMM_TK + 6 };
+    const struct xl__variant *v = &xl__gemm_tiled;
+    struct xl__params params;
+    struct xl__plan *p = plan_of(l, v, canonical, &params);
+    assert_non_null(p);
+    assert_string_equal(v->tunables[PARTS].name, "PARTS");
+    for (unsigned i = 0; i < 2; i++) {
         check_plan(l, p);
-        check_params(variants[i], &params);
-        check_small(l, &xl__op_gemm, variants[i], &g, &params, p);
-        if (i == 0) {
-            check_tiled(&p->step[0], &g.g);
-        } else {
-            assert_true(p->step[0].global[0] >= g.g.n);
-            assert_true(p->step[0].global[0] - p->step[0].local[0] < g.g.n);
-            assert_int_equal(p->step[0].global[1], g.g.m);
-        }
-        free(p);
+        check_params(v, &params);
+        check_small(l, &xl__op_gemm, v, canonical, &params, p);
+        check_tiled(p, canonical);
+        memset(p, 0, sizeof *p);
+        params.value[PARTS] = parts[seed % 5];
+        assert_int_equal(v->plan(l, canonical, &params, p), XL_OK);
     }
+    free(p);
+}
+
+static void check_ref(const struct xl__limits *l, const struct xl__gemm *g)
+{
+    struct xl__params params;
+    struct xl__plan *p = plan_of(l, &xl__gemm_ref, g, &params);
+    assert_non_null(p);
+    check_plan(l, p);
+    check_small(l, &xl__op_gemm, &xl__gemm_ref, g, &params, p);
+    assert_true(p->step[0].global[0] >= g->g.n);
+    assert_true(p->step[0].global[0] - p->step[0].local[0] < g->g.n);
+    assert_int_equal(p->step[0].global[1], g->g.m);
+    assert_int_equal(p->step[0].global[2], g->g.batch.count);
+    free(p);
 }
 
 static void gemm_on(const struct xl__limits *l, const struct machine *m)
@@ -406,8 +597,12 @@ static void gemm_on(const struct xl__limits *l, const struct machine *m)
     xl__rng_seed(&rng, SEED);
     (void)m;
     for (unsigned i = 0; i < N_SHAPES; i++) {
-        const xl_gemm g = random_gemm(&rng);
-        check_gemm(l, &g);
+        const xl_gemm desc = random_gemm(&rng);
+        struct xl__gemm g;
+        struct xl__call call;
+        assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &desc, &g, &call));
+        check_tiles(l, &g, i);
+        check_ref(l, &g);
     }
 }
 
@@ -445,7 +640,8 @@ static void gemm_huge_on(const struct xl__limits *l, const struct machine *m)
         if (!p)
             continue;
         check_plan(l, p);
-        check_walk(&p->step[0], g.m, g.n);
+        const struct told t = told_of(&p->step[0]);
+        check_walk(&p->step[0], &t);
         free(p);
     }
 }
