@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench gemm`: shapes of the user's or of the case table, timed. */
+#include "gemm_cliff.h"
+#include "gemm_reads.h"
+#include "gemm_sweep.h"
 #include "op_bench.h"
 
 static int run(struct session *s)
@@ -8,12 +11,19 @@ static int run(struct session *s)
         shape_file_list(stdout);
         return EXIT_FINE;
     }
+    if (s->set.sweep)
+        return sweep_run(s);
+    if (s->set.reads)
+        return reads_run(s);
+    if (s->set.cliff)
+        return cliff_run(s);
     return bench_command(s, &bench_gemm);
 }
 
 static const char *const options[] = {
     "device", "all-devices", "variant", "dtype", "trans", "batch", "shapes",
-    "list", "json", "seed", "quick", "full", "max-time", "strict", NULL};
+    "sweep", "reads",
+    "cliff", "list", "json", "seed", "quick", "full", "max-time", "strict", NULL};
 
 const struct command cmd_gemm = {
     .name = "gemm",

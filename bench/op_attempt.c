@@ -102,7 +102,7 @@ static bool choose(struct attempt *t, double *est_ns)
             xl__strcpy(t->row.variant, sizeof t->row.variant, c->variant);
             *est_ns = c->est_ns;
             if (op->chosen)
-                op->chosen(c, &t->row);
+                op->chosen(t->work.c, t->dev, c, &t->row);
             return true;
         }
         if (wanted && strcmp(c->variant, wanted) == 0 && *c->why) {

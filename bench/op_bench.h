@@ -72,7 +72,8 @@ struct bench_op {
     xl_status (*explain)(xl_queue *q, const struct bench_work *w,
                          xl_choice *out, unsigned *n);
     /* What the row owes to the variant that will run; NULL: nothing. */
-    void (*chosen)(const xl_choice *choice, xl_row *row);
+    void (*chosen)(const void *c, const xl_device *dev,
+                   const xl_choice *choice, xl_row *row);
     /* The row's roof; NULL: the roofline's. */
     struct bench_roof (*roof)(const void *c);
     /* Compare a sample of the result with the host. */
@@ -82,7 +83,7 @@ struct bench_op {
     void (*relate)(xl_row *const *rows, unsigned n);
 };
 
-extern const struct bench_op bench_gemm, bench_softmax, bench_expr;
+extern const struct bench_op bench_gemm, bench_conv, bench_softmax, bench_expr;
 
 /* A part of the report: time every case on every chosen device, the variants
  * of a case in turns. `origin` says whether the cases are the user's own

@@ -153,8 +153,11 @@ static struct bench_roof roof(const void *arg)
         is_reading ? "read" : "copy", !t.is_in_place && t.n_streams <= 1};
 }
 
-static void chosen(const xl_choice *choice, xl_row *row)
+static void chosen(const void *c, const xl_device *dev,
+                   const xl_choice *choice, xl_row *row)
 {
+    (void)c;
+    (void)dev;
     row->flop = choice->flop;
     row->bytes = choice->bytes;
     xl_row_found(row, "kernels", choice->n_steps);

@@ -204,6 +204,7 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     c->m = mnk[0];
     c->n = mnk[1];
     c->k = mnk[2];
+    c->batch.count = set->batch;
     c->trans = set->trans < 0 ? 0 : set->trans;
     c->alpha = 1;
     c->in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One device's rows: a list of columns, each with the function that fills a
- * cell. Rows that count kernels have columns of their own for what they move
- * and gain, and none for the spread, which the verdict and the file tell. */
+ * cell. What rows found decides which columns there are: those that count
+ * kernels tell what they move and gain, those of a sweep why sizes differ. */
 #include "report_one.h"
 
 #include <math.h>
@@ -146,6 +146,89 @@ static void cell_gain(const struct line *l)
     table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
 }
 
+/* -- a sweep's cells ------------------------------------------------------ */
+
+/* The largest of the table, of which bars and shares are. */
+static double largest(const struct line *l, double (*of)(const xl_row *row))
+{
+    double most = 0;
+    for (size_t i = 0; i < l->rows->n; i++)
+        most = fmax(most, of(&l->rows->list[i].row));
+    return most;
+}
+
+static double value_of(const xl_row *row)
+{
+    return row->value;
+}
+
+/* The rate that is left to explain once tiles and waves are. */
+static double rest_of(const xl_row *row)
+{
+    const double area = rows_found(row, "area");
+    return row->value / (rows_found(row, "fill") * (isnan(area) ? 1 : area));
+}
+
+/* Two steps to a column. */
+static void cell_bar(const struct line *l)
+{
+    enum { BAR = 12 };
+    char bar[BAR + 2] = "";
+    const double share = value_of(l->row) / largest(l, value_of);
+    const int steps = isnan(share) ? 0 : (int)(share * 2 * BAR + 0.5);
+    for (int i = 0; i < (steps + 1) / 2; i++)
+        bar[i] = 2 * i + 1 < steps ? '#' : ':';
+    table_cell(l->t, "%s", bar);
+}
+
+static void cell_area(const struct line *l)
+{
+    report_cell_percent(l->t, rows_found(l->row, "area"));
+}
+
+static void cell_waves(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_number(text, sizeof text, rows_found(l->row, "waves"));
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_fill(const struct line *l)
+{
+    report_cell_percent(l->t, rows_found(l->row, "fill"));
+}
+
+static void cell_align(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, rows_found(l->row, "align_bytes"), "B");
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_rest(const struct line *l)
+{
+    report_cell_percent(l->t, rest_of(l->row) / largest(l, rest_of));
+}
+
+/* -- cells beside a bound ------------------------------------------------- */
+
+static void cell_bound(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_time(text, sizeof text, rows_found(l->row, "bound_ns"));
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_times(const struct line *l)
+{
+    table_cell(l->t, "%.2f", rows_found(l->row, "times"));
+}
+
+static void cell_limit(const struct line *l)
+{
+    table_cell(l->t, "%s", l->row->roof.name ? l->row->roof.name : "-");
+}
+
 /* -- tables --------------------------------------------------------------- */
 
 static const struct column usual[] = {
@@ -163,16 +246,39 @@ static const struct column counted[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
-enum {
-    N_USUAL = sizeof usual / sizeof usual[0],
-    N_COUNTED = sizeof counted / sizeof counted[0],
-    MOST_COLUMNS = N_USUAL > N_COUNTED ? N_USUAL : N_COUNTED
+static const struct column swept[] = {
+    {{"size", false, 8}, cell_case},    {{"variant", false, 4}, cell_method},
+    {{"median", true, 0}, cell_median}, {{"value", true, 0}, cell_value},
+    {{"", false, 6}, cell_bar},         {{"area", true, 0}, cell_area},
+    {{"waves", true, 0}, cell_waves},   {{"fill", true, 0}, cell_fill},
+    {{"rows", true, 0}, cell_align},    {{"rest", true, 0}, cell_rest},
 };
 
-static bool counts_kernels(const struct rows *rows)
+static const struct column bounded[] = {
+    {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
+    {{"median", true, 0}, cell_median}, {{"allowed", true, 0}, cell_bound},
+    {{"times", true, 0}, cell_times},   {{"limit", false, 0}, cell_limit},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
+enum { MOST_COLUMNS = 10 };
+
+/* By what their rows found; the first that fits. */
+static const struct {
+    const char *found;
+    const struct column *columns;
+    unsigned n;
+} sets[] = {
+    {"kernels", counted, sizeof counted / sizeof counted[0]},
+    {"align_bytes", swept, sizeof swept / sizeof swept[0]},
+    {"times", bounded, sizeof bounded / sizeof bounded[0]},
+    {NULL, usual, sizeof usual / sizeof usual[0]},
+};
+
+static bool have_found(const struct rows *rows, const char *name)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (!isnan(rows_found(&rows->list[i].row, "kernels")))
+        if (!isnan(rows_found(&rows->list[i].row, name)))
             return true;
     return false;
 }
@@ -182,9 +288,11 @@ void report_one_device(const struct rows *rows, struct notes *notes,
 {
     struct table_column heads[MOST_COLUMNS];
     struct line l = {.rows = rows, .notes = notes, .set = set};
-    const bool is_counted = counts_kernels(rows);
-    const struct column *columns = is_counted ? counted : usual;
-    const unsigned n = is_counted ? N_COUNTED : N_USUAL;
+    unsigned set_i = 0;
+    while (sets[set_i].found && !have_found(rows, sets[set_i].found))
+        set_i++;
+    const struct column *columns = sets[set_i].columns;
+    const unsigned n = sets[set_i].n;
     for (unsigned c = 0; c < n; c++)
         heads[c] = columns[c].head;
     l.t = table_create(heads, n);

@@ -103,7 +103,9 @@ static bool is_one_of(const char *name, const char *const *names)
  * a column of their own. */
 static bool is_idle(const xl_row *row, const xl_param *p)
 {
-    static const char *const columns[] = {"kernels", "gain", NULL};
+    static const char *const columns[] = {
+        "kernels",     "gain",     "area",     "waves", "fill",
+        "align_bytes", "bound_ns", "launches", "times", NULL};
     return is_one_of(p->name, columns) ||
            (row->dtype < XL_N_DTYPES &&
             strcmp(p->text, xl_dtype_name(row->dtype)) == 0);
@@ -184,35 +186,42 @@ void rows_common(const struct rows *rows, struct xl__str *out)
     }
 }
 
+/* The number of products of a call, the last of its sizes; NULL: none. */
+static const xl_param *batch_of(const xl_row *row)
+{
+    const xl_param *last = row->n_shape ? &row->shape[row->n_shape - 1] : NULL;
+    return last && strcmp(last->name, "batch") == 0 ? last : NULL;
+}
+
 /* Sizes of matrices are joined by x; others keep their names. */
-static bool is_plain_shape(const xl_row *row)
+static bool is_plain_shape(const xl_row *row, unsigned n)
 {
     static const char *const plain[] = {"m",  "n",  "k",  "rows", "cols",
                                         "d0", "d1", "d2", "d3",   "d4",
                                         "d5", NULL};
-    for (unsigned i = 0; i < row->n_shape; i++)
+    for (unsigned i = 0; i < n; i++)
         if (!is_one_of(row->shape[i].name, plain))
             return false;
     return true;
 }
 
-static bool is_cube(const xl_row *row)
+static bool is_cube(const xl_row *row, unsigned n)
 {
-    return row->n_shape == 3 && strcmp(row->shape[0].name, "m") == 0 &&
+    return n == 3 && strcmp(row->shape[0].name, "m") == 0 &&
            row->shape[0].value == row->shape[1].value &&
            row->shape[1].value == row->shape[2].value;
 }
 
-static void add_shape(struct xl__str *out, const xl_row *row)
+static void add_sizes(struct xl__str *out, const xl_row *row, unsigned n)
 {
-    bool plain = is_plain_shape(row);
+    bool plain = is_plain_shape(row, n);
     char number[UNITS_CAP];
-    if (is_cube(row)) {
+    if (is_cube(row, n)) {
         units_number(number, sizeof number, row->shape[0].value);
         xl__str_printf(out, "%s^3", number);
         return;
     }
-    for (unsigned i = 0; i < row->n_shape; i++) {
+    for (unsigned i = 0; i < n; i++) {
         if (!plain) {
             add_part(out, " ");
             add_param(out, &row->shape[i]);
@@ -222,6 +231,18 @@ static void add_shape(struct xl__str *out, const xl_row *row)
         add_part(out, "x");
         xl__str_add(out, number);
     }
+}
+
+/* "32^3 x10000" */
+static void add_shape(struct xl__str *out, const xl_row *row)
+{
+    const xl_param *batch = batch_of(row);
+    char number[UNITS_CAP];
+    add_sizes(out, row, row->n_shape - (batch ? 1 : 0));
+    if (!batch)
+        return;
+    units_number(number, sizeof number, batch->value);
+    xl__str_printf(out, " x%s", number);
 }
 
 void rows_case(const struct rows *rows, size_t i, struct xl__str *out)
