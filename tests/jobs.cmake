@@ -42,6 +42,12 @@ xl_job(stub.expr_run LABELS stub DRIVER stub TIMEOUT 120
 xl_program(test_epilogue_text unit/test_epilogue.c)
 xl_job(stub.epilogue LABELS stub DRIVER stub TIMEOUT 120
     COMMAND test_epilogue_text)
+# The tuner's search, first without a device.
+xl_program(test_tune unit/test_tune.c)
+xl_job(stub.tune LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_tune stub_*)
+xl_job(device.tune LABELS device DRIVER pocl TIMEOUT 300
+    COMMAND test_tune device_*)
+
 # A figure of the product itself: not of a build with sanitizers.
 if(NOT XL_SANITIZE)
     xl_program(test_overhead unit/test_overhead.c)

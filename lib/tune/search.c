@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of trials: the model's choice for each variant, what was tuned
- * before, then best first: neighbours of the best ones so far, one step of one
- * tunable away, and where there are none left the next best estimate. Each is
- * given up at three times the best: it cannot win. */
+ * before, then best first: neighbours of the best, one step of one tunable away,
+ * then of those about as good, then whatever has the next best estimate. Each
+ * is given up at three times the best: it cannot win. */
 #include "tune/search.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ xl_status xl__search_data(struct xl__search *s, struct xl__case **out)
 
 /* -- what is next ---------------------------------------------------------- */
 
-enum rank { OF_MODEL, OF_OLD, NEAR, ELSEWHERE };
+enum rank { OF_MODEL, OF_OLD, NEAR_BEST, NEAR_GOOD, ELSEWHERE };
 
 /* Is it right, and about as fast as the best? */
 static bool is_good(const struct xl__search *s, const struct xl__point *p)
@@ -76,9 +76,12 @@ static enum rank rank_of(const struct view *v, const struct xl__point *p)
         return OF_MODEL;
     if (p->is_known)
         return OF_OLD;
+    if (v->s->best >= 0 &&
+        xl__space_is_near(&v->s->space.points[v->s->best], p))
+        return NEAR_BEST;
     for (unsigned i = 0; i < v->n_good; i++) {
         if (xl__space_is_near(v->good[i], p))
-            return NEAR;
+            return NEAR_GOOD;
     }
     return ELSEWHERE;
 }

@@ -270,16 +270,22 @@ fail:
 
 bool xl__space_is_near(const struct xl__point *a, const struct xl__point *b)
 {
-    unsigned apart = 0;
+    const struct xl__tunable *t = a->variant->tunables;
+    int apart = -1; /* the one tunable that differs */
     if (a->variant != b->variant)
         return false;
-    for (unsigned i = 0; i < xl__params_count(a->variant); i++) {
-        const struct xl__tunable *t = &a->variant->tunables[i];
-        const unsigned x = place_of(t, a->params.value[i]);
-        const unsigned y = place_of(t, b->params.value[i]);
-        apart += x > y ? x - y : y - x;
+    for (int i = 0; t && t[i].name; i++) {
+        if (a->params.value[i] == b->params.value[i])
+            continue;
+        if (apart >= 0)
+            return false;
+        apart = i;
     }
-    return apart == 1;
+    if (apart < 0)
+        return false;
+    const unsigned x = place_of(&t[apart], a->params.value[apart]);
+    const unsigned y = place_of(&t[apart], b->params.value[apart]);
+    return x + 1 == y || y + 1 == x;
 }
 
 void xl__reference_plan(const struct xl__op_call *call, struct xl__plan *out)
