@@ -335,7 +335,7 @@ bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command)
 {
     *set = (struct settings){
-        .dtype = XL_N_DTYPES, .trans = -1, .seed = 1, .fail_slower = NAN};
+        .dtype = XL_N_DTYPES, .trans = -1, .layout = -1, .seed = 1, .fail_slower = NAN};
     const char *name = NULL;
     *command = find_command(argc, argv, &name);
     if (!*command)

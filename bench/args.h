@@ -37,7 +37,9 @@ struct settings {
     double fail_slower;     /* compare: gate in percent; NaN: none */
     struct option_list shapes, scalars, ranges; /* expr: what names are */
     bool fast_math, explain, source;            /* expr */
-    struct option_list shape_files; /* gemm: files of shapes */
+    int layout;             /* conv: an xl_layout; -1: not given */
+    size_t stride, pad, dilation, groups; /* conv; 0: not given */
+    struct option_list shape_files; /* gemm, conv: files of shapes */
     size_t batch;           /* products of a call; 0: not given */
     size_t calls;           /* peers: runs waited for together; 0: one */
     const char *sweep;      /* gemm: "n=1780:2060"; NULL: none */

@@ -3,10 +3,10 @@
  * that the library decides by. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "op_bench.h"
-#include "shapes.h"
 #include "text.h"
 #include "units.h"
 
@@ -145,52 +145,43 @@ static int explain(struct session *s, xl_device *dev,
     return code;
 }
 
-/* Read "gemm MxNxK" or "softmax ROWSxCOLS"; false after saying why not. */
-static const struct bench_op *read_words(const struct session *s,
-                                         struct gemm_case *g,
-                                         struct softmax_case *x)
+/* The op of a name; NULL after saying which there are. */
+static const struct bench_op *find_op(const char *name)
 {
-    xl_dtype dtype = s->set.dtype == XL_N_DTYPES ? XL_F32 : s->set.dtype;
-    const char *op = s->set.words[0], *shape = s->set.words[1];
-    size_t size[3];
-    char why[160];
-    bool is_gemm = strcmp(op, "gemm") == 0;
-    if (!is_gemm && strcmp(op, "softmax") != 0) {
-        fprintf(stderr, "clbench: no op is called '%s'; there are: gemm, "
-                        "softmax; expressions are explained by 'clbench expr "
-                        "TEXT --explain'\n", op);
-        return NULL;
-    }
-    if (is_gemm ? !shape_gemm(shape, size, why, sizeof why)
-                : !shape_rows(shape, size, why, sizeof why)) {
-        fprintf(stderr, "clbench: %s\n", why);
-        return NULL;
-    }
-    *g = (struct gemm_case){.name = "own", .m = size[0], .n = size[1],
-                            .k = is_gemm ? size[2] : 1, .alpha = 1,
-                            .trans = s->set.trans < 0 ? 0 : s->set.trans,
-                            .in = dtype, .out = dtype};
-    *x = (struct softmax_case){.name = "own", .rows = size[0],
-                               .cols = size[1], .dtype = dtype};
-    return is_gemm ? &bench_gemm : &bench_softmax;
+    static const struct bench_op *const ops[] = {&bench_gemm, &bench_conv,
+                                                 &bench_softmax};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(ops[i]->name, name) == 0)
+            return ops[i];
+    fprintf(stderr, "clbench: no op is called '%s'; there are: gemm, conv, "
+                    "softmax; expressions are explained by 'clbench expr "
+                    "TEXT --explain'\n", name);
+    return NULL;
 }
 
 static int run(struct session *s)
 {
-    struct gemm_case g;
-    struct softmax_case x;
-    const struct bench_op *op = read_words(s, &g, &x);
+    const struct bench_op *op = find_op(s->set.words[0]);
+    char why[160];
     if (!op)
         return EXIT_USAGE;
-    int code = session_open_devices(s);
+    void *c = calloc(1, op->case_bytes);
+    if (!c)
+        return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
+    int code = EXIT_USAGE;
+    if (op->parse(&s->set, s->set.words[1], c, why, sizeof why))
+        code = session_open_devices(s);
+    else
+        fprintf(stderr, "clbench: %s\n", why);
     for (unsigned i = 0; code == EXIT_FINE && i < s->n_devices; i++)
-        code = explain(s, s->devices[i], op,
-                       op == &bench_gemm ? (const void *)&g : &x);
+        code = explain(s, s->devices[i], op, c);
+    free(c);
     return code != EXIT_FINE ? code : session_result(s);
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", NULL};
+    "device", "all-devices", "variant", "dtype", "trans", "layout", "stride",
+    "pad", "dilation", "groups", NULL};
 
 const struct command cmd_explain = {
     .name = "explain",
@@ -202,7 +193,8 @@ const struct command cmd_explain = {
         "before the chosen one was passed over, tile and work-group, local "
         "memory, and what the device's measured peaks allow.\n\n"
         "  clbench explain gemm 1000x1000x1000 --device 1\n"
-        "  clbench explain softmax 4096x4096 --dtype f16\n\n"
+        "  clbench explain softmax 4096x4096 --dtype f16\n"
+        "  clbench explain conv 8x56x56x64:64x3x3 --pad 1\n\n"
         "Expressions are explained by 'clbench expr TEXT --explain'.",
     .options = options,
     .min_words = 2,

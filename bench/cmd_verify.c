@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cases.h"
+#include "conv_cases.h"
 #include "progress.h"
 #include "report.h"
 #include "session.h"
@@ -25,6 +26,7 @@ struct tally {
 /* A case of one of the ops; the others are NULL. */
 struct any_case {
     const struct gemm_case *gemm;
+    const struct conv_case *conv;
     const struct softmax_case *softmax;
     const struct expr_case *expr;
 };
@@ -59,6 +61,15 @@ static bool gemm_row(const struct session *s, unsigned i, struct any_case *out,
     return c->name != NULL;
 }
 
+static bool conv_row(const struct session *s, unsigned i, struct any_case *out,
+                     bool *wanted)
+{
+    const struct conv_case *c = &conv_cases[i];
+    out->conv = c;
+    *wanted = is_wanted(s, c->use, c->in);
+    return c->name != NULL;
+}
+
 static bool softmax_row(const struct session *s, unsigned i,
                         struct any_case *out, bool *wanted)
 {
@@ -85,7 +96,7 @@ static bool expr_row(const struct session *s, unsigned i, struct any_case *out,
 static const struct {
     const char *name;
     row_fn *row;
-} tables[] = {{"gemm", gemm_row}, {"softmax", softmax_row},
+} tables[] = {{"gemm", gemm_row}, {"conv", conv_row}, {"softmax", softmax_row},
               {"expr", expr_row}};
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
@@ -105,6 +116,7 @@ static bool next_case(const struct session *s, row_fn *row, unsigned *i,
 static const char *name_of(const struct any_case *c)
 {
     return c->gemm      ? c->gemm->name
+           : c->conv    ? c->conv->name
            : c->softmax ? c->softmax->name
                         : c->expr->name;
 }
@@ -117,6 +129,11 @@ static void case_text(const struct any_case *c, char *out, size_t cap)
         snprintf(out, cap, "gemm '%s' %zux%zux%zu %s->%s %s", g->name, g->m,
                  g->n, g->k, xl_dtype_name(g->in), xl_dtype_name(g->out),
                  trans[g->trans]);
+    else if (c->conv)
+        snprintf(out, cap, "conv '%s' %zux%zux%zux%zu:%zux%zux%zu %s",
+                 c->conv->name, c->conv->n, c->conv->h, c->conv->w, c->conv->c,
+                 c->conv->k, c->conv->r, c->conv->s,
+                 xl_dtype_name(c->conv->in));
     else if (c->softmax)
         snprintf(out, cap, "softmax '%s' %zux%zu %s", c->softmax->name,
                  c->softmax->rows, c->softmax->cols,
@@ -131,6 +148,8 @@ static xl_status verify_case(xl_queue *q, const struct any_case *c,
 {
     if (c->gemm)
         return verify_gemm(q, c->gemm, variant, seed, found);
+    if (c->conv)
+        return verify_conv(q, c->conv, variant, seed, found);
     if (c->softmax)
         return verify_softmax(q, c->softmax, variant, seed, found);
     return verify_expr(q, c->expr, variant, seed, found);

@@ -13,6 +13,8 @@ static const char *const dtypes[] = {"f32", "f16", "bf16", NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
 static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
 
+static const char *const layouts[] = {"nchw", "nhwc", NULL};
+
 #define AT(field) offsetof(struct settings, field)
 
 /* clang-format off */
@@ -32,6 +34,22 @@ const struct option_row option_rows[] = {
     {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
      "which of A and B is transposed, in this order", transposes, AT(trans),
      false, NULL},
+    {"layout", 0, OPT_CHOICE, "nchw|nhwc",
+     "how images lie in memory: a channel's pixels together, with filters "
+     "KCRS, or a pixel's channels, with filters KRSC; nchw when not given",
+     layouts, AT(layout), false, NULL},
+    {"stride", 0, OPT_COUNT, "N",
+     "rows and columns from one place of the filter to the next; 1 when not "
+     "given", NULL, AT(stride), false, NULL},
+    {"pad", 0, OPT_COUNT, "N",
+     "rows and columns of zeros on each side of an image; none when not "
+     "given", NULL, AT(pad), false, NULL},
+    {"dilation", 0, OPT_COUNT, "N",
+     "rows and columns from one element of the filter to the next; 1 when "
+     "not given", NULL, AT(dilation), false, NULL},
+    {"groups", 0, OPT_COUNT, "N",
+     "groups of channels, each with filters of its own; 1 when not given",
+     NULL, AT(groups), false, NULL},
     {"batch", 0, OPT_COUNT, "N",
      "products of a call, each with matrices of its own", NULL, AT(batch),
      false, NULL},

@@ -61,7 +61,7 @@ typedef struct xl_conv {
      *  n x k x (p q) where out is NCHW, n x (p q) x k where it is NHWC.
      *  Bindings broadcast over that, so a value for each channel, such as a
      *  bias, is of sizes {k, 1} in NCHW and of {k} in NHWC:
-     *  "relu((y + bias - mean) * rstd * gamma + beta)". */
+     *  "relu((y + bias - mu) * rstd * gamma + beta)". */
     xl_epilogue epilogue;
 } xl_conv;
 

@@ -92,6 +92,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
     const struct xl__conv *c = desc;
+    if (c->d.in.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device lacks double precision";
     return xl__turns_refused(l, (double)xl__conv_depth(&c->d));
 }
 
