@@ -3,7 +3,7 @@
 
 # -- unit: no driver at all --------------------------------------------------
 foreach(name base store tune_db plans ref cli report measure expr_text
-        expr_bench expr_eval)
+        expr_bench expr_eval tune_bench)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
         COMMAND test_${name})
@@ -200,6 +200,15 @@ if(UNIX)
         FAIL_REGULAR_EXPRESSION "FAILED: ")
 endif()
 
+# The tuner among bad candidates. One hangs for 5 seconds.
+if(UNIX)
+    xl_job(device.tune LABELS device DRIVER pocl TIMEOUT 600
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tune.sh $<TARGET_FILE:clbench>
+            ${SCRATCH}/tune ${PROJECT_SOURCE_DIR} ${XL_PYTHON})
+    set_property(TEST device.tune APPEND PROPERTY
+        FAIL_REGULAR_EXPRESSION "FAILED: ")
+endif()
+
 # An application outside the tree, against what is installed.
 xl_job(device.consumer LABELS device DRIVER pocl TIMEOUT 300
     COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR}
@@ -223,8 +232,9 @@ if(XL_OCLGRIND OR XL_REQUIRE_TOOLS)
     endforeach()
 endif()
 
-# Any bytes in a cache file's place, and as the text of an expression.
-foreach(target store expr)
+# Any bytes in a cache file's place, as the text of an expression, and as tuned
+# sets.
+foreach(target store expr tune)
     xl_job(slow.fuzz_${target} LABELS slow DRIVER none TIMEOUT 600
         COMMAND ${XL_SH} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.sh ${target}
             "${XL_CLANG_AMD}" ${PROJECT_SOURCE_DIR} ${SCRATCH}/fuzz_${target})

@@ -3,7 +3,7 @@
 # Build a fuzz target with a compiler that has libFuzzer, and let it run for a
 # while on a copy of its corpus.
 #
-#   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store or expr
+#   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store, expr or tune
 #   XL_FUZZ_SECONDS=3600                       how long
 set -eu
 
@@ -28,8 +28,14 @@ expr) # all of the compiler that needs no device
     options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=20"
     seconds=60
     ;;
+tune)
+    sources="lib/base/error.c lib/base/mem.c lib/base/str.c
+        lib/runtime/tune_file.c -ljansson"
+    options="-max_len=4096"
+    seconds=20
+    ;;
 *)
-    echo "no target '$target': store or expr" >&2
+    echo "no target '$target': store, expr or tune" >&2
     exit 2
     ;;
 esac
