@@ -63,7 +63,7 @@ static int search_all(struct session *s, xl_queue *q,
         const struct tune_share share = {own, left - own};
         code = tune_search(s, q, classes, i, &share, &results[i]);
         tune_record(s, &results[i]);
-        *n_done = i + 1;
+        *n_done += code == EXIT_FINE || results[i].status == XL_OK;
     }
     progress_end(s);
     return code;
@@ -92,7 +92,7 @@ static int tune(struct session *s, xl_queue *q,
     tune_print(s, results, n_done);
     if (code == EXIT_FINE)
         tell_unreached(s, classes, n_done);
-    for (unsigned i = 0; i < n_done; i++)
+    for (unsigned i = 0; i < classes->n; i++)
         tune_result_clear(&results[i]);
     free(results);
     return code;
@@ -113,9 +113,33 @@ static int dry_run(struct session *s, xl_queue *q,
     return code;
 }
 
+/* Does the device's list have the variant of --variant? */
+static int check_variant(struct session *s, const char *op)
+{
+    struct xl__str text = {0};
+    const char *name, *wanted = s->set.variant;
+    xl__str_printf(&text, "%s has no variant '%s' on this device; there are:",
+                   op, wanted ? wanted : "");
+    for (unsigned i = 0;
+         wanted && (name = xl_variant_name(s->devices[0], op, i)); i++) {
+        if (xl__streq(name, wanted))
+            wanted = NULL;
+        else
+            xl__str_printf(&text, "%s %s", i ? "," : "", name);
+    }
+    if (wanted)
+        session_say(s, "", xl__str_text(&text));
+    xl__str_clear(&text);
+    return wanted ? EXIT_USAGE : EXIT_FINE;
+}
+
 static int with_queue(struct session *s, const struct tune_classes *classes)
 {
     int code = session_open_devices(s);
+    if (code != EXIT_FINE)
+        return code;
+    if (classes->n > 0)
+        code = check_variant(s, classes->list[0].op->name);
     if (code != EXIT_FINE)
         return code;
     xl_queue *q = session_queue(s, s->devices[0]);
@@ -156,7 +180,7 @@ static int run(struct session *s)
 
 static const char *const options[] = {
     "device", "variant",  "dtype",  "trans",  "batch", "shapes", "budget",
-    "patience", "output", "dry-run", "list", "json", NULL};
+    "tries", "patience", "output", "dry-run", "list", "json", NULL};
 
 const struct command cmd_tune = {
     .name = "tune",

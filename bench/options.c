@@ -112,6 +112,9 @@ const struct option_row option_rows[] = {
     {"budget", 0, OPT_SECONDS, "90s|5m|1h",
      "time for all shapes together, shared among them; 5m when not given",
      NULL, AT(budget_s), false, NULL},
+    {"tries", 0, OPT_COUNT, "N",
+     "try at most N candidates for a shape, then go on with the next", NULL,
+     AT(tries), false, NULL},
     {"patience", 0, OPT_SECONDS, "90s|5m|1h",
      "give up a candidate that says nothing for so long beyond what its runs "
      "should take; 20s when not given", NULL, AT(patience_s), false, NULL},

@@ -45,6 +45,10 @@ int tune_be_child(struct session *s, const struct tune_class *c)
     enum { LONGEST = 1024 };
     char asked[LONGEST];
     struct xl__str line = {0};
+    /* Most of what is built here is never run again, and some drivers build
+     * twice where binaries are kept (CP-10). The best are built by the parent,
+     * which keeps them. */
+    s->no_cache = true;
     int code = session_open_devices(s);
     xl_queue *q = code == EXIT_FINE ? session_queue(s, s->devices[0]) : NULL;
     if (!q)

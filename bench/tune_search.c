@@ -17,6 +17,8 @@
 #include "units.h"
 
 static const double ns_per_s = 1e9;
+/* Of a class's time, kept for timing the best once more at its end. */
+static const double final_s = 8, final_frac = 0.25;
 /* How often a file or a pipe is told how it goes. */
 static const double say_every_s = 10;
 
@@ -56,7 +58,9 @@ static void on_progress(void *arg, const xl_tune_progress *p)
     if (p->now)
         xl__str_printf(&text, "%u of %u", p->n_tried, p->n_candidates);
     else
-        xl__str_add(&text, "timing the best again");
+        xl__str_add(&text, session_interrupted()
+                               ? "timing the best again; Ctrl-C ends at once"
+                               : "timing the best again");
     if (p->n_lost > 0)
         xl__str_printf(&text, ", %u lost", p->n_lost);
     if (p->best) {
@@ -65,7 +69,9 @@ static void on_progress(void *arg, const xl_tune_progress *p)
     }
     s->progress.left_s = p->left_s + r->others_s;
     progress_say(s, r->i, xl__str_text(&text));
-    if (!s->progress.enabled && since(r->said_ns) >= say_every_s)
+    bool is_asked_to_end = !p->now && session_interrupted();
+    if (is_asked_to_end ||
+        (!s->progress.enabled && since(r->said_ns) >= say_every_s))
         say(r, xl__str_text(&text));
     xl__str_clear(&text);
 }
@@ -102,7 +108,8 @@ static xl_status try_one(void *arg, const xl_candidate *c, double limit_ns,
 static bool stops(void *arg)
 {
     const struct search *r = arg;
-    return session_stopped(r->s);
+    const size_t most = r->s->set.tries;
+    return session_stopped(r->s) || (most > 0 && r->out->n_attempts >= most);
 }
 
 /* -- the journal ----------------------------------------------------------- */
@@ -256,12 +263,13 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
     const struct tune_class *c = &all->list[i];
     struct search r = {.s = s, .i = i, .n = all->n, .out = out,
                        .others_s = share->others_s,
-                       .worker = {.s = s, .of = c, .q = q},
-                       .said_ns = xl__now_ns()};
+                       .worker = {.s = s, .of = c, .q = q}};
     *out = (struct tune_result){.of = c};
     tune_class_text(c, r.name, sizeof r.name);
     char *journal = journal_path(&r, xl_queue_device(q));
-    const xl_tuning how = {.budget_s = share->own_s, .trial = try_one,
+    const double search_s = fmax(share->own_s - final_s,
+                                 share->own_s * (1 - final_frac));
+    const xl_tuning how = {.budget_s = search_s, .trial = try_one,
                            .progress = on_progress, .stop = stops, .arg = &r,
                            .journal = journal};
     uint64_t start_ns = xl__now_ns();

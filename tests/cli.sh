@@ -102,7 +102,7 @@ expect 0 "help" "$clbench" --help
 says "usage"
 fits
 is_plain
-for command in devices limits probe gemm softmax expr verify explain \
+for command in devices limits probe gemm softmax expr tune verify explain \
         compare doctor cache completion; do
     expect 0 "help of $command" "$clbench" "$command" --help
     says "$command"
