@@ -202,10 +202,10 @@ endif()
 
 # The tuner among bad candidates. One hangs for 5 seconds.
 if(UNIX)
-    xl_job(device.tune LABELS device DRIVER pocl TIMEOUT 600
+    xl_job(device.tune_cli LABELS device DRIVER pocl TIMEOUT 600
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tune.sh $<TARGET_FILE:clbench>
             ${SCRATCH}/tune ${PROJECT_SOURCE_DIR} ${XL_PYTHON})
-    set_property(TEST device.tune APPEND PROPERTY
+    set_property(TEST device.tune_cli APPEND PROPERTY
         FAIL_REGULAR_EXPRESSION "FAILED: ")
 endif()
 
