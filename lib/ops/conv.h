@@ -67,6 +67,8 @@ bool xl__conv_strides(const xl_images *x, const size_t size[XL__N_AT],
 void xl__conv_filter_strides(const xl_conv *d, size_t stride[XL__N_AT]);
 /* Are pixels evenly spaced, row after row? */
 bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT]);
+/* Elements from one pixel to the next where they are. */
+size_t xl__conv_pixel_stride(const xl_images *x);
 /* Do all sizes that kernels count in 32 bits fit in them? */
 bool xl__conv_fits_32(const struct xl__conv *c);
 /* The type of y = alpha conv + beta out: f32, f64 or i32. */

@@ -105,13 +105,20 @@ bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT])
            x->stride[XL__AT_H] == size[XL__AT_W] * x->stride[XL__AT_W];
 }
 
+size_t xl__conv_pixel_stride(const xl_images *x)
+{
+    return x->stride[XL__AT_W] ? x->stride[XL__AT_W] : x->stride[XL__AT_H];
+}
+
 bool xl__conv_fits_32(const struct xl__conv *c)
 {
     const xl_conv *d = &c->d;
     const size_t sizes[] = {d->n * c->p * c->q,
-                            d->k,
+                            d->k * xl__conv_depth(d),
                             d->c,
-                            xl__conv_depth(d),
+                            d->c * d->in.stride[XL__AT_C] +
+                                d->h * d->in.stride[XL__AT_H] +
+                                d->w * d->in.stride[XL__AT_W],
                             d->h + d->pad_top + d->pad_bottom,
                             d->w + d->pad_left + d->pad_right,
                             d->stride_h,

@@ -135,7 +135,7 @@ static struct xl__tile_job tile_job(const xl_gemm *g,
                                     const struct xl__gemm_sides *s)
 {
     return (struct xl__tile_job){s->m, s->n, g->k, g->batch.count,
-                                 g->a.dtype};
+                                 g->a.dtype, false};
 }
 
 static struct xl__work work_of(const xl_gemm *g)

@@ -344,7 +344,8 @@ void xl__tile_choose(const struct xl__limits *l,
                              .vw = xl__min_size(vector, WIDEST),
                              .stages = sets[i].stages,
                              .band = BAND};
-        for (t.parts = 1; t.parts <= MOST_PARTS; t.parts *= 2)
+        const size_t most = job->keeps_whole ? 1 : MOST_PARTS; /* conv */
+        for (t.parts = 1; t.parts <= most; t.parts *= 2)
             consider(&s, &t);
     }
     *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */

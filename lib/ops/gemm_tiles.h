@@ -17,6 +17,7 @@ struct xl__tile {
 struct xl__tile_job {
     size_t m, n, k, count;
     xl_dtype in;
+    bool keeps_whole; /* no tile may be cut (conv_tiled) */
 };
 
 /* How a job falls into tiles. */

@@ -26,6 +26,7 @@ const struct xl__variant *const xl__generic_softmax[] = {
 };
 
 const struct xl__variant *const xl__generic_conv[] = {
+    &xl__conv_tiled,
     &xl__conv_ref,
     NULL,
 };
