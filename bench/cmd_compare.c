@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench compare`: the ratio of medians, with its 95% interval, of each row
- * that two result files share; and a gate on it. */
+ * that two result files share; and a gate on it. More files, and those with
+ * other libraries in them, are a table of their own (compare_table.c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "compare.h"
+#include "compare_table.h"
+#include "portability.h"
 #include "rows.h"
 #include "session.h"
 #include "table.h"
 #include "text.h"
 #include "units.h"
+
+enum { MOST_FILES = 16 };
 
 struct tally {
     size_t n_faster, n_slower, n_unsure, n_gated;
@@ -57,12 +61,24 @@ static bool add_pair(struct comparison *c, struct pair *p)
     return true;
 }
 
+/* The case's row in `b` when another variant runs it there; one that has a
+ * match of its own is not it. */
+static const struct result_row *other_variant(const struct result_file *a,
+                                              size_t i,
+                                              const struct result_file *b)
+{
+    const struct result_row *row = results_match_case(a, i, b);
+    return row && !results_match(b, (size_t)(row - b->rows), a) ? row : NULL;
+}
+
 static bool add_pairs(struct comparison *c, const struct result_file *a,
                       const struct result_file *b)
 {
     for (size_t i = 0; i < a->n_rows; i++) {
         struct pair p = {.a = &a->rows[i]};
         p.b = results_match(a, i, b);
+        if (!p.b)
+            p.b = other_variant(a, i, b);
         if (!p.b)
             c->tally.n_unmatched++;
         else if (!result_is_timed(p.a) || !result_is_timed(p.b))
@@ -71,7 +87,8 @@ static bool add_pairs(struct comparison *c, const struct result_file *a,
             return false;
     }
     for (size_t i = 0; i < b->n_rows; i++)
-        c->tally.n_unmatched += results_match(b, i, a) == NULL;
+        c->tally.n_unmatched += results_match(b, i, a) == NULL &&
+                                other_variant(b, i, a) == NULL;
     return true;
 }
 
@@ -100,6 +117,15 @@ static void cells_of_pair(struct table *t, const struct pair *p)
         table_cell_coloured(t, TABLE_GREEN, "faster");
     else
         table_cell(t, "same");
+}
+
+/* Both, where the one that runs the case has changed. */
+static void cell_variant(struct table *t, const struct pair *p)
+{
+    if (xl__streq(p->a->variant, p->b->variant))
+        table_cell(t, "%s", p->a->variant);
+    else
+        table_cell(t, "%s, b: %s", p->a->variant, p->b->variant);
 }
 
 static void print_title(const char *op, const char *common)
@@ -138,7 +164,7 @@ static void print_op(const struct comparison *c, size_t first)
         xl__str_reset(&text);
         rows_case(&rows, i, &text);
         table_cell(t, "%s", xl__str_text(&text));
-        table_cell(t, "%s", rows.list[i].row.variant);
+        cell_variant(t, &c->pairs[index[i]]);
         cells_of_pair(t, &c->pairs[index[i]]);
     }
     xl__str_reset(&text);
@@ -228,38 +254,74 @@ static int compare(struct session *s, const struct result_file *a,
     return code;
 }
 
+/* One file, several, or some with other libraries in them. */
+static int compare_many(struct session *s, const struct result_file *files,
+                        size_t n)
+{
+    size_t n_gated = 0;
+    if (!compare_table(files, n, s->set.fail_slower, &n_gated))
+        return session_fail(s, "comparing", XL_NO_MEMORY, "");
+    return n_gated > 0 ? EXIT_GATE : EXIT_FINE;
+}
+
+static int compare_files(struct session *s, const struct result_file *files,
+                         size_t n)
+{
+    bool has_peers = false;
+    for (size_t i = 0; i < n; i++)
+        has_peers = has_peers || result_has_peers(&files[i]);
+    if (s->set.portability)
+        return portability_print(files, n, s->set.variant)
+                   ? EXIT_FINE
+                   : session_fail(s, "comparing", XL_NO_MEMORY, "");
+    return n == 2 && !has_peers ? compare(s, &files[0], &files[1])
+                                : compare_many(s, files, n);
+}
+
 static int run(struct session *s)
 {
-    struct result_file a, b;
-    int code = open_file(s->set.words[0], &a);
-    int code_b = open_file(s->set.words[1], &b);
+    struct result_file files[MOST_FILES] = {{.path = NULL}};
+    const size_t n = s->set.n_words;
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < n; i++) {
+        const int failed = open_file(s->set.words[i], &files[i]);
+        code = code == EXIT_FINE ? failed : code;
+    }
     if (code == EXIT_FINE)
-        code = code_b;
-    if (code == EXIT_FINE)
-        code = compare(s, &a, &b);
-    results_clear(&a);
-    results_clear(&b);
+        code = compare_files(s, files, n);
+    for (size_t i = 0; i < n; i++)
+        results_clear(&files[i]);
     return code;
 }
 
-static const char *const options[] = {"fail-on", NULL};
+static const char *const options[] = {"fail-on", "portability", "variant",
+                                      NULL};
 
 const struct command cmd_compare = {
     .name = "compare",
-    .summary = "two result files: ratio of medians, with its interval",
-    .words = "A.json B.json",
+    .summary = "result files: ratios of medians, with intervals",
+    .words = "A.json [B.json...]",
     .about =
         "Matches the rows of two files written by --json and prints b/a, the "
         "ratio of their median times: above 1, b is slower. The interval "
         "holds the ratio with 95% confidence, by resampling the samples; a "
         "row counts as faster or slower only when its whole interval lies on "
         "one side of 1. With one device in each file rows are matched "
-        "whatever the device, so two devices can be compared.\n\n"
+        "whatever the device, so two devices can be compared. A case that "
+        "another variant runs in the other file is compared too.\n\n"
+        "Several files, or files that have other libraries in them (of "
+        "bench/peers, or CLBlast by --variant all), make one table: times "
+        "over those of the first file's own rows, with geometric means. What "
+        "a peer measured in turns with ours stands as it was measured.\n\n"
+        "--portability takes the files of several devices instead and prints "
+        "how much of each device a case reaches, of its roof and of the best "
+        "that is known there, with the harmonic means over the devices; "
+        "--variant names whose.\n\n"
         "--fail-on slower:5% makes it a gate: exit code 5 when the whole "
         "interval of a row lies above 1.05, or when no row has runs enough "
         "to be compared.",
     .options = options,
-    .min_words = 2,
-    .max_words = 2,
+    .min_words = 1,
+    .max_words = MOST_FILES,
     .run = run,
 };

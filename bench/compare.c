@@ -66,6 +66,52 @@ static const char *device_of(const json_t *devices, const json_t *index)
     return "";
 }
 
+static bool is_peer(const char *variant)
+{
+    static const char peer[] = "peer_";
+    return strncmp(variant, peer, sizeof peer - 1) == 0;
+}
+
+/* A variant of ours that calls another library is its, where ours ran too; it
+ * is ours where it is what the library chose. */
+static void part_others(struct result_file *f)
+{
+    for (size_t i = 0; i < f->n_rows; i++) {
+        struct result_row *row = &f->rows[i];
+        row->is_other = is_peer(row->variant);
+        for (size_t j = 0;
+             j < f->n_rows && xl__streq(row->variant, "gemm_clblast"); j++)
+            row->is_other =
+                row->is_other ||
+                (strcmp(f->rows[j].only_case, row->only_case) == 0 &&
+                 strcmp(f->rows[j].variant, row->variant) != 0 &&
+                 !is_peer(f->rows[j].variant));
+    }
+}
+
+/* "op/variant/rest" without the variant. */
+static char *case_of(const char *id)
+{
+    struct xl__str text = {0};
+    const size_t op = strcspn(id, "/");
+    const char *rest = id[op] ? strchr(id + op + 1, '/') : NULL;
+    xl__str_add_n(&text, id, op);
+    xl__str_add(&text, rest ? rest : "");
+    return xl__str_steal(&text);
+}
+
+static bool read_row(struct result_row *row, const json_t *in)
+{
+    row->json = in;
+    row->id = text_of(in, "id");
+    row->verdict = text_of(in, "verdict");
+    row->variant = text_of(in, "variant");
+    row->only_case = case_of(row->id);
+    const json_t *frac = json_object_get(json_object_get(in, "roof"), "frac");
+    row->frac = json_is_number(frac) ? json_number_value(frac) : (double)NAN;
+    return row->only_case && read_samples(json_object_get(in, "samples_ns"), row);
+}
+
 static bool read_rows(struct result_file *f, char *why, size_t cap)
 {
     const json_t *devices = json_object_get(f->document, "devices");
@@ -81,15 +127,13 @@ static bool read_rows(struct result_file *f, char *why, size_t cap)
     for (size_t i = 0; i < n; i++) {
         const json_t *in = json_array_get(list, i);
         struct result_row *row = &f->rows[f->n_rows++];
-        row->json = in;
-        row->id = text_of(in, "id");
-        row->verdict = text_of(in, "verdict");
+        if (!read_row(row, in))
+            return wrong(f, why, cap, "is too large for the memory there is");
         row->device = device_of(devices, json_object_get(in, "device"));
         if (!*row->id)
             return wrong(f, why, cap, "has a row without an id");
-        if (!read_samples(json_object_get(in, "samples_ns"), row))
-            return wrong(f, why, cap, "is too large for the memory there is");
     }
+    part_others(f);
     return true;
 }
 
@@ -120,8 +164,10 @@ bool results_read(const char *path, struct result_file *out, char *why,
 
 void results_clear(struct result_file *file)
 {
-    for (size_t i = 0; i < file->n_rows; i++)
+    for (size_t i = 0; i < file->n_rows; i++) {
         free(file->rows[i].ns);
+        free(file->rows[i].only_case);
+    }
     free(file->rows);
     json_decref(file->document);
     *file = (struct result_file){.path = NULL};
@@ -145,6 +191,71 @@ const struct result_row *results_match(const struct result_file *a, size_t i,
         if (fits(&a->rows[i], &b->rows[j], any_device) && turn-- == 0)
             return &b->rows[j];
     return NULL;
+}
+
+const char *result_device_name(const struct result_file *file,
+                               const struct result_row *row)
+{
+    const json_t *devices = json_object_get(file->document, "devices");
+    const json_t *index = json_object_get(row->json, "device");
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        const json_t *dev = json_array_get(devices, i);
+        if (json_equal(json_object_get(dev, "index"), index))
+            return text_of(dev, "name");
+    }
+    return file->device;
+}
+
+static double median_of(const struct result_row *row)
+{
+    return xl__summarise(row->ns, row->n).median;
+}
+
+/* The fastest row of the case of `row`; NULL: none was timed. */
+static const struct result_row *fastest(const struct result_file *f,
+                                        const struct result_row *row,
+                                        bool any_device)
+{
+    const struct result_row *best = NULL;
+    for (size_t i = 0; i < f->n_rows; i++) {
+        const struct result_row *r = &f->rows[i];
+        if (strcmp(r->only_case, row->only_case) == 0 &&
+            (any_device || strcmp(r->device, row->device) == 0) &&
+            result_is_timed(r) && (!best || median_of(r) < median_of(best)))
+            best = r;
+    }
+    return best;
+}
+
+const struct result_row *results_match_case(const struct result_file *a,
+                                            size_t i,
+                                            const struct result_file *b)
+{
+    const bool any_device = a->n_devices == 1 && b->n_devices == 1;
+    const struct result_row *row = &a->rows[i];
+    return fastest(a, row, any_device) == row ? fastest(b, row, any_device)
+                                              : NULL;
+}
+
+bool result_has_peers(const struct result_file *file)
+{
+    return json_array_size(json_object_get(file->document, "pairs")) > 0;
+}
+
+bool result_turns(const struct result_file *file,
+                  const struct result_row *theirs, struct pair *out)
+{
+    const json_t *pairs = json_object_get(file->document, "pairs");
+    for (size_t i = 0; i < json_array_size(pairs); i++) {
+        const json_t *pair = json_array_get(pairs, i);
+        if (!xl__streq(text_of(pair, "theirs"), theirs->id))
+            continue;
+        out->ratio = json_number_value(json_object_get(pair, "ratio"));
+        out->lo = json_number_value(json_object_get(pair, "lo"));
+        out->hi = json_number_value(json_object_get(pair, "hi"));
+        return out->ratio > 0;
+    }
+    return false;
 }
 
 /* Numbers that were too large for JSON were written as text and stay so. */

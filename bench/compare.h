@@ -3,6 +3,8 @@
 #ifndef CLBENCH_COMPARE_H
 #define CLBENCH_COMPARE_H
 
+#include <stdbool.h>
+
 #include <crosslane/measure.h>
 
 /* A row of a file, as far as a comparison needs it. */
@@ -10,6 +12,10 @@ struct result_row {
     const char *id;     /* borrowed from the document */
     const char *device; /* its UUID, else PCI address, else name; "" unknown */
     const char *verdict;
+    const char *variant;
+    char *only_case;    /* the id without the variant */
+    bool is_other;      /* another library's: not ours */
+    double frac;        /* of its roof; NaN: it has none */
     double *ns;         /* samples */
     size_t n;
     const void *json;   /* all of it: a json_t of the document */
@@ -40,6 +46,20 @@ struct pair {
  * each file has one device. NULL: none. */
 const struct result_row *results_match(const struct result_file *a, size_t i,
                                        const struct result_file *b);
+/* The match by case: whatever the variant, the fastest of `b` for the fastest
+ * of `a`; for rows that have no match above. NULL: none. */
+const struct result_row *results_match_case(const struct result_file *a,
+                                            size_t i,
+                                            const struct result_file *b);
+/* Has the file times of another library, taken in turns with ours? */
+bool result_has_peers(const struct result_file *file);
+/* The ratio that was measured round by round for a peer's row: as ratio, lo
+ * and hi of a pair; false: none. */
+bool result_turns(const struct result_file *file,
+                  const struct result_row *theirs, struct pair *out);
+/* The name of a row's device, for people. */
+const char *result_device_name(const struct result_file *file,
+                               const struct result_row *row);
 /* What was run, as the row that was written: op, variant, shape, settings. */
 void result_identity(const struct result_row *row, xl_row *out);
 /* Can a time be quoted? Ok or suspicious, and timed. */
