@@ -2,12 +2,20 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store tune_db plans ref cli report measure expr_text
-        expr_bench expr_eval tune_bench)
+foreach(name base store tune_db plans ref cli report measure shapes
+        expr_text expr_bench expr_eval tune_bench)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
         COMMAND test_${name})
 endforeach()
+
+# Rounds of the peers, where there are processes to be disturbed by.
+if(UNIX)
+    xl_program(test_peers unit/test_peers.c
+        ${PROJECT_SOURCE_DIR}/bench/peers/rounds.c LIBS clbench_static)
+    xl_job(unit.peers LABELS unit DRIVER none TIMEOUT 120
+        COMMAND test_peers)
+endif()
 
 # Typed graphs of expressions, and what is refused.
 foreach(name expr_graph expr_algebra expr_wrong)
