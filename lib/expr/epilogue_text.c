@@ -5,6 +5,7 @@
  * emit.h's. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "expr/epilogue.h"
@@ -24,22 +25,36 @@ static const struct xl__output *output(const struct writing *w)
 
 /* -- around the functions -------------------------------------------------- */
 
+/* Names alone: each operand is bound as it is read. */
+static void name_all(const struct writing *w, struct xl__signature *s)
+{
+    *s = (struct xl__signature){.n = w->ep->n + 1};
+    for (unsigned k = 0; k < s->n; k++) {
+        struct xl__bound *b = &s->b[k];
+        const unsigned leaf = w->leaf[k];
+        xl__strcpy(b->name, sizeof b->name,
+                   k < w->ep->n ? w->ep->operand[k].name : "y");
+        if (leaf == UINT_MAX)
+            continue;
+        const struct xl__node *n = &w->m.g->node[leaf];
+        b->n_dims = n->shape.n_dims;
+        memcpy(b->size, n->shape.size, sizeof b->size);
+        memcpy(b->stride, n->stride, sizeof b->stride);
+    }
+}
+
 static void write_comment(struct writing *w)
 {
     struct xl__str *out = w->m.out;
-    struct xl__signature s = {.n = w->ep->n};
-    for (unsigned k = 0; k < w->ep->n; k++) {
-        xl__strcpy(s.b[k].name, sizeof s.b[k].name, w->ep->operand[k].name);
-        s.b[k].is_scalar = w->ep->operand[k].is_scalar;
-    }
-    xl__strcpy(s.b[s.n].name, sizeof s.b[s.n].name, "y");
+    struct xl__signature s;
+    name_all(w, &s);
     xl__str_printf(out, "/* Stores %s of ", xl_dtype_name(w->ep->dtype));
     xl__graph_print(w->m.g, &s, output(w)->node, out);
     xl__str_add(out, "\n");
     for (unsigned k = 0; k < w->ep->n; k++)
-        xl__str_printf(out, " *   ep%u: %s %s%s\n", k,
-                       xl_dtype_name(w->ep->operand[k].dtype), s.b[k].name,
-                       s.b[k].is_scalar ? ", a scalar" : "");
+        xl__str_printf(out, " *   ep%u: %s %s%s\n", k, s.b[k].name,
+                       w->ep->operand[k].is_scalar ? "scalar " : "",
+                       xl_dtype_name((xl_dtype)w->ep->operand[k].dtype));
     xl__str_add(out, " */\n");
 }
 
@@ -52,8 +67,10 @@ static void write_lies(struct writing *w)
                            k, k);
     }
     xl__str_add(w->m.out,
-                "#define XL_EP_ALONG(E, j, step) \\\n"
-                "    ((E) == 0 ? 0 : (E) == 1 ? (j) : (j) * (step))\n"
+                "#define XL_EP_AT(k) \\\n"
+                "    (ep##k + (ep##k##_at + z * ep##k##_z + i * ep##k##_i + "
+                "\\\n"
+                "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
                 "#define XL_EP_ALIGNED_ 0\n"
                 "#define XL_EP_ALIGNED_A 1\n");
 }
@@ -91,7 +108,7 @@ static void write_call(struct writing *w)
                    "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
                    "    XL_CAT(xl_epilogue_, N)((__global %s *)(p) + (at), "
                    "\\\n"
-                   "        XL_CAT(XL_EP_ALIGNED_, A), y, z, i, j "
+                   "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j "
                    "XL_EPILOGUE_ARGS)\n",
                    xl__spell_elem(w->ep->dtype));
 }
@@ -110,20 +127,19 @@ static void write_load(struct writing *w, unsigned k)
         xl__emit_line(m, "const %s v%u = ep%u;", elem, node, k);
         return;
     }
-    xl__emit_line(m,
-                  "__global const %s *m%u = ep%u + (ep%u_at + z * ep%u_z + "
-                  "i * ep%u_i + XL_EP_ALONG(E%u, j, ep%u_j));",
-                  elem, k, k, k, k, k, k, k);
-    if (m->vw == 1)
+    xl__emit_line(m, "__global const %s *m%u = XL_EP_AT(%u);", elem, k, k);
+    if (m->vw == 1) {
         xl__emit_line(m, "const %s v%u = xl_load_%s_1(m%u, 0);", type, node,
                       name, k);
-    else
-        xl__emit_line(m,
-                      "const %s v%u = E%u == 0 ? (%s)(%sxl_load_%s_1(m%u, 0))"
-                      " : E%u == 1 ? xl_load_%s_%u(m%u, 0)"
-                      " : xl_loads_%s_%u(m%u, 0, ep%u_j);",
-                      type, node, k, type, dtype == XL_BOOL ? "-" : "", name,
-                      k, k, name, m->vw, k, name, m->vw, k, k);
+        return;
+    }
+    xl__emit_line(m, "const %s v%u =", type, node);
+    xl__emit_line(m, "    E%u == 0 ? (%s)(%sxl_load_%s_1(m%u, 0))", k, type,
+                  dtype == XL_BOOL ? "-" : "", name, k);
+    xl__emit_line(m, "    : E%u == 1 ? xl_load_%s_%u(m%u, 0)", k, name, m->vw,
+                  k);
+    xl__emit_line(m, "    : xl_loads_%s_%u(m%u, 0, ep%u_j);", name, m->vw, k,
+                  k);
 }
 
 static void write_store(struct writing *w)
