@@ -1,144 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes      C = alpha A B + beta C on devices whose work-items are whole
- *               threads with vector registers, as BLAS libraries for CPUs do:
- *               operands are packed for each cache, sums stay in registers.
+/* Computes      C = epilogue(alpha A B + beta C) on devices whose work-items
+ *               are whole threads with vector registers, as BLAS libraries for
+ *               CPUs do: operands are packed for each cache, sums stay in
+ *               registers.
  *
- *                 gemm_cpu_pack   B -> panels of RN columns, line by line
- *                 gemm_cpu        a group per TM rows and TN columns:
+ *                 gemm_cpu_pack   FORM 1: B -> panels of RN columns
+ *                 gemm_cpu        a group per block of C:
  *                   for each TK of k:   pack A: panels of RM rows   (2nd cache)
- *                     for each panel of B:                          (1st cache)
+ *                     for each panel of B:   FORM 2: pack it        (1st cache)
  *                       for each panel of A:
  *                         RM x RN sums in registers += TK steps
  *                         C = alpha sums + beta C, later C += alpha sums
  *
- * Arguments     as gemm_tiled.cl, with strides along the dimension shared with
- *               C (x) and along k; panels: of B, ceil(n / RN) k RN floats, at
- *               element 0 of scratch; sums: m x ld floats behind them, where C
- *               itself cannot hold sums between slices of k (KEEP)
- * Launch        local 1; gemm_cpu_pack: ceil(k / SLAB) groups, gemm_cpu: a
- *               group per tile, those of one row of tiles in a row
- * Local memory  gemm_cpu: 4 TM TK bytes
- * -D            STEP 1 packs, 2 multiplies; TM, a multiple of RM; TN, of RN;
- *               TK; RM 4 or 8; RN, a multiple of VW; VW 4, 8 or 16; TA, TC
- *               dtypes (types.clh); UA, UB contiguous along k (0), across (1),
- *               neither (2); KEEP 1: sums are kept apart from C
- * Needs         OpenCL C 1.2
- * Cost          2 m n k flop; A once for each TN columns, B twice and its
- *               panels once for each TM rows
+ *               Sums of i8 are whole numbers below 2^24 in f32, as long as TK
+ *               is at most 1024, and then join as int.
+ * Arguments     A and B: base, offset, stride along the dimension shared with
+ *               C (x) and along k; C: base, offset, strides. scratch: panels
+ *               of B, ceil(n / RN) k RN values, those of the next product
+ *               `panels` further; at `keep` sums of m x ld, where C itself
+ *               cannot hold sums between slices of k (KEEP); NULL where
+ *               neither is. groups_m, groups_n: blocks of C along m and n, as
+ *               even as panels allow, none of more than TM rows. The rest:
+ *               gemm.clh
+ * Launch        local (1, 1); gemm_cpu_pack: ceil(k / SLAB) groups times
+ *               products, one if all share B; gemm_cpu: a group per block,
+ *               those of the same rows in a row, times products
+ * Local memory  gemm_cpu: TM TK values unless PLACE, TK RN more for FORM 2
+ * -D            STEP 1 packs, 2 multiplies; FORM; TM, a multiple of RM; TK; RM
+ *               4 or 8; RN, a multiple of 8 and of XL_VW; XL_VW 4, 8 or 16: a
+ *               vector; UA, UB: contiguous along k (0), across (1), neither
+ *               (2); UC: rows of C contiguous (1); PLACE 1: A is not packed but
+ *               read where it lies (f32, f64); KEEP 1: sums are kept apart from
+ *               C; TA, TC, TY, BATCH, EPILOGUE: gemm.clh
+ * Needs         OpenCL C 1.2; double for f64
+ * Cost          2 m n k flop; FORM 1: A once for each block along n, B twice
+ *               and its panels once for each block along m; FORM 2: B once for
+ *               each block along m; PLACE: A once for each RN columns
  * Source        Goto, van de Geijn 2008, section 4 */
-#include "types.clh"
+#ifndef XL_VW
+#define XL_VW 4
+#endif
+#include "gemm_pack.clh"
 
 #ifndef TM
 #define TM 32
-#define TN 64
 #define TK 32
 #define RM 4
 #define RN 8
-#define VW 4
 #endif
 #ifndef STEP
 #define STEP 2
 #endif
-#ifndef TA
-#define TA 0
-#endif
-#ifndef TC
-#define TC 0
+#ifndef FORM
+#define FORM 1
 #endif
 #ifndef UA
 #define UA 0
 #define UB 1
+#define UC 1
+#endif
+#ifndef PLACE
+#define PLACE 0
 #endif
 #ifndef KEEP
 #define KEEP 0
 #endif
 
-#define NV (RN / VW)
+#define NV (RN / XL_VW)
 #define SLAB 64
 #define WHOLE_THREAD __attribute__((reqd_work_group_size(1, 1, 1)))
-typedef FLOATV(VW) vec;
+typedef VALUEV(XL_VW, TP) vec;
+typedef SUMV(XL_VW) total;
 
-/* Lines of a block of 8 x 8 or 4 x 8 become its columns, by interleaving:
- * first lines half the block apart, then a quarter, then neighbours. */
-#define LOW(a, b)                                                             \
-    (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4,     \
-              a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
-#define HIGH(a, b)                                                            \
-    (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc,     \
-              a.sd, b.sd, a.se, b.se, a.sf, b.sf)
-#define LINE(r) LOADV(8, TA, x, (r) * sx)
+#if FORM == 1
+#define PANEL __global
+#else
+#define PANEL __local
+#endif
 
-static inline void turn_4(__global const ELEM(TA) *x, const ulong sx,
-                          float16 *out)
-{
-    const float8 l0 = LINE(0), l1 = LINE(1), l2 = LINE(2), l3 = LINE(3);
-    const float16 even = LOW(l0, l2), odd = LOW(l1, l3);
-    out[0] = LOW(even, odd);
-    out[1] = HIGH(even, odd);
-}
-
-static inline void turn_8(__global const ELEM(TA) *x, const ulong sx,
-                          float16 *out)
-{
-    const float8 l0 = LINE(0), l1 = LINE(1), l2 = LINE(2), l3 = LINE(3),
-                 l4 = LINE(4), l5 = LINE(5), l6 = LINE(6), l7 = LINE(7);
-    const float16 a = LOW(l0, l4), b = LOW(l2, l6), c = LOW(l1, l5),
-                  d = LOW(l3, l7);
-    const float16 ab = LOW(a, b), cd = LOW(c, d), hab = HIGH(a, b),
-                  hcd = HIGH(c, d);
-    out[0] = LOW(ab, cd);
-    out[1] = HIGH(ab, cd);
-    out[2] = LOW(hab, hcd);
-    out[3] = HIGH(hab, hcd);
-}
+#if STEP == 1 || FORM == 2
+PACK(pack_b, RN, 8, XL_VW, UB, PANEL)
+#endif
 
 #if STEP == 1
-/* Columns that are not there repeat the last one; their sums are dropped. */
-static inline void pack_panel(__global const ELEM(TA) *b, const ulong sx,
-                              const ulong sk, const uint cols,
-                              const uint depth, __global float *to)
-{
-    uint l = 0;
-#if UB == 1
-    if (cols >= RN) {
-        for (; l < depth; l++) {
-            #pragma unroll
-            for (uint v = 0; v < NV; v++)
-                STOREV(VW, 0, to, l * RN + v * VW,
-                       LOADV(VW, TA, b, l * sk + v * VW));
-        }
-    }
-#elif UB == 0
-    if (cols >= RN) {
-        for (; l + 8 <= depth; l += 8) {
-            for (uint s = 0; s < RN; s += 8) {
-                float16 pair[4];
-                turn_8(b + s * sx + l, sx, pair);
-                #pragma unroll
-                for (uint i = 0; i < 4; i++) {
-                    vstore8(pair[i].lo, 0, to + (l + 2 * i) * RN + s);
-                    vstore8(pair[i].hi, 0, to + (l + 2 * i + 1) * RN + s);
-                }
-            }
-        }
-    }
-#endif
-    for (; l < depth; l++) {
-        for (uint s = 0; s < RN; s++)
-            to[l * RN + s] = LOAD(TA, b, min(s, cols - 1) * sx + l * sk);
-    }
-}
-
 __kernel WHOLE_THREAD void
 gemm_cpu_pack(__global const ELEM(TA) *restrict b, ulong off_b, ulong sx,
-              ulong sk, __global float *restrict panels, ulong n, ulong k)
+              ulong sk, __global real *restrict to, ulong n, ulong k,
+              ulong panels, GEMM_LAST_PARAMS)
 {
-    const ulong k0 = xl_group_id(0) * SLAB;
+    const ulong k0 = xl_group_id(0) * SLAB, z = xl_group_id(1);
     const uint depth = (uint)min((ulong)SLAB, k - k0);
-    b += off_b + k0 * sk;
+    b += off_b + GEMM_AT_B(z) + k0 * sk;
+    to += z * panels + k0 * RN;
     for (ulong j = 0; j < n; j += RN)
-        pack_panel(b + j * sx, sx, sk, (uint)min((ulong)RN, n - j), depth,
-                   panels + j * k + k0 * RN);
+        pack_b(b + j * sx, sx, sk, (uint)min((ulong)RN, n - j), depth,
+               to + j * k);
 }
 #endif
 
@@ -153,180 +109,257 @@ gemm_cpu_pack(__global const ELEM(TA) *restrict b, ulong off_b, ulong sx,
 #define SOON(p, write)
 #endif
 
-static inline void pack_a(__global const ELEM(TA) *a, const ulong sx,
-                          const ulong sk, const uint rows, const uint depth,
-                          __local float *to)
-{
-    uint l = 0;
-#if UA == 0
-    if (rows >= RM) {
-        for (; l + 8 <= depth; l += 8) {
-            float16 part[RM / 2];
-            XL_CAT(turn_, RM)(a + l, sx, part);
-            #pragma unroll
-            for (uint i = 0; i < RM / 2; i++)
-                vstore16(part[i], i, to + l * RM);
-        }
-    }
-#elif UA == 1
-    if (rows >= RM) {
-        for (; l < depth; l++)
-            XL_CAT(vstore, RM)(LOADV(RM, TA, a, l * sk), l, to);
-    }
+#if RM == 4
+PACK(pack_a, 4, 4, 4, UA, __local)
+#else
+PACK(pack_a, 8, 8, 8, UA, __local)
 #endif
-    for (; l < depth; l++) {
-        for (uint r = 0; r < RM; r++)
-            to[l * RM + r] = LOAD(TA, a, min(r, rows - 1) * sx + l * sk);
-    }
-}
 
-/* Where sums go: to C, or between slices of k to floats of their own. */
+/* A tile of C, and where its sums go: to C, or between slices of k to memory
+ * of their own. */
 struct place {
     __global ELEM(TC) *c;
-    ulong rs, cs;
-    __global float *keep;
+    ulong at, rs, cs; /* of its first element; strides */
+    ulong z, i, j;    /* product, row, column */
+    __global SUM *keep;
     ulong ld;
-    uint rows, cols; /* valid from here on */
-    float alpha, beta;
+    uint rows, cols;  /* valid from here on */
     bool first, last; /* slice of k */
 };
 
 #if KEEP
 /* Sums so far join, and stay until the last slice. */
-static inline void join(const struct place *p, vec sum[RM][NV])
+static inline void join(const struct place *p, total sum[RM][NV])
 {
     #pragma unroll
     for (uint r = 0; r < RM; r++) {
         #pragma unroll
         for (uint v = 0; v < NV; v++) {
-            __global float *at = p->keep + r * p->ld + v * VW;
+            __global SUM *at = p->keep + r * p->ld + v * XL_VW;
             if (r < p->rows && !p->first)
-                sum[r][v] += XL_CAT(vload, VW)(0, at);
+                sum[r][v] += XL_CAT(vload, XL_VW)(0, at);
             if (r < p->rows && !p->last)
-                XL_CAT(vstore, VW)(sum[r][v], 0, at);
+                XL_CAT(vstore, XL_VW)(sum[r][v], 0, at);
         }
     }
 }
 #endif
 
-static inline void store_edge(const struct place *p, const float beta,
-                              vec sum[RM][NV])
+static inline void store_edge(const struct place *p, total sum[RM][NV],
+                              GEMM_STORE_PARAMS)
 {
-    float part[RM * RN];
+    SUM part[RM * RN]; /* the sums themselves stay in registers */
     #pragma unroll
     for (uint r = 0; r < RM; r++) {
         #pragma unroll
         for (uint v = 0; v < NV; v++)
-            XL_CAT(vstore, VW)(p->alpha * sum[r][v], v, part + r * RN);
+            XL_CAT(vstore, XL_VW)(sum[r][v], v, part + r * RN);
     }
     for (uint r = 0; r < RM && r < p->rows; r++) {
-        for (uint s = 0; s < RN && s < p->cols; s++) {
-            float x = part[r * RN + s];
-            const ulong at = r * p->rs + s * p->cs;
-            if (beta != 0.0f)
-                x = fma(beta, LOAD(TC, p->c, at), x);
-            STORE(TC, p->c, at, x);
+        const ulong line = p->at + r * p->rs;
+        uint s = 0;
+        for (; UC && s + XL_VW <= p->cols; s += XL_VW) {
+            const total whole = XL_CAT(vload, XL_VW)(0, part + r * RN + s);
+            GEMM_STORE(XL_VW, , p->c, line + s,
+                       GEMM_Y(XL_VW, whole, p->c, line + s), p->z, p->i + r,
+                       p->j + s);
+        }
+        for (; s < p->cols; s++) {
+            const ulong at = line + s * p->cs;
+            GEMM_STORE(1, , p->c, at, GEMM_Y(1, part[r * RN + s], p->c, at),
+                       p->z, p->i + r, p->j + s);
         }
     }
 }
 
-static inline void store(const struct place *p, vec sum[RM][NV])
+static inline void store(const struct place *p, total sum[RM][NV],
+                         GEMM_STORE_PARAMS)
 {
-#if KEEP
-    const float beta = p->beta;
-    join(p, sum);
-    if (!p->last)
-        return;
-#else
-    const float beta = p->first ? p->beta : 1.0f;
-#endif
-    if (p->rows < RM || p->cols < RN || p->cs != 1) {
-        store_edge(p, beta, sum);
+    if (!UC || p->rows < RM || p->cols < RN) {
+        store_edge(p, sum, GEMM_STORE_ARGS);
         return;
     }
     #pragma unroll
     for (uint r = 0; r < RM; r++) {
-        __global ELEM(TC) *line = p->c + r * p->rs;
         #pragma unroll
         for (uint v = 0; v < NV; v++) {
-            vec x = p->alpha * sum[r][v];
-            if (beta != 0.0f)
-                x = fma((vec)(beta), LOADV(VW, TC, line, v * VW), x);
-            STOREV(VW, TC, line, v * VW, x);
+            const ulong at = p->at + r * p->rs + v * XL_VW;
+            GEMM_STORE(XL_VW, , p->c, at, GEMM_Y(XL_VW, sum[r][v], p->c, at),
+                       p->z, p->i + r, p->j + v * XL_VW);
         }
     }
 }
 
-__kernel WHOLE_THREAD void
-gemm_cpu(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx, ulong sk,
-         __global float *restrict scratch, __global ELEM(TC) *restrict c,
-         ulong off_c, ulong rs_c, ulong cs_c, ulong m, ulong n, ulong k,
-         uint tiles_n, ulong keep, ulong ld, float alpha, float beta)
+static inline void finish(const struct place *p, vec sum[RM][NV],
+                          GEMM_STORE_PARAMS)
 {
-    __local float la[TM * TK] __attribute__((aligned(64)));
-    const ulong tile = xl_group_id(0);
-    const ulong m0 = tile / tiles_n * TM, n0 = tile % tiles_n * TN;
-    const uint rows = (uint)min((ulong)TM, m - m0);
-    const uint cols = (uint)min((ulong)TN, n - n0);
-    const uint lines = (rows + RM - 1) / RM;
-    a += off_a + m0 * sx;
-    c += off_c + m0 * rs_c + n0 * cs_c;
-
-    for (ulong k0 = 0; k0 < k; k0 += TK) {
-        const uint depth = (uint)min((ulong)TK, k - k0);
-        for (uint i = 0; i < rows; i += RM)
-            pack_a(a + i * sx + k0 * sk, sx, sk, rows - i, depth,
-                   la + i * TK);
-        for (uint j = 0; j < cols; j += RN) {
-            __global const float *panel =
-                scratch + (n0 + j) * k + k0 * RN;
-            /* The panel after this one, a line for each so many steps. */
-            __global const float *next = panel + RN * k;
-            const uint ahead = RN * 4 / lines;
-            for (uint i = 0; i < rows; i += RM) {
-                __local const float *pa = la + i * TK;
-                __global const float *pb = panel;
-                vec sum[RM][NV];
-                #pragma unroll
-                for (uint r = 0; r < RM; r++) {
-                    #pragma unroll
-                    for (uint v = 0; v < NV; v++) {
-                        SOON(c + (i + r) * rs_c + (j + v * VW) * cs_c, 1);
-                        sum[r][v] = (vec)(0.0f);
-                    }
-                }
-#define ONE_STEP(u)                                                           \
-    {                                                                         \
-        vec vb[NV];                                                           \
-        _Pragma("unroll") for (uint v = 0; v < NV; v++)                       \
-            vb[v] = XL_CAT(vload, VW)(v, pb + (u) * RN);                      \
-        _Pragma("unroll") for (uint r = 0; r < RM; r++)                       \
-        {                                                                     \
-            _Pragma("unroll") for (uint v = 0; v < NV; v++)                   \
-                sum[r][v] = fma((vec)(pa[(u) * RM + r]), vb[v], sum[r][v]);   \
-        }                                                                     \
+    total all[RM][NV];
+    #pragma unroll
+    for (uint r = 0; r < RM; r++) {
+        #pragma unroll
+        for (uint v = 0; v < NV; v++)
+            all[r][v] = VALUE_AS(XL_VW, TA, sum[r][v]);
     }
-                uint l = 0;
-                for (; l + 4 <= depth; l += 4) {
-                    SOON(next, 0);
-                    next += ahead;
-                    ONE_STEP(0)
-                    ONE_STEP(1)
-                    ONE_STEP(2)
-                    ONE_STEP(3)
-                    pa += 4 * RM;
-                    pb += 4 * RN;
-                }
-                for (; l < depth; l++) {
-                    ONE_STEP(0)
-                    pa += RM;
-                    pb += RN;
-                }
+#if KEEP
+    join(p, all);
+    if (!p->last)
+        return;
+    store(p, all, GEMM_STORE_ARGS);
+#else
+    const VALUEV(1, TY) now = p->first ? beta : 1;
+    {
+        const VALUEV(1, TY) beta = now;
+        store(p, all, GEMM_STORE_ARGS);
+    }
+#endif
+}
+
+/* Where an element of a panel of A is, `u` steps from here. */
+#if PLACE
+struct lines {
+    __global const ELEM(TA) *line[RM];
+    ulong step, at;
+};
+#define A_AT(a, r, u) a.line[r][a.at + (u) * a.step]
+#define A_GO(a, n) a.at += (n) * a.step
+#else
+struct lines {
+    __local const real *at;
+};
+#define A_AT(a, r, u) a.at[(u) * RM + r]
+#define A_GO(a, n) a.at += (n) * RM
+#endif
+
+static inline void one_step(const struct lines a, const uint u,
+                            PANEL const real *b, vec sum[RM][NV])
+{
+    vec line[NV];
+    #pragma unroll
+    for (uint v = 0; v < NV; v++)
+        line[v] = XL_CAT(vload, XL_VW)(v, b + u * RN);
+    #pragma unroll
+    for (uint r = 0; r < RM; r++) {
+        #pragma unroll
+        for (uint v = 0; v < NV; v++)
+            sum[r][v] = fma((vec)(A_AT(a, r, u)), line[v], sum[r][v]);
+    }
+}
+
+/* sum = A B over `depth` steps. What lies at `soon` is fetched meanwhile,
+ * `ahead` values for each few steps. */
+static inline void multiply(struct lines a, PANEL const real *b,
+                            const uint depth, PANEL const real *soon,
+                            const uint ahead, vec sum[RM][NV])
+{
+    uint l = 0;
+    for (; l + 4 <= depth; l += 4) {
+#if FORM == 1
+        SOON(soon, 0);
+        soon += ahead;
+#endif
+        one_step(a, 0, b, sum);
+        one_step(a, 1, b, sum);
+        one_step(a, 2, b, sum);
+        one_step(a, 3, b, sum);
+        A_GO(a, 4);
+        b += 4 * RN;
+    }
+    for (; l < depth; l++) {
+        one_step(a, 0, b, sum);
+        A_GO(a, 1);
+        b += RN;
+    }
+}
+
+/* No sums yet; their places in C are fetched. */
+static inline void begin(const struct place *p, vec sum[RM][NV])
+{
+    #pragma unroll
+    for (uint r = 0; r < RM; r++) {
+        #pragma unroll
+        for (uint v = 0; v < NV; v++) {
+            SOON(p->c + p->at + r * p->rs + v * XL_VW * p->cs, 1);
+            sum[r][v] = (vec)(0);
+        }
+    }
+}
+
+/* Blocks of C are as even as whole panels allow: where the i-th of so many
+ * begins. */
+static inline ulong block_at(const ulong i, const ulong size,
+                             const uint panel, const uint blocks)
+{
+    return min(size, i * ((size + panel - 1) / panel) / blocks * panel);
+}
+
+#if FORM == 2
+#define SIDE_B                                                                \
+    __global const ELEM(TA) *restrict b, ulong off_b, ulong sx_b, ulong sk_b,
+#else
+#define SIDE_B
+#endif
+
+__kernel WHOLE_THREAD void
+gemm_cpu(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
+         ulong sk_a, SIDE_B __global real *restrict scratch,
+         __global ELEM(TC) *restrict c, ulong off_c, ulong rs_c, ulong cs_c,
+         ulong m, ulong n, ulong k, uint groups_m, uint groups_n,
+         ulong panels, ulong keep, ulong ld, GEMM_LAST_PARAMS)
+{
+#if !PLACE
+    __local real la[TM * TK] __attribute__((aligned(64)));
+#endif
+#if FORM == 2
+    __local real lb[TK * RN] __attribute__((aligned(64)));
+#endif
+    const ulong g_m = xl_group_id(0) / groups_n, z = xl_group_id(1);
+    const ulong g_n = xl_group_id(0) % groups_n;
+    const ulong m0 = block_at(g_m, m, RM, groups_m);
+    const uint rows = (uint)(block_at(g_m + 1, m, RM, groups_m) - m0);
+    const ulong n0 = block_at(g_n, n, RN, groups_n);
+    const ulong n1 = block_at(g_n + 1, n, RN, groups_n);
+    a += off_a + GEMM_AT_A(z) + m0 * sx_a;
+    const ulong at_c = off_c + GEMM_AT_C(z) + m0 * rs_c;
+
+    for (ulong k0 = 0; k0 < k; k0 += TK, a += TK * sk_a) {
+        const uint depth = (uint)min((ulong)TK, k - k0);
+#if !PLACE
+        for (uint i = 0; i < rows; i += RM)
+            pack_a(a + i * sx_a, sx_a, sk_a, min((uint)RM, rows - i), depth,
+                   la + i * TK);
+#endif
+        for (ulong j = n0; j < n1; j += RN) {
+            const uint cols = (uint)min(n - j, (ulong)RN);
+#if FORM == 2
+            pack_b(b + off_b + GEMM_AT_B(z) + j * sx_b + k0 * sk_b, sx_b,
+                   sk_b, cols, depth, lb);
+            __local const real *panel = lb, *soon = lb;
+#else
+            __global const real *panel =
+                scratch + z * panels + j * k + k0 * RN;
+            __global const real *soon = panel + RN * k;
+#endif
+            const uint ahead = RN * 4 / ((rows + RM - 1) / RM);
+            for (uint i = 0; i < rows; i += RM, soon += ahead * (depth / 4)) {
                 const struct place p = {
-                    c + i * rs_c + j * cs_c, rs_c, cs_c,
-                    scratch + keep + (m0 + i) * ld + n0 + j, ld, rows - i,
-                    cols - j, alpha, beta, k0 == 0, k0 + TK >= k};
-                store(&p, sum);
+                    c, at_c + i * rs_c + j * cs_c, rs_c, cs_c, z, m0 + i, j,
+                    (__global SUM *)(scratch + keep) +
+                        (z * m + m0 + i) * ld + j,
+                    ld, rows - i, cols, k0 == 0, k0 + TK >= k};
+                struct lines from;
+                vec sum[RM][NV];
+#if PLACE
+                from.at = 0;
+                from.step = UA == 0 ? 1 : sk_a;
+                #pragma unroll
+                for (uint r = 0; r < RM; r++)
+                    from.line[r] = a + min(i + r, rows - 1) * sx_a;
+#else
+                from.at = la + i * TK;
+#endif
+                begin(&p, sum);
+                multiply(from, panel, depth, soon, ahead, sum);
+                finish(&p, sum, GEMM_STORE_ARGS);
             }
         }
     }

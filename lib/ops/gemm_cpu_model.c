@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How gemm_cpu divides a product, how long that takes, and which of its forms
+ * suits a call best: all by one model, in units of multiply-adds. */
+#include <math.h>
+
+#include "base/mem.h"
+#include "ops/cost.h"
+#include "ops/gemm_cpu.h"
+
+enum {
+    LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */
+    SCRATCH_ALIGN = 64,
+    EXACT_DEPTH = 1024, /* products of i8 whose sum is exact in f32 */
+    TYPICAL_CACHE = 1 << 18 /* bytes of a core's own, at least */
+};
+
+/* Tiles of C in registers that leave room for a line of B and an element of
+ * A, by vectors, and the share of the multiply-add rate that they reach. */
+static const struct tile {
+    size_t least_vector; /* floats: so wide ones come with 32 registers */
+    size_t rm, vectors;
+    double frac;
+} tiles[] = {
+    {16, 8, 2, 0.96}, {16, 8, 3, 0.92}, {16, 8, 1, 0.8}, {16, 4, 3, 0.85},
+    {16, 4, 2, 0.75}, {8, 4, 3, 0.95},  {8, 4, 2, 0.8},  {8, 8, 1, 0.7},
+    {8, 4, 1, 0.4},   {4, 4, 2, 0.9},
+};
+
+/* -- the device ----------------------------------------------------------- */
+
+size_t xl__cpu_vector(const struct xl__limits *l, xl_dtype in)
+{
+    const double native = xl__num_or(l, XL__F_native_vector_f32, 1);
+    size_t vector = LEAST_VECTOR;
+    if (!(native >= LEAST_VECTOR))
+        return 0;
+    while (2 * vector <= native && 2 * vector <= XL__GEMM_WIDEST)
+        vector *= 2;
+    return in == XL_F64 ? xl__max_size(vector / 2, LEAST_VECTOR) : vector;
+}
+
+static size_t units(const struct xl__limits *l)
+{
+    return xl__max_size(1, xl__size_or(l, XL__F_compute_units, 1));
+}
+
+/* Local memory is a core's own cache here (CP-02); what a block may fill of
+ * it. A driver that states little states less than there is. */
+static size_t cache_bytes(const struct xl__limits *l)
+{
+    const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
+    return local >= TYPICAL_CACHE ? local / 4 : local;
+}
+
+/* -- dividing ------------------------------------------------------------- */
+
+static void divide(const struct xl__limits *l, struct xl__cpu_job *j)
+{
+    enum { LEAST_ROWS = 64 };
+    const size_t wanted =
+        xl__ceil_div(units(l) * j->per_unit, j->g->batch.count);
+    const size_t held =
+        j->in_place ? 2 * cache_bytes(l) / (j->tk * j->value_bytes) : j->tm;
+    const size_t least =
+        xl__ceil_div(j->lines_m, xl__max_size(1, held / j->rm));
+    if (j->form == XL__CPU_AHEAD) {
+        j->groups_m = xl__max_size(
+            least, xl__min_size(wanted, xl__ceil_div(j->s.m, LEAST_ROWS)));
+        j->groups_n = xl__min_size(j->lines_n,
+                                   xl__ceil_div(wanted, j->groups_m));
+    } else {
+        j->groups_n = xl__min_size(j->lines_n,
+                                   xl__ceil_div(wanted, least));
+        j->groups_m = xl__max_size(
+            least, xl__min_size(j->lines_m,
+                                xl__ceil_div(wanted, j->groups_n)));
+    }
+}
+
+/* C takes sums itself when rows of it are made of them. */
+static bool keeps_apart(const void *canonical, const struct xl__cpu_job *j)
+{
+    const xl_dtype sums = j->g->a.dtype == XL_I8    ? XL_I32
+                          : j->g->a.dtype == XL_F64 ? XL_F64
+                                                    : XL_F32;
+    return j->g->c.dtype != sums || j->s.col_stride != 1 ||
+           xl__gemm_snippet(canonical);
+}
+
+static bool is_shared(const struct xl__cpu_job *j)
+{
+    const xl_batch *b = &j->g->batch;
+    return b->count == 1 ||
+           (!b->a_at && (j->s.turned ? b->a_step : b->b_step) == 0);
+}
+
+static void read_params(const void *canonical, const struct xl__params *p,
+                        struct xl__cpu_job *j)
+{
+    const xl_gemm *g = canonical;
+    *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_sides(g)};
+    j->tm = (size_t)p->value[XL__CPU_AT_TM];
+    j->tk = (size_t)p->value[XL__CPU_AT_TK];
+    j->rm = (size_t)p->value[XL__CPU_AT_RM];
+    j->rn = (size_t)p->value[XL__CPU_AT_RN];
+    j->vw = (size_t)p->value[XL__CPU_AT_VW];
+    j->per_unit = (size_t)p->value[XL__CPU_AT_GROUPS];
+    j->form = (unsigned)p->value[XL__CPU_AT_FORM];
+    j->in_place = p->value[XL__CPU_AT_PLACE] == XL__CPU_IN_PLACE;
+    j->value_bytes = g->a.dtype == XL_F64 ? sizeof(double) : sizeof(float);
+    j->keeps = keeps_apart(canonical, j);
+    j->shares_b = is_shared(j);
+}
+
+static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
+{
+    const xl_dtype in = j->g->a.dtype;
+    if (!j->tm || !j->tk || !j->vw || !j->rn || !j->per_unit ||
+        (j->rm != 4 && j->rm != 8) || j->tm % j->rm || j->rn % j->vw ||
+        j->rn % 8 || (in == XL_I8 && j->tk > EXACT_DEPTH) ||
+        (j->in_place &&
+         ((in != XL_F32 && in != XL_F64) || j->tm != XL__CPU_LEAST_TM)) ||
+        (j->form != XL__CPU_AHEAD && j->form != XL__CPU_BY_GROUP))
+        return false;
+    j->local_bytes =
+        ((j->in_place ? 0 : j->tm * j->tk) +
+         (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) * j->value_bytes;
+    return j->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0);
+}
+
+bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
+                    const struct xl__params *p, struct xl__cpu_job *j)
+{
+    size_t cols, groups, all;
+    read_params(canonical, p, j);
+    if (!fits(l, j))
+        return false;
+    const size_t count = j->g->batch.count;
+    j->lines_m = xl__ceil_div(j->s.m, j->rm);
+    j->lines_n = xl__ceil_div(j->s.n, j->rn);
+    divide(l, j);
+    cols = j->lines_n * j->rn;
+    j->ld = cols;
+    if (!xl__mul(j->groups_m, j->groups_n, &groups) || groups > UINT32_MAX)
+        return false;
+    if (j->form == XL__CPU_AHEAD) {
+        if (!xl__mul(cols, j->g->k, &j->panel_values))
+            return false;
+        j->panel_values = xl__round_up(j->panel_values, SCRATCH_ALIGN);
+    }
+    if (j->keeps && j->g->k > j->tk &&
+        (!xl__mul(cols, j->s.m, &j->sum_values) ||
+         !xl__mul(j->sum_values, count, &j->sum_values)))
+        return false;
+    return xl__mul(j->panel_values + j->sum_values, count * j->value_bytes,
+                   &all);
+}
+
+/* -- time ----------------------------------------------------------------- */
+
+static double frac_of(const struct xl__cpu_job *j)
+{
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        if (tiles[i].rm == j->rm && tiles[i].vectors * j->vw == j->rn)
+            return tiles[i].frac;
+    }
+    return tiles[0].frac / 2;
+}
+
+/* Packing an element takes the time of so many flop. */
+static const double pack_a = 100, pack_b = 64, pack_narrow = 1.5;
+/* As does a tile of C beside its steps, an element of it. */
+static const double store_c = 24;
+static const double group_flop = 50e3; /* handing a group out, and its start */
+
+void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
+                      struct xl__plan *p)
+{
+    const double k = (double)j->g->k, count = (double)j->g->batch.count;
+    const double m = (double)(j->lines_m * j->rm);
+    const double n = (double)(j->lines_n * j->rn);
+    const double slices = ceil(k / (double)j->tk);
+    const double narrow =
+        xl_dtype_bytes(j->g->a.dtype) < sizeof(float) ? pack_narrow : 1;
+    const double groups = (double)j->groups_m * (double)j->groups_n * count;
+    const double times_b = j->form == XL__CPU_BY_GROUP
+                               ? (double)j->groups_m * count
+                           : j->shares_b ? 1
+                                         : count;
+    const double times_a = j->in_place ? 0 : (double)j->groups_n * count;
+    const double n_units = (double)units(l);
+    const double flop =
+        count * (2 * m * n * k / frac_of(j) + slices * store_c * m * n) +
+        narrow * (times_a * pack_a * m * k + times_b * pack_b * n * k) +
+        groups * group_flop;
+    const struct xl__work work = {
+        .flop = flop, .flop_frac = 1,
+        .bytes = p->bytes, .bytes_frac = 0.8,
+        .fill = groups / (n_units * ceil(groups / n_units)),
+        .launches = p->n_steps};
+    xl__estimate(l, &work, p);
+}
+
+/* -- choosing ------------------------------------------------------------- */
+
+/* As much of k as leaves a panel of B in the cache it is read from. */
+static int depth(const struct xl__cpu_job *j, size_t panel_bytes)
+{
+    size_t tk = 64;
+    while (2 * tk * j->rn * j->value_bytes <= panel_bytes)
+        tk *= 2;
+    return (int)tk;
+}
+
+static void size_blocks(const struct xl__limits *l, const void *canonical,
+                        struct xl__params *p)
+{
+    enum { OWN_PANEL = 1 << 15, FAR_PANEL = 1 << 16, MOST_ROWS = 256 };
+    struct xl__cpu_job j;
+    read_params(canonical, p, &j);
+    p->value[XL__CPU_AT_TK] = depth(
+        &j, j.form == XL__CPU_AHEAD ? FAR_PANEL : OWN_PANEL);
+    size_t tm = j.in_place ? XL__CPU_LEAST_TM : MOST_ROWS;
+    while (!j.in_place && tm > j.rm &&
+           tm * (size_t)p->value[XL__CPU_AT_TK] * j.value_bytes >
+               cache_bytes(l))
+        tm /= 2;
+    p->value[XL__CPU_AT_TM] = (int)tm;
+}
+
+void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
+                    struct xl__params *out)
+{
+    const size_t vector = xl__cpu_vector(l, XL_F32);
+    const size_t vw = xl__cpu_vector(l, ((const xl_gemm *)canonical)->a.dtype);
+    double best = INFINITY;
+    *out = (struct xl__params){.source = "model"};
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        if (tiles[i].least_vector != vector ||
+            tiles[i].vectors * vw % 8 != 0)
+            continue;
+        for (int how = 0; how < 4; how++) {
+            struct xl__params p = {.source = "model"};
+            struct xl__cpu_job j;
+            struct xl__plan plan = {.n_steps = 2 - (unsigned)how / 2};
+            p.value[XL__CPU_AT_RM] = (int)tiles[i].rm;
+            p.value[XL__CPU_AT_RN] = (int)(tiles[i].vectors * vw);
+            p.value[XL__CPU_AT_VW] = (int)vw;
+            p.value[XL__CPU_AT_FORM] = how / 2 + 1;
+            p.value[XL__CPU_AT_PLACE] = how % 2 + 1;
+            p.value[XL__CPU_AT_GROUPS] = 4;
+            size_blocks(l, canonical, &p);
+            if (!xl__cpu_settle(l, canonical, &p, &j))
+                continue;
+            plan.bytes = xl__gemm_bytes(j.g);
+            xl__cpu_estimate(l, &j, &plan);
+            if (plan.est_ns < best) {
+                best = plan.est_ns;
+                *out = p;
+            }
+        }
+    }
+}
