@@ -312,7 +312,8 @@ static bool is_for_both(struct gemm_case *c)
 {
     const char *why = c->m > INT_MAX || c->n > INT_MAX || c->k > INT_MAX
                           ? "too large for OpenBLAS"
-                          : NULL;
+                      : c->batch.count > 1 ? "OpenBLAS has no batches"
+                                           : NULL;
     c->in = c->out = XL_F32;
     if (why)
         fprintf(stderr, "clbench: %zux%zux%zu skipped: %s\n", c->m, c->n, c->k,

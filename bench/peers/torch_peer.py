@@ -13,6 +13,7 @@ import math
 import os
 import platform
 import random
+import re
 import statistics
 import struct
 import sys
@@ -35,11 +36,35 @@ class Mat(ct.Structure):
                 ("dtype", ct.c_int)]
 
 
+class Batch(ct.Structure):
+    _fields_ = [("count", ct.c_size_t), ("a_step", ct.c_size_t),
+                ("b_step", ct.c_size_t), ("c_step", ct.c_size_t),
+                ("a_at", ct.c_void_p), ("b_at", ct.c_void_p),
+                ("c_at", ct.c_void_p)]
+
+
+class Epilogue(ct.Structure):
+    _fields_ = [("expr", ct.c_char_p), ("bindings", ct.c_void_p),
+                ("n_bindings", ct.c_uint)]
+
+
 class Gemm(ct.Structure):
     _fields_ = [("m", ct.c_size_t), ("n", ct.c_size_t), ("k", ct.c_size_t),
                 ("a", Mat), ("b", Mat), ("c", Mat), ("alpha", ct.c_double),
                 ("beta", ct.c_double), ("workspace", Mem),
-                ("variant", ct.c_char_p)]
+                ("variant", ct.c_char_p), ("batch", Batch),
+                ("epilogue", Epilogue)]
+
+
+class Choice(ct.Structure):
+    _fields_ = [("variant", ct.c_char * 32), ("chosen", ct.c_bool),
+                ("why", ct.c_char * 192), ("tunables", ct.c_char * 160),
+                ("bound", ct.c_char * 32), ("repeats", ct.c_char * 96),
+                ("est_ns", ct.c_double), ("flop", ct.c_double),
+                ("bytes", ct.c_double), ("n_steps", ct.c_uint),
+                ("wg", ct.c_size_t * 3), ("whole", ct.c_size_t * 3),
+                ("local_mem_bytes", ct.c_size_t),
+                ("scratch_bytes", ct.c_size_t)]
 
 
 class Softmax(ct.Structure):
@@ -56,7 +81,7 @@ class Fact(ct.Structure):
 
 
 # What the C compiler makes of them where pointers have 64 bits.
-SIZES = {Mem: 16, Mat: 48, Gemm: 208, Softmax: 192, Fact: 120}
+SIZES = {Mem: 16, Mat: 48, Gemm: 288, Softmax: 192, Choice: 616, Fact: 120}
 
 
 def mat(mem, ld, dtype, turned=False):
@@ -100,12 +125,13 @@ class Ours:
             "xl_device_fact": (ct.c_int, [p, text, ct.c_int, p]),
             "xl_queue_create": (ct.c_int, [p, p, p]),
             "xl_queue_finish": (ct.c_int, [p]),
-            "xl_variant_name": (text, [p, text, ct.c_uint]),
             "xl_buffer_create": (ct.c_int, [p, size, p]),
             "xl_buffer_write": (ct.c_int, [p, p, size, p, size]),
             "xl_buffer_read": (ct.c_int, [p, p, size, p, size]),
             "xl_gemm_run": (ct.c_int, [p, p, p]),
             "xl_softmax_run": (ct.c_int, [p, p, p]),
+            "xl_gemm_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
+            "xl_softmax_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
         }
         for name, (result, arguments) in calls.items():
             call = getattr(self.so, name)
@@ -144,6 +170,15 @@ class Ours:
                 else self.so.xl_softmax_run)
         self.must(call(self.q, ct.byref(op), None))
 
+    def chosen(self, op):
+        """The variant that runs it."""
+        call = (self.so.xl_gemm_explain if isinstance(op, Gemm)
+                else self.so.xl_softmax_explain)
+        choices, n = (Choice * 32)(), ct.c_uint()
+        self.must(call(self.q, ct.byref(op), choices, len(choices),
+                       ct.byref(n)))
+        return next(c.variant.decode() for c in choices if c.chosen)
+
     def finish(self):
         self.must(self.so.xl_queue_finish(self.q))
 
@@ -154,42 +189,55 @@ class Ours:
 class GemmCase:
     op, unit = "gemm", "flop/s"
 
-    def __init__(self, shape, dtype, trans):
+    def __init__(self, shape, dtype, trans, batch=0, name=None):
         self.m, self.n, self.k = shape
         self.dtype, self.trans = dtype, trans
+        self.name, self.batch = name, batch
         self.shape = {"m": self.m, "n": self.n, "k": self.k}
+        if batch:
+            self.shape["batch"] = batch
         self.params = {"trans": trans, "out": dtype, "alpha": 1, "beta": 0}
-        size = BYTES[dtype]
-        self.flop = 2 * self.m * self.n * self.k
-        self.bytes = size * (self.m * self.k + self.k * self.n +
-                             self.m * self.n)
+        count, size = batch or 1, BYTES[dtype]
+        self.flop = 2 * self.m * self.n * self.k * count
+        self.bytes = count * size * (self.m * self.k + self.k * self.n +
+                                     self.m * self.n)
         self.amount = self.flop
         self.ta, self.tb = trans[0] == "t", trans[1] == "t"
-        self.inputs = [(self.k, self.m) if self.ta else (self.m, self.k),
-                       (self.n, self.k) if self.tb else (self.k, self.n)]
-        self.result = (self.m, self.n)
+        self.inputs = [
+            (count, self.k, self.m) if self.ta else (count, self.m, self.k),
+            (count, self.n, self.k) if self.tb else (count, self.k, self.n)]
+        self.result = (count, self.m, self.n)
 
     def ours(self, mems, variant):
         a, b, c = mems
+        steps = (self.m * self.k, self.k * self.n, self.m * self.n)
         return Gemm(self.m, self.n, self.k,
-                    mat(a, self.inputs[0][1], self.dtype, self.ta),
-                    mat(b, self.inputs[1][1], self.dtype, self.tb),
-                    mat(c, self.n, self.dtype), 1, 0, Mem(), variant)
+                    mat(a, self.inputs[0][2], self.dtype, self.ta),
+                    mat(b, self.inputs[1][2], self.dtype, self.tb),
+                    mat(c, self.n, self.dtype), 1, 0, Mem(), variant,
+                    Batch(self.batch, *(steps if self.batch else (0, 0, 0))))
+
+    def sides(self, x):
+        return (x[0].mT if self.ta else x[0]), (x[1].mT if self.tb else x[1])
 
     def theirs(self, torch, x, out):
-        a = x[0].t() if self.ta else x[0]
-        b = x[1].t() if self.tb else x[1]
+        a, b = self.sides(x)
+        if self.batch:
+            return lambda: torch.bmm(a, b, out=out)
+        a, b, out = a[0], b[0], out[0]
         return lambda: torch.mm(a, b, out=out)
 
     def want(self, torch, x, rows):
         """The first rows in double, and how far off each may be: Higham 2002,
         3.5, then one rounding."""
-        a = (x[0].t() if self.ta else x[0])[:rows].double()
-        b = (x[1].t() if self.tb else x[1]).double()
+        count = -(-rows // self.m)
+        a, b = (s[:count].double() for s in self.sides(x))
+        a = a[:, :rows]
         exact, ku = a @ b, self.k * ROUNDOFF["f32"]
         bound = ku / (1 - ku) * (a.abs() @ b.abs())
-        return exact, (bound + (exact.abs() + bound) * rounding(self.dtype) +
-                       least(self.dtype))
+        off = (bound + (exact.abs() + bound) * rounding(self.dtype) +
+               least(self.dtype))
+        return exact.flatten(0, 1)[:rows], off.flatten(0, 1)[:rows]
 
 
 class SoftmaxCase:
@@ -197,7 +245,7 @@ class SoftmaxCase:
 
     def __init__(self, shape, dtype, _trans):
         self.rows, self.cols = shape
-        self.dtype = dtype
+        self.dtype, self.name = dtype, None
         self.shape = {"rows": self.rows, "cols": self.cols}
         self.params = {}
         self.flop = 5 * self.rows * self.cols
@@ -218,7 +266,7 @@ class SoftmaxCase:
         x = x[0][:rows].double()
         exact = torch.softmax(x, 1)
         below = x.max(1, keepdim=True).values - x
-        rel = (below + 14 + math.log2(self.cols)) * ROUNDOFF["f32"]
+        rel = (below + 48 + 2 * math.log2(self.cols)) * ROUNDOFF["f32"]
         return exact, (exact * (rel + rounding(self.dtype)) +
                        least(self.dtype))
 
@@ -262,7 +310,8 @@ def interval(ratios):
 
 
 def duel(ours, torch, case, args):
-    """Both sides in turns; the rows and the ratio theirs / ours."""
+    """Both sides in turns: our variant, the times and the worst errors of
+    both, and the ratio theirs / ours."""
     dtype = {"f32": torch.float32, "f16": torch.float16,
              "bf16": torch.bfloat16}[case.dtype]
     torch.manual_seed(args.seed)
@@ -274,6 +323,7 @@ def duel(ours, torch, case, args):
             for t in host]
     mems.append(ours.buffer(back.numel() * back.element_size()))
     op = case.ours(mems, args.variant.encode() if args.variant else None)
+    name = ours.chosen(op)
     sides = [(lambda: ours.run(op), ours.finish),
              (case.theirs(torch, x, out), torch.cuda.synchronize)]
     batches = [batch_of(*side) for side in sides]
@@ -283,12 +333,13 @@ def duel(ours, torch, case, args):
             times[side].append(timed(*sides[side], batches[side]))
     ours.read(mems[-1], back.data_ptr(), back.numel() * back.element_size())
     want, tolerance = case.want(torch, x, 256)
-    got = [back[:256].cuda().double(), sides[1][0]()[:256].double()]
+    got = [g.flatten(0, -2)[:256].cuda().double()
+           for g in (back, sides[1][0]())]
     worst = [((g - want).abs() / tolerance).max().item() for g in got]
     for mem in mems:
         ours.release(mem)
     pair = interval([b / a for a, b in zip(*times)])
-    return times, worst, pair
+    return name, times, worst, pair
 
 
 # -- the file --------------------------------------------------------------
@@ -303,7 +354,9 @@ def row_of(case, variant, device, ns, worst, seed):
     wrong = variant != "peer_torch" and not worst <= 1
     return {
         "id": row_id.replace("/-/", "/"), "device": device, "op": case.op,
-        "variant": variant, "shape": case.shape, "params": case.params,
+        "variant": variant, "shape": case.shape,
+        "params": dict(case.params, **({"case": case.name}
+                                       if case.name else {})),
         "seed": seed, "dtype": case.dtype, "runs": len(ns),
         "samples_ns": ns, "median_ns": median,
         "mad_ns": statistics.median(abs(t - median) for t in ns),
@@ -342,10 +395,6 @@ def write(path, what):
 # -- the run ---------------------------------------------------------------
 
 
-def first_variant(ours, op):
-    return ours.so.xl_variant_name(ours.dev, op.encode(), 0).decode()
-
-
 def self_test(ours):
     """Our side alone: every dtype of both ops on a small case, against plain
     Python; shows that the structs above are the library's."""
@@ -357,20 +406,22 @@ def self_test(ours):
               "f16": lambda b: struct.unpack("<e", b)[0],
               "bf16": lambda b: struct.unpack("<f", b"\0\0" + b)[0]}
     for dtype in DTYPES:
-        for kind, shape in ((GemmCase, (5, 7, 3)), (SoftmaxCase, (4, 9))):
-            case = kind(shape, dtype, "tn")
+        for case in (GemmCase((5, 7, 3), dtype, "tn"),
+                     GemmCase((5, 7, 3), dtype, "tn", batch=4),
+                     SoftmaxCase((4, 9), dtype, "nn")):
             size = BYTES[dtype]
 
             def read(raw):
                 return [unpack[dtype](raw[i:i + size])
                         for i in range(0, len(raw), size)]
             raw = [b"".join(pack[dtype](rng.gauss(0, 1))
-                            for _ in range(r * c)) for r, c in case.inputs]
+                            for _ in range(math.prod(sizes)))
+                   for sizes in case.inputs]
             x = [read(r) for r in raw]
             mems = [ours.buffer(len(r), ct.cast(ct.c_char_p(r), ct.c_void_p))
                     for r in raw]
             back = ct.create_string_buffer(
-                case.result[0] * case.result[1] * size)
+                math.prod(case.result) * size)
             mems.append(ours.buffer(len(back)))
             ours.run(case.ours(mems, None))
             ours.read(mems[-1], ct.cast(back, ct.c_void_p), len(back))
@@ -386,8 +437,10 @@ def self_test(ours):
 def plain(case, x):
     """The result in double: op(A) is stored transposed here."""
     if case.op == "gemm":
-        return [sum(x[0][p * case.m + i] * x[1][p * case.n + j]
+        return [sum(x[0][(z * case.k + p) * case.m + i] *
+                    x[1][(z * case.k + p) * case.n + j]
                     for p in range(case.k))
+                for z in range(case.batch or 1)
                 for i in range(case.m) for j in range(case.n)]
     rows = [x[0][i:i + case.cols] for i in range(0, len(x[0]), case.cols)]
     return [math.exp(v - max(row)) / sum(math.exp(u - max(row)) for u in row)
@@ -409,7 +462,51 @@ def load_torch():
     return torch
 
 
+def shape_lines(name):
+    """The lines of a file as clbench reads them (bench/shape_file.h): place,
+    name, shape, and what else they say."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = name
+    if "." not in name and "/" not in name:
+        path = os.path.join(here, "..", "shapes", name + ".txt")
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            title, words = re.match(r"(?:(.*?):(?=\s))?(.*)",
+                                    line.split("#")[0].strip()).groups()
+            words, said = words.split(), {}
+            for word in words[1:]:
+                key, equals, value = word.partition("=")
+                if not equals:
+                    key, value = ("dtype" if word in BYTES else "trans"), word
+                said[key] = value
+            if words:
+                yield "%s:%d" % (name, number), title, words[0], said
+
+
+def cases_of_files(args):
+    for file in args.shapes:
+        for place, name, shape, said in shape_lines(file):
+            dtype = said.pop("dtype", "f32")
+            trans = said.pop("trans", "nn")
+            batch = int(said.pop("batch", "0"))
+            try:
+                sizes = tuple(int(part) for part in shape.split("x"))
+                m, n, k = sizes * 3 if len(sizes) == 1 else sizes
+            except ValueError:
+                sys.exit("torch_peer: %s: '%s' is no shape; give MxNxK or N" %
+                         (place, shape))
+            if said or trans not in ("nn", "nt", "tn", "tt"):
+                sys.exit("torch_peer: %s: give a type, nn, nt, tn or tt, "
+                         "batch=N behind a shape" % place)
+            for d in args.dtype or [dtype]:
+                yield GemmCase((m, n, k), d, trans, batch, name)
+
+
 def cases_of(args):
+    if args.shapes:
+        yield from cases_of_files(args)
+        if not args.shape:
+            return
     usual = ["1024", "2048", "4096", "4096x4096", "16384x1024", "64x1000000"]
     for text in args.shape or usual:
         sizes = tuple(int(part) for part in text.split("x"))
@@ -423,6 +520,9 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shape", nargs="*",
                         help="MxNxK or N: GEMM; ROWSxCOLS: softmax")
+    parser.add_argument("--shapes", action="append", default=[],
+                        help="a file of GEMM shapes, or one of bench/shapes "
+                             "by its name: gemm_llm")
     parser.add_argument("--library", default="libcrosslane.so.0")
     parser.add_argument("--device", default="0", help="of ours")
     parser.add_argument("--variant", help="of ours; needs shapes of one op")
@@ -432,6 +532,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", help="file for the results, clbench/1")
+    parser.add_argument("--max-time", type=float, default=3000,
+                        help="seconds after which no case is begun")
     parser.add_argument("--self-test", action="store_true")
     return parser.parse_args()
 
@@ -447,10 +549,12 @@ def main():
     print("PyTorch %s on %s; f32 without TF32; ratio: PyTorch's time over "
           "ours, above 1 ours is the faster" %
           (torch.__version__, torch.cuda.get_device_name()))
-    rows, pairs = [], []
+    rows, pairs, begun = [], [], time.monotonic()
     for case in cases_of(args):
-        times, worst, (ratio, lo, hi) = duel(ours, torch, case, args)
-        name = args.variant or first_variant(ours, case.op)
+        if time.monotonic() > args.max_time + begun:
+            print("over --max-time: the rest is left out")
+            break
+        name, times, worst, (ratio, lo, hi) = duel(ours, torch, case, args)
         index = ours.so.xl_device_index(ours.dev)
         both = [row_of(case, variant, index, ns, w, args.seed)
                 for variant, ns, w in zip((name, "peer_torch"), times, worst)]
