@@ -317,7 +317,7 @@ xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
     cl_event *done = sync ? sync->done : NULL;
     if (sync) {
         r.n_wait = sync->n_wait;
-        r.wait = sync->wait;
+        r.wait = sync->n_wait > 0 ? sync->wait : NULL;
     }
     r.wants_events = done || q->timeline.on || q->is_out_of_order;
     const xl_status status = run_steps(&r);
