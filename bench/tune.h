@@ -36,8 +36,10 @@ struct tune_classes {
  * saying what is wrong. */
 int tune_classes_read(struct session *s, struct tune_classes *out);
 void tune_classes_clear(struct tune_classes *classes);
-/* "16x4096x4096 f16 nt", with only what is not the default. */
-void tune_class_text(const struct tune_class *c, char *out, size_t cap);
+/* "16x4096x4096 f16 nt", with only what is not the default; without its type
+ * unless `is_typed`. */
+void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
+                     size_t cap);
 
 /* -- tune_lines.c: what parent and child say to each other ------------------ */
 

@@ -42,12 +42,13 @@ static void cell_gain(struct table *t, const xl_tuned *f)
     table_cell(t, "%s", text);
 }
 
-static void cells_of(struct table *t, const struct tune_result *r)
+static void cells_of(struct table *t, const struct tune_result *r,
+                     bool is_typed)
 {
     enum { N_WITHOUT = 6 };
     char name[96];
     const xl_tuned *f = &r->found;
-    tune_class_text(r->of, name, sizeof name);
+    tune_class_text(r->of, is_typed, name, sizeof name);
     table_cell(t, "%s", name);
     if (r->status == XL_OK) {
         table_cell(t, "%s", *f->model.variant ? f->model.variant : "-");
@@ -59,18 +60,18 @@ static void cells_of(struct table *t, const struct tune_result *r)
         for (unsigned i = 0; i < N_WITHOUT; i++)
             table_cell(t, "-");
     }
-    table_cell(t, "%u/%u", f->n_tried, f->n_candidates);
+    table_cell(t, "%u", f->n_tried);
     table_cell(t, "%u", f->n_lost);
 }
 
 /* What the table has no room for: the tunables of the winner, what the lost
  * ones did, whether there is more to do. */
-static void print_rest(const struct tune_result *r)
+static void print_rest(const struct tune_result *r, bool is_typed)
 {
     char name[96];
     unsigned n_of[XL_N_TRIAL_ENDS] = {0};
     struct xl__str text = {0};
-    tune_class_text(r->of, name, sizeof name);
+    tune_class_text(r->of, is_typed, name, sizeof name);
     xl__str_printf(&text, "%s:", name);
     if (r->status == XL_OK)
         xl__str_printf(&text, " %s %s", r->found.best.variant,
@@ -87,7 +88,9 @@ static void print_rest(const struct tune_result *r)
     if (r->found.n_resumed > 0)
         xl__str_printf(&text, "; %u known from before", r->found.n_resumed);
     if (!r->found.is_complete && r->status != XL_UNSUPPORTED)
-        xl__str_add(&text, "; not all were tried: run it again to go on");
+        xl__str_printf(&text, "; %u of %u candidates were tried: run it again "
+                              "to go on",
+                       r->found.n_tried, r->found.n_candidates);
     text_wrap(stdout, xl__str_text(&text), INDENT,
               text_terminal_columns() - INDENT);
     xl__str_clear(&text);
@@ -105,6 +108,15 @@ static void print_files(const struct tune_result *results, unsigned n)
             printf("  saved in %s\n",
                    results[i].file ? results[i].file : "the user's settings");
     }
+}
+
+/* Do the classes differ in type? Else the head names it. */
+static bool are_typed(const struct tune_result *results, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++)
+        if (results[i].of->dtype != results[0].of->dtype)
+            return true;
+    return false;
 }
 
 static void print_head(const struct session *s, const char *what)
@@ -129,13 +141,17 @@ void tune_print(const struct session *s, const struct tune_result *results,
         return;
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
+    const bool is_typed = are_typed(results, n);
     for (unsigned i = 0; i < n; i++)
-        cells_of(t, &results[i]);
+        cells_of(t, &results[i], is_typed);
     print_head(s, "Tuned");
+    if (!is_typed)
+        printf("  %s, %s\n", results[0].of->op->name,
+               xl_dtype_name(results[0].of->dtype));
     table_print(stdout, t, text_terminal_columns(), text_wants_colour());
     table_destroy(t);
     for (unsigned i = 0; i < n; i++)
-        print_rest(&results[i]);
+        print_rest(&results[i], is_typed);
     print_files(results, n);
 }
 
@@ -157,7 +173,7 @@ void tune_print_candidates(const struct session *s,
         table_cell(t, "%s", c->variant);
         table_cell(t, "%s", *c->tunables ? c->tunables : "-");
     }
-    tune_class_text(r->of, name, sizeof name);
+    tune_class_text(r->of, true, name, sizeof name);
     printf("%s: %zu candidates\n", name, r->n_attempts);
     table_print(stdout, t, text_terminal_columns(), text_wants_colour());
     table_destroy(t);
@@ -210,7 +226,7 @@ static json_t *result_json(const struct tune_result *r)
 {
     char name[96];
     json_t *out = found_json(r), *trials = json_array();
-    tune_class_text(r->of, name, sizeof name);
+    tune_class_text(r->of, true, name, sizeof name);
     for (size_t i = 0; i < r->n_attempts; i++)
         json_add(trials, attempt_json(&r->attempts[i]));
     json_put(out, "op", json_string(r->of->op->name));

@@ -17,8 +17,9 @@
 #include "units.h"
 
 static const double ns_per_s = 1e9;
-/* Of a class's time, kept for timing the best once more at its end. */
-static const double final_s = 8, final_frac = 0.25;
+/* Of a class's time, kept for building and timing the best once more at its
+ * end: a quarter, which is enough of long ones long before that. */
+static const double final_s = 20, final_frac = 0.25;
 /* How often a file or a pipe is told how it goes. */
 static const double say_every_s = 10;
 
@@ -265,7 +266,7 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
                        .others_s = share->others_s,
                        .worker = {.s = s, .of = c, .q = q}};
     *out = (struct tune_result){.of = c};
-    tune_class_text(c, r.name, sizeof r.name);
+    tune_class_text(c, true, r.name, sizeof r.name);
     char *journal = journal_path(&r, xl_queue_device(q));
     const double search_s = fmax(share->own_s - final_s,
                                  share->own_s * (1 - final_frac));
@@ -300,7 +301,7 @@ int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
     struct search r = {.s = s, .out = out};
     const xl_tuning how = {.trial = only_note, .arg = &r};
     *out = (struct tune_result){.of = c};
-    tune_class_text(c, r.name, sizeof r.name);
+    tune_class_text(c, true, r.name, sizeof r.name);
     out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);
     if (out->status == XL_OK || out->n_attempts > 0)
         return EXIT_FINE;

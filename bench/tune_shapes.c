@@ -126,14 +126,18 @@ void tune_classes_clear(struct tune_classes *classes)
     classes->n = 0;
 }
 
-void tune_class_text(const struct tune_class *c, char *out, size_t cap)
+void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
+                     size_t cap)
 {
-    char batch[32] = "";
+    struct xl__str text = {0};
+    const char *trans = option_choice(option_find("trans"), c->trans);
+    xl__str_add(&text, c->shape);
+    if (is_typed)
+        xl__str_printf(&text, " %s", xl_dtype_name(c->dtype));
+    if (c->trans > 0)
+        xl__str_printf(&text, " %s", trans);
     if (c->batch)
-        snprintf(batch, sizeof batch, " batch=%zu", c->batch);
-    snprintf(out, cap, "%s %s%s%s%s", c->shape, xl_dtype_name(c->dtype),
-             c->trans > 0 ? " " : "",
-             c->trans > 0 ? option_choice(option_find("trans"), c->trans)
-                          : "",
-             batch);
+        xl__str_printf(&text, " batch=%zu", c->batch);
+    xl__strcpy(out, cap, xl__str_text(&text));
+    xl__str_clear(&text);
 }

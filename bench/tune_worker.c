@@ -14,6 +14,7 @@
 static const double start_s = 30;
 /* A candidate runs so often at most, while it is not known to be slow. */
 static const double runs_a_trial = 60;
+static const double first_times = 5;
 static const double ns_per_s = 1e9;
 
 /* -- the child ------------------------------------------------------------ */
@@ -137,13 +138,16 @@ static xl_status make_ready(struct tune_worker *w)
 }
 
 /* How long it may take to build a candidate and to run it as often as a
- * timing needs. */
+ * timing needs. Before anything was right it is the model's own choice, for
+ * which a call would wait as long as it takes: what replaces it must not win
+ * because a busy machine was slow to build. */
 static double silence_of(const struct session *s, const xl_candidate *c,
                          double limit_ns)
 {
+    double patience_s = s->set.patience_s * (limit_ns > 0 ? 1 : first_times);
     double run_ns = c->est_ns > limit_ns ? c->est_ns : limit_ns;
     double runs_s = run_ns > 0 ? runs_a_trial * run_ns / ns_per_s : 0;
-    return s->set.patience_s + runs_s;
+    return patience_s + runs_s;
 }
 
 xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,

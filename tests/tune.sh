@@ -186,7 +186,7 @@ expect 130 "goes on, and is interrupted" "$python" \
     "$clbench" $search --json "$folder/resumed.json"
 warns "interrupted"
 says "known from before"
-says "run it again to go on"
+says "candidates were tried: run it again to go on"
 check "nothing was tried twice" "$folder/resumed.json" "$n" <<'PYTHON'
 import json, sys
 

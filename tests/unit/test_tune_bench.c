@@ -181,7 +181,7 @@ static void shapes_become_classes(void **state)
                      EXIT_FINE);
     assert_int_equal(got.n, 1);
     const xl_gemm *g = &got.list[0].desc.gemm;
-    tune_class_text(&got.list[0], text, sizeof text);
+    tune_class_text(&got.list[0], true, text, sizeof text);
     assert_string_equal(text, "16x4096x100 f16 nt batch=8");
     assert_string_equal(got.list[0].shape, "16x4096x100");
     assert_true(g->m == 16 && g->n == 4096 && g->k == 100);
@@ -200,8 +200,8 @@ static void shapes_become_classes(void **state)
     assert_int_equal(got.n, 2);
     assert_true(got.list[0].desc.softmax.rows == 7 &&
                 got.list[0].desc.softmax.cols == 100);
-    tune_class_text(&got.list[1], text, sizeof text);
-    assert_string_equal(text, "8x8 f32");
+    tune_class_text(&got.list[1], false, text, sizeof text);
+    assert_string_equal(text, "8x8");
     tune_classes_clear(&got);
 }
 
