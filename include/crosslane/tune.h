@@ -104,8 +104,9 @@ XL_API xl_status xl_tune_trial(xl_queue *q, const char *op, const void *desc,
 /**
  * Search: candidates that plan() lets through, in the order of the model's
  * times, each given up at three times the best so far; what is best is timed
- * again beside the runner-up and the model's choice, and the fastest of them
- * stands. Blocks. Nothing is saved: xl_tuned_save().
+ * again beside the runner-up and the model's choice, and stands if it is
+ * faster than that beyond the noise: else the model's choice does. Blocks.
+ * Nothing is saved: xl_tuned_save().
  *
  * @return XL_OK also when the budget ended it (is_complete); XL_CANCELLED when
  *         asked to stop before anything was right; XL_UNSUPPORTED: no candidate

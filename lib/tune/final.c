@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last word: trials were timed one after the other, on a machine that
  * changes meanwhile. So the best, the runner-up and the model's choice run in
- * turns, and what is not faster than the model's choice then has not won. */
+ * turns, and what is not surely faster than the model's choice then has not
+ * won. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,14 +114,16 @@ static struct xl__summary gain_of(const struct final *f, unsigned i)
     return xl__summarise(ratios, n);
 }
 
+/* The one that gains most; the model's own where no gain is sure, since a set
+ * that was lucky once serves its whole class from then on. */
 static unsigned winner(const struct final *f)
 {
     unsigned best = 0;
     double most = 1;
     for (unsigned i = 1; i < f->n; i++) {
-        const double gain = gain_of(f, i).median;
-        if (gain > most) {
-            most = gain;
+        const struct xl__summary gain = gain_of(f, i);
+        if (gain.lo > 1 && gain.median > most) {
+            most = gain.median;
             best = i;
         }
     }
