@@ -28,8 +28,9 @@ struct epilogue_case {
     unsigned how;
 };
 
-/* Over odd and over even sizes, on each variant that takes it. How many took
- * it; fails the test where one is wrong. */
+/* Over odd and over even sizes, on each variant that takes it, or on
+ * XL_TEST_VARIANT alone. How many took it; fails the test where one is wrong.
+ */
 unsigned epilogue_run(const struct test_device *t,
                       const struct epilogue_case *c);
 
