@@ -262,6 +262,21 @@ static void tear(const char *path)
     free(text);
 }
 
+/* Is each line one record? */
+static void check_lines(const char *path)
+{
+    char *text;
+    size_t len;
+    unsigned n_keys = 0, n_lines = 0;
+    assert_int_equal(xl__file_read(path, &text, &len), XL_OK);
+    for (const char *at = text; (at = strstr(at, "\"key\"")); at++)
+        n_keys++;
+    for (size_t i = 0; i < len; i++)
+        n_lines += text[i] == '\n';
+    assert_int_equal(n_keys, n_lines);
+    free(text);
+}
+
 /* A search that goes on tries nothing again but what was under way. */
 static void stub_journal(void **state)
 {
@@ -284,6 +299,7 @@ static void stub_journal(void **state)
     assert_int_equal(out.n_resumed, FIRST - 1);
     assert_int_equal(out.n_tried, FIRST - 1 + ALL);
     assert_string_equal(w.tried[0].tunables, before[FIRST - 1].tunables);
+    check_lines(path);
     /* Another size is another search. */
     w.n = 0;
     w.stop_after = 1;
