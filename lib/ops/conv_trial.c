@@ -31,16 +31,19 @@ static size_t small_size(size_t real, size_t least)
 
 /* How the case compares with the tiles. */
 struct tiles {
-    size_t across, deep;
+    size_t filters, pixels, deep;
 };
 
-static struct tiles tiles_of(const struct xl__params *params)
+static struct tiles tiles_of(const struct xl__conv *c,
+                             const struct xl__params *params)
 {
-    struct tiles t = {NO_TILE, NO_TILE};
+    struct tiles t = {NO_TILE, NO_TILE, NO_TILE};
     if (params && params->value[XL__CONV_TM] > 0) {
-        t.across = (size_t)params->value[XL__CONV_TM];
-        t.across =
-            xl__max_size(t.across, (size_t)params->value[XL__CONV_TN]);
+        const bool first = c->d.out.layout == XL_NCHW;
+        const size_t tm = (size_t)params->value[XL__CONV_TM];
+        const size_t tn = (size_t)params->value[XL__CONV_TN];
+        t.filters = first ? tm : tn;
+        t.pixels = first ? tn : tm;
         t.deep = (size_t)params->value[XL__CONV_TK];
     }
     return t;
@@ -55,8 +58,10 @@ static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
     s->s = xl__min_size(d->s, SIDE);
     const size_t kg = xl__conv_kg(d), cg = xl__conv_cg(d);
     const size_t deep = t->deep / (s->r * s->s) + 1;
-    s->k = s->groups * (kg == 1 ? 1 : small_size(kg, t->across + 1));
-    s->c = s->groups * (cg == 1 ? 1 : small_size(cg, deep));
+    /* What fits in one slice has to stay so. */
+    const bool is_shallow = xl__conv_depth(d) <= t->deep;
+    s->k = s->groups * (kg == 1 ? 1 : small_size(kg, t->filters + 1));
+    s->c = s->groups * (cg == 1 || is_shallow ? cg : small_size(cg, deep));
 }
 
 /* Images: out's pixels are more than a tile has, two images of odd height. */
@@ -67,7 +72,7 @@ static void shrink_pixels(const struct xl__conv *c, const struct tiles *t,
     xl_conv *s = &to->d;
     s->n = c->d.n > 1 ? IMAGES : 1;
     to->q = small_size(c->p * c->q, WIDTH);
-    to->p = (t->across / (s->n * to->q) + 2) | 1;
+    to->p = (t->pixels / (s->n * to->q) + 2) | 1;
     s->pad_top = s->pad_left = c->d.pad_top | c->d.pad_left ? 1 : 0;
     s->pad_bottom = s->pad_right = c->d.pad_bottom | c->d.pad_right ? 1 : 0;
     s->stride_h = xl__min_size(c->d.stride_h, 2);
@@ -111,7 +116,7 @@ void xl__conv_shrink(const void *canonical, const struct xl__params *params,
 {
     const struct xl__conv *c = canonical;
     struct xl__conv *to = small;
-    const struct tiles t = tiles_of(params);
+    const struct tiles t = tiles_of(c, params);
     size_t in[XL__N_AT], out[XL__N_AT], small_in[XL__N_AT],
         small_out[XL__N_AT];
     memcpy(to, c, sizeof *to);

@@ -8,7 +8,8 @@
 extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
     xl__gemm_cpu, xl__gemm_skinny;
 extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
-extern const struct xl__variant xl__conv_ref, xl__conv_tiled;
+extern const struct xl__variant xl__conv_ref, xl__conv_tiled,
+    xl__conv_cpu;
 
 /* Call slots of softmax's plans. */
 enum { XL__SOFTMAX_SRC = 1, XL__SOFTMAX_DST, XL__SOFTMAX_MASK };

@@ -52,6 +52,13 @@ static const struct xl__variant *const gemm[] = {
     NULL,
 };
 
+static const struct xl__variant *const conv[] = {
+    &xl__conv_cpu,
+    &xl__conv_tiled,
+    &xl__conv_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_cpu = {
     .name = "cpu",
     .matches = matches,
@@ -60,5 +67,5 @@ const struct xl__vendor xl__vendor_cpu = {
     .lane_option = NULL, /* CP-04 */
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = xl__generic_conv},
+                 [XL__OP_CONV] = conv},
 };
