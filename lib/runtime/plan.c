@@ -72,7 +72,7 @@ void xl__define(struct xl__step *s, const char *name, long value)
 /* E<k>: how tensor k lies along the columns that the kernel walks. */
 static void define_lie(struct xl__step *s, unsigned k, size_t stride)
 {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "E%u", k);
     xl__define(s, name, stride <= 1 ? (long)stride : 2);
 }
