@@ -63,11 +63,11 @@ enum { N_OPS = sizeof ops / sizeof ops[0] };
 static const struct op *find_op(const char *name)
 {
     struct xl__str names = {0};
-    for (unsigned i = 0; i < N_OPS; i++) {
+    for (unsigned i = 0; i < N_OPS; i++)
         if (strcmp(ops[i].bench->name, name) == 0)
             return &ops[i];
+    for (unsigned i = 0; i < N_OPS; i++)
         xl__str_printf(&names, "%s%s", i ? ", " : "", ops[i].bench->name);
-    }
     fprintf(stderr, "clbench: no op that can be tuned is called '%s'; there "
                     "are: %s; give 'clbench tune OP [SHAPE...]'\n",
             name, xl__str_text(&names));

@@ -139,7 +139,7 @@ PYTHON
 expect 0 "a search among planted ones" env XL_CL_DIR="$folder/cl" \
     "$clbench" $search --patience 5 --tries 14 --json "$folder/planted.json"
 warns "lost, crashed"
-warns "SIGSEGV"
+warns "SIGSEGV\\|ABORTING"
 warns "lost, hung: .* no word for 5 s"
 warns "lost, wrong"
 says "computed wrongly; . crashed; . hung"
