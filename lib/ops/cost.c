@@ -76,9 +76,10 @@ double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
         w->bytes / (xl__rate_memory(l) * w->bytes_frac) * ns_per_s;
     const double launch =
         w->launches * xl__num_or(l, XL__F_launch_ns, guess_launch_ns);
+    const double apart = w->apart_bytes / xl__rate_memory(l) * ns_per_s;
     const double work = fmax(fma, memory);
     *bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
-    return work + launch;
+    return work + apart + launch;
 }
 
 void xl__estimate(const struct xl__limits *l, const struct xl__work *w,

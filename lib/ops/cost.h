@@ -26,6 +26,7 @@ struct xl__work {
     double flop, flop_frac;   /* fraction of xl__rate_fma() it can reach */
     double bytes, bytes_frac; /* of xl__rate_memory() */
     double fill;              /* share of the compute units kept busy, 0..1 */
+    double apart_bytes;       /* moved before or after all of that */
     unsigned launches;
 };
 /* Its time, and what limits it. */

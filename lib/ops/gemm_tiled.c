@@ -140,7 +140,8 @@ static struct xl__tile_job tile_job(const xl_gemm *g,
 
 static struct xl__work work_of(const xl_gemm *g)
 {
-    /* Where most of a tile is not there, little is staged at a time: CP-13. */
+    /* Where most of a tile is not there, little is on its way at a time; of
+     * packed panels it is known: CP-13. */
     enum { THIN = 16 };
     static const double thin_frac = 0.3;
     const bool is_thin = xl__min_size(g->m, g->n) <= THIN;

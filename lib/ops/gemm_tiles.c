@@ -223,9 +223,20 @@ static double log2_size(double x)
     return log(x) / log(2);
 }
 
-/* Share of the rate when every compute unit has work without end. */
-static double steady(const struct xl__tile *t)
+/* Items that are threads make loops of a group, and barriers end them: CP-14. */
+static bool by_threads(const struct xl__limits *l)
 {
+    enum { LEAST_VECTOR = 4 };
+    return xl__is(l, XL__F_is_cpu) &&
+           xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_VECTOR;
+}
+
+/* Share of the rate when every compute unit has work without end. */
+static double steady(const struct xl__limits *l, const struct xl__tile *t)
+{
+    static const double thread_frac = 0.007; /* CP-14 */
+    if (by_threads(l))
+        return thread_frac;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         if (t->tm == sets[i].tm && t->tn == sets[i].tn &&
             t->rm == sets[i].rm && t->rn == sets[i].rn)
@@ -283,7 +294,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
         fmax(1, fmin(ceil(groups / places), room(l, t, job->in)));
     w->fill = (double)job->m * (double)job->n * (double)job->k *
               (double)job->count / (busiest(grid, places) * places * volume);
-    w->flop_frac = steady(t) * type_rate(l, job->in) * items * at_once /
+    w->flop_frac = steady(l, t) * type_rate(l, job->in) * items * at_once /
                    (items * at_once + LATENCY_ITEMS);
     if (grid->units == 1)
         w->flop_frac *= one_slice;
@@ -291,9 +302,9 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     if (grid->is_cut) {
         w->flop_frac *= cut;
         w->launches = 2;
-        w->bytes += 2 * (double)xl__stream_written(&grid->stream) *
-                    (double)(t->tm * t->tn) *
-                    (double)xl__tile_value_bytes(job->in);
+        w->apart_bytes = 2 * (double)xl__stream_written(&grid->stream) *
+                         (double)(t->tm * t->tn) *
+                         (double)xl__tile_value_bytes(job->in);
     }
 }
 

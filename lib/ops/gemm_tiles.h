@@ -46,7 +46,7 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
 /* Bytes of scratch. */
 size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                               const struct xl__tile_grid *grid);
-/* Set flop_frac, fill and launches; add the parts to bytes. */
+/* Set flop_frac, fill, launches, and the parts' bytes. */
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
                    const struct xl__tile_grid *grid, struct xl__work *w);
