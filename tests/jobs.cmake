@@ -75,6 +75,13 @@ xl_job(stub.input LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_input
 xl_job(stub.no_driver LABELS stub DRIVER none TIMEOUT 60
     COMMAND test_input no_driver)
 
+# Convolutions: plans, and what is refused.
+xl_program(test_conv unit/test_conv.c)
+xl_job(unit.conv LABELS unit DRIVER none TIMEOUT 120 COMMAND test_conv)
+xl_program(test_conv_input unit/test_conv_input.c)
+xl_job(stub.conv_input LABELS stub DRIVER stub TIMEOUT 120
+    COMMAND test_conv_input)
+
 # A filter that runs no test fails: proved with one that does not exist.
 add_test(NAME unit.empty_filter COMMAND test_base no_such_test)
 set_tests_properties(unit.empty_filter PROPERTIES LABELS unit TIMEOUT 60
@@ -95,6 +102,8 @@ xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)
 foreach(driver pocl rusticl)
     xl_job(device.epilogue.${driver} LABELS device DRIVER ${driver}
         TIMEOUT 600 COMMAND test_epilogue)
+    xl_job(slow.epilogue.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 3600 COMMAND test_epilogue ENV XL_TEST_FULL=1)
 endforeach()
 
 # Expressions. Building their kernels is most of the time, and some drivers

@@ -102,7 +102,7 @@ static const struct epilogue_case lies[] = {
 static void run_all(const struct epilogue_case *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        assert_true(epilogue_run(&t, &c[i]) >= 2);
+        epilogue_run(&t, &c[i], i);
 }
 
 #define RUN(table) run_all(table, sizeof(table) / sizeof *(table))
