@@ -199,12 +199,13 @@ static void print_block(struct ratios *r, size_t first, size_t end)
 static void print_entrant(char name, const struct result_file *f,
                           const char *other)
 {
-    struct xl__str clean = {0};
-    text_escape(&clean, other ? other : f->device);
-    xl__str_add(&clean, " in ");
-    text_escape(&clean, f->path);
-    printf("%c = %s\n", name, xl__str_text(&clean));
-    xl__str_clear(&clean);
+    struct xl__str line = {0};
+    xl__str_printf(&line, "%c = ", name);
+    text_escape(&line, other ? other : f->device);
+    xl__str_add(&line, " in ");
+    text_escape(&line, f->path);
+    text_wrap(stdout, xl__str_text(&line), 0, text_terminal_columns());
+    xl__str_clear(&line);
 }
 
 static void print_all(struct ratios *r)
@@ -218,9 +219,10 @@ static void print_all(struct ratios *r)
     for (size_t e = 0; e < r->n_entrants; e++)
         print_entrant(letter(e), r->entrant[e].file, r->entrant[e].other);
     rows_common(&r->cases, &common);
+    xl__str_add(&clean, "Times over a's: above 1, a is the faster. ");
     text_escape(&clean, xl__str_text(&common));
-    printf("Times over a's: above 1, a is the faster. %s\n\n",
-           xl__str_text(&clean));
+    text_wrap(stdout, xl__str_text(&clean), 0, text_terminal_columns());
+    printf("\n");
     for (size_t first = 0; first < r->n_entrants; first += each)
         print_block(r, first,
                     first + each < r->n_entrants ? first + each
@@ -239,8 +241,8 @@ bool compare_table(const struct result_file *files, size_t n_files,
     if (fine && r.n_entrants > 0 && r.n_rows > 0)
         print_all(&r);
     else if (fine)
-        printf("nothing to compare: no other library and no second file, or "
-               "no row of the first file was timed\n");
+        printf("nothing to compare: no second file and no other library, or "
+               "nothing timed in\nthe first file\n");
     *n_gated = r.n_gated;
     rows_clear(&r.cases);
     free((void *)r.row);

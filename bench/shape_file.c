@@ -246,12 +246,14 @@ void shape_file_place(const struct shape_file *f, size_t i, unsigned word,
 
 void shape_file_list(FILE *to)
 {
+    enum { NAME_COLUMNS = 14 };
     for (const struct shape_text *t = shape_texts; t->name; t++) {
         const char *text = (const char *)t->text;
         /* The licence stands in the first line, the title in the second. */
         const char *title = strchr(text, '\n');
         title = title ? title + 1 + strspn(title + 1, "# ") : "";
-        fprintf(to, "  %-14.*s  %.*s\n", (int)strcspn(t->name, "."), t->name,
+        fprintf(to, "  %-*.*s  %.*s\n", NAME_COLUMNS,
+                (int)strcspn(t->name, "."), t->name,
                 (int)strcspn(title, "\n"), title);
     }
 }

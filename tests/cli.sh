@@ -137,6 +137,35 @@ is_json "$folder/a.json"
 expect 0 "all variants to stdout" "$clbench" gemm 40x23x17 --dtype f16 \
     --trans nt --variant all --max-time 60 --json -
 is_json "$out"
+expect 0 "shapes that come with it" "$clbench" gemm --list
+says "gemm_llm"
+fits
+printf 'small one: 33x17x9 f16 nt\n16 batch=3 # f32\n' >"$folder/s.txt"
+expect 0 "shapes of a file" "$clbench" gemm --shapes "$folder/s.txt" --quick \
+    --max-time 30 --json "$folder/f.json"
+says "small one"
+says "16^3 x3"
+fits
+is_json "$folder/f.json"
+expect 0 "a sweep" "$clbench" gemm --sweep n=60:68:4 --max-time 60 \
+    --json "$folder/sweep.json"
+says "68^3"
+says "waves"
+fits
+is_json "$folder/sweep.json"
+grep -q '"align_bytes": 16' "$folder/sweep.json" || bad "no alignment"
+expect 0 "reads by tile" "$clbench" gemm 64 --reads --json "$folder/r.json"
+says "128x128"
+fits
+is_json "$folder/r.json"
+# How fast a busy machine is says nothing here: 0, or 5 beyond the bound.
+"$clbench" gemm --cliff 2 --seed 3 --max-time 60 --json "$folder/c.json" \
+    >"$out" 2>"$err"
+got=$?
+what="random shapes"
+[ "$got" -eq 0 ] || [ "$got" -eq 5 ] || bad "exit code $got"
+fits
+is_json "$folder/c.json"
 expect 0 "softmax" "$clbench" softmax 7x100 --max-time 20 --json "$folder/s.json"
 is_json "$folder/s.json"
 expect 0 "expr, table and file" "$clbench" expr 'sin(x)^2 + cos(x)^2' \
@@ -171,15 +200,22 @@ is_plain
 expect 0 "compare with itself" "$clbench" compare "$folder/a.json" \
     "$folder/a.json" --fail-on slower:50%
 says "1.0"
+expect 0 "other libraries in one table" "$clbench" compare \
+    "$folder/a.json" "$folder/f.json" "$folder/a.json"
+says "c/a"
+says "geometric mean"
+fits
+expect 0 "portability" "$clbench" compare --portability "$folder/a.json" \
+    "$folder/f.json"
+says "PP roof"
+fits
 expect 0 "every device" "$clbench" gemm 16 --all-devices --max-time 20
 
 # -- 1: a wrong result --------------------------------------------------------
 # A kernel that is wrong on purpose; the self-check must strike it.
 cp -r "$source_dir/cl" "$folder/cl"
-for kernel in "$folder"/cl/generic/gemm_*.cl; do
-    sed 's/+ 1)/+ 2)/; s/fma(/fma(1.5f * /' "$kernel" >"$kernel.new"
-    mv "$kernel.new" "$kernel"
-done
+sed 's/ fma(x, y, sum)/ fma(x + x, y, sum)/' "$source_dir/cl/common/gemm.clh" \
+    >"$folder/cl/common/gemm.clh"
 expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
     "$clbench" gemm 20x30x40 --variant gemm_ref --max-time 20
 
@@ -226,6 +262,11 @@ expect 2 "options without a text" "$clbench" expr --explain
 expect 2 "unknown variant of expr" "$clbench" expr 'x + 1' --shape x=4 \
     --variant expr_magic
 warns "expr_fused"
+expect 2 "no such sweep" "$clbench" gemm --sweep q=1:2
+warns "WHAT=FROM:TO"
+expect 2 "lines that are too short" "$clbench" gemm 64 --sweep ld=60:70
+warns "less than a line"
+expect 2 "no products" "$clbench" gemm 16 --batch 0
 expect 2 "unknown variant" "$clbench" gemm 16 --variant gemm_magic
 
 # -- 3: no usable device ------------------------------------------------------
@@ -244,6 +285,11 @@ expect 4 "no such text" "$clbench" expr "@$folder/none.txt"
 expect 4 "no such file" "$clbench" compare "$folder/none.json" \
     "$folder/a.json"
 printf '{"schema": "clbench/1", "rows": [' >"$folder/broken.json"
+expect 4 "no such shapes" "$clbench" gemm --shapes gemm_nothing
+warns "gemm_square"
+printf '\n8 f17\n' >"$folder/bad.txt"
+expect 4 "wrong shapes" "$clbench" gemm --shapes "$folder/bad.txt"
+warns "bad.txt:2:3: 'f17'"
 expect 4 "broken file" "$clbench" compare "$folder/broken.json" \
     "$folder/a.json"
 
