@@ -1,41 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes      C = alpha A B + beta C for few rows: B is streamed once for
- *               TM rows of C, so the time is that of reading B.
+/* Computes      C = epilogue(alpha A B + beta C) for few rows: B is streamed
+ *               once for TM rows of C, so the time is that of reading B. JOIN
+ *               items of a group share the sums of a column; each has its own
+ *               places along k, and all loads of a turn are under way together.
  *
  *                 FORM 1  B contiguous across (along n): an item owns VW
- *                         columns and walks down k; DOWN items of a group
- *                         have the same columns and join their sums
- *                 FORM 2  B contiguous along k: LANES items walk along COLS
- *                         columns of B side by side, and join their sums
- *                 FORM 3  as 1 where an item is a thread: it adds four lines
- *                         of B at a time to lines of sums in its cache
- *                 FORM 4  as 2 where an item is a thread (LANES 1)
+ *                         columns and takes U lines of B in a turn
+ *                 FORM 2  B contiguous along k: an item takes U vectors of VW
+ *                         from each of EACH columns in a turn
  *
- *               k may be cut into parts; then sums go to scratch, and
- *               gemm_skinny_join adds them in order.
+ *               k may be cut into parts among groups; then sums go to scratch,
+ *               and gemm_skinny_join.cl adds them in order.
  * Arguments     as gemm_tiled.cl, with strides along the dimension shared with
- *               C (x) and along k; part: lines of k to a part; parts: floats,
- *               [part][row][column], ld columns to a row, rows in whole TM
- * Launch        gemm_skinny: local WG x 1 x 1; groups: blocks of columns,
- *               blocks of TM rows, parts of k. gemm_skinny_join: 1-D, an item
- *               for each SPAN columns of a row
- * Local memory  FORM 1: 4 TM VW WG bytes where DOWN > 1; 2: 4 TM COLS WG;
- *               3: 4 TM COLS
- * -D            STEP 1 sums, 2 joins; FORM; TM rows; VW elements of a vector;
- *               WG; DOWN, LANES dividing WG; COLS columns (FORM 3: of a block,
- *               a multiple of VW); PARTS 1: k is cut; SPAN; TA, TC dtypes
- *               (types.clh); UA 0: A contiguous along k; VB 1: vectors of B
- *               are aligned and do not cross a line's end (FORM 1)
- * Needs         OpenCL C 1.2
- * Cost          2 m n k flop; B once for each TM rows, A once for each block
- *               of columns
- * Source        the sum of a column is one chain to an item: Higham 2002,
- *               section 3.5, holds for any order */
-#include "types.clh"
-
-#ifndef STEP
-#define STEP 1
-#endif
+ *               C (x) and along k; parts: sums, [product][part][row][column],
+ *               ld columns to a row, rows in whole TM; part: lines of k to a
+ *               part, n_parts of them. The rest: gemm.clh
+ * Launch        local WG x 1 x 1; groups: blocks of columns (FORM 1: WG / JOIN
+ *               VW, FORM 2: WG / JOIN EACH to a block); blocks of TM rows
+ *               within parts of k; products of the batch
+ * Local memory  S OUTS (JOIN + 1 + TM) bytes, S of a sum, OUTS columns of a
+ *               block
+ * -D            FORM; TM rows; VW elements of a vector; U; EACH; WG; JOIN
+ *               dividing WG; PARTS 1: k is cut; UA 0: A contiguous along k, 1:
+ *               across; VA elements of a vector of A, dividing what is taken
+ *               along that dimension (U, VW; TM), 1: any strides. Vectors of A
+ *               and B are aligned and do not cross a line's end. TA, TC, TY,
+ *               BATCH, EPILOGUE: gemm.clh
+ * Needs         OpenCL C 1.2; double for f64
+ * Cost          2 m n k flop; B once for each TM rows; A once for each block
+ *               of columns (FORM 2: for each EACH)
+ * Source        loads under way: Little's law; a column's sum is a few chains
+ *               that join in a fixed order: Higham 2002, section 3.5 */
 #ifndef FORM
 #define FORM 1
 #endif
@@ -45,355 +40,281 @@
 #ifndef VW
 #define VW 4
 #endif
+#ifndef U
+#define U 4
+#endif
+#ifndef EACH
+#define EACH 1
+#endif
 #ifndef WG
 #define WG 64
 #endif
-#ifndef DOWN
-#define DOWN 1
-#endif
-#ifndef LANES
-#define LANES 1
-#endif
-#ifndef COLS
-#define COLS (4 * VW)
+#ifndef JOIN
+#define JOIN 8
 #endif
 #ifndef PARTS
 #define PARTS 0
 #endif
-#ifndef SPAN
-#define SPAN 1
-#endif
-#ifndef TA
-#define TA 0
-#endif
-#ifndef TC
-#define TC 0
-#endif
 #ifndef UA
 #define UA 0
 #endif
-#ifndef VB
-#define VB 0
+#ifndef VA
+#define VA 1
 #endif
-
-typedef FLOATV(VW) vec;
-#if VB
-#define LOAD_B(p, i) LOADVA(VW, TA, p, i)
-#else
-#define LOAD_B(p, i) LOADV(VW, TA, p, i)
+#ifndef XL_VW
+#define XL_VW 2
 #endif
-#define UNROLL 4
-
-/* Where results go: to the parts, or through alpha and beta to C. */
-struct place {
-    __global ELEM(TC) *c;
-    ulong rs, cs;
-    __global float *parts; /* of this part of k */
-    ulong ld;
-    ulong m, n;
-    float alpha, beta;
-};
-
-static inline void put(const struct place *p, ulong i, ulong j, float x)
-{
-    if (i >= p->m || j >= p->n)
-        return;
-#if PARTS && STEP == 1
-    p->parts[i * p->ld + j] = x;
-#else
-    const ulong at = i * p->rs + j * p->cs;
-    x *= p->alpha;
-    if (p->beta != 0.0f)
-        x = fma(p->beta, LOAD(TC, p->c, at), x);
-    STORE(TC, p->c, at, x);
-#endif
-}
-
-#if STEP == 1
-#define ROW(r) (min(m0 + (r), m - 1) * sx_a)
+#include "gemm.clh"
+#include "words.clh"
 
 #if FORM == 1
-static inline void skinny(__global const ELEM(TA) *a, ulong sx_a, ulong sk_a,
-                          __global const ELEM(TA) *b, ulong sk_b, ulong m0,
-                          ulong k0, ulong k1, const struct place *p,
-                          __local float *room)
+#define LONG U /* elements of A along k that are taken together */
+#undef EACH
+#define EACH VW
+#else
+#define LONG VW
+#endif
+#define OWNERS (WG / JOIN)
+#define OUTS (OWNERS * EACH)
+
+
+/* What the items of a group have in common. */
+struct side {
+    __global const ELEM(TA) *p;
+    ulong sx, sk;
+};
+
+/* N values to places `step` apart. */
+static inline void spread_1(SUM *to, const uint step, const SUM x)
 {
-    const ulong m = p->m, n = p->n;
-    const uint across = get_local_id(0) % (WG / DOWN);
-    const uint down = get_local_id(0) / (WG / DOWN);
-    const ulong j = (xl_group_id(0) * (WG / DOWN) + across) * VW;
-    b += j < n ? j : 0;
-    vec sum[TM];
+    *to = x;
+}
+#define SPREAD(N, H)                                                          \
+    static inline void spread_##N(SUM *to, const uint step, const SUMV(N) x)  \
+    {                                                                         \
+        spread_##H(to, step, x.lo);                                           \
+        spread_##H(to + H * step, step, x.hi);                                \
+    }
+SPREAD(2, 1)
+SPREAD(4, 2)
+SPREAD(8, 4)
+SPREAD(16, 8)
+
+/* w[r LONG + v]: row m0 + r of A at l + v; rows past the last one repeat it. */
+#define TOGETHER_M (UA ? VA : 1)
+#define TOGETHER_K (UA ? 1 : VA)
+static inline void load_a(const struct side *a, const ulong m0, const ulong m,
+                          const ulong l, SUM *w)
+{
+    const ulong sx = UA && VA > 1 ? 1 : a->sx;
+    const ulong sk = !UA && VA > 1 ? 1 : a->sk;
     #pragma unroll
-    for (uint r = 0; r < TM; r++)
-        sum[r] = (vec)(0.0f);
-    ulong l = k0 + down;
-    for (; l + (UNROLL - 1) * DOWN < k1; l += UNROLL * DOWN) {
-        vec x[UNROLL];
+    for (uint r = 0; r < TM; r += TOGETHER_M) {
+        const ulong row = min(m0 + r, m - TOGETHER_M) * sx;
         #pragma unroll
-        for (uint u = 0; u < UNROLL; u++)
-            x[u] = LOAD_B(b, (l + u * DOWN) * sk_b);
+        for (uint v = 0; v < LONG; v += TOGETHER_K)
+            XL_CAT(spread_, VA)(
+                w + r * LONG + v, UA ? LONG : 1,
+                VALUES(VA, TA, LOAD_RAW(VA, TA, a->p, row + (l + v) * sk)));
+    }
+}
+
+/* One place along k: what no whole turn holds. */
+static inline void take_one(const struct side *a, const ulong m0,
+                            const ulong m, const ulong l, const SUM *x,
+                            SUM (*sum)[EACH])
+{
+    #pragma unroll
+    for (uint r = 0; r < TM; r++) {
+        const SUM w =
+            LOAD(TA, a->p, min(m0 + r, m - 1) * a->sx + l * a->sk);
         #pragma unroll
-        for (uint u = 0; u < UNROLL; u++) {
+        for (uint e = 0; e < EACH; e++)
+            sum[r][e] = MUL_ADD(w, x[e], sum[r][e]);
+    }
+}
+
+#if FORM == 1
+/* U lines of the item's columns. */
+static inline void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
+                          const ulong sk)
+{
+    #pragma unroll
+    for (uint u = 0; u < U; u++)
+        raw[u] = LOAD_RAW(VW, TA, line, u * sk);
+}
+
+static inline void sums(const struct side *a, const struct side *b,
+                        const ulong m, const ulong n, const ulong m0,
+                        ulong k0, const ulong k1, SUM (*sum)[EACH])
+{
+    const ulong j =
+        (xl_group_id(0) * OWNERS + get_local_id(0) % OWNERS) * VW;
+    ulong l = k0 + get_local_id(0) / OWNERS * U;
+    __global const ELEM(TA) *line = b->p + (j < n ? j : 0) + l * b->sk;
+    RAWV(VW, TA) raw[U];
+    if (l + U <= k1)
+        load_b(raw, line, b->sk);
+    for (; l + U <= k1; l += JOIN * U) {
+        SUM w[TM * U], x[VW];
+        load_a(a, m0, m, l, w);
+        line += JOIN * U * b->sk;
+        #pragma unroll
+        for (uint u = 0; u < U; u++) {
+            XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, raw[u]));
+            #pragma unroll
+            for (uint r = 0; r < TM; r++) {
+                #pragma unroll
+                for (uint v = 0; v < VW; v++)
+                    sum[r][v] = MUL_ADD(w[r * U + u], x[v], sum[r][v]);
+            }
+        }
+        if (l + (JOIN + 1) * U <= k1)
+            load_b(raw, line, b->sk);
+    }
+    for (; l < k1; l++) { /* of the items that share columns one at most */
+        SUM x[VW];
+        XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, LOAD_RAW(VW, TA, line, 0)));
+        take_one(a, m0, m, l, x, sum);
+        line += b->sk;
+    }
+}
+
+#else
+#define APART (JOIN * VW) /* from one vector of an item to its next */
+/* A vector of each column. */
+static inline void load_b(RAWV(VW, TA) *raw,
+                          __global const ELEM(TA) *const *column,
+                          const ulong l)
+{
+    #pragma unroll
+    for (uint s = 0; s < EACH; s++)
+        raw[s] = LOAD_RAW(VW, TA, column[s], l);
+}
+
+static inline void take(const struct side *a, const ulong m0, const ulong m,
+                        const RAWV(VW, TA) *raw, const ulong l,
+                        SUM (*sum)[EACH])
+{
+    SUM w[TM * VW], x[VW];
+    load_a(a, m0, m, l, w);
+    #pragma unroll
+    for (uint s = 0; s < EACH; s++) {
+        XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, raw[s]));
+        #pragma unroll
+        for (uint v = 0; v < VW; v++) {
             #pragma unroll
             for (uint r = 0; r < TM; r++)
-                sum[r] = fma(
-                    (vec)(LOAD(TA, a, ROW(r) + (l + u * DOWN) * sk_a)), x[u],
-                    sum[r]);
+                sum[r][s] = MUL_ADD(w[r * VW + v], x[v], sum[r][s]);
         }
-    }
-    for (; l < k1; l += DOWN) {
-        const vec x = LOAD_B(b, l * sk_b);
-        #pragma unroll
-        for (uint r = 0; r < TM; r++)
-            sum[r] =
-                fma((vec)(LOAD(TA, a, ROW(r) + l * sk_a)), x, sum[r]);
-    }
-#if DOWN > 1
-    __local vec *all = (__local vec *)room;
-    #pragma unroll
-    for (uint r = 0; r < TM; r++)
-        all[r * WG + get_local_id(0)] = sum[r];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (down > 0)
-        return;
-    #pragma unroll
-    for (uint r = 0; r < TM; r++) {
-        for (uint d = 1; d < DOWN; d++)
-            sum[r] += all[r * WG + d * (WG / DOWN) + across];
-    }
-#endif
-    if (j >= n)
-        return;
-    for (uint r = 0; r < TM; r++) {
-        float out[VW];
-#if VW == 1
-        out[0] = sum[r];
-#else
-        XL_CAT(vstore, VW)(sum[r], 0, out);
-#endif
-        for (uint v = 0; v < VW; v++)
-            put(p, m0 + r, j + v, out[v]);
     }
 }
 
-#elif FORM == 3
-static inline void skinny(__global const ELEM(TA) *a, ulong sx_a, ulong sk_a,
-                          __global const ELEM(TA) *b, ulong sk_b, ulong m0,
-                          ulong k0, ulong k1, const struct place *p,
-                          __local float *room)
+static inline void sums(const struct side *a, const struct side *b,
+                        const ulong m, const ulong n, const ulong m0,
+                        ulong k0, const ulong k1, SUM (*sum)[EACH])
 {
-    const ulong m = p->m;
-    const ulong j0 = xl_group_id(0) * COLS;
-    const uint cols = (uint)min((ulong)COLS, p->n - j0);
-    const uint whole = cols / VW * VW;
-    b += j0;
-    for (uint i = 0; i < TM * COLS; i++)
-        room[i] = 0.0f;
-    ulong l = k0;
-    for (; l + UNROLL <= k1; l += UNROLL) {
-        float w[TM][UNROLL];
-        #pragma unroll
-        for (uint r = 0; r < TM; r++) {
-            #pragma unroll
-            for (uint u = 0; u < UNROLL; u++)
-                w[r][u] = LOAD(TA, a, ROW(r) + (l + u) * sk_a);
-        }
-        __global const ELEM(TA) *line = b + l * sk_b;
-        for (uint j = 0; j < whole; j += VW) {
-            vec x[UNROLL];
-            #pragma unroll
-            for (uint u = 0; u < UNROLL; u++)
-                x[u] = LOAD_B(line, u * sk_b + j);
-            #pragma unroll
-            for (uint r = 0; r < TM; r++) {
-                vec sum = XL_CAT(vload, VW)(0, room + r * COLS + j);
-                #pragma unroll
-                for (uint u = 0; u < UNROLL; u++)
-                    sum = fma((vec)(w[r][u]), x[u], sum);
-                XL_CAT(vstore, VW)(sum, 0, room + r * COLS + j);
-            }
-        }
-        for (uint j = whole; j < cols; j++) {
-            for (uint r = 0; r < TM; r++) {
-                for (uint u = 0; u < UNROLL; u++)
-                    room[r * COLS + j] =
-                        fma(w[r][u], LOAD(TA, line, u * sk_b + j),
-                            room[r * COLS + j]);
-            }
-        }
-    }
-    for (; l < k1; l++) {
-        for (uint r = 0; r < TM; r++) {
-            const float w = LOAD(TA, a, ROW(r) + l * sk_a);
-            for (uint j = 0; j < cols; j++)
-                room[r * COLS + j] =
-                    fma(w, LOAD(TA, b, l * sk_b + j), room[r * COLS + j]);
-        }
-    }
-    for (uint r = 0; r < TM; r++) {
-        for (uint j = 0; j < cols; j++)
-            put(p, m0 + r, j0 + j, room[r * COLS + j]);
-    }
-}
-
-#else
-/* VW elements of a row of A from l on. */
-static inline vec load_a(__global const ELEM(TA) *a, ulong l, ulong sk_a)
-{
-#if UA == 0
-    return LOADV(VW, TA, a, l);
-#else
-    float x[VW];
-    for (uint v = 0; v < VW; v++)
-        x[v] = LOAD(TA, a, (l + v) * sk_a);
-#if VW == 1
-    return x[0];
-#else
-    return XL_CAT(vload, VW)(0, x);
-#endif
-#endif
-}
-
-static inline float across(const vec x)
-{
-    float part[VW], sum = 0.0f;
-#if VW == 1
-    part[0] = x;
-#else
-    XL_CAT(vstore, VW)(x, 0, part);
-#endif
-    #pragma unroll
-    for (uint v = 0; v < VW; v++)
-        sum += part[v];
-    return sum;
-}
-
-static inline void skinny(__global const ELEM(TA) *a, ulong sx_a, ulong sk_a,
-                          __global const ELEM(TA) *b, ulong sx_b, ulong m0,
-                          ulong k0, ulong k1, const struct place *p,
-                          __local float *room)
-{
-    const ulong m = p->m, n = p->n;
-    const uint lane = get_local_id(0) % LANES;
     const ulong j0 =
-        (xl_group_id(0) * (WG / LANES) + get_local_id(0) / LANES) * COLS;
-    vec sum[TM][COLS];
+        (xl_group_id(0) * OWNERS + get_local_id(0) / JOIN) * EACH;
+    const ulong turn = ((U - 1) * JOIN + 1) * VW;
+    __global const ELEM(TA) *column[EACH];
+    RAWV(VW, TA) raw[U][EACH];
     #pragma unroll
-    for (uint r = 0; r < TM; r++) {
+    for (uint s = 0; s < EACH; s++)
+        column[s] = b->p + min(j0 + s, n - 1) * b->sx;
+    ulong l = k0 + get_local_id(0) % JOIN * VW;
+    if (l + turn <= k1) {
         #pragma unroll
-        for (uint s = 0; s < COLS; s++)
-            sum[r][s] = (vec)(0.0f);
+        for (uint u = 0; u < U; u++)
+            load_b(raw[u], column, l + u * APART);
     }
-    ulong l = k0 + lane * VW;
-    for (; l + VW <= k1; l += LANES * VW) {
-        vec x[COLS];
+    for (; l + turn <= k1; l += U * APART) {
         #pragma unroll
-        for (uint s = 0; s < COLS; s++)
-            x[s] = LOAD_B(b, min(j0 + s, n - 1) * sx_b + l);
-        #pragma unroll
-        for (uint r = 0; r < TM; r++) {
-            const vec w = load_a(a + ROW(r), l, sk_a);
+        for (uint u = 0; u < U; u++)
+            take(a, m0, m, raw[u], l + u * APART, sum);
+        if (l + U * APART + turn <= k1) {
             #pragma unroll
-            for (uint s = 0; s < COLS; s++)
-                sum[r][s] = fma(w, x[s], sum[r][s]);
+            for (uint u = 0; u < U; u++)
+                load_b(raw[u], column, l + (U + u) * APART);
         }
     }
-    float total[TM][COLS];
-    #pragma unroll
-    for (uint r = 0; r < TM; r++) {
+    for (; l + VW <= k1; l += APART) {
+        load_b(raw[0], column, l);
+        take(a, m0, m, raw[0], l, sum);
+    }
+    for (; l < k1; l++) { /* of the items that join one at most */
+        SUM x[EACH];
         #pragma unroll
-        for (uint s = 0; s < COLS; s++)
-            total[r][s] = across(sum[r][s]);
+        for (uint s = 0; s < EACH; s++)
+            x[s] = LOAD(TA, column[s], l);
+        take_one(a, m0, m, l, x, sum);
     }
-    for (; l < k1; l++) { /* at most one lane: what is less than a vector */
-        #pragma unroll
-        for (uint r = 0; r < TM; r++) {
-            const float w = LOAD(TA, a, ROW(r) + l * sk_a);
-            #pragma unroll
-            for (uint s = 0; s < COLS; s++)
-                total[r][s] =
-                    fma(w, LOAD(TA, b, min(j0 + s, n - 1) * sx_b + l),
-                        total[r][s]);
-        }
-    }
-#if LANES > 1
-    #pragma unroll
-    for (uint r = 0; r < TM; r++) {
-        #pragma unroll
-        for (uint s = 0; s < COLS; s++)
-            room[(r * COLS + s) * WG + get_local_id(0)] = total[r][s];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint first = get_local_id(0) - lane;
-    for (uint i = lane; i < TM * COLS; i += LANES) {
-        float x = 0.0f;
-        for (uint d = 0; d < LANES; d++)
-            x += room[i * WG + first + (d + lane) % LANES];
-        put(p, m0 + i / COLS, j0 + i % COLS, x);
-    }
-#else
-    for (uint r = 0; r < TM; r++) {
-        for (uint s = 0; s < COLS; s++)
-            put(p, m0 + r, j0 + s, total[r][s]);
-    }
-#endif
 }
 #endif
 
-#if FORM == 1 && DOWN > 1
-#define ROOM (TM * VW * WG)
-#elif FORM == 2
-#define ROOM (TM * COLS * WG)
-#elif FORM == 3
-#define ROOM (TM * COLS)
+/* Which of the columns' owners an item is, and which of those that join. */
+#if FORM == 1
+#define OWNER (get_local_id(0) % OWNERS)
+#define JOINER (get_local_id(0) / OWNERS)
 #else
-#define ROOM 1
+#define OWNER (get_local_id(0) / JOIN)
+#define JOINER (get_local_id(0) % JOIN)
 #endif
-#if FORM == 1 || FORM == 3
-#define STRIDE_B sk_b
-#else
-#define STRIDE_B sx_b
-#endif
+
+/* Sums of all items, row by row through `room`, to total[row][column]. */
+static inline void join(SUM (*sum)[EACH], __local SUM *room,
+                        __local SUM *total)
+{
+    #pragma unroll
+    for (uint r = 0; r < TM; r++) {
+        #pragma unroll
+        for (uint e = 0; e < EACH; e++)
+            room[(OWNER * EACH + e) * (JOIN + 1) + JOINER] = sum[r][e];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint o = get_local_id(0); o < OUTS; o += WG) {
+            SUM x = room[o * (JOIN + 1)];
+            #pragma unroll 8
+            for (uint i = 1; i < JOIN; i++)
+                x += room[o * (JOIN + 1) + i];
+            total[r * OUTS + o] = x;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
 gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
             ulong sk_a, __global const ELEM(TA) *restrict b, ulong off_b,
             ulong sx_b, ulong sk_b, __global ELEM(TC) *restrict c, ulong off_c,
             ulong rs_c, ulong cs_c, ulong m, ulong n, ulong k,
-            __global float *restrict parts, ulong part, ulong ld, float alpha,
-            float beta)
+            __global SUM *restrict parts, ulong part, ulong n_parts, ulong ld,
+            GEMM_LAST_PARAMS)
 {
-    __local float room[ROOM] __attribute__((aligned(64)));
-    const ulong m0 = xl_group_id(1) * TM, k0 = xl_group_id(2) * part;
-    const ulong rows = (m + TM - 1) / TM * TM;
-    const struct place p = {c + off_c, rs_c, cs_c,
-                            parts + xl_group_id(2) * rows * ld, ld, m, n,
-                            alpha, beta};
-    skinny(a + off_a, sx_a, sk_a, b + off_b, STRIDE_B, m0, k0,
-           min(k, k0 + part), &p, room);
-}
+    __local SUM room[OUTS * (JOIN + 1)], total[TM * OUTS];
+    const ulong row_blocks = (m + TM - 1) / TM, z = xl_group_id(2);
+    const ulong q = xl_group_id(1) / row_blocks;
+    const ulong m0 = xl_group_id(1) % row_blocks * TM;
+    const struct side left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
+    const struct side right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
+    SUM sum[TM][EACH];
+    #pragma unroll
+    for (uint r = 0; r < TM; r++) {
+        #pragma unroll
+        for (uint e = 0; e < EACH; e++)
+            sum[r][e] = 0;
+    }
+    sums(&left, &right, m, n, m0, q * part, min(k, (q + 1) * part), sum);
+    join(sum, room, total);
+    for (uint o = get_local_id(0); o < TM * OUTS; o += WG) {
+        const ulong i = m0 + o / OUTS;
+        const ulong j = xl_group_id(0) * OUTS + o % OUTS;
+        if (i >= m || j >= n)
+            continue;
+#if PARTS
+        parts[((z * n_parts + q) * row_blocks * TM + i) * ld + j] = total[o];
+#else
+        const ulong at = off_c + GEMM_AT_C(z) + i * rs_c + j * cs_c;
+        GEMM_STORE(1, , c, at, GEMM_Y(1, total[o], c, at), z, i, j);
 #endif
-
-#if STEP == 2
-__kernel void gemm_skinny_join(__global const float *restrict parts,
-                               ulong n_parts, ulong ld,
-                               __global ELEM(TC) *restrict c, ulong off_c,
-                               ulong rs_c, ulong cs_c, ulong m, ulong n,
-                               float alpha, float beta)
-{
-    const ulong spans = (n + SPAN - 1) / SPAN;
-    const ulong i = get_global_id(0) / spans;
-    const ulong j0 = get_global_id(0) % spans * SPAN;
-    const ulong step = (m + TM - 1) / TM * TM * ld;
-    const struct place p = {c + off_c, rs_c, cs_c, 0, ld, m, n, alpha, beta};
-    if (i >= m)
-        return;
-    for (ulong j = j0; j < j0 + SPAN && j < n; j++) {
-        float x = 0.0f;
-        for (ulong q = 0; q < n_parts; q++)
-            x += parts[q * step + i * ld + j];
-        put(&p, i, j, x);
     }
 }
-#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      C = epilogue(alpha A B + beta C) for few rows where a work-item
+ *               is a whole thread: B is streamed once for TM rows of C, so the
+ *               time is that of reading B.
+ *
+ *                 FORM 1  B contiguous across (along n): a group owns COLS
+ *                         columns, whose sums stay in its cache; it adds U
+ *                         lines of B at a time to them
+ *                 FORM 2  B contiguous along k: a group owns COLS columns and
+ *                         walks along EACH of them side by side, DEPTH
+ *                         elements at a time, with as much of A as values in
+ *                         its cache
+ *
+ *               k may be cut into parts among groups; then sums go to scratch,
+ *               and gemm_skinny_join.cl adds them in order.
+ * Arguments     as gemm_skinny.cl
+ * Launch        local 1; groups: blocks of COLS columns; blocks of TM rows
+ *               within parts of k; products of the batch
+ * Local memory  FORM 1: S TM COLS, FORM 2: S TM (COLS + DEPTH) bytes, S of a
+ *               sum
+ * -D            FORM; TM rows; VW elements of a vector, dividing COLS (FORM 1)
+ *               and DEPTH; COLS; EACH dividing COLS; U lines; DEPTH; PARTS 1: k
+ *               is cut. TA, TC, TY, BATCH, EPILOGUE: gemm.clh
+ * Needs         OpenCL C 1.2; double for f64
+ * Cost          2 m n k flop; B once for each TM rows, A once for each block
+ *               of columns
+ * Source        a column's sum is a few chains that join in a fixed order:
+ *               Higham 2002, section 3.5 */
+#ifndef FORM
+#define FORM 1
+#endif
+#ifndef TM
+#define TM 1
+#endif
+#ifndef VW
+#define VW 4
+#endif
+#ifndef COLS
+#define COLS 64
+#endif
+#ifndef EACH
+#define EACH 4
+#endif
+#ifndef U
+#define U 4
+#endif
+#ifndef DEPTH
+#define DEPTH 256
+#endif
+#ifndef PARTS
+#define PARTS 0
+#endif
+#ifndef XL_VW
+#define XL_VW 2
+#endif
+#include "gemm.clh"
+
+typedef SUMV(VW) vec;
+/* Sums in the cache. */
+#define AT(p) (*(__local vec *)(p))
+
+/* One operand of this product. */
+struct side {
+    __global const ELEM(TA) *p;
+    ulong sx, sk;
+};
+#define ROW(r) (min(m0 + (r), m - 1) * a->sx)
+
+/* What is at p will be read soon (CP-12). */
+#define AHEAD(p)
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#undef AHEAD
+#define AHEAD(p) __builtin_prefetch((const void *)(size_t)(p), 0, 3)
+#endif
+#endif
+
+/* What the group's columns have in common. */
+struct block {
+    ulong m0, m, j0;
+    uint cols, whole; /* whole: columns of whole vectors */
+    __local SUM *sums, *packed;
+};
+
+#if FORM == 1
+/* U lines of B from l on, while the next ones are on their way. */
+static inline void add_lines(const struct side *a, const struct side *b,
+                             const struct block *t, const ulong l)
+{
+    const ulong m0 = t->m0, m = t->m;
+    __global const ELEM(TA) *line = b->p + t->j0 + l * b->sk;
+    SUM w[TM][U];
+    #pragma unroll
+    for (uint r = 0; r < TM; r++) {
+        #pragma unroll
+        for (uint u = 0; u < U; u++)
+            w[r][u] = LOAD(TA, a->p, ROW(r) + (l + u) * a->sk);
+    }
+    for (uint j = 0; j < t->whole; j += VW) {
+        vec x[U];
+        #pragma unroll
+        for (uint u = 0; u < U; u++) {
+            AHEAD(line + (U + u) * b->sk + j);
+            x[u] = LOADV(VW, TA, line, u * b->sk + j);
+        }
+        #pragma unroll
+        for (uint r = 0; r < TM; r++) {
+            vec sum = AT(t->sums + r * COLS + j);
+            #pragma unroll
+            for (uint u = 0; u < U; u++)
+                sum = MUL_ADD((vec)(w[r][u]), x[u], sum);
+            AT(t->sums + r * COLS + j) = sum;
+        }
+    }
+}
+
+/* What whole vectors and U lines leave: lines from l to end, columns from j
+ * on. */
+static inline void add_rest(const struct side *a, const struct side *b,
+                            const struct block *t, const ulong l0,
+                            const ulong end, const uint j0)
+{
+    const ulong m0 = t->m0, m = t->m;
+    for (ulong l = l0; l < end; l++) {
+        __global const ELEM(TA) *line = b->p + t->j0 + l * b->sk;
+        for (uint r = 0; r < TM; r++) {
+            const SUM w = LOAD(TA, a->p, ROW(r) + l * a->sk);
+            for (uint j = j0; j < t->cols; j++)
+                t->sums[r * COLS + j] =
+                    MUL_ADD(w, LOAD(TA, line, j), t->sums[r * COLS + j]);
+        }
+    }
+}
+
+static inline void add(const struct side *a, const struct side *b,
+                       const struct block *t, const ulong k0, const ulong k1)
+{
+    const ulong end = k0 + (k1 - k0) / U * U;
+    for (ulong l = k0; l < end; l += U)
+        add_lines(a, b, t, l);
+    if (t->whole < t->cols)
+        add_rest(a, b, t, k0, end, t->whole);
+    add_rest(a, b, t, end, k1, 0);
+}
+
+#else
+/* Values of A from l on, row by row. */
+static inline void pack(const struct side *a, const ulong m0, const ulong m,
+                        const ulong l, const uint depth, __local SUM *packed)
+{
+    for (uint r = 0; r < TM; r++) {
+        uint v = 0;
+        if (a->sk == 1) {
+            for (; v + VW <= depth; v += VW)
+                AT(packed + r * DEPTH + v) =
+                    LOADV(VW, TA, a->p, ROW(r) + l + v);
+        }
+        for (; v < depth; v++)
+            packed[r * DEPTH + v] =
+                LOAD(TA, a->p, ROW(r) + (l + v) * a->sk);
+    }
+}
+
+static inline SUM across_1(const SUM x) { return x; }
+#define ACROSS(N, H)                                                          \
+    static inline SUM across_##N(const SUMV(N) x)                             \
+    {                                                                         \
+        return across_##H(x.lo + x.hi);                                       \
+    }
+ACROSS(2, 1)
+ACROSS(4, 2)
+ACROSS(8, 4)
+ACROSS(16, 8)
+
+/* `depth` elements of EACH columns, which begin at p. */
+static inline void add_columns(__global const ELEM(TA) *const *column,
+                               const uint depth, const __local SUM *packed,
+                               __local SUM *sums)
+{
+    vec sum[TM][EACH];
+    #pragma unroll
+    for (uint r = 0; r < TM; r++) {
+        #pragma unroll
+        for (uint s = 0; s < EACH; s++)
+            sum[r][s] = (vec)(0);
+    }
+    uint v = 0;
+    for (; v + VW <= depth; v += VW) {
+        #pragma unroll
+        for (uint s = 0; s < EACH; s++) {
+            const vec x = LOADV(VW, TA, column[s], v);
+            #pragma unroll
+            for (uint r = 0; r < TM; r++)
+                sum[r][s] = MUL_ADD(
+                    *(const __local vec *)(packed + r * DEPTH + v), x,
+                    sum[r][s]);
+        }
+    }
+    #pragma unroll
+    for (uint r = 0; r < TM; r++) {
+        #pragma unroll
+        for (uint s = 0; s < EACH; s++) {
+            SUM total = XL_CAT(across_, VW)(sum[r][s]);
+            for (uint t = v; t < depth; t++)
+                total = MUL_ADD(packed[r * DEPTH + t],
+                                LOAD(TA, column[s], t), total);
+            sums[r * COLS + s] += total;
+        }
+    }
+}
+
+static inline void add(const struct side *a, const struct side *b,
+                       const struct block *t, const ulong k0, const ulong k1)
+{
+    for (ulong l = k0; l < k1; l += DEPTH) {
+        const uint depth = (uint)min(k1 - l, (ulong)DEPTH);
+        pack(a, t->m0, t->m, l, depth, t->packed);
+        for (uint j = 0; j < t->cols; j += EACH) {
+            __global const ELEM(TA) *column[EACH];
+            #pragma unroll
+            for (uint s = 0; s < EACH; s++)
+                column[s] =
+                    b->p + (t->j0 + min(j + s, t->cols - 1)) * b->sx + l;
+            add_columns(column, depth, t->packed, t->sums + j);
+        }
+    }
+}
+#endif
+
+#if FORM == 1
+#define PACKED 0
+#else
+#define PACKED (TM * DEPTH)
+#endif
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_skinny_thread(__global const ELEM(TA) *restrict a, ulong off_a,
+                   ulong sx_a, ulong sk_a,
+                   __global const ELEM(TA) *restrict b, ulong off_b,
+                   ulong sx_b, ulong sk_b, __global ELEM(TC) *restrict c,
+                   ulong off_c, ulong rs_c, ulong cs_c, ulong m, ulong n,
+                   ulong k, __global SUM *restrict parts, ulong part,
+                   ulong n_parts, ulong ld, GEMM_LAST_PARAMS)
+{
+    __local SUM room[PACKED + TM * COLS] __attribute__((aligned(128)));
+    __local SUM *const sums = room + PACKED;
+    const ulong row_blocks = (m + TM - 1) / TM, z = xl_group_id(2);
+    const ulong q = xl_group_id(1) / row_blocks;
+    const ulong m0 = xl_group_id(1) % row_blocks * TM;
+    const ulong j0 = xl_group_id(0) * COLS;
+    const uint cols = (uint)min((ulong)COLS, n - j0);
+    const struct side left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
+    const struct side right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
+    const struct block block = {m0, m, j0, cols, cols / VW * VW,
+                                sums, room};
+    for (uint i = 0; i < TM * COLS; i++)
+        sums[i] = 0;
+    add(&left, &right, &block, q * part, min(k, (q + 1) * part));
+    for (uint r = 0; r < TM && m0 + r < m; r++) {
+        for (uint s = 0; s < cols; s++) {
+            const ulong i = m0 + r, j = j0 + s;
+            const SUM x = sums[r * COLS + s];
+#if PARTS
+            parts[((z * n_parts + q) * row_blocks * TM + i) * ld + j] = x;
+#else
+            const ulong at = off_c + GEMM_AT_C(z) + i * rs_c + j * cs_c;
+            GEMM_STORE(1, , c, at, GEMM_Y(1, x, c, at), z, i, j);
+#endif
+        }
+    }
+}
