@@ -14,7 +14,7 @@
 enum { IN, FILTERS, OUT, NORM };
 enum { SAMPLE = 1024 };
 
-/* -- a shape --------------------------------------------------------------- */
+/* -- a shape ------------------------------------------------------------ */
 
 /* Sizes parted by x, as many as `n`; false unless they end with `end`. */
 static bool read_sizes(const char **at, size_t *size, unsigned n, char end)
@@ -65,7 +65,7 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     return false;
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------- */
 
 static size_t elems_of(const size_t size[4])
 {
@@ -132,7 +132,7 @@ static void describe(const void *arg, xl_row *row)
                      (c->beta != 0 ? 2 : 1);
 }
 
-/* -- runs -------------------------------------------------------------------*/
+/* -- runs --------------------------------------------------------------- */
 
 static xl_conv descriptor(const struct bench_work *w,
                           xl_binding bindings[CONV_N_NORM])

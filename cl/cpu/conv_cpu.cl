@@ -155,7 +155,7 @@ static inline struct window window_of(const struct images *im, uint pixel)
 #endif
 
 #if FIRST
-/* -- pixels as columns ------------------------------------------------------ */
+/* -- pixels as columns -------------------------------------------------- */
 
 /* Lanes of a panel's line that are neighbours in a row. */
 struct run {
@@ -245,7 +245,7 @@ static inline void gather(const struct images *im, uint p0, uint n, uint k0,
         gather_panel(im, p0 + j, k0, depth, to + j * TK);
 }
 #else
-/* -- pixels as rows --------------------------------------------------------- */
+/* -- pixels as rows ----------------------------------------------------- */
 
 /* n channels, or taps and channels, from element `at` on. */
 static inline void copy_run(const struct images *im, ulong at, uint n,
@@ -295,7 +295,7 @@ static inline void gather(const struct images *im, uint p0, uint n, uint k0,
 }
 #endif
 
-/* -- sums ------------------------------------------------------------------- */
+/* -- sums --------------------------------------------------------------- */
 
 /* A register tile of out. */
 struct place {

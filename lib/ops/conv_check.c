@@ -9,7 +9,7 @@
 #include "ops/conv.h"
 #include "ops/operands.h"
 
-/* -- sizes and types ------------------------------------------------------- */
+/* -- sizes and types ---------------------------------------------------- */
 
 static xl_status check_sizes(const xl_conv *d, struct xl__conv *c,
                              struct xl__error *e)
@@ -101,7 +101,7 @@ fail:
     return status;
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------- */
 
 /* A view that xl__check_... understand. */
 struct view {

@@ -85,7 +85,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return xl__turns_refused(l, 2.0 * (double)xl__conv_depth(&c->d));
 }
 
-/* -- choosing --------------------------------------------------------------- */
+/* -- choosing ----------------------------------------------------------- */
 
 static bool is_kept(const struct job *j)
 {
@@ -154,7 +154,7 @@ static void choose(const struct xl__limits *l, const void *desc,
     out->value[AT_VW] = (int)j.vw;
 }
 
-/* -- the plan --------------------------------------------------------------- */
+/* -- the plan ----------------------------------------------------------- */
 
 static bool settle(const struct xl__limits *l, const struct xl__params *p,
                    struct job *j)
@@ -181,8 +181,9 @@ static size_t steps(const struct job *j)
     enum { MOST = 2 };
     const xl_images *in = &j->d->in;
     if (!j->first)
-        return in->stride[XL__AT_C] <= 1;
-    return in->stride[XL__AT_W] <= 1 && j->d->stride_w <= MOST
+        return in->layout == XL_NHWC && in->stride[XL__AT_C] <= 1;
+    return in->layout == XL_NCHW && in->stride[XL__AT_W] <= 1 &&
+                   j->d->stride_w <= MOST
                ? j->d->stride_w
                : 0;
 }

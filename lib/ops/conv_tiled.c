@@ -38,7 +38,7 @@ static struct job job_of(const struct xl__conv *c)
     return j;
 }
 
-/* -- widths ---------------------------------------------------------------- */
+/* -- widths ------------------------------------------------------------- */
 
 static size_t divide(size_t width, size_t x)
 {
@@ -97,7 +97,7 @@ static size_t store_width(const struct job *j)
                   j->first ? j->c->p * j->c->q : xl__conv_kg(j->d));
 }
 
-/* -- the plan -------------------------------------------------------------- */
+/* -- the plan ----------------------------------------------------------- */
 
 static void define_all(const struct job *j, struct xl__step *s)
 {

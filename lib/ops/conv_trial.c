@@ -14,7 +14,7 @@
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 24 };
 enum { SEED_IN = 1, SEED_FILTERS, SEED_OUT, SEED_OPERANDS };
 
-/* -- the case ------------------------------------------------------------ */
+/* -- the case ----------------------------------------------------------- */
 
 /* The power of two that divides a size, as far as vectors care. */
 static size_t twos(size_t size)
@@ -53,13 +53,14 @@ static struct tiles tiles_of(const struct xl__conv *c,
 static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
 {
     enum { SIDE = 3 };
-    s->groups = d->groups > 1 ? 2 : 1;
-    s->r = xl__min_size(d->r, SIDE);
-    s->s = xl__min_size(d->s, SIDE);
     const size_t kg = xl__conv_kg(d), cg = xl__conv_cg(d);
-    const size_t deep = t->deep / (s->r * s->s) + 1;
-    /* What fits in one slice has to stay so. */
+    /* What fits in one slice has to stay so; one channel is what it is. */
     const bool is_shallow = xl__conv_depth(d) <= t->deep;
+    const size_t side = cg == 1 && !is_shallow ? SIZE_MAX : SIDE;
+    s->groups = d->groups > 1 ? 2 : 1;
+    s->r = xl__min_size(d->r, side);
+    s->s = xl__min_size(d->s, side);
+    const size_t deep = t->deep / (s->r * s->s) + 1;
     s->k = s->groups * (kg == 1 ? 1 : small_size(kg, t->filters + 1));
     s->c = s->groups * (cg == 1 || is_shallow ? cg : small_size(cg, deep));
 }
@@ -68,15 +69,15 @@ static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
 static void shrink_pixels(const struct xl__conv *c, const struct tiles *t,
                           struct xl__conv *to)
 {
-    enum { IMAGES = 2, WIDTH = 5 };
+    enum { IMAGES = 2, WIDTH = 5, MOST_STRIDE = 3 };
     xl_conv *s = &to->d;
     s->n = c->d.n > 1 ? IMAGES : 1;
     to->q = small_size(c->p * c->q, WIDTH);
     to->p = (t->pixels / (s->n * to->q) + 2) | 1;
     s->pad_top = s->pad_left = c->d.pad_top | c->d.pad_left ? 1 : 0;
     s->pad_bottom = s->pad_right = c->d.pad_bottom | c->d.pad_right ? 1 : 0;
-    s->stride_h = xl__min_size(c->d.stride_h, 2);
-    s->stride_w = xl__min_size(c->d.stride_w, 2);
+    s->stride_h = xl__min_size(c->d.stride_h, MOST_STRIDE);
+    s->stride_w = xl__min_size(c->d.stride_w, MOST_STRIDE);
     s->dilation_h = xl__min_size(c->d.dilation_h, 2);
     s->dilation_w = xl__min_size(c->d.dilation_w, 2);
     s->h = (to->p - 1) * s->stride_h + (s->r - 1) * s->dilation_h + 1 -
@@ -130,7 +131,7 @@ void xl__conv_shrink(const void *canonical, const struct xl__params *params,
     to->d.filters.mem.svm = NULL;
 }
 
-/* -- host memory --------------------------------------------------------- */
+/* -- host memory -------------------------------------------------------- */
 
 double xl__conv_small_alpha(const struct xl__conv *small)
 {
@@ -232,7 +233,7 @@ static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
                : XL_NO_MEMORY;
 }
 
-/* -- the epilogue's operands ----------------------------------------------- */
+/* -- the epilogue's operands -------------------------------------------- */
 
 void xl__conv_small_along(const struct xl__conv *small,
                           size_t size[XL__N_ALONG])

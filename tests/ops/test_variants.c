@@ -15,10 +15,11 @@
 #include <string.h>
 
 #include "cases.h"
+#include "conv_cases.h"
 #include "support.h"
 #include "verify.h"
 
-enum { SEED = 20, MAX_VARIANTS = 16, MAX_TESTS = 2 * MAX_VARIANTS + 1 };
+enum { SEED = 20, MAX_VARIANTS = 16, MAX_TESTS = 3 * MAX_VARIANTS + 1 };
 
 static xl_lib *lib;
 static xl_queue *queue;
@@ -88,6 +89,19 @@ static void one_gemm(void **state)
         struct check_result found = {0};
         if (is_wanted(c->use))
             count(&t, c->name, verify_gemm(queue, c, t.variant, SEED, &found),
+                  &found);
+    }
+    judge(&t);
+}
+
+static void one_conv(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct conv_case *c = conv_cases; c->name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(c->use))
+            count(&t, c->name, verify_conv(queue, c, t.variant, SEED, &found),
                   &found);
     }
     judge(&t);
@@ -189,6 +203,7 @@ int main(int argc, char **argv)
     takes_others = takes_all || argc > 1;
     if (open_device()) {
         n += add_variants(tests + n, "gemm", one_gemm);
+        n += add_variants(tests + n, "conv", one_conv);
         n += add_variants(tests + n, "softmax", one_softmax);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }
