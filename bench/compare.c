@@ -109,7 +109,8 @@ static bool read_row(struct result_row *row, const json_t *in)
     row->only_case = case_of(row->id);
     const json_t *frac = json_object_get(json_object_get(in, "roof"), "frac");
     row->frac = json_is_number(frac) ? json_number_value(frac) : (double)NAN;
-    return row->only_case && read_samples(json_object_get(in, "samples_ns"), row);
+    return row->only_case &&
+           read_samples(json_object_get(in, "samples_ns"), row);
 }
 
 static bool read_rows(struct result_file *f, char *why, size_t cap)
