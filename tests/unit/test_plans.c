@@ -264,8 +264,7 @@ static size_t arg_from_end(const struct xl__step *s, unsigned back)
 /* What the kernels are told of their tiles: TILE_PARAMS, which the first one
  * has behind both sides. */
 struct told {
-    size_t m, n, k, tiles_m, tiles_n, whole, units, each, extra;
-    bool is_cut;
+    size_t m, n, k, tiles_m, tiles_n, is_cut, whole, units, each, extra;
 };
 
 static struct told told_of(const struct xl__step *s)
