@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application with its own context, queue and buffers. multiply() is
- * README's example; the result is compared with sums in double. */
+/* An application with its own context, queue and buffers. multiply() and
+ * layer() are README's examples; the results are compared with sums in double.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,13 @@
 
 int multiply(xl_lib *lib, cl_command_queue native, cl_mem a, cl_mem b,
              cl_mem c, size_t m, size_t n, size_t k, cl_event *done);
+xl_status layer(xl_queue *q, cl_mem x, cl_mem w, cl_mem bias, cl_mem out,
+                size_t rows, size_t n);
 
 enum { M = 33, N = 65, K = 17 };
 
 static float a[M * K], b[K * N], c[M * N];
+static float x[M * N], w[N * N], bias[N], out[M * N];
 
 static cl_mem upload(cl_context context, void *from, size_t bytes)
 {
@@ -43,6 +47,46 @@ static int is_right(void)
             }
         }
     return 1;
+}
+
+static int is_layer_right(void)
+{
+    for (size_t i = 0; i < M; i++)
+        for (size_t j = 0; j < N; j++) {
+            double y = (double)bias[j];
+            for (size_t l = 0; l < N; l++)
+                y += (double)x[i * N + l] * (double)w[j * N + l];
+            const double want =
+                0.5 * y * erfc(-y * sqrt(0.5)) + (double)x[i * N + j];
+            if (fabs(want - (double)out[i * N + j]) >
+                1e-5 * (1 + fabs(want))) {
+                printf("out(%zu, %zu) is %g, not %g\n", i, j,
+                       (double)out[i * N + j], want);
+                return 0;
+            }
+        }
+    return 1;
+}
+
+static int run_layer(xl_lib *lib, cl_context context, cl_command_queue queue)
+{
+    xl_queue *q = NULL;
+    cl_mem mem[] = {upload(context, x, sizeof x), upload(context, w, sizeof w),
+                    upload(context, bias, sizeof bias),
+                    upload(context, out, sizeof out)};
+    const int right =
+        mem[0] && mem[1] && mem[2] && mem[3] &&
+        xl_queue_wrap(lib, queue, &q) == XL_OK &&
+        layer(q, mem[0], mem[1], mem[2], mem[3], M, N) == XL_OK &&
+        clEnqueueReadBuffer(queue, mem[3], CL_TRUE, 0, sizeof out, out, 0,
+                            NULL, NULL) == CL_SUCCESS &&
+        is_layer_right();
+    if (q && !right)
+        printf("%s\n", xl_error_detail(q));
+    xl_queue_destroy(q);
+    for (unsigned i = 0; i < 4; i++)
+        clReleaseMemObject(mem[i]);
+    return right;
 }
 
 static int run(xl_lib *lib, cl_context context, cl_command_queue queue)
@@ -78,8 +122,12 @@ int main(void)
     xl_lib *lib = NULL;
     fill(a, M * K, 7);
     fill(b, K * N, 11);
-    const int right =
-        xl_open(NULL, &lib) == XL_OK && run(lib, context, queue);
+    fill(x, M * N, 7);
+    fill(w, N * N, 11);
+    fill(bias, N, 3);
+    const int right = xl_open(NULL, &lib) == XL_OK &&
+                      run(lib, context, queue) &&
+                      run_layer(lib, context, queue);
     xl_close(lib);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

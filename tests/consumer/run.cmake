@@ -19,17 +19,21 @@ function(step what)
     endif()
 endfunction()
 
-# README's example: the C block below the marker.
-file(READ ${SOURCE_DIR}/README.md readme)
-string(FIND "${readme}" "<!-- example -->\n```c\n" at)
-if(at EQUAL -1)
-    message(FATAL_ERROR "README.md has no example")
-endif()
-string(SUBSTRING "${readme}" ${at} -1 readme)
-string(REPLACE "<!-- example -->\n```c\n" "" readme "${readme}")
-string(FIND "${readme}" "```" at)
-string(SUBSTRING "${readme}" 0 ${at} readme)
-file(WRITE ${SCRATCH}/example.c "${readme}")
+# README's examples: the C blocks below their markers.
+foreach(name example epilogue)
+    set(marker "<!-- ${name} -->\n```c\n")
+    file(READ ${SOURCE_DIR}/README.md readme)
+    string(FIND "${readme}" "${marker}" at)
+    if(at EQUAL -1)
+        message(FATAL_ERROR "README.md has no ${name}")
+    endif()
+    string(SUBSTRING "${readme}" ${at} -1 readme)
+    string(REPLACE "${marker}" "" readme "${readme}")
+    string(FIND "${readme}" "```" at)
+    string(SUBSTRING "${readme}" 0 ${at} readme)
+    file(WRITE ${SCRATCH}/${name}.c "${readme}")
+    list(APPEND examples ${SCRATCH}/${name}.c)
+endforeach()
 
 step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 file(GLOB_RECURSE soname ${prefix}/libcrosslane.so.0)
@@ -39,7 +43,7 @@ endif()
 get_filename_component(libdir ${soname} DIRECTORY)
 
 step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
-    -DCMAKE_PREFIX_PATH=${prefix} -DEXAMPLE=${SCRATCH}/example.c
+    -DCMAKE_PREFIX_PATH=${prefix} "-DEXAMPLES=${examples}"
     -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX})
 step(build ${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
 step("run, from C" ${SCRATCH}/cmake/consumer_c)
@@ -60,7 +64,7 @@ endif()
 separate_arguments(flags)
 set(warnings -Wall -Wextra -Werror -DCL_TARGET_OPENCL_VERSION=120)
 step("build by pkg-config, C" ${CC} -std=c11 ${warnings} ${here}/gemm.c
-    ${SCRATCH}/example.c -o ${SCRATCH}/by_pc ${flags} -lm)
+    ${examples} -o ${SCRATCH}/by_pc ${flags} -lm)
 step("build by pkg-config, C++" ${CXX} -std=c++17 ${warnings} ${here}/gemm.cpp
     -o ${SCRATCH}/by_pc_cpp ${flags})
 step("build an expression by pkg-config, C" ${CC} -std=c11 ${warnings}
