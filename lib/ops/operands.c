@@ -35,54 +35,67 @@ xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
     return XL_OK;
 }
 
-/* The tensor's bytes as one line. */
-static bool line_of(const xl_tensor *t, xl_mat *line, size_t *elems)
+/* A tensor as matrices: its last two dimensions, the others between them. */
+struct view {
+    xl_mat mat;
+    struct xl__named named;
+};
+
+static bool view_of(const xl_binding *b, struct view *out)
 {
-    *line = (xl_mat){.mem = t->mem, .offset = t->offset, .row_stride = 0,
-                     .col_stride = 1, .dtype = t->dtype};
-    *elems = 1;
+    const xl_tensor *t = &b->tensor;
+    size_t size[2] = {1, 1}, stride[2] = {0, 0}, reach = 0;
+    if (t->n_dims > XL_MAX_DIMS)
+        return false;
     for (unsigned d = 0; d < t->n_dims; d++) {
-        size_t reach;
-        if (t->size[d] == 0 ||
-            !xl__mul(t->size[d] - 1, t->stride[d], &reach) ||
-            !xl__add(*elems, reach, elems))
+        const unsigned from_end = t->n_dims - 1 - d;
+        size_t more;
+        if (from_end < 2) {
+            size[1 - from_end] = t->size[d];
+            stride[1 - from_end] = t->size[d] == 1 ? 0 : t->stride[d];
+        } else if (t->size[d] == 0 ||
+                   !xl__mul(t->size[d] - 1, t->stride[d], &more) ||
+                   !xl__add(reach, more, &reach)) {
             return false;
+        }
     }
-    line->row_stride = *elems;
+    out->mat = (xl_mat){.mem = t->mem, .offset = t->offset,
+                        .row_stride = stride[0], .col_stride = stride[1],
+                        .dtype = t->dtype};
+    out->named = (struct xl__named){b->name, &out->mat, size[0], size[1],
+                                    reach};
     return true;
 }
 
-/* Sizes and strides of C, with the batch's before them if there is one. */
-static bool is_same_view(const xl_tensor *t, const struct xl__named *c,
-                         size_t step)
+/* `step`: between the batch's results; the tensor has it one before the last
+ * two dimensions. */
+static bool is_same_view(const xl_tensor *t, const struct xl__named *x,
+                         const struct xl__named *c, size_t step)
 {
-    const xl_mat *m = c->mat;
-    if (t->n_dims < 2 || t->mem.buf != m->mem.buf ||
-        t->mem.svm != m->mem.svm || t->offset != m->offset ||
-        t->dtype != m->dtype)
-        return false;
-    const unsigned d = t->n_dims - 2;
-    return t->size[d] == c->rows && t->size[d + 1] == c->cols &&
-           (t->stride[d] == m->row_stride || c->rows == 1) &&
-           (t->stride[d + 1] == m->col_stride || c->cols == 1) &&
-           (c->reach == 0 || (d == 1 && step > 0 && t->stride[0] == step));
+    const xl_mat *a = x->mat, *b = c->mat;
+    return a->mem.buf == b->mem.buf && a->mem.svm == b->mem.svm &&
+           a->offset == b->offset && a->dtype == b->dtype &&
+           x->rows == c->rows && x->cols == c->cols &&
+           (c->rows == 1 || a->row_stride == b->row_stride) &&
+           (c->cols == 1 || a->col_stride == b->col_stride) &&
+           x->reach == c->reach &&
+           (c->reach == 0 || (step > 0 && t->stride[t->n_dims - 3] == step));
 }
 
 static xl_status check_one(const xl_binding *b, const struct xl__named *c,
                            size_t step, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    xl_mat line;
-    size_t elems;
-    if (b->tensor.n_dims > XL_MAX_DIMS || !line_of(&b->tensor, &line, &elems))
+    struct view v;
+    if (!view_of(b, &v))
         return xl__error_set(e, XL_OVERFLOW,
-                             "%s: the view does not fit in 64 bits", b->name);
-    const struct xl__named x = {.name = b->name, .mat = &line, .rows = 1,
-                                .cols = elems};
-    TRY(xl__check_view(&x, e));
-    TRY(xl__check_memory(&x, e));
-    if (!is_same_view(&b->tensor, c, step))
-        TRY(xl__check_apart(c, &x, e));
+                             "%s: a view of %u dimensions that does not fit "
+                             "in 64 bits, or has more than %d, or a size of 0",
+                             b->name, b->tensor.n_dims, XL_MAX_DIMS);
+    TRY(xl__check_view(&v.named, e));
+    TRY(xl__check_memory(&v.named, e));
+    if (!is_same_view(&b->tensor, &v.named, c, step))
+        TRY(xl__check_apart(c, &v.named, e));
 fail:
     return status;
 }

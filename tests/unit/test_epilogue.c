@@ -330,7 +330,13 @@ static void operands(void **state)
     expect(&p, XL_OK, ""); /* the very same view */
     r->offset = 1;
     expect(&p, XL_OVERLAP, "C overlaps r");
+    r->offset = N; /* rows of both by turns */
+    r->stride[0] = p.g.c.row_stride = 2 * N;
+    expect(&p, XL_OK, "");
+    r->offset = N - 1;
+    expect(&p, XL_OVERLAP, "C overlaps r");
     r->offset = 0;
+    r->stride[0] = p.g.c.row_stride = N;
     r->dtype = XL_I32;
     expect(&p, XL_OVERLAP, "C overlaps r");
     r->dtype = XL_F32;
