@@ -146,7 +146,7 @@ const struct xl__op xl__op_conv = {
     .trial_judge = xl__conv_trial_judge,
 };
 
-/* -- the public functions ------------------------------------------------ */
+/* -- the public functions ----------------------------------------------- */
 
 xl_status xl_conv_run(xl_queue *q, const xl_conv *c, const xl_sync *sync)
 {
