@@ -256,11 +256,9 @@ static void report(struct cliff *c)
     }
     report_part_end(c->s->report);
     if (session_tables(c->s) && n > 0)
-        printf("%zu of %zu shapes timed; %zu take longer than twice the bound "
-               "and their launches.\nThe median takes %.2f of what is "
-               "allowed.\n",
-               n, (size_t)c->s->set.cliff, c->n_slower,
-               xl__median(times, n));
+        printf("Timed: %zu of %zu shapes. Slower than allowed: %zu. The "
+               "median takes %.2f of it.\n",
+               n, c->s->set.cliff, c->n_slower, xl__median(times, n));
     free(times);
 }
 

@@ -154,7 +154,20 @@ static void tell_tiling(const void *arg, const xl_device *dev,
 
 /* -- the run -------------------------------------------------------------- */
 
-/* All of a sweep's cases, each with its own leading dimensions said. */
+/* A case, and what it is called where its shape does not tell it apart. */
+struct step {
+    struct gemm_case c;
+    char name[24];
+};
+
+static void name_step(const struct sweep *sweep, size_t i, struct step *step)
+{
+    snprintf(step->name, sizeof step->name, "ld=%zu",
+             sweep->from + i * sweep->step);
+    step->c.name = step->name;
+    step->c.use |= CASE_NAMED;
+}
+
 static int make_cases(struct session *s, const struct sweep *sweep,
                       struct gemm_case *base, struct bench_cases *out)
 {
@@ -163,12 +176,14 @@ static int make_cases(struct session *s, const struct sweep *sweep,
     if (!out->list)
         return session_fail(s, "preparing the sweep", XL_NO_MEMORY, "");
     for (; out->n < n; out->n++) {
-        struct gemm_case *c = malloc(sizeof *c);
-        out->list[out->n] = c;
-        if (!c)
+        struct step *step = xl__calloc(1, sizeof *step);
+        out->list[out->n] = step;
+        if (!step)
             return session_fail(s, "preparing the sweep", XL_NO_MEMORY, "");
-        *c = *base;
-        if (sweep_apply(sweep, out->n, c))
+        step->c = *base;
+        if (sweep->ld)
+            name_step(sweep, out->n, step);
+        if (sweep_apply(sweep, out->n, &step->c))
             continue;
         fprintf(stderr,
                 "clbench: sweep '%s': a leading dimension of %zu is less than "
