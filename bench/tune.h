@@ -7,7 +7,7 @@
 #include "child.h"
 #include "op_bench.h"
 
-/* -- tune_shapes.c: what is tuned ------------------------------------------ */
+/* -- tune_shapes.c: what is tuned ----------------------------------------- */
 
 enum { TUNE_MAX_CLASSES = 256 };
 
@@ -41,7 +41,7 @@ void tune_classes_clear(struct tune_classes *classes);
 void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
                      size_t cap);
 
-/* -- tune_lines.c: what parent and child say to each other ------------------ */
+/* -- tune_lines.c: what parent and child say to each other ---------------- */
 
 /* Lines are changed by being read. false: it is no such line. */
 void tune_ask_write(struct xl__str *out, const xl_candidate *c,
@@ -54,7 +54,7 @@ bool tune_answer_read(char *line, xl_trial *t);
 
 #define TUNE_VARIABLE "CLBENCH_TUNE_CHILD" /* set in the child */
 
-/* -- tune_worker.c, tune_child.c: candidates in a process of their own ------ */
+/* -- tune_worker.c, tune_child.c: candidates in a process of their own ---- */
 
 struct tune_worker {
     struct session *s;
@@ -74,7 +74,7 @@ void tune_worker_clear(struct tune_worker *w);
 bool tune_is_child(void);
 int tune_be_child(struct session *s, const struct tune_class *c);
 
-/* -- tune_search.c: one class ------------------------------------------------ */
+/* -- tune_search.c: one class --------------------------------------------- */
 
 /* What was tried in this run. */
 struct tune_attempt {
@@ -108,7 +108,7 @@ int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
                  struct tune_result *out);
 void tune_result_clear(struct tune_result *r);
 
-/* -- tune_report.c: tables and the file -------------------------------------- */
+/* -- tune_report.c: tables and the file ----------------------------------- */
 
 void tune_print(const struct session *s, const struct tune_result *results,
                 unsigned n);

@@ -94,7 +94,8 @@ bool tune_answer_read(char *line, xl_trial *t)
     char *f[N];
     double runs;
     if (!cut(line, ANSWER, f, N) || !read_end(f[END], &t->end) ||
-        !read_number(f[RUNS], &runs) || !read_number(f[MEDIAN], &t->median_ns) ||
+        !read_number(f[RUNS], &runs) ||
+        !read_number(f[MEDIAN], &t->median_ns) ||
         !read_number(f[MAD], &t->mad_ns))
         return false;
     t->runs = runs >= 0 && runs < XL_MAX_SAMPLES + 1.0 ? (unsigned)runs : 0;

@@ -160,7 +160,8 @@ xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
     if (status != XL_OK)
         return status;
     if (!w->child)
-        return xl_tune_trial(w->q, w->of->op->name, &w->of->desc, c, limit_ns, out);
+        return xl_tune_trial(w->q, w->of->op->name, &w->of->desc, c, limit_ns,
+                             out);
     tune_ask_write(&ask, c, limit_ns);
     (void)child_say(w->child, xl__str_text(&ask), silence_s);
     if (!await(w->child, is_answer, out, &words))
