@@ -213,11 +213,11 @@ static bool make_arrays(const struct gemm *s, const struct operands *o,
         int, int, int, size_t, size_t, size_t, real, cl_mem, size_t, size_t,  \
         size_t, cl_mem, size_t, size_t, size_t, real, cl_mem, size_t, size_t, \
         size_t, size_t, cl_command_queue *, cl_event *);                      \
-    typedef int (*real##_lists)(                                              \
-        int, int, int, size_t, size_t, size_t, const real *, cl_mem,          \
-        const size_t *, size_t, cl_mem, const size_t *, size_t, const real *, \
-        cl_mem, const size_t *, size_t, size_t, cl_command_queue *,           \
-        cl_event *);                                                          \
+    typedef int (*real##_lists)(int, int, int, size_t, size_t, size_t,        \
+                                const real *, cl_mem, const size_t *, size_t, \
+                                cl_mem, const size_t *, size_t, const real *, \
+                                cl_mem, const size_t *, size_t, size_t,       \
+                                cl_command_queue *, cl_event *);              \
     static int real##_call_lists(const struct gemm *s,                        \
                                  const struct operands *o)                    \
     {                                                                         \
@@ -246,11 +246,10 @@ static bool make_arrays(const struct gemm *s, const struct operands *o,
                 (real)o->alpha, o->a, o->off_a, s->ld_a, s->step_a, o->b,     \
                 o->off_b, s->ld_b, s->step_b, (real)o->beta, o->c, o->off_c,  \
                 s->ld_c, s->step_c, s->count, o->queue, o->done);             \
-        return ((real##_one)s->fn)(s->layout, s->trans_a, s->trans_b, s->m,   \
-                                   s->n, s->k, (real)o->alpha, o->a,          \
-                                   o->off_a, s->ld_a, o->b, o->off_b,         \
-                                   s->ld_b, (real)o->beta, o->c, o->off_c,    \
-                                   s->ld_c, o->queue, o->done);               \
+        return ((real##_one)s->fn)(                                           \
+            s->layout, s->trans_a, s->trans_b, s->m, s->n, s->k,              \
+            (real)o->alpha, o->a, o->off_a, s->ld_a, o->b, o->off_b, s->ld_b, \
+            (real)o->beta, o->c, o->off_c, s->ld_c, o->queue, o->done);       \
     }
 CALLS(float)
 CALLS(double)
@@ -271,20 +270,19 @@ static xl_status run(const struct xl__step *step, const struct xl__call *call,
                      size_t why_cap)
 {
     struct gemm s;
-    const struct operands o = {
-        .a = call->mem[XL__GEMM_A].buf,
-        .b = call->mem[XL__GEMM_B].buf,
-        .c = call->mem[XL__GEMM_C].buf,
-        .alpha = call->value[XL__GEMM_ALPHA].f,
-        .beta = call->value[XL__GEMM_BETA].f,
-        .off_a = (size_t)call->value[XL__GEMM_OFF_A].u,
-        .off_b = (size_t)call->value[XL__GEMM_OFF_B].u,
-        .off_c = (size_t)call->value[XL__GEMM_OFF_C].u,
-        .at_a = call->list[0],
-        .at_b = call->list[1],
-        .at_c = call->list[2],
-        .queue = &native,
-        .done = done};
+    const struct operands o = {.a = call->mem[XL__GEMM_A].buf,
+                               .b = call->mem[XL__GEMM_B].buf,
+                               .c = call->mem[XL__GEMM_C].buf,
+                               .alpha = call->value[XL__GEMM_ALPHA].f,
+                               .beta = call->value[XL__GEMM_BETA].f,
+                               .off_a = (size_t)call->value[XL__GEMM_OFF_A].u,
+                               .off_b = (size_t)call->value[XL__GEMM_OFF_B].u,
+                               .off_c = (size_t)call->value[XL__GEMM_OFF_C].u,
+                               .at_a = call->list[0],
+                               .at_b = call->list[1],
+                               .at_c = call->list[2],
+                               .queue = &native,
+                               .done = done};
     memcpy(&s, step->external_desc, sizeof s);
     const int code = s.is_double ? double_call(&s, &o) : float_call(&s, &o);
     if (code == 0)

@@ -134,8 +134,8 @@ static void add_join(const struct job *j, struct xl__plan *p)
 static struct xl__tile_job tile_job(const xl_gemm *g,
                                     const struct xl__gemm_sides *s)
 {
-    return (struct xl__tile_job){s->m, s->n, g->k, g->batch.count,
-                                 g->a.dtype, false};
+    return (struct xl__tile_job){s->m,           s->n,       g->k,
+                                 g->batch.count, g->a.dtype, false};
 }
 
 static struct xl__work work_of(const xl_gemm *g)
@@ -162,8 +162,8 @@ static void choose(const struct xl__limits *l, const void *desc,
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
-    struct job j = {.g = desc, .t = xl__tile_of(params),
-                    .s = xl__gemm_sides(desc)};
+    struct job j = {
+        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_sides(desc)};
     const struct xl__tile_job job = tile_job(desc, &j.s);
     struct xl__work work = work_of(desc);
     if (!xl__tile_fits(l, &j.t, job.in) ||

@@ -37,7 +37,7 @@ enum {
     MOST_ITEMS = 2048,    /* resident on a compute unit */
     WIDEST = 4,
     VECTOR_BYTES = 16,
-    LEAST_DEPTH = 128,  /* of k, for a part to be worth its sums */
+    LEAST_DEPTH = 128, /* of k, for a part to be worth its sums */
     MOST_PARTS = 8
 };
 
@@ -107,7 +107,7 @@ size_t xl__tile_value_bytes(xl_dtype in)
     return in == XL_F64 ? sizeof(double) : sizeof(float);
 }
 
-/* -- does it fit ----------------------------------------------------------- */
+/* -- does it fit ---------------------------------------------------------- */
 
 size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in)
 {
@@ -179,7 +179,7 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
            xl__tile_local_bytes(t, in) <= local && registers_fit(l, t, in);
 }
 
-/* -- how a job falls into tiles -------------------------------------------- */
+/* -- how a job falls into tiles ------------------------------------------- */
 
 size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                               const struct xl__tile_grid *grid)
@@ -193,11 +193,10 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
                   const struct xl__tile_job *job, struct xl__tile_grid *out)
 {
     size_t slices;
-    *out = (struct xl__tile_grid){
-        .tiles_m = xl__ceil_div(job->m, t->tm),
-        .tiles_n = xl__ceil_div(job->n, t->tn),
-        .units = xl__ceil_div(job->k, t->tk),
-        .is_cut = t->parts > 1};
+    *out = (struct xl__tile_grid){.tiles_m = xl__ceil_div(job->m, t->tm),
+                                  .tiles_n = xl__ceil_div(job->n, t->tn),
+                                  .units = xl__ceil_div(job->k, t->tk),
+                                  .is_cut = t->parts > 1};
     /* The kernel counts in 32 bits, and so do launches. */
     if (!xl__mul(out->tiles_m, out->tiles_n, &out->tiles) ||
         !xl__mul(out->tiles, job->count, &out->tiles) ||
@@ -205,25 +204,23 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
         return false;
     if (!out->is_cut)
         return true;
-    const size_t groups =
-        xl__max_size(1, (size_t)n_places(l) * t->parts / 2);
+    const size_t groups = xl__max_size(1, (size_t)n_places(l) * t->parts / 2);
     if (!xl__mul(out->tiles, out->units, &slices))
         return false;
-    out->stream =
-        xl__stream_deal(out->tiles, out->units, groups,
-                        xl__ceil_div(LEAST_DEPTH, t->tk));
+    out->stream = xl__stream_deal(out->tiles, out->units, groups,
+                                  xl__ceil_div(LEAST_DEPTH, t->tk));
     return (double)xl__tile_scratch_bytes(t, job->in, out) <=
            xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
 }
 
-/* -- the model ------------------------------------------------------------- */
+/* -- the model ------------------------------------------------------------ */
 
 static double log2_size(double x)
 {
     return log(x) / log(2);
 }
 
-/* Items that are threads make loops of a group, and barriers end them: CP-14. */
+/* Items that are threads make loops of a group, which barriers end: CP-14. */
 static bool by_threads(const struct xl__limits *l)
 {
     enum { LEAST_VECTOR = 4 };
@@ -272,9 +269,9 @@ static double busiest(const struct xl__tile_grid *g, double places)
     const struct xl__stream *s = &g->stream;
     if (!g->is_cut)
         return ceil((double)g->tiles / places);
-    return (double)s->whole / places +
-           ceil((double)s->groups / places) *
-               (double)(s->each + (s->extra > 0)) / (double)g->units;
+    return (double)s->whole / places + ceil((double)s->groups / places) *
+                                           (double)(s->each + (s->extra > 0)) /
+                                           (double)g->units;
 }
 
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
@@ -286,10 +283,10 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     static const double one_slice = 1.05, cut = 0.95;
     const double places = n_places(l);
     const double items = (double)xl__tile_items(t);
-    const double volume = (double)(t->tm * t->tn * t->tk) *
-                          (double)grid->units;
-    const double groups = (double)(grid->is_cut ? grid->stream.groups
-                                                : grid->tiles);
+    const double volume =
+        (double)(t->tm * t->tn * t->tk) * (double)grid->units;
+    const double groups =
+        (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const double at_once =
         fmax(1, fmin(ceil(groups / places), room(l, t, job->in)));
     w->fill = (double)job->m * (double)job->n * (double)job->k *
@@ -308,7 +305,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     }
 }
 
-/* -- choosing -------------------------------------------------------------- */
+/* -- choosing ------------------------------------------------------------- */
 
 /* The best so far. */
 struct search {
