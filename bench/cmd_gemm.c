@@ -36,9 +36,14 @@ const struct command cmd_gemm = {
         "Built-in cases that would take long are skipped with a line that "
         "says so; --full runs them. --shapes takes the cases from a file, such "
         "as those that come with clbench: gemm_square, gemm_llm, "
-        "gemm_batched.\n\n"
+        "gemm_batched. --sweep tells tiles, waves and row alignment apart, "
+        "--reads counts what tiles read, --cliff looks for shapes that fall "
+        "off.\n\n"
         "  clbench gemm 1000x1023x517 --dtype f16 --trans nt --variant all\n"
-        "  clbench gemm --shapes gemm_llm --quick --json llm.json",
+        "  clbench gemm --shapes gemm_llm --quick --json llm.json\n"
+        "  clbench gemm --sweep n=1780:2060:4 --dtype f16\n"
+        "  clbench gemm 2048 --sweep ld=2048:2056\n"
+        "  clbench gemm --cliff 200 --seed 7 --max-time 600",
     .options = options,
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,

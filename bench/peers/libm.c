@@ -487,10 +487,10 @@ static int duels(struct duel *d)
 static int run(struct session *s)
 {
     static const struct table_column columns[] = {
-        {"case", false, 0},   {"libm ms", true, 0}, {"ours ms", true, 0},
-        {"ratio", true, 0},   {"95 %", false, 0},   {"of copy", true, 0},
-        {"native ms", true, 0}, {"ratio", true, 0}, {"95 %", false, 0},
-        {"of copy", true, 0}};
+        {"case", false, 0},   {"libm", true, 0},    {"ours", true, 0},
+        {"ratio", true, 0},   {"95 %", false, 0},   {"copy", true, 0},
+        {"native", true, 0}, {"ratio", true, 0}, {"95 %", false, 0},
+        {"copy", true, 0}};
     struct duel d = {.s = s};
     if (!words_are_known(s))
         return EXIT_USAGE;
@@ -507,9 +507,9 @@ static int run(struct session *s)
     d.n_threads = threads_of(d.dev);
     code = duels(&d);
     if (session_tables(s)) {
-        printf("\nRatios: the loop's time over ours, round by round; above 1 "
-               "ours is the faster. Of copy, %.1f GB/s, at the end of each "
-               "case.\n\n",
+        printf("\nTimes in ms. Ratios: the loop's over ours, round by round; "
+               "above 1 ours is\nthe faster. Of copy, %.1f GB/s, at the end "
+               "of each case.\n\n",
                d.copy_bytes_per_s * 1e-9);
         table_print(stdout, d.table, text_terminal_columns(),
                     text_wants_colour());
