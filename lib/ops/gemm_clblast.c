@@ -34,7 +34,8 @@ enum {
 
 /* What its hand-written kernels reach by their own tuning of a GPU; on CPUs it
  * runs GPU kernels, and each item of a group is a loop there. */
-static const double gpu_flop_frac = 0.45, cpu_flop_frac = 0.03;
+static const double bytes_frac = 0.5, gpu_flop_frac = 0.45,
+                    cpu_flop_frac = 0.03;
 
 /* Which of its calls. */
 enum form { ONE, STEPS, LISTS, N_FORMS };
@@ -311,7 +312,7 @@ static void estimate(const struct xl__limits *l, const xl_gemm *g,
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
-        .bytes_frac = 1,
+        .bytes_frac = bytes_frac,
         .fill = fill(l, g),
         .launches = 4}; /* it copies operands into shape first */
     xl__estimate(l, &work, p);

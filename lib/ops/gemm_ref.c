@@ -11,6 +11,8 @@
 /* Shares of the device's rates that an item per element reaches at best: each
  * FMA loads both of its operands. */
 static const double gpu_flop_frac = 0.03, cpu_flop_frac = 0.004;
+/* Neighbours read lines of their own where B is contiguous along k. */
+static const double bytes_frac = 0.3;
 
 /* A work-group of one row of items along n, as wide as is always allowed. */
 static void set_sizes(const struct xl__limits *l, const xl_gemm *g,
@@ -69,7 +71,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
-        .bytes_frac = 1,
+        .bytes_frac = bytes_frac,
         .fill = fill(l, g),
         .launches = 1};
     xl__estimate(l, &work, p);

@@ -285,16 +285,20 @@ static void estimate(const struct xl__limits *l, const struct xl__skinny *j,
     const double rate = (j->by_threads ? cpu_frac : gpu_frac) *
                         (is_slow ? 0.5 : 1) * tm /
                         (tm + overhead(j->g->a.dtype));
+    /* Columns that are there, of those that groups have items for. */
+    const double used =
+        (double)j->s.n / ((double)j->blocks * (double)j->cols);
     const double busy =
         j->by_threads
             ? groups / units
-            : groups * (double)j->wg / (units * xl__skinny_busy_items(l));
+            : groups * (double)j->wg * used /
+                  (units * xl__skinny_busy_items(l));
     const struct xl__work work = {
         .flop = p->flop * (double)(j->row_blocks * j->tm) / (double)j->s.m,
         .flop_frac = rate,
         .bytes = p->bytes * (double)j->row_blocks +
                  2 * (double)p->scratch_bytes,
-        .bytes_frac = bytes_frac * fmin(1, busy),
+        .bytes_frac = bytes_frac * fmin(1, busy) * (j->by_threads ? 1 : used),
         .fill = fmin(1, groups / units), .launches = p->n_steps};
     xl__estimate(l, &work, p);
 }

@@ -103,6 +103,7 @@ struct shape {
     const xl_gemm *g;
     const struct xl__gemm_sides *s;
     size_t tm, elem_bytes;
+    size_t tall; /* registers of a column's sums */
     size_t vw, each, u; /* each: of FORM 2 */
     size_t join, wg;
 };
@@ -148,12 +149,20 @@ static size_t largest_group(const struct xl__limits *l, size_t wanted)
     return wg < LEAST ? 1 : wg;
 }
 
+/* No more items than `n` gives work to, `each` columns an item. */
+static void shrink_group(struct shape *x, size_t each)
+{
+    enum { LEAST = 32 };
+    while (x->wg / 2 >= LEAST && x->wg / 2 / x->join * each >= x->s->n)
+        x->wg /= 2;
+}
+
 /* Across: what a group reads of a line is whole transactions of memory, or a
  * sub-group's elements. */
 static void shape_across(struct shape *x)
 {
     enum { LINE_BYTES = 128, LANES = 32, GROUP = 256, MOST = 512 };
-    while (x->tm * x->vw > MOST_SUMS && x->vw > 1)
+    while (x->tall * x->vw > MOST_SUMS && x->vw > 1)
         x->vw /= 2;
     x->u = power_down(x->g->k, loads_of(x));
     x->each = 1;
@@ -161,9 +170,11 @@ static void shape_across(struct shape *x)
     const size_t line =
         xl__min_size(LINE_BYTES / (x->vw * x->elem_bytes),
                      xl__size_or(x->l, XL__F_subgroup_width, LANES));
+    const size_t most = 2 * x->tall * x->vw > MOST_SUMS ? GROUP : MOST;
     x->wg = largest_group(
-        x->l, xl__min_size(MOST, xl__max_size(GROUP, x->join * line)));
+        x->l, xl__min_size(most, xl__max_size(GROUP, x->join * line)));
     x->join = xl__max_size(1, xl__min_size(x->join, x->wg / line));
+    shrink_group(x, x->vw);
 }
 
 static void shape_along(struct shape *x)
@@ -173,7 +184,7 @@ static void shape_along(struct shape *x)
     const size_t vectors = xl__max_size(1, x->g->k / x->vw);
     const size_t loads = loads_of(x);
     x->each = power_down(x->s->n, x->tm > FEW_ROWS ? 8 : 4);
-    while (x->each > 1 && x->each * x->tm > MOST_SUMS)
+    while (x->each > 1 && x->each * x->tall > MOST_SUMS)
         x->each /= 2;
     x->join = xl__max_size(wanted_join(x, x->each, loads), power_up(lanes, 32));
     x->join = power_down(vectors, x->join);
@@ -181,6 +192,7 @@ static void shape_along(struct shape *x)
     x->u = power_down(x->u, MOST_TAKEN);
     x->wg = largest_group(x->l, xl__max_size(GROUP, x->join));
     x->join = xl__min_size(x->join, x->wg);
+    shrink_group(x, x->each);
 }
 
 static void put(const struct shape *x, bool along, struct xl__params *out)
@@ -201,6 +213,7 @@ static void choose_group(const struct xl__limits *l, const xl_gemm *g,
     struct shape x = {.l = l, .g = g, .s = s,
                       .tm = (size_t)out->value[XL__GEMM_TM],
                       .elem_bytes = xl_dtype_bytes(g->a.dtype)};
+    x.tall = x.tm * xl__skinny_sum_bytes(g) / sizeof(float);
     struct xl__skinny j;
     x.vw = widest(&x, along);
     if (along)
@@ -217,12 +230,14 @@ static void choose_group(const struct xl__limits *l, const xl_gemm *g,
     }
 }
 
-/* Is a second launch worth having all units at work? */
+/* A second launch is worth having the other half of the units at work. */
 static bool should_cut(const struct xl__limits *l, const struct xl__skinny *j)
 {
     enum { TURNS = 4 };
-    return 2 * j->blocks * j->row_blocks * j->g->batch.count <=
-               xl__skinny_busy_groups(l, j) &&
+    const size_t enough = j->by_threads
+                              ? xl__skinny_busy_groups(l, j)
+                              : xl__size_or(l, XL__F_compute_units, 1);
+    return 2 * j->blocks * j->row_blocks * j->g->batch.count <= enough &&
            j->g->k >= TURNS * j->depth;
 }
 

@@ -141,10 +141,12 @@ static struct xl__tile_job tile_job(const xl_gemm *g,
 static struct xl__work work_of(const xl_gemm *g)
 {
     /* Where most of a tile is not there, little is on its way at a time; of
-     * packed panels it is known: CP-13. */
-    enum { THIN = 16 };
+     * packed panels it is known: CP-13. A batch has tiles enough to make up
+     * for all but the thinnest. */
+    enum { THIN = 16, THINNEST = 4 };
     static const double thin_frac = 0.3;
-    const bool is_thin = xl__min_size(g->m, g->n) <= THIN;
+    const bool is_thin = xl__min_size(g->m, g->n) <=
+                         (g->batch.count == 1 ? THIN : THINNEST);
     return (struct xl__work){.flop = xl__gemm_flop(g),
                              .bytes = xl__gemm_bytes(g),
                              .bytes_frac = is_thin ? thin_frac : 1};
