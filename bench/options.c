@@ -9,7 +9,9 @@
 
 #include "command.h"
 
-static const char *const dtypes[] = {"f32", "f16", "bf16", NULL};
+/* In the order of xl_dtype. */
+static const char *const dtypes[] = {"f32", "f16", "bf16", "f64",
+                                     "i32", "i8",  NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
 static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
 
@@ -28,8 +30,9 @@ const struct option_row option_rows[] = {
     {"variant", 'v', OPT_TEXT, "NAME|all",
      "force one variant, or run each that applies; 'clbench explain' lists "
      "them", NULL, AT(variant), false, NULL},
-    {"dtype", 't', OPT_CHOICE, "f32|f16|bf16",
-     "type of the elements; sums are always f32", dtypes, AT(dtype), false,
+    {"dtype", 't', OPT_CHOICE, "f32|f16|bf16|f64|i8",
+     "type of the elements; sums are in f32, of f64 in f64, of i8 in i32 "
+     "(gemm alone takes these two)", dtypes, AT(dtype), false,
      NULL},
     {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
      "which of A and B is transposed, in this order", transposes, AT(trans),
