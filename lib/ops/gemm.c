@@ -59,16 +59,6 @@ static xl_status check_types(const xl_gemm *g, struct xl__error *e)
         xl_dtype_name(g->c.dtype), has_epilogue ? " with an epilogue" : "");
 }
 
-static xl_status check_device(xl_queue *q, const xl_gemm *g)
-{
-    if (g->a.dtype != XL_F64 ||
-        xl__is(&q->ctx->device->limits, XL__F_has_f64))
-        return XL_OK;
-    return xl__error_set(&q->error, XL_UNSUPPORTED,
-                         "gemm of f64: this device has no f64; f32 is the "
-                         "widest it multiplies");
-}
-
 static xl_status check_sizes(const xl_gemm *g, struct xl__error *e)
 {
     if (g->m > 0 && g->n > 0 && g->k > 0)
@@ -164,7 +154,6 @@ static xl_status check(xl_queue *q, const void *desc, bool with_memory)
     TRY(xl__batch_check(&g->batch, e));
     TRY(place(g, &o, e));
     TRY(check_types(g, e));
-    TRY(check_device(q, g));
     TRY(check_scalar(g, "alpha", g->alpha, e));
     TRY(check_scalar(g, "beta", g->beta, e));
     TRY(xl__check_writable(&c, e));

@@ -80,7 +80,10 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
-    return xl__turns_refused(l, (double)((const xl_gemm *)desc)->k);
+    const xl_gemm *g = desc;
+    if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device has no f64";
+    return xl__turns_refused(l, (double)g->k);
 }
 
 const struct xl__variant xl__gemm_ref = {
