@@ -47,7 +47,7 @@ endforeach()
 xl_program(test_expr_run unit/test_expr_run.c)
 xl_job(stub.expr_run LABELS stub DRIVER stub TIMEOUT 120
     COMMAND test_expr_run)
-xl_program(test_epilogue_text unit/test_epilogue.c)
+xl_program(test_epilogue_text unit/test_epilogue.c expr_batch.c)
 xl_job(stub.epilogue LABELS stub DRIVER stub TIMEOUT 120
     COMMAND test_epilogue_text)
 # The tuner's search, first without a device.

@@ -34,8 +34,18 @@ set(tiles -DWRITER=$<TARGET_FILE:test_expr_tiles>)
 xl_rule(tiles_portable 120 check_kernels -DKIND=portable ${tiles}
     -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
     -DSCRATCH=${SCRATCH}/tiles_portable)
+set(epilogues -DWRITER=$<TARGET_FILE:test_epilogue_text>)
+xl_rule(epilogues_portable 300 check_kernels -DKIND=portable ${epilogues}
+    -DCOMPILER=${XL_CLANG_CL} -DREQUIRED=${XL_REQUIRE_TOOLS}
+    -DSCRATCH=${SCRATCH}/epilogues_portable)
 set(label slow)
+xl_rule(epilogues_dg2 600 check_kernels -DKIND=intel -DCPUS=dg2 ${epilogues}
+    -DCOMPILER=${XL_OCLOC} -DREQUIRED=${XL_REQUIRE_TOOLS}
+    -DSCRATCH=${SCRATCH}/epilogues_dg2)
 foreach(cpu gfx90a gfx1100)
+    xl_rule(epilogues_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu}
+        ${epilogues} -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
+        -DREQUIRED=${XL_REQUIRE_TOOLS} -DSCRATCH=${SCRATCH}/epilogues_${cpu})
     xl_rule(tiles_${cpu} 600 check_kernels -DKIND=amd -DCPUS=${cpu} ${tiles}
         -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
         -DREQUIRED=${XL_REQUIRE_TOOLS} -DSCRATCH=${SCRATCH}/tiles_${cpu})

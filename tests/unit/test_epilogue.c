@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Epilogues without a device: their texts, what is refused and in which words,
- * values on the host, and what is kept. On the stub driver. */
+ * values on the host, and what is kept. On the stub driver.
+ *
+ *   test_epilogue_text write <folder>
+ *
+ * writes kernels around such texts, of each width and kind of device, for
+ * compilers of devices that are not here (rules/check_kernels.cmake). */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "runtime/snippet.h"
+#include "expr/epilogue.h"
+#include "expr_batch.h"
 #include "support.h"
 
 enum { M = 7, N = 9 };
@@ -453,6 +460,93 @@ static void kept(void **state)
     assert_ptr_equal(one, row);
 }
 
+/* -- for other compilers --------------------------------------------------- */
+
+static const struct {
+    const char *expr, *bindings;
+    xl_dtype dtype;
+} writable[] = {
+    {"gelu(y + bias) + r", "bias:f32[9] r:f32[7,9]", XL_F32},
+    {"silu(y * s) ^ p", "s:f32 p:f16[7,9]", XL_F16},
+    {"(y - mu) * rsqrt(v + 1e-5) * gain + b",
+     "mu:bf16[9] v:f32[9] gain:f16[9] b:f32[7,1]", XL_BF16},
+    {"cast(round(y * s), i8)", "s:f32[9]", XL_I8},
+    {"cast(clamp(y, 0, top), u8)", "top:u8[7,1]", XL_U8},
+    {"y > t & keep", "t:i32[7,1] keep:bool[7,9]", XL_BOOL},
+    {"where(y > 0, w, -w) * k", "w:i8[7,9] k:i32", XL_I32},
+};
+
+/* The text alone, made without a queue. */
+static char *write_text(size_t i, const struct xl__limits *l)
+{
+    struct bound b;
+    struct xl__error e = {0};
+    read_bindings(writable[i].bindings, &b);
+    struct xl__epilogue ep = {.expr = xl__strdup(writable[i].expr),
+                              .dtype = writable[i].dtype, .n = b.n};
+    const xl_epilogue given = {ep.expr, b.b, b.n};
+    const struct xl__snippet_want want = {&given, {1, M, N}, ep.dtype};
+    for (unsigned k = 0; k < b.n; k++) {
+        memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
+        ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;
+        ep.operand[k].is_scalar = b.b[k].is_scalar;
+    }
+    if (xl__epilogue_read(&want, &ep, &e) != XL_OK ||
+        xl__epilogue_write(&ep, l) != XL_OK) {
+        fprintf(stderr, "%s: %s\n", ep.expr, xl__str_text(&e.detail));
+        exit(1);
+    }
+    xl__graph_clear(&ep.g);
+    free(ep.expr);
+    return ep.text;
+}
+
+static void write_file(const char *folder, size_t i, struct batch_way way,
+                       unsigned lie)
+{
+    struct xl__limits l;
+    char path[512];
+    batch_facts(way, &l);
+    char *text = write_text(i, &l);
+    snprintf(path, sizeof path, "%s/%s_%zu_%u.cl", folder,
+             way.as_gpu ? "gpu" : "cpu", i, way.vw);
+    FILE *file = fopen(path, "w");
+    if (!file ||
+        fprintf(file,
+                "#define XL_VW %u\n#define E0 %u\n#define E1 %u\n%s\n"
+                "__kernel void epilogue(__global const float *x,\n"
+                "    __global ELEM(%u) *c, ulong ld XL_EPILOGUE_PARAMS)\n"
+                "{\n"
+                "    const ulong i = get_global_id(1);\n"
+                "    const ulong j = get_global_id(0) * (XL_VW + 1);\n"
+                "    const ulong at = i * ld + j;\n"
+                "    XL_EPILOGUE(1, , %u, c, at, x[at], 0, i, j);\n"
+                "    XL_EPILOGUE(XL_VW, A, %u, c, at + 1,\n"
+                "        LOADV(XL_VW, 0, x, at + 1), 0, i, j + 1);\n"
+                "}\n",
+                way.vw, lie % 3, (lie + 1) % 3, text,
+                (unsigned)writable[i].dtype, (unsigned)writable[i].dtype,
+                (unsigned)writable[i].dtype) < 0 ||
+        fclose(file) != 0) {
+        fprintf(stderr, "%s: cannot be written\n", path);
+        exit(1);
+    }
+    free(text);
+    xl__limits_clear(&l);
+}
+
+static int write_files(const char *folder)
+{
+    unsigned lie = 0;
+    for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
+        for (unsigned vw = 2; vw <= XL__EXPR_MAX_VW; vw *= 2) {
+            write_file(folder, i, (struct batch_way){true, vw}, lie);
+            write_file(folder, i, (struct batch_way){false, vw}, lie++);
+        }
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +556,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(values),      cmocka_unit_test(kept),
     };
     const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    if (argc == 3 && strcmp(argv[1], "write") == 0)
+        return write_files(argv[2]);
     test_args(argc, argv);
     test_device_open(&t, &options);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
