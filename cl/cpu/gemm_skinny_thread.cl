@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes      C = epilogue(alpha A B + beta C) for few rows where a work-item
- *               is a whole thread: B is streamed once for TM rows of C, so the
+/* Computes      C = epilogue(alpha A B + beta C) for few rows where an item is
+ *               a whole thread: B is streamed once for TM rows of C, so the
  *               time is that of reading B.
  *
  *                 FORM 1  B contiguous across (along n): a group owns COLS
@@ -19,8 +19,8 @@
  * Local memory  FORM 1: S TM COLS, FORM 2: S TM (COLS + DEPTH) bytes, S of a
  *               sum
  * -D            FORM; TM rows; VW elements of a vector, dividing COLS (FORM 1)
- *               and DEPTH; COLS; EACH dividing COLS; U lines; DEPTH; PARTS 1: k
- *               is cut. TA, TC, TY, BATCH, EPILOGUE: gemm.clh
+ *               and DEPTH; COLS; EACH dividing COLS; U lines; DEPTH; PARTS 1:
+ *               k is cut. TA, TC, TY, BATCH, EPILOGUE: gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; B once for each TM rows, A once for each block
  *               of columns

@@ -2,7 +2,7 @@
 /* Computes      C = epilogue(alpha A B + beta C) for few rows: B is streamed
  *               once for TM rows of C, so the time is that of reading B. JOIN
  *               items of a group share the sums of a column; each has its own
- *               places along k, and all loads of a turn are under way together.
+ *               places along k, and a turn's loads are under way together.
  *
  *                 FORM 1  B contiguous across (along n): an item owns VW
  *                         columns and takes U lines of B in a turn
@@ -78,6 +78,9 @@
 #define OUTS (OWNERS * EACH)
 
 
+/* Arrays handed to functions are registers if these are inlined. */
+#define INLINED static inline __attribute__((always_inline))
+
 /* What the items of a group have in common. */
 struct side {
     __global const ELEM(TA) *p;
@@ -85,12 +88,12 @@ struct side {
 };
 
 /* N values to places `step` apart. */
-static inline void spread_1(SUM *to, const uint step, const SUM x)
+INLINED void spread_1(SUM *to, const uint step, const SUM x)
 {
     *to = x;
 }
 #define SPREAD(N, H)                                                          \
-    static inline void spread_##N(SUM *to, const uint step, const SUMV(N) x)  \
+    INLINED void spread_##N(SUM *to, const uint step, const SUMV(N) x)        \
     {                                                                         \
         spread_##H(to, step, x.lo);                                           \
         spread_##H(to + H * step, step, x.hi);                                \
@@ -100,11 +103,11 @@ SPREAD(4, 2)
 SPREAD(8, 4)
 SPREAD(16, 8)
 
-/* w[r LONG + v]: row m0 + r of A at l + v; rows past the last one repeat it. */
+/* w[r LONG + v]: row m0 + r of A at l + v; rows past the last repeat it. */
 #define TOGETHER_M (UA ? VA : 1)
 #define TOGETHER_K (UA ? 1 : VA)
-static inline void load_a(const struct side *a, const ulong m0, const ulong m,
-                          const ulong l, SUM *w)
+INLINED void load_a(const struct side *a, const ulong m0, const ulong m,
+                    const ulong l, SUM *w)
 {
     const ulong sx = UA && VA > 1 ? 1 : a->sx;
     const ulong sk = !UA && VA > 1 ? 1 : a->sk;
@@ -120,9 +123,8 @@ static inline void load_a(const struct side *a, const ulong m0, const ulong m,
 }
 
 /* One place along k: what no whole turn holds. */
-static inline void take_one(const struct side *a, const ulong m0,
-                            const ulong m, const ulong l, const SUM *x,
-                            SUM (*sum)[EACH])
+INLINED void take_one(const struct side *a, const ulong m0, const ulong m,
+                      const ulong l, const SUM *x, SUM (*sum)[EACH])
 {
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
@@ -136,17 +138,17 @@ static inline void take_one(const struct side *a, const ulong m0,
 
 #if FORM == 1
 /* U lines of the item's columns. */
-static inline void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
-                          const ulong sk)
+INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
+                    const ulong sk)
 {
     #pragma unroll
     for (uint u = 0; u < U; u++)
         raw[u] = LOAD_RAW(VW, TA, line, u * sk);
 }
 
-static inline void sums(const struct side *a, const struct side *b,
-                        const ulong m, const ulong n, const ulong m0,
-                        ulong k0, const ulong k1, SUM (*sum)[EACH])
+INLINED void sums(const struct side *a, const struct side *b, const ulong m,
+                  const ulong n, const ulong m0, ulong k0, const ulong k1,
+                  SUM (*sum)[EACH])
 {
     const ulong j =
         (xl_group_id(0) * OWNERS + get_local_id(0) % OWNERS) * VW;
@@ -183,18 +185,16 @@ static inline void sums(const struct side *a, const struct side *b,
 #else
 #define APART (JOIN * VW) /* from one vector of an item to its next */
 /* A vector of each column. */
-static inline void load_b(RAWV(VW, TA) *raw,
-                          __global const ELEM(TA) *const *column,
-                          const ulong l)
+INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *const *column,
+                    const ulong l)
 {
     #pragma unroll
     for (uint s = 0; s < EACH; s++)
         raw[s] = LOAD_RAW(VW, TA, column[s], l);
 }
 
-static inline void take(const struct side *a, const ulong m0, const ulong m,
-                        const RAWV(VW, TA) *raw, const ulong l,
-                        SUM (*sum)[EACH])
+INLINED void take(const struct side *a, const ulong m0, const ulong m,
+                  const RAWV(VW, TA) *raw, const ulong l, SUM (*sum)[EACH])
 {
     SUM w[TM * VW], x[VW];
     load_a(a, m0, m, l, w);
@@ -210,9 +210,9 @@ static inline void take(const struct side *a, const ulong m0, const ulong m,
     }
 }
 
-static inline void sums(const struct side *a, const struct side *b,
-                        const ulong m, const ulong n, const ulong m0,
-                        ulong k0, const ulong k1, SUM (*sum)[EACH])
+INLINED void sums(const struct side *a, const struct side *b, const ulong m,
+                  const ulong n, const ulong m0, ulong k0, const ulong k1,
+                  SUM (*sum)[EACH])
 {
     const ulong j0 =
         (xl_group_id(0) * OWNERS + get_local_id(0) / JOIN) * EACH;
@@ -262,8 +262,7 @@ static inline void sums(const struct side *a, const struct side *b,
 #endif
 
 /* Sums of all items, row by row through `room`, to total[row][column]. */
-static inline void join(SUM (*sum)[EACH], __local SUM *room,
-                        __local SUM *total)
+INLINED void join(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
 {
     #pragma unroll
     for (uint r = 0; r < TM; r++) {

@@ -179,14 +179,15 @@ static void shape_across(struct shape *x)
 
 static void shape_along(struct shape *x)
 {
-    enum { GROUP = 256, FEW_ROWS = 2 };
-    const size_t lanes = xl__size_or(x->l, XL__F_subgroup_width, 32);
+    enum { GROUP = 256, FEW_ROWS = 2, LANES = 32 };
+    const size_t lanes = xl__size_or(x->l, XL__F_subgroup_width, LANES);
     const size_t vectors = xl__max_size(1, x->g->k / x->vw);
     const size_t loads = loads_of(x);
     x->each = power_down(x->s->n, x->tm > FEW_ROWS ? 8 : 4);
     while (x->each > 1 && x->each * x->tall > MOST_SUMS)
         x->each /= 2;
-    x->join = xl__max_size(wanted_join(x, x->each, loads), power_up(lanes, 32));
+    x->join = xl__max_size(wanted_join(x, x->each, loads),
+                           power_up(lanes, LANES));
     x->join = power_down(vectors, x->join);
     x->u = xl__max_size(1, xl__min_size(loads, vectors / x->join) / x->each);
     x->u = power_down(x->u, MOST_TAKEN);
