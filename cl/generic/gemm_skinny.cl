@@ -77,7 +77,6 @@
 #define OWNERS (WG / JOIN)
 #define OUTS (OWNERS * EACH)
 
-
 /* Arrays handed to functions are registers if these are inlined. */
 #define INLINED static inline __attribute__((always_inline))
 
