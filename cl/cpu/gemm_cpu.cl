@@ -6,10 +6,10 @@
  *
  *                 gemm_cpu_pack   FORM 1: B -> panels of RN columns
  *                 gemm_cpu        a group per block of C:
- *                   for each TK of k:   pack A: panels of RM rows   (2nd cache)
- *                     for each panel of B:   FORM 2: pack it        (1st cache)
+ *                   for each slice of k: pack A, panels of RM rows
+ *                     for each panel of B: FORM 2: pack it
  *                       for each panel of A:
- *                         RM x RN sums in registers += TK steps
+ *                         RM x RN sums in registers += its steps
  *                         C = alpha sums + beta C, later C += alpha sums
  *
  *               Sums of i8 are whole numbers below 2^24 in f32, as long as TK
@@ -19,12 +19,13 @@
  *               of B, ceil(n / RN) k RN values, those of the next product
  *               `panels` further; at `keep` sums of m x ld, where C itself
  *               cannot hold sums between slices of k (KEEP); NULL where
- *               neither is. groups_m, groups_n: blocks of C along m and n, as
+ *               neither is. slice: steps of k that are taken together, at
+ *               most TK. groups_m, groups_n: blocks of C along m and n, as
  *               even as panels allow, none of more than TM rows. The rest:
  *               gemm.clh
- * Launch        local (1, 1); gemm_cpu_pack: ceil(k / SLAB) groups times
- *               products, one if all share B; gemm_cpu: a group per block,
- *               those of the same rows in a row, times products
+ * Launch        local (1, 1); gemm_cpu_pack: `blocks` groups to each SLAB of k,
+ *               times products, one if all share B; gemm_cpu: a group per
+ *               block of C, those of the same rows in a row, times products
  * Local memory  gemm_cpu: TM TK values unless PLACE, TK RN more for FORM 2
  * -D            STEP 1 packs, 2 multiplies; FORM; TM, a multiple of RM; TK; RM
  *               4 or 8; RN, a multiple of 8 and of XL_VW; XL_VW 4, 8 or 16: a
@@ -42,11 +43,15 @@
 #endif
 #include "gemm_pack.clh"
 
+#ifndef RN
+#define RN 8
+#endif
+#ifndef RM
+#define RM 4
+#endif
 #ifndef TM
 #define TM 32
 #define TK 32
-#define RM 4
-#define RN 8
 #endif
 #ifndef STEP
 #define STEP 2
@@ -56,8 +61,10 @@
 #endif
 #ifndef UA
 #define UA 0
-#define UB 1
 #define UC 1
+#endif
+#ifndef UB
+#define UB 1
 #endif
 #ifndef PLACE
 #define PLACE 0
@@ -78,6 +85,14 @@ typedef SUMV(XL_VW) total;
 #define PANEL __local
 #endif
 
+/* Blocks are as even as whole panels allow: where the i-th of so many begins,
+ * of `size` lines. */
+static inline ulong block_at(const ulong i, const ulong size,
+                             const uint panel, const uint blocks)
+{
+    return min(size, i * ((size + panel - 1) / panel) / blocks * panel);
+}
+
 #if STEP == 1 || FORM == 2
 PACK(pack_b, RN, 8, XL_VW, UB, PANEL)
 #endif
@@ -86,13 +101,15 @@ PACK(pack_b, RN, 8, XL_VW, UB, PANEL)
 __kernel WHOLE_THREAD void
 gemm_cpu_pack(__global const ELEM(TA) *restrict b, ulong off_b, ulong sx,
               ulong sk, __global real *restrict to, ulong n, ulong k,
-              ulong panels, GEMM_LAST_PARAMS)
+              uint blocks, ulong panels, GEMM_LAST_PARAMS)
 {
-    const ulong k0 = xl_group_id(0) * SLAB, z = xl_group_id(1);
+    const ulong k0 = xl_group_id(0) / blocks * SLAB, z = xl_group_id(1);
+    const ulong block = xl_group_id(0) % blocks;
+    const ulong n1 = block_at(block + 1, n, RN, blocks);
     const uint depth = (uint)min((ulong)SLAB, k - k0);
     b += off_b + GEMM_AT_B(z) + k0 * sk;
     to += z * panels + k0 * RN;
-    for (ulong j = 0; j < n; j += RN)
+    for (ulong j = block_at(block, n, RN, blocks); j < n1; j += RN)
         pack_b(b + j * sx, sx, sk, (uint)min((ulong)RN, n - j), depth,
                to + j * k);
 }
@@ -284,14 +301,6 @@ static inline void begin(const struct place *p, vec sum[RM][NV])
     }
 }
 
-/* Blocks of C are as even as whole panels allow: where the i-th of so many
- * begins. */
-static inline ulong block_at(const ulong i, const ulong size,
-                             const uint panel, const uint blocks)
-{
-    return min(size, i * ((size + panel - 1) / panel) / blocks * panel);
-}
-
 #if FORM == 2
 #define SIDE_B                                                                \
     __global const ELEM(TA) *restrict b, ulong off_b, ulong sx_b, ulong sk_b,
@@ -303,8 +312,8 @@ __kernel WHOLE_THREAD void
 gemm_cpu(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
          ulong sk_a, SIDE_B __global real *restrict scratch,
          __global ELEM(TC) *restrict c, ulong off_c, ulong rs_c, ulong cs_c,
-         ulong m, ulong n, ulong k, uint groups_m, uint groups_n,
-         ulong panels, ulong keep, ulong ld, GEMM_LAST_PARAMS)
+         ulong m, ulong n, ulong k, uint slice, uint groups_m,
+         uint groups_n, ulong panels, ulong keep, ulong ld, GEMM_LAST_PARAMS)
 {
 #if !PLACE
     __local real la[TM * TK] __attribute__((aligned(64)));
@@ -321,8 +330,8 @@ gemm_cpu(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     a += off_a + GEMM_AT_A(z) + m0 * sx_a;
     const ulong at_c = off_c + GEMM_AT_C(z) + m0 * rs_c;
 
-    for (ulong k0 = 0; k0 < k; k0 += TK, a += TK * sk_a) {
-        const uint depth = (uint)min((ulong)TK, k - k0);
+    for (ulong k0 = 0; k0 < k; k0 += slice, a += slice * sk_a) {
+        const uint depth = (uint)min((ulong)slice, k - k0);
 #if !PLACE
         for (uint i = 0; i < rows; i += RM)
             pack_a(a + i * sx_a, sx_a, sk_a, min((uint)RM, rows - i), depth,
@@ -345,7 +354,7 @@ gemm_cpu(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
                     c, at_c + i * rs_c + j * cs_c, rs_c, cs_c, z, m0 + i, j,
                     (__global SUM *)(scratch + keep) +
                         (z * m + m0 + i) * ld + j,
-                    ld, rows - i, cols, k0 == 0, k0 + TK >= k};
+                    ld, rows - i, cols, k0 == 0, k0 + slice >= k};
                 struct lines from;
                 vec sum[RM][NV];
 #if PLACE

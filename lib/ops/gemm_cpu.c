@@ -9,8 +9,6 @@
 #include "ops/cost.h"
 #include "ops/variants.h"
 
-enum { SLAB = 64 }; /* lines of B that a group packs: gemm_cpu.cl */
-
 static const struct xl__tunable tunables[] = {
     {"TM", "rows of A that a group packs", {8, 16, 32, 64, 128, 256, 0}},
     {"RN", "columns in registers", {8, 16, 24, 32, 48, 0}},
@@ -35,27 +33,35 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return xl__turns_refused(l, 2.0 * (double)g->k);
 }
 
+/* Defines of both steps, then those of the second alone. */
 static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
                                  const void *canonical, struct xl__plan *p)
 {
+    enum { OF_BOTH = 5 };
     struct xl__step *s = &p->step[p->n_steps++];
     const struct {
         const char *name;
         size_t value;
     } defines[] = {
-        {"STEP", (size_t)which},   {"FORM", j->form},
-        {"TM", j->tm},             {"TK", j->tk},
-        {"RM", j->rm},             {"RN", j->rn},
-        {"XL_VW", j->vw},          {"UA", xl__gemm_side_unit(&j->s.a)},
+        {"STEP", (size_t)which},
+        {"FORM", j->form},
+        {"RN", j->rn},
+        {"XL_VW", j->vw},
         {"UB", xl__gemm_side_unit(&j->s.b)},
-        {"UC", j->s.col_stride == 1}, {"PLACE", j->in_place},
+        {"RM", j->rm},
+        {"TM", j->tm},
+        {"TK", j->tk},
+        {"UA", xl__gemm_side_unit(&j->s.a)},
+        {"UC", j->s.col_stride == 1},
+        {"PLACE", j->in_place},
         {"KEEP", j->keeps},
     };
+    const size_t n = sizeof defines / sizeof *defines;
     s->source = "gemm_cpu.cl";
     s->dims = 2;
     s->local[0] = s->local[1] = 1;
     s->slice_dim = 0;
-    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
+    for (size_t i = 0; i < (which == 1 ? OF_BOTH : n); i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
     xl__gemm_define(s, canonical);
     return s;
@@ -69,12 +75,13 @@ static void add_pack(const struct xl__cpu_job *j, const void *canonical,
     plain.snippet = NULL;
     struct xl__step *s = add_step(j, 1, &plain, p);
     s->kernel = "gemm_cpu_pack";
-    s->global[0] = xl__ceil_div(j->g->k, SLAB);
+    s->global[0] = xl__ceil_div(j->g->k, XL__CPU_SLAB) * j->pack_blocks;
     s->global[1] = j->shares_b ? 1 : j->g->batch.count;
     xl__gemm_arg_side(s, &j->s.b);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
+    xl__arg_u32(s, j->pack_blocks);
     xl__arg_u64(s, j->panel_values);
     xl__gemm_arg_last(s, &plain, j->s.turned);
 }
@@ -99,6 +106,7 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
     xl__arg_u64(s, j->s.m);
     xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
+    xl__arg_u32(s, j->slice);
     xl__arg_u32(s, j->groups_m);
     xl__arg_u32(s, j->groups_n);
     xl__arg_u64(s, j->shares_b ? 0 : j->panel_values);

@@ -12,7 +12,7 @@ enum { XL__CPU_AT_TM = XL__GEMM_TM, XL__CPU_AT_RN = XL__GEMM_TN,
 /* Who packs B, gemm_cpu.cl's FORM; whether A is packed. */
 enum { XL__CPU_AHEAD = 1, XL__CPU_BY_GROUP };
 enum { XL__CPU_PACKED = 1, XL__CPU_IN_PLACE };
-enum { XL__CPU_LEAST_TM = 32 };
+enum { XL__CPU_LEAST_TM = 32, XL__CPU_SLAB = 64 /* gemm_cpu.cl */ };
 
 struct xl__cpu_job {
     const xl_gemm *g;
@@ -23,7 +23,9 @@ struct xl__cpu_job {
     bool keeps;        /* sums apart from C between slices of k */
     bool shares_b;     /* all products do */
     size_t value_bytes; /* of what is computed with */
+    size_t slice;      /* of k, at most tk */
     size_t lines_m, lines_n, groups_m, groups_n;
+    size_t pack_blocks; /* groups that pack the same lines of B */
     size_t panel_values, sum_values, ld; /* of scratch */
     size_t local_bytes;
 };

@@ -10,6 +10,7 @@
 enum {
     LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */
     SCRATCH_ALIGN = 64,
+    STEPS = 8, /* of k that packing takes together */
     EXACT_DEPTH = 1024, /* products of i8 whose sum is exact in f32 */
     TYPICAL_CACHE = 1 << 18 /* bytes of a core's own, at least */
 };
@@ -17,7 +18,7 @@ enum {
 /* Tiles of C in registers that leave room for a line of B and an element of
  * A, by vectors, and the share of the multiply-add rate that they reach. */
 static const struct tile {
-    size_t least_vector; /* floats: so wide ones come with 32 registers */
+    size_t vector; /* floats; so wide ones come with 32 registers */
     size_t rm, vectors;
     double frac;
 } tiles[] = {
@@ -54,23 +55,34 @@ static size_t cache_bytes(const struct xl__limits *l)
 
 /* -- dividing ------------------------------------------------------------- */
 
+/* Blocks along m, of at most so many panels each: units get as many. */
+static size_t blocks_m(const struct xl__limits *l, const struct xl__cpu_job *j,
+                       size_t most)
+{
+    const size_t least = xl__ceil_div(j->lines_m, most);
+    return least <= units(l)
+               ? least
+               : xl__min_size(j->lines_m, xl__round_up(least, units(l)));
+}
+
 static void divide(const struct xl__limits *l, struct xl__cpu_job *j)
 {
     enum { LEAST_ROWS = 64 };
     const size_t wanted =
         xl__ceil_div(units(l) * j->per_unit, j->g->batch.count);
-    const size_t held =
-        j->in_place ? 2 * cache_bytes(l) / (j->tk * j->value_bytes) : j->tm;
-    const size_t least =
-        xl__ceil_div(j->lines_m, xl__max_size(1, held / j->rm));
+    const size_t rows =
+        j->in_place ? cache_bytes(l) / (j->tk * j->value_bytes) : j->tm;
+    const size_t least = blocks_m(l, j, xl__max_size(1, rows / j->rm));
+    const size_t slabs = xl__ceil_div(j->g->k, XL__CPU_SLAB);
     if (j->form == XL__CPU_AHEAD) {
         j->groups_m = xl__max_size(
             least, xl__min_size(wanted, xl__ceil_div(j->s.m, LEAST_ROWS)));
-        j->groups_n = xl__min_size(j->lines_n,
-                                   xl__ceil_div(wanted, j->groups_m));
+        j->groups_n =
+            xl__min_size(j->lines_n, xl__ceil_div(wanted, j->groups_m));
+        j->pack_blocks =
+            xl__min_size(j->lines_n, xl__ceil_div(wanted, slabs));
     } else {
-        j->groups_n = xl__min_size(j->lines_n,
-                                   xl__ceil_div(wanted, least));
+        j->groups_n = xl__min_size(j->lines_n, xl__ceil_div(wanted, least));
         j->groups_m = xl__max_size(
             least, xl__min_size(j->lines_m,
                                 xl__ceil_div(wanted, j->groups_n)));
@@ -112,14 +124,22 @@ static void read_params(const void *canonical, const struct xl__params *p,
     j->shares_b = is_shared(j);
 }
 
+/* A is read where it lies if it is what is computed with, in lines along k;
+ * other lines are no faster to read than to pack. */
+static bool can_stay(const struct xl__cpu_job *j)
+{
+    const xl_dtype in = j->g->a.dtype;
+    return (in == XL_F32 || in == XL_F64) && j->tm == XL__CPU_LEAST_TM &&
+           xl__gemm_side_unit(&j->s.a) == XL__UNIT_ALONG_K;
+}
+
 static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     if (!j->tm || !j->tk || !j->vw || !j->rn || !j->per_unit ||
         (j->rm != 4 && j->rm != 8) || j->tm % j->rm || j->rn % j->vw ||
         j->rn % 8 || (in == XL_I8 && j->tk > EXACT_DEPTH) ||
-        (j->in_place &&
-         ((in != XL_F32 && in != XL_F64) || j->tm != XL__CPU_LEAST_TM)) ||
+        (j->in_place && !can_stay(j)) ||
         (j->form != XL__CPU_AHEAD && j->form != XL__CPU_BY_GROUP))
         return false;
     j->local_bytes =
@@ -138,6 +158,8 @@ bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
     const size_t count = j->g->batch.count;
     j->lines_m = xl__ceil_div(j->s.m, j->rm);
     j->lines_n = xl__ceil_div(j->s.n, j->rn);
+    j->slice = xl__round_up(
+        xl__ceil_div(j->g->k, xl__ceil_div(j->g->k, j->tk)), STEPS);
     divide(l, j);
     cols = j->lines_n * j->rn;
     j->ld = cols;
@@ -167,11 +189,22 @@ static double frac_of(const struct xl__cpu_job *j)
     return tiles[0].frac / 2;
 }
 
-/* Packing an element takes the time of so many flop. */
-static const double pack_a = 100, pack_b = 64, pack_narrow = 1.5;
+/* What an element that is packed takes, in flop: by where it goes, more if it
+ * has to be turned or converted. */
+static const double pack_near = 64, pack_far = 85, pack_turned = 45,
+                    pack_narrow = 1.5;
 /* As does a tile of C beside its steps, an element of it. */
 static const double store_c = 24;
 static const double group_flop = 50e3; /* handing a group out, and its start */
+
+static double pack_flop(const struct xl__cpu_job *j, bool is_far,
+                        enum xl__gemm_unit unit)
+{
+    const double flop = (is_far ? pack_far : pack_near) +
+                        (unit == XL__UNIT_ACROSS ? 0 : pack_turned);
+    return xl_dtype_bytes(j->g->a.dtype) < sizeof(float) ? pack_narrow * flop
+                                                         : flop;
+}
 
 void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
                       struct xl__plan *p)
@@ -180,8 +213,9 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
     const double m = (double)(j->lines_m * j->rm);
     const double n = (double)(j->lines_n * j->rn);
     const double slices = ceil(k / (double)j->tk);
-    const double narrow =
-        xl_dtype_bytes(j->g->a.dtype) < sizeof(float) ? pack_narrow : 1;
+    const double each_a = pack_flop(j, false, xl__gemm_side_unit(&j->s.a));
+    const double each_b = pack_flop(j, j->form == XL__CPU_AHEAD,
+                                    xl__gemm_side_unit(&j->s.b));
     const double groups = (double)j->groups_m * (double)j->groups_n * count;
     const double times_b = j->form == XL__CPU_BY_GROUP
                                ? (double)j->groups_m * count
@@ -191,7 +225,7 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
     const double n_units = (double)units(l);
     const double flop =
         count * (2 * m * n * k / frac_of(j) + slices * store_c * m * n) +
-        narrow * (times_a * pack_a * m * k + times_b * pack_b * n * k) +
+        times_a * each_a * m * k + times_b * each_b * n * k +
         groups * group_flop;
     const struct xl__work work = {
         .flop = flop, .flop_frac = 1,
@@ -203,61 +237,92 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
 
 /* -- choosing ------------------------------------------------------------- */
 
-/* As much of k as leaves a panel of B in the cache it is read from. */
-static int depth(const struct xl__cpu_job *j, size_t panel_bytes)
+/* Bytes of a panel of B: one that was packed ahead is read by all. */
+static size_t panel_bytes(const struct xl__limits *l,
+                          const struct xl__cpu_job *j)
 {
-    size_t tk = 64;
-    while (2 * tk * j->rn * j->value_bytes <= panel_bytes)
-        tk *= 2;
-    return (int)tk;
+    enum { NEAR = 1 << 16, SHARE = 4 };
+    const size_t room = cache_bytes(l);
+    return j->form == XL__CPU_AHEAD ? xl__max_size(NEAR, room / SHARE)
+                                    : xl__min_size(NEAR, room / 2);
 }
 
-static void size_blocks(const struct xl__limits *l, const void *canonical,
-                        struct xl__params *p)
+/* As much of k as leaves a panel of B in the cache it is read from. */
+static size_t depth(const struct xl__limits *l, const struct xl__cpu_job *j)
 {
-    enum { OWN_PANEL = 1 << 15, FAR_PANEL = 1 << 16, MOST_ROWS = 256 };
-    struct xl__cpu_job j;
-    read_params(canonical, p, &j);
-    p->value[XL__CPU_AT_TK] = depth(
-        &j, j.form == XL__CPU_AHEAD ? FAR_PANEL : OWN_PANEL);
-    size_t tm = j.in_place ? XL__CPU_LEAST_TM : MOST_ROWS;
-    while (!j.in_place && tm > j.rm &&
-           tm * (size_t)p->value[XL__CPU_AT_TK] * j.value_bytes >
-               cache_bytes(l))
+    enum { LEAST = 64 };
+    size_t tk = LEAST;
+    while (2 * tk * j->rn * j->value_bytes <= panel_bytes(l, j) &&
+           2 * tk <= EXACT_DEPTH)
+        tk *= 2;
+    return tk;
+}
+
+/* As many rows of A as leave a block of it in the cache. */
+static size_t height(const struct xl__limits *l, const struct xl__cpu_job *j,
+                     size_t tk)
+{
+    enum { MOST = 256 };
+    const size_t beside =
+        j->form == XL__CPU_AHEAD ? 0 : tk * j->rn * j->value_bytes;
+    size_t tm = MOST;
+    if (j->in_place)
+        return XL__CPU_LEAST_TM;
+    while (tm > j->rm && tm * tk * j->value_bytes + beside > cache_bytes(l))
         tm /= 2;
-    p->value[XL__CPU_AT_TM] = (int)tm;
+    return tm;
+}
+
+/* What a search for the best set goes by, and finds. */
+struct search {
+    const struct xl__limits *l;
+    const void *canonical;
+    struct xl__plan plan; /* its time alone is used */
+    double best_ns;
+    struct xl__params *best;
+};
+
+static void try_one(struct search *s, const struct tile *t, unsigned form,
+                    int place)
+{
+    enum { GROUPS = 4 };
+    const xl_gemm *g = s->canonical;
+    const size_t vw = xl__cpu_vector(s->l, g->a.dtype);
+    struct xl__params p = {.source = "model"};
+    struct xl__cpu_job j;
+    p.value[XL__CPU_AT_RM] = (int)t->rm;
+    p.value[XL__CPU_AT_RN] = (int)(t->vectors * vw);
+    p.value[XL__CPU_AT_VW] = (int)vw;
+    p.value[XL__CPU_AT_FORM] = (int)form;
+    p.value[XL__CPU_AT_PLACE] = place;
+    p.value[XL__CPU_AT_GROUPS] = GROUPS;
+    read_params(s->canonical, &p, &j);
+    const size_t tk = depth(s->l, &j);
+    p.value[XL__CPU_AT_TK] = (int)tk;
+    p.value[XL__CPU_AT_TM] = (int)height(s->l, &j, tk);
+    if (!xl__cpu_settle(s->l, s->canonical, &p, &j))
+        return;
+    s->plan.n_steps = form == XL__CPU_AHEAD ? 2 : 1;
+    xl__cpu_estimate(s->l, &j, &s->plan);
+    if (s->plan.est_ns < s->best_ns) {
+        s->best_ns = s->plan.est_ns;
+        *s->best = p;
+    }
 }
 
 void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
                     struct xl__params *out)
 {
-    const size_t vector = xl__cpu_vector(l, XL_F32);
-    const size_t vw = xl__cpu_vector(l, ((const xl_gemm *)canonical)->a.dtype);
-    double best = INFINITY;
+    struct search s = {.l = l, .canonical = canonical, .best_ns = INFINITY,
+                       .best = out};
     *out = (struct xl__params){.source = "model"};
+    s.plan.bytes = xl__gemm_bytes(canonical);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-        if (tiles[i].least_vector != vector ||
-            tiles[i].vectors * vw % 8 != 0)
+        if (tiles[i].vector != xl__cpu_vector(l, XL_F32))
             continue;
-        for (int how = 0; how < 4; how++) {
-            struct xl__params p = {.source = "model"};
-            struct xl__cpu_job j;
-            struct xl__plan plan = {.n_steps = 2 - (unsigned)how / 2};
-            p.value[XL__CPU_AT_RM] = (int)tiles[i].rm;
-            p.value[XL__CPU_AT_RN] = (int)(tiles[i].vectors * vw);
-            p.value[XL__CPU_AT_VW] = (int)vw;
-            p.value[XL__CPU_AT_FORM] = how / 2 + 1;
-            p.value[XL__CPU_AT_PLACE] = how % 2 + 1;
-            p.value[XL__CPU_AT_GROUPS] = 4;
-            size_blocks(l, canonical, &p);
-            if (!xl__cpu_settle(l, canonical, &p, &j))
-                continue;
-            plan.bytes = xl__gemm_bytes(j.g);
-            xl__cpu_estimate(l, &j, &plan);
-            if (plan.est_ns < best) {
-                best = plan.est_ns;
-                *out = p;
-            }
+        for (unsigned form = XL__CPU_AHEAD; form <= XL__CPU_BY_GROUP; form++) {
+            try_one(&s, &tiles[i], form, XL__CPU_IN_PLACE);
+            try_one(&s, &tiles[i], form, XL__CPU_PACKED);
         }
     }
 }
