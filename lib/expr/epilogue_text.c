@@ -156,13 +156,14 @@ static void write_store(struct writing *w)
                    xl__emit_type(kind[dtype], m->vw));
     xl__emit_ref_as(m, output(w)->node, m->vw, kind[dtype]);
     xl__str_add(m->out, ";\n");
-    if (m->vw > 1)
-        xl__emit_line(m, "if (aligned)\n        xl_storea_%s_%u(p, 0, x);\n"
-                         "    else",
-                      name, m->vw);
-    m->indent += m->vw > 1;
-    xl__emit_line(m, "xl_store_%s_%u(p, 0, x);", name, m->vw);
-    m->indent -= m->vw > 1;
+    if (m->vw == 1) {
+        xl__emit_line(m, "xl_store_%s_1(p, 0, x);", name);
+        return;
+    }
+    xl__emit_line(m, "if (aligned)");
+    xl__emit_line(m, "    xl_storea_%s_%u(p, 0, x);", name, m->vw);
+    xl__emit_line(m, "else");
+    xl__emit_line(m, "    xl_store_%s_%u(p, 0, x);", name, m->vw);
 }
 
 /* Forced into the kernel, where `aligned` and how operands lie are known. */

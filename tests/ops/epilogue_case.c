@@ -419,12 +419,13 @@ static bool is_wanted(const char *variant, size_t turn, bool is_even)
            (turn % TURNS == 0 && turn / TURNS % 2 == is_even);
 }
 
-static void run_size(const struct test_device *t,
+static unsigned run_size(const struct test_device *t,
                      const struct epilogue_case *c, size_t turn, bool is_even)
 {
     static const size_t size[2][3] = {{13, 37, 21}, {16, 64, 32}};
     struct running r = {.t = t, .c = c};
     const char *variant;
+    unsigned n = 0;
     xl__rng_seed(&r.rng, 1);
     set_up(&r, size[is_even]);
     const size_t bytes = r.result.elems * xl_dtype_bytes(c->out);
@@ -438,6 +439,7 @@ static void run_size(const struct test_device *t,
             run_variant(&r, variant, old);
         if (!took && !getenv("XL_TEST_VARIANT"))
             assert_string_not_equal(variant, reference);
+        n += took;
     }
     free(old);
     drop(&r.a);
@@ -445,11 +447,12 @@ static void run_size(const struct test_device *t,
     drop(&r.result);
     for (unsigned k = 0; k < r.n; k++)
         drop(&r.operand[k]);
+    return n;
 }
 
-void epilogue_run(const struct test_device *t, const struct epilogue_case *c,
-                  size_t turn)
+unsigned epilogue_run(const struct test_device *t,
+                      const struct epilogue_case *c, size_t turn)
 {
-    run_size(t, c, turn, false);
-    run_size(t, c, turn, true);
+    const unsigned n = run_size(t, c, turn, false);
+    return n + run_size(t, c, turn, true);
 }

@@ -31,8 +31,8 @@ struct epilogue_case {
 /* Over odd and over even sizes, on each variant that takes it. All but the
  * reference, whose kernels build at once, get every third case, `turn` counting
  * them, and one of its sizes, unless XL_TEST_FULL is set. XL_TEST_VARIANT names
- * one alone. Fails the test where a result is wrong. */
-void epilogue_run(const struct test_device *t, const struct epilogue_case *c,
-                  size_t turn);
+ * one alone. Fails the test where a result is wrong; how many took it. */
+unsigned epilogue_run(const struct test_device *t,
+                      const struct epilogue_case *c, size_t turn);
 
 #endif
