@@ -9,6 +9,10 @@ foreach(name base store tune_db plans ref cli report measure shapes
         COMMAND test_${name})
 endforeach()
 
+xl_program(test_plans_cpu unit/test_plans_cpu.c)
+xl_job(unit.plans_cpu LABELS unit DRIVER none TIMEOUT 120
+    COMMAND test_plans_cpu)
+
 # Rounds of the peers, where there are processes to be disturbed by.
 if(UNIX)
     xl_program(test_peers unit/test_peers.c
@@ -170,6 +174,14 @@ foreach(size small one_item)
         COMMAND test_small
         ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
             XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/${size}.txt)
+endforeach()
+
+# A real CPU whose vectors are said to be narrower: tiles follow.
+foreach(width 4 8)
+    xl_job(device.vectors.${width} LABELS device DRIVER pocl TIMEOUT 600
+        COMMAND test_variants gemm_cpu
+        ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
+            XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/vector${width}.txt)
 endforeach()
 
 # And made to fail, call by call.

@@ -247,13 +247,15 @@ static size_t panel_bytes(const struct xl__limits *l,
                                     : xl__min_size(NEAR, room / 2);
 }
 
-/* As much of k as leaves a panel of B in the cache it is read from. */
+/* As much of k as leaves a panel of B in the cache it is read from, and a
+ * block of A in its own. */
 static size_t depth(const struct xl__limits *l, const struct xl__cpu_job *j)
 {
     enum { LEAST = 64 };
     size_t tk = LEAST;
-    while (2 * tk * j->rn * j->value_bytes <= panel_bytes(l, j) &&
-           2 * tk <= EXACT_DEPTH)
+    while (2 * tk <= EXACT_DEPTH &&
+           2 * tk * j->rn * j->value_bytes <= panel_bytes(l, j) &&
+           2 * tk * XL__CPU_LEAST_TM * j->value_bytes <= cache_bytes(l))
         tk *= 2;
     return tk;
 }
