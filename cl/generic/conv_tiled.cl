@@ -278,7 +278,7 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
 
     /* Bands of GR tile rows, walked column by column: groups that run at one
      * time share rows and columns in the cache. */
-    uint tile = (uint)(get_global_id(0) / NT);
+    uint tile = (uint)xl_group_id(0);
     const uint group = tile / (tiles_m * tiles_n);
     tile -= group * (tiles_m * tiles_n);
     const uint band = tile / (GR * tiles_n);

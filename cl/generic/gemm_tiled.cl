@@ -163,8 +163,9 @@ static inline uint2 place_in_group(uint lid)
 #endif
 }
 
-/* The group's number: fewer than 2^31 are launched. */
-#define GROUP ((uint)(get_global_id(0) / NT))
+/* The group's number, the same for all of its items as the compiler sees it:
+ * fewer than 2^31 are launched. */
+#define GROUP ((uint)xl_group_id(0))
 
 /* -- C -------------------------------------------------------------------- */
 
