@@ -410,24 +410,28 @@ static bool run_variant(struct running *r, const char *variant,
     return true;
 }
 
-static bool is_wanted(const char *variant, size_t turn, bool is_even)
+/* Odd sizes; even ones; few rows of long sums, which may be cut. */
+static const size_t sizes[][3] = {{13, 37, 21}, {16, 64, 32}, {2, 70, 2999}};
+enum { N_SIZES = sizeof sizes / sizeof *sizes };
+
+static bool is_wanted(const char *variant, size_t turn, unsigned size)
 {
     const char *only = getenv("XL_TEST_VARIANT");
     if (only)
         return strcmp(only, variant) == 0;
     return getenv("XL_TEST_FULL") || strcmp(variant, reference) == 0 ||
-           (turn % TURNS == 0 && turn / TURNS % 2 == is_even);
+           (turn % TURNS == 0 && turn / TURNS % N_SIZES == size);
 }
 
 static unsigned run_size(const struct test_device *t,
-                     const struct epilogue_case *c, size_t turn, bool is_even)
+                         const struct epilogue_case *c, size_t turn,
+                         unsigned size)
 {
-    static const size_t size[2][3] = {{13, 37, 21}, {16, 64, 32}};
     struct running r = {.t = t, .c = c};
     const char *variant;
     unsigned n = 0;
     xl__rng_seed(&r.rng, 1);
-    set_up(&r, size[is_even]);
+    set_up(&r, sizes[size]);
     const size_t bytes = r.result.elems * xl_dtype_bytes(c->out);
     void *old = xl__calloc(bytes, 1);
     assert_non_null(old);
@@ -435,7 +439,7 @@ static unsigned run_size(const struct test_device *t,
     for (unsigned i = 0; (variant = xl_variant_name(t->device, "gemm", i));
          i++) {
         const bool took =
-            is_wanted(variant, turn + i, is_even) &&
+            is_wanted(variant, turn + i, size) &&
             run_variant(&r, variant, old);
         if (!took && !getenv("XL_TEST_VARIANT"))
             assert_string_not_equal(variant, reference);
@@ -453,6 +457,8 @@ static unsigned run_size(const struct test_device *t,
 unsigned epilogue_run(const struct test_device *t,
                       const struct epilogue_case *c, size_t turn)
 {
-    const unsigned n = run_size(t, c, turn, false);
-    return n + run_size(t, c, turn, true);
+    unsigned n = 0;
+    for (unsigned i = 0; i < N_SIZES; i++)
+        n += run_size(t, c, turn, i);
+    return n;
 }

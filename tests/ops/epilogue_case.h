@@ -28,7 +28,7 @@ struct epilogue_case {
     unsigned how;
 };
 
-/* Over odd and over even sizes, on each variant that takes it. All but the
+/* Over sizes of each kind, on each variant that takes it. All but the
  * reference, whose kernels build at once, get every third case, `turn` counting
  * them, and one of its sizes, unless XL_TEST_FULL is set. XL_TEST_VARIANT names
  * one alone. Fails the test where a result is wrong; how many took it. */
