@@ -31,8 +31,8 @@ foreach(name example epilogue)
     string(REPLACE "${marker}" "" readme "${readme}")
     string(FIND "${readme}" "```" at)
     string(SUBSTRING "${readme}" 0 ${at} readme)
-    file(WRITE ${SCRATCH}/${name}.c "${readme}")
-    list(APPEND examples ${SCRATCH}/${name}.c)
+    file(WRITE ${SCRATCH}/examples/${name}.c "${readme}")
+    list(APPEND examples ${SCRATCH}/examples/${name}.c)
 endforeach()
 
 step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
@@ -43,7 +43,7 @@ endif()
 get_filename_component(libdir ${soname} DIRECTORY)
 
 step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
-    -DCMAKE_PREFIX_PATH=${prefix} "-DEXAMPLES=${examples}"
+    -DCMAKE_PREFIX_PATH=${prefix} -DEXAMPLES=${SCRATCH}/examples
     -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX})
 step(build ${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
 step("run, from C" ${SCRATCH}/cmake/consumer_c)
