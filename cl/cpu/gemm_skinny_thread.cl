@@ -5,12 +5,14 @@
  *
  *                 FORM 1  B contiguous across (along n): a group owns COLS
  *                         columns, whose sums stay in its cache; it adds U
- *                         lines of B at a time to them
+ *                         lines of B at a time to them, whole vectors
  *                 FORM 2  B contiguous along k: a group owns COLS columns and
  *                         walks along EACH of them side by side, DEPTH
  *                         elements at a time, with as much of A as values in
  *                         its cache
  *
+ *               A vector may run past the end of its line into the next ones,
+ *               never past the end of B; what it finds there is left out.
  *               k may be cut into parts among groups; then sums go to scratch,
  *               and gemm_skinny_join.cl adds them in order.
  * Arguments     as gemm_skinny.cl
@@ -59,10 +61,10 @@ typedef SUMV(VW) vec;
 /* Sums in the cache. */
 #define AT(p) (*(__local vec *)(p))
 
-/* One operand of this product. */
+/* One operand of this product; `end`: elements of it from p on. */
 struct side {
     __global const ELEM(TA) *p;
-    ulong sx, sk;
+    ulong sx, sk, end;
 };
 #define ROW(r) (min(m0 + (r), m - 1) * a->sx)
 
@@ -75,10 +77,13 @@ struct side {
 #endif
 #endif
 
+/* In whole vectors. */
+#define WIDE(n) (((n) + VW - 1) / VW * VW)
+
 /* What the group's columns have in common. */
 struct block {
     ulong m0, m, j0;
-    uint cols, whole; /* whole: columns of whole vectors */
+    uint cols, wide; /* wide: in whole vectors, which may be more */
     __local SUM *sums, *packed;
 };
 
@@ -96,7 +101,7 @@ static inline void add_lines(const struct side *a, const struct side *b,
         for (uint u = 0; u < U; u++)
             w[r][u] = LOAD(TA, a->p, ROW(r) + (l + u) * a->sk);
     }
-    for (uint j = 0; j < t->whole; j += VW) {
+    for (uint j = 0; j < t->wide; j += VW) {
         vec x[U];
         #pragma unroll
         for (uint u = 0; u < U; u++) {
@@ -114,33 +119,30 @@ static inline void add_lines(const struct side *a, const struct side *b,
     }
 }
 
-/* What whole vectors and U lines leave: lines from l to end, columns from j
- * on. */
-static inline void add_rest(const struct side *a, const struct side *b,
-                            const struct block *t, const ulong l0,
-                            const ulong end, const uint j0)
+/* A line by itself, no further than it goes. */
+static inline void add_line(const struct side *a, const struct side *b,
+                            const struct block *t, const ulong l)
 {
     const ulong m0 = t->m0, m = t->m;
-    for (ulong l = l0; l < end; l++) {
-        __global const ELEM(TA) *line = b->p + t->j0 + l * b->sk;
-        for (uint r = 0; r < TM; r++) {
-            const SUM w = LOAD(TA, a->p, ROW(r) + l * a->sk);
-            for (uint j = j0; j < t->cols; j++)
-                t->sums[r * COLS + j] =
-                    MUL_ADD(w, LOAD(TA, line, j), t->sums[r * COLS + j]);
-        }
+    __global const ELEM(TA) *line = b->p + t->j0 + l * b->sk;
+    for (uint r = 0; r < TM; r++) {
+        const SUM w = LOAD(TA, a->p, ROW(r) + l * a->sk);
+        for (uint j = 0; j < t->cols; j++)
+            t->sums[r * COLS + j] =
+                MUL_ADD(w, LOAD(TA, line, j), t->sums[r * COLS + j]);
     }
 }
 
 static inline void add(const struct side *a, const struct side *b,
                        const struct block *t, const ulong k0, const ulong k1)
 {
-    const ulong end = k0 + (k1 - k0) / U * U;
-    for (ulong l = k0; l < end; l += U)
+    ulong l = k0;
+    for (; l + U <= k1 &&
+           (l + U - 1) * b->sk + t->j0 + t->wide <= b->end;
+         l += U)
         add_lines(a, b, t, l);
-    if (t->whole < t->cols)
-        add_rest(a, b, t, k0, end, t->whole);
-    add_rest(a, b, t, end, k1, 0);
+    for (; l < k1; l++)
+        add_line(a, b, t, l);
 }
 
 #else
@@ -158,6 +160,8 @@ static inline void pack(const struct side *a, const ulong m0, const ulong m,
         for (; v < depth; v++)
             packed[r * DEPTH + v] =
                 LOAD(TA, a->p, ROW(r) + (l + v) * a->sk);
+        for (; v % VW != 0; v++)
+            packed[r * DEPTH + v] = 0;
     }
 }
 
@@ -172,10 +176,29 @@ ACROSS(4, 2)
 ACROSS(8, 4)
 ACROSS(16, 8)
 
-/* `depth` elements of EACH columns, which begin at p. */
+__constant SUM lanes[] __attribute__((aligned(128))) = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+/* The first `count` of a vector, 0 for the others. */
+static inline vec first_of(const vec x, const uint count)
+{
+    return *(__constant vec *)lanes < (vec)((SUM)count) ? x : (vec)(0);
+}
+
+#define ADD_VECTOR(x)                                                         \
+    {                                                                         \
+        const vec now = x;                                                    \
+        _Pragma("unroll") for (uint r = 0; r < TM; r++)                       \
+            sum[r][s] =                                                       \
+                MUL_ADD(*(const __local vec *)(packed + r * DEPTH + v), now,  \
+                        sum[r][s]);                                           \
+    }
+
+/* `depth` elements of EACH columns. is_wide: what lies beyond, up to a whole
+ * vector, may be read. */
 static inline void add_columns(__global const ELEM(TA) *const *column,
-                               const uint depth, const __local SUM *packed,
-                               __local SUM *sums)
+                               const uint depth, const bool is_wide,
+                               const __local SUM *packed, __local SUM *sums)
 {
     vec sum[TM][EACH];
     #pragma unroll
@@ -187,14 +210,14 @@ static inline void add_columns(__global const ELEM(TA) *const *column,
     uint v = 0;
     for (; v + VW <= depth; v += VW) {
         #pragma unroll
-        for (uint s = 0; s < EACH; s++) {
-            const vec x = LOADV(VW, TA, column[s], v);
-            #pragma unroll
-            for (uint r = 0; r < TM; r++)
-                sum[r][s] = MUL_ADD(
-                    *(const __local vec *)(packed + r * DEPTH + v), x,
-                    sum[r][s]);
-        }
+        for (uint s = 0; s < EACH; s++)
+            ADD_VECTOR(LOADV(VW, TA, column[s], v));
+    }
+    if (v < depth && is_wide) {
+        #pragma unroll
+        for (uint s = 0; s < EACH; s++)
+            ADD_VECTOR(first_of(LOADV(VW, TA, column[s], v), depth - v));
+        v = depth;
     }
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
@@ -217,11 +240,13 @@ static inline void add(const struct side *a, const struct side *b,
         pack(a, t->m0, t->m, l, depth, t->packed);
         for (uint j = 0; j < t->cols; j += EACH) {
             __global const ELEM(TA) *column[EACH];
+            const ulong last = t->j0 + min(j + EACH, t->cols) - 1;
             #pragma unroll
             for (uint s = 0; s < EACH; s++)
-                column[s] =
-                    b->p + (t->j0 + min(j + s, t->cols - 1)) * b->sx + l;
-            add_columns(column, depth, t->packed, t->sums + j);
+                column[s] = b->p + min(t->j0 + j + s, last) * b->sx + l;
+            add_columns(column, depth,
+                        last * b->sx + l + WIDE(depth) <= b->end, t->packed,
+                        t->sums + j);
         }
     }
 }
@@ -249,10 +274,11 @@ gemm_skinny_thread(__global const ELEM(TA) *restrict a, ulong off_a,
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
     const ulong j0 = xl_group_id(0) * COLS;
     const uint cols = (uint)min((ulong)COLS, n - j0);
-    const struct side left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
-    const struct side right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
-    const struct block block = {m0, m, j0, cols, cols / VW * VW,
-                                sums, room};
+    const struct side left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a,
+                              (m - 1) * sx_a + (k - 1) * sk_a + 1};
+    const struct side right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b,
+                               (n - 1) * sx_b + (k - 1) * sk_b + 1};
+    const struct block block = {m0, m, j0, cols, WIDE(cols), sums, room};
     for (uint i = 0; i < TM * COLS; i++)
         sums[i] = 0;
     add(&left, &right, &block, q * part, min(k, (q + 1) * part));
