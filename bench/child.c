@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum {
     SLICE_MS = 50,
@@ -63,6 +64,30 @@ static bool own_path(char *out, size_t cap)
 #endif
 }
 
+static struct {
+    const char *name;
+    char *value; /* NULL: it was not set */
+} remembered[] = {{"OCL_ICD_FILENAMES", NULL},
+                  {"OCL_ICD_VENDORS", NULL},
+                  {"OPENCL_LAYERS", NULL}};
+
+void child_remember(void)
+{
+    for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
+        const char *value = getenv(remembered[i].name);
+        free(remembered[i].value);
+        remembered[i].value = value ? xl__strdup(value) : NULL;
+    }
+}
+
+static void restore_variables(void)
+{
+    for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
+        if (remembered[i].value)
+            setenv(remembered[i].name, remembered[i].value, 1);
+    }
+}
+
 static void set_variables(const char *const *variables)
 {
     for (; *variables; variables++) {
@@ -92,6 +117,7 @@ static void become(const struct child_step *step, const char *path, int in,
     setpgid(0, 0);
     signal(SIGINT, SIG_DFL);
     alarm((unsigned)step->longest_s + ALARM_LATER_S);
+    restore_variables();
     set_variables(step->variables);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
@@ -335,6 +361,8 @@ void child_dismiss(struct child *c)
 {
     (void)c;
 }
+
+void child_remember(void) {}
 #endif
 
 void child_run(const struct child_step *step, struct child_result *out)

@@ -8,6 +8,11 @@
 
 #include "base/str.h"
 
+/* Before anything of OpenCL is called: keep what chooses drivers, for the
+ * children to find. Some loaders cut these variables to pieces in place, in
+ * this process's own environment (GE-27). */
+void child_remember(void);
+
 struct child_step {
     const char *const *args; /* after the program's name; NULL-terminated */
     const char *const *variables; /* "NAME=value" set, "NAME" removed;

@@ -3,6 +3,7 @@
  * commands. */
 #include <string.h>
 
+#include "child.h"
 #include "report.h"
 #include "session.h"
 
@@ -38,6 +39,7 @@ int main(int argc, char **argv)
 {
     struct session s = {.command = NULL};
     int code = EXIT_FINE;
+    child_remember();
     if (!args_parse(argc, argv, &s.set, &s.command))
         code = EXIT_USAGE;
     else if (s.set.help)

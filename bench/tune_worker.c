@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report.h"
 #include "text.h"
 #include "trial_lines.h"
 #include "tune.h"
@@ -27,10 +28,12 @@ static bool stops(void *worker)
 
 static struct child *start(struct tune_worker *w)
 {
-    char device[16], batch[24];
+    char index[16], batch[24];
     const struct tune_class *c = w->of;
-    snprintf(device, sizeof device, "%u",
-             xl_device_index(xl_queue_device(w->q)));
+    xl_device *dev = xl_queue_device(w->q);
+    snprintf(index, sizeof index, "%u", xl_device_index(dev));
+    /* By what is its own, where it has that: a child may count otherwise. */
+    const char *device = report_fact_text(dev, "uuid", index);
     snprintf(batch, sizeof batch, "%zu", c->batch);
     const char *const trans = option_choice(option_find("trans"), c->trans);
     const char *const args[] = {
