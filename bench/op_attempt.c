@@ -172,9 +172,13 @@ static void roof_by_fact(struct attempt *t, const struct bench_roof *roof)
 
 static void roof_by_line(struct attempt *t)
 {
-    xl_roof roof = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
+    /* What is narrower than an f32, bytes too, is held to the rate of f32. */
+    const bool is_wide = t->row.dtype == XL_F64;
+    xl_roof roof = {is_wide ? XL_F64 : XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
     bool is_rate = strcmp(t->row.unit, "B/s") == 0;
     xl_bound bound;
+    if (is_wide)
+        xl_peaks_measure(t->q, XL_F64);
     if (xl_roofline_bound(t->dev, &roof, is_rate ? 0 : t->row.flop,
                           t->row.bytes, &bound) == XL_OK)
         t->row.roof = bound;
