@@ -14,8 +14,9 @@
  *
  *               Sums of i8 are whole numbers below 2^24 in f32, as long as TK
  *               is at most 1024, and then join as int.
- * Arguments     A and B: base, offset, stride along the dimension shared with
- *               C (x) and along k; C: base, offset, strides. scratch: panels
+ * Arguments     memory, then sizes in one struct. A and B: base, offset, stride
+ *               along the dimension shared with C (x) and along k; C: base,
+ *               offset, strides. scratch: panels
  *               of B, ceil(n / RN) k RN values, those of the next product
  *               `panels` further; at `keep` sums of m x ld, where C itself
  *               cannot hold sums between slices of k (KEEP); NULL where
@@ -88,7 +89,7 @@ typedef SUMV(XL_VW) total;
 /* Blocks are as even as whole panels allow: where the i-th of so many begins,
  * of `size` lines. */
 static inline ulong block_at(const ulong i, const ulong size,
-                             const uint panel, const uint blocks)
+                             const uint panel, const ulong blocks)
 {
     return min(size, i * ((size + panel - 1) / panel) / blocks * panel);
 }
@@ -98,20 +99,23 @@ PACK(pack_b, RN, 8, XL_VW, UB, PANEL)
 #endif
 
 #if STEP == 1
+struct pack_sizes {
+    ulong off_b, sx, sk, n, k, blocks, panels;
+};
+
 __kernel WHOLE_THREAD void
-gemm_cpu_pack(__global const ELEM(TA) *restrict b, ulong off_b, ulong sx,
-              ulong sk, __global real *restrict to, ulong n, ulong k,
-              uint blocks, ulong panels, GEMM_LAST_PARAMS)
+gemm_cpu_pack(__global const ELEM(TA) *restrict b, __global real *restrict to,
+              const struct pack_sizes t, GEMM_LAST_PARAMS)
 {
-    const ulong k0 = xl_group_id(0) / blocks * SLAB, z = xl_group_id(1);
-    const ulong block = xl_group_id(0) % blocks;
-    const ulong n1 = block_at(block + 1, n, RN, blocks);
-    const uint depth = (uint)min((ulong)SLAB, k - k0);
-    b += off_b + GEMM_AT_B(z) + k0 * sk;
-    to += z * panels + k0 * RN;
-    for (ulong j = block_at(block, n, RN, blocks); j < n1; j += RN)
-        pack_b(b + j * sx, sx, sk, (uint)min((ulong)RN, n - j), depth,
-               to + j * k);
+    const ulong k0 = xl_group_id(0) / t.blocks * SLAB, z = xl_group_id(1);
+    const ulong block = xl_group_id(0) % t.blocks;
+    const ulong n1 = block_at(block + 1, t.n, RN, t.blocks);
+    const uint depth = (uint)min((ulong)SLAB, t.k - k0);
+    b += t.off_b + GEMM_AT_B(z) + k0 * t.sk;
+    to += z * t.panels + k0 * RN;
+    for (ulong j = block_at(block, t.n, RN, t.blocks); j < n1; j += RN)
+        pack_b(b + j * t.sx, t.sx, t.sk, (uint)min((ulong)RN, t.n - j), depth,
+               to + j * t.k);
 }
 #endif
 
@@ -301,19 +305,16 @@ static inline void begin(const struct place *p, vec sum[RM][NV])
     }
 }
 
-#if FORM == 2
-#define SIDE_B                                                                \
-    __global const ELEM(TA) *restrict b, ulong off_b, ulong sx_b, ulong sk_b,
-#else
-#define SIDE_B
-#endif
+struct sizes {
+    ulong off_a, sx_a, sk_a, off_b, sx_b, sk_b, off_c, rs_c, cs_c, m, n, k;
+    ulong slice, groups_m, groups_n, panels, keep, ld;
+};
 
 __kernel WHOLE_THREAD void
-gemm_cpu(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
-         ulong sk_a, SIDE_B __global real *restrict scratch,
-         __global ELEM(TC) *restrict c, ulong off_c, ulong rs_c, ulong cs_c,
-         ulong m, ulong n, ulong k, uint slice, uint groups_m,
-         uint groups_n, ulong panels, ulong keep, ulong ld, GEMM_LAST_PARAMS)
+gemm_cpu(__global const ELEM(TA) *restrict a,
+         __global const ELEM(TA) *restrict b, __global real *restrict scratch,
+         __global ELEM(TC) *restrict c, const struct sizes t,
+         GEMM_LAST_PARAMS)
 {
 #if !PLACE
     __local real la[TM * TK] __attribute__((aligned(64)));
@@ -321,48 +322,49 @@ gemm_cpu(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
 #if FORM == 2
     __local real lb[TK * RN] __attribute__((aligned(64)));
 #endif
-    const ulong g_m = xl_group_id(0) / groups_n, z = xl_group_id(1);
-    const ulong g_n = xl_group_id(0) % groups_n;
-    const ulong m0 = block_at(g_m, m, RM, groups_m);
-    const uint rows = (uint)(block_at(g_m + 1, m, RM, groups_m) - m0);
-    const ulong n0 = block_at(g_n, n, RN, groups_n);
-    const ulong n1 = block_at(g_n + 1, n, RN, groups_n);
-    a += off_a + GEMM_AT_A(z) + m0 * sx_a;
-    const ulong at_c = off_c + GEMM_AT_C(z) + m0 * rs_c;
+    const ulong g_m = xl_group_id(0) / t.groups_n, z = xl_group_id(1);
+    const ulong g_n = xl_group_id(0) % t.groups_n;
+    const ulong m0 = block_at(g_m, t.m, RM, t.groups_m);
+    const uint rows = (uint)(block_at(g_m + 1, t.m, RM, t.groups_m) - m0);
+    const ulong n0 = block_at(g_n, t.n, RN, t.groups_n);
+    const ulong n1 = block_at(g_n + 1, t.n, RN, t.groups_n);
+    a += t.off_a + GEMM_AT_A(z) + m0 * t.sx_a;
+    const ulong at_c = t.off_c + GEMM_AT_C(z) + m0 * t.rs_c;
 
-    for (ulong k0 = 0; k0 < k; k0 += slice, a += slice * sk_a) {
-        const uint depth = (uint)min((ulong)slice, k - k0);
+    for (ulong k0 = 0; k0 < t.k; k0 += t.slice, a += t.slice * t.sk_a) {
+        const uint depth = (uint)min(t.slice, t.k - k0);
 #if !PLACE
         for (uint i = 0; i < rows; i += RM)
-            pack_a(a + i * sx_a, sx_a, sk_a, min((uint)RM, rows - i), depth,
-                   la + i * TK);
+            pack_a(a + i * t.sx_a, t.sx_a, t.sk_a, min((uint)RM, rows - i),
+                   depth, la + i * TK);
 #endif
         for (ulong j = n0; j < n1; j += RN) {
-            const uint cols = (uint)min(n - j, (ulong)RN);
+            const uint cols = (uint)min(t.n - j, (ulong)RN);
 #if FORM == 2
-            pack_b(b + off_b + GEMM_AT_B(z) + j * sx_b + k0 * sk_b, sx_b,
-                   sk_b, cols, depth, lb);
+            pack_b(b + t.off_b + GEMM_AT_B(z) + j * t.sx_b + k0 * t.sk_b,
+                   t.sx_b, t.sk_b, cols, depth, lb);
             __local const real *panel = lb, *soon = lb;
 #else
             __global const real *panel =
-                scratch + z * panels + j * k + k0 * RN;
-            __global const real *soon = panel + RN * k;
+                scratch + z * t.panels + j * t.k + k0 * RN;
+            __global const real *soon = panel + RN * t.k;
 #endif
             const uint ahead = RN * 4 / ((rows + RM - 1) / RM);
             for (uint i = 0; i < rows; i += RM, soon += ahead * (depth / 4)) {
                 const struct place p = {
-                    c, at_c + i * rs_c + j * cs_c, rs_c, cs_c, z, m0 + i, j,
-                    (__global SUM *)(scratch + keep) +
-                        (z * m + m0 + i) * ld + j,
-                    ld, rows - i, cols, k0 == 0, k0 + slice >= k};
+                    c, at_c + i * t.rs_c + j * t.cs_c, t.rs_c, t.cs_c, z,
+                    m0 + i, j,
+                    (__global SUM *)(scratch + t.keep) +
+                        (z * t.m + m0 + i) * t.ld + j,
+                    t.ld, rows - i, cols, k0 == 0, k0 + t.slice >= t.k};
                 struct lines from;
                 vec sum[RM][NV];
 #if PLACE
                 from.at = 0;
-                from.step = UA == 0 ? 1 : sk_a;
+                from.step = UA == 0 ? 1 : t.sk_a;
                 #pragma unroll
                 for (uint r = 0; r < RM; r++)
-                    from.line[r] = a + min(i + r, rows - 1) * sx_a;
+                    from.line[r] = a + min(i + r, rows - 1) * t.sx_a;
 #else
                 from.at = la + i * TK;
 #endif

@@ -15,7 +15,7 @@
  *               never past the end of B; what it finds there is left out.
  *               k may be cut into parts among groups; then sums go to scratch,
  *               and gemm_skinny_join.cl adds them in order.
- * Arguments     as gemm_skinny.cl
+ * Arguments     as gemm_skinny.cl, but memory first and sizes in one struct
  * Launch        local 1; groups: blocks of COLS columns; blocks of TM rows
  *               within parts of k; products of the batch
  * Local memory  FORM 1: S TM COLS, FORM 2: S TM (COLS + DEPTH) bytes, S of a
@@ -61,10 +61,10 @@ typedef SUMV(VW) vec;
 /* Sums in the cache. */
 #define AT(p) (*(__local vec *)(p))
 
-/* One operand of this product; `end`: elements of it from p on. */
+/* One operand of this product. */
 struct side {
     __global const ELEM(TA) *p;
-    ulong sx, sk, end;
+    ulong sx, sk;
 };
 #define ROW(r) (min(m0 + (r), m - 1) * a->sx)
 
@@ -83,6 +83,7 @@ struct side {
 /* What the group's columns have in common. */
 struct block {
     ulong m0, m, j0;
+    ulong end; /* elements of B */
     uint cols, wide; /* wide: in whole vectors, which may be more */
     __local SUM *sums, *packed;
 };
@@ -138,7 +139,7 @@ static inline void add(const struct side *a, const struct side *b,
 {
     ulong l = k0;
     for (; l + U <= k1 &&
-           (l + U - 1) * b->sk + t->j0 + t->wide <= b->end;
+           (l + U - 1) * b->sk + t->j0 + t->wide <= t->end;
          l += U)
         add_lines(a, b, t, l);
     for (; l < k1; l++)
@@ -245,12 +246,17 @@ static inline void add(const struct side *a, const struct side *b,
             for (uint s = 0; s < EACH; s++)
                 column[s] = b->p + min(t->j0 + j + s, last) * b->sx + l;
             add_columns(column, depth,
-                        last * b->sx + l + WIDE(depth) <= b->end, t->packed,
+                        last * b->sx + l + WIDE(depth) <= t->end, t->packed,
                         t->sums + j);
         }
     }
 }
 #endif
+
+struct sizes {
+    ulong off_a, sx_a, sk_a, off_b, sx_b, sk_b, off_c, rs_c, cs_c, m, n, k;
+    ulong part, n_parts, ld;
+};
 
 #if FORM == 1
 #define PACKED 0
@@ -259,37 +265,36 @@ static inline void add(const struct side *a, const struct side *b,
 #endif
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_skinny_thread(__global const ELEM(TA) *restrict a, ulong off_a,
-                   ulong sx_a, ulong sk_a,
-                   __global const ELEM(TA) *restrict b, ulong off_b,
-                   ulong sx_b, ulong sk_b, __global ELEM(TC) *restrict c,
-                   ulong off_c, ulong rs_c, ulong cs_c, ulong m, ulong n,
-                   ulong k, __global SUM *restrict parts, ulong part,
-                   ulong n_parts, ulong ld, GEMM_LAST_PARAMS)
+gemm_skinny_thread(__global const ELEM(TA) *restrict a,
+                   __global const ELEM(TA) *restrict b,
+                   __global ELEM(TC) *restrict c,
+                   __global SUM *restrict parts, const struct sizes t,
+                   GEMM_LAST_PARAMS)
 {
     __local SUM room[PACKED + TM * COLS] __attribute__((aligned(128)));
     __local SUM *const sums = room + PACKED;
+    const ulong m = t.m, n = t.n, k = t.k;
     const ulong row_blocks = (m + TM - 1) / TM, z = xl_group_id(2);
     const ulong q = xl_group_id(1) / row_blocks;
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
     const ulong j0 = xl_group_id(0) * COLS;
     const uint cols = (uint)min((ulong)COLS, n - j0);
-    const struct side left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a,
-                              (m - 1) * sx_a + (k - 1) * sk_a + 1};
-    const struct side right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b,
-                               (n - 1) * sx_b + (k - 1) * sk_b + 1};
-    const struct block block = {m0, m, j0, cols, WIDE(cols), sums, room};
+    const struct side left = {a + t.off_a + GEMM_AT_A(z), t.sx_a, t.sk_a};
+    const struct side right = {b + t.off_b + GEMM_AT_B(z), t.sx_b, t.sk_b};
+    const struct block block = {
+        m0, m, j0, (n - 1) * t.sx_b + (k - 1) * t.sk_b + 1,
+        cols, WIDE(cols), sums, room};
     for (uint i = 0; i < TM * COLS; i++)
         sums[i] = 0;
-    add(&left, &right, &block, q * part, min(k, (q + 1) * part));
+    add(&left, &right, &block, q * t.part, min(k, (q + 1) * t.part));
     for (uint r = 0; r < TM && m0 + r < m; r++) {
         for (uint s = 0; s < cols; s++) {
             const ulong i = m0 + r, j = j0 + s;
             const SUM x = sums[r * COLS + s];
 #if PARTS
-            parts[((z * n_parts + q) * row_blocks * TM + i) * ld + j] = x;
+            parts[((z * t.n_parts + q) * row_blocks * TM + i) * t.ld + j] = x;
 #else
-            const ulong at = off_c + GEMM_AT_C(z) + i * rs_c + j * cs_c;
+            const ulong at = t.off_c + GEMM_AT_C(z) + i * t.rs_c + j * t.cs_c;
             GEMM_STORE(1, , c, at, GEMM_Y(1, x, c, at), z, i, j);
 #endif
         }

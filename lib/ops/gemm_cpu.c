@@ -70,6 +70,7 @@ static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
 static void add_pack(const struct xl__cpu_job *j, const void *canonical,
                      struct xl__plan *p)
 {
+    enum { SIZES = 7 };
     /* An epilogue is no business of this step. */
     struct xl__gemm plain = *(const struct xl__gemm *)canonical;
     plain.snippet = NULL;
@@ -77,11 +78,13 @@ static void add_pack(const struct xl__cpu_job *j, const void *canonical,
     s->kernel = "gemm_cpu_pack";
     s->global[0] = xl__ceil_div(j->g->k, XL__CPU_SLAB) * j->pack_blocks;
     s->global[1] = j->shares_b ? 1 : j->g->batch.count;
-    xl__gemm_arg_side(s, &j->s.b);
+    xl__arg_mem(s, j->s.b.mem);
     xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_words(s, SIZES);
+    xl__gemm_arg_lie(s, &j->s.b);
     xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
-    xl__arg_u32(s, j->pack_blocks);
+    xl__arg_u64(s, j->pack_blocks);
     xl__arg_u64(s, j->panel_values);
     xl__gemm_arg_last(s, &plain, j->s.turned);
 }
@@ -90,25 +93,28 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
                          struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, 2, canonical, p);
+    enum { SIZES = 18 };
     const size_t packed = j->shares_b ? 1 : j->g->batch.count;
     s->kernel = "gemm_cpu";
     s->global[0] = j->groups_m * j->groups_n;
     s->global[1] = j->g->batch.count;
     s->local_mem_bytes = j->local_bytes;
-    xl__gemm_arg_side(s, &j->s.a);
-    if (j->form == XL__CPU_BY_GROUP)
-        xl__gemm_arg_side(s, &j->s.b);
+    xl__arg_mem(s, j->s.a.mem);
+    xl__arg_mem(s, j->s.b.mem);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_mem(s, XL__GEMM_C);
+    xl__arg_words(s, SIZES);
+    xl__gemm_arg_lie(s, &j->s.a);
+    xl__gemm_arg_lie(s, &j->s.b);
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, j->s.row_stride);
     xl__arg_u64(s, j->s.col_stride);
     xl__arg_u64(s, j->s.m);
     xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
-    xl__arg_u32(s, j->slice);
-    xl__arg_u32(s, j->groups_m);
-    xl__arg_u32(s, j->groups_n);
+    xl__arg_u64(s, j->slice);
+    xl__arg_u64(s, j->groups_m);
+    xl__arg_u64(s, j->groups_n);
     xl__arg_u64(s, j->shares_b ? 0 : j->panel_values);
     xl__arg_u64(s, packed * j->panel_values);
     xl__arg_u64(s, j->ld);

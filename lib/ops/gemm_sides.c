@@ -37,6 +37,11 @@ enum xl__gemm_unit xl__gemm_side_unit(const struct xl__gemm_side *s)
 void xl__gemm_arg_side(struct xl__step *step, const struct xl__gemm_side *s)
 {
     xl__arg_mem(step, s->mem);
+    xl__gemm_arg_lie(step, s);
+}
+
+void xl__gemm_arg_lie(struct xl__step *step, const struct xl__gemm_side *s)
+{
     xl__arg_value_u64(step, s->offset);
     xl__arg_u64(step, s->stride_x);
     xl__arg_u64(step, s->stride_k);

@@ -25,6 +25,8 @@ struct xl__gemm_sides xl__gemm_sides(const xl_gemm *canonical);
 enum xl__gemm_unit xl__gemm_side_unit(const struct xl__gemm_side *s);
 /* Append memory, offset and both strides, along x first. */
 void xl__gemm_arg_side(struct xl__step *step, const struct xl__gemm_side *s);
+/* All but the memory. */
+void xl__gemm_arg_lie(struct xl__step *step, const struct xl__gemm_side *s);
 
 /* Define what gemm.clh asks for, but for XL_VW: TA, TC, TY, BATCH. */
 void xl__gemm_define(struct xl__step *step, const void *canonical);

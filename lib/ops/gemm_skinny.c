@@ -183,14 +183,49 @@ static void define_all(struct xl__step *s, const struct xl__skinny *j)
         xl__define(s, defines[i].name, (long)defines[i].value);
 }
 
-static void arg_c(struct xl__step *s, const struct xl__skinny *j)
+static void arg_lie_of_c(struct xl__step *s, const struct xl__skinny *j)
 {
-    xl__arg_mem(s, XL__GEMM_C);
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, j->s.row_stride);
     xl__arg_u64(s, j->s.col_stride);
     xl__arg_u64(s, j->s.m);
     xl__arg_u64(s, j->s.n);
+}
+
+static void arg_c(struct xl__step *s, const struct xl__skinny *j)
+{
+    xl__arg_mem(s, XL__GEMM_C);
+    arg_lie_of_c(s, j);
+}
+
+/* Of a thread's kernel: memory, then all else in one. */
+static void arg_thread(struct xl__step *s, const struct xl__skinny *j)
+{
+    enum { SIZES = 15 };
+    xl__arg_mem(s, j->s.a.mem);
+    xl__arg_mem(s, j->s.b.mem);
+    xl__arg_mem(s, XL__GEMM_C);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_words(s, SIZES);
+    xl__gemm_arg_lie(s, &j->s.a);
+    xl__gemm_arg_lie(s, &j->s.b);
+    arg_lie_of_c(s, j);
+    xl__arg_u64(s, j->g->k);
+    xl__arg_u64(s, j->part);
+    xl__arg_u64(s, j->n_parts);
+    xl__arg_u64(s, j->ld);
+}
+
+static void arg_group(struct xl__step *s, const struct xl__skinny *j)
+{
+    xl__gemm_arg_side(s, &j->s.a);
+    xl__gemm_arg_side(s, &j->s.b);
+    arg_c(s, j);
+    xl__arg_u64(s, j->g->k);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, j->part);
+    xl__arg_u64(s, j->n_parts);
+    xl__arg_u64(s, j->ld);
 }
 
 static void add_sums(const struct xl__skinny *j, struct xl__plan *p)
@@ -208,14 +243,7 @@ static void add_sums(const struct xl__skinny *j, struct xl__plan *p)
     s->global[1] = j->row_blocks * j->n_parts;
     s->global[2] = j->g->batch.count;
     s->local_mem_bytes = xl__skinny_local_bytes(j);
-    xl__gemm_arg_side(s, &j->s.a);
-    xl__gemm_arg_side(s, &j->s.b);
-    arg_c(s, j);
-    xl__arg_u64(s, j->g->k);
-    xl__arg_mem(s, XL__MEM_SCRATCH);
-    xl__arg_u64(s, j->part);
-    xl__arg_u64(s, j->n_parts);
-    xl__arg_u64(s, j->ld);
+    (j->by_threads ? arg_thread : arg_group)(s, j);
     xl__gemm_arg_last(s, j->g, j->s.turned);
 }
 

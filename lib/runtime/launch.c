@@ -155,6 +155,18 @@ static cl_int set_u32(cl_kernel kernel, cl_uint at, uint64_t value)
     return clSetKernelArg(kernel, at, sizeof x, &x);
 }
 
+static cl_int set_words(const struct run *r, cl_kernel kernel, cl_uint at,
+                        const struct xl__arg *arg, size_t n)
+{
+    cl_ulong x[XL__MAX_WORDS];
+    for (size_t i = 0; i < n; i++) {
+        x[i] = arg[i].as.u;
+        if (arg[i].kind == XL__ARG_VALUE_U64)
+            x[i] += r->call->value[arg[i].slot].u;
+    }
+    return clSetKernelArg(kernel, at, n * sizeof *x, x);
+}
+
 static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
                       const struct xl__arg *arg)
 {
@@ -184,6 +196,8 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
         return set_f32(kernel, at, arg->as.f);
     case XL__ARG_LOCAL:
         return clSetKernelArg(kernel, at, (size_t)arg->as.u, NULL);
+    case XL__ARG_WORDS:
+        return set_words(r, kernel, at, arg + 1, (size_t)arg->as.u);
     }
     return CL_INVALID_ARG_VALUE;
 }
@@ -191,12 +205,16 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
 static xl_status set_args(const struct run *r, const struct xl__step *step,
                           cl_kernel kernel)
 {
-    for (unsigned i = 0; i < step->n_args; i++) {
-        const cl_int code = set_arg(r, kernel, i, &step->args[i]);
+    cl_uint at = 0; /* the kernel's, of which one may be several of ours */
+    for (unsigned i = 0; i < step->n_args; i++, at++) {
+        const struct xl__arg *arg = &step->args[i];
+        const cl_int code = set_arg(r, kernel, at, arg);
         if (code != CL_SUCCESS)
             return xl__error_set(&r->q->error, code,
                                  "%s: argument %u was refused: %s",
-                                 step->kernel, i, xl_status_name(code));
+                                 step->kernel, at, xl_status_name(code));
+        if (arg->kind == XL__ARG_WORDS)
+            i += (unsigned)arg->as.u;
     }
     return XL_OK;
 }

@@ -62,6 +62,11 @@ void xl__arg_local(struct xl__step *s, size_t bytes)
     append(s, (struct xl__arg){.kind = XL__ARG_LOCAL, .as.u = bytes});
 }
 
+void xl__arg_words(struct xl__step *s, size_t n)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_WORDS, .as.u = n});
+}
+
 void xl__define(struct xl__step *s, const char *name, long value)
 {
     size_t len = strlen(s->options);

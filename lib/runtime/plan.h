@@ -18,7 +18,8 @@ enum {
     XL__MAX_VALUES = 33, /* scalars of a call: offsets, alpha, beta */
     XL__MEM_SCRATCH = 0,
     XL__MEM_LIST = XL__MAX_MEMS, /* the call's lists, one after the other */
-    XL__MAX_LISTS = 3
+    XL__MAX_LISTS = 3,
+    XL__MAX_WORDS = 32   /* of one struct */
 };
 
 struct xl__snippet; /* snippet.h */
@@ -42,7 +43,11 @@ enum xl__arg_kind {
     XL__ARG_VALUE_U64, /* value[slot].u + as.u as ulong */
     XL__ARG_VALUE_U32, /* value[slot].u as uint */
     XL__ARG_U32, XL__ARG_I32, XL__ARG_U64, XL__ARG_F32, /* constants */
-    XL__ARG_LOCAL     /* u bytes of local memory */
+    XL__ARG_LOCAL,    /* u bytes of local memory */
+    XL__ARG_WORDS     /* the next u arguments, XL__ARG_U64 and
+                         XL__ARG_VALUE_U64, as one struct of ulong: some
+                         drivers take as long over an argument of 8 bytes as
+                         over one of 100 (CP-15) */
 };
 
 struct xl__arg {
@@ -100,6 +105,7 @@ void xl__arg_u32(struct xl__step *s, size_t v);
 void xl__arg_u64(struct xl__step *s, size_t v);
 void xl__arg_f32(struct xl__step *s, double v);
 void xl__arg_local(struct xl__step *s, size_t bytes);
+void xl__arg_words(struct xl__step *s, size_t n); /* then the n arguments */
 /* Append " -DNAME=value" to the options. */
 void xl__define(struct xl__step *s, const char *name, long value);
 
