@@ -30,8 +30,8 @@ struct xl__probe {
 
 extern const struct xl__probe *const xl__probes[]; /* NULL-terminated */
 extern const struct xl__probe xl__probe_timer, xl__probe_subgroup,
-    xl__probe_bandwidth, xl__probe_coalescing, xl__probe_flops,
-    xl__probe_launch, xl__probe_build;
+    xl__probe_bandwidth, xl__probe_coalescing, xl__probe_tile,
+    xl__probe_flops, xl__probe_launch, xl__probe_build;
 
 /* Has the user asked to stop? */
 static inline bool xl__probe_stopped(const struct xl__probing *p)
@@ -100,6 +100,10 @@ double xl__granule(const double *access_ns, unsigned n);
 /* probe_subgroup.c: the width from the times at periods 1, 2, 4 ...; NaN when
  * they do not fall once and stay. */
 double xl__divergence_width(const double *ns, unsigned n);
+
+/* probe_tile.c: the width of vectors to go by, from the one a driver states
+ * and the rates of tiles of 4, 8 and 16. */
+unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n);
 
 /* timer.c: can the event clock be believed? Tested once per device; becomes
  * the facts timer_ok and timer_step_ns. */

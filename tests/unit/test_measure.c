@@ -540,6 +540,19 @@ static void widths_are_where_the_time_falls(void **state)
     assert_true(isnan(xl__divergence_width(slide, 8)));
 }
 
+/* Rates of tiles in vectors of 4, 8 and 16. */
+static void wide_vectors_have_to_pay(void **state)
+{
+    (void)state;
+    const double wide[] = {47, 90, 175}, narrow[] = {80, 173, 83};
+    assert_int_equal(xl__tile_vector(16, wide, 3), 16);
+    assert_int_equal(xl__tile_vector(16, narrow, 3), 8);
+    assert_int_equal(xl__tile_vector(8, wide, 3), 8);
+    assert_int_equal(xl__tile_vector(4, wide, 3), 4);
+    const double equal[] = {100, 104, 98};
+    assert_int_equal(xl__tile_vector(16, equal, 3), 16);
+}
+
 static void clocks_agree_within_reason(void **state)
 {
     (void)state;
@@ -559,7 +572,7 @@ static void probes_are_listed(void **state)
         assert_true(strlen(xl_probe_at(n)->name) > 0);
         assert_true(strlen(xl_probe_at(n)->what) > 0);
     }
-    assert_int_equal(n, 7);
+    assert_int_equal(n, 8);
     assert_null(xl_probe_at(n + 1));
 }
 
@@ -622,6 +635,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bad_questions_are_refused),
         cmocka_unit_test(granules_are_where_doubling_stops),
         cmocka_unit_test(widths_are_where_the_time_falls),
+        cmocka_unit_test(wide_vectors_have_to_pay),
         cmocka_unit_test(clocks_agree_within_reason),
         cmocka_unit_test(probes_are_listed),
         cmocka_unit_test(words_are_random_and_the_same_everywhere),
