@@ -48,12 +48,15 @@ static void describe_steps(const struct xl__plan *plan, xl_choice *out)
 static void say_evidence(const struct xl__candidate *c, char *why, size_t cap)
 {
     const struct xl__tuned *t = c->tuned;
-    char gain[64] = "";
+    struct xl__str text = {0};
+    xl__str_printf(&text, "tuned %.10s", t->date);
     if (isfinite(t->gain))
-        snprintf(gain, sizeof gain,
-                 ", %.3g times as fast as the model's choice", t->gain);
-    snprintf(why, cap, "tuned %.10s%s%s%s", t->date, gain,
-             *c->note ? "; stale: " : "", c->note);
+        xl__str_printf(&text, ", %.3g times as fast as the model's choice",
+                       t->gain);
+    if (*c->note)
+        xl__str_printf(&text, "; stale: %s", c->note);
+    xl__strcpy(why, cap, xl__str_text(&text));
+    xl__str_clear(&text);
 }
 
 static void say_why(const struct xl__op_call *w, unsigned i, unsigned chosen,
