@@ -158,9 +158,9 @@ static inline void pack(const struct side *a, const ulong m0, const ulong m,
                 AT(packed + r * DEPTH + v) =
                     LOADV(VW, TA, a->p, ROW(r) + l + v);
         }
-        for (; v < depth; v++)
-            packed[r * DEPTH + v] =
-                LOAD(TA, a->p, ROW(r) + (l + v) * a->sk);
+        ulong at = ROW(r) + (l + v) * a->sk;
+        for (; v < depth; v++, at += a->sk)
+            packed[r * DEPTH + v] = LOAD(TA, a->p, at);
         for (; v % VW != 0; v++)
             packed[r * DEPTH + v] = 0;
     }

@@ -300,17 +300,43 @@ static double overhead(xl_dtype dtype)
     }
 }
 
+/* What a thread does, in the time of so many flop: its multiply-adds in whole
+ * vectors, several to a sum or a vector of A that is fetched; beside them a
+ * vector of B read, an element of A and one of C: sums of FORM 2 end within a
+ * vector. */
+static double thread_flop(const struct xl__skinny *j)
+{
+    static const struct {
+        double vector, a, c;
+    } costs[] = {[XL__SKINNY_ACROSS] = {128, 180, 60},
+                 [XL__SKINNY_ALONG] = {128, 230, 370}};
+    const size_t n = j->s.n, k = j->g->k;
+    const bool along = j->form == XL__SKINNY_ALONG;
+    const double together = (double)(along ? j->each : j->u);
+    const double vectors =
+        along
+            ? (double)n * (double)xl__ceil_div(k, j->vw)
+            : (double)k * (double)xl__ceil_div(n, j->vw);
+    const double row_blocks = (double)j->row_blocks;
+    const double rows = row_blocks * (double)j->tm;
+    return (double)j->g->batch.count *
+           (2 * rows * vectors * (double)j->vw * (1 + 1 / together) +
+            costs[j->form].vector * row_blocks * vectors +
+            costs[j->form].a * rows * (double)k * (double)j->blocks +
+            costs[j->form].c * (double)j->s.m * (double)n);
+}
+
 static void estimate(const struct xl__limits *l, const struct xl__skinny *j,
                      struct xl__plan *p)
 {
-    static const double gpu_frac = 0.75, cpu_frac = 0.3, bytes_frac = 0.9;
+    static const double gpu_frac = 0.75, bytes_frac = 0.9;
     /* Doubles and integers go at half the rate of floats, or less. */
     const bool is_slow = j->g->a.dtype == XL_F64 || j->g->a.dtype == XL_I8;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double groups = (double)j->blocks * (double)j->row_blocks *
                           (double)j->n_parts * (double)j->g->batch.count;
     const double tm = (double)j->tm;
-    const double rate = (j->by_threads ? cpu_frac : gpu_frac) *
+    const double rate = (j->by_threads ? 1 : gpu_frac) *
                         (is_slow ? 0.5 : 1) * tm /
                         (tm + overhead(j->g->a.dtype));
     /* Columns that are there, of those that groups have items for. */
@@ -322,7 +348,9 @@ static void estimate(const struct xl__limits *l, const struct xl__skinny *j,
             : groups * (double)j->wg * used /
                   (units * xl__skinny_busy_items(l));
     const struct xl__work work = {
-        .flop = p->flop * (double)(j->row_blocks * j->tm) / (double)j->s.m,
+        .flop = j->by_threads ? thread_flop(j)
+                              : p->flop * (double)(j->row_blocks * j->tm) /
+                                    (double)j->s.m,
         .flop_frac = rate,
         .bytes = p->bytes * (double)j->row_blocks +
                  2 * (double)p->scratch_bytes,

@@ -78,15 +78,19 @@ static void choose_thread(const struct xl__limits *l,
                           struct xl__params *out)
 {
     enum { BLOCK = 512, COLUMNS = 64, TOGETHER = 4, LINES = 4, LEAST = 4,
-           MOST_SUMS = 4096 };
+           MOST_SUMS = 4096, FEW = 8 };
     const size_t rows = (size_t)out->value[XL__GEMM_TM];
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, LEAST);
     const size_t vw =
         xl__max_size(power_up(native, XL__GEMM_WIDEST), LEAST);
     const size_t most = power_down(MOST_SUMS / rows, MOST_SUMS);
-    const size_t each = rows > TOGETHER ? 2 : TOGETHER;
+    const size_t each = rows > FEW ? 1 : rows > TOGETHER ? 2 : TOGETHER;
+    /* Along k, A is packed for each block: units have one of their own. */
+    const size_t share =
+        xl__ceil_div(s->n, xl__size_or(l, XL__F_compute_units, 1));
     const size_t block =
-        power_up(s->n, along ? COLUMNS : xl__min_size(BLOCK, most));
+        along ? power_up(s->n, power_up(xl__max_size(share, COLUMNS), BLOCK))
+              : power_up(s->n, xl__min_size(BLOCK, most));
     out->value[XL__SKINNY_VW] = (int)vw;
     out->value[XL__SKINNY_WG] = 1;
     out->value[XL__SKINNY_EACH] = (int)each;
@@ -231,10 +235,16 @@ static void choose_group(const struct xl__limits *l, const xl_gemm *g,
     }
 }
 
-/* A second launch is worth having the other half of the units at work. */
+/* A second launch is worth having the other half of the units at work; of
+ * threads, where there is work for the time that it takes. */
 static bool should_cut(const struct xl__limits *l, const struct xl__skinny *j)
 {
-    enum { TURNS = 4 };
+    enum { TURNS = 4, WORTH_IT = 1 << 18 };
+    if (j->by_threads && (double)j->s.n * (double)j->g->k *
+                                 (double)xl_dtype_bytes(j->g->a.dtype) *
+                                 (double)j->g->batch.count <
+                             WORTH_IT)
+        return false;
     const size_t enough = j->by_threads
                               ? xl__skinny_busy_groups(l, j)
                               : xl__size_or(l, XL__F_compute_units, 1);
