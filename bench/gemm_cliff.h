@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench gemm --cliff N`: random shapes, each against twice the bound that
- * the device's measured peaks set, and what launches cost. A library that is
+ * the device's measured peaks set and a launch's cost. A library that is
  * fast on its author's shapes falls off a cliff between them. */
 #ifndef CLBENCH_GEMM_CLIFF_H
 #define CLBENCH_GEMM_CLIFF_H
@@ -25,11 +25,11 @@ struct cliff_device {
 /* What a product may take. */
 struct cliff_bound {
     double bound_ns;   /* max(flop / peak, bytes / bandwidth) */
-    double allowed_ns; /* twice that, and the launches */
+    double allowed_ns; /* twice that and a launch */
     const char *limit; /* "fma", "memory", "cache" or "launch" */
 };
 struct cliff_bound cliff_bound(const struct cliff_device *dev, double flop,
-                               double bytes, double launches);
+                               double bytes);
 
 /* The whole command; an exit_code: EXIT_GATE when a shape takes longer. */
 int cliff_run(struct session *s);

@@ -335,20 +335,20 @@ static void bounds_take_the_level_that_fits(void **state)
                                .llc_bytes_per_s = 4e11,
                                .launch_ns = 1000};
     (void)state;
-    struct cliff_bound b = cliff_bound(&dev, 1e9, 1e6, 1);
+    struct cliff_bound b = cliff_bound(&dev, 1e9, 1e6);
     assert_near(b.bound_ns, 1e6, 1e-3);
-    assert_near(b.allowed_ns, 2e6 + 1000, 1e-3);
+    assert_near(b.allowed_ns, 2 * (1e6 + 1000), 1e-3);
     assert_string_equal(b.limit, "fma");
-    b = cliff_bound(&dev, 1e6, 1e6, 1);
+    b = cliff_bound(&dev, 1e6, 1e6);
     assert_near(b.bound_ns, 1e6 / 4e11 * 1e9, 1e-6);
     assert_string_equal(b.limit, "cache");
-    b = cliff_bound(&dev, 1e6, 1e7, 2);
+    b = cliff_bound(&dev, 1e6, 1e7);
     assert_near(b.allowed_ns, 2 * 1e5 + 2000, 1e-6);
     assert_string_equal(b.limit, "memory");
-    b = cliff_bound(&dev, 1e3, 1e3, 1);
+    b = cliff_bound(&dev, 1e3, 1e3);
     assert_string_equal(b.limit, "launch");
     dev.llc_bytes_per_s = (double)NAN;
-    assert_string_equal(cliff_bound(&dev, 1e6, 1e6, 1).limit, "memory");
+    assert_string_equal(cliff_bound(&dev, 1e6, 1e6).limit, "memory");
 }
 
 /* -- compare -------------------------------------------------------------- */
