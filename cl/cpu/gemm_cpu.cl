@@ -7,7 +7,7 @@
  *                 gemm_cpu_pack   FORM 1: B -> panels of RN columns
  *                 gemm_cpu        a group per block of C:
  *                   for each slice of k: pack A, panels of RM rows
- *                     for each panel of B: FORM 2: pack it
+ *                     for each panel of B: FORM 2: pack it; FORM 3: as it lies
  *                       for each panel of A:
  *                         RM x RN sums in registers += its steps
  *                         C = alpha sums + beta C, later C += alpha sums
@@ -32,24 +32,19 @@
  *               4 or 8; RN, a multiple of 8 and of XL_VW; XL_VW 4, 8 or 16: a
  *               vector; UA, UB: contiguous along k (0), across (1), neither
  *               (2); UC: rows of C contiguous (1); PLACE 1: A is not packed but
- *               read where it lies (f32, f64); KEEP 1: sums are kept apart from
- *               C; TA, TC, TY, BATCH, EPILOGUE: gemm.clh
+ *               read where it lies, FORM 3: B likewise, which has UB 1 and n of
+ *               RN or more (f32, f64); KEEP 1: sums are kept apart from C;
+ *               TA, TC, TY, BATCH, EPILOGUE: gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; FORM 1: A once for each block along n, B twice
- *               and its panels once for each block along m; FORM 2: B once for
- *               each block along m; PLACE: A once for each RN columns
+ *               and its panels once for each block along m; FORM 2, 3: B once
+ *               for each block along m; PLACE: A once for each RN columns
  * Source        Goto, van de Geijn 2008, section 4 */
 #ifndef XL_VW
 #define XL_VW 4
 #endif
-#include "gemm_pack.clh"
+#include "gemm_place.clh"
 
-#ifndef RN
-#define RN 8
-#endif
-#ifndef RM
-#define RM 4
-#endif
 #ifndef TM
 #define TM 32
 #define TK 32
@@ -62,7 +57,6 @@
 #endif
 #ifndef UA
 #define UA 0
-#define UC 1
 #endif
 #ifndef UB
 #define UB 1
@@ -70,20 +64,15 @@
 #ifndef PLACE
 #define PLACE 0
 #endif
-#ifndef KEEP
-#define KEEP 0
-#endif
 
-#define NV (RN / XL_VW)
 #define SLAB 64
+#define FETCH 12
 #define WHOLE_THREAD __attribute__((reqd_work_group_size(1, 1, 1)))
-typedef VALUEV(XL_VW, TP) vec;
-typedef SUMV(XL_VW) total;
 
-#if FORM == 1
-#define PANEL __global
-#else
+#if FORM == 2
 #define PANEL __local
+#else
+#define PANEL __global
 #endif
 
 /* Blocks are as even as whole panels allow: where the i-th of so many begins,
@@ -120,120 +109,11 @@ gemm_cpu_pack(__global const ELEM(TA) *restrict b, __global real *restrict to,
 #endif
 
 #if STEP == 2
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-/* The built-in function prefetch() does nothing on some CPUs (CP-12). */
-#define SOON(p, write) __builtin_prefetch((const void *)(size_t)(p), write, 3)
-#endif
-#endif
-#ifndef SOON
-#define SOON(p, write)
-#endif
-
 #if RM == 4
 PACK(pack_a, 4, 4, 4, UA, __local)
 #else
 PACK(pack_a, 8, 8, 8, UA, __local)
 #endif
-
-/* A tile of C, and where its sums go: to C, or between slices of k to memory
- * of their own. */
-struct place {
-    __global ELEM(TC) *c;
-    ulong at, rs, cs; /* of its first element; strides */
-    ulong z, i, j;    /* product, row, column */
-    __global SUM *keep;
-    ulong ld;
-    uint rows, cols;  /* valid from here on */
-    bool first, last; /* slice of k */
-};
-
-#if KEEP
-/* Sums so far join, and stay until the last slice. */
-static inline void join(const struct place *p, total sum[RM][NV])
-{
-    #pragma unroll
-    for (uint r = 0; r < RM; r++) {
-        #pragma unroll
-        for (uint v = 0; v < NV; v++) {
-            __global SUM *at = p->keep + r * p->ld + v * XL_VW;
-            if (r < p->rows && !p->first)
-                sum[r][v] += XL_CAT(vload, XL_VW)(0, at);
-            if (r < p->rows && !p->last)
-                XL_CAT(vstore, XL_VW)(sum[r][v], 0, at);
-        }
-    }
-}
-#endif
-
-static inline void store_edge(const struct place *p, total sum[RM][NV],
-                              GEMM_STORE_PARAMS)
-{
-    SUM part[RM * RN]; /* the sums themselves stay in registers */
-    #pragma unroll
-    for (uint r = 0; r < RM; r++) {
-        #pragma unroll
-        for (uint v = 0; v < NV; v++)
-            XL_CAT(vstore, XL_VW)(sum[r][v], v, part + r * RN);
-    }
-    for (uint r = 0; r < RM && r < p->rows; r++) {
-        const ulong line = p->at + r * p->rs;
-        uint s = 0;
-        for (; UC && s + XL_VW <= p->cols; s += XL_VW) {
-            const total whole = XL_CAT(vload, XL_VW)(0, part + r * RN + s);
-            GEMM_STORE(XL_VW, , p->c, line + s,
-                       GEMM_Y(XL_VW, whole, p->c, line + s), p->z, p->i + r,
-                       p->j + s);
-        }
-        for (; s < p->cols; s++) {
-            const ulong at = line + s * p->cs;
-            GEMM_STORE(1, , p->c, at, GEMM_Y(1, part[r * RN + s], p->c, at),
-                       p->z, p->i + r, p->j + s);
-        }
-    }
-}
-
-static inline void store(const struct place *p, total sum[RM][NV],
-                         GEMM_STORE_PARAMS)
-{
-    if (!UC || p->rows < RM || p->cols < RN) {
-        store_edge(p, sum, GEMM_STORE_ARGS);
-        return;
-    }
-    #pragma unroll
-    for (uint r = 0; r < RM; r++) {
-        #pragma unroll
-        for (uint v = 0; v < NV; v++) {
-            const ulong at = p->at + r * p->rs + v * XL_VW;
-            GEMM_STORE(XL_VW, , p->c, at, GEMM_Y(XL_VW, sum[r][v], p->c, at),
-                       p->z, p->i + r, p->j + v * XL_VW);
-        }
-    }
-}
-
-static inline void finish(const struct place *p, vec sum[RM][NV],
-                          GEMM_STORE_PARAMS)
-{
-    total all[RM][NV];
-    #pragma unroll
-    for (uint r = 0; r < RM; r++) {
-        #pragma unroll
-        for (uint v = 0; v < NV; v++)
-            all[r][v] = VALUE_AS(XL_VW, TA, sum[r][v]);
-    }
-#if KEEP
-    join(p, all);
-    if (!p->last)
-        return;
-    store(p, all, GEMM_STORE_ARGS);
-#else
-    const VALUEV(1, TY) now = p->first ? beta : 1;
-    {
-        const VALUEV(1, TY) beta = now;
-        store(p, all, GEMM_STORE_ARGS);
-    }
-#endif
-}
 
 /* Where an element of a panel of A is, `u` steps from here. */
 #if PLACE
@@ -251,13 +131,15 @@ struct lines {
 #define A_GO(a, n) a.at += (n) * RM
 #endif
 
+/* `next` elements from a line of B to the next one. */
 static inline void one_step(const struct lines a, const uint u,
-                            PANEL const real *b, vec sum[RM][NV])
+                            PANEL const real *b, const ulong next,
+                            vec sum[RM][NV])
 {
     vec line[NV];
     #pragma unroll
     for (uint v = 0; v < NV; v++)
-        line[v] = XL_CAT(vload, XL_VW)(v, b + u * RN);
+        line[v] = XL_CAT(vload, XL_VW)(v, b + u * next);
     #pragma unroll
     for (uint r = 0; r < RM; r++) {
         #pragma unroll
@@ -266,42 +148,37 @@ static inline void one_step(const struct lines a, const uint u,
     }
 }
 
-/* sum = A B over `depth` steps. What lies at `soon` is fetched meanwhile,
- * `ahead` values for each few steps. */
+/* sum += A B over `depth` steps. What lies at `soon` is fetched meanwhile,
+ * `ahead` values for each few steps; lines of B as they lie, far from each
+ * other, a few before they are used. */
 static inline void multiply(struct lines a, PANEL const real *b,
-                            const uint depth, PANEL const real *soon,
-                            const uint ahead, vec sum[RM][NV])
+                            const ulong next, const uint depth,
+                            PANEL const real *soon, const uint ahead,
+                            vec sum[RM][NV])
 {
     uint l = 0;
     for (; l + 4 <= depth; l += 4) {
 #if FORM == 1
         SOON(soon, 0);
         soon += ahead;
+#elif FORM == 3
+        #pragma unroll
+        for (uint u = FETCH; u < FETCH + 4; u++) {
+            SOON(b + u * next, 0);
+            SOON(b + u * next + RN / 2, 0);
+        }
 #endif
-        one_step(a, 0, b, sum);
-        one_step(a, 1, b, sum);
-        one_step(a, 2, b, sum);
-        one_step(a, 3, b, sum);
+        one_step(a, 0, b, next, sum);
+        one_step(a, 1, b, next, sum);
+        one_step(a, 2, b, next, sum);
+        one_step(a, 3, b, next, sum);
         A_GO(a, 4);
-        b += 4 * RN;
+        b += 4 * next;
     }
     for (; l < depth; l++) {
-        one_step(a, 0, b, sum);
+        one_step(a, 0, b, next, sum);
         A_GO(a, 1);
-        b += RN;
-    }
-}
-
-/* No sums yet; their places in C are fetched. */
-static inline void begin(const struct place *p, vec sum[RM][NV])
-{
-    #pragma unroll
-    for (uint r = 0; r < RM; r++) {
-        #pragma unroll
-        for (uint v = 0; v < NV; v++) {
-            SOON(p->c + p->at + r * p->rs + v * XL_VW * p->cs, 1);
-            sum[r][v] = (vec)(0);
-        }
+        b += next;
     }
 }
 
@@ -340,10 +217,16 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
 #endif
         for (ulong j = n0; j < n1; j += RN) {
             const uint cols = (uint)min(t.n - j, (ulong)RN);
+            const uint skip = FORM == 3 ? RN - cols : 0;
+            const ulong next = FORM == 3 ? t.sk_b : RN;
 #if FORM == 2
             pack_b(b + t.off_b + GEMM_AT_B(z) + j * t.sx_b + k0 * t.sk_b,
                    t.sx_b, t.sk_b, cols, depth, lb);
             __local const real *panel = lb, *soon = lb;
+#elif FORM == 3
+            __global const real *panel =
+                b + t.off_b + GEMM_AT_B(z) + j - skip + k0 * t.sk_b;
+            __global const real *soon = panel;
 #else
             __global const real *panel =
                 scratch + z * t.panels + j * t.k + k0 * RN;
@@ -352,11 +235,12 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
             const uint ahead = RN * 4 / ((rows + RM - 1) / RM);
             for (uint i = 0; i < rows; i += RM, soon += ahead * (depth / 4)) {
                 const struct place p = {
-                    c, at_c + i * t.rs_c + j * t.cs_c, t.rs_c, t.cs_c, z,
-                    m0 + i, j,
+                    c, at_c + i * t.rs_c + (j - skip) * t.cs_c, t.rs_c,
+                    t.cs_c, z, m0 + i, j - skip,
                     (__global SUM *)(scratch + t.keep) +
                         (z * t.m + m0 + i) * t.ld + j,
-                    t.ld, rows - i, cols, k0 == 0, k0 + t.slice >= t.k};
+                    t.ld, rows - i, cols + skip, skip, k0 == 0,
+                    k0 + t.slice >= t.k};
                 struct lines from;
                 vec sum[RM][NV];
 #if PLACE
@@ -369,7 +253,7 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
                 from.at = la + i * TK;
 #endif
                 begin(&p, sum);
-                multiply(from, panel, depth, soon, ahead, sum);
+                multiply(from, panel, next, depth, soon, ahead, sum);
                 finish(&p, sum, GEMM_STORE_ARGS);
             }
         }

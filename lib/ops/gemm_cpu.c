@@ -15,7 +15,7 @@ static const struct xl__tunable tunables[] = {
     {"TK", "depth of a slice", {64, 128, 256, 512, 1024, 0}},
     {"RM", "rows in registers", {4, 8, 0}},
     {"VW", "values of a vector", {4, 8, 16, 0}},
-    {"FORM", "1 B is packed ahead, 2 by each group", {1, 2, 0}},
+    {"FORM", "B is packed ahead (1), by each group (2), not (3)", {1, 2, 3, 0}},
     {"PLACE", "1 A is packed, 2 read in place", {1, 2, 0}},
     {"GROUPS", "groups to a unit", {1, 2, 4, 6, 8, 12, 0}},
     {NULL, NULL, {0}},

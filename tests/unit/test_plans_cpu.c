@@ -13,7 +13,7 @@
 #include "ops/variants.h"
 #include "support.h"
 
-enum { N_SHAPES = 1500, SEED = 11, EXACT_DEPTH = 1024 };
+enum { N_SHAPES = 1500, SEED = 11 };
 
 struct machine {
     double units, local_bytes, vector;
@@ -194,10 +194,11 @@ static void check_sizes(const struct machine *m, const struct xl__cpu_job *j,
                  j->in_place ? j->s.m : j->tm);
     check_blocks(j->s.n, j->rn, j->groups_n, j->s.n);
     assert_in_range(j->slice, 1, j->tk);
-    assert_true(j->g->a.dtype != XL_I8 || j->slice <= EXACT_DEPTH);
+    assert_true(j->g->a.dtype != XL_I8 || j->slice <= XL__CPU_EXACT);
     assert_true((double)j->local_bytes <= m->local_bytes);
     assert_true(p->scratch_bytes >= needs * j->value_bytes);
     assert_true(j->ld >= j->s.n);
+    assert_true(j->form != XL__CPU_AS_IT_LIES || j->s.n >= j->rn);
     assert_int_equal(p->n_steps, j->form == XL__CPU_AHEAD ? 2 : 1);
     const struct xl__step *last = &p->step[p->n_steps - 1];
     assert_int_equal(last->global[0], j->groups_m * j->groups_n);
