@@ -42,8 +42,7 @@ static xl_status make_panels(struct xl__probing *p, struct panels *x)
     draw(&rng, x->host_b, DEPTH * MOST_RN);
     TRY(xl_buffer_create(p->q, sizeof x->host_a, &x->a));
     TRY(xl_buffer_create(p->q, sizeof x->host_b, &x->b));
-    TRY(xl_buffer_create(p->q,
-                         x->items * MOST_RM * MOST_RN * sizeof(float),
+    TRY(xl_buffer_create(p->q, x->items * MOST_RM * MOST_RN * sizeof(float),
                          &x->out));
     TRY(xl_buffer_write(p->q, x->a, 0, x->host_a, sizeof x->host_a));
     TRY(xl_buffer_write(p->q, x->b, 0, x->host_b, sizeof x->host_b));
@@ -149,9 +148,8 @@ static xl_status run(struct xl__probing *p)
     TRY(make_panels(p, &x));
     for (unsigned i = 0; i < N_SHAPES; i++)
         TRY(measure(p, &x, &shapes[i], &rate[i]));
-    xl__limits_measure(
-        l, XL__F_native_vector_f32,
-        xl__tile_vector((unsigned)stated, rate, N_SHAPES));
+    xl__limits_measure(l, XL__F_native_vector_f32,
+                       xl__tile_vector((unsigned)stated, rate, N_SHAPES));
 fail:
     if (x.a)
         clReleaseMemObject(x.a);

@@ -54,8 +54,8 @@ struct search {
     struct xl__params *best;
 };
 
-static void try_one(struct search *s, const struct xl__cpu_tile *t, unsigned form,
-                    int place)
+static void try_one(struct search *s, const struct xl__cpu_tile *t,
+                    unsigned form, int place)
 {
     enum { GROUPS = 4 };
     const xl_gemm *g = s->canonical;
@@ -85,8 +85,8 @@ static void try_one(struct search *s, const struct xl__cpu_tile *t, unsigned for
 void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
                     struct xl__params *out)
 {
-    struct search s = {.l = l, .canonical = canonical, .best_ns = INFINITY,
-                       .best = out};
+    struct search s = {
+        .l = l, .canonical = canonical, .best_ns = INFINITY, .best = out};
     *out = (struct xl__params){.source = "model"};
     s.plan.bytes = xl__gemm_bytes(canonical);
     for (const struct xl__cpu_tile *t = xl__cpu_tiles; t->vector; t++) {

@@ -10,7 +10,7 @@
 enum {
     LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */
     SCRATCH_ALIGN = 64,
-    STEPS = 8, /* of k that packing takes together */
+    STEPS = 8,              /* of k that packing takes together */
     TYPICAL_CACHE = 1 << 18 /* bytes of a core's own, at least */
 };
 
@@ -72,13 +72,12 @@ static void divide(const struct xl__limits *l, struct xl__cpu_job *j)
             least, xl__min_size(wanted, xl__ceil_div(j->s.m, LEAST_ROWS)));
         j->groups_n =
             xl__min_size(j->lines_n, xl__ceil_div(wanted, j->groups_m));
-        j->pack_blocks =
-            xl__min_size(j->lines_n, xl__ceil_div(wanted, slabs));
+        j->pack_blocks = xl__min_size(j->lines_n, xl__ceil_div(wanted, slabs));
     } else {
         j->groups_n = xl__min_size(j->lines_n, xl__ceil_div(wanted, least));
         j->groups_m = xl__max_size(
-            least, xl__min_size(j->lines_m,
-                                xl__ceil_div(wanted, j->groups_n)));
+            least,
+            xl__min_size(j->lines_m, xl__ceil_div(wanted, j->groups_n)));
     }
 }
 
@@ -145,9 +144,9 @@ static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
         j->form > XL__CPU_AS_IT_LIES ||
         (j->form == XL__CPU_AS_IT_LIES && !can_b_stay(j)))
         return false;
-    j->local_bytes =
-        ((j->in_place ? 0 : j->tm * j->tk) +
-         (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) * j->value_bytes;
+    j->local_bytes = ((j->in_place ? 0 : j->tm * j->tk) +
+                      (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) *
+                     j->value_bytes;
     return j->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0);
 }
 
@@ -185,7 +184,8 @@ bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
 
 static double frac_of(const struct xl__cpu_job *j)
 {
-    static const double scattered = 0.85; /* lines of B apart from each other */
+    static const double scattered =
+        0.85; /* lines of B apart from each other */
     double frac = xl__cpu_tiles[0].frac / 2;
     for (const struct xl__cpu_tile *t = xl__cpu_tiles; t->vector; t++) {
         if (t->rm == j->rm && t->vectors * j->vw == j->rn)
@@ -218,8 +218,7 @@ static double b_flop(const struct xl__cpu_job *j)
 {
     enum { PAGE = 4096 };
     const enum xl__gemm_unit unit = xl__gemm_side_unit(&j->s.b);
-    const double elems =
-        (double)(j->lines_n * j->rn) * (double)j->g->k;
+    const double elems = (double)(j->lines_n * j->rn) * (double)j->g->k;
     const bool is_far = j->s.b.stride_k * j->value_bytes >= PAGE;
     switch (j->form) {
     case XL__CPU_AHEAD:
@@ -245,14 +244,16 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
                     : pack_flop(j, false, xl__gemm_side_unit(&j->s.a)) * m *
                           k * (double)j->groups_n;
     const double n_units = (double)units(l);
-    const double flop = count * (2 * m * n * k / frac_of(j) +
-                                 slices * store_c * m * n + a_flop +
-                                 b_flop(j)) +
-                        groups * group_flop;
-    const struct xl__work work = {
-        .flop = flop, .flop_frac = 1,
-        .bytes = p->bytes, .bytes_frac = 0.8,
-        .fill = groups / (n_units * ceil(groups / n_units)),
-        .launches = p->n_steps};
+    const double flop =
+        count * (2 * m * n * k / frac_of(j) + slices * store_c * m * n +
+                 a_flop + b_flop(j)) +
+        groups * group_flop;
+    const struct xl__work work = {.flop = flop,
+                                  .flop_frac = 1,
+                                  .bytes = p->bytes,
+                                  .bytes_frac = 0.8,
+                                  .fill = groups /
+                                          (n_units * ceil(groups / n_units)),
+                                  .launches = p->n_steps};
     xl__estimate(l, &work, p);
 }

@@ -19,8 +19,8 @@ struct machine {
     double units, local_bytes, vector;
 };
 static const struct machine machines[] = {
-    {2, 1 << 20, 16}, {2, 1 << 21, 16}, {64, 1 << 20, 16}, {8, 1 << 15, 8},
-    {128, 1 << 18, 8}, {1, 1 << 16, 4}, {4, 1 << 17, 4},
+    {2, 1 << 20, 16},  {2, 1 << 21, 16}, {64, 1 << 20, 16}, {8, 1 << 15, 8},
+    {128, 1 << 18, 8}, {1, 1 << 16, 4},  {4, 1 << 17, 4},
 };
 
 static void set(struct xl__limits *l, enum xl__fact_id id, double value)
@@ -55,7 +55,8 @@ static void canonical_of(const xl_gemm *g, struct xl__gemm *out)
     assert_int_equal(xl__op_gemm.bind(NULL, g, out, &call), XL_OK);
 }
 
-/* -- registers -------------------------------------------------------------- */
+/* -- registers --------------------------------------------------------------
+ */
 
 static void registers(void **state)
 {
@@ -103,7 +104,8 @@ static void no_vectors(void **state)
     xl__limits_clear(&l);
 }
 
-/* -- random calls ----------------------------------------------------------- */
+/* -- random calls -----------------------------------------------------------
+ */
 
 static size_t random_size(struct xl__rng *rng)
 {
@@ -131,9 +133,8 @@ static xl_mat random_view(struct xl__rng *rng, size_t rows, size_t cols,
 static xl_gemm random_gemm(struct xl__rng *rng)
 {
     static const xl_dtype types[][2] = {
-        {XL_F32, XL_F32}, {XL_F32, XL_F32}, {XL_F16, XL_F32},
-        {XL_F16, XL_F16}, {XL_F64, XL_F64}, {XL_I8, XL_I32},
-        {XL_I8, XL_F32}};
+        {XL_F32, XL_F32}, {XL_F32, XL_F32}, {XL_F16, XL_F32}, {XL_F16, XL_F16},
+        {XL_F64, XL_F64}, {XL_I8, XL_I32},  {XL_I8, XL_F32}};
     const size_t n_types = sizeof types / sizeof *types;
     const xl_dtype *t = types[xl__rng_below(rng, n_types)];
     const size_t far = (size_t)1 << 32;
@@ -190,8 +191,7 @@ static void check_sizes(const struct machine *m, const struct xl__cpu_job *j,
     const size_t needs =
         (j->form == XL__CPU_AHEAD ? panels * cols * j->g->k : 0) +
         (j->keeps && is_cut ? count * j->s.m * cols : 0);
-    check_blocks(j->s.m, j->rm, j->groups_m,
-                 j->in_place ? j->s.m : j->tm);
+    check_blocks(j->s.m, j->rm, j->groups_m, j->in_place ? j->s.m : j->tm);
     check_blocks(j->s.n, j->rn, j->groups_n, j->s.n);
     assert_in_range(j->slice, 1, j->tk);
     assert_true(j->g->a.dtype != XL_I8 || j->slice <= XL__CPU_EXACT);
@@ -207,8 +207,7 @@ static void check_sizes(const struct machine *m, const struct xl__cpu_job *j,
         check_blocks(j->s.n, j->rn, j->pack_blocks, j->s.n);
         assert_int_equal(p->step[0].global[1], panels);
         assert_int_equal(p->step[0].global[0],
-                         xl__ceil_div(j->g->k, XL__CPU_SLAB) *
-                             j->pack_blocks);
+                         xl__ceil_div(j->g->k, XL__CPU_SLAB) * j->pack_blocks);
     }
     assert_true(isfinite(p->est_ns) && p->est_ns > 0);
 }
