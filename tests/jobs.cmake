@@ -92,27 +92,31 @@ set_tests_properties(unit.empty_filter PROPERTIES LABELS unit TIMEOUT 60
     WILL_FAIL ON FAIL_REGULAR_EXPRESSION "\\[==========\\] 0 test")
 
 # -- device: real drivers, named ---------------------------------------------
+# Where building kernels is most of the time: some drivers build twice where
+# binaries are kept (CP-10), so no cache there.
+set(uncached XL_CACHE_DIR=off)
+
 xl_program(test_small ops/test_small.c LIBS clbench_static)
 xl_program(test_variants ops/test_variants.c LIBS clbench_static)
 foreach(driver pocl rusticl)
     xl_job(device.variants.${driver} LABELS device DRIVER ${driver}
-        TIMEOUT 600 COMMAND test_variants)
+        TIMEOUT 600 COMMAND test_variants ENV ${uncached})
     xl_job(slow.variants.${driver} LABELS device slow DRIVER ${driver}
-        TIMEOUT 1200 COMMAND test_variants ENV XL_TEST_FULL=1)
+        TIMEOUT 1200 COMMAND test_variants ENV XL_TEST_FULL=1 ${uncached})
 endforeach()
 
 # Epilogues in every variant that takes one.
 xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)
+xl_job(device.epilogue.rusticl LABELS device DRIVER rusticl TIMEOUT 600
+    COMMAND test_epilogue ENV ${uncached})
+xl_job(slow.epilogue.pocl LABELS device slow DRIVER pocl TIMEOUT 1200
+    COMMAND test_epilogue ENV ${uncached})
 foreach(driver pocl rusticl)
-    xl_job(device.epilogue.${driver} LABELS device DRIVER ${driver}
-        TIMEOUT 600 COMMAND test_epilogue)
-    xl_job(slow.epilogue.${driver} LABELS device slow DRIVER ${driver}
-        TIMEOUT 3600 COMMAND test_epilogue ENV XL_TEST_FULL=1)
+    xl_job(full.epilogue.${driver} LABELS device full DRIVER ${driver}
+        TIMEOUT 3600 COMMAND test_epilogue ENV XL_TEST_FULL=1 ${uncached})
 endforeach()
 
-# Expressions. Building their kernels is most of the time, and some drivers
-# build twice where binaries are kept (CP-10): no cache here.
-set(uncached XL_CACHE_DIR=off)
+# Expressions, likewise.
 
 # Named and random ones; XL_TEST_SEED replays one.
 set(parts ops/expr_case.c ops/expr_compare.c ops/expr_host.c
@@ -178,7 +182,11 @@ endforeach()
 
 # A real CPU whose vectors are said to be narrower: tiles follow.
 foreach(width 4 8)
-    xl_job(device.vectors.${width} LABELS device DRIVER pocl TIMEOUT 600
+    set(labels device)
+    if(width EQUAL 4)
+        list(APPEND labels slow)
+    endif()
+    xl_job(device.vectors.${width} LABELS ${labels} DRIVER pocl TIMEOUT 600
         COMMAND test_variants gemm_cpu
         ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
             XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/vector${width}.txt)
