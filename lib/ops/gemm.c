@@ -304,16 +304,6 @@ xl_dtype xl__gemm_y(const void *canonical)
     return y_of(c->g.c.dtype, c->snippet);
 }
 
-const char *xl__gemm_plain_alone(const void *canonical)
-{
-    const struct xl__gemm *c = canonical;
-    if (types_of(c->g.a.dtype)->sum != XL_F32)
-        return "it multiplies f32, f16 and bf16 alone";
-    if (c->g.batch.count > 1)
-        return "it takes one product at a time";
-    return c->snippet ? "it has no epilogues" : NULL;
-}
-
 enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g)
 {
     return g->a.col_stride == 1   ? XL__UNIT_ALONG_K

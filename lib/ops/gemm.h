@@ -32,10 +32,6 @@ static inline const struct xl__snippet *xl__gemm_snippet(const void *canonical)
 }
 /* The type of y = alpha A B + beta C: f32, f64 or i32. */
 xl_dtype xl__gemm_y(const void *canonical);
-/* For variants that take single products of 16- and 32-bit floats without an
- * epilogue alone: why not, or NULL. */
-const char *xl__gemm_plain_alone(const void *canonical);
-
 /* Every variant with tiles keeps their sizes here, so that the self-check
  * knows how big a case crosses a tile's border; 0: no tiles. */
 enum { XL__GEMM_TM, XL__GEMM_TN, XL__GEMM_TK };
