@@ -486,7 +486,9 @@ static void random_graphs(void **state)
 static void quick(void **state)
 {
     enum { TRIES = 20 };
+#if !defined(__SANITIZE_ADDRESS__)
     static const double most_ns = 2e5;
+#endif
     static const char text[] =
         "i = sigmoid(a + b); f = sigmoid(c + d); g = tanh(a * d);"
         "o = sigmoid(b + c * a); k = f * k + i * g; y = o * tanh(k);"
@@ -512,7 +514,9 @@ static void quick(void **state)
         xl__schedule_clear(&plan);
     }
     print_message("%u nodes: %.1f us\n", g.n_nodes, best_ns * 1e-3);
-    assert_true(best_ns < most_ns);
+#if !defined(__SANITIZE_ADDRESS__)
+    assert_true(best_ns < most_ns); /* of the product: not with sanitizers */
+#endif
     xl__graph_clear(&g);
     xl__limits_clear(&l);
 }
