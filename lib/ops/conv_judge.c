@@ -3,14 +3,12 @@
  * the rounding bound of a dot product of c r s / groups terms in any order
  * (Higham 2002, section 3.5), then what the epilogue makes of it, then one
  * rounding to out's type. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ops/conv_small.h"
-#include "ops/gemm_small.h"
 
 struct judging {
     const struct xl__conv *c;
@@ -20,22 +18,6 @@ struct judging {
     char *why;
     size_t why_cap;
 };
-
-/* Unit roundoff and half the least subnormal of a type; integers are exact. */
-static double roundoff(xl_dtype dtype)
-{
-    return dtype == XL_F64    ? ldexp(1, -53)
-           : dtype == XL_F32  ? ldexp(1, -24)
-           : dtype == XL_F16  ? ldexp(1, -11)
-           : dtype == XL_BF16 ? ldexp(1, -8)
-                              : 0;
-}
-static double underflow(xl_dtype dtype)
-{
-    return dtype == XL_F16                        ? ldexp(1, -25)
-           : dtype == XL_F32 || dtype == XL_BF16 ? (double)FLT_MIN
-                                                 : 0;
-}
 
 /* One element of the result. */
 struct place {
@@ -115,44 +97,31 @@ static double want_y(const struct judging *j, const struct place *o,
      * the one to f32. The host rounds as often in f64 as the device does. */
     const double terms =
         d->in.dtype == XL_I8 ? 1 : (double)xl__conv_depth(d);
-    const double ku = (terms + 3) * roundoff(xl__conv_y(j->c));
+    const double ku = (terms + 3) * xl__small_roundoff(xl__conv_y(j->c));
     const double hosts = d->in.dtype == XL_F64 ? 2 : 1;
     *error = hosts * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
-             underflow(xl__conv_y(j->c));
+             xl__small_underflow(xl__conv_y(j->c));
     return alpha * sum + old;
-}
-
-static double load_operand(const struct judging *j, unsigned i,
-                           const struct place *o)
-{
-    const struct xl__snippet *s = j->c->snippet;
-    const struct xl__conv_small *own = j->t->own;
-    const bool first = j->c->d.out.layout == XL_NCHW;
-    const size_t pixel = o->p * j->c->q + o->q;
-    if (s->operand[i].is_scalar)
-        return own->scalar[i];
-    return xl__small_load(j->t->host[XL__CONV_OPERAND + i],
-                          xl__small_operand(s, i, o->n, first ? o->k : pixel,
-                                            first ? pixel : o->k),
-                          s->operand[i].dtype);
 }
 
 /* The stored value, of y with or without an epilogue. */
 static double want_out(const struct judging *j, const struct place *o,
                        double *error)
 {
-    const struct xl__snippet *s = j->c->snippet;
+    const struct xl__small_epilogue *ep = j->t->own;
     const xl_dtype dtype = j->c->d.out.dtype;
-    double y_error, want = want_y(j, o, &y_error);
-    double operand[XL_EPILOGUE_MAX_BINDINGS];
-    if (!s) {
-        *error = y_error + roundoff(dtype) * fabs(want) + underflow(dtype);
-        return want;
-    }
-    for (unsigned i = 0; i < s->n_operands; i++)
-        operand[i] = load_operand(j, i, o);
-    xl__snippet_eval(s, dtype, want, y_error, operand, &want, error);
-    return want;
+    const bool first = j->c->d.out.layout == XL_NCHW;
+    const size_t pixel = o->p * j->c->q + o->q;
+    const size_t along[XL__N_ALONG] = {o->n, first ? o->k : pixel,
+                                       first ? pixel : o->k};
+    double y_error;
+    const double y = want_y(j, o, &y_error);
+    if (j->c->snippet)
+        return xl__small_epilogue_want(ep, j->t, along, dtype, y, y_error,
+                                       error);
+    *error = y_error + xl__small_roundoff(dtype) * fabs(y) +
+             xl__small_underflow(dtype);
+    return y;
 }
 
 static bool judge_element(const struct judging *j, const struct place *o)
@@ -162,7 +131,7 @@ static bool judge_element(const struct judging *j, const struct place *o)
     const double want = want_out(j, o, &error);
     const double got = xl__small_load(j->t->host[XL__CONV_OUT], at_out(j, o),
                                       d->out.dtype);
-    if (fabs(got - want) <= error || (isnan(got) && isnan(want)))
+    if (xl__small_agrees(got, want, error))
         return true;
     snprintf(j->why, j->why_cap,
              "out(%zu, %zu, %zu, %zu) of %zux%zux%zux%zu:%zux%zux%zu is %.9g, "

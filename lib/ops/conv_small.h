@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolution's small case on the host: conv_trial.c makes it, conv_judge.c
- * compares. Elements are doubles here, which hold every type's values. */
+ * compares. It owns an xl__small_epilogue. */
 #ifndef XL_OPS_CONV_SMALL_H
 #define XL_OPS_CONV_SMALL_H
 
 #include "ops/conv.h"
-
-/* What a small case owns beside its memory. */
-struct xl__conv_small {
-    struct xl__snippet snippet; /* the real one's text, the case's strides */
-    double scalar[XL_EPILOGUE_MAX_BINDINGS];
-};
+#include "ops/small.h"
 
 /* out's memory as it was before the run; free() it. NULL: no memory. */
 void *xl__conv_small_out(const struct xl__conv *small, size_t *bytes);

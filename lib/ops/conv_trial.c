@@ -9,10 +9,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ops/conv_small.h"
-#include "ops/gemm_small.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 24 };
-enum { SEED_IN = 1, SEED_FILTERS, SEED_OUT, SEED_OPERANDS };
+enum { SEED_IN = 1, SEED_FILTERS, SEED_OUT };
 
 /* -- the case ----------------------------------------------------------- */
 
@@ -148,16 +147,6 @@ size_t xl__conv_small_start(size_t offset, xl_dtype dtype)
     return xl__max_size(1, offset / xl_dtype_bytes(dtype));
 }
 
-/* Floats in [-1, 1), integers of all a byte's values, truths. */
-static double draw(struct xl__rng *rng, xl_dtype dtype)
-{
-    const double x = 2 * xl__rng_uniform(rng) - 1;
-    return dtype == XL_I32 || dtype == XL_I8 ? (double)(int)(x * 128)
-           : dtype == XL_U8                  ? (double)(int)((x + 1) * 128)
-           : dtype == XL_BOOL                ? x > 0
-                                             : x;
-}
-
 /* Guards everywhere. */
 static void *guards(size_t elems, xl_dtype dtype, size_t *bytes)
 {
@@ -185,7 +174,7 @@ static void *make_images(const xl_images *x, const size_t size[XL__N_AT],
             at[d] = rest % size[d];
             where += at[d] * x->stride[d];
         }
-        xl__small_store(base, where, x->dtype, draw(&rng, x->dtype));
+        xl__small_store(base, where, x->dtype, xl__small_draw(&rng, x->dtype));
     }
     return base;
 }
@@ -199,7 +188,7 @@ static void *make_filters(const struct xl__conv *small, size_t *bytes)
     void *base = guards(start + n + GUARD_ELEMS, f->dtype, bytes);
     xl__rng_seed(&rng, SEED_FILTERS);
     for (size_t i = 0; base && i < n; i++)
-        xl__small_store(base, start + i, f->dtype, draw(&rng, f->dtype));
+        xl__small_store(base, start + i, f->dtype, xl__small_draw(&rng, f->dtype));
     return base;
 }
 
@@ -245,64 +234,19 @@ void xl__conv_small_along(const struct xl__conv *small,
     size[XL__ALONG_COLS] = first ? pixels : small->d.k;
 }
 
-/* Strides of the same class as the real ones: 0, 1 or more. Returns the
- * elements they reach over. */
-static size_t shrink_strides(const struct xl__conv *s,
-                             struct xl__snippet_operand *o)
-{
-    size_t size[XL__N_ALONG], reach = 1;
-    xl__conv_small_along(s, size);
-    for (unsigned along = XL__N_ALONG; along-- > 0;) {
-        if (o->stride[along] == 1)
-            reach = size[along] + 1;
-    }
-    for (unsigned along = XL__N_ALONG; along-- > 0;) {
-        if (o->stride[along] <= 1)
-            continue;
-        o->stride[along] = xl__max_size(2, reach);
-        reach = o->stride[along] * size[along] + 1;
-    }
-    return reach;
-}
-
-static xl_status make_operand(const struct xl__conv *s,
-                              struct xl__conv_small *own, unsigned k,
-                              struct xl__trial *t)
-{
-    struct xl__snippet_operand *o = &own->snippet.operand[k];
-    const unsigned slot = XL__CONV_OPERAND + k;
-    struct xl__rng rng;
-    xl__rng_seed(&rng, SEED_OPERANDS + k);
-    if (o->is_scalar) {
-        own->scalar[k] = o->dtype == XL_I32 ? 3 : 0.75;
-        t->call.value[XL__CONV_OPERAND_VALUE + k].f = own->scalar[k];
-        return XL_OK;
-    }
-    const size_t n = shrink_strides(s, o);
-    t->bytes[slot] = n * xl_dtype_bytes(o->dtype);
-    t->host[slot] = xl__calloc(n, xl_dtype_bytes(o->dtype));
-    if (!t->host[slot])
-        return XL_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        xl__small_store(t->host[slot], i, o->dtype, draw(&rng, o->dtype));
-    return XL_OK;
-}
-
 xl_status xl__conv_trial_init(void *small, struct xl__trial *t)
 {
     xl_status status = XL_OK;
     struct xl__conv *s = small;
-    struct xl__conv_small *own = xl__calloc(1, sizeof *own);
+    size_t size[XL__N_ALONG];
+    struct xl__small_epilogue *own = xl__calloc(1, sizeof *own);
     t->own = own;
     if (!own)
         TRY(XL_NO_MEMORY);
     TRY(make_memory(s, t));
-    if (s->snippet) {
-        own->snippet = *s->snippet;
-        s->snippet = &own->snippet;
-        for (unsigned k = 0; k < own->snippet.n_operands; k++)
-            TRY(make_operand(s, own, k, t));
-    }
+    xl__conv_small_along(s, size);
+    TRY(xl__small_epilogue_init(own, &s->snippet, size, XL__CONV_OPERAND,
+                                XL__CONV_OPERAND_VALUE, t));
 fail:
     return status;
 }

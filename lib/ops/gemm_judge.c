@@ -3,7 +3,6 @@
  * double. The tolerance is the rounding bound of a dot product of k terms in
  * any order (Higham 2002, section 3.5), then what the epilogue makes of it,
  * then one rounding to C's type. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,22 +19,6 @@ struct judging {
     char *why;
     size_t why_cap;
 };
-
-/* Unit roundoff and half the least subnormal of a type; integers are exact. */
-static double roundoff(xl_dtype dtype)
-{
-    return dtype == XL_F64    ? ldexp(1, -53)
-           : dtype == XL_F32  ? ldexp(1, -24)
-           : dtype == XL_F16  ? ldexp(1, -11)
-           : dtype == XL_BF16 ? ldexp(1, -8)
-                              : 0;
-}
-static double underflow(xl_dtype dtype)
-{
-    return dtype == XL_F16                        ? ldexp(1, -25)
-           : dtype == XL_F32 || dtype == XL_BF16 ? (double)FLT_MIN
-                                                 : 0;
-}
 
 /* One element of the result. */
 struct place {
@@ -83,10 +66,10 @@ static double want_y(const struct judging *d, const struct place *e,
     /* Three more roundings: alpha, beta and their sum; of an integer sum also
      * the one to f32. The host rounds as often in f64 as the device does. */
     const double terms = g->a.dtype == XL_I8 ? 1 : (double)g->k;
-    const double ku = (terms + 3) * roundoff(xl__gemm_y(d->small));
+    const double ku = (terms + 3) * xl__small_roundoff(xl__gemm_y(d->small));
     const double hosts = g->a.dtype == XL_F64 ? 2 : 1;
     *error = hosts * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
-             underflow(xl__gemm_y(d->small));
+             xl__small_underflow(xl__gemm_y(d->small));
     return alpha * sum + old;
 }
 
@@ -94,25 +77,17 @@ static double want_y(const struct judging *d, const struct place *e,
 static double want_c(const struct judging *d, const struct place *e,
                      double *error)
 {
-    const struct xl__snippet *s = d->small->snippet;
     const xl_dtype dtype = d->g->c.dtype;
-    double y_error, want = want_y(d, e, &y_error);
-    if (!s) {
-        *error =
-            y_error + roundoff(dtype) * fabs(want) + underflow(dtype);
-        return want;
-    }
     const struct xl__gemm_small *own = d->t->own;
-    double operand[XL_EPILOGUE_MAX_BINDINGS];
-    for (unsigned k = 0; k < s->n_operands; k++)
-        operand[k] = s->operand[k].is_scalar
-                         ? own->scalar[k]
-                         : xl__small_load(
-                               d->t->host[XL__GEMM_OPERAND + k],
-                               xl__small_operand(s, k, e->z, e->i, e->j),
-                               s->operand[k].dtype);
-    xl__snippet_eval(s, dtype, want, y_error, operand, &want, error);
-    return want;
+    const size_t along[XL__N_ALONG] = {e->z, e->i, e->j};
+    double y_error;
+    const double y = want_y(d, e, &y_error);
+    if (d->small->snippet)
+        return xl__small_epilogue_want(&own->epilogue, d->t, along, dtype, y,
+                                       y_error, error);
+    *error = y_error + xl__small_roundoff(dtype) * fabs(y) +
+             xl__small_underflow(dtype);
+    return y;
 }
 
 /* Is the element one of those that are looked at? Scattered, so that no row,
@@ -132,8 +107,7 @@ static bool judge_element(const struct judging *d, const struct place *e)
     const double want = want_c(d, e, &error);
     const double got = xl__small_load(d->t->host[XL__GEMM_C],
                                       at(&d->g->c, &d->c, e), d->g->c.dtype);
-    if (fabs(got - want) <= error || got == want || isinf(error) ||
-        (isnan(got) && isnan(want)))
+    if (xl__small_agrees(got, want, error))
         return true;
     snprintf(d->why, d->why_cap,
              "C(%zu, %zu) of %zu x %zu x %zu, product %zu, is %.9g, not %.9g "

@@ -193,8 +193,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
 
 const struct xl__variant xl__gemm_tiled = {
     .name = "gemm_tiled",
-    .repeats = "bit for bit: each element is one sum in a fixed order, or the "
-               "sum of a fixed order of parts",
+    .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__gemm_tiled_tunables,
     .refuses = refuses,
     .choose = choose,

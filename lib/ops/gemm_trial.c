@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 32 };
-enum { SEED_A = 1, SEED_B, SEED_C, SEED_OPERANDS };
+enum { SEED_A = 1, SEED_B, SEED_C };
 
 /* -- the case ------------------------------------------------------------ */
 
@@ -96,71 +95,7 @@ void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
     shrink_batch(g, s);
 }
 
-/* -- elements ------------------------------------------------------------ */
-
-void xl__small_store(void *base, size_t i, xl_dtype dtype, double x)
-{
-    switch (dtype) {
-    case XL_F64:
-        ((double *)base)[i] = x;
-        break;
-    case XL_F32:
-        ((float *)base)[i] = (float)x;
-        break;
-    case XL_F16:
-        ((uint16_t *)base)[i] = xl__f32_to_f16((float)x);
-        break;
-    case XL_BF16:
-        ((uint16_t *)base)[i] = xl__f32_to_bf16((float)x);
-        break;
-    case XL_I32:
-        ((int32_t *)base)[i] = (int32_t)x;
-        break;
-    case XL_I8:
-        ((int8_t *)base)[i] = (int8_t)x;
-        break;
-    default:
-        ((uint8_t *)base)[i] = (uint8_t)x;
-        break;
-    }
-}
-
-double xl__small_load(const void *base, size_t i, xl_dtype dtype)
-{
-    switch (dtype) {
-    case XL_F64:
-        return ((const double *)base)[i];
-    case XL_F32:
-        return (double)((const float *)base)[i];
-    case XL_F16:
-        return (double)xl__f16_to_f32(((const uint16_t *)base)[i]);
-    case XL_BF16:
-        return (double)xl__bf16_to_f32(((const uint16_t *)base)[i]);
-    case XL_I32:
-        return ((const int32_t *)base)[i];
-    case XL_I8:
-        return ((const int8_t *)base)[i];
-    default:
-        return ((const uint8_t *)base)[i];
-    }
-}
-
-/* Floats in [-1, 1), integers of all a byte's values, truths. */
-static double draw(struct xl__rng *rng, xl_dtype dtype)
-{
-    const double x = 2 * xl__rng_uniform(rng) - 1;
-    switch (dtype) {
-    case XL_I32:
-    case XL_I8:
-        return (double)(int)(x * 128);
-    case XL_U8:
-        return (double)(int)((x + 1) * 128);
-    case XL_BOOL:
-        return x > 0;
-    default:
-        return x;
-    }
-}
+/* -- scalars -------------------------------------------------------------- */
 
 /* Of sums of bytes little enough to stay within an f16. */
 double xl__small_alpha(const void *small)
@@ -206,7 +141,7 @@ static void *fill(const xl_mat *mat, const size_t size[2],
             for (size_t j = 0; j < size[1]; j++)
                 xl__small_store(
                     base, start + i * mat->row_stride + j * mat->col_stride,
-                    mat->dtype, draw(&rng, mat->dtype));
+                    mat->dtype, xl__small_draw(&rng, mat->dtype));
         }
     }
     return base;
@@ -227,68 +162,6 @@ static void make_lists(xl_gemm *g, struct xl__gemm_small *own,
     g->batch.a_at = own->at[0];
     g->batch.b_at = own->at[1];
     g->batch.c_at = own->at[2];
-}
-
-/* Strides of the same class as the real ones: 0, 1 or more. */
-static size_t shrink_strides(const xl_gemm *g, struct xl__snippet_operand *o)
-{
-    const size_t size[XL__N_ALONG] = {g->batch.count, g->m, g->n};
-    size_t reach = 1;
-    for (unsigned along = XL__N_ALONG; along-- > 0;) {
-        if (o->stride[along] == 1)
-            reach = size[along] + 1;
-    }
-    for (unsigned along = XL__N_ALONG; along-- > 0;) {
-        if (o->stride[along] <= 1)
-            continue;
-        o->stride[along] = xl__max_size(2, reach);
-        reach = o->stride[along] * size[along] + 1;
-    }
-    return reach;
-}
-
-size_t xl__small_operand(const struct xl__snippet *s, unsigned k, size_t z,
-                         size_t i, size_t j)
-{
-    const size_t *stride = s->operand[k].stride;
-    return z * stride[XL__ALONG_BATCH] + i * stride[XL__ALONG_ROWS] +
-           j * stride[XL__ALONG_COLS];
-}
-
-static xl_status make_operand(const xl_gemm *g, struct xl__gemm_small *own,
-                              unsigned k, struct xl__trial *t)
-{
-    struct xl__snippet_operand *o = &own->snippet.operand[k];
-    const unsigned slot = XL__GEMM_OPERAND + k;
-    struct xl__rng rng;
-    xl__rng_seed(&rng, SEED_OPERANDS + k);
-    if (o->is_scalar) {
-        own->scalar[k] = o->dtype == XL_I32 ? 3 : 0.75;
-        t->call.value[XL__GEMM_OPERAND_VALUE + k].f = own->scalar[k];
-        return XL_OK;
-    }
-    const size_t n = shrink_strides(g, o);
-    t->bytes[slot] = n * xl_dtype_bytes(o->dtype);
-    t->host[slot] = xl__calloc(n, xl_dtype_bytes(o->dtype));
-    if (!t->host[slot])
-        return XL_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        xl__small_store(t->host[slot], i, o->dtype, draw(&rng, o->dtype));
-    return XL_OK;
-}
-
-static xl_status make_epilogue(struct xl__gemm *s, struct xl__gemm_small *own,
-                               struct xl__trial *t)
-{
-    xl_status status = XL_OK;
-    if (!s->snippet)
-        return XL_OK;
-    own->snippet = *s->snippet;
-    s->snippet = &own->snippet;
-    for (unsigned k = 0; k < own->snippet.n_operands; k++)
-        TRY(make_operand(&s->g, own, k, t));
-fail:
-    return status;
 }
 
 void *xl__small_c(const void *small, size_t *bytes)
@@ -335,7 +208,10 @@ xl_status xl__gemm_trial_init(void *small, struct xl__trial *t)
     if (lists)
         make_lists(&s->g, own, t);
     TRY(make_matrices(&s->g, t));
-    TRY(make_epilogue(s, own, t));
+    TRY(xl__small_epilogue_init(
+        &own->epilogue, &s->snippet,
+        (size_t[XL__N_ALONG]){s->g.batch.count, s->g.m, s->g.n},
+        XL__GEMM_OPERAND, XL__GEMM_OPERAND_VALUE, t));
 fail:
     return status;
 }
