@@ -159,13 +159,13 @@ static inline void multiply(struct lines a, PANEL const real *b,
     uint l = 0;
     for (; l + 4 <= depth; l += 4) {
 #if FORM == 1
-        SOON(soon, 0);
+        XL_AHEAD(soon);
         soon += ahead;
 #elif FORM == 3
         #pragma unroll
         for (uint u = FETCH; u < FETCH + 4; u++) {
-            SOON(b + u * next, 0);
-            SOON(b + u * next + RN / 2, 0);
+            XL_AHEAD(b + u * next);
+            XL_AHEAD(b + u * next + RN / 2);
         }
 #endif
         one_step(a, 0, b, next, sum);

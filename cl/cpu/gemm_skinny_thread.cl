@@ -55,6 +55,7 @@
 #ifndef XL_VW
 #define XL_VW 2
 #endif
+#include "ahead.clh"
 #include "gemm.clh"
 
 typedef SUMV(VW) vec;
@@ -67,15 +68,6 @@ struct side {
     ulong sx, sk;
 };
 #define ROW(r) (min(m0 + (r), m - 1) * a->sx)
-
-/* What is at p will be read soon (CP-12). */
-#define AHEAD(p)
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-#undef AHEAD
-#define AHEAD(p) __builtin_prefetch((const void *)(size_t)(p), 0, 3)
-#endif
-#endif
 
 /* In whole vectors. */
 #define WIDE(n) (((n) + VW - 1) / VW * VW)
@@ -106,7 +98,7 @@ static inline void add_lines(const struct side *a, const struct side *b,
         vec x[U];
         #pragma unroll
         for (uint u = 0; u < U; u++) {
-            AHEAD(line + (U + u) * b->sk + j);
+            XL_AHEAD(line + (U + u) * b->sk + j);
             x[u] = LOADV(VW, TA, line, u * b->sk + j);
         }
         #pragma unroll

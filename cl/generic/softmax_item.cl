@@ -21,6 +21,7 @@
  * Needs:        nothing.
  * Cost:         5 rows cols flop; one read, one write; MODE 5, 6 two reads.
  * Source:       Milakov, Gimelshein 2018, arXiv:1805.02867; Kahan 1965. */
+#include "ahead.clh"
 #include "types.clh"
 #include "softmax.clh"
 
@@ -34,16 +35,6 @@
 /* Vectors summed plainly before the compensated sum takes them over. */
 #define RUN 16
 #define SPAN (RUN * VW)
-
-/* Hardware follows one stream; these announce the next. */
-#define AHEAD(p, is_write)
-#if (defined(__x86_64__) || defined(__aarch64__)) && defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-#undef AHEAD
-#define AHEAD(p, is_write)                                                    \
-    __builtin_prefetch((const void *)(size_t)(p), is_write, 3)
-#endif
-#endif
 
 /* A compensated sum in each lane. */
 struct sum {
@@ -101,8 +92,8 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
                 const FV e = exp(get(r, j) - shift);
                 HELD_STORE(e, held + j);
                 run += e;
-                AHEAD(next.src + j, 0);
-                AHEAD(r.dst + j, 1);
+                XL_AHEAD(next.src + j);
+                XL_AHEAD_WRITE(r.dst + j);
             }
             add(&s, run);
         }

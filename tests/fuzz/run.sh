@@ -22,7 +22,7 @@ store)
 expr) # all of the compiler that needs no device
     sources=$(ls lib/expr/*.c | grep -v '/expr[_.]')
     sources="$sources lib/base/error.c lib/base/half.c lib/base/hash.c
-        lib/base/mem.c lib/base/rng.c lib/base/stats.c lib/base/str.c
+        lib/base/lock.c lib/base/mem.c lib/base/rng.c lib/base/stats.c lib/base/str.c
         lib/device/cl_info.c lib/device/limits.c lib/device/rates.c
         lib/ops/dtype.c lib/runtime/plan.c -lOpenCL"
     options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=20"

@@ -63,6 +63,8 @@ static void lists_end_in_the_reference(void **state)
             assert_non_null(list);
             for (; list[n]; n++) {
                 assert_true(is_of(list[n], ops[op]));
+                /* It stands beside its label in 80 columns. */
+                assert_in_range(strlen(list[n]->repeats), 10, 59);
                 for (size_t j = 0; j < n; j++)
                     assert_string_not_equal(list[n]->name, list[j]->name);
             }
