@@ -43,6 +43,22 @@ typedef struct xl_epilogue {
     unsigned n_bindings;
 } xl_epilogue;
 
+/** What a GEMM may trade for speed. */
+typedef enum xl_accuracy {
+    /** Products of f32 are f32 products; sums are kept in the sum's type. */
+    XL_ACCURACY_FULL,
+    /** Products of f32 may be made of parts in narrower types on a matrix
+     *  engine: the error of a whole product is no worse than that of a chain
+     *  of f32 FMAs, by norm, but not element by element where elements of one
+     *  row of A or column of B differ by more than 2^17. What holds NaN,
+     *  infinities or such rows alone is multiplied in plain f32. */
+    XL_ACCURACY_SPLIT,
+    /** f32 operands may be rounded to 11 significant bits (TF32), and sums
+     *  of 8-bit floats kept as the matrix engine keeps them. */
+    XL_ACCURACY_FAST,
+    XL_N_ACCURACIES
+} xl_accuracy;
+
 /** A GEMM, in full. Zero in an optional field is its default. */
 typedef struct xl_gemm {
     size_t m, n, k;      ///< A is m x k, B is k x n, C is m x n; all >= 1
@@ -52,6 +68,7 @@ typedef struct xl_gemm {
     const char *variant; ///< "gemm_tiled" to force one; NULL: the best
     xl_batch batch;      ///< optional
     xl_epilogue epilogue; ///< optional
+    xl_accuracy accuracy; ///< what may be traded for speed
 } xl_gemm;
 
 /**

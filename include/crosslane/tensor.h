@@ -21,6 +21,8 @@ typedef enum xl_dtype {
     XL_I8,
     XL_U8,
     XL_BOOL, ///< a byte: 0 is false, anything else true; written as 0 or 1
+    XL_F8E4M3, ///< OCP 8-bit float: bias 7, largest 448, no infinities; GEMM
+    XL_F8E5M2, ///< OCP 8-bit float: upper half of an f16; GEMM
     XL_N_DTYPES
 } xl_dtype;
 

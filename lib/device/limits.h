@@ -56,6 +56,9 @@ enum xl__ask {
  XX(subgroup_width,       NUMBER, "1",      SPECIAL, 0,                          1, "sub-group, warp or wavefront width") \
  XX(registers_per_cu,     NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a compute unit") \
  XX(simd_per_cu_f32,      NUMBER, "1",      NONE, 0,                             1, "f32 FMAs a compute unit starts per clock") \
+ XX(mma,                  TEXT,   "",       NONE, 0,                             1, "matrix instructions of a sub-group: the way to them") \
+ XX(has_wgmma,            BOOL,   "",       NONE, 0,                             1, "matrix instructions of four sub-groups, from local memory") \
+ XX(matrix_per_cu_f16,    NUMBER, "flop",   NONE, 0,                             1, "f16 matrix flop a compute unit starts per clock") \
  XX(native_vector_f32,    NUMBER, "1",      U32,  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1, "floats in a native vector") \
  XX(mem_align_bytes,      NUMBER, "B",      SPECIAL, 0,                          1, "alignment of buffers and sub-buffers") \
  XX(max_arg_bytes,        NUMBER, "B",      SIZE, CL_DEVICE_MAX_PARAMETER_SIZE,  1, "all arguments of a kernel") \
@@ -76,6 +79,11 @@ enum xl__ask {
  XX(peak_f32_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f32 FMA peak") \
  XX(peak_f16_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f16 FMA peak") \
  XX(peak_f64_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f64 FMA peak") \
+ XX(peak_matrix_f16_flop_per_s, NUMBER, "flop/s", NONE, 0,                       1, "matrix engine peak, f16 into f32") \
+ XX(peak_matrix_bf16_flop_per_s, NUMBER, "flop/s", NONE, 0,                      1, "matrix engine peak, bf16 into f32") \
+ XX(peak_matrix_tf32_flop_per_s, NUMBER, "flop/s", NONE, 0,                      1, "matrix engine peak, f32 rounded to 11 bits") \
+ XX(peak_matrix_i8_flop_per_s, NUMBER, "flop/s", NONE, 0,                        1, "matrix engine peak, i8 into i32") \
+ XX(peak_matrix_f8_flop_per_s, NUMBER, "flop/s", NONE, 0,                        1, "matrix engine peak, 8-bit floats into f32") \
  XX(read_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, read") \
  XX(write_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "global memory, write") \
  XX(copy_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, copy, both ways counted") \

@@ -35,6 +35,30 @@ double xl__rate_fma(const struct xl__limits *l)
     return 2 * units(l) * lanes(l) * (clock > 0 ? clock : guess_clock_hz);
 }
 
+double xl__rate_matrix(const struct xl__limits *l, xl_dtype in)
+{
+    static const struct {
+        xl_dtype in;
+        enum xl__fact_id peak;
+        double of_f16; /* of the rate of f16 */
+    } rates[] = {
+        {XL_F16, XL__F_peak_matrix_f16_flop_per_s, 1},
+        {XL_BF16, XL__F_peak_matrix_bf16_flop_per_s, 1},
+        {XL_F32, XL__F_peak_matrix_tf32_flop_per_s, 0.5},
+        {XL_I8, XL__F_peak_matrix_i8_flop_per_s, 2},
+        {XL_F8E4M3, XL__F_peak_matrix_f8_flop_per_s, 2},
+        {XL_F8E5M2, XL__F_peak_matrix_f8_flop_per_s, 2},
+    };
+    const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        if (rates[i].in == in)
+            return xl__num_or(l, rates[i].peak,
+                              rates[i].of_f16 * units(l) * clock *
+                                  xl__num_or(l, XL__F_matrix_per_cu_f16, 0));
+    }
+    return 0;
+}
+
 double xl__rate_memory(const struct xl__limits *l)
 {
     const double copy = xl__num(l, XL__F_copy_bytes_per_s);

@@ -3,11 +3,16 @@
 #ifndef XL_DEVICE_RATES_H
 #define XL_DEVICE_RATES_H
 
+#include <crosslane/tensor.h>
+
 #include "device/limits.h"
 
 /* What a device can do by facts alone, never NaN: measured peaks, else units x
  * lanes x clock, else a guess of its class. */
 double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
+/* The matrix engine's, of products of `in` (XL_F32: rounded to 11 bits); 0:
+ * none that is known. */
+double xl__rate_matrix(const struct xl__limits *l, xl_dtype in);
 double xl__rate_memory(const struct xl__limits *l); /* B/s */
 
 #endif

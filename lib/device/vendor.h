@@ -4,11 +4,26 @@
 #ifndef XL_DEVICE_VENDOR_H
 #define XL_DEVICE_VENDOR_H
 
+#include "base/str.h"
 #include "device/limits.h"
 
 struct xl__variant; /* ops/op.h */
 
 enum xl__op_id { XL__OP_GEMM, XL__OP_SOFTMAX, XL__OP_CONV, XL__N_OPS };
+
+/* How a program is made for a machine (struct xl__step's `target`) that the
+ * driver's compiler stops short of: the binary of its build is changed and
+ * handed back. */
+struct xl__rebuild {
+    /* The driver's binary, also of a build that failed, for `target`. Anything
+     * but XL_OK: it cannot be, and e tells why. */
+    xl_status (*retarget)(const char *binary, size_t n, const char *target,
+                          struct xl__str *out, struct xl__error *e);
+    const char *build_options; /* of the second build */
+    /* What a build log says that makes a program one not to run; NULL:
+     * nothing. Static. */
+    const char *(*fault)(const char *log);
+};
 
 struct xl__vendor {
     const char *name; /* "nvidia": also names cl/<name>/ and <name>.md */
@@ -20,6 +35,7 @@ struct xl__vendor {
     /* How a work-item learns its lane: a -D for cl/common/subgroup.clh, or
      * NULL when it cannot. */
     const char *lane_option;
+    const struct xl__rebuild *rebuild; /* NULL: no targets */
     /* Per op: best first, ends with NULL, the entry before it is the
      * reference. */
     const struct xl__variant *const *variants[XL__N_OPS];

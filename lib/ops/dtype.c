@@ -14,6 +14,8 @@ static const struct {
     [XL_I8] = {1, "i8"},
     [XL_U8] = {1, "u8"},
     [XL_BOOL] = {1, "bool"},
+    [XL_F8E4M3] = {1, "f8e4m3"},
+    [XL_F8E5M2] = {1, "f8e5m2"},
 };
 
 static int is_known(xl_dtype dtype)

@@ -151,6 +151,10 @@ static xl_status check(xl_queue *q, const void *desc, bool with_memory)
                                 .cols = g->n};
     struct operands o;
     TRY(check_sizes(g, e));
+    if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
+                          "gemm's accuracy %d is none of crosslane/ops.h",
+                          (int)g->accuracy));
     TRY(xl__batch_check(&g->batch, e));
     TRY(place(g, &o, e));
     TRY(check_types(g, e));
@@ -247,6 +251,15 @@ fail:
     return status;
 }
 
+/* Full where nothing can be traded. */
+static xl_accuracy accuracy_of(const xl_gemm *g)
+{
+    const bool is_f8 = g->a.dtype == XL_F8E4M3 || g->a.dtype == XL_F8E5M2;
+    return g->a.dtype == XL_F32 || (is_f8 && g->accuracy == XL_ACCURACY_FAST)
+               ? g->accuracy
+               : XL_ACCURACY_FULL;
+}
+
 static xl_status bind(xl_queue *q, const void *desc, void *canonical,
                       struct xl__call *call)
 {
@@ -260,6 +273,7 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     settle_all(g, c);
     c->alpha = 1;
     c->beta = g->beta != 0;
+    c->accuracy = accuracy_of(g);
     call->mem[XL__GEMM_A] = g->a.mem;
     call->mem[XL__GEMM_B] = g->b.mem;
     call->mem[XL__GEMM_C] = g->c.mem;

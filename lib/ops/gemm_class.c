@@ -25,6 +25,8 @@ void xl__gemm_shape_class(const void *canonical, struct xl__str *out)
                    letter(xl__gemm_side_unit(&s.b), 'n'),
                    s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
                    xl__bucket(s.n), xl__bucket(g->k));
+    if (g->accuracy != XL_ACCURACY_FULL)
+        xl__str_add(out, g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
     if (g->batch.count > 1)
         xl__str_printf(out, " batch%zu", xl__bucket_coarse(g->batch.count));
     if (c->snippet)

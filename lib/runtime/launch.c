@@ -155,12 +155,21 @@ static cl_int set_u32(cl_kernel kernel, cl_uint at, uint64_t value)
     return clSetKernelArg(kernel, at, sizeof x, &x);
 }
 
+/* XL__ARG_PLACE. */
+static uint64_t place_of(const struct run *r, const struct xl__arg *arg)
+{
+    const uint64_t at = r->call->value[arg->slot].u;
+    return (uint32_t)(at % arg->line + arg->as.at[0]) |
+           (at / arg->line + arg->as.at[1]) << 32;
+}
+
 static cl_int set_words(const struct run *r, cl_kernel kernel, cl_uint at,
                         const struct xl__arg *arg, size_t n)
 {
     cl_ulong x[XL__MAX_WORDS];
     for (size_t i = 0; i < n; i++) {
-        x[i] = arg[i].as.u;
+        x[i] = arg[i].kind == XL__ARG_PLACE ? place_of(r, &arg[i])
+                                            : arg[i].as.u;
         if (arg[i].kind == XL__ARG_VALUE_U64)
             x[i] += r->call->value[arg[i].slot].u;
     }
@@ -192,6 +201,8 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
         return set_u32(kernel, at, arg->as.u);
     case XL__ARG_U64:
         return set_u64(kernel, at, arg->as.u);
+    case XL__ARG_PLACE:
+        return set_u64(kernel, at, place_of(r, arg));
     case XL__ARG_F32:
         return set_f32(kernel, at, arg->as.f);
     case XL__ARG_LOCAL:

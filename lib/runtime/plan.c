@@ -57,6 +57,13 @@ void xl__arg_f32(struct xl__step *s, double v)
     append(s, (struct xl__arg){.kind = XL__ARG_F32, .as.f = v});
 }
 
+void xl__arg_place(struct xl__step *s, unsigned slot, size_t line, uint32_t at,
+                   uint32_t at_line)
+{
+    append(s, (struct xl__arg){.kind = XL__ARG_PLACE, .slot = slot,
+                               .as.at = {at, at_line}, .line = line});
+}
+
 void xl__arg_local(struct xl__step *s, size_t bytes)
 {
     append(s, (struct xl__arg){.kind = XL__ARG_LOCAL, .as.u = bytes});

@@ -43,9 +43,12 @@ enum xl__arg_kind {
     XL__ARG_VALUE_U64, /* value[slot].u + as.u as ulong */
     XL__ARG_VALUE_U32, /* value[slot].u as uint */
     XL__ARG_U32, XL__ARG_I32, XL__ARG_U64, XL__ARG_F32, /* constants */
+    XL__ARG_PLACE,    /* element value[slot].u of memory in lines of `line`
+                         elements, as one ulong: its place in the line plus
+                         as.at[0] below, the line plus as.at[1] above */
     XL__ARG_LOCAL,    /* u bytes of local memory */
-    XL__ARG_WORDS     /* the next u arguments, XL__ARG_U64 and
-                         XL__ARG_VALUE_U64, as one struct of ulong: some
+    XL__ARG_WORDS     /* the next u arguments, XL__ARG_U64, XL__ARG_PLACE
+                         and XL__ARG_VALUE_U64, as one struct of ulong: some
                          drivers take as long over an argument of 8 bytes as
                          over one of 100 (CP-15) */
 };
@@ -53,7 +56,8 @@ enum xl__arg_kind {
 struct xl__arg {
     enum xl__arg_kind kind;
     unsigned slot;
-    union { uint64_t u; int64_t i; double f; } as;
+    union { uint64_t u; int64_t i; double f; uint32_t at[2]; } as;
+    uint64_t line; /* of XL__ARG_PLACE */
 };
 
 struct xl__step;
@@ -73,6 +77,9 @@ struct xl__step {
     const struct xl__snippet *snippet; /* in place of epilogue.clh; NULL: the
                                           file itself */
     const char *kernel;  /* function name; the step's label; static */
+    const char *target;  /* the machine it needs, by the vendor table's
+                            words, where the driver builds for less; static.
+                            NULL: what the driver builds for */
     char options[640];   /* -D set */
     unsigned dims;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
@@ -104,6 +111,8 @@ void xl__arg_value_u32(struct xl__step *s, unsigned slot);
 void xl__arg_u32(struct xl__step *s, size_t v);
 void xl__arg_u64(struct xl__step *s, size_t v);
 void xl__arg_f32(struct xl__step *s, double v);
+void xl__arg_place(struct xl__step *s, unsigned slot, size_t line, uint32_t at,
+                   uint32_t at_line);
 void xl__arg_local(struct xl__step *s, size_t bytes);
 void xl__arg_words(struct xl__step *s, size_t n); /* then the n arguments */
 /* Append " -DNAME=value" to the options. */

@@ -112,6 +112,15 @@ static bool load_binary(struct wanted *w, const struct xl__entry *entry,
     return false;
 }
 
+static xl_status build_failed(struct wanted *w, const struct xl__program *p,
+                              const char *why)
+{
+    return xl__error_set(w->error, XL_BUILD_FAILED,
+                         "%s with options \"%s\": %s\n%s", w->step->source,
+                         xl__str_text(&w->options), why,
+                         p->build_log ? p->build_log : "");
+}
+
 static xl_status build_source(struct wanted *w, struct xl__program *p)
 {
     xl_status status = XL_OK;
@@ -127,10 +136,7 @@ static xl_status build_source(struct wanted *w, struct xl__program *p)
                           NULL);
     p->build_log = build_log(p->cl, device);
     if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS)
-        TRY(xl__error_set(w->error, XL_BUILD_FAILED,
-                          "%s with options \"%s\": %s\n%s", w->step->source,
-                          xl__str_text(&w->options), xl__cl_name(code),
-                          p->build_log ? p->build_log : ""));
+        TRY(build_failed(w, p, xl__cl_name(code)));
     CL_TRY(w->error, code);
 fail:
     return status;

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "ops/variants.h"
+
 #define KIB 1024.0
 #define MIB (KIB * KIB)
 
@@ -16,7 +18,8 @@ enum {
     REGISTERS = 65536,    /* NV-04 */
     HALF_DRIVER = 520,    /* NV-06 */
     HALF_CAPABILITY = 60, /* NV-06 */
-    SLOW_HALF = 61        /* NV-06 */
+    SLOW_HALF = 61,       /* NV-06 */
+    WGMMA_CAPABILITY = 90 /* NV-26 */
 };
 
 /* Newest first; a capability takes the first row that is not newer. 0 in a
@@ -27,14 +30,15 @@ static const struct capability {
     bool measured;    /* that figure */
     double lanes;     /* NV-03 */
     double llc_mib;   /* NV-07 */
+    double matrix;    /* f16 matrix flop per clock: NV-26 */
 } capabilities[] = {
-    {120, 98, false, 128, 0}, {100, 226, false, 128, 0},
-    {90, 226, true, 128, 50}, {89, 98, false, 128, 0},
-    {87, 162, false, 128, 0}, {86, 98, false, 128, 0},
-    {80, 162, false, 64, 40}, {75, 63, false, 64, 0},
-    {70, 95, false, 64, 6},   {61, 0, false, 128, 0},
-    {60, 0, false, 64, 4},    {50, 0, false, 128, 0},
-    {30, 0, false, 192, 0},   {0, 0, false, 32, 0},
+    {120, 98, false, 128, 0, 1024}, {100, 226, false, 128, 0, 2048},
+    {90, 226, true, 128, 50, 4096}, {89, 98, false, 128, 0, 1024},
+    {87, 162, false, 128, 0, 1024}, {86, 98, false, 128, 0, 1024},
+    {80, 162, false, 64, 40, 2048}, {75, 63, false, 64, 0, 0},
+    {70, 95, false, 64, 6, 0},      {61, 0, false, 128, 0, 0},
+    {60, 0, false, 64, 4, 0},       {50, 0, false, 128, 0, 0},
+    {30, 0, false, 192, 0, 0},      {0, 0, false, 32, 0, 0},
 };
 
 static bool matches(const struct xl__limits *l)
@@ -52,6 +56,18 @@ static void correct_half(struct xl__limits *l, unsigned cc)
         xl__limits_correct(l, XL__F_has_f16_arith, 1, XL_KNOWN, "NV-06");
 }
 
+/* mma.sync with f16, bf16, tf32 and i8 operands from sm_80 on; wgmma on sm_90
+ * alone (NV-26). */
+static void correct_matrix(struct xl__limits *l, double flop, unsigned cc)
+{
+    if (flop == 0)
+        return;
+    xl__limits_correct(l, XL__F_matrix_per_cu_f16, flop, XL_KNOWN, "NV-26");
+    xl__limits_correct_text(l, XL__F_mma, "ptx", XL_KNOWN, "NV-26");
+    xl__limits_correct(l, XL__F_has_wgmma, cc == WGMMA_CAPABILITY, XL_KNOWN,
+                       "NV-26");
+}
+
 static void correct_by_capability(struct xl__limits *l, unsigned cc)
 {
     const struct capability *c = capabilities;
@@ -66,6 +82,7 @@ static void correct_by_capability(struct xl__limits *l, unsigned cc)
         xl__limits_correct(l, XL__F_llc_bytes, c->llc_mib * MIB, XL_KNOWN,
                            "NV-07");
     correct_half(l, cc);
+    correct_matrix(l, c->matrix, cc);
 }
 
 static void correct(struct xl__limits *l)
@@ -83,13 +100,21 @@ static void correct(struct xl__limits *l)
         correct_by_capability(l, cc);
 }
 
+static const struct xl__variant *const gemm[] = {
+    &xl__gemm_skinny,
+    &xl__gemm_tiled,
+    &xl__gemm_clblast,
+    &xl__gemm_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_nvidia = {
     .name = "nvidia",
     .matches = matches,
     .correct = correct,
     .build_options = "",
     .lane_option = "-DXL_LANE_PTX", /* NV-08 */
-    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
+    .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv},
 };
