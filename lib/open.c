@@ -3,6 +3,7 @@
  * that reads the environment. */
 #include <crosslane/crosslane.h>
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,12 +88,29 @@ static xl_status open_tuned(xl_lib *lib, const xl_options *options)
     return status;
 }
 
+/* A count of turns; 0, none, when the text is no such number. */
+static unsigned spin_limit(xl_lib *lib)
+{
+    const char *text = setting(NULL, "XL_SPIN_LIMIT");
+    char *end;
+    if (!text)
+        return 0;
+    const long n = strtol(text, &end, 10);
+    if (*end == '\0' && n > 0 && n <= INT_MAX)
+        return (unsigned)n;
+    xl__log(lib, XL_LOG_WARNING,
+            "XL_SPIN_LIMIT=%s is no limit: a number from 1 to %d is one", text,
+            INT_MAX);
+    return 0;
+}
+
 static xl_status fill_in(xl_lib *lib, const xl_options *options)
 {
     const char *cl_dir = setting(options->cl_dir, "XL_CL_DIR");
     lib->log = options->log;
     lib->log_arg = options->log_arg;
     lib->skip_selfcheck = options->skip_selfcheck;
+    lib->spin_limit = spin_limit(lib);
     if (cl_dir && !(lib->cl_dir = xl__strdup(cl_dir)))
         return XL_NO_MEMORY;
     xl_status status = open_tuned(lib, options);

@@ -9,6 +9,10 @@ foreach(name base store tune_db plans ref cli report measure shapes
         COMMAND test_${name})
 endforeach()
 
+# Programs for a machine that the driver does not build for: texts and logs.
+xl_program(test_rebuild unit/test_rebuild.c)
+xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
+
 xl_program(test_plans_cpu unit/test_plans_cpu.c)
 xl_job(unit.plans_cpu LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_plans_cpu)
@@ -59,6 +63,11 @@ xl_program(test_tune unit/test_tune.c)
 xl_job(stub.tune LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_tune stub_*)
 xl_job(device.tune LABELS device DRIVER pocl TIMEOUT 300
     COMMAND test_tune device_*)
+
+# Programs for a machine that the driver does not build for: the whole way.
+xl_program(test_rebuild_run unit/test_rebuild_run.c)
+xl_job(stub.rebuild LABELS stub DRIVER stub TIMEOUT 120
+    COMMAND test_rebuild_run)
 
 # A figure of the product itself: not of a build with sanitizers.
 if(NOT XL_SANITIZE)

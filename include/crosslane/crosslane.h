@@ -60,8 +60,9 @@ typedef struct xl_options {
 
 /**
  * Open the library. Reads the environment (XL_CL_DIR, XL_CACHE_DIR,
- * XL_TUNED_DIR, XDG_CACHE_HOME, XDG_CONFIG_HOME, HOME; on Windows LOCALAPPDATA
- * and APPDATA), here and nowhere else; asks no driver anything.
+ * XL_TUNED_DIR, XL_SPIN_LIMIT, XDG_CACHE_HOME, XDG_CONFIG_HOME, HOME; on
+ * Windows LOCALAPPDATA and APPDATA), here and nowhere else; asks no driver
+ * anything.
  *
  * @param options  NULL: the defaults
  * @return XL_OK or XL_NO_MEMORY; a cache that cannot be used is a warning

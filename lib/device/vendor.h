@@ -20,8 +20,9 @@ struct xl__rebuild {
     xl_status (*retarget)(const char *binary, size_t n, const char *target,
                           struct xl__str *out, struct xl__error *e);
     const char *build_options; /* of the second build */
-    /* What a build log says that makes a program one not to run; NULL:
-     * nothing. Static. */
+    const char *comment; /* begins one, to the end of the line, in a binary */
+    /* The line of a build log that makes its program one not to run; NULL:
+     * none does. */
     const char *(*fault)(const char *log);
 };
 

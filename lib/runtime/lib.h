@@ -22,6 +22,8 @@ struct xl_lib {
     xl__lock log_lock;
     char *cl_dir;       /* NULL: the embedded kernels */
     bool skip_selfcheck;
+    unsigned spin_limit; /* turns after which a kernel for a target gives up a
+                            wait; 0: never */
     struct xl__store store;
     struct xl__tune_db tuned;
     struct xl__devices devices;

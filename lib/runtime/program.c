@@ -11,6 +11,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "device/cl_info.h"
+#include "runtime/binary.h"
+#include "runtime/program_rebuild.h"
 #include "runtime/snippet.h"
 #include "runtime/sources.h"
 
@@ -44,6 +46,24 @@ static void add_device(struct xl__str *key, const struct xl__limits *l)
                        xl__text(l, rows[i].id));
 }
 
+/* A kernel for a target may wait for what never comes: tests limit that. */
+static xl_status describe_target(struct wanted *w)
+{
+    xl_status status = XL_OK;
+    const unsigned limit = w->ctx->lib->spin_limit;
+    if (!w->step->target)
+        return XL_OK;
+    if (!w->ctx->device->vendor->rebuild)
+        TRY(xl__error_set(w->error, XL_UNSUPPORTED,
+                          "%s needs %s, which nothing here can build for",
+                          w->step->kernel, w->step->target));
+    if (limit > 0)
+        xl__str_printf(&w->options, " -DXL_SPIN_LIMIT=%u", limit);
+    xl__str_printf(&w->key, "target %s\n", w->step->target);
+fail:
+    return status;
+}
+
 static xl_status describe(struct wanted *w)
 {
     xl_status status = XL_OK;
@@ -64,6 +84,7 @@ static xl_status describe(struct wanted *w)
     }
     xl__str_printf(&w->options, "%s%s", dev->vendor->build_options,
                    w->step->options);
+    TRY(describe_target(w));
     xl__str_printf(&w->key, "options %s\n", xl__str_text(&w->options));
     add_device(&w->key, &dev->limits);
     if (w->key.broken || w->options.broken)
@@ -72,40 +93,19 @@ fail:
     return status;
 }
 
-/* The driver's log, trimmed to what a person reads; "" when there is none. */
-static char *build_log(cl_program program, cl_device_id device)
-{
-    size_t n = 0;
-    char *log = NULL;
-    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
-                              &n) == CL_SUCCESS && n > 0)
-        log = xl__calloc(n + 1, 1);
-    if (!log)
-        return xl__strdup("");
-    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, n, log,
-                              NULL) != CL_SUCCESS)
-        log[0] = '\0';
-    return log;
-}
-
 /* A program from a stored binary; false, and the entry dropped, when the
- * driver does not take it. */
+ * driver does not take it. One for a target was judged before it was stored;
+ * its log, which may be empty now, is not asked for. */
 static bool load_binary(struct wanted *w, const struct xl__entry *entry,
                         struct xl__program *p)
 {
-    cl_int code, binary_code;
-    const cl_device_id device = w->ctx->device->id;
-    const unsigned char *bytes = entry->payload;
-    p->cl = clCreateProgramWithBinary(w->ctx->cl, 1, &device, &entry->n_bytes,
-                                      &bytes, &binary_code, &code);
-    if (code == CL_SUCCESS && binary_code == CL_SUCCESS &&
-        clBuildProgram(p->cl, 1, &device, xl__str_text(&w->options), NULL,
-                       NULL) == CL_SUCCESS) {
+    if (xl__binary_build(w->ctx, entry->payload, entry->n_bytes,
+                         xl__str_text(&w->options), &p->cl) == CL_SUCCESS) {
         p->from_cache = p->is_kept = true;
         p->trust = entry->trust;
         return true;
     }
-    if (p->cl && code == CL_SUCCESS)
+    if (p->cl)
         clReleaseProgram(p->cl);
     p->cl = NULL;
     xl__store_drop(&w->ctx->lib->store, xl__str_text(&w->key));
@@ -134,7 +134,10 @@ static xl_status build_source(struct wanted *w, struct xl__program *p)
     CL_TRY(w->error, code);
     code = clBuildProgram(p->cl, 1, &device, xl__str_text(&w->options), NULL,
                           NULL);
-    p->build_log = build_log(p->cl, device);
+    p->build_log = xl__build_log(p->cl, device);
+    if (w->step->target &&
+        (code == CL_SUCCESS || code == CL_BUILD_PROGRAM_FAILURE))
+        return xl__program_rebuild(w->ctx, w->step, p, w->error);
     if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS)
         TRY(build_failed(w, p, xl__cl_name(code)));
     CL_TRY(w->error, code);
@@ -216,33 +219,13 @@ fail:
     return status;
 }
 
-/* The program's binary for its one device; NULL when the driver gives none. */
-static unsigned char *binary_of(cl_program program, size_t *n)
-{
-    cl_uint n_devices = 0;
-    *n = 0;
-    if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof n_devices,
-                         &n_devices, NULL) != CL_SUCCESS || n_devices != 1)
-        return NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n,
-                         NULL) != CL_SUCCESS || *n == 0)
-        return NULL;
-    unsigned char *bytes = xl__calloc(*n, 1);
-    if (bytes && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes,
-                                  &bytes, NULL) != CL_SUCCESS) {
-        free(bytes);
-        bytes = NULL;
-    }
-    return bytes;
-}
-
 static void keep(struct xl__context *ctx, struct xl__program *p)
 {
     size_t n = 0;
     unsigned char *bytes = NULL;
     /* Some drivers compile every kernel once more to answer (CP-10). */
     if (p->cl && ctx->lib->store.root)
-        bytes = binary_of(p->cl, &n);
+        bytes = xl__binary_of(p->cl, &n);
     xl__store_put(&ctx->lib->store, p->key, bytes, bytes ? n : 0, p->trust);
     free(bytes);
     p->is_kept = true;

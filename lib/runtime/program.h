@@ -2,8 +2,8 @@
 /* Programs: from source or from the store, built once per context.
  *
  * Key text, one field a line, compared whole: library version, source file's
- * name and XXH3 of its text after includes, options (base + vendor + step),
- * platform name and version, device name, arch, driver, OpenCL version. */
+ * name and XXH3 of its text after includes, the step's target if it has one,
+ * options (base + vendor + step), platform name and version, device name, arch, driver, OpenCL version. */
 #ifndef XL_RUNTIME_PROGRAM_H
 #define XL_RUNTIME_PROGRAM_H
 

@@ -114,6 +114,7 @@ const struct xl__vendor xl__vendor_nvidia = {
     .correct = correct,
     .build_options = "",
     .lane_option = "-DXL_LANE_PTX", /* NV-08 */
+    .rebuild = &xl__nvidia_rebuild,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv},

@@ -8,6 +8,9 @@
 extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
     xl__vendor_intel, xl__vendor_cpu, xl__vendor_generic;
 
+/* nvidia_ptx.c */
+extern const struct xl__rebuild xl__nvidia_rebuild;
+
 /* NULL-terminated, in the order they are asked. */
 extern const struct xl__vendor *const xl__vendors[];
 

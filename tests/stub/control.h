@@ -7,6 +7,16 @@
 
 #include <CL/cl.h>
 
+/* A driver whose binaries are texts: what comes of sources, and of texts that
+ * it is given. */
+struct xl_builds {
+    cl_int source_code;  /* of building a source, whose own log stays */
+    const char *binary;  /* what a built source becomes; NULL: nothing */
+    cl_int binary_code;  /* of building a binary */
+    const char *logs[3]; /* of such builds in turn, the last again; the first
+                            NULL ends */
+};
+
 struct xl_control {
     /* Let the n-th call from now (from 1) of an entry point return code. */
     void (*arm)(const char *entry, unsigned n, cl_int code);
@@ -24,6 +34,9 @@ struct xl_control {
     const char *(*entry)(unsigned i);
     /* 0: event times grow; 1: they are all 0. The layer ignores it. */
     void (*timer)(int mode);
+    /* From now on; kept by the caller. NULL: a mark and the source are the
+     * binary, all builds succeed. The layer has none. */
+    void (*builds)(const struct xl_builds *how);
 };
 
 #endif

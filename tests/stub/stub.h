@@ -127,6 +127,9 @@ void stub_count(enum stub_kind kind, int change);
 cl_int stub_done(cl_command_queue queue, cl_command_type type,
                  cl_event *event);
 void *stub_control(const char *name); /* a function of control.h */
+const struct xl_builds *stub_builds(void); /* of control.h, or NULL */
+/* The log of the next build of a binary. */
+const char *stub_next_log(void);
 /* To stderr, when XL_STUB_LOG asks for it. */
 void stub_log(const char *what, const char *text);
 

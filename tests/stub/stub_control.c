@@ -174,6 +174,26 @@ static const char *control_entry(unsigned i)
 
 static void control_timer(int mode) { atomic_store(&timer_mode, mode); }
 
+static const struct xl_builds *builds;
+static unsigned n_logs; /* given out */
+
+static void control_builds(const struct xl_builds *how)
+{
+    builds = how;
+    n_logs = 0;
+}
+
+const struct xl_builds *stub_builds(void) { return builds; }
+
+const char *stub_next_log(void)
+{
+    const unsigned cap = sizeof builds->logs / sizeof *builds->logs;
+    const char *log = builds->logs[n_logs];
+    if (n_logs + 1 < cap && builds->logs[n_logs + 1])
+        n_logs++;
+    return log ? log : "";
+}
+
 EXPORT extern const struct xl_control xl_stub_control;
 const struct xl_control xl_stub_control = {
     .arm = control_arm,
@@ -184,6 +204,7 @@ const struct xl_control xl_stub_control = {
     .calls = control_calls,
     .entry = control_entry,
     .timer = control_timer,
+    .builds = control_builds,
 };
 
 /* clang-format off */

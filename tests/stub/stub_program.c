@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stub driver's programs and kernels. Building succeeds; a binary is a
- * mark and the source, so a driver that gets a damaged one can tell. A kernel
- * exists when the source has its name in front of a parenthesis. */
+ * mark and the source, so a driver that gets a damaged one can tell. With
+ * control.h's builds it is a text, and builds end as told. A kernel exists
+ * when the source, or the text, has its name in front of a parenthesis. */
 #include "stub.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "control.h"
 
 static const char mark[8] = {'S', 'T', 'U', 'B', 'B', 'I', 'N', '1'};
 
@@ -14,8 +17,9 @@ enum { MAX_ARGS = 64, DEFAULT_WG_SIZE = 256, DEFAULT_WG_STEP = 32 };
 struct _cl_program {
     struct stub_object base;
     cl_context context;
-    char *binary; /* mark, then the source and its final 0 */
-    size_t n_binary;
+    char *binary; /* mark, then the source and its final 0; or a text */
+    size_t n_binary, n_mark;
+    const char *log; /* of the last build */
     char *options;
     cl_build_status status;
 };
@@ -26,7 +30,9 @@ struct _cl_kernel {
     char *name;
 };
 
-static const char *source_of(cl_program p) { return p->binary + sizeof mark; }
+static const char default_log[] = "stub: this is the build log\n";
+
+static const char *source_of(cl_program p) { return p->binary + p->n_mark; }
 
 static void drop_program(cl_program p)
 {
@@ -49,6 +55,8 @@ static cl_program new_program(cl_context c, size_t n_source)
     stub_retain(c);
     p->context = c;
     p->status = CL_BUILD_NONE;
+    p->log = default_log;
+    p->n_mark = sizeof mark;
     p->n_binary = sizeof mark + n_source + 1;
     p->binary = calloc(1, p->n_binary + 1); /* a cut-off one ends, too */
     if (!p->binary) {
@@ -93,16 +101,19 @@ cl_program CL_API_CALL clCreateProgramWithBinary(
     STUB_ENTER_NEW(clCreateProgramWithBinary, err);
     if (!stub_is(c, STUB_CONTEXT) || n != 1 || !list || list[0] != c->device)
         STUB_REFUSE(err, CL_INVALID_VALUE);
-    const bool sound = lengths[0] > sizeof mark &&
-                       memcmp(binaries[0], mark, sizeof mark) == 0;
+    const bool is_marked = lengths[0] > sizeof mark &&
+                           memcmp(binaries[0], mark, sizeof mark) == 0;
+    const bool sound = is_marked || (stub_builds() && lengths[0] > 0);
     if (statuses)
         statuses[0] = sound ? CL_SUCCESS : CL_INVALID_BINARY;
     if (!sound)
         STUB_REFUSE(err, CL_INVALID_BINARY);
-    cl_program p = new_program(c, lengths[0] - sizeof mark - 1);
+    cl_program p = new_program(c, lengths[0]);
     if (!p)
         STUB_REFUSE(err, CL_OUT_OF_HOST_MEMORY);
     memcpy(p->binary, binaries[0], lengths[0]);
+    p->n_binary = lengths[0];
+    p->n_mark = is_marked ? sizeof mark : 0;
     if (err)
         *err = CL_SUCCESS;
     return p;
@@ -126,6 +137,26 @@ cl_int CL_API_CALL clReleaseProgram(cl_program p)
     return code;
 }
 
+/* A build as control.h's builds tell: a source becomes a text, a text gets
+ * its log. */
+static cl_int build(cl_program p, const struct xl_builds *how)
+{
+    if (p->n_mark == 0) {
+        p->log = stub_next_log();
+        return how->binary_code;
+    }
+    p->n_mark = 0;
+    p->n_binary = how->binary ? strlen(how->binary) + 1 : 0;
+    char *text = calloc(1, p->n_binary + 1);
+    if (!text)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (how->binary)
+        memcpy(text, how->binary, p->n_binary);
+    free(p->binary);
+    p->binary = text;
+    return how->source_code;
+}
+
 cl_int CL_API_CALL clBuildProgram(
     cl_program p, cl_uint n, const cl_device_id *list, const char *options,
     void(CL_CALLBACK *notify)(cl_program, void *), void *arg)
@@ -146,10 +177,11 @@ cl_int CL_API_CALL clBuildProgram(
     stub_log("built with", copy);
     free(p->options);
     p->options = copy;
-    p->status = CL_BUILD_SUCCESS;
+    const cl_int code = stub_builds() ? build(p, stub_builds()) : CL_SUCCESS;
+    p->status = code == CL_SUCCESS ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
     if (notify)
         notify(p, arg);
-    return CL_SUCCESS;
+    return code;
 }
 
 cl_int CL_API_CALL clGetProgramInfo(cl_program p, cl_program_info key,
@@ -187,7 +219,6 @@ cl_int CL_API_CALL clGetProgramBuildInfo(cl_program p, cl_device_id d,
                                          cl_program_build_info key, size_t cap,
                                          void *out, size_t *n_out)
 {
-    static const char log[] = "stub: this is the build log\n";
     const cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
 
     (void)d;
@@ -201,7 +232,7 @@ cl_int CL_API_CALL clGetProgramBuildInfo(cl_program p, cl_device_id d,
     case CL_PROGRAM_BUILD_OPTIONS:
         return answer_bytes(options, strlen(options) + 1, cap, out, n_out);
     case CL_PROGRAM_BUILD_LOG:
-        return answer_bytes(log, sizeof log, cap, out, n_out);
+        return answer_bytes(p->log, strlen(p->log) + 1, cap, out, n_out);
     case CL_PROGRAM_BINARY_TYPE:
         return answer_bytes(&type, sizeof type, cap, out, n_out);
     default:
