@@ -134,6 +134,9 @@ static void moving_registers_get_their_directive(void **state)
                 COUNT MOVES PARAMS("c") COUNT PLAIN,
             HEAD TARGET_A SIZE PARAMS("a") COUNT PLAIN FUNC PARAMS("b")
                 DIRECTIVE COUNT MOVES PARAMS("c") COUNT PLAIN);
+    becomes(HEAD TARGET SIZE PARAMS("a") COUNT PLAIN PARAMS("b") COUNT MOVES,
+            HEAD TARGET_A SIZE PARAMS("a") COUNT PLAIN PARAMS("b")
+                DIRECTIVE COUNT MOVES);
     becomes(HEAD TARGET SIZE PARAMS("a") COUNT DIRECTIVE MOVES,
             HEAD TARGET_A SIZE PARAMS("a") COUNT DIRECTIVE MOVES);
     becomes(HEAD TARGET SIZE PARAMS("a") ".maxnreg 168\n" COUNT MOVES,
