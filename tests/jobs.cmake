@@ -25,6 +25,15 @@ if(UNIX)
         COMMAND test_peers)
 endif()
 
+# The peer in Python, where it can be shown without PyTorch.
+if(UNIX AND XL_PYTHON)
+    xl_job(unit.torch_peer LABELS unit DRIVER none TIMEOUT 120
+        COMMAND ${XL_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_torch_peer.py)
+    xl_job(device.torch_peer LABELS device DRIVER pocl TIMEOUT 120
+        COMMAND ${XL_PYTHON} ${PROJECT_SOURCE_DIR}/bench/peers/torch_peer.py
+            --library $<TARGET_FILE:crosslane> --self-test)
+endif()
+
 # Typed graphs of expressions, and what is refused.
 foreach(name expr_graph expr_algebra expr_wrong)
     xl_program(test_${name} unit/test_${name}.c unit/expr_bind.c)

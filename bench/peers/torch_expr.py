@@ -3,7 +3,7 @@
 """Fused expressions beside PyTorch, eager and through torch.compile, on one
 GPU: four sides, ours fused and one kernel per operation, take turns on the
 same random data in one run. Needs PyTorch with CUDA, libcrosslane (called
-through ctypes, as torch_peer.py does) and clbench, which tells the cases.
+through ctypes by torch_peer_ours.py) and clbench, which tells the cases.
 `--self-test` runs our side alone, on any OpenCL device, without PyTorch."""
 import argparse
 import array
@@ -19,28 +19,15 @@ import sys
 import time
 
 from torch_expr_cases import EXACT, MADE_UP, THEIRS, load_torch, parameters
-from torch_peer import Mem, Ours, batch_of, document, interval, timed, write
-import torch_peer
+from torch_peer_file import document, row_of as peer_row, write
+from torch_peer_ours import (BYTES, DTYPES, STRUCTS, Binding, Mem, Ours,
+                             Tensor)
+from torch_peer_rounds import Side, interval, take_turns
 
-DTYPES = {"f32": 0, "f16": 1, "bf16": 2, "i32": 4, "i8": 5, "u8": 6,
-          "bool": 7}
-BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i8": 1, "u8": 1, "bool": 1}
-MAX_DIMS = 6
 SIDES = ("expr_fused", "expr_unfused", "peer_torch_eager",
          "peer_torch_compile")
 # Largest error over |value| + its mean, beyond which a result is wrong.
 CLOSE = {"f32": 5e-5, "f16": 2e-3, "bf16": 1.6e-2}
-
-
-class Tensor(ct.Structure):
-    _fields_ = [("mem", Mem), ("offset", ct.c_size_t), ("n_dims", ct.c_uint),
-                ("size", ct.c_size_t * MAX_DIMS),
-                ("stride", ct.c_size_t * MAX_DIMS), ("dtype", ct.c_int)]
-
-
-class Binding(ct.Structure):
-    _fields_ = [("name", ct.c_char_p), ("tensor", Tensor),
-                ("is_scalar", ct.c_bool), ("scalar", ct.c_double)]
 
 
 class Args(ct.Structure):
@@ -57,8 +44,7 @@ class Kernel(ct.Structure):
 
 
 EACH = ct.CFUNCTYPE(None, ct.POINTER(Kernel), ct.c_void_p)
-# What the C compiler makes of them where pointers have 64 bits.
-torch_peer.SIZES.update({Tensor: 136, Binding: 160, Args: 40, Kernel: 96})
+STRUCTS.update({"expr_args": Args, "expr_kernel": Kernel})
 
 
 class OursExpr(Ours):
@@ -77,11 +63,8 @@ class OursExpr(Ours):
             call.restype, call.argtypes = result, arguments
 
     def measured(self, name):
-        fact = torch_peer.Fact()
         self.must(self.so.xl_peaks_measure(self.q, DTYPES["f32"]))
-        self.must(self.so.xl_device_fact(self.dev, name.encode(), 0,
-                                         ct.byref(fact)))
-        return fact.value
+        return self.asked(name).value
 
     def compile(self, text, args):
         expr = ct.c_void_p()
@@ -330,16 +313,18 @@ class Duel:
         """What runs on each side; a side that PyTorch lacks is left out."""
         torch, ours = self.torch, self.ours
         eager = counterpart(torch, self.case)
-        sides = {side: (lambda s=side: ours.evaluate(self.expr[s],
-                                                     self.args[s]),
-                        ours.finish) for side in SIDES[:2]}
-        sides[SIDES[2]] = (lambda: eager(*self.x), torch.cuda.synchronize)
+        sides = {side: Side.of_call(
+            lambda s=side: ours.evaluate(self.expr[s], self.args[s]),
+            ours.finish) for side in SIDES[:2]}
+        sides[SIDES[2]] = Side.of_call(lambda: eager(*self.x),
+                                       torch.cuda.synchronize)
         try:
             torch._dynamo.reset()
             made = torch.compile(eager, dynamic=False)
             made(*self.x)
             made(*self.x)
-            sides[SIDES[3]] = (lambda: made(*self.x), torch.cuda.synchronize)
+            sides[SIDES[3]] = Side.of_call(lambda: made(*self.x),
+                                           torch.cuda.synchronize)
         except Exception as why:  # what a compiler throws is its own affair
             print("  torch.compile: %s: %.100s" %
                   (type(why).__name__, str(why).split("\n")[0]))
@@ -351,27 +336,13 @@ class Duel:
                  for s in SIDES[:2]}
         for side in SIDES[2:]:
             if side in sides:
-                worst[side] = judge(self.torch, self.case, sides[side][0](),
-                                    want)
+                worst[side] = judge(self.torch, self.case,
+                                    sides[side].call(), want)
         return worst
 
 
-def race(sides, rounds, until):
-    """Times of each side, in turns; whoever begins changes."""
-    names = list(sides)
-    batches = {n: batch_of(*sides[n]) for n in names}
-    times = {n: [] for n in names}
-    for i in range(rounds):
-        for k in range(len(names)):
-            name = names[(i + k) % len(names)]
-            times[name].append(timed(*sides[name], batches[name]))
-        if time.monotonic() > until and i >= 2:
-            break
-    return times
-
-
 def row_of(case, side, index, ns, worst, seed, launches):
-    row = torch_peer.row_of(Row(case), side, index, ns, worst, seed)
+    row = peer_row(Row(case), side, index, ns, worst, seed)
     row["verdict"] = "ok" if worst <= 1 else "rejected"
     row["reason"] = (None if worst <= 1 else
                      "error %.3g of its tolerance" % worst)
@@ -381,7 +352,7 @@ def row_of(case, side, index, ns, worst, seed, launches):
 
 
 class Row:
-    """A case as torch_peer's rows want it."""
+    """A case as rows want it."""
 
     def __init__(self, case):
         self.op, self.unit = case.op, case.unit
@@ -412,7 +383,8 @@ def one_case(ours, torch, case, args, ceilings):
         worst = duel.check(sides)
         launches = {s: ours.launches(duel.expr[s], duel.args[s])
                     for s in SIDES[:2]}
-        times = race(sides, args.rounds, time.monotonic() + args.case_time)
+        times = take_turns(sides, args.rounds,
+                           time.monotonic() + args.case_time, args.seed)
     finally:
         duel.close()
     ratios = {s: interval([b / a for a, b in zip(times[SIDES[0]], times[s])])

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libcrosslane through ctypes: its structs, its calls, and queues to time
+on."""
+import ctypes as ct
+import os
+import sys
+
+VERSION = "0.1.0"
+DTYPES = {"f32": 0, "f16": 1, "bf16": 2, "i32": 4, "i8": 5, "u8": 6,
+          "bool": 7, "f8e4m3": 8, "f8e5m2": 9}
+BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i8": 1, "u8": 1,
+         "bool": 1, "f8e4m3": 1, "f8e5m2": 1}
+ACCURACY = {"full": 0, "split": 1, "fast": 2}
+MAX_DIMS = 6
+CALLS = "libclbench-calls.so"
+
+
+class Mem(ct.Structure):
+    _fields_ = [("buf", ct.c_void_p), ("svm", ct.c_void_p)]
+
+
+class Mat(ct.Structure):
+    _fields_ = [("mem", Mem), ("offset", ct.c_size_t),
+                ("row_stride", ct.c_size_t), ("col_stride", ct.c_size_t),
+                ("dtype", ct.c_int)]
+
+
+class Tensor(ct.Structure):
+    _fields_ = [("mem", Mem), ("offset", ct.c_size_t), ("n_dims", ct.c_uint),
+                ("size", ct.c_size_t * MAX_DIMS),
+                ("stride", ct.c_size_t * MAX_DIMS), ("dtype", ct.c_int)]
+
+
+class Binding(ct.Structure):
+    _fields_ = [("name", ct.c_char_p), ("tensor", Tensor),
+                ("is_scalar", ct.c_bool), ("scalar", ct.c_double)]
+
+
+class Batch(ct.Structure):
+    _fields_ = [("count", ct.c_size_t), ("a_step", ct.c_size_t),
+                ("b_step", ct.c_size_t), ("c_step", ct.c_size_t),
+                ("a_at", ct.c_void_p), ("b_at", ct.c_void_p),
+                ("c_at", ct.c_void_p)]
+
+
+class Epilogue(ct.Structure):
+    _fields_ = [("expr", ct.c_char_p), ("bindings", ct.POINTER(Binding)),
+                ("n_bindings", ct.c_uint)]
+
+
+class Gemm(ct.Structure):
+    call = "gemm"
+    _fields_ = [("m", ct.c_size_t), ("n", ct.c_size_t), ("k", ct.c_size_t),
+                ("a", Mat), ("b", Mat), ("c", Mat), ("alpha", ct.c_double),
+                ("beta", ct.c_double), ("workspace", Mem),
+                ("variant", ct.c_char_p), ("batch", Batch),
+                ("epilogue", Epilogue), ("accuracy", ct.c_int)]
+
+
+class Choice(ct.Structure):
+    _fields_ = [("variant", ct.c_char * 32), ("chosen", ct.c_bool),
+                ("why", ct.c_char * 192), ("tunables", ct.c_char * 512),
+                ("bound", ct.c_char * 32), ("repeats", ct.c_char * 96),
+                ("est_ns", ct.c_double), ("flop", ct.c_double),
+                ("bytes", ct.c_double), ("n_steps", ct.c_uint),
+                ("wg", ct.c_size_t * 3), ("whole", ct.c_size_t * 3),
+                ("local_mem_bytes", ct.c_size_t),
+                ("scratch_bytes", ct.c_size_t)]
+
+
+class Softmax(ct.Structure):
+    call = "softmax"
+    _fields_ = [("rows", ct.c_size_t), ("cols", ct.c_size_t), ("src", Mat),
+                ("dst", Mat), ("scale", ct.c_double), ("mask", Mat),
+                ("workspace", Mem), ("variant", ct.c_char_p)]
+
+
+class Fact(ct.Structure):
+    _fields_ = [("kind", ct.c_int), ("value", ct.c_double),
+                ("text", ct.c_char_p), ("list", ct.c_double * 8),
+                ("n_list", ct.c_uint), ("unit", ct.c_char_p),
+                ("source", ct.c_int), ("note", ct.c_char_p)]
+
+
+# Compared with the C compiler's by calls.c, where that was built.
+STRUCTS = {"mat": Mat, "tensor": Tensor, "binding": Binding, "gemm": Gemm,
+           "softmax": Softmax, "choice": Choice, "fact": Fact}
+
+
+class Refused(SystemExit):
+    """A call of ours failed; the text is its story."""
+
+
+def mat(mem, ld, dtype, turned=False):
+    """A row-major view with leading dimension ld, or its transpose."""
+    return Mat(Mem(mem, None), 0, 1 if turned else ld, ld if turned else 1,
+               DTYPES[dtype])
+
+
+def row_vector(name, mem, n, dtype):
+    """A binding of n values, one a column."""
+    sizes, strides = (ct.c_size_t * MAX_DIMS)(n), (ct.c_size_t * MAX_DIMS)(1)
+    return Binding(name.encode(), Tensor(Mem(mem, None), 0, 1, sizes, strides,
+                                         DTYPES[dtype]))
+
+
+class Ours:
+    """The library with a queue of its own, and plain ones to time on: without
+    profiling, as an application has them."""
+
+    def __init__(self, path, device):
+        self.so = ct.CDLL(path, ct.RTLD_GLOBAL)
+        self.declare()
+        version = self.so.xl_version().decode()
+        if version != VERSION:
+            sys.exit("torch_peer: %s is version %s, this script is for %s" %
+                     (path, version, VERSION))
+        self.lib, self.dev, self.q = (ct.c_void_p() for _ in range(3))
+        self.plain = []
+        self.must(self.so.xl_open(None, ct.byref(self.lib)))
+        self.must(self.so.xl_device_find(self.lib, device.encode(),
+                                         ct.byref(self.dev)))
+        self.must(self.so.xl_queue_create(self.lib, self.dev,
+                                          ct.byref(self.q)))
+        self.helper = self.find_helper(os.path.dirname(path))
+
+    def declare(self):
+        p, size, text = ct.c_void_p, ct.c_size_t, ct.c_char_p
+        calls = {
+            "xl_version": (text, []),
+            "xl_open": (ct.c_int, [p, p]),
+            "xl_lib_error": (text, [p]),
+            "xl_error_detail": (text, [p]),
+            "xl_status_name": (text, [ct.c_int]),
+            "xl_device_find": (ct.c_int, [p, text, p]),
+            "xl_device_index": (ct.c_uint, [p]),
+            "xl_device_fact": (ct.c_int, [p, text, ct.c_int, p]),
+            "xl_queue_create": (ct.c_int, [p, p, p]),
+            "xl_queue_wrap": (ct.c_int, [p, p, p]),
+            "xl_queue_context": (p, [p]),
+            "xl_queue_cl": (p, [p]),
+            "xl_queue_finish": (ct.c_int, [p]),
+            "xl_buffer_create": (ct.c_int, [p, size, p]),
+            "xl_buffer_write": (ct.c_int, [p, p, size, p, size]),
+            "xl_buffer_read": (ct.c_int, [p, p, size, p, size]),
+            "xl_gemm_run": (ct.c_int, [p, p, p]),
+            "xl_softmax_run": (ct.c_int, [p, p, p]),
+            "xl_gemm_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
+            "xl_softmax_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
+            "clReleaseMemObject": (ct.c_int, [p]),
+            "clCreateCommandQueue": (p, [p, p, ct.c_ulong, p]),
+            "clGetCommandQueueInfo": (ct.c_int, [p, ct.c_uint, size, p, p]),
+        }
+        for name, (result, arguments) in calls.items():
+            call = getattr(self.so, name)
+            call.restype, call.argtypes = result, arguments
+
+    @staticmethod
+    def find_helper(beside):
+        """calls.c, beside the library or where the loader looks; None: calls
+        are made from Python."""
+        for path in (os.path.join(beside, CALLS),
+                     os.path.join(beside, "bench", "peers", CALLS), CALLS):
+            try:
+                helper = ct.CDLL(path)
+            except OSError:
+                continue
+            helper.peer_size_of.restype = ct.c_size_t
+            for name, kind in STRUCTS.items():
+                size = helper.peer_size_of(name.encode())
+                if ct.sizeof(kind) != size:
+                    sys.exit("torch_peer: xl_%s is %d bytes here, %d in C" %
+                             (name, ct.sizeof(kind), size))
+            return helper
+        return None
+
+    def must(self, status, q=None):
+        if status:
+            q = q or getattr(self, "q", None)
+            story = (self.so.xl_error_detail(q) if q else
+                     self.so.xl_lib_error(self.lib))
+            raise Refused("torch_peer: %s: %s" %
+                          (self.so.xl_status_name(status).decode(),
+                           (story or b"").decode(errors="replace")))
+
+    def asked(self, name):
+        fact = Fact()
+        self.must(self.so.xl_device_fact(self.dev, name.encode(), 0,
+                                         ct.byref(fact)))
+        return fact
+
+    def fact(self, name):
+        text = self.asked(name).text
+        return text.decode(errors="replace") if text else None
+
+    def buffer(self, nbytes, address=None):
+        mem = ct.c_void_p()
+        self.must(self.so.xl_buffer_create(self.q, nbytes, ct.byref(mem)))
+        if address:
+            self.must(self.so.xl_buffer_write(self.q, mem, 0, address,
+                                              nbytes))
+        return mem
+
+    def release(self, mem):
+        self.so.clReleaseMemObject(mem)
+
+    def read(self, mem, address, nbytes):
+        self.must(self.so.xl_buffer_read(self.q, mem, 0, address, nbytes))
+
+    def queue(self, i):
+        """The i-th plain queue, in the context of our own."""
+        QUEUE_DEVICE = 0x1091
+        while len(self.plain) <= i:
+            device, code, q = ct.c_void_p(), ct.c_int(), ct.c_void_p()
+            self.so.clGetCommandQueueInfo(self.so.xl_queue_cl(self.q),
+                                          QUEUE_DEVICE, 8, ct.byref(device),
+                                          None)
+            native = self.so.clCreateCommandQueue(
+                self.so.xl_queue_context(self.q), device, 0, ct.byref(code))
+            self.must(code.value)
+            self.must(self.so.xl_queue_wrap(self.lib, native, ct.byref(q)))
+            self.plain.append(q)
+        return self.plain[i]
+
+    def calls(self, ops, n):
+        """n calls of each of the ops, each on a plain queue of its own."""
+        queues = [self.queue(i) for i in range(len(ops))]
+        if self.helper:
+            call = getattr(self.helper, "peer_calls_" + ops[0].call)
+            self.must(call((ct.c_void_p * len(ops))(*queues),
+                           (ct.c_void_p * len(ops))(
+                               *(ct.addressof(op) for op in ops)),
+                           ct.c_size_t(len(ops)), ct.c_size_t(n)), queues[0])
+            return
+        call = getattr(self.so, "xl_%s_run" % ops[0].call)
+        pairs = [(q, ct.byref(op)) for q, op in zip(queues, ops)]
+        for _ in range(n):
+            for q, op in pairs:
+                self.must(call(q, op, None), q)
+
+    def finish(self):
+        for q in self.plain:
+            self.must(self.so.xl_queue_finish(q), q)
+        self.must(self.so.xl_queue_finish(self.q))
+
+    def run(self, op):
+        self.calls([op], 1)
+
+    def chosen(self, op):
+        """The variant that runs it."""
+        call = getattr(self.so, "xl_%s_explain" % op.call)
+        choices, n = (Choice * 32)(), ct.c_uint()
+        self.must(call(self.q, ct.byref(op), choices, len(choices),
+                       ct.byref(n)))
+        for c in choices:
+            if c.chosen:
+                return c.variant.decode()
+        wanted = [c.why.decode(errors="replace") for c in choices
+                  if op.variant and c.variant == op.variant]
+        raise Refused("torch_peer: %s" % (wanted[0] if wanted else
+                                          "no variant takes this"))
