@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <crosslane/tensor.h>
+#include <crosslane/ops.h>
 
 /* The values of an option that may be given again and again. */
 enum { OPTION_TIMES = 64 };
@@ -24,6 +24,7 @@ struct settings {
     const char *variant;    /* NULL: the library's choice; "all": each */
     xl_dtype dtype;         /* XL_N_DTYPES: not given */
     int trans;              /* bit 0: A transposed, bit 1: B; -1: not given */
+    xl_accuracy accuracy;
     const char *json;       /* NULL: none; "-": standard output */
     uint64_t seed;
     bool quick, full;       /* neither: the default extent */

@@ -14,7 +14,7 @@ enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
 /* A batch of products of 37 x 29 x 23, all scaled. */
 #define MANY(name, use, count, places, trans, in, out)                        \
     {name, use, 37, 29, 23, trans, 2, -3, in, out,                            \
-     3, 2, 1, 0, 4, 2, false, false, DATA_NORMAL, {count, places}, false}
+     3, 2, 1, 0, 4, 2, false, false, DATA_NORMAL, {count, places}, false, XL_ACCURACY_FULL}
 
 /* A bare product: alpha 1, beta 0, dense, row-major. */
 #define PLAIN(name, use, m, n, k, trans, in, out)                             \
@@ -120,9 +120,35 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("f32-bf16",     V,  67, 53, 41, NT, XL_F32,  XL_BF16),
     PLAIN("f16-bf16",     V,  67, 53, 41, TN, XL_F16,  XL_BF16),
     PLAIN("bf16-f16",     V,  67, 53, 41, TT, XL_BF16, XL_F16),
+    PLAIN("e4m3 nn",      V,  67, 53, 41, NN, XL_F8E4M3, XL_F32),
+    PLAIN("e4m3 tn",      VQ, 67, 53, 41, TN, XL_F8E4M3, XL_BF16),
+    PLAIN("e4m3 nt",      V, 129, 65, 515, NT, XL_F8E4M3, XL_F16),
+    PLAIN("e4m3 tt",      V,  67, 53, 41, TT, XL_F8E4M3, XL_F32),
+    PLAIN("e4m3 row",     V,  1, 517, 1031, NN, XL_F8E4M3, XL_F32),
+    PLAIN("e4m3 rows",    V,  9, 1000, 72, NT, XL_F8E4M3, XL_F32),
+    PLAIN("e5m2 nn",      V, 131, 97, 515, NN, XL_F8E5M2, XL_F16),
+    PLAIN("e5m2 tn",      V,  67, 53, 41, TN, XL_F8E5M2, XL_F32),
+    PLAIN("e5m2 nt",      VQ, 67, 53, 41, NT, XL_F8E5M2, XL_F32),
+    PLAIN("e5m2 tt",      V, 128, 128, 128, TT, XL_F8E5M2, XL_BF16),
+    PLAIN("e5m2 columns", V,  700, 3, 1001, TT, XL_F8E5M2, XL_F32),
     {"scaled f64",      V,   67,  53,  41, TN, 1/3., 0.1,  XL_F64,  XL_F64,  1, 2, 3,   5, 6, 7,      true,  false, DATA_NORMAL, CASE_ONE},
     {"scaled i8",       VQ,  67,  53,  41, TN, -2,   3,    XL_I8,   XL_I32,  3, 5, 7,   1, 2, 3,      false, false, DATA_NORMAL, CASE_ONE},
     {"scaled i8 cols",  V,   67,  53,  41, NT,  2,  -1,    XL_I8,   XL_I32,  3, 5, 7,   1, 2, 3,      true,  false, DATA_NORMAL, CASE_ONE},
+
+    {"scaled e4m3",     V,   67,  53,  41, NT, -0.5, 1.5,  XL_F8E4M3, XL_F32, 3, 5, 7,  1, 2, 3,      false, false, DATA_NORMAL, CASE_ONE},
+    {"scaled e5m2 cols", V,  67,  53,  41, NN,  2,  -1,    XL_F8E5M2, XL_BF16, 3, 5, 7, 1, 2, 3,      true,  false, DATA_NORMAL, CASE_ONE},
+
+    /* What may be traded for speed. */
+#define TRADED(name, use, m, n, k, trans, in, out, accuracy)                  \
+    {name, use, m, n, k, trans, 1, 0, in, out,                                \
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {0, BATCH_STEPS}, false,    \
+     accuracy}
+    TRADED("fast f32",    V, 129, 65, 515, NN, XL_F32, XL_F32, XL_ACCURACY_FAST),
+    TRADED("fast f32 tt", V,  67, 53, 41,  TT, XL_F32, XL_F16, XL_ACCURACY_FAST),
+    TRADED("split f32",   V, 129, 65, 515, NN, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
+    TRADED("split f32 tt", V, 67, 53, 41,  TT, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
+    TRADED("fast e4m3",   V, 129, 65, 515, NT, XL_F8E4M3, XL_F32, XL_ACCURACY_FAST),
+    TRADED("fast e5m2",   V,  67, 53, 41,  TN, XL_F8E5M2, XL_F16, XL_ACCURACY_FAST),
 
     /* Batches. */
     MANY("batch",         VQ, 5, BATCH_STEPS,    NN, XL_F32,  XL_F32),
@@ -131,24 +157,27 @@ const struct gemm_case gemm_cases[] = {
     MANY("batch bf16",    V,  5, BATCH_STEPS,    TN, XL_BF16, XL_F32),
     MANY("batch f64",     V,  3, BATCH_STEPS,    NN, XL_F64,  XL_F64),
     MANY("batch i8",      V,  3, BATCH_STEPS,    NT, XL_I8,   XL_I32),
+    MANY("batch e4m3",    V,  3, BATCH_LISTS,    NN, XL_F8E4M3, XL_F32),
     MANY("batch one B",   V,  7, BATCH_SHARED_B, NN, XL_F32,  XL_F32),
     MANY("batch lists",   VQ, 5, BATCH_LISTS,    NN, XL_F32,  XL_F32),
     MANY("batch lists tn", V, 4, BATCH_LISTS,    TN, XL_F16,  XL_F32),
-    {"batch columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_STEPS}, false},
-    {"batch lists cols", V,  37,  29,  23, NT, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_LISTS}, false},
-    {"batch rows",      V,   1,  517, 131, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_STEPS}, false},
-    {"batch rows f16",  V,   3,  131, 517, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_LISTS}, false},
-    {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS}, false},
-    {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS}, false},
+    {"batch columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    {"batch lists cols", V,  37,  29,  23, NT, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_LISTS}, false, XL_ACCURACY_FULL},
+    {"batch rows",      V,   1,  517, 131, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    {"batch rows f16",  V,   3,  131, 517, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_LISTS}, false, XL_ACCURACY_FULL},
+    {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS}, false, XL_ACCURACY_FULL},
 
     /* relu(y + bias) on the way to memory. */
 #define BIAS(name, use, m, n, k, trans, in, out, columns, count)              \
     {name, use, m, n, k, trans, 1, 0, in, out,                                \
-     0, 0, 1, 0, 0, 0, columns, false, DATA_NORMAL, {count, BATCH_STEPS}, true}
+     0, 0, 1, 0, 0, 0, columns, false, DATA_NORMAL, {count, BATCH_STEPS}, true,                  \
+     XL_ACCURACY_FULL}
     BIAS("bias relu",        VQ, 67, 53, 41,   NN, XL_F32,  XL_F32,  false, 0),
     BIAS("bias relu cols",   V,  67, 53, 41,   TN, XL_F32,  XL_F32,  true,  0),
     BIAS("bias relu f16",    V,  128, 96, 64,  NT, XL_F16,  XL_F16,  false, 0),
     BIAS("bias relu i8",     V,  67, 53, 41,   NT, XL_I8,   XL_F32,  false, 0),
+    BIAS("bias relu e4m3",   V,  67, 53, 41,   TT, XL_F8E4M3, XL_BF16, false, 0),
     BIAS("bias relu row",    V,  1, 517, 1031, NN, XL_F32,  XL_F32,  false, 0),
     BIAS("bias relu rows",   V,  4, 517, 1031, NT, XL_F16,  XL_F32,  false, 0),
     BIAS("bias relu deep",   V,  13, 11, 4099, NN, XL_F32,  XL_F32,  false, 0),
@@ -166,10 +195,11 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("cube 4096 f16",   B,  4096, 4096, 4096, NN, XL_F16,  XL_F16),
     PLAIN("cube 1024 bf16",  BQ, 1024, 1024, 1024, NN, XL_BF16, XL_BF16),
     PLAIN("cube 4096 bf16",  B,  4096, 4096, 4096, NN, XL_BF16, XL_BF16),
+    PLAIN("cube 4096 e4m3",  B,  4096, 4096, 4096, NT, XL_F8E4M3, XL_BF16),
     PLAIN("cube 8192 f32",   BB, 8192, 8192, 8192, NN, XL_F32,  XL_F32),
     PLAIN("cube 8192 f16",   BB, 8192, 8192, 8192, NN, XL_F16,  XL_F16),
     {"batch 10000x32", BQ, 32, 32, 32, NN, 1, 0, XL_F32, XL_F32,
-     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {10000, BATCH_STEPS}, false},
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {10000, BATCH_STEPS}, false, XL_ACCURACY_FULL},
     PLAIN("odd 1000",        B,  1000, 1023, 517,  NN, XL_F32,  XL_F32),
     PLAIN("cube 1024 tn",    B,  1024, 1024, 1024, TN, XL_F32,  XL_F32),
     PLAIN("cube 1024 nt",    B,  1024, 1024, 1024, NT, XL_F32,  XL_F32),

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <crosslane/tensor.h>
+#include <crosslane/ops.h>
 
 /* Who uses a case. */
 enum case_use {
@@ -51,9 +51,11 @@ struct gemm_case {
     enum case_data data;
     struct case_batch batch;
     bool bias_relu;               /* epilogue relu(y + bias), a bias a column */
+    xl_accuracy accuracy;
 };
-/* A case's last members: one product, nothing done to its result. */
-#define CASE_ONE {0, BATCH_STEPS}, false
+/* A case's last members: one product, nothing done to its result, nothing
+ * traded. */
+#define CASE_ONE {0, BATCH_STEPS}, false, XL_ACCURACY_FULL
 
 struct softmax_case {
     const char *name;

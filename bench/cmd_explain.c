@@ -180,8 +180,8 @@ static int run(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "batch", "layout",
-    "stride", "pad", "dilation", "groups", NULL};
+    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
+    "layout", "stride", "pad", "dilation", "groups", NULL};
 
 const struct command cmd_explain = {
     .name = "explain",

@@ -21,9 +21,9 @@ static int run(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "batch", "shapes",
-    "sweep", "reads",
-    "cliff", "list", "json", "seed", "quick", "full", "max-time", "strict", NULL};
+    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
+    "shapes", "sweep", "reads", "cliff", "list", "json", "seed", "quick",
+    "full", "max-time", "strict", NULL};
 
 const struct command cmd_gemm = {
     .name = "gemm",

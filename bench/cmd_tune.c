@@ -179,8 +179,9 @@ static int run(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "variant",  "dtype",  "trans",  "batch", "shapes", "budget",
-    "tries", "patience", "output", "dry-run", "list", "json", NULL};
+    "device", "variant",  "dtype",  "trans",   "accuracy", "batch", "shapes",
+    "budget", "tries",    "patience", "output", "dry-run",  "list",  "json",
+    NULL};
 
 const struct command cmd_tune = {
     .name = "tune",

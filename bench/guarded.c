@@ -16,6 +16,7 @@ static const uint64_t F64_GUARD = 0x7ffca5a5a5a5a5a5;
 static const uint32_t F32_GUARD = 0x7fc5a5a5;
 static const uint16_t F16_GUARD = 0x7e5a;
 static const uint16_t BF16_GUARD = 0x7fda;
+static const uint8_t F8_GUARD = 0x7f;
 /* Integers have no NaN: a value that no case's data has. */
 static const uint32_t I32_GUARD = 0x5a5a5a5a;
 static const uint8_t BYTE_GUARD = 0x85;
@@ -24,6 +25,7 @@ static void fill_guards(struct guarded *g)
 {
     const uint32_t word = g->dtype == XL_F32 ? F32_GUARD : I32_GUARD;
     const uint16_t half = g->dtype == XL_F16 ? F16_GUARD : BF16_GUARD;
+    const bool is_f8 = g->dtype == XL_F8E4M3 || g->dtype == XL_F8E5M2;
     const size_t size = xl_dtype_bytes(g->dtype);
     for (size_t i = 0; i < g->elems; i++) {
         if (size == sizeof F64_GUARD)
@@ -33,7 +35,7 @@ static void fill_guards(struct guarded *g)
         else if (size == sizeof half)
             ((uint16_t *)g->host)[i] = half;
         else
-            ((uint8_t *)g->host)[i] = BYTE_GUARD;
+            ((uint8_t *)g->host)[i] = is_f8 ? F8_GUARD : BYTE_GUARD;
     }
 }
 

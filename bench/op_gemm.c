@@ -73,6 +73,10 @@ static void describe(const void *arg, xl_row *row)
         name_row(row, c->name);
     xl_row_param_text(row, "trans", c->one_buffer ? "A A^T" : trans[c->trans]);
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
+    if (c->accuracy != XL_ACCURACY_FULL)
+        xl_row_param_text(row, "accuracy",
+                          option_choice(option_find("accuracy"),
+                                        (int)c->accuracy));
     xl_row_param(row, "alpha", c->alpha);
     xl_row_param(row, "beta", c->beta);
     if (c->pad_a || c->pad_b || c->pad_c) {
@@ -105,7 +109,8 @@ static xl_gemm descriptor(const struct bench_work *w)
     const cl_mem *mem = w->data->mem;
     bool ta = c->trans & 1, tb = c->trans & 2;
     xl_gemm g = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
-                 .beta = c->beta, .variant = w->variant};
+                 .beta = c->beta, .variant = w->variant,
+                 .accuracy = c->accuracy};
     g.a = stored(mem[A], ld_a(c), c->in, ta);
     g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)
                         : stored(mem[B], ld_b(c), c->in, tb);
@@ -150,7 +155,8 @@ static void check_row(const struct gemm_case *c, const struct bench_data *d,
     struct ref_mat b = c->one_buffer
                            ? host_view(d->host[A], ld_a(c), c->in, !ta)
                            : host_view(d->host[B], ld_b(c), c->in, tb);
-    struct ref_gemm_scale scale = {c->k, c->alpha, c->beta, c->in, c->out};
+    struct ref_gemm_scale scale = {c->k,  c->alpha, c->beta,
+                                   c->in, c->out,   c->accuracy};
     struct xl__rng rng;
     a.offset = z * rows_a(c) * ld_a(c);
     if (c->batch.places != BATCH_SHARED_B)
@@ -207,8 +213,11 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     c->batch.count = set->batch;
     c->trans = set->trans < 0 ? 0 : set->trans;
     c->alpha = 1;
+    c->accuracy = set->accuracy;
     c->in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
-    c->out = c->in == XL_I8 ? XL_I32 : c->in;
+    c->out = c->in == XL_I8                              ? XL_I32
+             : c->in == XL_F8E4M3 || c->in == XL_F8E5M2 ? XL_BF16
+                                                         : c->in;
     return true;
 }
 

@@ -10,8 +10,11 @@
 #include "command.h"
 
 /* In the order of xl_dtype. */
-static const char *const dtypes[] = {"f32", "f16", "bf16", "f64",
-                                     "i32", "i8",  NULL};
+static const char *const dtypes[] = {
+    "f32", "f16", "bf16", "f64",    "i32",    "i8",
+    "u8",  "bool", "f8e4m3", "f8e5m2", NULL};
+/* In the order of xl_accuracy. */
+static const char *const accuracies[] = {"full", "split", "fast", NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
 static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
 
@@ -30,10 +33,14 @@ const struct option_row option_rows[] = {
     {"variant", 'v', OPT_TEXT, "NAME|all",
      "force one variant, or run each that applies; 'clbench explain' lists "
      "them", NULL, AT(variant), false, NULL},
-    {"dtype", 't', OPT_CHOICE, "f32|f16|bf16|f64|i8",
+    {"dtype", 't', OPT_CHOICE, "f32|f16|bf16|f64|i8|f8e4m3|f8e5m2",
      "type of the elements; sums are in f32, of f64 in f64, of i8 in i32 "
-     "(gemm alone takes these two)", dtypes, AT(dtype), false,
-     NULL},
+     "(gemm alone takes these and the 8-bit floats, whose C is bf16)", dtypes,
+     AT(dtype), false, NULL},
+    {"accuracy", 0, OPT_CHOICE, "full|split|fast",
+     "what a product may trade for speed: nothing; products of f32 made of "
+     "parts; f32 rounded to 11 bits and 8-bit floats summed as the matrix "
+     "engine does", accuracies, AT(accuracy), false, NULL},
     {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
      "which of A and B is transposed, in this order", transposes, AT(trans),
      false, NULL},
@@ -150,7 +157,9 @@ const struct option_row option_rows[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof(xl_dtype) == sizeof(int), "OPT_CHOICE stores an int");
+_Static_assert(sizeof(xl_dtype) == sizeof(int) &&
+                   sizeof(xl_accuracy) == sizeof(int),
+               "OPT_CHOICE stores an int");
 _Static_assert(sizeof option_rows / sizeof *option_rows <= 64,
                "settings.given has a bit for each");
 

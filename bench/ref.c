@@ -22,6 +22,8 @@ double ref_load(const void *data, size_t i, xl_dtype dtype)
     case XL_F32: return (double)((const float *)data)[i];
     case XL_F16: return (double)xl__f16_to_f32(((const uint16_t *)data)[i]);
     case XL_BF16: return (double)xl__bf16_to_f32(((const uint16_t *)data)[i]);
+    case XL_F8E4M3: return (double)xl__e4m3_to_f32(((const uint8_t *)data)[i]);
+    case XL_F8E5M2: return (double)xl__e5m2_to_f32(((const uint8_t *)data)[i]);
     case XL_F64: return ((const double *)data)[i];
     case XL_I32: return (double)((const int32_t *)data)[i];
     case XL_I8: return (double)((const int8_t *)data)[i];
@@ -37,6 +39,8 @@ void ref_store(void *data, size_t i, xl_dtype dtype, double x)
     case XL_F32: ((float *)data)[i] = (float)x; break;
     case XL_F16: ((uint16_t *)data)[i] = xl__f32_to_f16((float)x); break;
     case XL_BF16: ((uint16_t *)data)[i] = xl__f32_to_bf16((float)x); break;
+    case XL_F8E4M3: ((uint8_t *)data)[i] = xl__f32_to_e4m3((float)x); break;
+    case XL_F8E5M2: ((uint8_t *)data)[i] = xl__f32_to_e5m2((float)x); break;
     case XL_F64: ((double *)data)[i] = x; break;
     case XL_I32: ((int32_t *)data)[i] = (int32_t)x; break;
     case XL_I8: ((int8_t *)data)[i] = (int8_t)x; break;
@@ -125,26 +129,47 @@ void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
     }
 }
 
-/* |c^ - c| <= gamma_r (|alpha| mag + |beta c0|) + output rounding, with
- * gamma_r = r u / (1 - r u) and r = k for a bare product (Higham 2002, 3.5),
- * k + 3 with scalars: alpha rounded to f32, its product, the last addition.
- * Rounding to a narrower type adds u_out |c^|; each product may be flushed.
- * Sums of i8 are exact, and so is all that stays in i32; into a float the sum
- * is rounded once. In f64 this host rounds as often as the device. */
+/* What a product of k terms loses as a share of |A| |B|: ops.h, Accuracy. Sums
+ * of i8 are exact, but rounded once into a float. In f64 this host rounds as
+ * often as the device. */
+static double product_loss(const struct ref_gemm_scale *s)
+{
+    static const struct {
+        double operand, term;
+    } losses[XL_N_DTYPES][XL_N_ACCURACIES] = {
+        [XL_F32] = {{0, 0x1p-24}, {0x1p-21, 0x1p-22}, {0x1p-10, 0x1p-23}},
+        [XL_F16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
+        [XL_BF16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
+        [XL_F64] = {{0, 0x1p-52}, {0, 0x1p-52}, {0, 0x1p-52}},
+        [XL_F8E4M3] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-12}},
+        [XL_F8E5M2] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-12}},
+    };
+    const double operand = 1 + losses[s->in][s->accuracy].operand;
+    const double term = losses[s->in][s->accuracy].term;
+    return s->in == XL_I8
+               ? ref_roundoff(XL_F32)
+               : operand * operand * (1 + (double)s->k * term) - 1;
+}
+
+/* |c^ - c| <= loss |alpha| mag + 3 u (|alpha| mag + |beta c0|) + output
+ * rounding; the 3 with scalars alone: alpha rounded to f32, its product, the
+ * last addition. Rounding to a narrower type adds u_out |c^|; each product may
+ * be flushed. What stays in i32 is exact. */
 double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
                      double old, double *tol)
 {
     static const double scalar_roundings = 3, exact = 0.25;
     const bool is_scaled = s->alpha != 1 || s->beta != 0;
     const bool is_wide = s->in == XL_F64;
-    const double terms = s->in == XL_I8 ? 1 : (double)s->k;
-    double r = terms + (is_scaled ? scalar_roundings : 0);
-    double u = ref_roundoff(is_wide ? XL_F64 : XL_F32);
-    double gamma = (is_wide ? 2 : 1) * r * u / (1 - r * u);
+    const double more = is_scaled ? scalar_roundings : 0;
+    const double u = (is_wide ? 2 : 1) *
+                     ref_roundoff(is_wide ? XL_F64 : XL_F32);
+    const double loss = product_loss(s);
     double added = s->beta == 0 ? 0 : s->beta * old;
     double want = s->alpha * sum + added;
-    double error = gamma * (fabs(s->alpha) * mag + fabs(added)) +
-                   r * (1 + fabs(s->alpha)) *
+    double error = (loss + more * u * (1 + loss)) * fabs(s->alpha) * mag +
+                   more * u * fabs(added) +
+                   ((double)s->k + more) * (1 + fabs(s->alpha)) *
                        ref_floor(is_wide ? XL_F64 : XL_F32);
     if (s->out == XL_I32)
         error = exact;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <crosslane/tensor.h>
+#include <crosslane/ops.h>
 
 #include "base/rng.h"
 
@@ -54,6 +54,7 @@ struct ref_gemm_scale {
     size_t k;
     double alpha, beta;
     xl_dtype in, out;
+    xl_accuracy accuracy;
 };
 /* What C[i][j] should be, from sum, mag and the old c; *tol how far off it may
  * be. The formula is in ref.c. */

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 
 /* Options that say what a shape is; the others are of the whole run. */
-static const char *const line_options[] = {"dtype", "trans",    "batch",
-                                           "stride", "pad",     "dilation",
-                                           "groups", "layout", NULL};
+static const char *const line_options[] = {
+    "dtype", "trans",    "accuracy", "batch",  "stride",
+    "pad",   "dilation", "groups",   "layout", NULL};
 
 static const char blanks[] = " \t\r";
 

@@ -28,9 +28,11 @@ static void class_of_gemm(const void *arg, struct tune_class *out)
     snprintf(out->shape, sizeof out->shape, "%zux%zux%zu", c->m, c->n, c->k);
     out->dtype = c->in;
     out->trans = c->trans;
+    out->accuracy = c->accuracy;
     out->batch = c->batch.count;
     *g = (xl_gemm){.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
-                   .beta = c->beta, .variant = out->variant};
+                   .beta = c->beta, .variant = out->variant,
+                   .accuracy = c->accuracy};
     if (c->batch.count)
         g->batch = (xl_batch){.count = c->batch.count, .a_step = c->m * c->k,
                               .b_step = c->k * c->n, .c_step = c->m * c->n};
@@ -131,11 +133,15 @@ void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
 {
     struct xl__str text = {0};
     const char *trans = option_choice(option_find("trans"), c->trans);
+    const char *accuracy =
+        option_choice(option_find("accuracy"), (int)c->accuracy);
     xl__str_add(&text, c->shape);
     if (is_typed)
         xl__str_printf(&text, " %s", xl_dtype_name(c->dtype));
     if (c->trans > 0)
         xl__str_printf(&text, " %s", trans);
+    if (c->accuracy != XL_ACCURACY_FULL)
+        xl__str_printf(&text, " %s", accuracy);
     if (c->batch)
         xl__str_printf(&text, " batch=%zu", c->batch);
     xl__strcpy(out, cap, xl__str_text(&text));

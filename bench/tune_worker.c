@@ -36,10 +36,13 @@ static struct child *start(struct tune_worker *w)
     const char *device = report_fact_text(dev, "uuid", index);
     snprintf(batch, sizeof batch, "%zu", c->batch);
     const char *const trans = option_choice(option_find("trans"), c->trans);
+    const char *const accuracy =
+        option_choice(option_find("accuracy"), (int)c->accuracy);
     const char *const args[] = {
         "tune", c->op->name, c->shape, "--device", device, "--quiet",
-        "--dtype", xl_dtype_name(c->dtype), trans ? "--trans" : NULL, trans,
-        c->batch ? "--batch" : NULL, batch, NULL};
+        "--dtype", xl_dtype_name(c->dtype), "--accuracy", accuracy,
+        trans ? "--trans" : NULL, trans, c->batch ? "--batch" : NULL, batch,
+        NULL};
     static const char *const variables[] = {TUNE_VARIABLE "=1", NULL};
     const struct child_step step = {
         .args = args, .variables = variables, .silence_s = start_s,

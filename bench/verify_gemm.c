@@ -157,7 +157,7 @@ static xl_status run(struct gemm_check *t, xl_queue *q, const char *variant)
                                     : guarded_view(&t->b, tb),
                  .c = guarded_view(&t->result, c->columns_c),
                  .alpha = c->alpha, .beta = c->beta, .variant = variant,
-                 .batch = batch_of(t)};
+                 .batch = batch_of(t), .accuracy = c->accuracy};
     xl_binding bias = {.name = "bias"};
     if (c->bias_relu) {
         bias.tensor = xl_tensor_dense(t->bias.mem, XL_F32, 1, &c->n);
@@ -193,7 +193,8 @@ static void check_one(const struct gemm_check *t, const size_t at[2],
                       const double sum_mag[2], struct check_result *out)
 {
     const struct gemm_case *c = t->c;
-    struct ref_gemm_scale s = {c->k, c->alpha, c->beta, c->in, c->out};
+    struct ref_gemm_scale s = {c->k,  c->alpha, c->beta,
+                               c->in, c->out,   c->accuracy};
     struct seen e = {.name = "C", .i = at[0], .j = at[1], .dtype = c->out};
     e.want = ref_gemm_want(&s, sum_mag[0], sum_mag[1],
                            ref_at(&t->old, at[0], at[1]), &e.tol);

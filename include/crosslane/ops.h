@@ -76,6 +76,7 @@ typedef struct xl_gemm {
  *
  * Types:     of A and B, which are alike; sums; C:
  *              f32, f16, bf16  f32   f32, f16, bf16
+ *              f8e4m3, f8e5m2  f32   f32, f16, bf16
  *              f64             f64   f64
  *              i8              i32   i32, f32, f16, bf16
  *            Into i32 alpha and beta are whole numbers and sums wrap; into
@@ -84,10 +85,15 @@ typedef struct xl_gemm {
  *            takes no epilogue.
  * Cost:      2 m n k flop a product; at least (m k + k n) sizeof(a) +
  *            m n sizeof(c) bytes moved, and m n sizeof(c) more when beta != 0.
- * Accuracy:  alpha = 1, beta = 0: |error| <= gamma_k |A| |B| elementwise,
- *            gamma_k = k u / (1 - k u), u of the sum's type, then one rounding
- *            to c's type. Sums of i8 are exact. Source: Higham 2002, section
- *            3.5. A variant on a matrix engine states its own bound.
+ * Accuracy:  alpha = 1, beta = 0: |error| <= ((1 + o)^2 (1 + k u) - 1) |A| |B|
+ *            elementwise, then one rounding to c's type; what an operand is
+ *            rounded by, o, is 0 and u, of sums, 2^-53 of f64, 2^-24 of f32,
+ *            and 2^-23 of narrower floats, whose sums may be a matrix
+ *            engine's: it cuts where others round to nearest. Of f32 in
+ *            XL_ACCURACY_SPLIT o is 2^-21 and u 2^-22, in XL_ACCURACY_FAST o
+ *            is 2^-10 and u 2^-23; of 8-bit floats in XL_ACCURACY_FAST u is
+ *            2^-12, which says little of long sums of one sign. Sums of i8 are
+ *            exact. Source: Jeannerod, Rump 2013; lib/ops/gemm_bound.c.
  * Repeats:   bit for bit on one device and driver, unless the variant says
  *            otherwise in xl_gemm_explain().
  * Blocks:    only the first time a program meets a device and driver (build

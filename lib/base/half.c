@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* f16 and bf16 by bit operations alone, so that host references agree on
+/* Narrow floats by bit operations alone, so that host references agree on
  * every machine. Rounding to nearest even adds one less than half of the
  * dropped bits' unit, plus the lowest kept bit; the carry may run into the
  * exponent, where it is right too: up to the next binade, up to infinity.
- * Source: IEEE 754-2019, sections 3.4 and 4.3.1. */
+ * Source: IEEE 754-2019, sections 3.4 and 4.3.1; OCP 8-bit Floating Point
+ * Specification (OFP8) 1.0, with its saturating conversions (GE-28). */
 #include "base/half.h"
 
 #include <string.h>
@@ -18,7 +19,15 @@ enum {
     F16_MANTISSA = 0x03ff,
     F16_QUIET = 0x0200,
     F16_SIGN = 0x8000,
-    BF16_QUIET = 0x0040
+    BF16_QUIET = 0x0040,
+    F8_SIGN = 0x80,
+    F8_NAN = 0x7f, /* of both kinds */
+    E4M3_BIAS = 7,
+    E4M3_MANTISSA_BITS = 3,
+    E4M3_LARGEST = 0x7e,
+    E5M2_BIAS = 15,
+    E5M2_MANTISSA_BITS = 2,
+    E5M2_LARGEST = 0x7b
 };
 
 static const uint32_t F32_EXPONENT = 0x7f800000;
@@ -46,6 +55,25 @@ static uint32_t shift_rounded(uint32_t x, unsigned shift)
     return (x + below_half + (x >> shift & 1)) >> shift;
 }
 
+/* A number's magnitude with fewer bits of mantissa and another bias; too large
+ * a one has an exponent too large for the format, which is the caller's to
+ * see. */
+static uint32_t narrowed(uint32_t magnitude, int mantissa_bits, int bias)
+{
+    const uint32_t mantissa = magnitude & F32_MANTISSA;
+    const int dropped = F32_MANTISSA_BITS - mantissa_bits;
+    const int exponent =
+        (int)(magnitude >> F32_MANTISSA_BITS) - F32_BIAS + bias;
+    if (exponent >= 1)
+        return shift_rounded((uint32_t)exponent << F32_MANTISSA_BITS |
+                                 mantissa,
+                             (unsigned)dropped);
+    if (exponent >= -mantissa_bits) /* subnormal */
+        return shift_rounded(mantissa | F32_HIDDEN_BIT,
+                             (unsigned)(dropped + 1 - exponent));
+    return 0; /* below half of the smallest */
+}
+
 float xl__f16_to_f32(uint16_t bits)
 {
     uint32_t sign = (uint32_t)(bits & F16_SIGN) << 16;
@@ -66,23 +94,15 @@ uint16_t xl__f32_to_f16(float x)
 {
     uint32_t bits = bits_of(x), magnitude = bits & ~((uint32_t)1 << 31);
     uint32_t sign = bits >> 16 & F16_SIGN;
-    uint32_t mantissa = bits & F32_MANTISSA;
-    int exponent = (int)(magnitude >> F32_MANTISSA_BITS) - F32_BIAS + F16_BIAS;
     uint32_t out;
     if (magnitude > F32_EXPONENT) { /* NaN: stays one when cut */
-        out = F16_EXPONENT | mantissa >> DROPPED_BITS;
+        out = F16_EXPONENT | (bits & F32_MANTISSA) >> DROPPED_BITS;
         if ((out & F16_MANTISSA) == 0)
             out |= F16_QUIET;
-    } else if (exponent > 2 * F16_BIAS) { /* too large, or infinite */
-        out = F16_EXPONENT;
-    } else if (exponent >= 1) {
-        uint32_t rebased = (uint32_t)exponent << F32_MANTISSA_BITS | mantissa;
-        out = shift_rounded(rebased, DROPPED_BITS);
-    } else if (exponent >= -F16_MANTISSA_BITS) { /* subnormal */
-        out = shift_rounded(mantissa | F32_HIDDEN_BIT,
-                            (unsigned)(DROPPED_BITS + 1 - exponent));
     } else {
-        out = 0; /* below half of the smallest */
+        out = narrowed(magnitude, F16_MANTISSA_BITS, F16_BIAS);
+        if (out > F16_EXPONENT) /* too large, or infinite */
+            out = F16_EXPONENT;
     }
     return (uint16_t)(sign | out);
 }
@@ -100,4 +120,41 @@ uint16_t xl__f32_to_bf16(float x)
         return (uint16_t)(bits << 9 >> 25 != 0 ? cut : cut | BF16_QUIET);
     }
     return (uint16_t)shift_rounded(bits, 16);
+}
+
+static uint8_t to_f8(float x, int mantissa_bits, int bias, uint32_t largest)
+{
+    uint32_t bits = bits_of(x), magnitude = bits & ~((uint32_t)1 << 31);
+    uint32_t out = F8_NAN;
+    if (magnitude <= F32_EXPONENT) {
+        out = narrowed(magnitude, mantissa_bits, bias);
+        if (out > largest)
+            out = largest;
+    }
+    return (uint8_t)((bits >> 24 & F8_SIGN) | out);
+}
+
+/* As an f16 the code means a number with another bias, 2^8 too small. */
+float xl__e4m3_to_f32(uint8_t bits)
+{
+    uint16_t half = (uint16_t)((bits & F8_SIGN) << 8 | (bits & F8_NAN) << 7);
+    if ((bits & F8_NAN) == F8_NAN)
+        half |= F16_EXPONENT | F16_QUIET;
+    return xl__f16_to_f32(half) * 0x1p8f;
+}
+
+uint8_t xl__f32_to_e4m3(float x)
+{
+    return to_f8(x, E4M3_MANTISSA_BITS, E4M3_BIAS, E4M3_LARGEST);
+}
+
+/* The upper half of an f16. */
+float xl__e5m2_to_f32(uint8_t bits)
+{
+    return xl__f16_to_f32((uint16_t)(bits << 8));
+}
+
+uint8_t xl__f32_to_e5m2(float x)
+{
+    return to_f8(x, E5M2_MANTISSA_BITS, E5M2_BIAS, E5M2_LARGEST);
 }

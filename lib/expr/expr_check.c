@@ -98,7 +98,7 @@ static xl_status check_dtype(const struct xl__expr_call *c, unsigned i)
     const struct xl__bound *b = &c->key.sig.b[i];
     const bool is_legal = b->is_scalar
                               ? b->dtype == XL_F32 || b->dtype == XL_I32
-                              : b->dtype != XL_F64 && b->dtype < XL_N_DTYPES;
+                              : b->dtype != XL_F64 && b->dtype <= XL_BOOL;
     if (is_legal)
         return XL_OK;
     return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,

@@ -22,6 +22,8 @@ static const struct types {
     {XL_BF16, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
     {XL_F64, XL_F64, {XL_F64, XL_N_DTYPES}},
     {XL_I8, XL_I32, {XL_I32, XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+    {XL_F8E4M3, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+    {XL_F8E5M2, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
 };
 
 static const struct types *types_of(xl_dtype in)
@@ -42,19 +44,25 @@ static bool is_out(const struct types *t, xl_dtype dtype)
     return false;
 }
 
+static bool is_f8(xl_dtype dtype)
+{
+    return dtype == XL_F8E4M3 || dtype == XL_F8E5M2;
+}
+
 static xl_status check_types(const xl_gemm *g, struct xl__error *e)
 {
     const struct types *t = types_of(g->a.dtype);
     const bool has_epilogue = g->epilogue.expr != NULL;
     if (t && g->b.dtype == g->a.dtype &&
-        (has_epilogue ? t->sum != XL_F64 && g->c.dtype != XL_F64
+        (has_epilogue ? t->sum != XL_F64 && g->c.dtype != XL_F64 &&
+                            !is_f8(g->c.dtype)
                       : is_out(t, g->c.dtype)))
         return XL_OK;
     return xl__error_set(
         e, XL_UNSUPPORTED,
-        "gemm of A %s, B %s, C %s%s; A and B must be alike: f32, f16 or bf16 "
-        "into any of these, f64 into f64 without an epilogue, i8 into i32, "
-        "f32, f16 or bf16",
+        "gemm of A %s, B %s, C %s%s; A and B must be alike: f32, f16, bf16, "
+        "f8e4m3 or f8e5m2 into f32, f16 or bf16, f64 into f64 without an "
+        "epilogue, i8 into i32, f32, f16 or bf16",
         xl_dtype_name(g->a.dtype), xl_dtype_name(g->b.dtype),
         xl_dtype_name(g->c.dtype), has_epilogue ? " with an epilogue" : "");
 }
@@ -254,8 +262,8 @@ fail:
 /* Full where nothing can be traded. */
 static xl_accuracy accuracy_of(const xl_gemm *g)
 {
-    const bool is_f8 = g->a.dtype == XL_F8E4M3 || g->a.dtype == XL_F8E5M2;
-    return g->a.dtype == XL_F32 || (is_f8 && g->accuracy == XL_ACCURACY_FAST)
+    const bool is_fast = g->accuracy == XL_ACCURACY_FAST;
+    return g->a.dtype == XL_F32 || (is_f8(g->a.dtype) && is_fast)
                ? g->accuracy
                : XL_ACCURACY_FULL;
 }

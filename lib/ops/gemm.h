@@ -32,6 +32,9 @@ static inline const struct xl__snippet *xl__gemm_snippet(const void *canonical)
 }
 /* The type of y = alpha A B + beta C: f32, f64 or i32. */
 xl_dtype xl__gemm_y(const void *canonical);
+/* gemm_bound.c: how far an element of A B may be off that is known to be `size`
+ * in |A| |B|: ops.h, Accuracy. */
+double xl__gemm_bound(const void *canonical, double size);
 /* Every variant with tiles keeps their sizes here, so that the self-check
  * knows how big a case crosses a tile's border; 0: no tiles. */
 enum { XL__GEMM_TM, XL__GEMM_TN, XL__GEMM_TK };

@@ -135,8 +135,8 @@ static const char *refuses_types(const struct xl__limits *l,
     const xl_dtype in = c->g.a.dtype;
     if (c->snippet)
         return "CLBlast has no epilogues";
-    if (in == XL_BF16 || in == XL_I8)
-        return "CLBlast multiplies neither bf16 nor i8";
+    if (in != XL_F32 && in != XL_F64 && in != XL_F16)
+        return "CLBlast multiplies f32, f64 and f16 alone";
     if (in == XL_F16)
         return "CLBlast sums f16 in f16, this call promises f32";
     if (c->g.c.dtype != in)

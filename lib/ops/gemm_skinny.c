@@ -293,6 +293,9 @@ static double overhead(xl_dtype dtype)
     case XL_F16:
     case XL_I8:
         return 2.5;
+    case XL_F8E4M3:
+    case XL_F8E5M2:
+        return 8;
     case XL_BF16:
         return 1.5;
     default:

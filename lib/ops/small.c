@@ -27,6 +27,12 @@ void xl__small_store(void *base, size_t i, xl_dtype dtype, double x)
     case XL_BF16:
         ((uint16_t *)base)[i] = xl__f32_to_bf16((float)x);
         break;
+    case XL_F8E4M3:
+        ((uint8_t *)base)[i] = xl__f32_to_e4m3((float)x);
+        break;
+    case XL_F8E5M2:
+        ((uint8_t *)base)[i] = xl__f32_to_e5m2((float)x);
+        break;
     case XL_I32:
         ((int32_t *)base)[i] = (int32_t)x;
         break;
@@ -50,6 +56,10 @@ double xl__small_load(const void *base, size_t i, xl_dtype dtype)
         return (double)xl__f16_to_f32(((const uint16_t *)base)[i]);
     case XL_BF16:
         return (double)xl__bf16_to_f32(((const uint16_t *)base)[i]);
+    case XL_F8E4M3:
+        return (double)xl__e4m3_to_f32(((const uint8_t *)base)[i]);
+    case XL_F8E5M2:
+        return (double)xl__e5m2_to_f32(((const uint8_t *)base)[i]);
     case XL_I32:
         return ((const int32_t *)base)[i];
     case XL_I8:
@@ -70,6 +80,9 @@ double xl__small_draw(struct xl__rng *rng, xl_dtype dtype)
         return (double)(int)((x + 1) * 128);
     case XL_BOOL:
         return x > 0;
+    case XL_F8E4M3:
+    case XL_F8E5M2:
+        return (double)(int)(x * 8) / 4;
     default:
         return x;
     }

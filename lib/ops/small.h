@@ -11,7 +11,9 @@
 
 double xl__small_load(const void *base, size_t i, xl_dtype dtype);
 void xl__small_store(void *base, size_t i, xl_dtype dtype, double x);
-/* Floats in [-1, 1), integers of all a byte's values, truths. */
+/* Floats in [-1, 1), integers of all a byte's values, truths; of 8-bit floats
+ * the multiples of 1/4 below 2, so that short sums of products fit into the
+ * few bits that some engines keep. */
 double xl__small_draw(struct xl__rng *rng, xl_dtype dtype);
 
 /* Unit roundoff and half the least subnormal of a type; integers are exact. */

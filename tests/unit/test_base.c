@@ -285,6 +285,81 @@ static void half_keeps_specials(void **state)
     assert_int_equal(xl__f32_to_f16(-0.0f), 0x8000);
 }
 
+/* -- 8-bit floats ----------------------------------------------------------*/
+
+/* OFP8's definitions: no infinities in the first, one NaN of each sign. */
+static double e4m3_value(unsigned bits)
+{
+    int exponent = (int)(bits >> 3 & 15);
+    double mantissa = bits & 7, sign = bits >> 7 ? -1 : 1;
+    if ((bits & 127) == 127)
+        return (double)NAN;
+    return exponent == 0 ? sign * ldexp(mantissa, -9)
+                         : sign * ldexp(8 + mantissa, exponent - 10);
+}
+
+static double e5m2_value(unsigned bits)
+{
+    int exponent = (int)(bits >> 2 & 31);
+    double mantissa = bits & 3, sign = bits >> 7 ? -1 : 1;
+    if (exponent == 31)
+        return mantissa > 0 ? (double)NAN : sign * (double)INFINITY;
+    return exponent == 0 ? sign * ldexp(mantissa, -16)
+                         : sign * ldexp(4 + mantissa, exponent - 17);
+}
+
+static const struct f8 {
+    float (*widen)(uint8_t);
+    uint8_t (*narrow)(float);
+    double (*value)(unsigned);
+    unsigned largest;
+} f8s[] = {{xl__e4m3_to_f32, xl__f32_to_e4m3, e4m3_value, 0x7e},
+           {xl__e5m2_to_f32, xl__f32_to_e5m2, e5m2_value, 0x7b}};
+
+static void f8_is_exact(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (unsigned bits = 0; bits < 256; bits++) {
+            const struct f8 *f = &f8s[i];
+            const float wide = f->widen((uint8_t)bits);
+            const double want = f->value(bits);
+            const unsigned sign = bits & 0x80;
+            assert_true(isnan(want) ? isnan(wide) : (double)wide == want);
+            assert_int_equal(f->narrow(wide),
+                             isnan(want)   ? sign | 0x7f
+                             : isinf(want) ? sign | f->largest
+                                           : bits);
+        }
+    }
+    assert_true((double)xl__e4m3_to_f32(0x7e) == 448);
+    assert_true((double)xl__e5m2_to_f32(0x7b) == 57344);
+}
+
+/* As half_rounds(); past the largest there is no neighbour. */
+static void f8_rounds_to_even(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct f8 *f = &f8s[i];
+        for (unsigned low = 0; low < f->largest; low++) {
+            const float middle =
+                (float)((f->value(low) + f->value(low + 1)) / 2);
+            const unsigned even = low % 2 == 0 ? low : low + 1;
+            assert_int_equal(f->narrow(middle), even);
+            assert_int_equal(f->narrow(-middle), even | 0x80);
+            assert_int_equal(f->narrow(nextafterf(middle, 0)), low);
+            assert_int_equal(f->narrow(nextafterf(middle, INFINITY)),
+                             low + 1);
+        }
+        const float most = f->widen((uint8_t)f->largest);
+        assert_int_equal(f->narrow(1.5f * most), f->largest);
+        assert_int_equal(f->narrow(-3e38f), f->largest | 0x80);
+        assert_int_equal(f->narrow(1e-40f), 0);
+        assert_int_equal(f->narrow(-0.0f), 0x80);
+    }
+}
+
 /* -- random numbers, hashes ------------------------------------------------*/
 
 /* Outputs published with the generators' reference code: xoshiro256** from
@@ -719,6 +794,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(half_is_exact),
         cmocka_unit_test(half_rounds_to_even),
         cmocka_unit_test(half_keeps_specials),
+        cmocka_unit_test(f8_is_exact),
+        cmocka_unit_test(f8_rounds_to_even),
         cmocka_unit_test(rng_matches_reference),
         cmocka_unit_test(rng_has_the_right_moments),
         cmocka_unit_test(hash_matches_reference),

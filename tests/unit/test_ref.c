@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/gemm.h"
 #include "support.h"
 #include "verify.h"
 
@@ -143,7 +144,7 @@ static void identity_and_transpose(void **state)
 /* alpha and beta; an old C that is NaN is not read when beta is 0. */
 static void scaled_by_hand(void **state)
 {
-    struct ref_gemm_scale s = {4, -0.5, 2, XL_F32, XL_F32};
+    struct ref_gemm_scale s = {4, -0.5, 2, XL_F32, XL_F32, XL_ACCURACY_FULL};
     double tol;
 
     (void)state;
@@ -153,11 +154,11 @@ static void scaled_by_hand(void **state)
     assert_true(isfinite(tol) && tol > 0);
 }
 
-/* The bound of a bare product of k terms is gamma_k mag, no more than some
+/* The bound of a bare product of k terms is k u mag, no more than some
  * roundings of f32 beyond; it grows with k and with a narrower result. */
 static void gemm_tolerance(void **state)
 {
-    struct ref_gemm_scale s = {1, 1, 0, XL_F32, XL_F32};
+    struct ref_gemm_scale s = {1, 1, 0, XL_F32, XL_F32, XL_ACCURACY_FULL};
     const double u = ref_roundoff(XL_F32);
     double tol, last = 0;
 
@@ -182,7 +183,7 @@ static void gemm_tolerance(void **state)
 static void honest_sums_pass(void **state)
 {
     enum { K = 100, ROUNDS = 50 };
-    const struct ref_gemm_scale s = {K, 1, 0, XL_F32, XL_F32};
+    const struct ref_gemm_scale s = {K, 1, 0, XL_F32, XL_F32, XL_ACCURACY_FULL};
     struct xl__rng rng;
     unsigned n_coarse = 0;
 
@@ -209,6 +210,146 @@ static void honest_sums_pass(void **state)
         n_coarse += ref_error((double)coarse, want, tol, XL_F32) > 1;
     }
     assert_true(n_coarse > ROUNDS / 2);
+}
+
+/* -- matrix engines ------------------------------------------------------- */
+
+/* x without what lies below `quantum`. */
+static double cut(double x, double quantum)
+{
+    return trunc(x / quantum) * quantum;
+}
+
+/* An engine as lib/ops/gemm_bound.c describes it: steps of `step` products;
+ * terms cut `below` bits under the largest one's leading bit, sums cut to
+ * `kept` bits under their own. */
+struct engine {
+    size_t step;
+    int below, kept;
+};
+
+static double leading(double x)
+{
+    int exponent;
+    frexp(x, &exponent);
+    return ldexp(1, exponent - 1);
+}
+
+static double engine_sum(const struct engine *e, const double *term, size_t k)
+{
+    double sum = 0;
+    for (size_t p = 0; p < k; p += e->step) {
+        const size_t end = p + e->step < k ? p + e->step : k;
+        double most = fabs(sum);
+        for (size_t i = p; i < end; i++)
+            most = fmax(most, fabs(term[i]));
+        if (most == 0)
+            continue;
+        const double quantum = ldexp(leading(most), -e->below);
+        double next = cut(sum, quantum);
+        for (size_t i = p; i < end; i++)
+            next += cut(term[i], quantum);
+        sum = next == 0 ? 0 : cut(next, ldexp(leading(fabs(next)), -e->kept));
+    }
+    return sum;
+}
+
+/* How often of ROUNDS products the engine is outside the bound: of all signs,
+ * and of one sign, where cutting adds up. */
+static unsigned outside(const struct engine *e, struct ref_gemm_scale s,
+                        double (*operand)(double))
+{
+    enum { ROUNDS = 200, MOST = 1000 };
+    double term[MOST];
+    unsigned n = 0;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, SEED);
+    for (int round = 0; round < ROUNDS; round++) {
+        double sum = 0, mag = 0, tol;
+        s.k = 1 + (size_t)xl__rng_below(&rng, round % 4 ? MOST : 2 * e->step);
+        for (size_t p = 0; p < s.k; p++) {
+            float pair[2];
+            for (int i = 0; i < 2; i++) {
+                ref_fill(&pair[i], 1, s.in, &rng);
+                pair[i] = (float)ref_load(&pair[i], 0, s.in);
+                if (round % 2)
+                    pair[i] = fabsf(pair[i]);
+            }
+            const double product = (double)pair[0] * (double)pair[1];
+            term[p] = operand((double)pair[0]) * operand((double)pair[1]);
+            sum += product;
+            mag += fabs(product);
+        }
+        const double want = ref_gemm_want(&s, sum, mag, 0, &tol);
+        n += ref_error(engine_sum(e, term, s.k), want, tol, XL_F32) > 1;
+    }
+    return n;
+}
+
+static double as_it_is(double x)
+{
+    return x;
+}
+/* Cut to 11 significant bits, as an engine reads an f32. */
+static double as_tf32(double x)
+{
+    return x == 0 ? 0 : cut(x, ldexp(leading(fabs(x)), -10));
+}
+
+/* The engines we know stay inside; one that keeps some bits less does not. */
+static void engines_pass(void **state)
+{
+    static const struct {
+        struct engine engine;
+        xl_dtype in;
+        xl_accuracy accuracy;
+        double (*operand)(double);
+    } all[] = {
+        {{16, 25, 23}, XL_F16, XL_ACCURACY_FULL, as_it_is},
+        {{8, 24, 23}, XL_BF16, XL_ACCURACY_FULL, as_it_is},
+        {{8, 25, 23}, XL_F32, XL_ACCURACY_FAST, as_tf32},
+        {{4, 24, 23}, XL_F32, XL_ACCURACY_FAST, as_tf32},
+        {{16, 25, 23}, XL_F8E4M3, XL_ACCURACY_FULL, as_it_is},
+        {{32, 13, 13}, XL_F8E4M3, XL_ACCURACY_FAST, as_it_is},
+        {{32, 13, 13}, XL_F8E5M2, XL_ACCURACY_FAST, as_it_is},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct ref_gemm_scale s = {1,         1,      0,
+                                         all[i].in, XL_F32, all[i].accuracy};
+        struct engine coarse = all[i].engine;
+        assert_int_equal(outside(&coarse, s, all[i].operand), 0);
+        coarse.below -= all[i].operand == as_tf32 ? 16 : 8;
+        coarse.kept -= all[i].operand == as_tf32 ? 16 : 8;
+        assert_true(outside(&coarse, s, all[i].operand) > 0);
+    }
+}
+
+/* The self-check's bound is this one. */
+static void bounds_agree(void **state)
+{
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16, XL_F8E4M3,
+                                     XL_F8E5M2};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        for (int a = 0; a < XL_N_ACCURACIES; a++) {
+            const bool is_traded =
+                types[i] == XL_F32 ||
+                (types[i] >= XL_F8E4M3 && a == XL_ACCURACY_FAST);
+            const struct xl__gemm c = {
+                .g = {.k = 777,
+                      .a.dtype = types[i],
+                      .accuracy =
+                          is_traded ? (xl_accuracy)a : XL_ACCURACY_FULL}};
+            const struct ref_gemm_scale s = {777,      1,      0,
+                                             types[i], XL_F32, (xl_accuracy)a};
+            double tol;
+            (void)ref_gemm_want(&s, 1, 2, 0, &tol);
+            near(xl__gemm_bound(&c, 2), tol, 1e-9 * tol);
+        }
+    }
 }
 
 /* -- softmax -------------------------------------------------------------- */
@@ -475,6 +616,7 @@ static void quick_cases_cover(void **state)
     /* TN and NT: both ways that either operand can lie. */
     assert_int_equal(gemm_seen[XL_F16] & 6, 6);
     assert_int_equal(gemm_seen[XL_BF16] & 6, 6);
+    assert_true(gemm_seen[XL_F8E4M3] && gemm_seen[XL_F8E5M2]);
     assert_int_equal(softmax_seen,
                      1u << XL_F32 | 1u << XL_F16 | 1u << XL_BF16);
 }
@@ -490,6 +632,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(scaled_by_hand),
         cmocka_unit_test(gemm_tolerance),
         cmocka_unit_test(honest_sums_pass),
+        cmocka_unit_test(engines_pass),
+        cmocka_unit_test(bounds_agree),
         cmocka_unit_test(softmax_by_hand),
         cmocka_unit_test(rows_sum_to_one),
         cmocka_unit_test(softmax_specials),

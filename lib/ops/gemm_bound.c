@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GEMM's error bound, ((1 + o)^2 (1 + k u) - 1) |A| |B|: o is lost of each
+ * operand, u of each term of a sum.
+ *
+ * Sums rounded to nearest have their type's u, in any order. Source:
+ * Jeannerod, Rump 2013, "Improved error bounds for inner products in
+ * floating-point arithmetic".
+ *
+ * A matrix engine takes r products and the sum so far at a step: all but the
+ * largest are cut F bits below its leading one, then their sum is cut to its
+ * type (GE-28). Of |A| |B|, which none of them exceeds, a step with sums of
+ * f32 loses r 2^-F + 2^-23 at most. F is 24 or more, and steps of 4 products
+ * or more are no more than k / 2: together k 2^-24 + k / 2 2^-23 = k 2^-23;
+ * one product alone is exact. Of 8-bit floats F is 13 and the sum is cut to 13
+ * bits: r 2^-13 + 2^-13 a step, together no more than k 2^-12. What is cut
+ * never grows, so nothing is compounded. */
+#include "ops/gemm.h"
+
+/* Operands split into two f16: the rest is 2^-22 of each, and as much again of
+ * their product is left out; three products are summed. */
+static const struct lost {
+    double operand, term;
+} lost[XL_N_DTYPES][XL_N_ACCURACIES] = {
+    [XL_F32] = {{0, 0x1p-24}, {0x1p-21, 0x1p-22}, {0x1p-10, 0x1p-23}},
+    [XL_F64] = {{0, 0x1p-53}},
+    [XL_F16] = {{0, 0x1p-23}},
+    [XL_BF16] = {{0, 0x1p-23}},
+    [XL_F8E4M3] = {{0, 0x1p-23}, {0, 0}, {0, 0x1p-12}},
+    [XL_F8E5M2] = {{0, 0x1p-23}, {0, 0}, {0, 0x1p-12}},
+};
+
+double xl__gemm_bound(const void *canonical, double size)
+{
+    const xl_gemm *g = canonical;
+    const struct lost *x = &lost[g->a.dtype][g->accuracy];
+    const double products = x->operand * (2 + x->operand);
+    return (products + (1 + products) * (double)g->k * x->term) * size;
+}
