@@ -123,6 +123,11 @@ foreach(driver pocl rusticl)
         TIMEOUT 1200 COMMAND test_variants ENV XL_TEST_FULL=1 ${uncached})
 endforeach()
 
+# The matrix engine, emulated.
+xl_program(test_mma ops/test_mma.c LIBS clbench_static)
+xl_job(device.mma LABELS device DRIVER pocl TIMEOUT 600 COMMAND test_mma
+    ENV ${uncached})
+
 # Epilogues in every variant that takes one.
 xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)
 xl_job(device.epilogue.rusticl LABELS device DRIVER rusticl TIMEOUT 600

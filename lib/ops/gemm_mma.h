@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_mma's tiles: which sets there are, which fit a device, which is best
+ * for a size by the model. */
+#ifndef XL_OPS_GEMM_MMA_H
+#define XL_OPS_GEMM_MMA_H
+
+#include "ops/gemm_tiles.h"
+
+/* A whole set. Of `tile` tm, tn, tk, stages, band and parts count. */
+struct xl__mma_set {
+    struct xl__tile tile;
+    size_t sm, sn, sk; /* sub-groups along m, n, k */
+};
+
+extern const struct xl__tunable xl__gemm_mma_tunables[];
+
+struct xl__mma_set xl__mma_set_of(const struct xl__params *params);
+size_t xl__mma_items(const struct xl__mma_set *s);
+size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in);
+bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
+                  xl_dtype in);
+/* Set flop_frac, bytes_frac, fill, launches, and the parts' bytes. */
+void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
+                   const struct xl__tile_job *job,
+                   const struct xl__tile_grid *grid, struct xl__work *w);
+/* The best set for this work, whose flop and bytes are set. */
+void xl__mma_choose(const struct xl__limits *l, const struct xl__tile_job *job,
+                    const struct xl__work *w, struct xl__params *out);
+
+#endif

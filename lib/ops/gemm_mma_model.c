@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tile sets of gemm_mma and the model that picks one. A slice takes the time
+ * of its instructions or of its way through local memory, whichever is longer,
+ * and a tile that of filling its slots and of writing C besides; the busiest
+ * compute unit's tiles are the product's time. Few rows are bound by how much
+ * of B is on its way at a time. Source: NV-36. */
+#include "ops/gemm_mma.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "ops/gemm_walk.h"
+#include "ops/mma.h"
+
+const struct xl__tunable xl__gemm_mma_tunables[] = {
+    {"TM", "rows of a work-group's tile", {16, 32, 64, 128, 256, 0}},
+    {"TN", "columns of it", {16, 32, 64, 128, 256, 0}},
+    {"TK", "depth of a slice", {16, 32, 64, 128, 256, 512, 0}},
+    {"SM", "sub-groups along the rows", {1, 2, 4, 8, 0}},
+    {"SN", "along the columns", {1, 2, 4, 8, 0}},
+    {"SK", "along the depth", {1, 2, 4, 8, 0}},
+    {"ST", "slices kept in local memory", {2, 3, 4, 5, 6, 8, 0}},
+    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {"PARTS",
+     "1 a tile to a group; more: the last round's slices are dealt out to so "
+     "many groups on each two compute units",
+     {1, 2, 4, 8, 0}},
+    {NULL, NULL, {0}},
+};
+enum { AT_SM = XL__GEMM_TK + 1, AT_SN, AT_SK, AT_ST, AT_GR, AT_PARTS };
+
+enum {
+    BAND = 8,             /* NV-23 */
+    MOST_SUMS = 128,      /* of an item, which has 255 registers (NV-04) */
+    MORE_REGISTERS = 100, /* fragments, addresses, counters */
+    MOST_PARTS = 8,
+    PAD = 8,              /* sums: gemm_mma.cl */
+    CHUNK_BYTES = 16,
+    MOST_ITEMS = 2048,    /* resident on a compute unit */
+    BANK_BYTES = 4
+};
+
+/* Depths in bytes. */
+static const struct {
+    unsigned short tm, tn, bytes, sm, sn, sk, stages;
+} sets[] = {
+    {128, 256, 128, 2, 4, 1, 3}, {256, 128, 128, 4, 2, 1, 3},
+    {128, 256, 64, 2, 4, 1, 4},  {256, 128, 64, 4, 2, 1, 4},
+    {128, 128, 64, 2, 2, 1, 4},  {128, 128, 128, 2, 4, 1, 3},
+    {128, 64, 64, 2, 2, 1, 4},   {64, 128, 64, 2, 2, 1, 4},
+    {64, 64, 128, 2, 2, 1, 4},   {64, 64, 64, 2, 2, 1, 4},
+    {64, 32, 128, 2, 1, 2, 4},   {32, 64, 128, 1, 2, 2, 4},
+    {32, 32, 256, 1, 1, 4, 4},   {64, 16, 256, 2, 1, 2, 4},
+    {16, 64, 256, 1, 2, 2, 4},   {16, 32, 256, 1, 1, 4, 6},
+    {32, 16, 256, 1, 1, 4, 6},   {16, 16, 256, 1, 1, 4, 6},
+    {16, 16, 64, 1, 1, 1, 2},
+};
+
+struct xl__mma_set xl__mma_set_of(const struct xl__params *params)
+{
+    const int *v = params->value;
+    return (struct xl__mma_set){{.tm = (size_t)v[XL__GEMM_TM],
+                                 .tn = (size_t)v[XL__GEMM_TN],
+                                 .tk = (size_t)v[XL__GEMM_TK],
+                                 .stages = (size_t)v[AT_ST],
+                                 .band = (size_t)v[AT_GR],
+                                 .parts = (size_t)v[AT_PARTS]},
+                                (size_t)v[AT_SM],
+                                (size_t)v[AT_SN],
+                                (size_t)v[AT_SK]};
+}
+
+static struct xl__params params_of(const struct xl__mma_set *s)
+{
+    struct xl__params p = {.source = "model"};
+    p.value[XL__GEMM_TM] = (int)s->tile.tm;
+    p.value[XL__GEMM_TN] = (int)s->tile.tn;
+    p.value[XL__GEMM_TK] = (int)s->tile.tk;
+    p.value[AT_SM] = (int)s->sm;
+    p.value[AT_SN] = (int)s->sn;
+    p.value[AT_SK] = (int)s->sk;
+    p.value[AT_ST] = (int)s->tile.stages;
+    p.value[AT_GR] = (int)s->tile.band;
+    p.value[AT_PARTS] = (int)s->tile.parts;
+    return p;
+}
+
+size_t xl__mma_items(const struct xl__mma_set *s)
+{
+    return XL__MMA_LANES * s->sm * s->sn * s->sk;
+}
+
+/* -- does it fit ---------------------------------------------------------- */
+
+size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in)
+{
+    const struct xl__tile *t = &s->tile;
+    const size_t slices =
+        t->stages * t->tk * (t->tm + t->tn) * xl_dtype_bytes(in);
+    const size_t sums =
+        s->sk * s->sm * XL__MMA_M * (t->tn + PAD) * sizeof(float);
+    return xl__max_size(slices, sums);
+}
+
+/* Parts of a sub-group are whole, with two steps of fragments to a slice, and
+ * the chunks of a line are dealt out to whole lines' items. */
+static bool is_whole(const struct xl__mma_set *s, xl_dtype in)
+{
+    const struct xl__tile *t = &s->tile;
+    const size_t bytes = xl_dtype_bytes(in);
+    const size_t line =
+        xl__max_size(t->tk, xl__max_size(t->tm, t->tn)) * bytes;
+    return t->tm && t->tn && t->tk && s->sm && s->sn && s->sk &&
+           t->stages >= 2 && t->band && t->parts &&
+           t->tm % (s->sm * XL__MMA_M) == 0 &&
+           t->tn % (s->sn * 2 * XL__MMA_N) == 0 &&
+           t->tk * bytes % (s->sk * 2 * XL__MMA_DEEP) == 0 &&
+           line / CHUNK_BYTES <= xl__mma_items(s);
+}
+
+static size_t sums_of_item(const struct xl__mma_set *s)
+{
+    return s->tile.tm / s->sm * (s->tile.tn / s->sn) / XL__MMA_LANES;
+}
+
+bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
+                  xl_dtype in)
+{
+    return is_whole(s, in) && sums_of_item(s) <= MOST_SUMS &&
+           xl__mma_items(s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
+           xl__mma_local_bytes(s, in) <=
+               xl__size_or(l, XL__F_local_mem_bytes, 0);
+}
+
+/* -- the model ------------------------------------------------------------ */
+
+static double units_of(const struct xl__limits *l)
+{
+    return fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+}
+
+/* Clocks of a slice on a compute unit that has nothing else to do. What is
+ * done at a time hides the shorter but for a part of it. */
+static double slice_clocks(const struct xl__mma_set *s, xl_dtype in,
+                           double flop_per_clock, double local_per_clock)
+{
+    static const double shown = 0.1;
+    const struct xl__tile *t = &s->tile;
+    const double depth = (double)(t->tk * xl_dtype_bytes(in));
+    const double multiply =
+        2 * (double)(t->tm * t->tn * t->tk) / flop_per_clock;
+    const double moved = depth * (double)(t->tm * (s->sn + 1) +
+                                          t->tn * (s->sm + 1)) /
+                         local_per_clock;
+    return fmax(multiply, moved) + shown * fmin(multiply, moved);
+}
+
+/* Groups that are resident on a compute unit at a time. */
+static double resident(const struct xl__limits *l, const struct xl__mma_set *s,
+                       xl_dtype in)
+{
+    const double items = (double)xl__mma_items(s);
+    const double each = (double)sums_of_item(s) + MORE_REGISTERS;
+    const double file = xl__num_or(l, XL__F_registers_per_cu, INFINITY);
+    const double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
+    const double groups = fmin(local / (double)xl__mma_local_bytes(s, in),
+                               fmin(file / (items * each),
+                                    MOST_ITEMS / items));
+    return fmax(1, floor(groups));
+}
+
+/* Share of the memory's rate that what is on its way at a time can keep up. */
+static double streaming(const struct xl__limits *l,
+                        const struct xl__mma_set *s, xl_dtype in,
+                        double at_a_time)
+{
+    static const double latency_s = 0.8e-6, most = 0.93; /* NV-36 */
+    const struct xl__tile *t = &s->tile;
+    const double under_way =
+        at_a_time * (double)((t->stages - 1) * t->tk * (t->tm + t->tn) *
+                             xl_dtype_bytes(in));
+    return fmin(most, under_way / (xl__rate_memory(l) * latency_s));
+}
+
+void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
+                   const struct xl__tile_job *job,
+                   const struct xl__tile_grid *grid, struct xl__work *w)
+{
+    static const double guess_clock_hz = 1.5e9;
+    static const double begin = 1200, sums_per_clock = 16; /* NV-36 */
+    static const double idle = 1; /* sub-groups that wait at a time */
+    const struct xl__tile *t = &s->tile;
+    const double places = units_of(l);
+    const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
+    const double banks = xl__num_or(l, XL__F_local_banks, XL__MMA_LANES);
+    const double groups =
+        (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
+    const double at_once = fmin(ceil(groups / places), resident(l, s, job->in));
+    const double busy = at_once * (double)(s->sm * s->sn * s->sk);
+    const double rate = xl__mma_rate(l, job->in) / (places * clock);
+    const double volume = 2 * (double)(t->tm * t->tn * t->tk);
+    const double units = (double)grid->units;
+    const double clocks =
+        units * slice_clocks(s, job->in, rate, banks * BANK_BYTES) *
+            (busy + idle) / busy +
+        (begin + (double)(t->tm * t->tn) / sums_per_clock) / at_once;
+    w->fill = (double)job->m * (double)job->n * (double)job->k *
+              (double)job->count * 2 /
+              (xl__walk_busiest(grid, places) * places * volume * units);
+    w->flop_frac =
+        volume * units / clocks * places * clock / xl__rate_fma(l);
+    w->bytes_frac = streaming(l, s, job->in, fmin(groups, at_once * places));
+    w->launches = grid->is_cut ? 2 : 1;
+    w->apart_bytes = grid->is_cut
+                         ? 2 * (double)xl__stream_written(&grid->stream) *
+                               (double)(t->tm * t->tn * sizeof(float))
+                         : 0;
+}
+
+/* -- choosing ------------------------------------------------------------- */
+
+void xl__mma_choose(const struct xl__limits *l, const struct xl__tile_job *job,
+                    const struct xl__work *work, struct xl__params *out)
+{
+    double best = INFINITY;
+    *out = (struct xl__params){.source = "model"}; /* nothing fits */
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct xl__mma_set s = {{.tm = sets[i].tm,
+                                 .tn = sets[i].tn,
+                                 .tk = sets[i].bytes / xl_dtype_bytes(job->in),
+                                 .stages = sets[i].stages,
+                                 .band = BAND},
+                                sets[i].sm,
+                                sets[i].sn,
+                                sets[i].sk};
+        for (s.tile.parts = 1; s.tile.parts <= MOST_PARTS;
+             s.tile.parts *= 2) {
+            struct xl__work w = *work;
+            struct xl__tile_grid grid;
+            const char *bound;
+            if (!xl__mma_fits(l, &s, job->in) ||
+                !xl__tile_cut(l, &s.tile, job, &grid))
+                continue;
+            xl__mma_model(l, &s, job, &grid, &w);
+            const double ns = xl__work_ns(l, &w, &bound);
+            if (ns < best) {
+                best = ns;
+                *out = params_of(&s);
+            }
+        }
+    }
+}
