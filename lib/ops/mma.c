@@ -26,7 +26,7 @@ double xl__mma_rate(const struct xl__limits *l, xl_dtype in)
     const double rate = xl__rate_matrix(l, in);
     if (rate == 0)
         return xl__rate_fma(l);
-    return rate * (xl__is(l, XL__F_has_wgmma) ? alone : 1);
+    return rate * (*xl__text(l, XL__F_wgmma) ? alone : 1);
 }
 
 void xl__mma_define(struct xl__step *s, const struct xl__limits *l)

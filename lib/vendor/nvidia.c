@@ -64,8 +64,8 @@ static void correct_matrix(struct xl__limits *l, double flop, unsigned cc)
         return;
     xl__limits_correct(l, XL__F_matrix_per_cu_f16, flop, XL_KNOWN, "NV-26");
     xl__limits_correct_text(l, XL__F_mma, "ptx", XL_KNOWN, "NV-26");
-    xl__limits_correct(l, XL__F_has_wgmma, cc == WGMMA_CAPABILITY, XL_KNOWN,
-                       "NV-26");
+    if (cc == WGMMA_CAPABILITY)
+        xl__limits_correct_text(l, XL__F_wgmma, "sm_90a", XL_KNOWN, "NV-26");
 }
 
 static void correct_by_capability(struct xl__limits *l, unsigned cc)
@@ -101,6 +101,7 @@ static void correct(struct xl__limits *l)
 }
 
 static const struct xl__variant *const gemm[] = {
+    &xl__gemm_wgmma,
     &xl__gemm_mma,
     &xl__gemm_skinny,
     &xl__gemm_tiled,

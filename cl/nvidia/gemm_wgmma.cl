@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      C = epilogue(alpha A B + beta C) in tiles of TM x TN on matrix
+ *               instructions of four warps. The last warp's first item is the
+ *               producer: it has boxes of A and B copied into a ring of ST
+ *               stages, TK of k each; NC = TM / 64 groups of four warps, 64
+ *               rows each, multiply what has arrived:
+ *
+ *                 producer  | s0 | s1 | s2 | s0 ...      waits for empty[s]
+ *                 consumers      | s0 | s1 | s2 ...      wait for full[s]
+ *
+ *               Groups stay: each goes on with another tile, whose stages are
+ *               on their way while the last one's sums go to C.
+ *               CUT: from tile `whole` on, stages of all tiles in a row are
+ *               dealt out to groups; parts of tiles go to scratch, which
+ *               gemm_wgmma_join (STEP 2) adds in order of k, 64 rows and 32
+ *               columns a group. lib/ops/gemm_stream.h
+ *               PLANES: A and B are planes behind one another, of which those
+ *               i and j with i + j < PLANES are multiplied into one sum
+ * Arguments     head: 16 numbers, named below; their 128 bytes also align the
+ *               maps behind them (NV-32). A and B: pointer and map of rank 3,
+ *               boxes of 128 bytes by TM (TN) lines along k, or 64 elements
+ *               across by TK lines; the third dimension is products times
+ *               planes. C: pointer, with FORM 0 a map, boxes of 64 x 64.
+ *               scratch (with CUT, SCALES or FLAG): words, see head. The rest:
+ *               gemm.clh. TURNED: rows of the tile are columns of C, so that
+ *               a product of few rows fills it
+ * Launch        local 128 NC + 32, global that times groups, no more than
+ *               compute units; the join: 128, times 32 x 64 blocks of the
+ *               tiles behind `whole`. 1-D, not sliced
+ * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
+ *               0: 2 TM TN, else 8192 NC; 16 ST. The join 8192
+ * -D            TM, TN (wgmma.clh), TK 128 bytes of elements, ST stages, GR tile
+ *               rows walked together; TI as what is
+ *               multiplied: wgmma.clh; UA, UB lie along k (0), across (1);
+ *               FORM of C: 0 16-bit, by boxes, TN a multiple of 64; 1 16-bit,
+ *               by rows, n and lines multiples of 8, TN of 16; 2 anything,
+ *               with beta and epilogue; VC elements of an access to C in FORM
+ *               2 and the join (1 2 4 8), dividing n and lines; PLANES (1 2
+ *               3); PROMOTE stages after which sums leave the engine, 0 none;
+ *               SCALES, FLAG, TURNED, CUT, STEP; TA TC TY BATCH (0 1)
+ *               EPILOGUE: gemm.clh; XL_SPIN_LIMIT: tma.clh
+ * Needs         sm_90a; the join OpenCL C 1.2
+ * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
+ * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32 */
+#ifndef TM
+#define TM 128
+#define TN 128
+#define TK 64
+#endif
+#ifndef ST
+#define ST 4
+#define GR 8
+#endif
+#ifndef TI
+#define TI 1
+#define TA 1
+#define TC 1
+#endif
+#ifndef UA
+#define UA 0
+#define UB 1
+#endif
+#ifndef FORM
+#define FORM 0
+#define VC 8
+#endif
+#ifndef PLANES
+#define PLANES 1
+#define PROMOTE 0
+#define SCALES 0
+#define FLAG 0
+#define TURNED 0
+#define CUT 0
+#define STEP 1
+#endif
+#if VC > 1
+#define XL_VW VC
+#else
+#define XL_VW 2
+#endif
+#include "gemm.clh"
+
+/* -- head ------------------------------------------------------------------ */
+
+#define PLACE_A as_int2(head.s0)  /* in its line, line */
+#define PLACE_B as_int2(head.s1)
+#define PLACE_C as_int2(head.s2)  /* FORM 0 */
+#define OFF_C head.s2             /* else: elements */
+#define SIZES as_uint2(head.s3)   /* of C, as the tiles walk it */
+#define COUNTS as_uint2(head.s4)  /* tiles of all products, stages of a tile */
+#define GRID as_uint2(head.s5)    /* tiles along either */
+#define INVERSE as_uint2(head.s6) /* 2^32 over tiles of a band, over the height
+                                     of the last band */
+#define APART as_uint2(head.s7)   /* A's, B's third coordinate a product */
+#define LINE_C head.s8
+#define CUTS as_uint4((ulong2)(head.s9, head.sa))   /* whole; groups behind; stages of each; one
+                                     more in so many */
+#define AT_SUMS head.sb           /* words of scratch */
+#define AT_ROWS head.sc
+#define AT_COLS head.sd
+#define AT_FLAG head.se
+
+#if CUT || SCALES || FLAG
+#define SCRATCH_PARAMS , __global uint *restrict scratch
+#else
+#define SCRATCH_PARAMS
+#endif
+
+/* -- tiles ----------------------------------------------------------------- */
+
+/* A tile: whose product, where it begins. */
+struct place {
+    uint z, m0, n0;
+};
+
+/* x / d for d's inverse: 2^32 / d, rounded down. */
+static inline uint divide(uint x, uint d, uint inverse)
+{
+    const uint q = mul_hi(x, inverse);
+    return q + (x - q * d >= d);
+}
+
+/* Products one after the other; in each, bands of GR tile rows, walked column
+ * by column: groups that run at one time share rows of A and columns of B in
+ * the cache. */
+static inline struct place place_of(uint tile, uint2 grid, uint2 inverse)
+{
+    struct place p;
+#if BATCH
+    p.z = tile / (grid.x * grid.y);
+    tile -= p.z * (grid.x * grid.y);
+#else
+    p.z = 0;
+#endif
+    const uint band = divide(tile, GR * grid.y, inverse.x);
+    const uint in_band = tile - band * (GR * grid.y);
+    const uint height = min((uint)GR, grid.x - band * GR);
+    const uint col = height == GR ? in_band / GR
+                                  : divide(in_band, height, inverse.y);
+    p.m0 = (band * GR + in_band - col * height) * TM;
+    p.n0 = col * TN;
+    return p;
+}
+
+/* -- C --------------------------------------------------------------------- */
+
+/* Sums of 16 rows and 32 columns that a warp keeps for its items to take them
+ * by rows: the 16-byte chunk of a row moves with the row, so that neither way
+ * two items meet in a bank. */
+#define KEPT_WORDS (16 * 32)
+#define KEPT_AT(row, col)                                                     \
+    ((row) * 32 + (((col) / 4 ^ (((row) & 3) << 1 | ((row) & 1))) * 4) +      \
+     (col) % 4)
+
+#if TURNED
+/* VC rows of one column. */
+#define KEPT_ROW(pass, lane) ((lane) % (16 / VC) * VC)
+#define KEPT_COL(pass, lane) (((pass) * 32 + (lane)) / (16 / VC))
+#define KEPT1(s, r, c) ((s)[KEPT_AT(r, c)])
+#define KEPT2(s, r, c) ((SUMV(2))(KEPT1(s, r, c), KEPT1(s, (r) + 1, c)))
+#define KEPT4(s, r, c) ((SUMV(4))(KEPT2(s, r, c), KEPT2(s, (r) + 2, c)))
+#define KEPT8(s, r, c) ((SUMV(8))(KEPT4(s, r, c), KEPT4(s, (r) + 4, c)))
+#else
+/* VC columns of one row. */
+#define KEPT_ROW(pass, lane) (((pass) * 32 + (lane)) / (32 / VC))
+#define KEPT_COL(pass, lane) ((lane) % (32 / VC) * VC)
+#define KEPT1(s, r, c) ((s)[KEPT_AT(r, c)])
+#define KEPT2(s, r, c) (*(__local const SUMV(2) *)((s) + KEPT_AT(r, c)))
+#define KEPT4(s, r, c) (*(__local const SUMV(4) *)((s) + KEPT_AT(r, c)))
+#define KEPT8(s, r, c) ((SUMV(8))(KEPT4(s, r, c), KEPT4(s, r, (c) + 4)))
+#endif
+#define KEPT(s, r, c) XL_CAT(KEPT, VC)(s, r, c)
+#define PASSES (16 * 32 / (32 * VC))
+
+/* An item's four sums of group g of a block: rows l / 4 and 8 below, two
+ * columns of each. */
+static inline void keep(__local SUM *kept, uint lane, uint g, SUM x0, SUM x1,
+                        SUM x2, SUM x3)
+{
+    __local SUM *to = kept + KEPT_AT(lane / 4, g * 8 + lane % 4 * 2);
+    *(__local SUMV(2) *)to = (SUMV(2))(x0, x1);
+    *(__local SUMV(2) *)(to + 8 * 32) = (SUMV(2))(x2, x3);
+}
+
+/* What a block's store needs: C from the tile on, what is left of it there,
+ * and the block's place in the tile. */
+struct block {
+    ulong at, line;
+    uint2 rest;
+    uint row, col;
+    struct place p;
+    ulong scale_i, scale_j; /* with SCALES: of the product's first row, column */
+};
+
+#if SCALES
+#define SCALED_PARAMS , __global const uint *restrict scratch
+#define SCALED_ARGS , scratch
+#define SCALED(N, v, b, i, j)                                                 \
+    ((v) * as_float(scratch[(b)->scale_i + (i)]) *                            \
+     LOADV(N, 0, (__global const float *)scratch, (b)->scale_j + (j)))
+#else
+#define SCALED_PARAMS
+#define SCALED_ARGS
+#define SCALED(N, v, b, i, j) (v)
+#endif
+
+static inline void store_block(__local const SUM *kept, uint lane,
+                               __global ELEM(TC) *c,
+                               const struct block *b SCALED_PARAMS,
+                               GEMM_STORE_PARAMS)
+{
+    #pragma unroll 2
+    for (uint pass = 0; pass < PASSES; pass++) {
+        const uint r = KEPT_ROW(pass, lane), s = KEPT_COL(pass, lane);
+        const uint row = b->row + r, col = b->col + s;
+        if (row < b->rest.x && col < b->rest.y) {
+#if TURNED
+            const ulong to = b->at + col * b->line + row;
+            const ulong i = b->p.n0 + col, j = b->p.m0 + row;
+#else
+            const ulong to = b->at + row * b->line + col;
+            const ulong i = b->p.m0 + row, j = b->p.n0 + col;
+#endif
+            const SUMV(VC) sum = SCALED(VC, KEPT(kept, r, s), b, i, j);
+            GEMM_STORE(VC, A, c, to, GEMM_YA(VC, sum, c, to), b->p.z, i, j);
+        }
+    }
+}
+
+#if TURNED
+#define TILE_AT(p, line) ((p).n0 * (line) + (p).m0)
+#else
+#define TILE_AT(p, line) ((p).m0 * (line) + (p).n0)
+#endif
+/* Of the caller's rows and columns, which SCALES count. */
+#if TURNED
+#define ROWS_OF(sizes) ((sizes).y)
+#define COLS_OF(sizes) ((sizes).x)
+#else
+#define ROWS_OF(sizes) ((sizes).x)
+#define COLS_OF(sizes) ((sizes).y)
+#endif
+#define BLOCK_OF(b, place, off, line_c, sizes, at_rows, at_cols)              \
+    struct block b;                                                           \
+    b.p = place;                                                              \
+    b.line = line_c;                                                          \
+    b.at = (off) + GEMM_AT_C(b.p.z) + TILE_AT(b.p, b.line);                   \
+    b.rest = (uint2)(min((uint)TM, (sizes).x - b.p.m0),                       \
+                     min((uint)TN, (sizes).y - b.p.n0));                      \
+    b.scale_i = (at_rows) + (ulong)b.p.z * ROWS_OF(sizes);                    \
+    b.scale_j = (at_cols) + (ulong)b.p.z * COLS_OF(sizes)
+
+/* -- parts of tiles --------------------------------------------------------- */
+
+/* What a group does next: `n` stages of a tile from the `unit`-th on, `left`
+ * more of the tiles behind it. */
+struct work {
+    uint tile, part, unit, n, left;
+};
+
+#if CUT
+/* Four sums of an item in a part: 64 rows, groups of 8 columns. */
+#define SUMS_AT(part, slab, g, item)                                          \
+    (((ulong)(part) * (TM / 64 * (TN / 8)) + (slab) * (TN / 8) + (g)) * 128 + \
+     (item))
+typedef SUMV(4) sums4;
+#endif
+
+#if STEP == 1
+
+#include "tma.clh"
+#include "wgmma.clh"
+
+#if CUT
+/* The group's share of the stages behind `whole`; false: it has none. */
+static inline bool share_of(struct work *w, uint units, uint4 cuts)
+{
+    const uint g = (uint)get_group_id(0);
+    const uint begin = g * cuts.z + min(g, cuts.w);
+    const uint n = cuts.z + (g < cuts.w);
+    const uint tile = begin / units;
+    w->tile = cuts.x + tile;
+    w->part = g + tile;
+    w->unit = begin - tile * units;
+    w->n = min(n, units - w->unit);
+    w->left = n - w->n;
+    return g < cuts.y;
+}
+
+static inline void first_work(struct work *w, uint2 counts, uint4 cuts)
+{
+    w->tile = (uint)get_group_id(0);
+    w->unit = w->part = w->left = 0;
+    w->n = counts.y;
+    if (w->tile >= cuts.x)
+        share_of(w, counts.y, cuts);
+}
+
+static inline bool next_work(struct work *w, uint2 counts, uint4 cuts)
+{
+    if (w->tile < cuts.x) {
+        w->tile += (uint)get_num_groups(0);
+        return w->tile < cuts.x || share_of(w, counts.y, cuts);
+    }
+    const bool more = w->left > 0;
+    w->tile++;
+    w->part++;
+    w->unit = 0;
+    w->n = min(w->left, counts.y);
+    w->left -= w->n;
+    return more;
+}
+#define FIRST_ARGS , CUTS
+#define NEXT_WORK(w) next_work(&(w), counts, CUTS)
+#else
+static inline void first_work(struct work *w, uint2 counts)
+{
+    w->tile = (uint)get_group_id(0);
+    w->unit = 0;
+    w->n = counts.y;
+}
+#define FIRST_ARGS
+#define NEXT_WORK(w) ((w).tile += (uint)get_num_groups(0), (w).tile < counts.x)
+#endif
+
+/* -- the ring ---------------------------------------------------------------- */
+
+#define NC (TM / 64)
+#define LINE 128            /* bytes: the span of a swizzle */
+#define SLAB (64 * LINE)    /* 64 lines, or 64 elements across */
+#define ACROSS_B ((TN + 63) / 64)
+#define A_BYTES (TM * LINE)
+#if UB
+#define B_BYTES (ACROSS_B * SLAB)
+#else
+#define B_BYTES (TN * LINE)
+#endif
+#define STAGE (PLANES * (A_BYTES + B_BYTES))
+#if FORM == 0
+#define KEEP_BYTES (TM * TN * 2)
+#else
+#define KEEP_BYTES (NC * 4 * KEPT_WORDS * 4)
+#endif
+#define KEEP_AT (ST * STAGE)
+#define BARS_AT (KEEP_AT + KEEP_BYTES)
+#define LOCAL_BYTES (BARS_AT + 2 * ST * 8)
+/* Registers of an item that hold sums. Where these and C's way by value would
+ * not fit, the producer has four warps, and most of their registers go to the
+ * consumers (NV-29). */
+#define SUMS_HELD (TN / 2 * (PROMOTE ? 2 : 1))
+#if FORM == 2 && NC == 2 && SUMS_HELD > 64
+#define MORE 1
+#define PRODUCER_KEEPS 40
+#define CONSUMER_HAS 232
+#elif FORM == 2 && NC == 3 && SUMS_HELD > 48
+#define MORE 1
+#define PRODUCER_KEEPS 32
+#define CONSUMER_HAS 160
+#else
+#define MORE 0
+#endif
+#define ITEMS (NC * 128 + (MORE ? 128 : 32))
+/* Stages on their way before the group has met: more of small ones. */
+#define EARLY (STAGE <= 24 << 10 ? 4 : STAGE <= 32 << 10 ? 2 : 1)
+#define EARLIEST (EARLY < ST ? EARLY : ST)
+
+/* A tile's coordinates in the maps of A and B. */
+struct corner {
+    int2 a, b;
+    int za, zb;
+};
+
+static inline struct corner corner_of(const struct place *p, int2 place_a,
+                                      int2 place_b, uint2 apart)
+{
+    struct corner c = {place_a, place_b, (int)(p->z * apart.x),
+                       (int)(p->z * apart.y)};
+#if UA
+    c.a.x += (int)p->m0;
+#else
+    c.a.y += (int)p->m0;
+#endif
+#if UB
+    c.b.x += (int)p->n0;
+#else
+    c.b.y += (int)p->n0;
+#endif
+    return c;
+}
+
+/* Stage `unit` of a tile's k, into the ring at `to`. */
+static inline void load_stage(uint to, uint full, ulong map_a, ulong map_b,
+                              const struct corner *c, uint unit)
+{
+    const int k = (int)(unit * TK);
+    xl_bar_expect(full, STAGE);
+    #pragma unroll
+    for (int p = 0; p < PLANES; p++) {
+        const uint a = to + p * A_BYTES;
+        const uint b = to + PLANES * A_BYTES + p * B_BYTES;
+#if UA
+        #pragma unroll
+        for (int i = 0; i < TM / 64; i++)
+            xl_box_load(a + i * SLAB, map_a, full, c->a.x + i * 64,
+                        c->a.y + k, c->za + p);
+#else
+        xl_box_load(a, map_a, full, c->a.x + k, c->a.y, c->za + p);
+#endif
+#if UB
+        #pragma unroll
+        for (int i = 0; i < ACROSS_B; i++)
+            xl_box_load(b + i * SLAB, map_b, full, c->b.x + i * 64,
+                        c->b.y + k, c->zb + p);
+#else
+        xl_box_load(b, map_b, full, c->b.x + k, c->b.y, c->zb + p);
+#endif
+    }
+}
+
+/* -- what is multiplied ------------------------------------------------------ */
+
+#define MULTIPLY_AT(a, b, s, more)                                            \
+    WG_MULTIPLY(d, (a) + (s) * WG_STEP(UA), (b) + (s) * WG_STEP(UB), more)
+/* 128 bytes of k of planes i and j. */
+#define TERM(i, j, more)                                                      \
+    do {                                                                      \
+        const ulong a_ = desc_a + at + (i) * (A_BYTES / 16);                  \
+        const ulong b_ = desc_b + at + (j) * (B_BYTES / 16);                  \
+        MULTIPLY_AT(a_, b_, 0, more);                                         \
+        MULTIPLY_AT(a_, b_, 1, 1);                                            \
+        MULTIPLY_AT(a_, b_, 2, 1);                                            \
+        MULTIPLY_AT(a_, b_, 3, 1);                                            \
+    } while (0)
+/* The small terms first. */
+#if PLANES == 1
+#define TERMS(more) TERM(0, 0, more)
+#elif PLANES == 2
+#define TERMS(more)                                                           \
+    TERM(0, 1, more);                                                         \
+    TERM(1, 0, 1);                                                            \
+    TERM(0, 0, 1)
+#else
+#define TERMS(more)                                                           \
+    TERM(0, 2, more);                                                         \
+    TERM(1, 1, 1);                                                            \
+    TERM(2, 0, 1);                                                            \
+    TERM(0, 1, 1);                                                            \
+    TERM(1, 0, 1);                                                            \
+    TERM(0, 0, 1)
+#endif
+
+/* Where a tile's sums are in the end: RESULT. */
+#if PROMOTE
+#define RESULT all
+#define ADD_GROUP(d, g)                                                       \
+    all##g##_0 += d##g##_0, all##g##_1 += d##g##_1;                           \
+    all##g##_2 += d##g##_2, all##g##_3 += d##g##_3;
+#define CLEAR_GROUP(d, g) d##g##_0 = d##g##_1 = d##g##_2 = d##g##_3 = 0;
+#else
+#define RESULT d
+#endif
+
+/* -- a tile's sums to C ------------------------------------------------------ */
+
+#define MEET_WARP() __asm volatile("bar.warp.sync -1;" : : : "memory")
+#define MEET_FOUR(w)                                                          \
+    __asm volatile("bar.sync %0, 128;" : : "r"((w) + 1) : "memory")
+
+#if TC == 2
+#define PAIR_TYPE "bf16x2"
+#else
+#define PAIR_TYPE "f16x2"
+#endif
+static inline uint pair_of(float x, float y)
+{
+    uint both;
+    __asm("cvt.rn." PAIR_TYPE ".f32 %0, %2, %1;"
+          : "=r"(both)
+          : "f"(x), "f"(y));
+    return both;
+}
+
+/* Four 8 x 8 matrices of 16-bit elements, as sums lie in a warp: rows 0-7 and
+ * 8-15 of 8 columns, then of the next 8. Lane l tells where row l % 16 of the
+ * first (l < 16) or second 8 columns goes. */
+static inline void put_pairs(uint to, uint x0, uint x1, uint x2, uint x3)
+{
+    __asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16"
+                   " [%0], {%1, %2, %3, %4};"
+                   :
+                   : "r"(to), "r"(x0), "r"(x1), "r"(x2), "r"(x3)
+                   : "memory");
+}
+
+/* Groups g and h of 8 columns, the pair-th 16, into slices of 64 columns that
+ * are `apart` bytes apart. swizzled: the lane's chunk of the first. */
+#define PUT_PAIR(d, apart, pair, g, h)                                        \
+    put_pairs(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),       \
+              PAIR_OF(d##g##_0, d##g##_1), PAIR_OF(d##g##_2, d##g##_3),       \
+              PAIR_OF(d##h##_0, d##h##_1), PAIR_OF(d##h##_2, d##h##_3));
+#define PAIR_OF(x, y) pair_of(TO_FLOAT(x), TO_FLOAT(y))
+
+#define PAIRS_16(X, d) X(d, 0, 0, 1)
+#define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
+#define PAIRS_48(X, d) PAIRS_32(X, d) X(d, 2, 4, 5)
+#define PAIRS_64(X, d) PAIRS_48(X, d) X(d, 3, 6, 7)
+#define PAIRS_96(X, d) PAIRS_64(X, d) X(d, 4, 8, 9) X(d, 5, 10, 11)
+#define PAIRS_128(X, d) PAIRS_96(X, d) X(d, 6, 12, 13) X(d, 7, 14, 15)
+#define PAIRS_160(X, d) PAIRS_128(X, d) X(d, 8, 16, 17) X(d, 9, 18, 19)
+#define PAIRS_192(X, d) PAIRS_160(X, d) X(d, 10, 20, 21) X(d, 11, 22, 23)
+#define PAIRS_256(X, d)                                                       \
+    PAIRS_192(X, d) X(d, 12, 24, 25) X(d, 13, 26, 27) X(d, 14, 28, 29)        \
+        X(d, 15, 30, 31)
+#define PAIRS(X, d) XL_CAT(PAIRS_, TN)(X, d)
+
+#if FORM == 0
+#define C_PARAMS __global ELEM(TC) *restrict c, struct xl_map c_map
+#else
+#define C_PARAMS __global ELEM(TC) *restrict c
+#endif
+
+/* Sums of ints become floats with alpha; others are what they are, or are
+ * multiplied first. */
+#if TI == 5
+#define TO_FLOAT(x) (alpha * (float)(x))
+#define SCALE_GROUP(d, g)
+#else
+#define TO_FLOAT(x) (x)
+#define SCALE_GROUP(d, g)                                                     \
+    d##g##_0 *= alpha, d##g##_1 *= alpha;                                     \
+    d##g##_2 *= alpha, d##g##_3 *= alpha;
+#endif
+
+/* FORM 0, 1: */
+#define PUT_SLICES(d, pair, g, h) PUT_PAIR(d, SLAB, pair, g, h)
+#define PUT_ONE(d, pair, g, h)                                                \
+    if (slice == (pair) / 4)                                                  \
+    PUT_PAIR(d, 0, pair, g, h)
+/* FORM 2: */
+#define KEEP_GROUP(d, g)                                                      \
+    if (b.col == (g) / 4 * 32)                                                \
+        keep(kept, lane, (g) % 4, d##g##_0, d##g##_1, d##g##_2, d##g##_3);
+/* CUT: */
+#define PART_GROUP(d, g)                                                      \
+    parts[SUMS_AT(w.part, four, g, lid % 128)] =                              \
+        (sums4)(d##g##_0, d##g##_1, d##g##_2, d##g##_3);
+
+#if FORM == 1
+/* 16 rows of 64 columns, by 8 at a time. */
+static inline void store_rows(__local const uchar *kept, uint lane, uint col0,
+                              __global ELEM(TC) *c, const struct block *b)
+{
+    const uint col = col0 + lane % 8 * 8;
+    #pragma unroll 2
+    for (uint pass = 0; pass < 4; pass++) {
+        const uint r = pass * 4 + lane / 8, row = b->row + r;
+        const uint4 v = *(__local const uint4 *)(kept + r * LINE +
+                                                 (lane % 8 ^ (r & 7)) * 16);
+        if (row < b->rest.x && col < b->rest.y)
+            *(__global uint4 *)(c + (b->at + row * b->line + col)) = v;
+    }
+}
+#endif
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
+           __global const uchar *b_, struct xl_map b_map,
+           C_PARAMS SCRATCH_PARAMS, GEMM_LAST_PARAMS)
+{
+    __local uchar mem[LOCAL_BYTES] __attribute__((aligned(1024)));
+    const uint lid = (uint)get_local_id(0), lane = lid % 32;
+    const uint ring = XL_LOCAL(mem);
+    const uint full = ring + BARS_AT, empty = full + ST * 8;
+    const uint2 counts = COUNTS;
+    XL_MAP(map_a, gemm_wgmma, 1);
+    XL_MAP(map_b, gemm_wgmma, 3);
+    struct work w;
+    uint four, early = 0;
+    /* Which four warps, and that all of these agree. */
+    __asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, -1;"
+                   : "=r"(four)
+                   : "r"(lid / 128));
+    first_work(&w, counts FIRST_ARGS);
+#if FLAG
+    if (scratch[AT_FLAG] != 0)
+        return;
+#endif
+
+    if (lid == NC * 128) {
+        const struct place p = place_of(w.tile, GRID, INVERSE);
+        const struct corner at = corner_of(&p, PLACE_A, PLACE_B, APART);
+        xl_map_fetch(map_a);
+        xl_map_fetch(map_b);
+        xl_bar_init(full, 1);
+        xl_bar_publish();
+        load_stage(ring, full, map_a, map_b, &at, w.unit);
+        xl_bar_init(empty, NC * 4);
+        for (uint s = 1; s < ST; s++) {
+            xl_bar_init(full + s * 8, 1);
+            xl_bar_init(empty + s * 8, NC * 4);
+        }
+        xl_bar_publish();
+        early = min(w.n, (uint)EARLIEST);
+        for (uint s = 1; s < early; s++)
+            load_stage(ring + s * STAGE, full + s * 8, map_a, map_b, &at,
+                       w.unit + s);
+    }
+    /* The producer does not wait for the others. */
+    if (four == NC)
+        __asm volatile("bar.arrive 0, %0;" : : "n"(ITEMS) : "memory");
+    else
+        __asm volatile("bar.sync 0, %0;" : : "n"(ITEMS) : "memory");
+
+    if (four == NC) {
+#if MORE
+        __asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;"
+                       :
+                       : "n"(PRODUCER_KEEPS));
+#endif
+        if (lid == NC * 128) {
+            uint s = early == ST ? 0 : early, phase = early < ST;
+            do {
+                const struct place p = place_of(w.tile, GRID, INVERSE);
+                const struct corner at =
+                    corner_of(&p, PLACE_A, PLACE_B, APART);
+                #pragma unroll 1
+                for (uint u = early; u < w.n; u++) {
+                    xl_bar_wait(empty + s * 8, phase);
+                    load_stage(ring + s * STAGE, full + s * 8, map_a, map_b,
+                               &at, w.unit + u);
+                    if (++s == ST) {
+                        s = 0;
+                        phase ^= 1;
+                    }
+                }
+                early = 0;
+            } while (NEXT_WORK(w));
+        }
+    } else {
+#if MORE
+        __asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;"
+                       :
+                       : "n"(CONSUMER_HAS));
+#endif
+        WG_SUMS(d);
+#if PROMOTE
+        WG_SUMS(RESULT);
+#endif
+        const uint is_first = lane == 0;
+        const ulong desc_a = WG_DESC(ring + four * SLAB, UA);
+        const ulong desc_b = WG_DESC(ring + PLANES * A_BYTES, UB);
+        uint s = 0, phase = 0;
+#if FORM == 0
+        XL_MAP(map_c, gemm_wgmma, 5);
+        const bool stores = lid % 128 == 0;
+        const uint put_from = ring + KEEP_AT + four * (TN / 64 * SLAB);
+        const uint to = put_from + lid / 32 % 4 * (16 * LINE) +
+                        lane % 16 * LINE;
+        const uint swizzled = (lane / 16 ^ (lane & 7)) * 16;
+        if (stores)
+            xl_map_fetch(map_c);
+#elif FORM == 1
+        const uint kept_at = KEEP_AT + lid / 32 * (16 * LINE);
+        const uint to = ring + kept_at + lane % 16 * LINE;
+        const uint swizzled = (lane / 16 ^ (lane & 7)) * 16;
+#else
+        __local SUM *kept =
+            (__local SUM *)(mem + KEEP_AT) + lid / 32 * KEPT_WORDS;
+#endif
+        do {
+            const struct place p = place_of(w.tile, GRID, INVERSE);
+            uint more = 0;
+#if PROMOTE
+            WG_GROUPS(CLEAR_GROUP, RESULT)
+            #pragma unroll 1
+            for (uint u = 1; u <= w.n; u++) {
+                xl_bar_wait(full + s * 8, phase);
+                const ulong at = s * (STAGE / 16);
+                wg_open();
+                TERMS(more);
+                wg_close();
+                WG_WAIT(d);
+                xl_bar_arrive(empty + s * 8, is_first);
+                more = u % PROMOTE != 0 && u < w.n;
+                if (!more) {
+                    WG_GROUPS(ADD_GROUP, d)
+                }
+                if (++s == ST) {
+                    s = 0;
+                    phase ^= 1;
+                }
+            }
+#else
+            /* A stage is given back when the next one's instructions are
+             * under way: the engine never waits for the loop. */
+            uint last = s;
+            #pragma unroll 1
+            for (uint u = 0; u < w.n; u++) {
+                xl_bar_wait(full + s * 8, phase);
+                const ulong at = s * (STAGE / 16);
+                wg_open();
+                TERMS(more);
+                wg_close();
+                wg_wait_but_one();
+                xl_bar_arrive(empty + last * 8, is_first & more);
+                more = 1;
+                last = s;
+                if (++s == ST) {
+                    s = 0;
+                    phase ^= 1;
+                }
+            }
+            WG_WAIT(d);
+            xl_bar_arrive(empty + last * 8, is_first);
+#endif
+#if CUT
+            if (w.n < counts.y) {
+                __global sums4 *parts = (__global sums4 *)(scratch + AT_SUMS);
+                WG_GROUPS(PART_GROUP, RESULT)
+                continue;
+            }
+#endif
+#if FORM < 2
+            if (alpha != 1) {
+                WG_GROUPS(SCALE_GROUP, RESULT)
+            }
+#endif
+#if FORM == 0
+            if (stores)
+                xl_box_read(); /* of the tile before */
+            MEET_FOUR(four);
+            PAIRS(PUT_SLICES, RESULT)
+            xl_box_fence();
+            MEET_FOUR(four);
+            if (stores) {
+                const int2 c0 = PLACE_C + (int2)((int)p.n0, (int)p.m0);
+                #pragma unroll
+                for (int i = 0; i < TN / 64; i++)
+                    xl_box_store(map_c, put_from + i * SLAB, c0.x + i * 64,
+                                 c0.y + (int)four * 64, (int)p.z);
+                xl_box_commit();
+            }
+#else
+            BLOCK_OF(b, p, OFF_C, LINE_C, SIZES, AT_ROWS, AT_COLS);
+            b.row = lid / 32 * 16;
+#if FORM == 1
+            #pragma unroll
+            for (uint slice = 0; slice < (TN + 63) / 64; slice++) {
+                PAIRS(PUT_ONE, RESULT)
+                MEET_WARP();
+                store_rows(mem + kept_at, lane, slice * 64, c, &b);
+                MEET_WARP();
+            }
+#else
+            #pragma unroll 1
+            for (b.col = 0; b.col < b.rest.y; b.col += 32) {
+                WG_GROUPS(KEEP_GROUP, RESULT)
+                MEET_WARP();
+                store_block(kept, lane, c, &b SCALED_ARGS, GEMM_STORE_ARGS);
+                MEET_WARP();
+            }
+#endif
+#endif
+        } while (NEXT_WORK(w));
+#if FORM == 0
+        if (stores)
+            xl_box_read();
+#endif
+    }
+}
+
+#else
+/* -- the join ------------------------------------------------------------------ */
+
+/* Which group does this stage, counted over all tiles that are cut. */
+static inline uint group_of(uint unit, uint4 cuts)
+{
+    const uint longer = cuts.w * (cuts.z + 1);
+    return unit < longer ? unit / (cuts.z + 1)
+                         : cuts.w + (unit - longer) / cuts.z;
+}
+
+#define BLOCKS ((TN + 31) / 32)
+
+__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
+gemm_wgmma_join(const ulong16 head,
+                __global ELEM(TC) *restrict c SCRATCH_PARAMS, GEMM_LAST_PARAMS)
+{
+    __local SUM mem[4 * KEPT_WORDS];
+    const uint lid = (uint)get_local_id(0), lane = lid % 32;
+    const uint at = (uint)xl_group_id(0);
+    const uint tile = at / (TM / 64 * BLOCKS), rest = at % (TM / 64 * BLOCKS);
+    const uint slab = rest / BLOCKS, block = rest % BLOCKS;
+    const uint units = COUNTS.y;
+    const uint first = group_of(tile * units, CUTS);
+    const uint last = group_of((tile + 1) * units - 1, CUTS);
+    __global const sums4 *parts = (__global const sums4 *)(scratch + AT_SUMS);
+    __local SUM *kept = mem + lid / 32 * KEPT_WORDS;
+#if FLAG
+    if (scratch[AT_FLAG] != 0)
+        return;
+#endif
+    if (first == last)
+        return; /* one group did it all */
+    #pragma unroll
+    for (uint i = 0; i < 4; i++) {
+        const uint g = block * 4 + i;
+        if (g < TN / 8) {
+            sums4 sum = parts[SUMS_AT(first + tile, slab, g, lid)];
+            for (uint part = first + 1; part <= last; part++)
+                sum += parts[SUMS_AT(part + tile, slab, g, lid)];
+            keep(kept, lane, i, sum.x, sum.y, sum.z, sum.w);
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const struct place p = place_of(CUTS.x + tile, GRID, INVERSE);
+    BLOCK_OF(b, p, OFF_C, LINE_C, SIZES, AT_ROWS, AT_COLS);
+    b.row = slab * 64 + lid / 32 * 16;
+    b.col = block * 32;
+    store_block(kept, lane, c, &b SCALED_ARGS, GEMM_STORE_ARGS);
+}
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles and their model: time is rounds of tiles, each the slowest of what its
+ * stages take the matrix engine, local memory and the way from the cache, and
+ * what C takes; or the bytes that memory must move. Constants: NV-34. */
+#include "ops/gemm_wgmma_model.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "ops/cost.h"
+
+const struct xl__tunable xl__wgmma_tunables[] = {
+    {"TM", "rows of a tile, 64 to four warps", {64, 128, 192, 0}},
+    {"TN",
+     "columns of it",
+     {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 0}},
+    {"TK", "depth of a stage: 128 bytes of elements", {32, 64, 128, 0}},
+    {"ST", "stages kept in local memory", {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0}},
+    {"GR", "tile rows walked together", {1, 2, 4, 8, 12, 16, 0}},
+    {"PARTS",
+     "1 whole tiles; 2: the last round's stages are dealt out to all groups",
+     {1, 2, 0}},
+    {"TURN", "2: rows of the tile are columns of C", {1, 2, 0}},
+    {NULL, NULL, {0}},
+};
+enum { AT_ST = XL__GEMM_TK + 1, AT_GR, AT_PARTS, AT_TURN };
+
+enum {
+    LINE_BYTES = 128,
+    ROWS = 64,  /* of four warps, and of a box */
+    WARPS4 = 128, /* items of four warps */
+    WARP = 32,
+    BAND = 8,
+    MOST_STAGES = 12,
+    LEAST_STAGES = 2,
+    LEAST_UNITS = 4 /* stages of a part, for it to be worth its sums */
+};
+
+/* What the model goes by: NV-34. */
+static const double per_clock = 32;       /* sums of a stage in a clock */
+static const double operand_bytes = 128;  /* local memory, per clock */
+static const double load_bytes = 80;      /* from the cache, a unit's clock */
+static const double blend = 4;            /* how both hinder each other */
+static const double one_alone = 1.02;     /* four warps that nobody relieves */
+static const double boxes_sums = 26;      /* sums to C in a clock */
+static const double values_sums = 12;
+static const double values_clocks = 300;
+static const double part_sums = 12;       /* to scratch */
+static const double start_clocks = 1500;  /* until the first stage is there */
+static const double join_clocks = 4000;   /* a second launch */
+static const double cut_cost = 1.02;      /* what cut tiles must gain at least */
+static const double enough_units = 0.5;   /* keep memory busy */
+static const double nominal_flop = 4096;  /* f16, per clock */
+
+struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params)
+{
+    const int *v = params->value;
+    return (struct xl__wgmma_tile){.bm = (size_t)v[XL__GEMM_TM],
+                                   .bn = (size_t)v[XL__GEMM_TN],
+                                   .bk = (size_t)v[XL__GEMM_TK],
+                                   .stages = (size_t)v[AT_ST],
+                                   .band = (size_t)v[AT_GR],
+                                   .parts = (size_t)v[AT_PARTS],
+                                   .turned = v[AT_TURN] == 2};
+}
+
+static struct xl__params params_of(const struct xl__wgmma_tile *t)
+{
+    struct xl__params p = {.source = "model"};
+    p.value[XL__GEMM_TM] = (int)t->bm;
+    p.value[XL__GEMM_TN] = (int)t->bn;
+    p.value[XL__GEMM_TK] = (int)t->bk;
+    p.value[AT_ST] = (int)t->stages;
+    p.value[AT_GR] = (int)t->band;
+    p.value[AT_PARTS] = (int)t->parts;
+    p.value[AT_TURN] = t->turned ? 2 : 1;
+    return p;
+}
+
+/* -- what a tile takes ------------------------------------------------------ */
+
+/* Registers of an item that hold sums. */
+static size_t sums_held(const struct xl__wgmma_view *v)
+{
+    return v->t.bn / 2 * (v->job->promotes ? 2 : 1);
+}
+
+/* Do consumers take registers from a producer of four warps: gemm_wgmma.cl's
+ * MORE? */
+static bool takes_more(const struct xl__wgmma_view *v)
+{
+    enum { MANY_OF_2 = 64, MANY_OF_3 = 48 };
+    return v->form == XL__FORM_VALUES &&
+           ((v->t.bm == 2 * ROWS && sums_held(v) > MANY_OF_2) ||
+            (v->t.bm == 3 * ROWS && sums_held(v) > MANY_OF_3));
+}
+
+/* Sums that leave enough registers for the rest: by warps of the group, and
+ * with what is taken from the producer. */
+static bool registers_fit(const struct xl__wgmma_view *v)
+{
+    enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
+           MORE_OF_3 = 96 };
+    const size_t held = sums_held(v);
+    if (v->t.bm == ROWS)
+        return held <= OF_1;
+    if (v->t.bm == 2 * ROWS)
+        return held <= (takes_more(v) ? MORE_OF_2 : OF_2);
+    return held <= (takes_more(v) ? MORE_OF_3 : OF_3);
+}
+
+size_t xl__wgmma_items(const struct xl__wgmma_view *v)
+{
+    return v->t.bm / ROWS * WARPS4 + (takes_more(v) ? WARPS4 : WARP);
+}
+
+static size_t stage_bytes(const struct xl__wgmma_view *v)
+{
+    const size_t columns =
+        v->b->across ? xl__round_up(v->t.bn, ROWS) : v->t.bn;
+    return v->job->planes * (v->t.bm + columns) * LINE_BYTES;
+}
+
+static size_t local_bytes(const struct xl__wgmma_view *v, size_t stages)
+{
+    enum { KEPT = 8192, BARRIERS = 16 }; /* of four warps; of a stage */
+    return stages * (stage_bytes(v) + BARRIERS) +
+           (v->form == XL__FORM_BOXES ? v->t.bm * v->t.bn * 2
+                                      : v->t.bm / ROWS * KEPT);
+}
+
+size_t xl__wgmma_local_bytes(const struct xl__wgmma_view *v)
+{
+    return local_bytes(v, v->t.stages);
+}
+
+static size_t most_stages(const struct xl__limits *l,
+                          const struct xl__wgmma_view *v)
+{
+    const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
+    size_t n = MOST_STAGES;
+    while (n > 0 && local_bytes(v, n) > room)
+        n--;
+    return n;
+}
+
+/* -- C ---------------------------------------------------------------------- */
+
+/* Lines of C and what is wanted of its elements decide. */
+static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
+{
+    enum { NARROW = 64, CHUNK = 8, PAIR = 16 };
+    const xl_dtype c = v->g->c.dtype;
+    const bool is_plain =
+        (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.turned &&
+        v->job->at_rows == XL__WGMMA_NOWHERE &&
+        !xl__gemm_snippet(v->job->canonical) && v->s.c_aligned >= CHUNK;
+    if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
+        return XL__FORM_BOXES;
+    if (is_plain && v->t.bn % PAIR == 0 && v->n % CHUNK == 0)
+        return XL__FORM_ROWS;
+    return is_plain && v->t.bn % ROWS == 0 ? XL__FORM_BOXES : XL__FORM_VALUES;
+}
+
+size_t xl__wgmma_width(const struct xl__wgmma_view *v)
+{
+    enum { BYTES = 16, MOST = 8, MOST_OF_BYTES = 4 };
+    const size_t elem = xl_dtype_bytes(v->g->c.dtype);
+    size_t width = elem == 1 ? MOST_OF_BYTES
+                             : xl__min_size(MOST, BYTES / elem);
+    while (width > 1 &&
+           (v->s.c_aligned % width != 0 || v->s.n % width != 0))
+        width /= 2;
+    return width;
+}
+
+/* -- how a product falls into tiles ------------------------------------------ */
+
+static bool is_listed(const struct xl__wgmma_view *v)
+{
+    const struct xl__params p = params_of(&v->t);
+    for (unsigned i = 0; xl__wgmma_tunables[i].name; i++) {
+        const int *legal = xl__wgmma_tunables[i].legal;
+        while (*legal && *legal != p.value[i])
+            legal++;
+        if (!*legal)
+            return false;
+    }
+    return v->t.bk * xl_dtype_bytes(v->job->in) == LINE_BYTES;
+}
+
+/* The kernel counts in 32 bits, and coordinates in 31. */
+static bool count(const struct xl__limits *l, struct xl__wgmma_view *v)
+{
+    size_t slices;
+    const size_t k = v->g->k;
+    if (xl__max_size(v->m, xl__max_size(v->n, k)) > INT32_MAX / 2)
+        return false;
+    v->tiles_m = xl__ceil_div(v->m, v->t.bm);
+    v->tiles_n = xl__ceil_div(v->n, v->t.bn);
+    v->units = xl__ceil_div(k, v->t.bk);
+    if (!xl__mul(v->tiles_m, v->tiles_n, &v->tiles) ||
+        !xl__mul(v->tiles, v->g->batch.count, &v->tiles) ||
+        !xl__mul(v->tiles, v->units, &slices) ||
+        v->tiles > INT32_MAX / v->t.band ||
+        v->tiles_n > INT32_MAX / v->t.band)
+        return false;
+    v->is_cut = v->t.parts > 1;
+    if (!v->is_cut)
+        return true;
+    v->stream = xl__stream_deal(v->tiles, v->units,
+                                xl__size_or(l, XL__F_compute_units, 1),
+                                LEAST_UNITS);
+    return v->stream.tiles * v->units <= INT32_MAX &&
+           (double)xl__wgmma_sums_bytes(v) <=
+               xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
+}
+
+bool xl__wgmma_view(const struct xl__limits *l,
+                    const struct xl__wgmma_job *job,
+                    const struct xl__wgmma_tile *t,
+                    struct xl__wgmma_view *out)
+{
+    const xl_gemm *g = job->canonical;
+    *out = (struct xl__wgmma_view){
+        .job = job, .g = g, .s = xl__gemm_sides(g), .t = *t};
+    out->a = t->turned ? &job->b : &job->a;
+    out->b = t->turned ? &job->a : &job->b;
+    out->m = t->turned ? out->s.n : out->s.m;
+    out->n = t->turned ? out->s.m : out->s.n;
+    out->form = form_of(out);
+    out->t.warpgroups = t->bm / ROWS;
+    /* Narrow tiles are for products that are narrow. */
+    if (t->bn < ROWS && out->n > t->bn)
+        return false;
+    return is_listed(out) && registers_fit(out) &&
+           t->stages <= most_stages(l, out) && count(l, out);
+}
+
+size_t xl__wgmma_groups(const struct xl__limits *l,
+                        const struct xl__wgmma_view *v)
+{
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    if (!v->is_cut)
+        return xl__min_size(v->tiles, units);
+    return xl__max_size(v->stream.groups,
+                        xl__min_size(v->stream.whole, units));
+}
+
+size_t xl__wgmma_sums_bytes(const struct xl__wgmma_view *v)
+{
+    return v->is_cut ? xl__stream_parts(&v->stream) * v->t.bm * v->t.bn *
+                           sizeof(float)
+                     : 0;
+}
+
+/* -- the model --------------------------------------------------------------- */
+
+/* Clocks of one stage of a tile: instructions read A's 64 rows and B anew
+ * each. */
+static double stage_clocks(const struct xl__wgmma_view *v)
+{
+    enum { TERMS_OF = 2 };
+    const double bm = (double)v->t.bm, bn = (double)v->t.bn;
+    const double planes = (double)v->job->planes;
+    const double multiply = bm * bn / per_clock;
+    const double operands =
+        bm / ROWS * (ROWS + bn) * LINE_BYTES / operand_bytes;
+    const double compute =
+        planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
+    const double load = (double)stage_bytes(v) / load_bytes;
+    return pow(pow(compute, blend) + pow(load, blend), 1 / blend) *
+           (v->t.bm == ROWS ? one_alone : 1);
+}
+
+/* Clocks that a tile's sums take to C. */
+static double store_clocks(const struct xl__wgmma_view *v)
+{
+    const double lanes = 128;
+    const struct xl__snippet *snippet = xl__gemm_snippet(v->job->canonical);
+    const double sums = (double)(v->t.bm * v->t.bn);
+    if (v->form != XL__FORM_VALUES)
+        return sums / boxes_sums;
+    return values_clocks +
+           sums * ((v->t.turned ? 2 : 1) / values_sums +
+                   (snippet ? snippet->flop / lanes : 0));
+}
+
+/* Of the busiest group. */
+static double group_clocks(const struct xl__wgmma_view *v, double places)
+{
+    const double stage = stage_clocks(v), store = store_clocks(v);
+    const double tile = (double)v->units * stage + store;
+    const struct xl__stream *s = &v->stream;
+    if (!v->is_cut)
+        return ceil((double)v->tiles / places) * tile;
+    const double sums = (double)(v->t.bm * v->t.bn);
+    const double stages = (double)(s->each + (s->extra > 0));
+    const double pieces = 1 + stages / (double)v->units;
+    return (double)s->whole / places * tile + stages * stage +
+           pieces * sums / part_sums;
+}
+
+/* Of the join: its launch, and what it reads and writes. */
+static double join_ns(const struct xl__limits *l,
+                      const struct xl__wgmma_view *v, double ns)
+{
+    const double parts = (double)xl__stream_written(&v->stream);
+    const double bytes =
+        parts * (double)(v->t.bm * v->t.bn) * sizeof(float);
+    return join_clocks * ns + bytes / xl__rate_memory(l) * 1e9;
+}
+
+double xl__wgmma_ns(const struct xl__limits *l,
+                    const struct xl__wgmma_view *v, const char **bound)
+{
+    static const double ns_per_s = 1e9, reached = 0.92;
+    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double rate = xl__rate_matrix(l, XL_F16);
+    const double clock_ns =
+        rate > 0 ? ns_per_s * units * nominal_flop / rate : 1;
+    const double stages =
+        (start_clocks + group_clocks(v, units)) * clock_ns;
+    const double busy =
+        fmin(1, (double)xl__wgmma_groups(l, v) / (units * enough_units));
+    const double memory = start_clocks * clock_ns +
+                          xl__gemm_bytes(v->g) / (xl__rate_memory(l) *
+                                                  reached * busy) * ns_per_s;
+    *bound = stages > memory ? "matrix" : "memory";
+    return v->is_cut ? cut_cost * fmax(stages, memory) +
+                           join_ns(l, v, clock_ns)
+                     : fmax(stages, memory);
+}
+
+/* -- choosing ----------------------------------------------------------------- */
+
+struct search {
+    const struct xl__limits *l;
+    const struct xl__wgmma_job *job;
+    struct xl__wgmma_tile best;
+    double ns, sums; /* of `best`; 0: none yet */
+};
+
+/* Tiles that memory makes equal differ by what their groups could do. */
+static void consider(struct search *s, struct xl__wgmma_tile *t)
+{
+    static const double equal = 1e-6;
+    struct xl__wgmma_view v;
+    const char *bound;
+    t->stages = LEAST_STAGES;
+    if (!xl__wgmma_view(s->l, s->job, t, &v))
+        return;
+    t->stages = v.t.stages = most_stages(s->l, &v);
+    const double ns = xl__wgmma_ns(s->l, &v, &bound);
+    const double sums = 1 / group_clocks(&v, 1);
+    if (s->ns > 0 && (ns > s->ns * (1 + equal) ||
+                      (ns > s->ns * (1 - equal) && sums <= s->sums)))
+        return;
+    s->ns = ns;
+    s->sums = sums;
+    s->best = *t;
+}
+
+void xl__wgmma_choose(const struct xl__limits *l,
+                      const struct xl__wgmma_job *job, struct xl__params *out)
+{
+    struct search s = {.l = l, .job = job};
+    const int *rows = xl__wgmma_tunables[XL__GEMM_TM].legal;
+    const int *columns = xl__wgmma_tunables[XL__GEMM_TN].legal;
+    for (unsigned i = 0; rows[i]; i++) {
+        for (unsigned j = 0; columns[j]; j++) {
+            struct xl__wgmma_tile t = {
+                .bm = (size_t)rows[i], .bn = (size_t)columns[j],
+                .bk = LINE_BYTES / xl_dtype_bytes(job->in), .band = BAND};
+            for (unsigned way = 0; way < 4; way++) {
+                t.parts = 1 + way % 2;
+                t.turned = way / 2 == 1;
+                consider(&s, &t);
+            }
+        }
+    }
+    *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */
+    if (s.ns == 0)
+        *out = (struct xl__params){.source = "model"};
+}
