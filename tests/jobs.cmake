@@ -127,6 +127,13 @@ endforeach()
 xl_program(test_mma ops/test_mma.c LIBS clbench_static)
 xl_job(device.mma LABELS device DRIVER pocl TIMEOUT 600 COMMAND test_mma
     ENV ${uncached})
+xl_job(slow.mma LABELS device slow DRIVER pocl TIMEOUT 2400 COMMAND test_mma
+    ENV XL_TEST_FULL=1 ${uncached})
+xl_program(test_mma_shim ops/test_mma_shim.c)
+foreach(driver pocl rusticl)
+    xl_job(device.mma_shim.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 120 COMMAND test_mma_shim ENV ${uncached})
+endforeach()
 
 # Epilogues in every variant that takes one.
 xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)

@@ -339,6 +339,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
                         sum[i][j].e[e];
             }
             barrier(CLK_LOCAL_MEM_FENCE);
+            #pragma unroll 1
             for (uint v = lid; v < STRIPE * TN / VC; v += ITEMS) {
                 const uint r = v / (TN / VC), col = v % (TN / VC) * VC;
                 SUMV(VC) x = *(__local SUMV(VC) *)(room + r * LINE_C + col);

@@ -13,8 +13,12 @@ struct xl__mma_set {
 };
 
 extern const struct xl__tunable xl__gemm_mma_tunables[];
+enum { XL__MMA_SM = XL__GEMM_TK + 1, XL__MMA_SN, XL__MMA_SK, XL__MMA_ST,
+       XL__MMA_GR, XL__MMA_PARTS };
 
 struct xl__mma_set xl__mma_set_of(const struct xl__params *params);
+/* The model's i-th set for a type; all 0 behind the last. */
+struct xl__params xl__mma_listed(size_t i, xl_dtype in);
 size_t xl__mma_items(const struct xl__mma_set *s);
 size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in);
 bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,

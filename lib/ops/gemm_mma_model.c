@@ -27,11 +27,11 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
      {1, 2, 4, 8, 0}},
     {NULL, NULL, {0}},
 };
-enum { AT_SM = XL__GEMM_TK + 1, AT_SN, AT_SK, AT_ST, AT_GR, AT_PARTS };
 
 enum {
     BAND = 8,             /* NV-23 */
-    MOST_SUMS = 128,      /* of an item, which has 255 registers (NV-04) */
+    MOST_SUMS = 128,      /* of an item, which has 255 registers (NV-04); */
+    MOST_SUMS_F32 = 64,   /* words across k are fetched one by one */
     MORE_REGISTERS = 100, /* fragments, addresses, counters */
     MOST_PARTS = 8,
     PAD = 8,              /* sums: gemm_mma.cl */
@@ -62,12 +62,12 @@ struct xl__mma_set xl__mma_set_of(const struct xl__params *params)
     return (struct xl__mma_set){{.tm = (size_t)v[XL__GEMM_TM],
                                  .tn = (size_t)v[XL__GEMM_TN],
                                  .tk = (size_t)v[XL__GEMM_TK],
-                                 .stages = (size_t)v[AT_ST],
-                                 .band = (size_t)v[AT_GR],
-                                 .parts = (size_t)v[AT_PARTS]},
-                                (size_t)v[AT_SM],
-                                (size_t)v[AT_SN],
-                                (size_t)v[AT_SK]};
+                                 .stages = (size_t)v[XL__MMA_ST],
+                                 .band = (size_t)v[XL__MMA_GR],
+                                 .parts = (size_t)v[XL__MMA_PARTS]},
+                                (size_t)v[XL__MMA_SM],
+                                (size_t)v[XL__MMA_SN],
+                                (size_t)v[XL__MMA_SK]};
 }
 
 static struct xl__params params_of(const struct xl__mma_set *s)
@@ -76,13 +76,29 @@ static struct xl__params params_of(const struct xl__mma_set *s)
     p.value[XL__GEMM_TM] = (int)s->tile.tm;
     p.value[XL__GEMM_TN] = (int)s->tile.tn;
     p.value[XL__GEMM_TK] = (int)s->tile.tk;
-    p.value[AT_SM] = (int)s->sm;
-    p.value[AT_SN] = (int)s->sn;
-    p.value[AT_SK] = (int)s->sk;
-    p.value[AT_ST] = (int)s->tile.stages;
-    p.value[AT_GR] = (int)s->tile.band;
-    p.value[AT_PARTS] = (int)s->tile.parts;
+    p.value[XL__MMA_SM] = (int)s->sm;
+    p.value[XL__MMA_SN] = (int)s->sn;
+    p.value[XL__MMA_SK] = (int)s->sk;
+    p.value[XL__MMA_ST] = (int)s->tile.stages;
+    p.value[XL__MMA_GR] = (int)s->tile.band;
+    p.value[XL__MMA_PARTS] = (int)s->tile.parts;
     return p;
+}
+
+struct xl__params xl__mma_listed(size_t i, xl_dtype in)
+{
+    if (i >= sizeof sets / sizeof *sets)
+        return (struct xl__params){.source = "model"};
+    const struct xl__mma_set s = {{.tm = sets[i].tm,
+                                   .tn = sets[i].tn,
+                                   .tk = sets[i].bytes / xl_dtype_bytes(in),
+                                   .stages = sets[i].stages,
+                                   .band = BAND,
+                                   .parts = 1},
+                                  sets[i].sm,
+                                  sets[i].sn,
+                                  sets[i].sk};
+    return params_of(&s);
 }
 
 size_t xl__mma_items(const struct xl__mma_set *s)
@@ -126,7 +142,8 @@ static size_t sums_of_item(const struct xl__mma_set *s)
 bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
                   xl_dtype in)
 {
-    return is_whole(s, in) && sums_of_item(s) <= MOST_SUMS &&
+    const size_t most = in == XL_F32 ? MOST_SUMS_F32 : MOST_SUMS;
+    return is_whole(s, in) && sums_of_item(s) <= most &&
            xl__mma_items(s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
            xl__mma_local_bytes(s, in) <=
                xl__size_or(l, XL__F_local_mem_bytes, 0);
@@ -171,14 +188,16 @@ static double resident(const struct xl__limits *l, const struct xl__mma_set *s,
 
 /* Share of the memory's rate that what is on its way at a time can keep up. */
 static double streaming(const struct xl__limits *l,
-                        const struct xl__mma_set *s, xl_dtype in,
-                        double at_a_time)
+                        const struct xl__mma_set *s,
+                        const struct xl__tile_job *job, double at_a_time)
 {
     static const double latency_s = 0.8e-6, most = 0.93; /* NV-36 */
     const struct xl__tile *t = &s->tile;
+    const size_t lines =
+        xl__min_size(t->tm, job->m) + xl__min_size(t->tn, job->n);
     const double under_way =
-        at_a_time * (double)((t->stages - 1) * t->tk * (t->tm + t->tn) *
-                             xl_dtype_bytes(in));
+        at_a_time * (double)((t->stages - 1) * t->tk * lines *
+                             xl_dtype_bytes(job->in));
     return fmin(most, under_way / (xl__rate_memory(l) * latency_s));
 }
 
@@ -209,7 +228,7 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
               (xl__walk_busiest(grid, places) * places * volume * units);
     w->flop_frac =
         volume * units / clocks * places * clock / xl__rate_fma(l);
-    w->bytes_frac = streaming(l, s, job->in, fmin(groups, at_once * places));
+    w->bytes_frac = streaming(l, s, job, fmin(groups, at_once * places));
     w->launches = grid->is_cut ? 2 : 1;
     w->apart_bytes = grid->is_cut
                          ? 2 * (double)xl__stream_written(&grid->stream) *
@@ -219,34 +238,46 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
 
 /* -- choosing ------------------------------------------------------------- */
 
+/* The best so far. */
+struct search {
+    const struct xl__limits *l;
+    const struct xl__tile_job *job;
+    const struct xl__work *work;
+    struct xl__params *out;
+    double ns, rate; /* ns: infinite as long as nothing fits */
+};
+
+/* Sets that memory makes equal differ by the rate they could reach. */
+static void consider(struct search *b, const struct xl__mma_set *s)
+{
+    static const double equal = 0.01;
+    struct xl__work w = *b->work;
+    struct xl__tile_grid grid;
+    const char *bound;
+    if (!xl__mma_fits(b->l, s, b->job->in) ||
+        !xl__tile_cut(b->l, &s->tile, b->job, &grid))
+        return;
+    xl__mma_model(b->l, s, b->job, &grid, &w);
+    const double ns = xl__work_ns(b->l, &w, &bound);
+    const double rate = w.flop_frac * w.fill;
+    if (ns > b->ns * (1 + equal) ||
+        (ns > b->ns * (1 - equal) && rate <= b->rate))
+        return;
+    b->ns = ns;
+    b->rate = rate;
+    *b->out = params_of(s);
+}
+
 void xl__mma_choose(const struct xl__limits *l, const struct xl__tile_job *job,
                     const struct xl__work *work, struct xl__params *out)
 {
-    double best = INFINITY;
-    *out = (struct xl__params){.source = "model"}; /* nothing fits */
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        struct xl__mma_set s = {{.tm = sets[i].tm,
-                                 .tn = sets[i].tn,
-                                 .tk = sets[i].bytes / xl_dtype_bytes(job->in),
-                                 .stages = sets[i].stages,
-                                 .band = BAND},
-                                sets[i].sm,
-                                sets[i].sn,
-                                sets[i].sk};
-        for (s.tile.parts = 1; s.tile.parts <= MOST_PARTS;
-             s.tile.parts *= 2) {
-            struct xl__work w = *work;
-            struct xl__tile_grid grid;
-            const char *bound;
-            if (!xl__mma_fits(l, &s, job->in) ||
-                !xl__tile_cut(l, &s.tile, job, &grid))
-                continue;
-            xl__mma_model(l, &s, job, &grid, &w);
-            const double ns = xl__work_ns(l, &w, &bound);
-            if (ns < best) {
-                best = ns;
-                *out = params_of(&s);
-            }
-        }
+    struct search b = {l, job, work, out, INFINITY, 0};
+    *out = (struct xl__params){.source = "model"}; /* plan() refuses it */
+    struct xl__params p = xl__mma_listed(0, job->in);
+    for (size_t i = 0; p.value[XL__GEMM_TM];
+         p = xl__mma_listed(++i, job->in)) {
+        struct xl__mma_set s = xl__mma_set_of(&p);
+        for (; s.tile.parts <= MOST_PARTS; s.tile.parts *= 2)
+            consider(&b, &s);
     }
 }

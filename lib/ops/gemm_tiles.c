@@ -25,7 +25,6 @@ const struct xl__tunable xl__gemm_tiled_tunables[] = {
      {1, 2, 4, 8, 16, 0}},
     {NULL, NULL, {0}},
 };
-enum { AT_RM = XL__GEMM_TK + 1, AT_RN, AT_VW, AT_ST, AT_GR, AT_PARTS };
 
 enum {
     BAND = 8,           /* NV-23 */
@@ -42,10 +41,7 @@ enum {
 };
 
 /* clang-format off */
-static const struct {
-    unsigned short tm, tn, tk, rm, rn, stages;
-    double frac;
-} sets[] = {
+static const struct xl__tile_set tiled_sets[] = {
     /* tm  tn  tk  rm  rn st  share of the f32 rate */
     {128, 256,  8,  8, 16, 2, 0.745},
     {128, 128,  8,  8,  8, 1, 0.560},
@@ -67,6 +63,11 @@ static const struct {
     {  2,   2,  4,  2,  2, 1, 0.010},
 };
 /* clang-format on */
+static const struct xl__tile_kind tiled = {
+    .depths = 1,
+    .n_sets = sizeof tiled_sets / sizeof *tiled_sets,
+    .sets = tiled_sets,
+};
 
 struct xl__tile xl__tile_of(const struct xl__params *params)
 {
@@ -74,12 +75,15 @@ struct xl__tile xl__tile_of(const struct xl__params *params)
     return (struct xl__tile){.tm = (size_t)v[XL__GEMM_TM],
                              .tn = (size_t)v[XL__GEMM_TN],
                              .tk = (size_t)v[XL__GEMM_TK],
-                             .rm = (size_t)v[AT_RM],
-                             .rn = (size_t)v[AT_RN],
-                             .vw = (size_t)v[AT_VW],
-                             .stages = (size_t)v[AT_ST],
-                             .band = (size_t)v[AT_GR],
-                             .parts = (size_t)v[AT_PARTS]};
+                             .rm = (size_t)v[XL__TILE_RM],
+                             .rn = (size_t)v[XL__TILE_RN],
+                             .vw = (size_t)v[XL__TILE_VW],
+                             .stages = (size_t)v[XL__TILE_ST],
+                             .band = (size_t)v[XL__TILE_GR],
+                             .parts = (size_t)v[XL__TILE_PARTS],
+                             .copies =
+                                 v[XL__TILE_COPY] == XL__TILE_BY_COPIES,
+                             .kind = &tiled};
 }
 
 static struct xl__params params_of(const struct xl__tile *t)
@@ -88,12 +92,12 @@ static struct xl__params params_of(const struct xl__tile *t)
     p.value[XL__GEMM_TM] = (int)t->tm;
     p.value[XL__GEMM_TN] = (int)t->tn;
     p.value[XL__GEMM_TK] = (int)t->tk;
-    p.value[AT_RM] = (int)t->rm;
-    p.value[AT_RN] = (int)t->rn;
-    p.value[AT_VW] = (int)t->vw;
-    p.value[AT_ST] = (int)t->stages;
-    p.value[AT_GR] = (int)t->band;
-    p.value[AT_PARTS] = (int)t->parts;
+    p.value[XL__TILE_RM] = (int)t->rm;
+    p.value[XL__TILE_RN] = (int)t->rn;
+    p.value[XL__TILE_VW] = (int)t->vw;
+    p.value[XL__TILE_ST] = (int)t->stages;
+    p.value[XL__TILE_GR] = (int)t->band;
+    p.value[XL__TILE_PARTS] = (int)t->parts;
     return p;
 }
 
@@ -116,12 +120,14 @@ size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in)
     return value * t->stages * t->tk * (t->tm + t->tn + 2 * pad);
 }
 
-/* 32-bit registers of an item: sums, one line of each operand, what is on its
- * way from memory. */
+/* 32-bit registers of an item: sums, lines of each operand, what is on its way
+ * from memory. */
 static size_t registers(const struct xl__tile *t, xl_dtype in)
 {
-    const size_t staged = (t->tm + t->tn) * t->tk / xl__tile_items(t);
-    const size_t values = t->rm * t->rn + t->rm + t->rn + staged;
+    const size_t staged =
+        t->copies ? 0 : (t->tm + t->tn) * t->tk / xl__tile_items(t);
+    const size_t values =
+        t->rm * t->rn + t->kind->depths * (t->rm + t->rn) + staged;
     return values * (xl__tile_value_bytes(in) / sizeof(float)) +
            PLAIN_REGISTERS;
 }
@@ -145,15 +151,25 @@ static double n_places(const struct xl__limits *l)
     return fmax(1, floor(units / parts));
 }
 
-static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t,
-                          xl_dtype in)
+/* Some compilers for narrow machines spill what others hold, and with two
+ * depths at a time more is at stake than a guess. */
+static size_t most_registers(const struct xl__limits *l,
+                             const struct xl__tile *t)
 {
     const double lanes = xl__num_or(l, XL__F_subgroup_width, LATENCY_ITEMS);
+    const bool is_guess =
+        t->kind->depths > 1 && !(xl__num(l, XL__F_registers_per_cu) > 0);
     const bool few = lanes <= FEW_LANES || !xl__is(l, XL__F_has_local_mem);
+    return few || is_guess ? FEW_REGISTERS : MOST_REGISTERS;
+}
+
+static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t,
+                          xl_dtype in, size_t most)
+{
     const size_t each = registers(t, in);
     if (xl__tile_items(t) == 1)
         return true; /* where nothing else runs there is nothing better */
-    return each <= (few ? FEW_REGISTERS : MOST_REGISTERS) &&
+    return each <= most &&
            (double)(each * xl__tile_items(t)) <= group_file(l);
 }
 
@@ -166,7 +182,7 @@ static bool is_whole(const struct xl__tile *t)
            t->tn * t->tk % xl__tile_items(t) == 0;
 }
 
-bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
+bool xl__tile_runs(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in)
 {
     const struct xl__answer *most = &l->used[XL__F_max_wi_sizes];
@@ -176,7 +192,15 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
     return items <= xl__size_or(l, XL__F_max_wg_size, 1) &&
            (most->n_list == 0 || (double)items <= most->list[0]) &&
-           xl__tile_local_bytes(t, in) <= local && registers_fit(l, t, in);
+           xl__tile_local_bytes(t, in) <= local &&
+           registers_fit(l, t, in, MOST_REGISTERS);
+}
+
+bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
+                   xl_dtype in)
+{
+    return xl__tile_runs(l, t, in) &&
+           registers_fit(l, t, in, most_registers(l, t));
 }
 
 /* -- how a job falls into tiles ------------------------------------------- */
@@ -233,11 +257,12 @@ static double steady(const struct xl__limits *l, const struct xl__tile *t)
 {
     static const double thread_frac = 0.007; /* CP-14 */
     if (by_threads(l))
-        return thread_frac;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        if (t->tm == sets[i].tm && t->tn == sets[i].tn &&
-            t->rm == sets[i].rm && t->rn == sets[i].rn)
-            return sets[i].frac;
+        return thread_frac / (double)t->kind->depths;
+    for (size_t i = 0; i < t->kind->n_sets; i++) {
+        const struct xl__tile_set *s = &t->kind->sets[i];
+        if (t->tm == s->tm && t->tn == s->tn && t->rm == s->rm &&
+            t->rn == s->rn)
+            return s->frac;
     }
     /* An unlisted set: by the reuse of what is read from local memory. */
     return 0.1 * log2_size((double)(t->rm * t->rn) + 1);
@@ -337,24 +362,34 @@ static void consider(struct search *s, const struct xl__tile *t)
     s->best = *t;
 }
 
-void xl__tile_choose(const struct xl__limits *l,
-                     const struct xl__tile_job *job, const struct xl__work *w,
-                     struct xl__params *out)
+void xl__tile_choose_of(const struct xl__limits *l,
+                        const struct xl__tile_kind *kind,
+                        const struct xl__tile_job *job,
+                        const struct xl__work *w, struct xl__params *out)
 {
     struct search s = {.l = l, .job = job, .work = w};
     const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        struct xl__tile t = {.tm = sets[i].tm,
-                             .tn = sets[i].tn,
-                             .tk = sets[i].tk,
-                             .rm = sets[i].rm,
-                             .rn = sets[i].rn,
+    for (size_t i = 0; i < kind->n_sets; i++) {
+        const struct xl__tile_set *set = &kind->sets[i];
+        struct xl__tile t = {.tm = set->tm,
+                             .tn = set->tn,
+                             .tk = set->tk,
+                             .rm = set->rm,
+                             .rn = set->rn,
                              .vw = xl__min_size(vector, WIDEST),
-                             .stages = sets[i].stages,
-                             .band = BAND};
+                             .stages = set->stages,
+                             .band = BAND,
+                             .kind = kind};
         const size_t most = job->keeps_whole ? 1 : MOST_PARTS; /* conv */
         for (t.parts = 1; t.parts <= most; t.parts *= 2)
             consider(&s, &t);
     }
     *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */
+}
+
+void xl__tile_choose(const struct xl__limits *l,
+                     const struct xl__tile_job *job, const struct xl__work *w,
+                     struct xl__params *out)
+{
+    xl__tile_choose_of(l, &tiled, job, w, out);
 }

@@ -47,6 +47,7 @@ static const struct xl__variant *const gemm[] = {
     &xl__gemm_cpu,
     &xl__gemm_skinny,
     &xl__gemm_tiled,
+    &xl__gemm_simt,
     &xl__gemm_clblast,
     &xl__gemm_ref,
     NULL,

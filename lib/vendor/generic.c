@@ -12,6 +12,7 @@
 
 /* Best first where estimates tie; the last takes anything. */
 const struct xl__variant *const xl__generic_gemm[] = {
+    &xl__gemm_simt,
     &xl__gemm_skinny,
     &xl__gemm_tiled,
     &xl__gemm_clblast,

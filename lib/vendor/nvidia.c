@@ -103,6 +103,7 @@ static void correct(struct xl__limits *l)
 static const struct xl__variant *const gemm[] = {
     &xl__gemm_wgmma,
     &xl__gemm_mma,
+    &xl__gemm_simt,
     &xl__gemm_skinny,
     &xl__gemm_tiled,
     &xl__gemm_clblast,

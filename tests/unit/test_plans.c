@@ -553,16 +553,18 @@ static void check_tiled(const struct xl__plan *p, const xl_gemm *g)
     assert_int_equal(s->global[0] / s->local[0], tiles);
 }
 
-/* The chosen set, and the same with tiles dealt out in another way. */
-static void check_tiles(const struct xl__limits *l, const void *canonical,
+/* The chosen set, and the same with tiles dealt out in another way; false
+ * where there is none. */
+static bool check_tiles(const struct xl__limits *l,
+                        const struct xl__variant *v, const void *canonical,
                         unsigned seed)
 {
     static const int parts[] = {1, 2, 4, 8, 16};
-    enum { PARTS = XL__GEMM_TK + 6 };
-    const struct xl__variant *v = &xl__gemm_tiled;
+    enum { PARTS = XL__TILE_PARTS };
     struct xl__params params;
     struct xl__plan *p = plan_of(l, v, canonical, &params);
-    assert_non_null(p);
+    if (!p)
+        return false;
     assert_string_equal(v->tunables[PARTS].name, "PARTS");
     for (unsigned i = 0; i < 2; i++) {
         check_plan(l, p);
@@ -574,6 +576,7 @@ static void check_tiles(const struct xl__limits *l, const void *canonical,
         assert_int_equal(v->plan(l, canonical, &params, p), XL_OK);
     }
     free(p);
+    return true;
 }
 
 static void check_ref(const struct xl__limits *l, const struct xl__gemm *g)
@@ -600,7 +603,8 @@ static void gemm_on(const struct xl__limits *l, const struct machine *m)
         struct xl__gemm g;
         struct xl__call call;
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &desc, &g, &call));
-        check_tiles(l, &g, i);
+        assert_true(check_tiles(l, &xl__gemm_tiled, &g, i));
+        check_tiles(l, &xl__gemm_simt, &g, i);
         check_ref(l, &g);
     }
 }
@@ -649,6 +653,34 @@ static void gemm_huge(void **state)
 {
     (void)state;
     each_machine(gemm_huge_on);
+}
+
+/* gemm_simt is for devices known to have the registers: there from 1024 on,
+ * and on no other. */
+static void gemm_simt_on(const struct xl__limits *l, const struct machine *m)
+{
+    const bool is_for = !m->is_cpu && m->registers >= 65536;
+    for (size_t side = 1024; side <= 8192; side *= 2) {
+        struct xl__params params;
+        struct xl__call call;
+        struct xl__gemm canonical;
+        xl_gemm g = {.m = side, .n = side, .k = side, .alpha = 1};
+        g.a = g.b = g.c = xl_mat_rows(NULL, side, XL_F32);
+        assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &g, &canonical, &call));
+        struct xl__plan *tiled =
+            plan_of(l, &xl__gemm_tiled, &canonical, &params);
+        struct xl__plan *p = plan_of(l, &xl__gemm_simt, &canonical, &params);
+        assert_true(!is_for || p);
+        assert_true(!p || (p->est_ns < tiled->est_ns) == is_for);
+        free(tiled);
+        free(p);
+    }
+}
+
+static void gemm_simt_choice(void **state)
+{
+    (void)state;
+    each_machine(gemm_simt_on);
 }
 
 /* By the model: tiles, of threads where items are such, before CLBlast's guess
@@ -816,7 +848,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_plans),    cmocka_unit_test(gemm_huge),
         cmocka_unit_test(gemm_order),    cmocka_unit_test(gemm_canonical),
-        cmocka_unit_test(softmax_plans),
+        cmocka_unit_test(softmax_plans), cmocka_unit_test(gemm_simt_choice),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("plans", tests, NULL, NULL);
