@@ -104,7 +104,6 @@ static const struct xl__variant *const gemm[] = {
     &xl__gemm_wgmma,
     &xl__gemm_mma,
     &xl__gemm_simt,
-    &xl__gemm_simt,
     &xl__gemm_skinny,
     &xl__gemm_tiled,
     &xl__gemm_clblast,
