@@ -119,15 +119,13 @@ fail:
 
 /* -- the two hooks -------------------------------------------------------- */
 
-/* A PTX text begins with its version, after comments; its final 0 may be
- * counted. */
+/* A PTX text begins with its version, after comments, and ends with a 0 or the
+ * binary; what is behind the 0 is not looked at (NV-27). */
 static xl_status add_text(const char *binary, size_t n, struct xl__str *out,
                           struct xl__error *e)
 {
     const char *zero = n > 0 ? memchr(binary, 0, n) : NULL;
     const size_t len = zero ? (size_t)(zero - binary) : n;
-    if (len + 1 < n)
-        return xl__error_set(e, XL_BUILD_FAILED, FOREIGN "no text");
     xl__str_add_n(out, binary, len);
     if (out->broken)
         return xl__error_set(e, XL_NO_MEMORY, "a program's text");

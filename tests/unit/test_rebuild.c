@@ -111,10 +111,8 @@ static void other_targets_are_refused(void **state)
 static void foreign_texts_are_refused(void **state)
 {
     static const char elf[] = "\x7f" "ELF\2\1\1\0\0.version .target sm_90\n";
-    static const char cut[] = HEAD TARGET "\0" SIZE;
     (void)state;
     refused(elf, sizeof elf, "sm_90a", "not PTX");
-    refused(cut, sizeof cut, "sm_90a", "not PTX");
     refused("", 0, "sm_90a", "not PTX");
     refused("", 1, "sm_90a", "not PTX");
     refused_text("; ModuleID = 'a'\n.version 9.0\n" TARGET, "sm_90a",
@@ -122,6 +120,19 @@ static void foreign_texts_are_refused(void **state)
     refused_text("// .version 9.0\n" TARGET, "sm_90a", "no .version");
     refused_text("/* .version 9.0\n" TARGET, "sm_90a", "no .version");
     refused_text(HEAD "// " TARGET SIZE, "sm_90a", "no .target in it");
+}
+
+/* The text ends with its 0, whatever the driver appends. */
+static void text_ends_with_its_zero(void **state)
+{
+    static const char padded[] = HEAD TARGET SIZE "\0\0" TARGET;
+    struct xl__error why = {0};
+    char *text = changed(padded, sizeof padded, "sm_90a", &why);
+    (void)state;
+    assert_non_null(text);
+    assert_string_equal(text, HEAD TARGET_A SIZE);
+    free(text);
+    xl__error_clear(&why);
 }
 
 /* The directive comes to the kernels that need it, and to no other. */
@@ -253,6 +264,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(target_alone_changes),
         cmocka_unit_test(other_targets_are_refused),
         cmocka_unit_test(foreign_texts_are_refused),
+        cmocka_unit_test(text_ends_with_its_zero),
         cmocka_unit_test(moving_registers_get_their_directive),
         cmocka_unit_test(moving_registers_need_a_thread_count),
         cmocka_unit_test(faults_are_found),
