@@ -13,6 +13,9 @@ endforeach()
 xl_program(test_rebuild unit/test_rebuild.c)
 xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
 
+xl_program(test_turn unit/test_turn.c)
+xl_job(unit.turn LABELS unit DRIVER none TIMEOUT 60 COMMAND test_turn)
+
 xl_program(test_plans_cpu unit/test_plans_cpu.c)
 xl_job(unit.plans_cpu LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_plans_cpu)
@@ -184,6 +187,13 @@ foreach(driver pocl rusticl)
         TIMEOUT 1800 COMMAND test_expr_turned
         ENV XL_TEST_FULL=1 ${uncached})
 endforeach()
+
+# Operands of GEMM copied as lines along k.
+xl_program(test_gemm_turn ops/test_gemm_turn.c)
+xl_job(device.gemm_turn.rusticl LABELS device DRIVER rusticl TIMEOUT 120
+    COMMAND test_gemm_turn)
+xl_job(slow.gemm_turn.pocl LABELS device slow DRIVER pocl TIMEOUT 120
+    COMMAND test_gemm_turn)
 
 # Batches, groups and gradients of GEMM, and what it refuses.
 xl_program(test_gemm_calls ops/test_gemm_calls.c)
