@@ -138,6 +138,13 @@ foreach(driver pocl rusticl)
         TIMEOUT 120 COMMAND test_mma_shim ENV ${uncached})
 endforeach()
 
+# Tiles for devices with many registers.
+xl_program(test_simt ops/test_simt.c LIBS clbench_static)
+xl_job(device.simt LABELS device DRIVER pocl TIMEOUT 600
+    COMMAND test_simt "TM=64*" ENV ${uncached})
+xl_job(slow.simt LABELS device slow DRIVER pocl TIMEOUT 1200
+    COMMAND test_simt ENV ${uncached})
+
 # Epilogues in every variant that takes one.
 xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)
 xl_job(device.epilogue.rusticl LABELS device DRIVER rusticl TIMEOUT 600

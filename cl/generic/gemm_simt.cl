@@ -244,8 +244,8 @@ static inline void multiply(SUM (*sum)[RN], const struct values *v)
     }
 }
 
-/* A and B are not restrict: what nobody else can write is loaded as late as
- * its values are used, past the barrier that it stands before (NV-39). */
+/* A and B are not restrict, nor is C: what nobody can write is loaded as late
+ * as compilers like, past the barrier that its load stands before (NV-39). */
 __kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
 gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
           __global const ELEM(TA) *b, ulong off_b, ulong sx_b, ulong sk_b,
