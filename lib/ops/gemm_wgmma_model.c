@@ -230,9 +230,6 @@ bool xl__wgmma_view(const struct xl__limits *l,
     out->n = t->turned ? out->s.m : out->s.n;
     out->form = form_of(out);
     out->t.warpgroups = t->bm / ROWS;
-    /* Narrow tiles are for products that are narrow. */
-    if (t->bn < ROWS && out->n > t->bn)
-        return false;
     return is_listed(out) && registers_fit(out) &&
            t->stages <= most_stages(l, out) && count(l, out);
 }
@@ -349,6 +346,9 @@ static void consider(struct search *s, struct xl__wgmma_tile *t)
     const char *bound;
     t->stages = LEAST_STAGES;
     if (!xl__wgmma_view(s->l, s->job, t, &v))
+        return;
+    /* Narrow tiles are for products that are narrow. */
+    if (t->bn < ROWS && v.n > t->bn)
         return;
     t->stages = v.t.stages = most_stages(s->l, &v);
     const double ns = xl__wgmma_ns(s->l, &v, &bound);
