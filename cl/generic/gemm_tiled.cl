@@ -35,7 +35,8 @@
  * Local memory  ST TK (TM + PA + TN + PB) values, PA 16 bytes where UA = 0
  * -D            TM TN TK, RM RN (1, 2, 4, 8, 16) dividing TM TN;
  *               ST slices kept (1, 2); GR tile rows walked together; CUT, STEP
- *               (with CUT: 1, 2); TA, TC, TY, BATCH, EPILOGUE: gemm.clh;
+ *               (with CUT: 1, 2); TA, TC, TY, BATCH, EPILOGUE, GUARD:
+ *               gemm.clh;
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB, VC vector widths (1, 2, 4): dividing the contiguous
  *               size, with aligned lines; VC > 1 needs rows of C contiguous.
@@ -310,6 +311,7 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
 {
     __local value la[ST * TK * LA] __attribute__((aligned(16)));
     __local value lb[ST * TK * LB] __attribute__((aligned(16)));
+    GEMM_GUARDED;
     const uint lid = (uint)get_local_id(0);
     const uint2 at = place_in_group(lid);
     const uint rest_k = (uint)((k - 1) % TK) + 1;
@@ -451,6 +453,7 @@ static inline uint group_of(ulong unit, ulong each, uint extra)
 __kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
 gemm_tiled_join(TILE_PARAMS)
 {
+    GEMM_GUARDED;
     const uint2 at = place_in_group((uint)get_local_id(0));
     const uint tile = GROUP / RM, r = GROUP % RM;
     const uint first = group_of(tile * units, each, extra);
