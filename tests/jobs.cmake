@@ -145,6 +145,14 @@ xl_job(device.simt LABELS device DRIVER pocl TIMEOUT 600
 xl_job(slow.simt LABELS device slow DRIVER pocl TIMEOUT 1200
     COMMAND test_simt ENV ${uncached})
 
+# Products in parts: plans, then by emulated matrix instructions.
+xl_program(test_split_plans unit/test_split_plans.c)
+xl_job(stub.split_plans LABELS stub DRIVER stub TIMEOUT 120
+    COMMAND test_split_plans)
+xl_program(test_split ops/test_split.c LIBS clbench_static)
+xl_job(device.split.pocl LABELS device DRIVER pocl TIMEOUT 300
+    COMMAND test_split ENV ${uncached})
+
 # Epilogues in every variant that takes one.
 xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)
 xl_job(device.epilogue.rusticl LABELS device DRIVER rusticl TIMEOUT 600

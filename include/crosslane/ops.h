@@ -48,10 +48,13 @@ typedef enum xl_accuracy {
     /** Products of f32 are f32 products; sums are kept in the sum's type. */
     XL_ACCURACY_FULL,
     /** Products of f32 may be made of parts in narrower types on a matrix
-     *  engine: the error of a whole product is no worse than that of a chain
-     *  of f32 FMAs, by norm, but not element by element where elements of one
-     *  row of A or column of B differ by more than 2^17. What holds NaN,
-     *  infinities or such rows alone is multiplied in plain f32. */
+     *  engine, where that is as accurate as f32: the error of a whole product
+     *  is no worse than that of a chain of f32 FMAs, by the norms of the rows
+     *  of A and columns of B. Not element by element: below 2^-16 of the
+     *  largest in its row (column) an element of A (B) loses bits, and below
+     *  2^-39 it is lost. Any scales of rows and columns will do. Where there
+     *  is an infinity or NaN all is multiplied in plain f32, which the device
+     *  decides by itself; workspace holds the parts. */
     XL_ACCURACY_SPLIT,
     /** f32 operands may be rounded to 11 significant bits (TF32), and sums
      *  of 8-bit floats kept as the matrix engine keeps them. */
@@ -90,10 +93,12 @@ typedef struct xl_gemm {
  *            rounded by, o, is 0 and u, of sums, 2^-53 of f64, 2^-24 of f32,
  *            and 2^-23 of narrower floats, whose sums may be a matrix
  *            engine's: it cuts where others round to nearest. Of f32 in
- *            XL_ACCURACY_SPLIT o is 2^-21 and u 2^-22, in XL_ACCURACY_FAST o
- *            is 2^-10 and u 2^-23; of 8-bit floats in XL_ACCURACY_FAST u is
- *            2^-12, which says little of long sums of one sign. Sums of i8 are
- *            exact. Source: Jeannerod, Rump 2013; lib/ops/gemm_bound.c.
+ *            XL_ACCURACY_FAST o is 2^-10 and u 2^-23; of 8-bit floats in
+ *            XL_ACCURACY_FAST u is 2^-12, which says little of long sums of
+ *            one sign. Sums of i8 are exact. Of f32 in XL_ACCURACY_SPLIT
+ *            |error| <= (k + 528) 2^-24 |A| |B| + k 2^-37 r c, with r the
+ *            largest magnitude in the row of A and c in the column of B.
+ *            Source: Jeannerod, Rump 2013; lib/ops/gemm_bound.c.
  * Repeats:   bit for bit on one device and driver, unless the variant says
  *            otherwise in xl_gemm_explain().
  * Blocks:    only the first time a program meets a device and driver (build

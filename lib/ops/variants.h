@@ -6,7 +6,9 @@
 #include "ops/op.h"
 
 extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
-    xl__gemm_wgmma, xl__gemm_cpu, xl__gemm_mma, xl__gemm_simt, xl__gemm_skinny;
+    xl__gemm_wgmma, xl__gemm_cpu, xl__gemm_mma, xl__gemm_simt, xl__gemm_skinny,
+    xl__gemm_split_f16, xl__gemm_split_bf16, xl__gemm_split_mma_f16,
+    xl__gemm_split_mma_bf16;
 extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled,
     xl__conv_cpu;

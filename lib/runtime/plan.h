@@ -12,7 +12,7 @@
 #include <crosslane/tensor.h>
 
 enum {
-    XL__MAX_STEPS = 4,
+    XL__MAX_STEPS = 8,
     XL__MAX_ARGS = 128,
     XL__MAX_MEMS = 33,   /* memory operands of a call; slot 0 is scratch */
     XL__MAX_VALUES = 33, /* scalars of a call: offsets, alpha, beta */

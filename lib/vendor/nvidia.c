@@ -102,7 +102,11 @@ static void correct(struct xl__limits *l)
 
 static const struct xl__variant *const gemm[] = {
     &xl__gemm_wgmma,
+    &xl__gemm_split_f16,
+    &xl__gemm_split_bf16,
     &xl__gemm_mma,
+    &xl__gemm_split_mma_f16,
+    &xl__gemm_split_mma_bf16,
     &xl__gemm_simt,
     &xl__gemm_skinny,
     &xl__gemm_tiled,

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of f32 in parts, by matrix instructions of four sub-groups: planes
+ * in the workspace are operands of gemm_wgmma's kernel. Error: as that of
+ * gemm_split_mma.c, with T 2^-17 and k / 128 where sums leave the engine every
+ * 128 of k. */
+#include "ops/gemm_split.h"
+#include "ops/gemm_wgmma.h"
+#include "ops/variants.h"
+
+static struct xl__wgmma_side side_of(const struct xl__split_side *s)
+{
+    return (struct xl__wgmma_side){.mem = XL__MEM_SCRATCH,
+                                   .offset = XL__WGMMA_NOWHERE,
+                                   .first = s->first,
+                                   .across = s->across,
+                                   .line = s->line,
+                                   .plane = s->plane};
+}
+
+static struct xl__wgmma_job job_of(const struct xl__split *p)
+{
+    return (struct xl__wgmma_job){.canonical = p->canonical,
+                                  .a = side_of(&p->a),
+                                  .b = side_of(&p->b),
+                                  .in = p->scheme.in,
+                                  .planes = p->scheme.planes,
+                                  .promotes = true,
+                                  .at_rows = (long)p->a.factors,
+                                  .at_cols = (long)p->b.factors,
+                                  .at_flag = (long)p->flag,
+                                  .taken_bytes = p->end_bytes};
+}
+
+static const char *refuses(const struct xl__limits *l, const void *desc,
+                           const struct xl__split_scheme *scheme)
+{
+    struct xl__split p;
+    const char *why = xl__split_refused(l, desc);
+    if (why)
+        return why;
+    if (!xl__split_lay(l, desc, scheme, &p))
+        return "its workspace does not fit into a buffer";
+    const struct xl__wgmma_job j = job_of(&p);
+    return xl__wgmma_refused(l, &j);
+}
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   const struct xl__split_scheme *scheme,
+                   struct xl__params *out)
+{
+    struct xl__split p;
+    *out = (struct xl__params){.source = "model"};
+    if (!xl__split_lay(l, desc, scheme, &p))
+        return;
+    const struct xl__wgmma_job j = job_of(&p);
+    xl__wgmma_choose(l, &j, out);
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__split_scheme *scheme,
+                      const struct xl__params *params, struct xl__plan *out)
+{
+    struct xl__split p;
+    const char *bound;
+    double ns;
+    if (!xl__split_lay(l, desc, scheme, &p))
+        return XL_UNSUPPORTED;
+    const struct xl__wgmma_job j = job_of(&p);
+    xl__split_add(&p, out);
+    xl_status status = xl__wgmma_add(l, &j, params, out, &ns, &bound);
+    if (status == XL_OK)
+        status = xl__split_add_plain(l, &p, out);
+    if (status == XL_OK)
+        xl__split_estimate(l, &p, ns, bound, out);
+    return status;
+}
+
+/* -- the variants, a scheme each ------------------------------------------ */
+
+#define VARIANT(of, label)                                                    \
+    static const char *refuses_##of(const struct xl__limits *l,               \
+                                    const void *desc)                         \
+    {                                                                         \
+        return refuses(l, desc, &xl__split_##of);                             \
+    }                                                                         \
+    static void choose_##of(const struct xl__limits *l, const void *desc,     \
+                            struct xl__params *out)                           \
+    {                                                                         \
+        choose(l, desc, &xl__split_##of, out);                                \
+    }                                                                         \
+    static xl_status plan_##of(const struct xl__limits *l, const void *desc,  \
+                               const struct xl__params *params,               \
+                               struct xl__plan *p)                            \
+    {                                                                         \
+        return plan(l, desc, &xl__split_##of, params, p);                     \
+    }                                                                         \
+    const struct xl__variant xl__gemm_split_##of = {                          \
+        .name = label,                                                        \
+        .repeats = "bit for bit: each element's sum, or parts, in order",     \
+        .tunables = xl__wgmma_tunables,                                       \
+        .refuses = refuses_##of,                                              \
+        .choose = choose_##of,                                                \
+        .plan = plan_##of,                                                    \
+    };
+VARIANT(f16, "gemm_split")
+VARIANT(bf16, "gemm_split_bf16")
