@@ -137,6 +137,10 @@ is_json "$folder/a.json"
 expect 0 "all variants to stdout" "$clbench" gemm 40x23x17 --dtype f16 \
     --trans nt --variant all --max-time 60 --json -
 is_json "$out"
+expect 0 "8-bit floats" "$clbench" gemm 40x23x17 --dtype f8e5m2 \
+    --accuracy fast --variant gemm_ref --max-time 20
+says "f8e5m2"
+says "accuracy=fast"
 expect 0 "shapes that come with it" "$clbench" gemm --list
 says "gemm_llm"
 fits

@@ -52,7 +52,8 @@ static bool is_float(xl_dtype t)
 static bool types_fit(xl_dtype in, xl_dtype out, bool has_epilogue)
 {
     if (has_epilogue)
-        return (is_float(in) || in == XL_I8) && out != XL_F64;
+        return (is_float(in) || in == XL_I8) && out != XL_F64 &&
+               out <= XL_BOOL;
     return is_float(in)     ? is_float(out)
            : in == XL_I8    ? is_float(out) || out == XL_I32
                             : in == XL_F64 && out == XL_F64;

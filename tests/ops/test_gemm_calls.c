@@ -4,6 +4,7 @@
  * call to call; the gradients of a product; and wrong input, each with its own
  * story. Small integers in f32, so that results are exact: sums stay below
  * 2^24. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,66 @@ static void gradients(void **state)
     compare(t.queue);
 }
 
+/* -- 8-bit floats ---------------------------------------------------------- */
+
+/* The value of a code by OFP8's definition. */
+static double f8_value(xl_dtype dtype, unsigned code)
+{
+    const int bits = dtype == XL_F8E4M3 ? 3 : 2;
+    const int bias = dtype == XL_F8E4M3 ? 7 : 15;
+    const int exponent = (int)(code & 127) >> bits;
+    const int mantissa = (int)code & ((1 << bits) - 1);
+    const double sign = code > 127 ? -1 : 1;
+    if (dtype == XL_F8E4M3 ? (code & 127) == 127 : exponent == 31)
+        return dtype == XL_F8E4M3 || mantissa ? (double)NAN
+                                              : sign * (double)INFINITY;
+    return exponent == 0 ? sign * ldexp(mantissa, 1 - bias - bits)
+                         : sign * ldexp(mantissa + (1 << bits),
+                                        exponent - bias - bits);
+}
+
+/* Every code times every other, which f32 holds exactly; `across`: A and B lie
+ * so that vectors are read. */
+static void check_codes(xl_dtype dtype, const char *variant, bool across)
+{
+    enum { N = 256 };
+    unsigned char code[N];
+    for (unsigned i = 0; i < N; i++)
+        code[i] = (unsigned char)i;
+    assert_status(xl_buffer_write(t.queue, a.mem, 0, code, N), XL_OK,
+                  xl_error_detail(t.queue));
+    xl_gemm g = {.m = N, .n = N, .k = 1, .alpha = 1, .variant = variant};
+    g.a = across ? xl_mat_cols(a.mem, N, dtype) : xl_mat_rows(a.mem, 1, dtype);
+    g.b = across ? xl_mat_rows(a.mem, N, dtype) : xl_mat_cols(a.mem, 1, dtype);
+    g.c = xl_mat_rows(c.mem, N, XL_F32);
+    const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+    if (status == XL_UNSUPPORTED)
+        return;
+    assert_status(status, XL_OK, xl_error_detail(t.queue));
+    assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
+    assert_status(xl_buffer_read(t.queue, c.mem, 0, c.host, sizeof c.host),
+                  XL_OK, xl_error_detail(t.queue));
+    for (unsigned i = 0; i < N; i++) {
+        for (unsigned j = 0; j < N; j++) {
+            const double x = f8_value(dtype, i) * f8_value(dtype, j);
+            const double got = (double)c.host[i * N + j];
+            if (!(got == x) && !(isnan(got) && isnan(x)))
+                fail_msg("%s: %s codes %u and %u give %g, not %g", variant,
+                         xl_dtype_name(dtype), i, j, got, x);
+        }
+    }
+}
+
+static void f8_codes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; xl_variant_name(t.device, "gemm", i); i++) {
+        const char *variant = xl_variant_name(t.device, "gemm", i);
+        check_codes(XL_F8E4M3, variant, true);
+        check_codes(XL_F8E5M2, variant, false);
+    }
+}
+
 /* -- wrong input ----------------------------------------------------------- */
 
 /* Refused with this status and a story that has `part` in it. */
@@ -247,6 +308,21 @@ static void wrong_types(void **state)
     refused(&g, XL_UNSUPPORTED, "alike");
     g.a.dtype = g.b.dtype = XL_U8;
     refused(&g, XL_UNSUPPORTED, "A u8");
+    g.a.dtype = XL_F8E4M3;
+    g.b.dtype = XL_F8E5M2;
+    g.c.dtype = XL_F32;
+    refused(&g, XL_UNSUPPORTED, "alike");
+    g.b.dtype = XL_F8E4M3;
+    g.c.dtype = XL_F8E4M3;
+    refused(&g, XL_UNSUPPORTED, "C f8e4m3");
+    g.epilogue.expr = "y";
+    refused(&g, XL_UNSUPPORTED, "C f8e4m3 with an epilogue");
+    const size_t n = 8;
+    const xl_binding bias = {
+        .name = "b", .tensor = xl_tensor_dense(a.mem, XL_F8E4M3, 1, &n)};
+    g.epilogue = (xl_epilogue){"y + b", &bias, 1};
+    g.c.dtype = XL_F32;
+    refused(&g, XL_BAD_ARGUMENT, "'b' is bound as f8e4m3");
 }
 
 static void wrong_groups(void **state)
@@ -278,7 +354,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(group),         cmocka_unit_test(group_out_of_order),
         cmocka_unit_test(lists_change),  cmocka_unit_test(gradients),
         cmocka_unit_test(wrong_batches), cmocka_unit_test(wrong_types),
-        cmocka_unit_test(wrong_groups),
+        cmocka_unit_test(wrong_groups),  cmocka_unit_test(f8_codes),
     };
     test_args(argc, argv);
     test_device_open(&t, NULL);

@@ -56,6 +56,12 @@ static void no_filter_layout(xl_conv *c)
 }
 static void other_type(xl_conv *c) { c->filters.dtype = XL_F16; }
 static void wide_out(xl_conv *c) { c->out.dtype = XL_F64; }
+static void f8_in(xl_conv *c) { c->in.dtype = c->filters.dtype = XL_F8E4M3; }
+static void f8_out(xl_conv *c)
+{
+    c->out.dtype = XL_F8E5M2;
+    c->epilogue.expr = "y";
+}
 static void alpha_nan(xl_conv *c) { c->alpha = (double)NAN; }
 static void in_too_small(xl_conv *c) { c->in.offset = 1; }
 static void filters_too_small(xl_conv *c) { c->filters.offset = 2; }
@@ -97,6 +103,8 @@ static const struct {
     {no_filter_layout,  XL_BAD_ARGUMENT,     "KCRS"},
     {other_type,        XL_UNSUPPORTED,      "filters f16"},
     {wide_out,          XL_UNSUPPORTED,      "out f64"},
+    {f8_in,             XL_UNSUPPORTED,      "in f8e4m3"},
+    {f8_out,            XL_UNSUPPORTED,      "out f8e5m2"},
     {alpha_nan,         XL_BAD_SCALAR,       "alpha"},
     {in_too_small,      XL_BUFFER_TOO_SMALL, "in needs"},
     {filters_too_small, XL_BUFFER_TOO_SMALL, "filters needs"},

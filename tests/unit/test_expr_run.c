@@ -112,6 +112,7 @@ static void unused(struct world *w)
     w->args.n_bindings = S + 2;
 }
 static void f64(struct world *w) { w->b[X].tensor.dtype = XL_F64; }
+static void f8(struct world *w) { w->b[X].tensor.dtype = XL_F8E5M2; }
 static void no_dtype(struct world *w)
 {
     w->b[X].tensor.dtype = (xl_dtype)99;
@@ -209,6 +210,7 @@ static const struct {
     {twice, false, XL_BAD_ARGUMENT, "\"x\" is bound twice"},
     {unused, false, XL_BAD_ARGUMENT, "'q'"},
     {f64, false, XL_BAD_ARGUMENT, "x is of type f64"},
+    {f8, false, XL_BAD_ARGUMENT, "x is of type f8e5m2; a tensor is f32,"},
     {no_dtype, false, XL_BAD_ARGUMENT, "x is of type ?"},
     {half_scalar, false, XL_BAD_ARGUMENT, "a scalar is f32 or i32"},
     {many_dims, false, XL_BAD_ARGUMENT, "x has 7 dimensions"},

@@ -571,6 +571,7 @@ static const struct {
     {"cast()", "1:6", "not ')'"},
     {"cast(x, )", "1:9", "a type is expected: f32"},
     {"cast(x, f64)", "1:9", "a type is expected"},
+    {"cast(x, f8e4m3)", "1:9", "a type is expected"},
     {"cast(x, float)", "1:9", "not 'float'"},
     {"cast(x, 2)", "1:9", "a type is expected"},
     {"cast(x, f32, 1)", "1:12", "')' is expected after the type"},

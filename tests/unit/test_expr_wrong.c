@@ -151,6 +151,8 @@ static const struct wrong wrong_types[] = {
      "2147483648 does not fit in i32; with a point,"},
     {"y = x", "x:f64[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
      "'x' is bound as f64; tensors are f32, f16, bf16, i32, i8,"},
+    {"y = x", "x:f8e4m3[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'x' is bound as f8e4m3; tensors are f32, f16, bf16, i32, i8,"},
     {"y = x", "x:f32[4] y:f64[4]", XL_BAD_ARGUMENT, "1:1",
      "'y' is bound as f64; tensors are f32, f16, bf16, i32, i8,"},
     {"y = s * x", "s:f16 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",

@@ -205,6 +205,15 @@ static void mask_of_integers(struct fixture *f)
     f->softmax.mask = f->softmax.src;
     f->softmax.mask.dtype = XL_I32;
 }
+static void f8_rows(struct fixture *f)
+{
+    f->softmax.src.dtype = f->softmax.dst.dtype = XL_F8E4M3;
+}
+static void f8_mask(struct fixture *f)
+{
+    f->softmax.mask = f->softmax.src;
+    f->softmax.mask.dtype = XL_F8E5M2;
+}
 static void dst_too_small(struct fixture *f) { f->softmax.dst.offset = 3; }
 static void src_overflows(struct fixture *f)
 {
@@ -224,6 +233,8 @@ static const struct {
     {dst_too_small, XL_BUFFER_TOO_SMALL, "needs"},
     {src_overflows, XL_OVERFLOW,         "64 bits"},
     {mask_of_integers, XL_UNSUPPORTED,   "mask of i32"},
+    {f8_rows,       XL_UNSUPPORTED,      "from f8e4m3"},
+    {f8_mask,       XL_UNSUPPORTED,      "mask of f8e5m2"},
 };
 /* clang-format on */
 

@@ -232,7 +232,8 @@ static xl_gemm random_gemm(struct xl__rng *rng)
     static const xl_dtype types[][2] = {
         {XL_F32, XL_F32},   {XL_F16, XL_F32}, {XL_F16, XL_F16},
         {XL_BF16, XL_F32},  {XL_BF16, XL_BF16}, {XL_F64, XL_F64},
-        {XL_I8, XL_I32},    {XL_I8, XL_F16}};
+        {XL_I8, XL_I32},    {XL_I8, XL_F16},  {XL_F8E4M3, XL_F32},
+        {XL_F8E5M2, XL_BF16}};
     const xl_dtype *t =
         types[xl__rng_below(rng, sizeof types / sizeof *types)];
     xl_gemm g = {.m = random_size(rng),
