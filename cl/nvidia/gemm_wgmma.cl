@@ -12,7 +12,7 @@
  *               on their way while the last one's sums go to C.
  *               CUT: from tile `whole` on, stages of all tiles in a row are
  *               dealt out to groups; parts of tiles go to scratch, which
- *               gemm_wgmma_join (STEP 2) adds in order of k, 64 rows and 32
+ *               gemm_wgmma_join.cl adds in order of k, 64 rows and 32
  *               columns a group. lib/ops/gemm_stream.h
  *               PLANES: A and B are planes behind one another, of which those
  *               i and j with i + j < PLANES are multiplied into one sum
@@ -25,10 +25,9 @@
  *               gemm.clh. TURNED: rows of the tile are columns of C, so that
  *               a product of few rows fills it
  * Launch        local 128 NC + 32, global that times groups, no more than
- *               compute units; the join: 128, times 32 x 64 blocks of the
- *               tiles behind `whole`. 1-D, not sliced
+ *               compute units. 1-D, not sliced
  * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
- *               0: 2 TM TN, else 8192 NC; 16 ST. The join 8192
+ *               0: 2 TM TN, else 8192 NC; 16 ST
  * -D            TM, TN (wgmma.clh), TK 128 bytes of elements, ST stages, GR tile
  *               rows walked together; TI as what is
  *               multiplied: wgmma.clh; UA, UB lie along k (0), across (1);
@@ -37,239 +36,23 @@
  *               with beta and epilogue; VC elements of an access to C in FORM
  *               2 and the join (1 2 4 8), dividing n and lines; PLANES (1 2
  *               3); PROMOTE stages after which sums leave the engine, 0 none;
- *               SCALES, FLAG, TURNED, CUT, STEP; TA TC TY BATCH (0 1)
+ *               SCALES, FLAG, TURNED, CUT; TA TC TY BATCH (0 1)
  *               EPILOGUE: gemm.clh; XL_SPIN_LIMIT: tma.clh
- * Needs         sm_90a; the join OpenCL C 1.2
+ * Needs         sm_90a
  * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
  * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32 */
-#ifndef TM
-#define TM 128
-#define TN 128
-#define TK 64
-#endif
-#ifndef ST
-#define ST 4
-#define GR 8
-#endif
-#ifndef TI
-#define TI 1
-#define TA 1
-#define TC 1
-#endif
-#ifndef UA
-#define UA 0
-#define UB 1
-#endif
-#ifndef FORM
-#define FORM 0
-#define VC 8
-#endif
-#ifndef PLANES
-#define PLANES 1
-#define PROMOTE 0
-#define SCALES 0
-#define FLAG 0
-#define TURNED 0
-#define CUT 0
-#define STEP 1
-#endif
-#if VC > 1
-#define XL_VW VC
-#else
-#define XL_VW 2
-#endif
-#include "gemm.clh"
+#include "gemm_wgmma.clh"
+#include "tma.clh"
+#include "warp.clh"
+#include "wgmma.clh"
 
-/* -- head ------------------------------------------------------------------ */
+/* -- what a group does ------------------------------------------------------ */
 
-#define PLACE_A as_int2(head.s0)  /* in its line, line */
-#define PLACE_B as_int2(head.s1)
-#define PLACE_C as_int2(head.s2)  /* FORM 0 */
-#define OFF_C head.s2             /* else: elements */
-#define SIZES as_uint2(head.s3)   /* of C, as the tiles walk it */
-#define COUNTS as_uint2(head.s4)  /* tiles of all products, stages of a tile */
-#define GRID as_uint2(head.s5)    /* tiles along either */
-#define INVERSE as_uint2(head.s6) /* 2^32 over tiles of a band, over the height
-                                     of the last band */
-#define APART as_uint2(head.s7)   /* A's, B's third coordinate a product */
-#define LINE_C head.s8
-#define CUTS as_uint4((ulong2)(head.s9, head.sa))   /* whole; groups behind; stages of each; one
-                                     more in so many */
-#define AT_SUMS head.sb           /* words of scratch */
-#define AT_ROWS head.sc
-#define AT_COLS head.sd
-#define AT_FLAG head.se
-
-#if CUT || SCALES || FLAG
-#define SCRATCH_PARAMS , __global uint *restrict scratch
-#else
-#define SCRATCH_PARAMS
-#endif
-
-/* -- tiles ----------------------------------------------------------------- */
-
-/* A tile: whose product, where it begins. */
-struct place {
-    uint z, m0, n0;
-};
-
-/* x / d for d's inverse: 2^32 / d, rounded down. */
-static inline uint divide(uint x, uint d, uint inverse)
-{
-    const uint q = mul_hi(x, inverse);
-    return q + (x - q * d >= d);
-}
-
-/* Products one after the other; in each, bands of GR tile rows, walked column
- * by column: groups that run at one time share rows of A and columns of B in
- * the cache. */
-static inline struct place place_of(uint tile, uint2 grid, uint2 inverse)
-{
-    struct place p;
-#if BATCH
-    p.z = tile / (grid.x * grid.y);
-    tile -= p.z * (grid.x * grid.y);
-#else
-    p.z = 0;
-#endif
-    const uint band = divide(tile, GR * grid.y, inverse.x);
-    const uint in_band = tile - band * (GR * grid.y);
-    const uint height = min((uint)GR, grid.x - band * GR);
-    const uint col = height == GR ? in_band / GR
-                                  : divide(in_band, height, inverse.y);
-    p.m0 = (band * GR + in_band - col * height) * TM;
-    p.n0 = col * TN;
-    return p;
-}
-
-/* -- C --------------------------------------------------------------------- */
-
-/* Sums of 16 rows and 32 columns that a warp keeps for its items to take them
- * by rows: the 16-byte chunk of a row moves with the row, so that neither way
- * two items meet in a bank. */
-#define KEPT_WORDS (16 * 32)
-#define KEPT_AT(row, col)                                                     \
-    ((row) * 32 + (((col) / 4 ^ (((row) & 3) << 1 | ((row) & 1))) * 4) +      \
-     (col) % 4)
-
-#if TURNED
-/* VC rows of one column. */
-#define KEPT_ROW(pass, lane) ((lane) % (16 / VC) * VC)
-#define KEPT_COL(pass, lane) (((pass) * 32 + (lane)) / (16 / VC))
-#define KEPT1(s, r, c) ((s)[KEPT_AT(r, c)])
-#define KEPT2(s, r, c) ((SUMV(2))(KEPT1(s, r, c), KEPT1(s, (r) + 1, c)))
-#define KEPT4(s, r, c) ((SUMV(4))(KEPT2(s, r, c), KEPT2(s, (r) + 2, c)))
-#define KEPT8(s, r, c) ((SUMV(8))(KEPT4(s, r, c), KEPT4(s, (r) + 4, c)))
-#else
-/* VC columns of one row. */
-#define KEPT_ROW(pass, lane) (((pass) * 32 + (lane)) / (32 / VC))
-#define KEPT_COL(pass, lane) ((lane) % (32 / VC) * VC)
-#define KEPT1(s, r, c) ((s)[KEPT_AT(r, c)])
-#define KEPT2(s, r, c) (*(__local const SUMV(2) *)((s) + KEPT_AT(r, c)))
-#define KEPT4(s, r, c) (*(__local const SUMV(4) *)((s) + KEPT_AT(r, c)))
-#define KEPT8(s, r, c) ((SUMV(8))(KEPT4(s, r, c), KEPT4(s, r, (c) + 4)))
-#endif
-#define KEPT(s, r, c) XL_CAT(KEPT, VC)(s, r, c)
-#define PASSES (16 * 32 / (32 * VC))
-
-/* An item's four sums of group g of a block: rows l / 4 and 8 below, two
- * columns of each. */
-static inline void keep(__local SUM *kept, uint lane, uint g, SUM x0, SUM x1,
-                        SUM x2, SUM x3)
-{
-    __local SUM *to = kept + KEPT_AT(lane / 4, g * 8 + lane % 4 * 2);
-    *(__local SUMV(2) *)to = (SUMV(2))(x0, x1);
-    *(__local SUMV(2) *)(to + 8 * 32) = (SUMV(2))(x2, x3);
-}
-
-/* What a block's store needs: C from the tile on, what is left of it there,
- * and the block's place in the tile. */
-struct block {
-    ulong at, line;
-    uint2 rest;
-    uint row, col;
-    struct place p;
-    ulong scale_i, scale_j; /* with SCALES: of the product's first row, column */
-};
-
-#if SCALES
-#define SCALED_PARAMS , __global const uint *restrict scratch
-#define SCALED_ARGS , scratch
-#define SCALED(N, v, b, i, j)                                                 \
-    ((v) * as_float(scratch[(b)->scale_i + (i)]) *                            \
-     LOADV(N, 0, (__global const float *)scratch, (b)->scale_j + (j)))
-#else
-#define SCALED_PARAMS
-#define SCALED_ARGS
-#define SCALED(N, v, b, i, j) (v)
-#endif
-
-static inline void store_block(__local const SUM *kept, uint lane,
-                               __global ELEM(TC) *c,
-                               const struct block *b SCALED_PARAMS,
-                               GEMM_STORE_PARAMS)
-{
-    #pragma unroll 2
-    for (uint pass = 0; pass < PASSES; pass++) {
-        const uint r = KEPT_ROW(pass, lane), s = KEPT_COL(pass, lane);
-        const uint row = b->row + r, col = b->col + s;
-        if (row < b->rest.x && col < b->rest.y) {
-#if TURNED
-            const ulong to = b->at + col * b->line + row;
-            const ulong i = b->p.n0 + col, j = b->p.m0 + row;
-#else
-            const ulong to = b->at + row * b->line + col;
-            const ulong i = b->p.m0 + row, j = b->p.n0 + col;
-#endif
-            const SUMV(VC) sum = SCALED(VC, KEPT(kept, r, s), b, i, j);
-            GEMM_STORE(VC, A, c, to, GEMM_YA(VC, sum, c, to), b->p.z, i, j);
-        }
-    }
-}
-
-#if TURNED
-#define TILE_AT(p, line) ((p).n0 * (line) + (p).m0)
-#else
-#define TILE_AT(p, line) ((p).m0 * (line) + (p).n0)
-#endif
-/* Of the caller's rows and columns, which SCALES count. */
-#if TURNED
-#define ROWS_OF(sizes) ((sizes).y)
-#define COLS_OF(sizes) ((sizes).x)
-#else
-#define ROWS_OF(sizes) ((sizes).x)
-#define COLS_OF(sizes) ((sizes).y)
-#endif
-#define BLOCK_OF(b, place, off, line_c, sizes, at_rows, at_cols)              \
-    struct block b;                                                           \
-    b.p = place;                                                              \
-    b.line = line_c;                                                          \
-    b.at = (off) + GEMM_AT_C(b.p.z) + TILE_AT(b.p, b.line);                   \
-    b.rest = (uint2)(min((uint)TM, (sizes).x - b.p.m0),                       \
-                     min((uint)TN, (sizes).y - b.p.n0));                      \
-    b.scale_i = (at_rows) + (ulong)b.p.z * ROWS_OF(sizes);                    \
-    b.scale_j = (at_cols) + (ulong)b.p.z * COLS_OF(sizes)
-
-/* -- parts of tiles --------------------------------------------------------- */
-
-/* What a group does next: `n` stages of a tile from the `unit`-th on, `left`
- * more of the tiles behind it. */
+/* `n` stages of a tile from the `unit`-th on, `left` more of the tiles behind
+ * it. */
 struct work {
     uint tile, part, unit, n, left;
 };
-
-#if CUT
-/* Four sums of an item in a part: 64 rows, groups of 8 columns. */
-#define SUMS_AT(part, slab, g, item)                                          \
-    (((ulong)(part) * (TM / 64 * (TN / 8)) + (slab) * (TN / 8) + (g)) * 128 + \
-     (item))
-typedef SUMV(4) sums4;
-#endif
-
-#if STEP == 1
-
-#include "tma.clh"
-#include "wgmma.clh"
 
 #if CUT
 /* The group's share of the stages behind `whole`; false: it has none. */
@@ -462,43 +245,13 @@ static inline void load_stage(uint to, uint full, ulong map_a, ulong map_b,
 
 /* -- a tile's sums to C ------------------------------------------------------ */
 
-#define MEET_WARP() __asm volatile("bar.warp.sync -1;" : : : "memory")
-#define MEET_FOUR(w)                                                          \
-    __asm volatile("bar.sync %0, 128;" : : "r"((w) + 1) : "memory")
-
-#if TC == 2
-#define PAIR_TYPE "bf16x2"
-#else
-#define PAIR_TYPE "f16x2"
-#endif
-static inline uint pair_of(float x, float y)
-{
-    uint both;
-    __asm("cvt.rn." PAIR_TYPE ".f32 %0, %2, %1;"
-          : "=r"(both)
-          : "f"(x), "f"(y));
-    return both;
-}
-
-/* Four 8 x 8 matrices of 16-bit elements, as sums lie in a warp: rows 0-7 and
- * 8-15 of 8 columns, then of the next 8. Lane l tells where row l % 16 of the
- * first (l < 16) or second 8 columns goes. */
-static inline void put_pairs(uint to, uint x0, uint x1, uint x2, uint x3)
-{
-    __asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16"
-                   " [%0], {%1, %2, %3, %4};"
-                   :
-                   : "r"(to), "r"(x0), "r"(x1), "r"(x2), "r"(x3)
-                   : "memory");
-}
-
 /* Groups g and h of 8 columns, the pair-th 16, into slices of 64 columns that
  * are `apart` bytes apart. swizzled: the lane's chunk of the first. */
 #define PUT_PAIR(d, apart, pair, g, h)                                        \
-    put_pairs(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),       \
+    xl_put_16x16(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),       \
               PAIR_OF(d##g##_0, d##g##_1), PAIR_OF(d##g##_2, d##g##_3),       \
               PAIR_OF(d##h##_0, d##h##_1), PAIR_OF(d##h##_2, d##h##_3));
-#define PAIR_OF(x, y) pair_of(TO_FLOAT(x), TO_FLOAT(y))
+#define PAIR_OF(x, y) xl_pair(TC, TO_FLOAT(x), TO_FLOAT(y))
 
 #define PAIRS_16(X, d) X(d, 0, 0, 1)
 #define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
@@ -575,11 +328,8 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
     XL_MAP(map_a, gemm_wgmma, 1);
     XL_MAP(map_b, gemm_wgmma, 3);
     struct work w;
-    uint four, early = 0;
-    /* Which four warps, and that all of these agree. */
-    __asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, -1;"
-                   : "=r"(four)
-                   : "r"(lid / 128));
+    const uint four = xl_four(lid);
+    uint early = 0;
     first_work(&w, counts FIRST_ARGS);
 #if FLAG
     if (scratch[AT_FLAG] != 0)
@@ -607,15 +357,13 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
     }
     /* The producer does not wait for the others. */
     if (four == NC)
-        __asm volatile("bar.arrive 0, %0;" : : "n"(ITEMS) : "memory");
+        xl_pass(0, ITEMS);
     else
-        __asm volatile("bar.sync 0, %0;" : : "n"(ITEMS) : "memory");
+        xl_meet(0, ITEMS);
 
     if (four == NC) {
 #if MORE
-        __asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;"
-                       :
-                       : "n"(PRODUCER_KEEPS));
+        XL_GIVE_REGISTERS(PRODUCER_KEEPS);
 #endif
         if (lid == NC * 128) {
             uint s = early == ST ? 0 : early, phase = early < ST;
@@ -638,9 +386,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
         }
     } else {
 #if MORE
-        __asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;"
-                       :
-                       : "n"(CONSUMER_HAS));
+        XL_TAKE_REGISTERS(CONSUMER_HAS);
 #endif
         WG_SUMS(d);
 #if PROMOTE
@@ -728,10 +474,10 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #if FORM == 0
             if (stores)
                 xl_box_read(); /* of the tile before */
-            MEET_FOUR(four);
+            xl_meet(four + 1, 128);
             PAIRS(PUT_SLICES, RESULT)
             xl_box_fence();
-            MEET_FOUR(four);
+            xl_meet(four + 1, 128);
             if (stores) {
                 const int2 c0 = PLACE_C + (int2)((int)p.n0, (int)p.m0);
                 #pragma unroll
@@ -747,17 +493,17 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             #pragma unroll
             for (uint slice = 0; slice < (TN + 63) / 64; slice++) {
                 PAIRS(PUT_ONE, RESULT)
-                MEET_WARP();
+                xl_meet_warp();
                 store_rows(mem + kept_at, lane, slice * 64, c, &b);
-                MEET_WARP();
+                xl_meet_warp();
             }
 #else
             #pragma unroll 1
             for (b.col = 0; b.col < b.rest.y; b.col += 32) {
                 WG_GROUPS(KEEP_GROUP, RESULT)
-                MEET_WARP();
+                xl_meet_warp();
                 store_block(kept, lane, c, &b SCALED_ARGS, GEMM_STORE_ARGS);
-                MEET_WARP();
+                xl_meet_warp();
             }
 #endif
 #endif
@@ -768,55 +514,3 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #endif
     }
 }
-
-#else
-/* -- the join ------------------------------------------------------------------ */
-
-/* Which group does this stage, counted over all tiles that are cut. */
-static inline uint group_of(uint unit, uint4 cuts)
-{
-    const uint longer = cuts.w * (cuts.z + 1);
-    return unit < longer ? unit / (cuts.z + 1)
-                         : cuts.w + (unit - longer) / cuts.z;
-}
-
-#define BLOCKS ((TN + 31) / 32)
-
-__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
-gemm_wgmma_join(const ulong16 head,
-                __global ELEM(TC) *restrict c SCRATCH_PARAMS, GEMM_LAST_PARAMS)
-{
-    __local SUM mem[4 * KEPT_WORDS];
-    const uint lid = (uint)get_local_id(0), lane = lid % 32;
-    const uint at = (uint)xl_group_id(0);
-    const uint tile = at / (TM / 64 * BLOCKS), rest = at % (TM / 64 * BLOCKS);
-    const uint slab = rest / BLOCKS, block = rest % BLOCKS;
-    const uint units = COUNTS.y;
-    const uint first = group_of(tile * units, CUTS);
-    const uint last = group_of((tile + 1) * units - 1, CUTS);
-    __global const sums4 *parts = (__global const sums4 *)(scratch + AT_SUMS);
-    __local SUM *kept = mem + lid / 32 * KEPT_WORDS;
-#if FLAG
-    if (scratch[AT_FLAG] != 0)
-        return;
-#endif
-    if (first == last)
-        return; /* one group did it all */
-    #pragma unroll
-    for (uint i = 0; i < 4; i++) {
-        const uint g = block * 4 + i;
-        if (g < TN / 8) {
-            sums4 sum = parts[SUMS_AT(first + tile, slab, g, lid)];
-            for (uint part = first + 1; part <= last; part++)
-                sum += parts[SUMS_AT(part + tile, slab, g, lid)];
-            keep(kept, lane, i, sum.x, sum.y, sum.z, sum.w);
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const struct place p = place_of(CUTS.x + tile, GRID, INVERSE);
-    BLOCK_OF(b, p, OFF_C, LINE_C, SIZES, AT_ROWS, AT_COLS);
-    b.row = slab * 64 + lid / 32 * 16;
-    b.col = block * 32;
-    store_block(kept, lane, c, &b SCALED_ARGS, GEMM_STORE_ARGS);
-}
-#endif

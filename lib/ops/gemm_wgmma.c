@@ -84,6 +84,7 @@ const struct xl__variant xl__gemm_wgmma = {
     .name = "gemm_wgmma",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__wgmma_tunables,
+    .has_plain = true,
     .refuses = refuses,
     .choose = choose,
     .plan = plan,

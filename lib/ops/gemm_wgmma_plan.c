@@ -130,9 +130,8 @@ static size_t promoted_after(const struct xl__wgmma_view *v)
     return v->job->promotes ? xl__max_size(1, PROMOTED / v->t.bk) : 0;
 }
 
-/* STEP 1 multiplies, 2 joins. */
 static struct xl__step *add_step(const struct xl__wgmma_view *v,
-                                 const char *kernel, size_t number,
+                                 const char *source, const char *kernel,
                                  struct xl__plan *p)
 {
     struct xl__step *s = &p->step[p->n_steps++];
@@ -156,9 +155,8 @@ static struct xl__step *add_step(const struct xl__wgmma_view *v,
         {"FLAG", v->job->at_flag != XL__WGMMA_NOWHERE},
         {"TURNED", v->t.turned},
         {"CUT", v->is_cut},
-        {"STEP", number},
     };
-    s->source = "gemm_wgmma.cl";
+    s->source = source;
     s->kernel = kernel;
     s->dims = 1;
     s->slice_dim = -1;
@@ -171,7 +169,7 @@ static struct xl__step *add_step(const struct xl__wgmma_view *v,
 static void add_tiles(const struct xl__limits *l,
                       const struct xl__wgmma_view *v, struct xl__plan *p)
 {
-    struct xl__step *s = add_step(v, "gemm_wgmma", 1, p);
+    struct xl__step *s = add_step(v, "gemm_wgmma.cl", "gemm_wgmma", p);
     s->target = xl__text(l, XL__F_wgmma);
     s->local[0] = xl__wgmma_items(v);
     s->global[0] = xl__wgmma_groups(l, v) * s->local[0];
@@ -188,7 +186,8 @@ static void add_join(const struct xl__wgmma_view *v, struct xl__plan *p)
     enum { ITEMS = 128, ROWS = 64, COLUMNS = 32, KEPT = 8192 };
     struct xl__wgmma_view by_value = *v;
     by_value.form = XL__FORM_VALUES;
-    struct xl__step *s = add_step(&by_value, "gemm_wgmma_join", 2, p);
+    struct xl__step *s = add_step(&by_value, "gemm_wgmma_join.cl",
+                                  "gemm_wgmma_join", p);
     s->local[0] = ITEMS;
     s->global[0] = v->stream.tiles * (v->t.bm / ROWS) *
                    xl__ceil_div(v->t.bn, COLUMNS) * ITEMS;
