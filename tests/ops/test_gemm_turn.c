@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operands copied as lines along k: every element size, lie and alignment, odd
  * sizes, batches. All of the workspace is compared: elements by their bits,
- * zeros to a line's end, and nothing beside the copy. */
+ * zeros to a line's end, and nothing beside the copy. XL_TEST_FULL=1 prints
+ * how fast it goes. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "ops/gemm_turn.h"
 #include "support.h"
@@ -192,6 +194,70 @@ static void batches(void **state)
         run(&all[i]);
 }
 
+/* Not a judgement: what is read and written a second, to hold against
+ * `clbench probe copy`. */
+static void print_speed(const struct turning *x)
+{
+    enum { TIMES = 20 };
+    const size_t elem = xl_dtype_bytes(x->dtype);
+    const struct xl__gemm_side s = lie(x, elem);
+    const xl_gemm g = descriptor(x, &s);
+    const size_t off = x->on_words ? 0 : 3;
+    struct xl__gemm_turn turn;
+    struct xl__plan *plan = calloc(1, sizeof *plan);
+    struct xl__call call = {.list_bytes = 0};
+    uint64_t start = 0;
+
+    assert_non_null(plan);
+    assert_true(xl__gemm_turn(&t.device->limits, &g, &s, 0, &turn));
+    xl__gemm_turn_add(&g, &s, &turn, plan);
+    const size_t bytes =
+        elem * (off + x->extent * s.stride_x + x->k * s.stride_k);
+    cl_mem *const from = &call.mem[XL__GEMM_B].buf;
+    cl_mem *const to = &call.mem[XL__MEM_SCRATCH].buf;
+    assert_status(xl_buffer_create(t.queue, bytes, from), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_buffer_create(t.queue, turn.end_bytes, to), XL_OK,
+                  xl_error_detail(t.queue));
+    call.value[XL__GEMM_OFF_B].u = off;
+    for (int i = -2; i < TIMES; i++) {
+        if (i == 0) {
+            assert_int_equal(xl_queue_finish(t.queue), XL_OK);
+            start = xl__now_ns();
+        }
+        assert_status(xl__run_plan(t.queue, plan, &call, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+    }
+    assert_int_equal(xl_queue_finish(t.queue), XL_OK);
+    print_message("%-6s lie %d, words %d: %7.1f GB/s\n",
+                  xl_dtype_name(x->dtype), (int)x->unit, x->on_words,
+                  TIMES * turn.moved_bytes /
+                      (double)(xl__now_ns() - start));
+    clReleaseMemObject(*from);
+    clReleaseMemObject(*to);
+    free(plan);
+}
+
+static void speed(void **state)
+{
+    enum { SIDE = 8192 };
+    static const xl_dtype types[] = {XL_F8E4M3, XL_F16, XL_F32};
+
+    (void)state;
+    if (!getenv("XL_TEST_FULL"))
+        skip();
+    for (int d = 0; d < 3; d++) {
+        const size_t k = 4 * SIDE / xl_dtype_bytes(types[d]);
+        for (int unit = XL__UNIT_ALONG_K; unit < XL__UNIT_NONE; unit++) {
+            for (int words = 0; words < 2; words++) {
+                const struct turning x = {types[d], (enum xl__gemm_unit)unit,
+                                          words, SIDE, k, 1, 0, 0};
+                print_speed(&x);
+            }
+        }
+    }
+}
+
 static int open_device(void **state)
 {
     (void)state;
@@ -211,6 +277,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_lie),
         cmocka_unit_test(batches),
+        cmocka_unit_test(speed),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
