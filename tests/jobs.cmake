@@ -16,6 +16,10 @@ xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
 xl_program(test_turn unit/test_turn.c)
 xl_job(unit.turn LABELS unit DRIVER none TIMEOUT 60 COMMAND test_turn)
 
+xl_program(test_mma_plans unit/test_mma_plans.c)
+xl_job(unit.mma_plans LABELS unit DRIVER none TIMEOUT 120
+    COMMAND test_mma_plans)
+
 xl_program(test_plans_cpu unit/test_plans_cpu.c)
 xl_job(unit.plans_cpu LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_plans_cpu)

@@ -4,16 +4,23 @@
  * lets it be rounded to 11 bits. */
 #include "ops/gemm_mma.h"
 
+#include <math.h>
+
 #include "base/mem.h"
+#include "ops/gemm_turn.h"
 #include "ops/gemm_walk.h"
 #include "ops/mma.h"
 #include "ops/variants.h"
 
+/* A and B in the order of xl__gemm_sides(). */
+enum { SIDES = 2 };
+
 struct job {
     const struct xl__limits *l;
-    const xl_gemm *g; /* with its snippet: canonical */
+    struct xl__gemm c; /* the canonical descriptor, batch steps of the copies */
     struct xl__mma_set set;
     struct xl__gemm_sides s;
+    struct xl__gemm_turn turn[SIDES]; /* line 0: as the operand lies */
     struct xl__tile_grid grid;
 };
 
@@ -47,11 +54,11 @@ static size_t store_width(const struct job *j)
     return divide(divide(MOST, j->s.c_aligned), j->s.n);
 }
 
-static struct xl__step *add_step(const struct job *j, const char *kernel,
+static struct xl__step *add_step(const struct job *j, bool is_join,
                                  struct xl__plan *p)
 {
     struct xl__step *s = &p->step[p->n_steps++];
-    const xl_dtype in = j->g->a.dtype;
+    const xl_dtype in = j->c.g.a.dtype;
     const struct {
         const char *name;
         size_t value;
@@ -65,7 +72,7 @@ static struct xl__step *add_step(const struct job *j, const char *kernel,
         {"ST", j->set.tile.stages},
         {"GR", j->set.tile.band},
         {"CUT", j->grid.is_cut},
-        {"STEP", p->n_steps},
+        {"STEP", is_join ? 2 : 1},
         {"UA", xl__gemm_side_unit(&j->s.a)},
         {"UB", xl__gemm_side_unit(&j->s.b)},
         {"VA", copy_bytes(&j->s.a, in)},
@@ -73,41 +80,99 @@ static struct xl__step *add_step(const struct job *j, const char *kernel,
         {"VC", store_width(j)},
     };
     s->source = "gemm_mma.cl";
-    s->kernel = kernel;
+    s->kernel = is_join ? "gemm_mma_join" : "gemm_mma";
     s->dims = 1;
     s->slice_dim = 0;
     s->local[0] = xl__mma_items(&j->set);
     xl__mma_define(s, j->l);
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
-    xl__gemm_define(s, j->g);
+    xl__gemm_define(s, &j->c);
     return s;
+}
+
+/* Memory, where it begins, strides along x and k. */
+static void arg_side(struct xl__step *s, const struct xl__gemm_side *side,
+                     const struct xl__gemm_turn *turn)
+{
+    if (turn->line == 0) {
+        xl__gemm_arg_side(s, side);
+        return;
+    }
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, turn->first);
+    xl__arg_u64(s, side->stride_x);
+    xl__arg_u64(s, side->stride_k);
 }
 
 static void add_tiles(const struct job *j, struct xl__plan *p)
 {
-    struct xl__step *s = add_step(j, "gemm_mma", p);
+    struct xl__step *s = add_step(j, false, p);
     s->global[0] = xl__walk_groups(&j->grid) * s->local[0];
-    s->local_mem_bytes = xl__mma_local_bytes(&j->set, j->g->a.dtype);
-    xl__gemm_arg_side(s, &j->s.a);
-    xl__gemm_arg_side(s, &j->s.b);
-    xl__walk_args(s, j->g, &j->s, &j->grid);
+    s->local_mem_bytes = xl__mma_local_bytes(&j->set, j->c.g.a.dtype);
+    arg_side(s, &j->s.a, &j->turn[0]);
+    arg_side(s, &j->s.b, &j->turn[1]);
+    xl__walk_args(s, &j->c, &j->s, &j->grid);
 }
 
 static void add_join(const struct job *j, struct xl__plan *p)
 {
-    struct xl__step *s = add_step(j, "gemm_mma_join", p);
+    struct xl__step *s = add_step(j, true, p);
     const size_t stripes = j->set.tile.tm / (j->set.sm * XL__MMA_M);
     s->global[0] = j->grid.stream.tiles * stripes * s->local[0];
-    xl__walk_args(s, j->g, &j->s, &j->grid);
+    xl__walk_args(s, &j->c, &j->s, &j->grid);
 }
 
-static struct xl__tile_job tile_job(const xl_gemm *g,
-                                    const struct xl__gemm_sides *s)
+/* -- operands that are written out first ---------------------------------- */
+
+static bool is_slow(const struct xl__gemm_side *s, xl_dtype in)
 {
-    return (struct xl__tile_job){s->m,           s->n,       g->k,
-                                 g->batch.count, g->a.dtype, false};
+    return copy_bytes(s, in) == 0;
 }
+
+static struct xl__mma_job mma_job(const xl_gemm *g,
+                                  const struct xl__gemm_sides *s)
+{
+    return (struct xl__mma_job){
+        {s->m, s->n, g->k, g->batch.count, g->a.dtype, false},
+        is_slow(&s->a, g->a.dtype),
+        is_slow(&s->b, g->a.dtype)};
+}
+
+/* Write this side out behind what scratch holds already, and go on with the
+ * copy. */
+static bool turn_side(struct job *j, const xl_gemm *g,
+                      struct xl__gemm_side *side, struct xl__gemm_turn *turn,
+                      struct xl__work *w, struct xl__plan *p)
+{
+    xl_batch *b = &j->c.g.batch;
+    if (!xl__gemm_turn(j->l, g, side, p->scratch_bytes, turn))
+        return false;
+    xl__gemm_turn_add(g, side, turn, p);
+    *(side->mem == XL__GEMM_A ? &b->a_step : &b->b_step) = turn->step;
+    p->scratch_bytes = turn->end_bytes;
+    w->apart_bytes += turn->moved_bytes;
+    w->launches++;
+    side->stride_x = turn->line;
+    side->stride_k = 1;
+    side->aligned = XL__TURN_ALIGN / xl_dtype_bytes(g->a.dtype);
+    return true;
+}
+
+static bool turn_slow(struct job *j, const xl_gemm *g, struct xl__work *w,
+                      struct xl__plan *p)
+{
+    const struct xl__mma_job as_it_lies = mma_job(g, &j->s);
+    if (xl__gemm_turn_refused(j->l, g))
+        return false;
+    return (as_it_lies.slow_a || as_it_lies.slow_b) &&
+           (!as_it_lies.slow_a ||
+            turn_side(j, g, &j->s.a, &j->turn[0], w, p)) &&
+           (!as_it_lies.slow_b ||
+            turn_side(j, g, &j->s.b, &j->turn[1], w, p));
+}
+
+/* -- the plan ------------------------------------------------------------- */
 
 static struct xl__work work_of(const xl_gemm *g)
 {
@@ -115,31 +180,65 @@ static struct xl__work work_of(const xl_gemm *g)
                              .bytes = xl__gemm_bytes(g)};
 }
 
+/* The same with what is slow written out first. */
+static double choose_turned(const struct xl__limits *l, const xl_gemm *g,
+                            struct xl__mma_job *job, struct xl__params *out)
+{
+    const struct xl__gemm_sides s = xl__gemm_sides(g);
+    struct xl__work work = work_of(g);
+    const struct {
+        bool is_slow;
+        const struct xl__gemm_side *side;
+    } sides[SIDES] = {{job->slow_a, &s.a}, {job->slow_b, &s.b}};
+    for (unsigned i = 0; i < SIDES; i++) {
+        struct xl__gemm_turn turn;
+        if (!sides[i].is_slow)
+            continue;
+        if (!xl__gemm_turn(l, g, sides[i].side, 0, &turn))
+            return INFINITY;
+        work.apart_bytes += turn.moved_bytes;
+        work.launches++;
+    }
+    job->slow_a = job->slow_b = false;
+    const double ns = xl__mma_choose(l, job, &work, out);
+    out->value[XL__MMA_TURN] = XL__MMA_TURNED;
+    return ns;
+}
+
 static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct xl__gemm_sides s = xl__gemm_sides(desc);
-    const struct xl__tile_job job = tile_job(desc, &s);
+    struct xl__mma_job job = mma_job(desc, &s);
     const struct xl__work work = work_of(desc);
-    xl__mma_choose(l, &job, &work, out);
+    const double ns = xl__mma_choose(l, &job, &work, out);
+    struct xl__params turned;
+    if ((job.slow_a || job.slow_b) && !xl__gemm_turn_refused(l, desc) &&
+        choose_turned(l, desc, &job, &turned) < ns)
+        *out = turned;
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
+    const xl_gemm *g = desc;
     struct job j = {.l = l,
-                    .g = desc,
+                    .c = *(const struct xl__gemm *)desc,
                     .set = xl__mma_set_of(params),
                     .s = xl__gemm_sides(desc)};
-    const struct xl__tile_job job = tile_job(desc, &j.s);
-    struct xl__work work = work_of(desc);
-    if (!xl__mma_fits(l, &j.set, job.in) ||
-        !xl__tile_cut(l, &j.set.tile, &job, &j.grid))
-        return XL_UNSUPPORTED;
+    const struct xl__tile *t = &j.set.tile;
+    struct xl__mma_job job = mma_job(g, &j.s);
+    struct xl__work work = work_of(g);
     p->flop = work.flop;
     p->bytes = work.bytes;
-    p->scratch_bytes =
-        xl__tile_scratch_bytes(&j.set.tile, job.in, &j.grid);
+    if (!xl__mma_fits(l, &j.set, job.tiles.in) ||
+        !xl__tile_cut(l, t, &job.tiles, &j.grid))
+        return XL_UNSUPPORTED;
+    p->scratch_bytes = xl__tile_scratch_bytes(t, job.tiles.in, &j.grid);
+    if (params->value[XL__MMA_TURN] == XL__MMA_TURNED &&
+        !turn_slow(&j, g, &work, p))
+        return XL_UNSUPPORTED;
+    job = mma_job(g, &j.s);
     add_tiles(&j, p);
     if (j.grid.is_cut)
         add_join(&j, p);

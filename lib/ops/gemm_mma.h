@@ -14,7 +14,14 @@ struct xl__mma_set {
 
 extern const struct xl__tunable xl__gemm_mma_tunables[];
 enum { XL__MMA_SM = XL__GEMM_TK + 1, XL__MMA_SN, XL__MMA_SK, XL__MMA_ST,
-       XL__MMA_GR, XL__MMA_PARTS };
+       XL__MMA_GR, XL__MMA_PARTS, XL__MMA_TURN };
+enum { XL__MMA_AS_IT_LIES = 1, XL__MMA_TURNED }; /* TURN */
+
+/* What is multiplied, and whose elements are copied one by one. */
+struct xl__mma_job {
+    struct xl__tile_job tiles;
+    bool slow_a, slow_b;
+};
 
 struct xl__mma_set xl__mma_set_of(const struct xl__params *params);
 /* The model's i-th set for a type; all 0 behind the last. */
@@ -23,12 +30,14 @@ size_t xl__mma_items(const struct xl__mma_set *s);
 size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in);
 bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
                   xl_dtype in);
-/* Set flop_frac, bytes_frac, fill, launches, and the parts' bytes. */
+/* Set flop_frac, bytes_frac and fill; add launches, and the parts' bytes. */
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
-                   const struct xl__tile_job *job,
+                   const struct xl__mma_job *job,
                    const struct xl__tile_grid *grid, struct xl__work *w);
-/* The best set for this work, whose flop and bytes are set. */
-void xl__mma_choose(const struct xl__limits *l, const struct xl__tile_job *job,
-                    const struct xl__work *w, struct xl__params *out);
+/* The best set for this work, whose flop and bytes are set, with what comes
+ * before. Returns its time, infinite where nothing fits. */
+double xl__mma_choose(const struct xl__limits *l,
+                      const struct xl__mma_job *job, const struct xl__work *w,
+                      struct xl__params *out);
 
 #endif

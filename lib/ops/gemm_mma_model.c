@@ -25,6 +25,10 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
      "1 a tile to a group; more: the last round's slices are dealt out to so "
      "many groups on each two compute units",
      {1, 2, 4, 8, 0}},
+    {"TURN",
+     "1 operands as they lie; 2: one whose elements would be copied one by one "
+     "is first written out as lines along the depth",
+     {XL__MMA_AS_IT_LIES, XL__MMA_TURNED, 0}},
     {NULL, NULL, {0}},
 };
 
@@ -82,6 +86,7 @@ static struct xl__params params_of(const struct xl__mma_set *s)
     p.value[XL__MMA_ST] = (int)s->tile.stages;
     p.value[XL__MMA_GR] = (int)s->tile.band;
     p.value[XL__MMA_PARTS] = (int)s->tile.parts;
+    p.value[XL__MMA_TURN] = XL__MMA_AS_IT_LIES;
     return p;
 }
 
@@ -157,19 +162,24 @@ static double units_of(const struct xl__limits *l)
 }
 
 /* Clocks of a slice on a compute unit that has nothing else to do. What is
- * done at a time hides the shorter but for a part of it. */
-static double slice_clocks(const struct xl__mma_set *s, xl_dtype in,
+ * done at a time hides the shorter but for a part of it; elements that are
+ * copied one by one hide nothing. */
+static double slice_clocks(const struct xl__mma_set *s,
+                           const struct xl__mma_job *job,
                            double flop_per_clock, double local_per_clock)
 {
-    static const double shown = 0.1;
+    static const double shown = 0.1, elems_per_clock = 8; /* NV-36 */
     const struct xl__tile *t = &s->tile;
-    const double depth = (double)(t->tk * xl_dtype_bytes(in));
+    const double depth = (double)(t->tk * xl_dtype_bytes(job->tiles.in));
+    const double slow =
+        (double)(t->tk * (job->slow_a * t->tm + job->slow_b * t->tn));
     const double multiply =
         2 * (double)(t->tm * t->tn * t->tk) / flop_per_clock;
     const double moved = depth * (double)(t->tm * (s->sn + 1) +
                                           t->tn * (s->sm + 1)) /
                          local_per_clock;
-    return fmax(multiply, moved) + shown * fmin(multiply, moved);
+    return fmax(multiply, moved) + shown * fmin(multiply, moved) +
+           slow / elems_per_clock;
 }
 
 /* Groups that are resident on a compute unit at a time. */
@@ -202,38 +212,38 @@ static double streaming(const struct xl__limits *l,
 }
 
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
-                   const struct xl__tile_job *job,
+                   const struct xl__mma_job *job,
                    const struct xl__tile_grid *grid, struct xl__work *w)
 {
     static const double guess_clock_hz = 1.5e9;
     static const double begin = 1200, sums_per_clock = 16; /* NV-36 */
     static const double idle = 1; /* sub-groups that wait at a time */
+    const struct xl__tile_job *tiles = &job->tiles;
     const struct xl__tile *t = &s->tile;
     const double places = units_of(l);
     const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
     const double banks = xl__num_or(l, XL__F_local_banks, XL__MMA_LANES);
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
-    const double at_once = fmin(ceil(groups / places), resident(l, s, job->in));
+    const double at_once = fmin(ceil(groups / places), resident(l, s, tiles->in));
     const double busy = at_once * (double)(s->sm * s->sn * s->sk);
-    const double rate = xl__mma_rate(l, job->in) / (places * clock);
+    const double rate = xl__mma_rate(l, tiles->in) / (places * clock);
     const double volume = 2 * (double)(t->tm * t->tn * t->tk);
     const double units = (double)grid->units;
     const double clocks =
-        units * slice_clocks(s, job->in, rate, banks * BANK_BYTES) *
+        units * slice_clocks(s, job, rate, banks * BANK_BYTES) *
             (busy + idle) / busy +
         (begin + (double)(t->tm * t->tn) / sums_per_clock) / at_once;
-    w->fill = (double)job->m * (double)job->n * (double)job->k *
-              (double)job->count * 2 /
+    w->fill = (double)tiles->m * (double)tiles->n * (double)tiles->k *
+              (double)tiles->count * 2 /
               (xl__walk_busiest(grid, places) * places * volume * units);
     w->flop_frac =
         volume * units / clocks * places * clock / xl__rate_fma(l);
-    w->bytes_frac = streaming(l, s, job, fmin(groups, at_once * places));
-    w->launches = grid->is_cut ? 2 : 1;
-    w->apart_bytes = grid->is_cut
-                         ? 2 * (double)xl__stream_written(&grid->stream) *
-                               (double)(t->tm * t->tn * sizeof(float))
-                         : 0;
+    w->bytes_frac = streaming(l, s, tiles, fmin(groups, at_once * places));
+    w->launches += grid->is_cut ? 2 : 1;
+    if (grid->is_cut)
+        w->apart_bytes += 2 * (double)xl__stream_written(&grid->stream) *
+                          (double)(t->tm * t->tn * sizeof(float));
 }
 
 /* -- choosing ------------------------------------------------------------- */
@@ -241,7 +251,7 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
 /* The best so far. */
 struct search {
     const struct xl__limits *l;
-    const struct xl__tile_job *job;
+    const struct xl__mma_job *job;
     const struct xl__work *work;
     struct xl__params *out;
     double ns, rate; /* ns: infinite as long as nothing fits */
@@ -254,8 +264,8 @@ static void consider(struct search *b, const struct xl__mma_set *s)
     struct xl__work w = *b->work;
     struct xl__tile_grid grid;
     const char *bound;
-    if (!xl__mma_fits(b->l, s, b->job->in) ||
-        !xl__tile_cut(b->l, &s->tile, b->job, &grid))
+    if (!xl__mma_fits(b->l, s, b->job->tiles.in) ||
+        !xl__tile_cut(b->l, &s->tile, &b->job->tiles, &grid))
         return;
     xl__mma_model(b->l, s, b->job, &grid, &w);
     const double ns = xl__work_ns(b->l, &w, &bound);
@@ -268,16 +278,18 @@ static void consider(struct search *b, const struct xl__mma_set *s)
     *b->out = params_of(s);
 }
 
-void xl__mma_choose(const struct xl__limits *l, const struct xl__tile_job *job,
-                    const struct xl__work *work, struct xl__params *out)
+double xl__mma_choose(const struct xl__limits *l,
+                      const struct xl__mma_job *job,
+                      const struct xl__work *work, struct xl__params *out)
 {
     struct search b = {l, job, work, out, INFINITY, 0};
+    struct xl__params p = xl__mma_listed(0, job->tiles.in);
     *out = (struct xl__params){.source = "model"}; /* plan() refuses it */
-    struct xl__params p = xl__mma_listed(0, job->in);
     for (size_t i = 0; p.value[XL__GEMM_TM];
-         p = xl__mma_listed(++i, job->in)) {
+         p = xl__mma_listed(++i, job->tiles.in)) {
         struct xl__mma_set s = xl__mma_set_of(&p);
         for (; s.tile.parts <= MOST_PARTS; s.tile.parts *= 2)
             consider(&b, &s);
     }
+    return b.ns;
 }

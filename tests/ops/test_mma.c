@@ -133,29 +133,40 @@ static struct gemm_case over(const struct xl__params *p, unsigned i_type,
                               .accuracy = XL_ACCURACY_FAST};
 }
 
-static void one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts)
+/* Whether it is taken. */
+static bool one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts,
+                     int turn)
 {
     char text[128];
     wanted = xl__mma_listed(i, types[i_type].in);
     wanted.value[XL__MMA_PARTS] = parts;
+    wanted.value[XL__MMA_TURN] = turn;
     const struct gemm_case c = over(&wanted, i_type, i_aligned);
     xl__ready_forget(t.queue);
-    snprintf(text, sizeof text, "set %zu, type %u, alignment %u, %d parts", i,
-             i_type, i_aligned, parts);
-    if (!is_right(&c, text))
-        print_message("%s: not taken\n", text);
+    snprintf(text, sizeof text,
+             "set %zu, type %u, alignment %u, PARTS=%d TURN=%d", i, i_type,
+             i_aligned, parts, turn);
+    return is_right(&c, text);
 }
 
 static void every_tile(void **state)
 {
+    unsigned n_plain = 0, n_turned = 0;
     (void)state;
-    for (size_t i = 0; xl__mma_listed(i, XL_F16).value[XL__GEMM_TM]; i++) {
+    for (unsigned i = 0; xl__mma_listed(i, XL_F16).value[XL__GEMM_TM]; i++) {
         for (unsigned j = 0; j < N_TYPES; j++) {
-            if (takes_all || j == i % N_TYPES)
-                one_tile(i, j, (unsigned)(i + j) % N_ALIGNED,
-                         1 + (int)(i / 2 + j) % 2);
+            const unsigned i_aligned = (i + i / N_TYPES + j / 2) % N_ALIGNED;
+            const int parts = 1 + (int)(i / 2 + j) % 2;
+            if (!takes_all && j != i % N_TYPES)
+                continue;
+            n_plain += one_tile(i, j, i_aligned, parts, XL__MMA_AS_IT_LIES);
+            n_turned += one_tile(i, j, i_aligned, parts, XL__MMA_TURNED);
         }
     }
+    print_message("%u as they lie, %u written out first\n", n_plain,
+                  n_turned);
+    assert_in_range(n_plain, 15, 1000);
+    assert_in_range(n_turned, 3, 1000);
     wanted = (struct xl__params){.source = "model"};
 }
 
