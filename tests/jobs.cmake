@@ -2,7 +2,7 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store tune_db plans ref cli report measure shapes
+foreach(name base store tune_db plans ref cli report measure matrix shapes
         expr_text expr_bench expr_eval tune_bench)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
@@ -23,6 +23,10 @@ xl_job(unit.mma_plans LABELS unit DRIVER none TIMEOUT 120
 xl_program(test_plans_cpu unit/test_plans_cpu.c)
 xl_job(unit.plans_cpu LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_plans_cpu)
+
+xl_program(test_gemm_trials unit/test_gemm_trials.c)
+xl_job(unit.gemm_trials LABELS unit DRIVER none TIMEOUT 120
+    COMMAND test_gemm_trials)
 
 # Rounds of the peers, where there are processes to be disturbed by.
 if(UNIX)

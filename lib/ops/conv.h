@@ -88,8 +88,9 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c);
 
 /* conv_class.c, conv_trial.c, conv_judge.c: of struct xl__op. */
 void xl__conv_shape_class(const void *canonical, struct xl__str *out);
-void xl__conv_shrink(const void *canonical, const struct xl__params *params,
-                     void *small);
+void xl__conv_shrink(const void *canonical,
+                     const struct xl__variant *variant,
+                     const struct xl__params *params, void *small);
 xl_status xl__conv_trial_init(void *small, struct xl__trial *t);
 bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
                           char *why, size_t why_cap);

@@ -111,9 +111,11 @@ static void shrink_images(const xl_images *real, const size_t was[XL__N_AT],
     to->mem.svm = NULL;
 }
 
-void xl__conv_shrink(const void *canonical, const struct xl__params *params,
-                     void *small)
+void xl__conv_shrink(const void *canonical,
+                     const struct xl__variant *variant,
+                     const struct xl__params *params, void *small)
 {
+    (void)variant;
     const struct xl__conv *c = canonical;
     struct xl__conv *to = small;
     const struct tiles t = tiles_of(c, params);

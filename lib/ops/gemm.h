@@ -54,8 +54,9 @@ enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g);
 void xl__gemm_shape_class(const void *canonical, struct xl__str *out);
 
 /* gemm_trial.c: the three parts of xl__op_gemm that the self-check uses. */
-void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
-                     void *small);
+void xl__gemm_shrink(const void *canonical,
+                     const struct xl__variant *variant,
+                     const struct xl__params *params, void *small);
 xl_status xl__gemm_trial_init(void *small, struct xl__trial *t);
 bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
                           char *why, size_t why_cap);

@@ -71,8 +71,9 @@ static void shrink_batch(const xl_gemm *g, xl_gemm *s)
     s->batch.c_step = shrink_step(1, &s->c, (size_t[2]){s->m, s->n}, 3);
 }
 
-void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
-                     void *small)
+void xl__gemm_shrink(const void *canonical,
+                     const struct xl__variant *variant,
+                     const struct xl__params *params, void *small)
 {
     const xl_gemm *g = canonical;
     xl_gemm *s = small;
@@ -87,7 +88,7 @@ void xl__gemm_shrink(const void *canonical, const struct xl__params *params,
     s->m = small_size(g->m, across);
     s->n = small_size(g->n, across);
     s->k = small_size(g->k, deep);
-    s->beta = 1;
+    s->beta = variant->has_plain ? g->beta : 1;
     s->a.mem.svm = s->b.mem.svm = s->c.mem.svm = NULL;
     shrink_view(&g->a, s->m, s->k, &s->a);
     shrink_view(&g->b, s->k, s->n, &s->b);

@@ -31,6 +31,7 @@ struct xl__variant {
     const char *name;   /* "gemm_tiled": log, tuned sets, --variant */
     const char *repeats; /* bit for bit the same each time? one sentence */
     const struct xl__tunable *tunables; /* ends with a NULL name; or NULL */
+    bool has_plain; /* programs of its own where C is not read (beta = 0) */
     /* NULL: applicable; else why not, in one static phrase. `desc` is the
      * op's canonical descriptor throughout. */
     const char *(*refuses)(const struct xl__limits *, const void *desc);
@@ -64,8 +65,8 @@ struct xl__op {
     xl_mem (*workspace)(const void *desc);
     /* Fill a small odd-sized canonical descriptor that takes the same program
      * as `canonical` with `params`; NULL params allowed for variants without. */
-    void (*shrink)(const void *canonical, const struct xl__params *params,
-                   void *small);
+    void (*shrink)(const void *canonical, const struct xl__variant *variant,
+                   const struct xl__params *params, void *small);
     /* Host memory for the small case: inputs random by a fixed seed, the
      * result's place filled with a guard pattern; what `small` points to may
      * be changed to the case's own. Then the judgement, in double: true, or

@@ -41,7 +41,7 @@ static xl_status make(struct run *r, const void *canonical)
     xl_status status = XL_OK;
     const struct xl__candidate *c = r->candidate;
     struct xl__error *e = &r->q->error;
-    r->op->shrink(canonical, &c->params, r->small);
+    r->op->shrink(canonical, c->variant, &c->params, r->small);
     TRY(r->op->trial_init(r->small, &r->trial));
     r->ready = xl__calloc(1, sizeof *r->ready);
     if (!r->ready)

@@ -62,8 +62,9 @@ bool xl__softmax_may_share(const struct xl__limits *l,
 /* softmax_trial.c: the three parts of xl__op_softmax that the self-check
  * uses. */
 void xl__softmax_shape_class(const void *canonical, struct xl__str *out);
-void xl__softmax_shrink(const void *canonical, const struct xl__params *params,
-                        void *small);
+void xl__softmax_shrink(const void *canonical,
+                        const struct xl__variant *variant,
+                        const struct xl__params *params, void *small);
 xl_status xl__softmax_trial_init(void *small, struct xl__trial *t);
 bool xl__softmax_trial_judge(const void *small, const struct xl__trial *t,
                              char *why, size_t why_cap);

@@ -67,9 +67,11 @@ static void shrink_view(const xl_mat *from, size_t cols, xl_mat *to)
             step * ((xl__max_size(1, to->col_stride) * cols / step + 1) | 1);
 }
 
-void xl__softmax_shrink(const void *canonical, const struct xl__params *params,
-                        void *small)
+void xl__softmax_shrink(const void *canonical,
+                        const struct xl__variant *variant,
+                        const struct xl__params *params, void *small)
 {
+    (void)variant;
     const xl_softmax *s = canonical;
     xl_softmax *to = small;
     memcpy(to, s, sizeof *to);

@@ -138,7 +138,7 @@ static void check_small(const struct xl__limits *l,
     struct xl__plan *q = calloc(1, sizeof *q);
     size_t rows, cols;
     assert_non_null(q);
-    xl__op_conv.shrink(c, params, &small);
+    xl__op_conv.shrink(c, v, params, &small);
     assert_int_equal(xl_conv_out_size(&small.d, &rows, &cols), XL_OK);
     assert_int_equal(rows, small.p);
     assert_int_equal(cols, small.q);

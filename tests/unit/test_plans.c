@@ -166,7 +166,7 @@ static void check_small(const struct xl__limits *l, const struct xl__op *op,
     } small;
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
-    op->shrink(canonical, params, &small);
+    op->shrink(canonical, v, params, &small);
     assert_int_equal(v->plan(l, &small, params, q), XL_OK);
     check_plan(l, q);
     assert_int_equal(q->n_steps, p->n_steps);
