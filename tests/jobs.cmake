@@ -158,7 +158,7 @@ xl_program(test_split_plans unit/test_split_plans.c)
 xl_job(stub.split_plans LABELS stub DRIVER stub TIMEOUT 120
     COMMAND test_split_plans)
 xl_program(test_split ops/test_split.c LIBS clbench_static)
-xl_job(device.split.pocl LABELS device DRIVER pocl TIMEOUT 300
+xl_job(device.split.pocl LABELS device DRIVER pocl TIMEOUT 600
     COMMAND test_split ENV ${uncached})
 
 # Epilogues in every variant that takes one.

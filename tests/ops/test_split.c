@@ -4,13 +4,16 @@
  * gemm_split_mma.c states, element by element, and by norm no worse than a sum
  * of f32 FMAs in a row, whatever the data; what is not finite as in f32. The
  * emulation adds in f32 rounded to nearest, a chip cuts: its bound is wider
- * than what is seen here. */
+ * than what is seen here.
+ *
+ * XL_TEST_FULL  set: clbench's cases in both types of parts */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "cases.h"
 #include "device/device.h"
 #include "ops/call.h"
 #include "ops/variants.h"
@@ -18,7 +21,7 @@
 #include "runtime/launch.h"
 #include "support.h"
 
-enum { M = 45, N = 50, K = 600, GAP = 6, OFFSET = 4 };
+enum { M = 45, N = 50, K = 600, GAP = 6, OFFSET = 4, SEED = 20 };
 enum { ROOM = (K + GAP) * 3 * (N + GAP) };
 static const float untouched = -7;
 
@@ -392,6 +395,35 @@ static void called(void **state)
     clReleaseMemObject(bias);
 }
 
+/* clbench's cases, with its guards; one of them has too few terms. */
+static void case_table(void **state)
+{
+    static const char *const names[] = {"gemm_split_mma",
+                                        "gemm_split_mma_bf16"};
+    const size_t n_names = getenv("XL_TEST_FULL") ? 2 : 1;
+    unsigned n_right = 0, n_refused = 0;
+    (void)state;
+    for (const struct gemm_case *x = gemm_cases; x->name; x++) {
+        if (x->accuracy != XL_ACCURACY_SPLIT)
+            continue;
+        for (size_t i = 0; i < n_names; i++) {
+            struct check_result r = {0};
+            const int status =
+                verify_gemm(t.queue, x, names[i], SEED, &r);
+            n_right += status == XL_OK;
+            n_refused += status == XL_UNSUPPORTED;
+            if (status == XL_OK)
+                print_message("%s, %s: %.3f of the tolerance\n", x->name,
+                              names[i], r.worst);
+            else if (status != XL_UNSUPPORTED)
+                fail_msg("%s, %s: %s %s", x->name, names[i], r.why,
+                         xl_error_detail(t.queue));
+        }
+    }
+    assert_true(n_right > 2);
+    assert_int_equal(n_refused, n_names);
+}
+
 /* Who does not ask does not get it, however small the estimate. */
 static void not_asked(void **state)
 {
@@ -443,7 +475,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_data),   cmocka_unit_test(all_layouts),
         cmocka_unit_test(not_finite), cmocka_unit_test(called),
-        cmocka_unit_test(not_asked),
+        cmocka_unit_test(case_table), cmocka_unit_test(not_asked),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, setup, teardown);
