@@ -26,8 +26,8 @@
  * Local memory  4 ST TK (TM + PA + TN + PB) bytes, P 4 where U = 0, else 0
  * -D            TM TN TK (even), RM RN (2, 4, 8, 16) dividing TM TN;
  *               ST slices kept: 2, more with COPY 2; GR tile rows walked
- *               together; CUT; TA (0, 1, 2), TC, TY, BATCH, EPILOGUE:
- *               gemm.clh;
+ *               together; CUT; TA (0, 1, 2), TC, TY, BATCH, EPILOGUE,
+ *               GUARD: gemm.clh;
  *               COPY 1: slices go through registers; 2 (TA 0): by copies that
  *               are under way ST - 1 slices ahead, XL_COPY_...: copy.clh;
  *               UA, UB contiguous along k (0), across (1), neither (2);
@@ -40,13 +40,6 @@
  *               part is written and read once
  * Source        NV-39; S. Gray, "SGEMM", Maxas wiki (values fetched a depth
  *               ahead) */
-#ifndef TM
-#define TM 32
-#define TN 32
-#define TK 8
-#define RM 4
-#define RN 4
-#endif
 #ifndef ST
 #define ST 2
 #endif
@@ -252,6 +245,7 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
           TILE_PARAMS)
 {
     __local float slices[ST * SLICE] __attribute__((aligned(16)));
+    GEMM_GUARDED;
     const uint lid = (uint)get_local_id(0);
     const uint2 at = place_in_group(lid);
     const uint rest_k = (uint)((k - 1) % TK) + 1;
