@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "op_bench.h"
+#include "roof.h"
 #include "text.h"
 #include "units.h"
 
@@ -89,16 +90,13 @@ static void print_choice(unsigned place, const xl_choice *c, const char *unit)
 }
 
 /* What the roofline of this device allows, once its peaks are known. */
-static void print_bound(xl_queue *q, const xl_row *row)
+static void print_bound(xl_queue *q, const xl_row *row, const xl_roof *roof)
 {
-    xl_roof roof = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
     xl_bound bound;
     char text[UNITS_CAP];
     bool is_rate = strcmp(row->unit, "B/s") == 0;
     printf("  Bound on this device\n");
-    if (xl_peaks_measure(q, XL_F32) != XL_OK ||
-        xl_roofline_bound(xl_queue_device(q), &roof, is_rate ? 0 : row->flop,
-                          row->bytes, &bound) != XL_OK) {
+    if (roof_bound(q, roof, row, false, &bound) != XL_OK) {
         printf("    unknown: its peaks could not be measured\n");
         return;
     }
@@ -139,8 +137,9 @@ static int explain(struct session *s, xl_device *dev,
         code = session_fail(s, "explaining", status, xl_error_detail(q));
     else
         printf("\n");
+    const xl_roof roof = op->engine ? op->engine(c) : roof_usual(row.dtype);
     if (status == XL_OK)
-        print_bound(q, &row);
+        print_bound(q, &row, &roof);
     xl_queue_destroy(q);
     return code;
 }

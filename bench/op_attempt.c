@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "roof.h"
 
 /* Roofs are measured again at most so often: each time takes seconds. */
 enum { MOST_DOUBTS = 2 };
@@ -29,8 +30,8 @@ static bool is_too_long(const struct attempt *t, double run_ns)
     struct session *s = t->b->s;
     double runs = 1.0 + e->sampling.warmup + e->sampling.min_runs;
     double need_s = runs * run_ns * 1e-9;
-    bool past_row = t->b->origin == CASES_OF_TABLE && e->row_s > 0 &&
-                    need_s > e->row_s;
+    bool past_row =
+        t->b->origin == CASES_OF_TABLE && e->row_s > 0 && need_s > e->row_s;
     bool past_run = need_s > seconds_left(s);
     if (!past_row && !past_run)
         return false;
@@ -170,29 +171,27 @@ static void roof_by_fact(struct attempt *t, const struct bench_roof *roof)
         t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
 }
 
-static void roof_by_line(struct attempt *t)
+static void roof_by_line(struct attempt *t, bool again)
 {
-    /* What is narrower than an f32, bytes too, is held to the rate of f32. */
-    const bool is_wide = t->row.dtype == XL_F64;
-    xl_roof roof = {is_wide ? XL_F64 : XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
-    bool is_rate = strcmp(t->row.unit, "B/s") == 0;
+    const struct bench_op *op = t->b->op;
+    const xl_roof roof =
+        op->engine ? op->engine(t->work.c) : roof_usual(t->row.dtype);
     xl_bound bound;
-    if (is_wide)
-        xl_peaks_measure(t->q, XL_F64);
-    if (xl_roofline_bound(t->dev, &roof, is_rate ? 0 : t->row.flop,
-                          t->row.bytes, &bound) == XL_OK)
+    if (roof_bound(t->q, &roof, &t->row, again, &bound) == XL_OK)
         t->row.roof = bound;
 }
 
-/* Is the roof a bound? */
-static bool add_roof(struct attempt *t)
+/* Is the roof a bound? `again`: measured once more. */
+static bool add_roof(struct attempt *t, bool again)
 {
     const struct bench_op *op = t->b->op;
     if (!op->roof) {
-        roof_by_line(t);
+        roof_by_line(t, again);
         return true;
     }
     const struct bench_roof roof = op->roof(t->work.c);
+    if (again)
+        (void)xl_peaks_measure_again(t->q, XL_F32);
     roof_by_fact(t, &roof);
     return roof.is_bound;
 }
@@ -210,11 +209,10 @@ static bool doubts_roof(const struct attempt *t)
 /* The roof, and the verdict by it if it is a bound. */
 static void judge(struct attempt *t)
 {
-    const bool is_bound = add_roof(t);
+    const bool is_bound = add_roof(t, false);
     if (is_bound && doubts_roof(t)) {
         t->b->n_doubts++;
-        if (xl_peaks_measure_again(t->q, XL_F32) == XL_OK)
-            (void)add_roof(t);
+        (void)add_roof(t, true);
     }
     const xl_bound roof = t->row.roof;
     if (!is_bound)

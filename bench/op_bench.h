@@ -76,6 +76,8 @@ struct bench_op {
                    const xl_choice *choice, xl_row *row);
     /* The row's roof; NULL: the roofline's. */
     struct bench_roof (*roof)(const void *c);
+    /* What its arithmetic could be done on; NULL: roof_usual(). */
+    xl_roof (*engine)(const void *c);
     /* Compare a sample of the result with the host. */
     xl_status (*check)(xl_queue *q, const struct bench_work *w,
                        struct check_result *out);

@@ -92,9 +92,10 @@ typedef enum xl_level { XL_LEVEL_DRAM, XL_LEVEL_LLC, XL_LEVEL_LOCAL } xl_level;
 
 /** The ceilings a bound is taken from. */
 typedef struct xl_roof {
-    xl_dtype dtype; ///< of the arithmetic
+    xl_dtype dtype; ///< of the arithmetic; of a matrix engine, its operands'
     xl_engine engine;
     xl_level level;
+    unsigned terms; ///< products of the engine that make one; 0: one
 } xl_roof;
 
 /** A bound: a rate, and the ceiling that sets it. */
@@ -119,6 +120,12 @@ XL_API xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
 /** Measure, once per device and process, the peaks that xl_roofline_bound()
  *  needs for this dtype; they become facts of the device. About a second. */
 XL_API xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype);
+
+/** Likewise the peak of the matrix engine for products of this type (XL_F32:
+ *  rounded to 11 bits) and the bandwidth; @p again: once more.
+ *  @return XL_UNSUPPORTED without a matrix engine that can be reached */
+XL_API xl_status xl_peaks_measure_matrix(xl_queue *q, xl_dtype dtype,
+                                         bool again);
 
 /** Measure them once more, as when a row comes out above its roof: on a busy
  *  machine a peak comes out too low, never too high, so the higher answer

@@ -14,6 +14,7 @@ struct xl_device {
     const struct xl__vendor *vendor;
     struct xl__limits limits;
     unsigned peaks;    /* bit per xl_dtype: peaks were measured */
+    unsigned matrix_peaks; /* likewise, of the matrix engine */
 };
 
 /* Devices of one xl_lib; pointers stay valid until cleared. */

@@ -35,28 +35,56 @@ double xl__rate_fma(const struct xl__limits *l)
     return 2 * units(l) * lanes(l) * (clock > 0 ? clock : guess_clock_hz);
 }
 
+/* What a matrix engine multiplies. */
+static const struct matrix_type {
+    xl_dtype in;
+    enum xl__fact_id peak;
+    double of_f16; /* of the rate of f16 */
+} matrix_types[] = {
+    {XL_F16, XL__F_peak_matrix_f16_flop_per_s, 1},
+    {XL_BF16, XL__F_peak_matrix_bf16_flop_per_s, 1},
+    {XL_F32, XL__F_peak_matrix_tf32_flop_per_s, 0.5},
+    {XL_I8, XL__F_peak_matrix_i8_flop_per_s, 2},
+    {XL_F8E4M3, XL__F_peak_matrix_f8_flop_per_s, 2},
+    {XL_F8E5M2, XL__F_peak_matrix_f8_flop_per_s, 2},
+};
+
+static const struct matrix_type *matrix_type(xl_dtype in)
+{
+    const struct matrix_type *end =
+        matrix_types + sizeof matrix_types / sizeof *matrix_types;
+    for (const struct matrix_type *t = matrix_types; t < end; t++) {
+        if (t->in == in)
+            return t;
+    }
+    return NULL;
+}
+
+static double by_clock(const struct xl__limits *l, xl_dtype in, double clock)
+{
+    const struct matrix_type *t = matrix_type(in);
+    const double flop = xl__num_or(l, XL__F_matrix_per_cu_f16, 0);
+    return t && flop > 0 ? t->of_f16 * flop * units(l) * clock : 0;
+}
+
 double xl__rate_matrix(const struct xl__limits *l, xl_dtype in)
 {
-    static const struct {
-        xl_dtype in;
-        enum xl__fact_id peak;
-        double of_f16; /* of the rate of f16 */
-    } rates[] = {
-        {XL_F16, XL__F_peak_matrix_f16_flop_per_s, 1},
-        {XL_BF16, XL__F_peak_matrix_bf16_flop_per_s, 1},
-        {XL_F32, XL__F_peak_matrix_tf32_flop_per_s, 0.5},
-        {XL_I8, XL__F_peak_matrix_i8_flop_per_s, 2},
-        {XL_F8E4M3, XL__F_peak_matrix_f8_flop_per_s, 2},
-        {XL_F8E5M2, XL__F_peak_matrix_f8_flop_per_s, 2},
-    };
+    const enum xl__fact_id peak = xl__peak_matrix(in);
+    if (peak == XL__N_FACTS)
+        return 0;
     const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        if (rates[i].in == in)
-            return xl__num_or(l, rates[i].peak,
-                              rates[i].of_f16 * units(l) * clock *
-                                  xl__num_or(l, XL__F_matrix_per_cu_f16, 0));
-    }
-    return 0;
+    return xl__num_or(l, peak, by_clock(l, in, clock));
+}
+
+double xl__bound_matrix(const struct xl__limits *l, xl_dtype in)
+{
+    return by_clock(l, in, fmax(0, xl__num_or(l, XL__F_clock_hz, 0)));
+}
+
+enum xl__fact_id xl__peak_matrix(xl_dtype in)
+{
+    const struct matrix_type *t = matrix_type(in);
+    return t ? t->peak : XL__N_FACTS;
 }
 
 double xl__rate_memory(const struct xl__limits *l)

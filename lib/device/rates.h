@@ -13,6 +13,10 @@ double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
 /* The matrix engine's, of products of `in` (XL_F32: rounded to 11 bits); 0:
  * none that is known. */
 double xl__rate_matrix(const struct xl__limits *l, xl_dtype in);
+/* The same by units and clock alone; 0 where one of them is not known. */
+double xl__bound_matrix(const struct xl__limits *l, xl_dtype in);
+/* The fact that has its measured peak; XL__N_FACTS: a type it has none of. */
+enum xl__fact_id xl__peak_matrix(xl_dtype in);
 double xl__rate_memory(const struct xl__limits *l); /* B/s */
 
 #endif

@@ -31,7 +31,7 @@ struct xl__probe {
 extern const struct xl__probe *const xl__probes[]; /* NULL-terminated */
 extern const struct xl__probe xl__probe_timer, xl__probe_subgroup,
     xl__probe_bandwidth, xl__probe_coalescing, xl__probe_tile,
-    xl__probe_flops, xl__probe_launch, xl__probe_build;
+    xl__probe_flops, xl__probe_matrix, xl__probe_launch, xl__probe_build;
 
 /* Has the user asked to stop? */
 static inline bool xl__probe_stopped(const struct xl__probing *p)
@@ -62,6 +62,21 @@ void xl__probe_raise(struct xl__limits *l, enum xl__fact_id fact,
 xl_sampling xl__probe_sampling(const struct xl__probing *p);
 /* A result was wrong: the row is rejected. */
 void xl__probe_reject(xl_row *row, const char *reason);
+/* Work in turns: a sample of a launch of so many. */
+struct xl__turning {
+    xl_status (*sample)(struct xl__probing *p, void *arg, size_t turns,
+                        xl_row *row);
+    void *arg;
+};
+/* Turns that make a launch last as long as wanted, and no longer than is safe
+ * on a device nobody knows. */
+xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
+                         double want_ns, size_t *turns);
+/* Half the turns of a sampled row: the time must follow. How much it does is
+ * added to the row as "scaling". */
+xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
+                          size_t turns, xl_row *row);
+
 /* row->value as a fact. Sure (a number read off the device): it is the
  * measured one, and a driver that says otherwise makes the row suspicious.
  * Not sure (concluded from times): it does not replace what the vendor's
@@ -104,6 +119,9 @@ double xl__divergence_width(const double *ns, unsigned n);
 /* probe_tile.c: the width of vectors to go by, from the one a driver states
  * and the rates of tiles of 4, 8 and 16. */
 unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n);
+
+/* probe_matrix.c: the peak of one type alone. */
+xl_status xl__matrix_peak(struct xl__probing *p, xl_dtype in);
 
 /* timer.c: can the event clock be believed? Tested once per device; becomes
  * the facts timer_ok and timer_step_ns. */

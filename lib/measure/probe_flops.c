@@ -10,9 +10,7 @@
 
 enum {
     STEPS_A_TURN = 16, /* as in probe_flops.cl */
-    LOOKS = 64,        /* results compared: one of each c */
-    MOST_TURNS = 1 << 22,
-    MOST_FACTOR = 8 /* of turns, between two tries */
+    LOOKS = 64         /* results compared: one of each c */
 };
 /* Of a launch: far below a watchdog (GE-11); on a CPU long enough that the
  * system spreads the threads over the cores. */
@@ -134,29 +132,28 @@ static xl_status sample(struct xl__probing *p, cl_mem out,
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* Turns that make a launch last as long as wanted, and no longer than is safe
- * on a device nobody knows. */
+/* struct xl__turning. */
+struct bursting {
+    struct burst *burst;
+    cl_mem out;
+};
+
+static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
+                              xl_row *row)
+{
+    struct bursting *b = arg;
+    b->burst->turns = turns;
+    return sample(p, b->out, b->burst, row);
+}
+
 static xl_status calibrate(struct xl__probing *p, cl_mem out, struct burst *b)
 {
-    xl_status status = XL_OK;
-    xl_row row;
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
     const double want =
         (p->how->quick && !cpu ? quick_ns : long_ns) * b->type->share;
-    double ns;
-    for (b->turns = 4;;) {
-        xl_row_init(&row, "", NULL);
-        TRY(xl__probe_alive(p));
-        TRY(sample(p, out, b, &row));
-        ns = row.samples.median_ns;
-        if (ns >= want / 2 || b->turns >= MOST_TURNS)
-            break;
-        /* A launch's own cost hides in the first times: step by step. */
-        b->turns = (size_t)((double)b->turns *
-                            fmin(fmax(want / fmax(ns, 1), 2), MOST_FACTOR));
-    }
-fail:
-    return status;
+    struct bursting all = {b, out};
+    const struct xl__turning w = {sample_turns, &all};
+    return xl__turns_find(p, &w, want, &b->turns);
 }
 
 /* Did every chain end in its fixed point? */
@@ -226,32 +223,13 @@ fail:
     return status;
 }
 
-/* Half the turns of the best: the time must follow. Tried again when it does
- * not, since a busy machine may have been in the way; work that is skipped is
- * skipped each time. */
 static xl_status check_scaling(struct xl__probing *p, cl_mem out,
                                struct burst b, xl_row *row)
 {
-    enum { TRIES = 3 };
-    static const double good = 0.1;
-    xl_status status = XL_OK;
-    const double turns = (double)b.turns;
-    double best = INFINITY;
-    b.turns /= 2;
-    if (b.turns == 0)
-        return XL_OK;
-    for (unsigned i = 0; i < TRIES && fabs(best - 1) > good; i++) {
-        xl_row half;
-        xl_row_init(&half, "", NULL);
-        TRY(sample(p, out, &b, &half));
-        const double scaling = row->samples.min_ns / half.samples.min_ns *
-                               (double)b.turns / turns;
-        if (fabs(scaling - 1) < fabs(best - 1))
-            best = scaling;
-    }
-    xl_row_found(row, "scaling", best);
-fail:
-    return status;
+    const size_t turns = b.turns;
+    struct bursting all = {&b, out};
+    const struct xl__turning w = {sample_turns, &all};
+    return xl__turns_halve(p, &w, turns, row);
 }
 
 static bool beats(const xl_row *a, const xl_row *b)

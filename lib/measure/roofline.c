@@ -4,6 +4,7 @@
  * Source: Williams, Waterman, Patterson, CACM 52(4), 2009. */
 #include <math.h>
 
+#include "device/rates.h"
 #include "measure/probe.h"
 
 struct ceiling {
@@ -25,9 +26,44 @@ static const struct ceiling memory[] = {
     [XL_LEVEL_LLC] = {XL__F_llc_bytes_per_s, "copy in cache"},
 };
 
+/* What a matrix engine multiplies, and products made of several of its. */
+static const struct engine {
+    xl_dtype in;
+    unsigned terms;
+    const char *name;
+} engines[] = {
+    {XL_F16, 1, "matrix f16"},         {XL_BF16, 1, "matrix bf16"},
+    {XL_F32, 1, "matrix tf32"},        {XL_I8, 1, "matrix i8"},
+    {XL_F8E4M3, 1, "matrix f8"},       {XL_F8E5M2, 1, "matrix f8"},
+    {XL_F16, 3, "matrix f16, thrice"}, {XL_BF16, 6, "matrix bf16, six times"},
+};
+
+static const struct engine *engine_of(const xl_roof *roof)
+{
+    const unsigned terms = roof->terms ? roof->terms : 1;
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        if (engines[i].in == roof->dtype && engines[i].terms == terms)
+            return &engines[i];
+    }
+    return NULL;
+}
+
 static bool is_known(const struct xl__limits *l, const struct ceiling *c)
 {
-    return xl__num(l, c->fact) > 0;
+    return c->name && xl__num(l, c->fact) > 0;
+}
+
+/* The ceiling of arithmetic, and by what it counts; no name: there is none. */
+static struct ceiling compute_of(const xl_roof *roof, double *factor)
+{
+    *factor = 1;
+    if (roof->engine == XL_ENGINE_FMA)
+        return multiply_add[roof->dtype];
+    const struct engine *engine = engine_of(roof);
+    if (roof->engine != XL_ENGINE_MATRIX || !engine)
+        return (struct ceiling){XL__N_FACTS, NULL};
+    *factor = 1.0 / engine->terms;
+    return (struct ceiling){xl__peak_matrix(engine->in), engine->name};
 }
 
 static xl_bound bound_of(const struct xl__limits *l, const struct ceiling *c,
@@ -44,12 +80,13 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
     if (!dev || !roof || !out || (unsigned)roof->dtype >= XL_N_DTYPES ||
         !(flop >= 0) || !(bytes >= 0) || flop + bytes <= 0)
         return XL_BAD_ARGUMENT;
+    double factor;
     const struct xl__limits *l = &dev->limits;
-    const struct ceiling *compute = &multiply_add[roof->dtype];
+    const struct ceiling compute = compute_of(roof, &factor);
     const bool rate = flop > 0;
     *out = (xl_bound){NAN, rate ? "flop/s" : "B/s", "", XL_UNKNOWN};
-    if (roof->engine != XL_ENGINE_FMA || roof->level > XL_LEVEL_LLC)
-        return XL_UNSUPPORTED; /* no probe for these yet */
+    if (roof->level > XL_LEVEL_LLC)
+        return XL_UNSUPPORTED; /* no probe for it yet */
     const struct ceiling *mem = &memory[roof->level];
     if (bytes > 0 && !is_known(l, mem))
         return XL_UNSUPPORTED;
@@ -57,9 +94,9 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
         *out = bound_of(l, mem, 1, "B/s");
         return XL_OK;
     }
-    if (!compute->name || !is_known(l, compute))
+    if (!is_known(l, &compute))
         return XL_UNSUPPORTED;
-    *out = bound_of(l, compute, 1, "flop/s");
+    *out = bound_of(l, &compute, factor, "flop/s");
     if (bytes > 0) {
         const xl_bound by_memory = bound_of(l, mem, flop / bytes, "flop/s");
         if (by_memory.value < out->value)
@@ -82,44 +119,91 @@ static xl_status learn(xl_queue *q, const struct xl__probe *probe)
     return status == XL_OK ? probe->run(&p) : status;
 }
 
+static xl_status learn_matrix(xl_queue *q, xl_dtype in)
+{
+    static const xl_probing quick = {.quick = true};
+    struct xl__probing p = {q, &quick, drop_row, NULL, 1};
+    const xl_status status = xl__probing_begin(&p);
+    return status == XL_OK ? xl__matrix_peak(&p, in) : status;
+}
+
 /* Measure what is wanted: everything `again`, or what nobody measured yet. */
+static bool is_wanted(const xl_queue *q, enum xl__fact_id fact, bool again)
+{
+    const struct xl__answer *known = q->ctx->device->limits.measured;
+    return again || known[fact].source != XL_MEASURED;
+}
+
 static xl_status learn_peaks(xl_queue *q, xl_dtype dtype, bool again)
 {
     xl_status status = XL_OK;
-    const struct xl__answer *known = q->ctx->device->limits.measured;
-    if (again || known[XL__F_copy_bytes_per_s].source != XL_MEASURED)
+    if (is_wanted(q, XL__F_copy_bytes_per_s, again))
         TRY(learn(q, &xl__probe_bandwidth));
-    if (again || known[multiply_add[dtype].fact].source != XL_MEASURED)
+    if (is_wanted(q, multiply_add[dtype].fact, again))
         TRY(learn(q, &xl__probe_flops));
 fail:
     return status;
 }
 
-static xl_status measure(xl_queue *q, xl_dtype dtype, bool again)
+static xl_status learn_matrix_peaks(xl_queue *q, xl_dtype in, bool again)
 {
-    if (!q || (unsigned)dtype >= XL_N_DTYPES)
-        return XL_BAD_ARGUMENT;
-    if (!multiply_add[dtype].name)
+    xl_status status = XL_OK;
+    const enum xl__fact_id peak = xl__peak_matrix(in);
+    if (is_wanted(q, XL__F_copy_bytes_per_s, again))
+        TRY(learn(q, &xl__probe_bandwidth));
+    if (is_wanted(q, peak, again))
+        TRY(learn_matrix(q, in));
+    if (!(xl__num(&q->ctx->device->limits, peak) > 0))
+        TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
+                          "no matrix engine for %s was found that can be "
+                          "reached: clbench probe matrix says why",
+                          xl_dtype_name(in)));
+fail:
+    return status;
+}
+
+/* Once per device and process, unless `again`. */
+static xl_status measure(xl_queue *q, xl_dtype dtype, bool again,
+                         bool is_measurable, unsigned *done,
+                         xl_status (*learn_them)(xl_queue *q, xl_dtype dtype,
+                                                 bool again))
+{
+    const unsigned bit = 1u << dtype;
+    xl__error_reset(&q->error);
+    if (!is_measurable)
         return xl__error_set(&q->error, XL_UNSUPPORTED,
                              "no probe measures the peak of %s",
                              xl_dtype_name(dtype));
-    xl_device *dev = q->ctx->device;
-    const unsigned bit = 1u << dtype;
-    xl__error_reset(&q->error);
-    if ((dev->peaks & bit) && !again)
+    if ((*done & bit) && !again)
         return XL_OK;
-    const xl_status status = learn_peaks(q, dtype, again);
+    const xl_status status = learn_them(q, dtype, again);
     if (status == XL_OK)
-        dev->peaks |= bit;
+        *done |= bit;
     return status;
+}
+
+static xl_status measure_fma(xl_queue *q, xl_dtype dtype, bool again)
+{
+    if (!q || (unsigned)dtype >= XL_N_DTYPES)
+        return XL_BAD_ARGUMENT;
+    return measure(q, dtype, again, multiply_add[dtype].name != NULL,
+                   &q->ctx->device->peaks, learn_peaks);
 }
 
 xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype)
 {
-    return measure(q, dtype, false);
+    return measure_fma(q, dtype, false);
 }
 
 xl_status xl_peaks_measure_again(xl_queue *q, xl_dtype dtype)
 {
-    return measure(q, dtype, true);
+    return measure_fma(q, dtype, true);
+}
+
+xl_status xl_peaks_measure_matrix(xl_queue *q, xl_dtype dtype, bool again)
+{
+    if (!q || (unsigned)dtype >= XL_N_DTYPES)
+        return XL_BAD_ARGUMENT;
+    return measure(q, dtype, again, xl__peak_matrix(dtype) != XL__N_FACTS,
+                   &q->ctx->device->matrix_peaks, learn_matrix_peaks);
 }

@@ -76,9 +76,10 @@ static bool over_bound(const struct judged *j)
 /* A cache lifts a roof of memory, never one of arithmetic. */
 static bool fits_cache(const struct judged *j)
 {
-    static const char arithmetic[] = "fma";
+    static const char fma[] = "fma", matrix[] = "matrix";
     const xl_row *r = j->row;
-    return strncmp(r->roof.name, arithmetic, sizeof arithmetic - 1) != 0 &&
+    return strncmp(r->roof.name, fma, sizeof fma - 1) != 0 &&
+           strncmp(r->roof.name, matrix, sizeof matrix - 1) != 0 &&
            !r->cold && r->bytes > 0 && r->bytes < j->llc;
 }
 

@@ -3,9 +3,6 @@
  * the shim's affair. */
 #include "ops/mma.h"
 
-#include <ctype.h>
-#include <stdio.h>
-
 #include "device/rates.h"
 
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)
@@ -31,14 +28,6 @@ double xl__mma_rate(const struct xl__limits *l, xl_dtype in)
 
 void xl__mma_define(struct xl__step *s, const struct xl__limits *l)
 {
-    static const char *const shims[] = {"XL_MMA_", "XL_COPY_"};
-    const char *way = xl__text(l, XL__F_mma);
-    for (unsigned i = 0; i < 2; i++) {
-        char name[32];
-        int n = snprintf(name, sizeof name, "%s", shims[i]);
-        for (const char *c = way; *c && n + 1 < (int)sizeof name; c++)
-            name[n++] = (char)toupper((unsigned char)*c);
-        name[n] = '\0';
-        xl__define(s, name, 1);
-    }
+    xl__define_way(s, "XL_MMA", xl__text(l, XL__F_mma));
+    xl__define_way(s, "XL_COPY", xl__text(l, XL__F_mma));
 }

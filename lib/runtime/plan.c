@@ -3,6 +3,7 @@
  * it is dropped here, and the driver refuses the launch for lack of it. */
 #include "runtime/snippet.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,6 +80,16 @@ void xl__define(struct xl__step *s, const char *name, long value)
     size_t len = strlen(s->options);
     snprintf(s->options + len, sizeof s->options - len, " -D%s=%ld", name,
              value);
+}
+
+void xl__define_way(struct xl__step *s, const char *what, const char *way)
+{
+    char name[32];
+    int n = snprintf(name, sizeof name, "%s_", what);
+    for (; *way && n + 1 < (int)sizeof name; way++)
+        name[n++] = (char)toupper((unsigned char)*way);
+    name[n] = '\0';
+    xl__define(s, name, 1);
 }
 
 /* E<k>: how tensor k lies along the columns that the kernel walks. */

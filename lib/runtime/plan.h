@@ -115,6 +115,8 @@ void xl__arg_place(struct xl__step *s, unsigned slot, size_t line, uint32_t at,
                    uint32_t at_line);
 void xl__arg_local(struct xl__step *s, size_t bytes);
 void xl__arg_words(struct xl__step *s, size_t n); /* then the n arguments */
+/* Append " -DWHAT_WAY=1", the way in capitals: a fact's text to a kernel. */
+void xl__define_way(struct xl__step *s, const char *what, const char *way);
 /* Append " -DNAME=value" to the options. */
 void xl__define(struct xl__step *s, const char *name, long value);
 

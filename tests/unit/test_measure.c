@@ -443,7 +443,7 @@ static void bounds_are_the_lower_ceiling(void **state)
     (void)state;
     xl_device dev;
     xl_bound b;
-    xl_roof roof = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
+    xl_roof roof = {.dtype = XL_F32};
     memset(&dev, 0, sizeof dev);
     xl__limits_init(&dev.limits);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1, 1, &b), XL_UNSUPPORTED);
@@ -479,14 +479,51 @@ static void bounds_are_the_lower_ceiling(void **state)
     xl__limits_clear(&dev.limits);
 }
 
+static void matrix_engines_have_roofs_of_their_own(void **state)
+{
+    (void)state;
+    xl_device dev;
+    xl_bound b;
+    xl_roof roof = {.dtype = XL_F16, .engine = XL_ENGINE_MATRIX};
+    memset(&dev, 0, sizeof dev);
+    xl__limits_init(&dev.limits);
+    xl__limits_measure(&dev.limits, XL__F_peak_f32_flop_per_s, 64e12);
+    xl__limits_measure(&dev.limits, XL__F_copy_bytes_per_s, 4e12);
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
+                     XL_UNSUPPORTED);
+    xl__limits_measure(&dev.limits, XL__F_peak_matrix_f16_flop_per_s, 840e12);
+    xl__limits_measure(&dev.limits, XL__F_peak_matrix_f8_flop_per_s, 1600e12);
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
+    assert_near(b.value, 840e12);
+    assert_string_equal(b.name, "matrix f16");
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 8, 1, &b), XL_OK);
+    assert_string_equal(b.name, "copy");
+
+    /* Three products of the engine make one; there is no way with two. */
+    roof.terms = 3;
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
+    assert_near(b.value, 280e12);
+    roof.terms = 2;
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
+                     XL_UNSUPPORTED);
+    /* Both 8-bit floats are one engine's; f64 is none's. */
+    roof = (xl_roof){.dtype = XL_F8E5M2, .engine = XL_ENGINE_MATRIX};
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
+    assert_near(b.value, 1600e12);
+    roof.dtype = XL_F64;
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
+                     XL_UNSUPPORTED);
+    xl__limits_clear(&dev.limits);
+}
+
 static void bad_questions_are_refused(void **state)
 {
     (void)state;
     xl_device dev;
     xl_bound b;
-    const xl_roof good = {XL_F32, XL_ENGINE_FMA, XL_LEVEL_DRAM};
-    const xl_roof no_type = {XL_N_DTYPES, XL_ENGINE_FMA, XL_LEVEL_DRAM};
-    const xl_roof matrix = {XL_F16, XL_ENGINE_MATRIX, XL_LEVEL_DRAM};
+    const xl_roof good = {.dtype = XL_F32};
+    const xl_roof no_type = {.dtype = XL_N_DTYPES};
+    const xl_roof matrix = {.dtype = XL_F16, .engine = XL_ENGINE_MATRIX};
     memset(&dev, 0, sizeof dev);
     xl__limits_init(&dev.limits);
     assert_int_equal(xl_roofline_bound(NULL, &good, 1, 1, &b),
@@ -500,6 +537,8 @@ static void bad_questions_are_refused(void **state)
     assert_int_equal(xl_roofline_bound(&dev, &matrix, 1, 1, &b),
                      XL_UNSUPPORTED);
     assert_int_equal(xl_peaks_measure(NULL, XL_F32), XL_BAD_ARGUMENT);
+    assert_int_equal(xl_peaks_measure_matrix(NULL, XL_F16, false),
+                     XL_BAD_ARGUMENT);
     assert_int_equal(xl_samples_take(NULL, &usual, NULL, NULL, NULL),
                      XL_BAD_ARGUMENT);
     xl__limits_clear(&dev.limits);
@@ -572,7 +611,7 @@ static void probes_are_listed(void **state)
         assert_true(strlen(xl_probe_at(n)->name) > 0);
         assert_true(strlen(xl_probe_at(n)->what) > 0);
     }
-    assert_int_equal(n, 8);
+    assert_int_equal(n, 9);
     assert_null(xl_probe_at(n + 1));
 }
 
@@ -632,6 +671,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(worse_verdicts_stay),
         cmocka_unit_test(rows_start_unknown_and_hold_their_room),
         cmocka_unit_test(bounds_are_the_lower_ceiling),
+        cmocka_unit_test(matrix_engines_have_roofs_of_their_own),
         cmocka_unit_test(bad_questions_are_refused),
         cmocka_unit_test(granules_are_where_doubling_stops),
         cmocka_unit_test(widths_are_where_the_time_falls),
