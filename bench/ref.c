@@ -137,7 +137,7 @@ static double product_loss(const struct ref_gemm_scale *s)
     static const struct {
         double operand, term;
     } losses[XL_N_DTYPES][XL_N_ACCURACIES] = {
-        [XL_F32] = {{0, 0x1p-24}, {264 * 0x1p-24, 0x1p-24}, {0x1p-10, 0x1p-23}},
+        [XL_F32] = {{0, 0x1p-24}, {136 * 0x1p-24, 0x1p-24}, {0x1p-10, 0x1p-23}},
         [XL_F16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
         [XL_BF16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
         [XL_F64] = {{0, 0x1p-52}, {0, 0x1p-52}, {0, 0x1p-52}},

@@ -17,13 +17,13 @@
 #include "ops/gemm.h"
 
 /* f32 in parts (gemm_split.h): parts and what is left out of their product
- * miss less than 2^-20 of it. Sums stay in the engine for 128 of k at most: 8
- * steps of 16 for each of six products, of which one loses 21 2^-25 (16 terms
- * and the sum cut at 25 bits, the sum once more at 24: NV-40), so 2^-22 a term
- * covers them. Then they are added as in f32, which may do it all. What is
- * missing of elements far below the largest of their line is not counted: it
- * is far less where elements are drawn alike. */
-enum { STAY = 128 };
+ * miss less than 2^-20 of it. Sums stay in the engine for 64 of k: 4 steps of
+ * 16 for each of six products, each of which loses 21 2^-25 (16 terms and the
+ * sum cut at 25 bits, the sum once more at 24: GE-28), so 2^-22 a term covers
+ * them. Then they are added as in f32, which may do it all. What is missing of
+ * elements far below the largest of their line is not counted: it is far less
+ * where elements are drawn alike. */
+enum { STAY = 64 };
 
 static const struct lost {
     double operand, term, block; /* block: of each of the first STAY terms */

@@ -9,7 +9,7 @@
  * element by element. Parts and what is left out of their product: 2^-21 and,
  * of f16, the second line. T 64 terms within 64 of k, each adding no more than
  * 2^-24: an engine that cuts 17 numbers 25 bits below the largest, and their
- * sum at 24, loses 21 2^-25 in an instruction of 16, 4 T of them (NV-40).
+ * sum at 24, loses 21 2^-25 in an instruction of 16, 4 T of them (GE-28).
  * Sums that leave the engine are rounded to nearest, k / 64 times. */
 #include <math.h>
 

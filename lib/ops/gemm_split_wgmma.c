@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of f32 in parts, by matrix instructions of four sub-groups: planes
- * in the workspace are operands of gemm_wgmma's kernel. Error: as that of
- * gemm_split_mma.c, with T 2^-17 and k / 128 where sums leave the engine every
- * 128 of k. */
+ * in the workspace are operands of gemm_wgmma's kernel, which takes the same
+ * products in the same order as gemm_split_mma.c's: the error is that one's. */
 #include "ops/gemm_split.h"
 #include "ops/gemm_wgmma.h"
 #include "ops/variants.h"

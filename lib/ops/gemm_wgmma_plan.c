@@ -6,7 +6,7 @@
 #include "ops/gemm_wgmma_model.h"
 #include "ops/tensor_map.h"
 
-enum { LINE_BYTES = 128, SLAB = 64, PROMOTED = 128, WORD = 4 };
+enum { LINE_BYTES = 128, SLAB = 64, PROMOTED = 64 /* NV-41 */, WORD = 4 };
 
 /* -- maps --------------------------------------------------------------------- */
 

@@ -160,7 +160,7 @@ static void check_small(const struct xl__variant *v, const void *c,
     struct xl__gemm small;
     struct xl__plan *p = calloc(1, sizeof *p);
     assert_non_null(p);
-    xl__op_gemm.shrink(c, params, &small);
+    xl__op_gemm.shrink(c, v, params, &small);
     assert_int_equal(v->plan(limits(), &small, params, p), XL_OK);
     assert_int_equal(p->n_steps, plan->n_steps);
     for (unsigned i = 0; i < p->n_steps; i++) {
