@@ -119,7 +119,7 @@ def one_case(run, group, case, until):
     args = run.args
     duel = Duel(run.ours, run.torch, case)
     try:
-        duel.prepare(args.seed, args.variant)
+        duel.prepare(args.seed, args.variant or group.variant)
         sides = duel.sides(group.sides())
         worst, norms = duel.check()
         times = take_turns(sides, args.rounds, until, args.seed)

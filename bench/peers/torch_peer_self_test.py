@@ -12,14 +12,26 @@ from torch_peer_judge import ROUNDOFF
 from torch_peer_ours import BYTES, Refused
 from torch_peer_rounds import Side, take_turns
 
+
+def e4m3(byte):
+    """The value of an OCP 8-bit float with 3 bits of fraction."""
+    exponent, fraction = byte >> 3 & 15, byte & 7
+    value = ((1 + fraction / 8) * 2.0**(exponent - 7) if exponent else
+             fraction * 2.0**-9)
+    return -value if byte >> 7 else value
+
+
 PACK = {"f32": lambda x: struct.pack("<f", x),
         "f16": lambda x: struct.pack("<e", x),
         "bf16": lambda x: struct.pack("<f", x)[2:],
-        "i8": lambda x: struct.pack("<b", round(40 * x))}
+        "i8": lambda x: struct.pack("<b", round(40 * x)),
+        "f8e4m3": lambda x: bytes([min(range(127), key=lambda b: abs(
+            e4m3(b) - abs(x))) | (128 if x < 0 else 0)])}
 UNPACK = {"f32": lambda b: struct.unpack("<f", b)[0],
           "f16": lambda b: struct.unpack("<e", b)[0],
           "bf16": lambda b: struct.unpack("<f", b"\0\0" + b)[0],
           "i8": lambda b: struct.unpack("<b", b)[0],
+          "f8e4m3": lambda b: e4m3(b[0]),
           "i32": lambda b: struct.unpack("<i", b)[0]}
 
 
@@ -47,7 +59,7 @@ def plain(case, x):
 
 
 def cases():
-    for dtype in ("f32", "f16", "bf16", "i8"):
+    for dtype in ("f32", "f16", "bf16", "i8", "f8e4m3"):
         yield GemmCase((5, 7, 3), dtype, "tn")
         yield GemmCase((5, 7, 3), dtype, "tn", batch=4)
     for dtype in ("f32", "f16", "bf16"):

@@ -23,10 +23,13 @@ class Bar:
 
 
 class Set:
-    def __init__(self, name, title, cases, bars, is_exact=False):
+    """cases: a function that yields them; is_exact: errors must be no larger
+    than a chain's; variant: of ours, None: the library's choice."""
+
+    def __init__(self, name, title, cases, bars, is_exact=False,
+                 variant=None):
         self.name, self.title, self.bars = name, title, bars
-        self.cases = cases      # a function that yields them
-        self.is_exact = is_exact  # errors no larger than a chain's
+        self.cases, self.is_exact, self.variant = cases, is_exact, variant
 
     def sides(self):
         names = [n for bar in self.bars for n in (bar.ours, bar.theirs)]
@@ -52,6 +55,10 @@ SETS = [
     Set("split", "f32 by parts beside cuBLAS in f32",
         words("4096 8192", ["f32"], accuracy="split"),
         [Bar("ours", "graph", each=3.5)], is_exact=True),
+    Set("split6", "the same by parts in bf16",
+        words("4096 8192", ["f32"], accuracy="split"),
+        [Bar("ours", "graph", each=2.0)], is_exact=True,
+        variant="gemm_split_bf16"),
     Set("tf32", "f32 rounded to 11 bits, TF32 on",
         words("4096 8192", ["f32"], accuracy="fast"),
         [Bar("ours", "graph")]),
