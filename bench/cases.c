@@ -27,6 +27,19 @@ enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
     PLAIN(name " nt", use, m, n, k, NT, in, out),                             \
     PLAIN(name " tt", use, m, n, k, TT, in, out)
 
+/* Lines and offsets at multiples of 64 elements, whatever the sizes: what is
+ * copied by boxes has its edges in NaN. */
+#define PAD64(x) ((64 - (x) % 64) % 64)
+#define LINED(name, m, n, k, trans, beta, in, out)                            \
+    {name, V, m, n, k, trans, 1, beta, in, out,                               \
+     PAD64((trans) & 1 ? (m) : (k)), PAD64((trans) & 2 ? (k) : (n)), PAD64(n), \
+     64, 128, 192, false, false, DATA_NORMAL, CASE_ONE}
+#define LINED_FOUR(name, m, n, k, beta, in, out)                              \
+    LINED(name " nn", m, n, k, NN, beta, in, out),                            \
+    LINED(name " tn", m, n, k, TN, beta, in, out),                            \
+    LINED(name " nt", m, n, k, NT, beta, in, out),                            \
+    LINED(name " tt", m, n, k, TT, beta, in, out)
+
 /* clang-format off */
 const struct gemm_case gemm_cases[] = {
     /* Every transpose and type, with edges in every direction. A driver takes
@@ -96,6 +109,16 @@ const struct gemm_case gemm_cases[] = {
     {"pad f16",         VQ,  67,  53,  41, TN,  1,    1,   XL_F16,  XL_F16,  3, 5, 7,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
     {"offset 1",        VQ,  64,  64,  64, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   1, 1, 1,      false, false, DATA_NORMAL, CASE_ONE},
     {"offset 1 f16",    V,   64,  64,  64, NT,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   1, 3, 5,      false, false, DATA_NORMAL, CASE_ONE},
+    LINED_FOUR("lines f16",       131, 133, 135, 0, XL_F16, XL_F16),
+    LINED_FOUR("lines bf16",      131, 136, 137, 0, XL_BF16, XL_BF16),
+    LINED_FOUR("lines f16-f32",   259, 67,  201, 1, XL_F16, XL_F32),
+    LINED("lines 2 tiles",        300, 520, 330, NN, 0, XL_F16, XL_F16),
+    LINED("lines 2 tiles tt",     300, 520, 330, TT, 0, XL_F16, XL_F16),
+    LINED("lines beta",           300, 517, 330, NT, 1, XL_BF16, XL_BF16),
+    LINED("lines i8",             131, 133, 261, NT, 0, XL_I8, XL_I32),
+    LINED("lines e4m3",           131, 133, 261, NT, 0, XL_F8E4M3, XL_F16),
+    LINED("lines rows 16",        16,  520, 1031, NN, 0, XL_F16, XL_F16),
+    LINED("lines columns 9",      515, 9,   1031, NT, 0, XL_BF16, XL_F32),
     {"offset 64",       V,   64,  64,  64, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   64, 128, 64,  false, false, DATA_NORMAL, CASE_ONE},
     {"offset and pad",  V,   67,  53,  41, TN,  1,    1,   XL_BF16, XL_F32,  3, 2, 5,   7, 12, 33,    false, false, DATA_NORMAL, CASE_ONE},
     {"columns",         VQ,  67,  53,  41, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, CASE_ONE},

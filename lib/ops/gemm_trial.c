@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 32 };
+/* Guards are NaN in every type of floats: what is read beyond a matrix and
+ * multiplied by 0 shows. */
+enum { GUARD = 0xFF, GUARD_ELEMS = 64, NO_TILE = 32 };
 enum { SEED_A = 1, SEED_B, SEED_C };
 
 /* -- the case ------------------------------------------------------------ */
