@@ -20,6 +20,9 @@ xl_program(test_mma_plans unit/test_mma_plans.c)
 xl_job(unit.mma_plans LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_mma_plans)
 
+xl_program(test_wgmma unit/test_wgmma.c)
+xl_job(unit.wgmma LABELS unit DRIVER none TIMEOUT 120 COMMAND test_wgmma)
+
 xl_program(test_plans_cpu unit/test_plans_cpu.c)
 xl_job(unit.plans_cpu LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_plans_cpu)

@@ -42,6 +42,7 @@ static const double operand_bytes = 128;  /* local memory, per clock */
 static const double load_bytes = 80;      /* from the cache, a unit's clock */
 static const double blend = 4;            /* how both hinder each other */
 static const double one_alone = 1.02;     /* four warps that nobody relieves */
+static const double promotion = 1.1;      /* sums that leave the engine */
 static const double boxes_sums = 26;      /* sums to C in a clock */
 static const double values_sums = 12;
 static const double values_clocks = 300;
@@ -99,7 +100,7 @@ static bool takes_more(const struct xl__wgmma_view *v)
  * with what is taken from the producer. */
 static bool registers_fit(const struct xl__wgmma_view *v)
 {
-    enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
+    enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 160,
            MORE_OF_3 = 96 };
     const size_t held = sums_held(v);
     if (v->t.bm == ROWS)
@@ -154,10 +155,11 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
     const bool is_plain =
         (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.turned &&
         v->job->at_rows == XL__WGMMA_NOWHERE &&
-        !xl__gemm_snippet(v->job->canonical) && v->s.c_aligned >= CHUNK;
+        !xl__gemm_snippet(v->job->canonical) && v->s.c_aligned >= CHUNK &&
+        v->n % CHUNK == 0; /* a box is clipped to 16 bytes: NV-33 */
     if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
         return XL__FORM_BOXES;
-    if (is_plain && v->t.bn % PAIR == 0 && v->n % CHUNK == 0)
+    if (is_plain && v->t.bn % PAIR == 0)
         return XL__FORM_ROWS;
     return is_plain && v->t.bn % ROWS == 0 ? XL__FORM_BOXES : XL__FORM_VALUES;
 }
@@ -267,7 +269,8 @@ static double stage_clocks(const struct xl__wgmma_view *v)
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load = (double)stage_bytes(v) / load_bytes;
     return pow(pow(compute, blend) + pow(load, blend), 1 / blend) *
-           (v->t.bm == ROWS ? one_alone : 1);
+           (v->t.bm == ROWS ? one_alone : 1) *
+           (v->job->promotes ? promotion : 1);
 }
 
 /* Clocks that a tile's sums take to C. */
