@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes      C = epilogue(alpha A B + beta C) on a sub-group's matrix
  *               instructions, a TM x TN tile of C at a time to a work-group
- *               of SM x SN x SK sub-groups: each has an MT x NT part of the
- *               tile in its items' registers, of every slice of A and B, TK
- *               deep, the SK-th part along k.
+ *               of SM x SN x SK sub-groups. Each has TM / SM x TN / SN sums
+ *               in its items' registers, over its part of the depth TK of
+ *               every slice of A and B:
+ *
+ *                           TN
+ *                      +----+----+       SM = SN = 2: four sub-groups; with
+ *                  TK  |  B [k]  |       SK = 2 four more have the same sums
+ *                 TK   +----+----+       over the other half of TK
+ *               +-----++----+----+
+ *            TM |A [k]||    |    |
+ *               |     |+----+----+
+ *               |     ||    |    |
+ *               +-----++----+----+
  *
  *               ST slices pass through local memory, in turn: while one is
  *               multiplied the next ST - 1 are on their way from memory, and
@@ -254,6 +264,16 @@ TAKE_SLICE(take_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
         XL_COPY_CLOSE();                                                      \
     } while (0)
 
+/* Of the sub-groups along k. */
+INLINED SUMV(VC) sums_of_all(__local const SUM *at)
+{
+    SUMV(VC) x = *(__local const SUMV(VC) *)at;
+    #pragma unroll
+    for (uint q = 1; q < SK; q++)
+        x += *(__local const SUMV(VC) *)(at + q * STRIPE * LINE_C);
+    return x;
+}
+
 #define LOAD_STEP(at, slot, l)                                                \
     do {                                                                      \
         LOAD_A(&team, fa[at], MI, slices + (slot) * SLICE_A, LINE_A, at_m,    \
@@ -342,12 +362,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
             #pragma unroll 1
             for (uint v = lid; v < STRIPE * TN / VC; v += ITEMS) {
                 const uint r = v / (TN / VC), col = v % (TN / VC) * VC;
-                SUMV(VC) x = *(__local SUMV(VC) *)(room + r * LINE_C + col);
-                #pragma unroll
-                for (uint q = 1; q < SK; q++)
-                    x += *(__local SUMV(VC) *)(room +
-                                               (q * STRIPE + r) * LINE_C +
-                                               col);
+                const SUMV(VC) x = sums_of_all(room + r * LINE_C + col);
 #if CUT
                 if (w.n < units) {
                     *(__global SUMV(VC) *)(sums + PART_AT(w.part, ROW(i, r),

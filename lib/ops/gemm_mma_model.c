@@ -201,7 +201,7 @@ static double streaming(const struct xl__limits *l,
                         const struct xl__mma_set *s,
                         const struct xl__tile_job *job, double at_a_time)
 {
-    static const double latency_s = 0.8e-6, most = 0.93; /* NV-36 */
+    static const double latency_s = 0.8e-6, most = 0.88; /* NV-36 */
     const struct xl__tile *t = &s->tile;
     const size_t lines =
         xl__min_size(t->tm, job->m) + xl__min_size(t->tn, job->n);

@@ -212,7 +212,7 @@ static void check_small(const struct xl__limits *l, const struct xl__gemm *c)
     struct xl__plan *p = plan_of(l, c, &params);
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
-    xl__gemm_shrink(c, &params, &small);
+    xl__gemm_shrink(c, &xl__gemm_mma, &params, &small);
     assert_int_equal(xl__gemm_mma.plan(l, &small, &params, q), XL_OK);
     assert_int_equal(q->n_steps, p->n_steps);
     for (unsigned i = 0; i < p->n_steps; i++) {
