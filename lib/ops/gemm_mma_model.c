@@ -15,12 +15,12 @@
 const struct xl__tunable xl__gemm_mma_tunables[] = {
     {"TM", "rows of a work-group's tile", {16, 32, 64, 128, 256, 0}},
     {"TN", "columns of it", {16, 32, 64, 128, 256, 0}},
-    {"TK", "depth of a slice", {16, 32, 64, 128, 256, 512, 0}},
-    {"SM", "sub-groups along the rows", {1, 2, 4, 8, 0}},
-    {"SN", "along the columns", {1, 2, 4, 8, 0}},
-    {"SK", "along the depth", {1, 2, 4, 8, 0}},
-    {"ST", "slices kept in local memory", {2, 3, 4, 5, 6, 8, 0}},
-    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {"TK", "depth of a slice", {16, 32, 64, 128, 256, 0}},
+    {"SM", "sub-groups along the rows", {1, 2, 4, 0}},
+    {"SN", "along the columns", {1, 2, 4, 0}},
+    {"SK", "along the depth", {1, 2, 4, 0}},
+    {"ST", "slices kept in local memory", {2, 3, 4, 6, 0}},
+    {"GR", "tile rows walked together", {4, 8, 16, 0}},
     {"PARTS",
      "1 a tile to a group; more: the last round's slices are dealt out to so "
      "many groups on each two compute units",
@@ -144,11 +144,18 @@ static size_t sums_of_item(const struct xl__mma_set *s)
     return s->tile.tm / s->sm * (s->tile.tn / s->sn) / XL__MMA_LANES;
 }
 
+/* Groups whose registers a compute unit holds. */
+static double held(const struct xl__limits *l, const struct xl__mma_set *s)
+{
+    return xl__num_or(l, XL__F_registers_per_cu, INFINITY) /
+           (double)(xl__mma_items(s) * (sums_of_item(s) + MORE_REGISTERS));
+}
+
 bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
                   xl_dtype in)
 {
     const size_t most = in == XL_F32 ? MOST_SUMS_F32 : MOST_SUMS;
-    return is_whole(s, in) && sums_of_item(s) <= most &&
+    return is_whole(s, in) && sums_of_item(s) <= most && held(l, s) >= 1 &&
            xl__mma_items(s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
            xl__mma_local_bytes(s, in) <=
                xl__size_or(l, XL__F_local_mem_bytes, 0);
@@ -186,13 +193,10 @@ static double slice_clocks(const struct xl__mma_set *s,
 static double resident(const struct xl__limits *l, const struct xl__mma_set *s,
                        xl_dtype in)
 {
-    const double items = (double)xl__mma_items(s);
-    const double each = (double)sums_of_item(s) + MORE_REGISTERS;
-    const double file = xl__num_or(l, XL__F_registers_per_cu, INFINITY);
     const double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
-    const double groups = fmin(local / (double)xl__mma_local_bytes(s, in),
-                               fmin(file / (items * each),
-                                    MOST_ITEMS / items));
+    const double groups =
+        fmin(local / (double)xl__mma_local_bytes(s, in),
+             fmin(held(l, s), MOST_ITEMS / (double)xl__mma_items(s)));
     return fmax(1, floor(groups));
 }
 
