@@ -163,6 +163,10 @@ xl_job(stub.split_plans LABELS stub DRIVER stub TIMEOUT 120
 xl_program(test_split ops/test_split.c LIBS clbench_static)
 xl_job(device.split.pocl LABELS device DRIVER pocl TIMEOUT 600
     COMMAND test_split ENV ${uncached})
+foreach(driver pocl rusticl)
+    xl_job(slow.split.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 1200 COMMAND test_split ENV XL_TEST_FULL=1 ${uncached})
+endforeach()
 
 # Epilogues in every variant that takes one.
 xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)

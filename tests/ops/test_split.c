@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of f32 in parts against the host in double, with the emulated
- * matrix instructions where a device has none: within the bound that
+/* Products of f32 in parts against the host in double, by every matrix engine
+ * that the device has, or by emulated instructions: within the bound that
  * gemm_split_mma.c states, element by element, and by norm no worse than a sum
  * of f32 FMAs in a row, whatever the data; what is not finite as in f32. The
- * emulation adds in f32 rounded to nearest, a chip cuts: its bound is wider
- * than what is seen here.
+ * emulation adds in f32 rounded to nearest, a chip cuts: the bound is wider
+ * than what emulation shows.
  *
  * XL_TEST_FULL  set: clbench's cases in both types of parts */
 #include <math.h>
@@ -21,7 +21,7 @@
 #include "runtime/launch.h"
 #include "support.h"
 
-enum { M = 45, N = 50, K = 600, GAP = 6, OFFSET = 4, SEED = 20 };
+enum { M = 75, N = 70, K = 600, GAP = 6, OFFSET = 4, SEED = 20 };
 enum { ROOM = (K + GAP) * 3 * (N + GAP) };
 static const float untouched = -7;
 
@@ -190,7 +190,6 @@ static xl_gemm product(const char *how)
 {
     xl_gemm g = {.m = M, .n = N, .k = K, .alpha = 1,
                  .accuracy = XL_ACCURACY_SPLIT,
-                 .variant = "gemm_split_mma",
                  .a = lie(mem[0], M, K, how[0]),
                  .b = lie(mem[1], K, N, how[1]),
                  .c = lie(mem[2], M, N, how[2])};
@@ -202,30 +201,41 @@ static xl_gemm product(const char *how)
 
 /* -- running -------------------------------------------------------------- */
 
-/* Variants by the products that they sum. */
-enum { F16 = 3, BF16 = 6 };
+static const struct way {
+    const struct xl__variant *v;
+    int products; /* that are summed: 3 of f16, 6 of bf16 */
+} ways[] = {
+    {&xl__gemm_split_mma_f16, 3},
+    {&xl__gemm_split_mma_bf16, 6},
+    {&xl__gemm_split_f16, 3},
+    {&xl__gemm_split_bf16, 6},
+};
+static size_t n_ways; /* that the device has */
 
-/* tile 0: the model's. */
-static void run(const xl_gemm *g, int products, int tile)
+/* With the model's tile; false: it does not take this. */
+static bool run(const xl_gemm *g, const struct way *way)
 {
-    const struct xl__variant *v =
-        products == F16 ? &xl__gemm_split_mma_f16 : &xl__gemm_split_mma_bf16;
-    struct xl__params params = {.value = {tile, tile, 32, 2, 1, 2, 8}};
+    const struct xl__limits *l = &t.device->limits;
+    struct xl__params params;
     struct xl__op_call w;
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
     assert_non_null(plan);
     assert_status(xl__op_call_begin(&w, t.queue, &xl__op_gemm, g, true), XL_OK,
                   xl_error_detail(t.queue));
-    if (tile == 0)
-        v->choose(&t.device->limits, w.key.canonical, &params);
-    assert_int_equal(
-        v->plan(&t.device->limits, w.key.canonical, &params, plan), XL_OK);
-    assert_status(xl__run_plan(t.queue, plan, &w.call, NULL), XL_OK,
-                  xl_error_detail(t.queue));
-    assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
+    const bool takes = !way->v->refuses(l, w.key.canonical);
+    if (takes) {
+        way->v->choose(l, w.key.canonical, &params);
+        assert_int_equal(way->v->plan(l, w.key.canonical, &params, plan),
+                         XL_OK);
+        assert_status(xl__run_plan(t.queue, plan, &w.call, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_queue_finish(t.queue), XL_OK,
+                      xl_error_detail(t.queue));
+        take(&g->c);
+    }
     xl__op_call_end(&w);
     free(plan);
-    take(&g->c);
+    return takes;
 }
 
 /* -- judging -------------------------------------------------------------- */
@@ -261,17 +271,19 @@ static double bound(const struct element *e, int products)
            0x1p-37 * K * e->most_a * e->most_b + least;
 }
 
-static void judge(const struct data *d, const char *how, int products)
+static void judge(const struct data *d, const char *how,
+                  const struct way *way)
 {
+    const int products = way->products;
     double error = 0, chain = 0, norm = 0, worst = 0;
     for (size_t i = 0; i < M * N; i++) {
         const struct element e = element_of(i / N, i % N);
         const double off = (double)c[i] - e.sum;
         if (!(fabs(off) <= bound(&e, products)))
-            fail_msg("%s, %s, %d products: C(%zu, %zu) is %.9g, not %.9g "
-                     "(within %.2g)",
-                     d->name, how, products, i / N, i % N, (double)c[i], e.sum,
-                     bound(&e, products));
+            fail_msg("%s, %s, %s: C(%zu, %zu) is %.9g, not %.9g (within "
+                     "%.2g)",
+                     way->v->name, d->name, how, i / N, i % N, (double)c[i],
+                     e.sum, bound(&e, products));
         if (e.size > 0)
             worst = fmax(worst, fabs(off) / bound(&e, products));
         error += off * off;
@@ -280,9 +292,9 @@ static void judge(const struct data *d, const char *how, int products)
     }
     error = sqrt(error / norm);
     chain = sqrt(chain / norm);
-    print_message("%s, %s, %d products: %.2e of the norm, in a row %.2e; %.3f "
-                  "of the bound\n",
-                  d->name, how, products, error, chain, worst);
+    print_message("%s, %s, %s: %.2e of the norm, in a row %.2e; %.3f of the "
+                  "bound\n",
+                  way->v->name, d->name, how, error, chain, worst);
     assert_true(error <= chain || !d->by_norm);
 }
 
@@ -291,10 +303,10 @@ static void all_data(void **state)
     (void)state;
     for (size_t i = 0; i < N_DATAS; i++) {
         draw(&datas[i], i);
-        for (int products = F16; products <= BF16; products += F16) {
+        for (size_t way = 0; way < n_ways; way++) {
             const xl_gemm g = product("rrr");
-            run(&g, products, 0);
-            judge(&datas[i], "rrr", products);
+            assert_true(run(&g, &ways[way]));
+            judge(&datas[i], "rrr", &ways[way]);
         }
     }
 }
@@ -307,18 +319,20 @@ static void all_layouts(void **state)
     (void)state;
     draw(&datas[0], 1);
     for (size_t i = 0; i < sizeof hows / sizeof *hows; i++) {
-        const xl_gemm g = product(hows[i]);
-        run(&g, F16, 32);
-        judge(&datas[0], hows[i], F16);
+        for (size_t way = 0; way < n_ways; way += 2) {
+            const xl_gemm g = product(hows[i]);
+            if (run(&g, &ways[way]))
+                judge(&datas[0], hows[i], &ways[way]);
+        }
     }
 }
 
 /* -- what is not finite --------------------------------------------------- */
 
-static void check_specials(int products)
+static void check_specials(const struct way *way)
 {
     const xl_gemm g = product("rrr");
-    run(&g, products, 32);
+    assert_true(run(&g, way));
     for (size_t i = 0; i < M * N; i++) {
         const struct element e = element_of(i / N, i % N);
         const double want = (double)e.chain, got = (double)c[i];
@@ -326,7 +340,7 @@ static void check_specials(int products)
             : isinf(want)
                 ? got != want
                 : !(fabs(got - e.sum) <= K * 0x1p-24 * e.size))
-            fail_msg("%d products: C(%zu, %zu) is %g, not %g", products, i / N,
+            fail_msg("%s: C(%zu, %zu) is %g, not %g", way->v->name, i / N,
                      i % N, got, want);
     }
 }
@@ -334,94 +348,106 @@ static void check_specials(int products)
 static void not_finite(void **state)
 {
     static const float odd[] = {INFINITY, -INFINITY, NAN};
+    enum { N_ODD = sizeof odd / sizeof *odd };
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof odd / sizeof *odd; i++) {
+    for (size_t i = 0; i < 2 * N_ODD * n_ways; i++) {
+        const float x = odd[i / n_ways / 2];
         draw(&datas[0], i);
-        if (i % 2)
-            a[5 * K + K - 1] = odd[i / 2];
+        if (i / n_ways % 2)
+            a[5 * K + K - 1] = x;
         else
-            b[(K - 1) * N + 2] = odd[i / 2];
-        check_specials(i % 3 ? F16 : BF16);
+            b[(K - 1) * N + 2] = x;
+        check_specials(&ways[i % n_ways]);
     }
     /* The word is cleared for the next call. */
     draw(&datas[0], 1);
-    const xl_gemm g = product("rrr");
-    run(&g, F16, 32);
-    judge(&datas[0], "after", F16);
+    for (size_t way = 0; way < n_ways; way++) {
+        const xl_gemm g = product("rrr");
+        assert_true(run(&g, &ways[way]));
+        judge(&datas[0], "after", &ways[way]);
+    }
 }
 
 /* -- the public way ------------------------------------------------------- */
 
-/* Self-checked, with scalars, an epilogue and the caller's own workspace. */
-static void called(void **state)
+/* relu(-2 A B + 0.5 C + a bias a row), in a workspace of the caller's. */
+static void call(const struct way *way, cl_mem bias)
 {
-    (void)state;
-    enum { CHOICES = 16 };
-    static float column[M];
     size_t bytes;
     cl_int code;
-    draw(&datas[0], 2);
-    for (size_t i = 0; i < M; i++)
-        column[i] = (float)i;
+    xl_binding binding = {.name = "bias"};
+    binding.tensor = xl_tensor_dense(bias, XL_F32, 2, (size_t[]){M, 1});
     xl_gemm g = product("rcc");
+    g.variant = way->v->name;
     g.alpha = -2;
     g.beta = 0.5;
+    g.epilogue = (xl_epilogue){"relu(y + bias)", &binding, 1};
     assert_status(xl_gemm_workspace(t.queue, &g, &bytes), XL_OK,
                   xl_error_detail(t.queue));
     assert_true(bytes > (M + N) * K * 4);
-    cl_context ctx = xl_queue_context(t.queue);
-    g.workspace.buf = clCreateBuffer(ctx, CL_MEM_READ_WRITE, bytes, NULL,
-                                     &code);
+    g.workspace.buf = clCreateBuffer(xl_queue_context(t.queue),
+                                     CL_MEM_READ_WRITE, bytes, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
-    cl_mem bias = clCreateBuffer(ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                                 sizeof column, column, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    xl_binding binding = {.name = "bias"};
-    binding.tensor = xl_tensor_dense(bias, XL_F32, 2, (size_t[]){M, 1});
-    g.epilogue = (xl_epilogue){"relu(y + bias)", &binding, 1};
     assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
                   xl_error_detail(t.queue));
     assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
     take(&g.c);
-    for (size_t i = 0; i < M * N; i++) {
-        const struct element e = element_of(i / N, i % N);
-        const double want =
-            fmax(0, -2 * e.sum + 0.5 * (double)untouched +
-                        (double)column[i / N]);
-        assert_true(fabs((double)c[i] - want) <=
-                    3 * bound(&e, F16) + 4 * 0x1p-24 * fabs(want) + 1e-5);
-    }
     clReleaseMemObject(g.workspace.buf);
+}
+
+/* Self-checked. */
+static void called(void **state)
+{
+    static float column[M];
+    cl_int code;
+    (void)state;
+    draw(&datas[0], 2);
+    for (size_t i = 0; i < M; i++)
+        column[i] = (float)i;
+    cl_mem bias = clCreateBuffer(xl_queue_context(t.queue),
+                                 CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                 sizeof column, column, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    for (size_t way = 0; way < n_ways; way += 2) {
+        call(&ways[way], bias);
+        for (size_t i = 0; i < M * N; i++) {
+            const struct element e = element_of(i / N, i % N);
+            const double want =
+                fmax(0, -2 * e.sum + 0.5 * (double)untouched +
+                            (double)column[i / N]);
+            assert_true(fabs((double)c[i] - want) <=
+                        3 * bound(&e, ways[way].products) +
+                            4 * 0x1p-24 * fabs(want) + 1e-5);
+        }
+    }
     clReleaseMemObject(bias);
 }
 
 /* clbench's cases, with its guards; one of them has too few terms. */
 static void case_table(void **state)
 {
-    static const char *const names[] = {"gemm_split_mma",
-                                        "gemm_split_mma_bf16"};
-    const size_t n_names = getenv("XL_TEST_FULL") ? 2 : 1;
+    const size_t step = getenv("XL_TEST_FULL") ? 1 : 2;
     unsigned n_right = 0, n_refused = 0;
     (void)state;
     for (const struct gemm_case *x = gemm_cases; x->name; x++) {
         if (x->accuracy != XL_ACCURACY_SPLIT)
             continue;
-        for (size_t i = 0; i < n_names; i++) {
+        for (size_t way = 0; way < n_ways; way += step) {
             struct check_result r = {0};
-            const int status =
-                verify_gemm(t.queue, x, names[i], SEED, &r);
+            const char *name = ways[way].v->name;
+            const int status = verify_gemm(t.queue, x, name, SEED, &r);
             n_right += status == XL_OK;
             n_refused += status == XL_UNSUPPORTED;
             if (status == XL_OK)
-                print_message("%s, %s: %.3f of the tolerance\n", x->name,
-                              names[i], r.worst);
+                print_message("%s, %s: %.3f of the tolerance\n", name, x->name,
+                              r.worst);
             else if (status != XL_UNSUPPORTED)
-                fail_msg("%s, %s: %s %s", x->name, names[i], r.why,
+                fail_msg("%s, %s: %s %s", name, x->name, r.why,
                          xl_error_detail(t.queue));
         }
     }
     assert_true(n_right > 2);
-    assert_int_equal(n_refused, n_names);
+    assert_int_equal(n_refused, n_ways / step);
 }
 
 /* Who does not ask does not get it, however small the estimate. */
@@ -430,6 +456,7 @@ static void not_asked(void **state)
     (void)state;
     draw(&datas[0], 3);
     xl_gemm g = product("rrr");
+    g.variant = ways[0].v->name;
     g.accuracy = XL_ACCURACY_FULL;
     assert_int_equal(xl_gemm_run(t.queue, &g, NULL), XL_UNSUPPORTED);
     assert_non_null(strstr(xl_error_detail(t.queue), "did not ask"));
@@ -441,8 +468,9 @@ static void not_asked(void **state)
 /* -- the device ----------------------------------------------------------- */
 
 static const struct xl__variant *const variants[] = {
-    &xl__gemm_split_mma_f16, &xl__gemm_split_mma_bf16, &xl__gemm_tiled,
-    &xl__gemm_ref, NULL};
+    &xl__gemm_split_mma_f16, &xl__gemm_split_mma_bf16, &xl__gemm_split_f16,
+    &xl__gemm_split_bf16,    &xl__gemm_tiled,          &xl__gemm_ref,
+    NULL};
 static struct xl__vendor vendor;
 
 static int setup(void **state)
@@ -455,6 +483,7 @@ static int setup(void **state)
     if (!*xl__text(&t.device->limits, XL__F_mma))
         xl__limits_correct_text(&t.device->limits, XL__F_mma, "emulated",
                                 XL_ASSUMED, "GE-01");
+    n_ways = *xl__text(&t.device->limits, XL__F_wgmma) ? 4 : 2;
     for (size_t i = 0; i < 3; i++)
         assert_status(xl_buffer_create(t.queue, ROOM * sizeof(float), &mem[i]),
                       XL_OK, xl_error_detail(t.queue));
