@@ -17,7 +17,7 @@ enum { SIDES = 2 };
 
 struct job {
     const struct xl__limits *l;
-    struct xl__gemm c; /* the canonical descriptor, batch steps of the copies */
+    struct xl__gemm c; /* canonical, with the batch steps of copies */
     struct xl__mma_set set;
     struct xl__gemm_sides s;
     struct xl__gemm_turn turn[SIDES]; /* line 0: as the operand lies */

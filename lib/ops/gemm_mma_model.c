@@ -26,8 +26,8 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
      "many groups on each two compute units",
      {1, 2, 4, 8, 0}},
     {"TURN",
-     "1 operands as they lie; 2: one whose elements would be copied one by one "
-     "is first written out as lines along the depth",
+     "1 operands as they lie; 2: one whose elements would be copied one by "
+     "one is first written out as lines along the depth",
      {XL__MMA_AS_IT_LIES, XL__MMA_TURNED, 0}},
     {NULL, NULL, {0}},
 };
@@ -229,7 +229,8 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     const double banks = xl__num_or(l, XL__F_local_banks, XL__MMA_LANES);
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
-    const double at_once = fmin(ceil(groups / places), resident(l, s, tiles->in));
+    const double at_once =
+        fmin(ceil(groups / places), resident(l, s, tiles->in));
     const double busy = at_once * (double)(s->sm * s->sn * s->sk);
     const double rate = xl__mma_rate(l, tiles->in) / (places * clock);
     const double volume = 2 * (double)(t->tm * t->tn * t->tk);

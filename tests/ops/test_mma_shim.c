@@ -161,7 +161,7 @@ static const char again[] =
 
 static struct test_device t;
 
-/* -- types ----------------------------------------------------------------- */
+/* -- types ---------------------------------------------------------------- */
 
 static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16, XL_I8};
 enum { N_TYPES = sizeof types / sizeof *types };
@@ -190,7 +190,7 @@ static void draw(struct xl__rng *rng, xl_dtype type, size_t n, int *ints,
     }
 }
 
-/* -- kernels ---------------------------------------------------------------- */
+/* -- kernels -------------------------------------------------------------- */
 
 static cl_mem buffer(size_t bytes, const void *from)
 {
@@ -235,7 +235,7 @@ static void run(const char *kernel, const char *body, xl_dtype type,
     free(p);
 }
 
-/* -- the tests -------------------------------------------------------------- */
+/* -- the tests ------------------------------------------------------------ */
 
 /* A pair of numbers in turn. */
 static void next_is(const unsigned **at, unsigned x, unsigned y)
@@ -330,7 +330,8 @@ static void one_product(xl_dtype type, bool across)
                 assert_true(c.f[i * COLS + j] == (float)want);
         }
     }
-    /* The second fragment's second step: word w of A, row l / 4 + 8 (w % 2). */
+    /* The second fragment's second step: word w of A has row
+     * l / 4 + 8 (w % 2). */
     for (size_t item = 0; item < ITEMS; item++) {
         const size_t l = item % LANES, deep = (DEEP + l % 4 * 4) / bytes;
         for (size_t w = 0; w < 4; w++)

@@ -2,7 +2,8 @@
 /* Plans of gemm_mma without a device, on machines made up here: what the
  * kernel asks of its tile, each chunk of a slice copied by one item, copies
  * and vectors on their alignment, the self-check's case with the same
- * programs; and that the model's choices are of the kind that suits a shape. */
+ * programs; and that the model's choices are of the kind that suits a shape.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "ops/variants.h"
 #include "support.h"
 
-/* -- machines -------------------------------------------------------------- */
+/* -- machines ------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct machine {
@@ -54,7 +55,7 @@ static void make(const struct machine *m, struct xl__limits *l)
                                 "GE-01");
 }
 
-/* -- products -------------------------------------------------------------- */
+/* -- products ------------------------------------------------------------- */
 
 static const size_t shapes[][3] = {
     {1, 1, 1},        {1, 4096, 4096},   {16, 4096, 4096}, {17, 33, 65},
@@ -125,7 +126,7 @@ static void each(void (*check)(const struct xl__limits *l,
     }
 }
 
-/* -- what the kernel asks -------------------------------------------------- */
+/* -- what the kernel asks ------------------------------------------------- */
 
 static size_t define_of(const struct xl__step *s, const char *name)
 {
@@ -229,7 +230,7 @@ static void small_cases_take_the_same_programs(void **state)
     each(check_small);
 }
 
-/* -- the model ------------------------------------------------------------- */
+/* -- the model ------------------------------------------------------------ */
 
 static void large_products_near_the_engine_s_rate(void **state)
 {
