@@ -7,6 +7,7 @@
  *               subnormal: what is left out is still below all bits of X then.
  *               P0 is X / factor, rounded, P1 what is left of it, rounded, ...
  *
+ *                 STEP 0  gemm_split_clear    the words and the flag: 0
  *                 STEP 1  gemm_split_lines    lines contiguous: a group reads
  *                                             its line, then once more from
  *                                             the cache, and writes the parts
@@ -16,18 +17,19 @@
  *
  *               Step 3 begins with the patches that step 2 read last, since
  *               the cache holds those. What is not finite sets the flag.
- * Arguments     x: base, offset, stride from line to line, along k, in
- *               elements; lines; k; words: base, the flag's place, those of
- *               the lines (step 2 and 3), all 0 at first. Then, not in step 2:
- *               factors: base, place; planes: base, place, elements from one
- *               to the next, from line to line (step 3: from k to k); how far
- *               k is filled up with zeros, a multiple of DEPTH. Vectors of VX
- *               in planes are aligned
- * Launch        STEP 1: a group of WG a line, 1-D. STEP 2, 3: groups of WG,
- *               for COLS VX lines by DEPTH of k each, 2-D
+ * Arguments     STEP 0: words: base, place, number. Else x: base, offset,
+ *               stride from line to line, along k, in elements; lines; k;
+ *               words: base, the flag's place, the lines' (not of step 1).
+ *               Then, not in step 2: factors: base, place; planes: base,
+ *               place, elements from one to the next, from line to line (step
+ *               3: from k to k); how far k is filled up with zeros, a multiple
+ *               of DEPTH. Vectors of VX in planes are aligned
+ * Launch        groups of WG. STEP 0: an item a word; STEP 1: a group a line;
+ *               STEP 2, 3: a group COLS VX lines by DEPTH of k, 2-D
  * Local memory  STEP 1: 4 WG bytes; STEP 2: 4 VX WG; STEP 3: none
- * -D            STEP; PLANES 2, 3; TP their dtype 1, 2; VX 1, 2, 4: vectors of
- *               X that are aligned and divide its contiguous size
+ * -D            STEP; FOR: whose program it is; PLANES 2, 3; TP their dtype
+ *               1, 2; VX 1, 2, 4: vectors of X that are aligned and divide its
+ *               contiguous size
  * Needs         OpenCL C 1.2
  * Cost          4 bytes of an element read, in steps 2 and 3 twice; 2 PLANES
  *               written
@@ -132,6 +134,16 @@ static inline void put_parts(__global ushort *planes, ulong at, ulong plane,
     __global float *factors, ulong at_factors, __global ushort *planes,       \
         ulong at_planes, ulong plane, ulong ld, ulong depth
 
+#if STEP == 0
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+gemm_split_clear(__global uint *words, ulong at, ulong n)
+{
+    const ulong i = get_global_id(0);
+    if (i < n)
+        words[at + i] = 0;
+}
+#endif
+
 /* -- lines that are contiguous -------------------------------------------- */
 
 #if STEP == 1
@@ -175,13 +187,13 @@ gemm_split_lines(X_PARAMS, PLANE_PARAMS)
         tell(words + flag, word);
     }
 }
-#else
+#endif
+
 /* -- lines side by side --------------------------------------------------- */
 
 /* The item's first line, its place among the patch's rows. */
 #define LINE ((xl_group_id(0) * COLS + get_local_id(0) % COLS) * VX)
 #define ROW ((uint)get_local_id(0) / COLS)
-#endif
 
 #if STEP == 2
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void

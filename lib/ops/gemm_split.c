@@ -11,7 +11,8 @@
 #include "ops/variants.h"
 
 /* cl/generic/gemm_split.cl. */
-enum { WG = 256, COLS = 32, WIDEST = 4, LINES = 1, LARGEST, ACROSS };
+enum { WG = 256, COLS = 32, WIDEST = 4 };
+enum { CLEAR, LINES, LARGEST, ACROSS }; /* its steps */
 enum { PLANE_BYTES = 2, WORD_BYTES = 4 };
 
 const struct xl__split_scheme xl__split_f16 = {XL_F16, 2},
@@ -52,12 +53,14 @@ static struct xl__split_side side_of(const struct xl__gemm_side *from,
 
 /* Planes of A, of B, then words. */
 bool xl__split_lay(const struct xl__limits *l, const void *canonical,
+                   enum xl__split_engine engine,
                    const struct xl__split_scheme *scheme,
                    struct xl__split *out)
 {
     const xl_gemm *g = canonical;
     const size_t planes = scheme->planes;
     struct xl__split p = {.canonical = canonical,
+                          .engine = engine,
                           .s = xl__gemm_sides(g),
                           .scheme = *scheme,
                           .depth = xl__round_up(g->k, XL__SPLIT_DEPTH)};
@@ -77,22 +80,36 @@ bool xl__split_lay(const struct xl__limits *l, const void *canonical,
 
 /* -- steps before the product --------------------------------------------- */
 
+/* Programs of this variant's own. */
+static void define_own(const struct xl__split *p, struct xl__step *s)
+{
+    xl__define(s, "FOR", (long)p->engine);
+    xl__define(s, "PLANES", (long)p->scheme.planes);
+}
+
+static struct xl__step *add_step(const struct xl__split *p, int which,
+                                 const char *kernel, struct xl__plan *plan)
+{
+    struct xl__step *s = &plan->step[plan->n_steps++];
+    s->source = "gemm_split.cl";
+    s->kernel = kernel;
+    s->slice_dim = 0;
+    s->dims = 1;
+    s->local[0] = WG;
+    xl__define(s, "STEP", which);
+    define_own(p, s);
+    xl__define(s, "TP", (long)p->scheme.in);
+    return s;
+}
+
 /* The flag and the words. */
 static void add_clear(const struct xl__split *p, struct xl__plan *plan)
 {
-    enum { CLEAR_WG = 64 };
-    struct xl__step *s = &plan->step[plan->n_steps++];
+    struct xl__step *s = add_step(p, CLEAR, "gemm_split_clear", plan);
     const size_t n = p->a.factors - p->flag;
-    s->source = "fill.cl";
-    s->kernel = "fill";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = CLEAR_WG;
-    s->global[0] = xl__round_up(n, CLEAR_WG);
-    xl__define(s, "CHUNK", 0);
+    s->global[0] = xl__round_up(n, WG);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, p->flag);
-    xl__arg_u32(s, 0);
     xl__arg_u64(s, n);
 }
 
@@ -114,25 +131,20 @@ static void add_part_step(const struct xl__split *p,
                           const char *kernel, struct xl__plan *plan)
 {
     const xl_gemm *g = p->canonical;
-    struct xl__step *s = &plan->step[plan->n_steps++];
+    struct xl__step *s = add_step(p, which, kernel, plan);
     const size_t width = vector_of(&side->from, g->k);
-    s->source = "gemm_split.cl";
-    s->kernel = kernel;
-    s->slice_dim = 0;
-    s->dims = which == LINES ? 1 : 2;
-    s->local[0] = WG;
-    s->local[1] = 1;
-    s->global[0] = WG * (which == LINES
-                             ? side->from.extent
-                             : xl__ceil_div(side->from.extent, COLS * width));
-    s->global[1] = p->depth / XL__SPLIT_DEPTH;
+    const size_t lines = side->from.extent;
+    s->global[0] =
+        WG * (which == LINES ? lines : xl__ceil_div(lines, COLS * width));
+    if (which != LINES) {
+        s->dims = 2;
+        s->local[1] = 1;
+        s->global[1] = p->depth / XL__SPLIT_DEPTH;
+    }
     s->local_mem_bytes = which == ACROSS ? 0 : WG * WORD_BYTES * width;
-    xl__define(s, "STEP", which);
-    xl__define(s, "PLANES", (long)p->scheme.planes);
-    xl__define(s, "TP", (long)p->scheme.in);
     xl__define(s, "VX", (long)width);
     xl__gemm_arg_side(s, &side->from);
-    xl__arg_u64(s, side->from.extent);
+    xl__arg_u64(s, lines);
     xl__arg_u64(s, g->k);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, p->flag);
@@ -202,6 +214,7 @@ xl_status xl__split_add_plain(const struct xl__limits *l,
     if (status == XL_OK) {
         struct xl__step *s = &plan->step[plan->n_steps++];
         *s = plain->step[0];
+        define_own(p, s);
         xl__split_guard(p, s, 1);
     }
     free(plain);

@@ -36,8 +36,13 @@ struct xl__split_side {
     size_t factors; /* a float a line */
 };
 
+/* Whose the programs are: a self-check that fails strikes all of a plan's, so
+ * that variants share none. */
+enum xl__split_engine { XL__SPLIT_BY_ONE = 1, XL__SPLIT_BY_FOUR };
+
 struct xl__split {
     const void *canonical;
+    enum xl__split_engine engine; /* sub-groups of an instruction */
     struct xl__gemm_sides s;
     struct xl__split_side a, b;
     struct xl__split_scheme scheme;
@@ -53,6 +58,7 @@ const char *xl__split_refused(const struct xl__limits *l,
 double xl__split_flop(const struct xl__split *p);
 /* false: no workspace of that size. */
 bool xl__split_lay(const struct xl__limits *l, const void *canonical,
+                   enum xl__split_engine engine,
                    const struct xl__split_scheme *scheme,
                    struct xl__split *out);
 /* Append the steps that fill the workspace, and the one behind the product,

@@ -61,7 +61,7 @@ static bool job_of(const struct xl__limits *l, const void *desc,
                     .tn = (size_t)v[XL__GEMM_TN],
                     .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) *
                              XL__MMA_LANES};
-    if (j.tm == 0 || !xl__split_lay(l, desc, scheme, &j.p))
+    if (j.tm == 0 || !xl__split_lay(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
         return false;
     j.grid.tiles_m = xl__ceil_div(j.p.s.m, j.tm);
     j.grid.tiles_n = xl__ceil_div(j.p.s.n, j.tn);

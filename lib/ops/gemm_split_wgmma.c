@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of f32 in parts, by matrix instructions of four sub-groups: planes
  * in the workspace are operands of gemm_wgmma's kernel, which takes the same
- * products in the same order as gemm_split_mma.c's: the error is that one's. */
+ * products in the same order as gemm_split_mma.c's: the error is the same. */
 #include "ops/gemm_split.h"
 #include "ops/gemm_wgmma.h"
 #include "ops/variants.h"
@@ -37,7 +37,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc,
     const char *why = xl__split_refused(l, desc);
     if (why)
         return why;
-    if (!xl__split_lay(l, desc, scheme, &p))
+    if (!xl__split_lay(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return "its workspace does not fit into a buffer";
     const struct xl__wgmma_job j = job_of(&p);
     return xl__wgmma_refused(l, &j);
@@ -49,7 +49,7 @@ static void choose(const struct xl__limits *l, const void *desc,
 {
     struct xl__split p;
     *out = (struct xl__params){.source = "model"};
-    if (!xl__split_lay(l, desc, scheme, &p))
+    if (!xl__split_lay(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return;
     const struct xl__wgmma_job j = job_of(&p);
     xl__wgmma_choose(l, &j, out);
@@ -62,7 +62,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     struct xl__split p;
     const char *bound;
     double ns;
-    if (!xl__split_lay(l, desc, scheme, &p))
+    if (!xl__split_lay(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return XL_UNSUPPORTED;
     const struct xl__wgmma_job j = job_of(&p);
     xl__split_add(&p, out);

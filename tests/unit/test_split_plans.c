@@ -136,9 +136,9 @@ static void check_steps(const struct xl__split *p, const struct xl__plan *plan)
                           *plain = &plan->step[plan->n_steps - 1];
     const unsigned before = 3u + p->a.across + p->b.across;
     assert_in_range(plan->n_steps, before + 2, XL__MAX_STEPS);
-    assert_string_equal(clear->kernel, "fill");
+    assert_string_equal(clear->kernel, "gemm_split_clear");
     assert_int_equal(clear->args[1].as.u, p->flag);
-    assert_int_equal(clear->args[3].as.u, p->a.factors - p->flag);
+    assert_int_equal(clear->args[2].as.u, p->a.factors - p->flag);
     assert_non_null(strstr(plain->options, "-DGUARD=1"));
     assert_null(strstr(plain->options, "-DCUT=1"));
     assert_int_equal(plain->args[plain->n_args - 1].as.u, p->flag);
@@ -185,7 +185,8 @@ static void plans(void **state)
         if (!plan)
             continue;
         made[i % N_VARIANTS]++;
-        assert_true(xl__split_lay(limits(), &c, x->scheme, &p));
+        assert_true(xl__split_lay(limits(), &c, XL__SPLIT_BY_ONE, x->scheme,
+                                  &p));
         check_workspace(&p, plan);
         check_steps(&p, plan);
         check_small(x->v, &c, &params, plan);
@@ -225,6 +226,28 @@ static void only_when_asked(void **state)
     c.g.batch.count = 2;
     c.g.batch.a_step = c.g.batch.b_step = c.g.batch.c_step = 1 << 30;
     assert_null(strstr(chosen(&c), "split"));
+}
+
+/* What strikes one variant leaves the others their programs. */
+static void programs_apart(void **state)
+{
+    const struct xl__gemm c = cube(LARGE);
+    struct xl__plan *p[N_VARIANTS];
+    struct xl__params params;
+    (void)state;
+    for (unsigned i = 0; i < N_VARIANTS; i++) {
+        p[i] = plan_of(variants[i].v, &c, &params);
+        assert_non_null(p[i]);
+        for (unsigned j = 0; j < i; j++) {
+            for (unsigned x = 0; x < p[i]->n_steps; x++) {
+                for (unsigned y = 0; y < p[j]->n_steps; y++)
+                    assert_string_not_equal(p[i]->step[x].options,
+                                            p[j]->step[y].options);
+            }
+        }
+    }
+    for (unsigned i = 0; i < N_VARIANTS; i++)
+        free(p[i]);
 }
 
 /* Not below what memory and the engine take by their rates, not far above. */
@@ -271,6 +294,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans),
         cmocka_unit_test(only_when_asked),
+        cmocka_unit_test(programs_apart),
         cmocka_unit_test(estimates),
     };
     test_setenv("XL_STUB_DEVICE", XL_TEST_DEVICES "/h200.txt");
