@@ -5,12 +5,15 @@
  * need not wait for the other's. */
 #include <crosslane/crosslane.h>
 
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
 /* Work that is not flushed may wait for the host; a flush takes time itself.
- * Two queues overlap only as far as both know their work (NV-44). */
-enum { FLUSH_ALONE = 64, FLUSH_BESIDE = 2 };
+ * Two queues overlap only as far as both know their work, and one thread takes
+ * about as long over a launch as a small product over its own (NV-44): each
+ * queue has a thread. */
+enum { FLUSH_ALONE = 64, FLUSH_BESIDE = 8, MOST_QUEUES = 4 };
 
 xl_status peer_calls_gemm(xl_queue *const *q, const xl_gemm *const *op,
                           size_t n_queues, size_t n);
@@ -18,37 +21,73 @@ xl_status peer_calls_softmax(xl_queue *const *q, const xl_softmax *const *op,
                              size_t n_queues, size_t n);
 size_t peer_size_of(const char *name);
 
-static void flush(xl_queue *const *q, size_t n_queues, size_t turn)
+/* One queue's calls. */
+struct calls {
+    xl_queue *q;
+    const xl_gemm *gemm; /* one of the two */
+    const xl_softmax *softmax;
+    size_t n, flush_every;
+    xl_status status;
+};
+
+static void *make_calls(void *arg)
 {
-    if (turn % (n_queues == 1 ? FLUSH_ALONE : FLUSH_BESIDE) != 0)
-        return;
-    for (size_t i = 0; i < n_queues; i++)
-        (void)clFlush(xl_queue_cl(q[i]));
+    struct calls *c = arg;
+    for (size_t turn = 0; turn < c->n && c->status == XL_OK; turn++) {
+        c->status = c->gemm ? xl_gemm_run(c->q, c->gemm, NULL)
+                            : xl_softmax_run(c->q, c->softmax, NULL);
+        if (turn % c->flush_every == 0)
+            (void)clFlush(xl_queue_cl(c->q));
+    }
+    return NULL;
 }
 
-/* `n` calls on each queue. */
+static xl_status make_all(struct calls *c, size_t n_queues)
+{
+    pthread_t thread[MOST_QUEUES];
+    size_t started = 1;
+    while (started < n_queues && pthread_create(&thread[started], NULL,
+                                                make_calls, &c[started]) == 0)
+        started++;
+    make_calls(&c[0]);
+    for (size_t i = 1; i < started; i++)
+        pthread_join(thread[i], NULL);
+    if (started < n_queues)
+        return XL_NO_MEMORY;
+    for (size_t i = 0; i < n_queues; i++)
+        if (c[i].status != XL_OK)
+            return c[i].status;
+    return XL_OK;
+}
+
+/* `n` calls on each queue, of one op or the other. */
+static xl_status deal(xl_queue *const *q, const xl_gemm *const *gemm,
+                      const xl_softmax *const *softmax, size_t n_queues,
+                      size_t n)
+{
+    struct calls c[MOST_QUEUES] = {0};
+    if (n_queues == 0 || n_queues > MOST_QUEUES)
+        return XL_BAD_ARGUMENT;
+    for (size_t i = 0; i < n_queues; i++)
+        c[i] = (struct calls){
+            .q = q[i],
+            .gemm = gemm ? gemm[i] : NULL,
+            .softmax = softmax ? softmax[i] : NULL,
+            .n = n,
+            .flush_every = n_queues == 1 ? FLUSH_ALONE : FLUSH_BESIDE};
+    return make_all(c, n_queues);
+}
+
 xl_status peer_calls_gemm(xl_queue *const *q, const xl_gemm *const *op,
                           size_t n_queues, size_t n)
 {
-    xl_status status = XL_OK;
-    for (size_t turn = 0; turn < n; turn++) {
-        for (size_t i = 0; i < n_queues && status == XL_OK; i++)
-            status = xl_gemm_run(q[i], op[i], NULL);
-        flush(q, n_queues, turn);
-    }
-    return status;
+    return deal(q, op, NULL, n_queues, n);
 }
 
 xl_status peer_calls_softmax(xl_queue *const *q, const xl_softmax *const *op,
                              size_t n_queues, size_t n)
 {
-    xl_status status = XL_OK;
-    for (size_t turn = 0; turn < n; turn++) {
-        for (size_t i = 0; i < n_queues && status == XL_OK; i++)
-            status = xl_softmax_run(q[i], op[i], NULL);
-        flush(q, n_queues, turn);
-    }
-    return status;
+    return deal(q, NULL, op, n_queues, n);
 }
 
 /* Of a struct by its name without xl_, so that the script's own can be

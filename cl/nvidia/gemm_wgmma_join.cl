@@ -29,7 +29,7 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 gemm_wgmma_join(const ulong16 head,
                 __global ELEM(TC) *restrict c SCRATCH_PARAMS, GEMM_LAST_PARAMS)
 {
-    __local SUM mem[4 * KEPT_WORDS];
+    __local SUM mem[4 * KEPT_WORDS] __attribute__((aligned(16)));
     const uint lid = (uint)get_local_id(0), lane = lid % 32;
     const uint at = (uint)xl_group_id(0);
     const uint tile = at / (TM / 64 * BLOCKS), rest = at % (TM / 64 * BLOCKS);
