@@ -35,7 +35,7 @@
  *               by rows, n and lines multiples of 8, TN of 16; 2 anything,
  *               with beta and epilogue; VC elements of an access to C in FORM
  *               2 and the join (1 2 4 8), dividing n and lines; PLANES (1 2
- *               3); PROMOTE stages after which sums leave the engine, 0 none;
+ *               3); PROMOTE 1 where sums leave the engine after each stage;
  *               SCALES, FLAG, TURNED, CUT; TA TC TY BATCH (0 1)
  *               EPILOGUE: gemm.clh; XL_SPIN_LIMIT: tma.clh
  * Needs         sm_90a
@@ -415,22 +415,18 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #endif
         do {
             const struct place p = place_of(w.tile, GRID, INVERSE);
-            uint more = 0;
 #if PROMOTE
             WG_GROUPS(CLEAR_GROUP, RESULT)
             #pragma unroll 1
-            for (uint u = 1; u <= w.n; u++) {
+            for (uint u = 0; u < w.n; u++) {
                 xl_bar_wait(full + s * 8, phase);
                 const ulong at = s * (STAGE / 16);
                 wg_open();
-                TERMS(more);
+                TERMS(0);
                 wg_close();
                 WG_WAIT(d);
                 xl_bar_arrive(empty + s * 8, is_first);
-                more = u % PROMOTE != 0 && u < w.n;
-                if (!more) {
-                    WG_GROUPS(ADD_GROUP, d)
-                }
+                WG_GROUPS(ADD_GROUP, d)
                 if (++s == ST) {
                     s = 0;
                     phase ^= 1;
@@ -439,7 +435,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #else
             /* A stage is given back when the next one's instructions are
              * under way: the engine never waits for the loop. */
-            uint last = s;
+            uint last = s, more = 0;
             #pragma unroll 1
             for (uint u = 0; u < w.n; u++) {
                 xl_bar_wait(full + s * 8, phase);

@@ -34,7 +34,8 @@ struct xl__wgmma_job {
     unsigned planes;  /* of both: 1, or planes i of A and j of B with i + j
                          less than that are multiplied, all into one sum. With
                          a batch `step` is that times `plane` */
-    bool promotes;    /* sums leave the engine for f32 every 64 k */
+    bool promotes;    /* sums leave the engine for f32 after each 128
+                         bytes of k */
     /* Into scratch, in elements of 4 bytes; XL__WGMMA_NOWHERE: none. Floats
      * that multiply the sums of a row and of a column, one a row (column) of
      * the product, products one after the other; and a word that is 0 where

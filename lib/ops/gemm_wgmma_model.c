@@ -100,7 +100,7 @@ static bool takes_more(const struct xl__wgmma_view *v)
  * with what is taken from the producer. */
 static bool registers_fit(const struct xl__wgmma_view *v)
 {
-    enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 160,
+    enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
            MORE_OF_3 = 96 };
     const size_t held = sums_held(v);
     if (v->t.bm == ROWS)

@@ -6,7 +6,7 @@
 #include "ops/gemm_wgmma_model.h"
 #include "ops/tensor_map.h"
 
-enum { LINE_BYTES = 128, SLAB = 64, PROMOTED = 64 /* NV-41 */, WORD = 4 };
+enum { SLAB = 64, WORD = 4 };
 
 /* -- maps --------------------------------------------------------------------- */
 
@@ -125,11 +125,6 @@ static void arg_result(const struct xl__wgmma_view *v, bool maps,
 
 /* -- steps -------------------------------------------------------------------- */
 
-static size_t promoted_after(const struct xl__wgmma_view *v)
-{
-    return v->job->promotes ? xl__max_size(1, PROMOTED / v->t.bk) : 0;
-}
-
 static struct xl__step *add_step(const struct xl__wgmma_view *v,
                                  const char *source, const char *kernel,
                                  struct xl__plan *p)
@@ -150,7 +145,7 @@ static struct xl__step *add_step(const struct xl__wgmma_view *v,
         {"FORM", v->form},
         {"VC", xl__wgmma_width(v)},
         {"PLANES", v->job->planes},
-        {"PROMOTE", promoted_after(v)},
+        {"PROMOTE", v->job->promotes /* NV-41 */},
         {"SCALES", v->job->at_rows != XL__WGMMA_NOWHERE},
         {"FLAG", v->job->at_flag != XL__WGMMA_NOWHERE},
         {"TURNED", v->t.turned},

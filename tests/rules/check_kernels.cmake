@@ -3,19 +3,23 @@
 #   KIND=portable   as plain OpenCL C 1.2 with every extension off
 #   KIND=amd        for each of CPUS, optimised, with no register spilled
 #   KIND=intel      for each of CPUS by ocloc
+#   KIND=nvidia     those below cl/nvidia, by clang and ASSEMBLER for each of
+#                   CPUS, with no register spilled and nothing serialized
 # With WRITER=<test_expr_emit> it is the kernels which that program writes.
 #   cmake -DSOURCE_DIR=<tree> -DKIND=... -DCOMPILER=... [-DLIBCLC=<bc>]
 #         [-DCPUS=a,b] [-DREQUIRED=ON] [-DWRITER=<program>]
+#         [-DASSEMBLER=<program>]
 #         -DSCRATCH=<folder> -P check_kernels.cmake
 cmake_minimum_required(VERSION 3.22)
 
 string(REPLACE "," ";" CPUS "${CPUS}")
 
-if(NOT EXISTS "${COMPILER}" OR (LIBCLC AND NOT EXISTS "${LIBCLC}"))
+if(NOT EXISTS "${COMPILER}" OR (LIBCLC AND NOT EXISTS "${LIBCLC}") OR
+        (DEFINED ASSEMBLER AND NOT EXISTS "${ASSEMBLER}"))
     if(REQUIRED)
-        message(FATAL_ERROR "${COMPILER} ${LIBCLC} is not here")
+        message(FATAL_ERROR "${COMPILER} ${LIBCLC} ${ASSEMBLER} is not here")
     endif()
-    message("SKIPPED: ${COMPILER} ${LIBCLC} is not here")
+    message("SKIPPED: ${COMPILER} ${LIBCLC} ${ASSEMBLER} is not here")
     return()
 endif()
 file(MAKE_DIRECTORY ${SCRATCH})
@@ -104,8 +108,44 @@ function(compile_intel file options extensions)
     endforeach()
 endfunction()
 
+# A text that is assembled wants the group's size and, where registers move
+# between warps, that one group is enough for a compute unit.
+function(compile_nvidia file options extensions items)
+    set(text ${SCRATCH}/kernel.ptx)
+    foreach(cpu IN LISTS CPUS)
+        execute_process(COMMAND ${limit} ${COMPILER}
+            --target=nvptx64-nvidia-nvcl -march=${cpu} -nogpulib ${common}
+            -I${SOURCE_DIR}/cl/nvidia -Xclang -mlink-builtin-bitcode
+            -Xclang ${LIBCLC} -O3 ${options} -S -o ${text} ${folder}/${file}
+            RESULT_VARIABLE result ERROR_VARIABLE said)
+        if(NOT result)
+            file(READ ${text} all)
+            string(REGEX REPLACE "\n\\)[ \t]*\n"
+                "\n)\n.minnctapersm 1\n.reqntid ${items}, 1, 1\n" all "${all}")
+            file(WRITE ${text} "${all}")
+            execute_process(COMMAND ${limit} ${ASSEMBLER} -arch=${cpu} -v
+                ${text} -o ${SCRATCH}/kernel.bin RESULT_VARIABLE result
+                OUTPUT_VARIABLE said ERROR_VARIABLE more)
+            string(APPEND said "${more}")
+            if(said MATCHES "serialized|C7[56][0-9][0-9]|[1-9][0-9]* bytes spill")
+                set(result 1)
+            endif()
+        endif()
+        report("${file} ${options}" ${cpu} "${result}" "${said}")
+    endforeach()
+endfunction()
+
 function(compile line)
     if(line MATCHES " @portable" AND NOT KIND STREQUAL "portable")
+        return()
+    endif()
+    if(line MATCHES "^nvidia/")
+        if(KIND STREQUAL "nvidia")
+            split_line("${line}" file options extensions)
+            string(REGEX MATCH "@([0-9]+)" items "${line}")
+            compile_nvidia("${file}" "${options}" "${extensions}"
+                ${CMAKE_MATCH_1})
+        endif()
         return()
     endif()
     split_line("${line}" file options extensions)
@@ -130,11 +170,17 @@ else()
     # Every file by itself, then the table.
     file(GLOB lines RELATIVE ${folder} ${folder}/common/*.clh
         ${folder}/generic/*.cl ${folder}/probe/*.cl)
+    if(KIND STREQUAL "nvidia")
+        set(lines)
+    endif()
     if(NOT KIND STREQUAL "portable")
         list(FILTER lines INCLUDE REGEX "\\.cl$")
     endif()
     file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/kernel_options.txt table
         REGEX "^[a-z]")
+    if(KIND STREQUAL "nvidia")
+        list(FILTER table INCLUDE REGEX "^nvidia/")
+    endif()
 endif()
 foreach(line IN LISTS lines table)
     compile("${line}")

@@ -61,6 +61,14 @@ foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
         -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC}
         -DREQUIRED=${XL_REQUIRE_TOOLS} -DSCRATCH=${SCRATCH}/amd)
 endforeach()
+get_filename_component(XL_LIBCLC_FOLDER "${XL_LIBCLC}" DIRECTORY)
+find_file(XL_LIBCLC_PTX nvptx64--nvidiacl.bc
+    PATHS ${XL_LIBCLC_FOLDER} /usr/lib/clc NO_DEFAULT_PATH)
+find_program(XL_PTXAS NAMES ptxas HINTS /usr/local/cuda/bin)
+xl_rule(kernels_sm_90a 600 check_kernels -DKIND=nvidia -DCPUS=sm_90a
+    -DCOMPILER=${XL_CLANG_AMD} -DLIBCLC=${XL_LIBCLC_PTX}
+    -DASSEMBLER=${XL_PTXAS} -DREQUIRED=${XL_REQUIRE_TOOLS}
+    -DSCRATCH=${SCRATCH}/sm_90a)
 foreach(cpu dg2 pvc)
     xl_rule(kernels_${cpu} 600 check_kernels -DKIND=intel -DCPUS=${cpu}
         -DCOMPILER=${XL_OCLOC} -DREQUIRED=${XL_REQUIRE_TOOLS}
