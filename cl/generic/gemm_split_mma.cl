@@ -18,10 +18,10 @@
  *               1-D
  * Local memory  2 ST PLANES TK (TM + TN) bytes
  * -D            TM TN TK (32, 64), TEAMS_M TEAMS_N: a team's part is a
- *               multiple of MMA_M x MMA_N; ST 2, 3, 4; PLANES; MMA_T dtype of
- *               the planes; UA, UB their lines along k (0), across (1); VC 1,
- *               2: elements of C stored together, in aligned rows then; GR:
- *               gemm_walk.clh; TC, GUARD: gemm.clh; XL_MMA_...: mma.clh;
+ *               multiple of MMA_M x 2 MMA_N; ST 2, 3, 4; PLANES; MMA_T dtype
+ *               of the planes; UA, UB their lines along k (0), across (1); VC
+ *               1, 2: elements of C stored together, in aligned rows then;
+ *               GR: gemm_walk.clh; TC, GUARD: gemm.clh; XL_MMA_...: mma.clh;
  *               XL_COPY_...: copy.clh
  * Needs         a matrix engine, or its emulation, which any device runs
  * Cost          m n k flop of the caller's, times PLANES (PLANES + 1) of the

@@ -76,14 +76,16 @@ static size_t local_bytes(const struct job *j)
            (size_t)j->v[XL__GEMM_TK] * (j->tm + j->tn);
 }
 
-/* A team's part is whole instructions; every item copies as many chunks. */
+/* A team's part is whole instructions, in pairs along n, and its sums, kept
+ * twice, are registers; every item copies as many chunks. */
 static bool fits(const struct xl__limits *l, const struct job *j)
 {
-    enum { CHUNK = 16 / ELEM_BYTES, EMULATION = 24 };
+    enum { CHUNK = 16 / ELEM_BYTES, EMULATION = 24, MOST_SUMS = 64 };
     const size_t tk = (size_t)j->v[XL__GEMM_TK];
     const size_t emulated = EMULATION * j->items;
     return j->tm % (size_t)(XL__MMA_M * j->v[AT_TEAMS_M]) == 0 &&
-           j->tn % (size_t)(XL__MMA_N * j->v[AT_TEAMS_N]) == 0 &&
+           j->tn % (size_t)(2 * XL__MMA_N * j->v[AT_TEAMS_N]) == 0 &&
+           j->tm * j->tn <= MOST_SUMS * j->items &&
            j->tm * tk % (CHUNK * j->items) == 0 &&
            j->tn * tk % (CHUNK * j->items) == 0 &&
            j->items <= xl__size_or(l, XL__F_max_wg_size, 1) &&
