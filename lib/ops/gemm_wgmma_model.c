@@ -101,8 +101,10 @@ static bool takes_more(const struct xl__wgmma_view *v)
 static bool registers_fit(const struct xl__wgmma_view *v)
 {
     enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
-           MORE_OF_3 = 96 };
+           MORE_OF_3 = 96, BESIDE_EPILOGUE = 64 };
     const size_t held = sums_held(v);
+    if (v->t.bm == 3 * ROWS && xl__gemm_snippet(v->job->canonical))
+        return held <= BESIDE_EPILOGUE;
     if (v->t.bm == ROWS)
         return held <= OF_1;
     if (v->t.bm == 2 * ROWS)
@@ -166,10 +168,12 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
 
 size_t xl__wgmma_width(const struct xl__wgmma_view *v)
 {
-    enum { BYTES = 16, MOST = 8, MOST_OF_BYTES = 4 };
+    /* Of bytes, and where an item has few registers. */
+    enum { BYTES = 16, MOST = 8, FEW = 4 };
     const size_t elem = xl_dtype_bytes(v->g->c.dtype);
-    size_t width = elem == 1 ? MOST_OF_BYTES
-                             : xl__min_size(MOST, BYTES / elem);
+    const bool is_few = elem == 1 || (v->form == XL__FORM_VALUES &&
+                                      v->t.bm == 3 * ROWS);
+    size_t width = xl__min_size(is_few ? FEW : MOST, BYTES / elem);
     while (width > 1 &&
            (v->s.c_aligned % width != 0 || v->s.n % width != 0))
         width /= 2;
