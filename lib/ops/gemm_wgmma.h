@@ -47,7 +47,7 @@ struct xl__wgmma_job {
 /* How it falls into tiles. */
 struct xl__wgmma_tile {
     size_t bm, bn, bk;  /* bk: 128 bytes of elements */
-    size_t warpgroups, stages, band, parts;
+    size_t stages, band, parts;
     bool turned;        /* rows of the tile are columns of C */
 };
 

@@ -235,7 +235,6 @@ bool xl__wgmma_view(const struct xl__limits *l,
     out->m = t->turned ? out->s.n : out->s.m;
     out->n = t->turned ? out->s.m : out->s.n;
     out->form = form_of(out);
-    out->t.warpgroups = t->bm / ROWS;
     return is_listed(out) && registers_fit(out) &&
            t->stages <= most_stages(l, out) && count(l, out);
 }
