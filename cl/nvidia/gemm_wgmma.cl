@@ -32,7 +32,7 @@
  *               rows walked together; TI as what is
  *               multiplied: wgmma.clh; UA, UB lie along k (0), across (1);
  *               FORM of C: 0 16-bit, by boxes, TN a multiple of 64; 1 16-bit,
- *               by rows, n and lines multiples of 8, TN of 16; 2 anything,
+ *               by rows, TN of 16; n and lines of both of 8; 2 anything,
  *               with beta and epilogue; VC elements of an access to C in FORM
  *               2 and the join (1 2 4 8), dividing n and lines; PLANES (1 2
  *               3); PROMOTE 1 where sums leave the engine after each stage;

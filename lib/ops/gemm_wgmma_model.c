@@ -158,7 +158,7 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
         (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.turned &&
         v->job->at_rows == XL__WGMMA_NOWHERE &&
         !xl__gemm_snippet(v->job->canonical) && v->s.c_aligned >= CHUNK &&
-        v->n % CHUNK == 0; /* a box is clipped to 16 bytes: NV-33 */
+        v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
     if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
         return XL__FORM_BOXES;
     if (is_plain && v->t.bn % PAIR == 0)
