@@ -28,9 +28,9 @@
  *               compute units. 1-D, not sliced
  * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
  *               0: 2 TM TN, else 8192 NC; 16 ST
- * -D            TM, TN (wgmma.clh), TK 128 bytes of elements, ST stages, GR tile
- *               rows walked together; TI as what is
- *               multiplied: wgmma.clh; UA, UB lie along k (0), across (1);
+ * -D            TM, TN (wgmma.clh), TK 128 bytes of elements, ST stages, GR
+ *               tile rows walked together; TI as what is multiplied
+ *               (wgmma.clh); UA, UB lie along k (0), across (1);
  *               FORM of C: 0 16-bit, by boxes, TN a multiple of 64; 1 16-bit,
  *               by rows, TN of 16; n and lines of both of 8; 2 anything,
  *               with beta and epilogue; VC elements of an access to C in FORM
@@ -45,7 +45,7 @@
 #include "warp.clh"
 #include "wgmma.clh"
 
-/* -- what is multiplied ------------------------------------------------------ */
+/* -- what is multiplied --------------------------------------------------- */
 
 #define MULTIPLY_AT(a, b, s, more)                                            \
     WG_MULTIPLY(d, (a) + (s) * WG_STEP(UA), (b) + (s) * WG_STEP(UB), more)
@@ -88,14 +88,14 @@
 #define RESULT d
 #endif
 
-/* -- a tile's sums to C ------------------------------------------------------ */
+/* -- a tile's sums to C --------------------------------------------------- */
 
 /* Groups g and h of 8 columns, the pair-th 16, into slices of 64 columns that
  * are `apart` bytes apart. swizzled: the lane's chunk of the first. */
 #define PUT_PAIR(d, apart, pair, g, h)                                        \
-    xl_put_16x16(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),       \
-              PAIR_OF(d##g##_0, d##g##_1), PAIR_OF(d##g##_2, d##g##_3),       \
-              PAIR_OF(d##h##_0, d##h##_1), PAIR_OF(d##h##_2, d##h##_3));
+    xl_put_16x16(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),    \
+                 PAIR_OF(d##g##_0, d##g##_1), PAIR_OF(d##g##_2, d##g##_3),    \
+                 PAIR_OF(d##h##_0, d##h##_1), PAIR_OF(d##h##_2, d##h##_3));
 #define PAIR_OF(x, y) xl_pair(TC, TO_FLOAT(x), TO_FLOAT(y))
 
 #define PAIRS_16(X, d) X(d, 0, 0, 1)

@@ -15,7 +15,9 @@ const struct xl__tunable xl__wgmma_tunables[] = {
      "columns of it",
      {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 0}},
     {"TK", "depth of a stage: 128 bytes of elements", {32, 64, 128, 0}},
-    {"ST", "stages kept in local memory", {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0}},
+    {"ST",
+     "stages kept in local memory",
+     {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0}},
     {"GR", "tile rows walked together", {1, 2, 4, 8, 12, 16, 0}},
     {"PARTS",
      "1 whole tiles; 2: the last round's stages are dealt out to all groups",
@@ -49,7 +51,7 @@ static const double values_clocks = 300;
 static const double part_sums = 12;       /* to scratch */
 static const double start_clocks = 1500;  /* until the first stage is there */
 static const double join_clocks = 4000;   /* a second launch */
-static const double cut_cost = 1.02;      /* what cut tiles must gain at least */
+static const double cut_cost = 1.02;      /* cut tiles must gain so much */
 static const double enough_units = 0.5;   /* keep memory busy */
 static const double nominal_flop = 4096;  /* f16, per clock */
 
@@ -78,7 +80,7 @@ static struct xl__params params_of(const struct xl__wgmma_tile *t)
     return p;
 }
 
-/* -- what a tile takes ------------------------------------------------------ */
+/* -- what a tile takes ---------------------------------------------------- */
 
 /* Registers of an item that hold sums. */
 static size_t sums_held(const struct xl__wgmma_view *v)
@@ -147,7 +149,7 @@ static size_t most_stages(const struct xl__limits *l,
     return n;
 }
 
-/* -- C ---------------------------------------------------------------------- */
+/* -- C -------------------------------------------------------------------- */
 
 /* Lines of C and what is wanted of its elements decide. */
 static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
@@ -180,7 +182,7 @@ size_t xl__wgmma_width(const struct xl__wgmma_view *v)
     return width;
 }
 
-/* -- how a product falls into tiles ------------------------------------------ */
+/* -- how a product falls into tiles --------------------------------------- */
 
 static bool is_listed(const struct xl__wgmma_view *v)
 {
@@ -256,7 +258,7 @@ size_t xl__wgmma_sums_bytes(const struct xl__wgmma_view *v)
                      : 0;
 }
 
-/* -- the model --------------------------------------------------------------- */
+/* -- the model ------------------------------------------------------------ */
 
 /* Clocks of one stage of a tile: instructions read A's 64 rows and B anew
  * each. */
@@ -335,7 +337,7 @@ double xl__wgmma_ns(const struct xl__limits *l,
                      : fmax(stages, memory);
 }
 
-/* -- choosing ----------------------------------------------------------------- */
+/* -- choosing ------------------------------------------------------------- */
 
 struct search {
     const struct xl__limits *l;

@@ -8,7 +8,7 @@
 
 enum { SLAB = 64, WORD = 4 };
 
-/* -- maps --------------------------------------------------------------------- */
+/* -- maps ----------------------------------------------------------------- */
 
 /* One operand, of which a tile takes `lines` (rows or columns) and the product
  * has `extent`. */
@@ -39,7 +39,7 @@ static struct xl__tensor_map map_of_c(const struct xl__wgmma_view *v)
         .box = {SLAB, SLAB, 1}};
 }
 
-/* -- arguments ---------------------------------------------------------------- */
+/* -- arguments ------------------------------------------------------------ */
 
 static uint64_t both(size_t low, size_t high)
 {
@@ -123,7 +123,7 @@ static void arg_result(const struct xl__wgmma_view *v, bool maps,
     xl__gemm_arg_last(s, j->canonical, v->s.turned);
 }
 
-/* -- steps -------------------------------------------------------------------- */
+/* -- steps ---------------------------------------------------------------- */
 
 static struct xl__step *add_step(const struct xl__wgmma_view *v,
                                  const char *source, const char *kernel,
@@ -191,7 +191,7 @@ static void add_join(const struct xl__wgmma_view *v, struct xl__plan *p)
     arg_result(v, false, s);
 }
 
-/* -- what is offered ----------------------------------------------------------- */
+/* -- what is offered ------------------------------------------------------ */
 
 static const char *map_refused(const struct xl__limits *l,
                                const struct xl__wgmma_side *side,

@@ -41,7 +41,8 @@ const char *xl__tensor_map_refused(const struct xl__tensor_map *m,
 {
     /* Coordinates are ints, counted up to a tile past the end. */
     static const double most_place = INT32_MAX / 2;
-    const double line = (double)m->stride[1] * (double)xl_dtype_bytes(m->dtype);
+    const double line =
+        (double)m->stride[1] * (double)xl_dtype_bytes(m->dtype);
     for (unsigned d = 0; d < RANK; d++) {
         const size_t bytes = m->stride[d] * xl_dtype_bytes(m->dtype);
         if ((double)m->size[d] > most_place)

@@ -324,7 +324,8 @@ static void check_walk(const struct xl__step *s, const struct xl__plan *p)
     const size_t n_parts = p->scratch_bytes / (t.bm * t.bn * 4);
     if (t.tiles > MOST_TILES)
         return;
-    unsigned char *stored = calloc(t.tiles, 1), *parts = calloc(n_parts + 1, 1);
+    unsigned char *stored = calloc(t.tiles, 1);
+    unsigned char *parts = calloc(n_parts + 1, 1);
     size_t *stages = calloc(t.tiles, sizeof *stages);
     assert_true(stored && parts && stages);
     walk(&t, stored, stages, parts, n_parts);
