@@ -219,7 +219,7 @@ static void check_small(const struct xl__limits *l, const struct xl__gemm *g,
     struct xl__gemm small;
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
-    xl__op_gemm.shrink(g, params, &small);
+    xl__op_gemm.shrink(g, &xl__gemm_cpu, params, &small);
     assert_int_equal(xl__gemm_cpu.plan(l, &small, params, q), XL_OK);
     assert_int_equal(q->n_steps, p->n_steps);
     for (unsigned i = 0; i < p->n_steps; i++)
