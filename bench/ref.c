@@ -136,19 +136,29 @@ static double product_loss(const struct ref_gemm_scale *s)
 {
     static const struct {
         double operand, term;
+        double block, stay; /* of the terms that stay in an engine's sums */
     } losses[XL_N_DTYPES][XL_N_ACCURACIES] = {
-        [XL_F32] = {{0, 0x1p-24}, {136 * 0x1p-24, 0x1p-24}, {0x1p-10, 0x1p-23}},
+        [XL_F32] = {{0, 0x1p-24},
+                    {0x1p-21, 0x1p-24, 0x1p-22, 64},
+                    {0x1p-10, 0x1p-23}},
         [XL_F16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
         [XL_BF16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
         [XL_F64] = {{0, 0x1p-52}, {0, 0x1p-52}, {0, 0x1p-52}},
-        [XL_F8E4M3] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-12}},
-        [XL_F8E5M2] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-12}},
+        [XL_F8E4M3] = {{0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-12}},
+        [XL_F8E5M2] = {{0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-12}},
     };
     const double operand = 1 + losses[s->in][s->accuracy].operand;
-    const double term = losses[s->in][s->accuracy].term;
+    const double sums =
+        (double)s->k * losses[s->in][s->accuracy].term +
+        fmin((double)s->k, losses[s->in][s->accuracy].stay) *
+            losses[s->in][s->accuracy].block;
     return s->in == XL_I8
                ? ref_roundoff(XL_F32)
-               : operand * operand * (1 + (double)s->k * term) - 1;
+               : operand * operand * (1 + sums) - 1;
 }
 
 /* |c^ - c| <= loss |alpha| mag + 3 u (|alpha| mag + |beta c0|) + output

@@ -92,10 +92,11 @@ typedef struct xl_gemm {
  *            elementwise, then one rounding to c's type; what an operand is
  *            rounded by, o, is 0 and u, of sums, 2^-53 of f64, 2^-24 of f32,
  *            and 2^-23 of narrower floats, whose sums may be a matrix
- *            engine's: it cuts where others round to nearest. Of f32 in
- *            XL_ACCURACY_FAST o is 2^-10 and u 2^-23; of 8-bit floats in
- *            XL_ACCURACY_FAST u is 2^-12, which says little of long sums of
- *            one sign. Sums of i8 are exact. Of f32 in XL_ACCURACY_SPLIT
+ *            engine's: it cuts where others round to nearest. Of 8-bit
+ *            floats min(k, 128) 2^-12 |A| |B| more, since an engine may keep
+ *            13 bits of the sums of 128 products. Of f32 in XL_ACCURACY_FAST
+ *            o is 2^-10 and u 2^-23; of 8-bit floats in XL_ACCURACY_FAST u is
+ *            2^-12, which says little of long sums of one sign. Sums of i8 are exact. Of f32 in XL_ACCURACY_SPLIT
  *            |error| <= (k + 272) 2^-24 |A| |B| + k 2^-37 r c, with r the
  *            largest magnitude in the row of A and c in the column of B.
  *            Source: Jeannerod, Rump 2013; lib/ops/gemm_bound.c.

@@ -66,6 +66,18 @@ static struct ceiling compute_of(const xl_roof *roof, double *factor)
     return (struct ceiling){xl__peak_matrix(engine->in), engine->name};
 }
 
+/* What units and clock allow, for an engine that nobody measured. */
+static bool bound_by_units(const struct xl__limits *l, const xl_roof *roof,
+                           double factor, xl_bound *out)
+{
+    const struct engine *engine = engine_of(roof);
+    if (roof->engine != XL_ENGINE_MATRIX || !engine)
+        return false;
+    *out = (xl_bound){xl__bound_matrix(l, engine->in) * factor, "flop/s",
+                      "matrix units x clock", XL_KNOWN};
+    return out->value > 0;
+}
+
 static xl_bound bound_of(const struct xl__limits *l, const struct ceiling *c,
                          double factor, const char *unit)
 {
@@ -94,9 +106,10 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
         *out = bound_of(l, mem, 1, "B/s");
         return XL_OK;
     }
-    if (!is_known(l, &compute))
+    if (is_known(l, &compute))
+        *out = bound_of(l, &compute, factor, "flop/s");
+    else if (!bound_by_units(l, roof, factor, out))
         return XL_UNSUPPORTED;
-    *out = bound_of(l, &compute, factor, "flop/s");
     if (bytes > 0) {
         const xl_bound by_memory = bound_of(l, mem, flop / bytes, "flop/s");
         if (by_memory.value < out->value)

@@ -18,14 +18,14 @@ enum {
 /* Types of elements as maps count them. */
 static uint64_t type_code(xl_dtype dtype)
 {
-    enum { BYTES = 0, HALVES = 6, BF16 = 10, TF32 = 11 };
+    enum { BYTES = 0, HALVES = 6, FLOATS = 7, BF16 = 10 };
     switch (dtype) {
     case XL_F16:
         return HALVES;
     case XL_BF16:
         return BF16;
     case XL_F32:
-        return TF32;
+        return FLOATS;
     default:
         return BYTES;
     }
