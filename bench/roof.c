@@ -11,13 +11,10 @@ xl_roof roof_usual(xl_dtype dtype)
     return usual;
 }
 
-/* A matrix engine is measured when it is asked for, by `clbench probe matrix`
- * in the same run: its probe once held a device (NV-43). Until then a row is
- * held against what units and clock allow. */
 static xl_status measure(xl_queue *q, const xl_roof *roof, bool again)
 {
     if (roof->engine == XL_ENGINE_MATRIX)
-        return xl_peaks_measure(q, XL_F32);
+        return xl_peaks_measure_matrix(q, roof->dtype, again);
     return again ? xl_peaks_measure_again(q, roof->dtype)
                  : xl_peaks_measure(q, roof->dtype);
 }
@@ -29,11 +26,17 @@ xl_status roof_bound(xl_queue *q, const xl_roof *wanted, const xl_row *row,
     const bool is_rate = strcmp(row->unit, "B/s") == 0;
     if (is_rate)
         roof = roof_usual(row->dtype);
-    if (measure(q, &roof, again) != XL_OK && roof.engine == XL_ENGINE_MATRIX) {
+    /* A peak that stays unknown may be none that this row needs; a matrix
+     * engine's that was not measured is what units and clock allow. */
+    const double flop = is_rate ? 0 : row->flop;
+    (void)measure(q, &roof, again);
+    xl_status status =
+        xl_roofline_bound(xl_queue_device(q), &roof, flop, row->bytes, out);
+    if (status != XL_OK && roof.engine == XL_ENGINE_MATRIX) {
         roof = roof_usual(row->dtype);
         (void)measure(q, &roof, again);
+        status = xl_roofline_bound(xl_queue_device(q), &roof, flop,
+                                   row->bytes, out);
     }
-    /* A peak that stays unknown may be none that this row needs. */
-    return xl_roofline_bound(xl_queue_device(q), &roof,
-                             is_rate ? 0 : row->flop, row->bytes, out);
+    return status;
 }

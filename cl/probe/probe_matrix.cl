@@ -149,8 +149,8 @@ void matrix(__global number *restrict out, const uint turns)
     const ulong a = WG_DESC(at + slab * 64 * LINE, 0);
     const ulong b = WG_DESC(at + A_BYTES, 0);
     WG_SUMS(d);
-    /* An instruction has 128 sums: loops of known length, unrolled, are more
-     * than a compiler finishes. */
+    /* Of a known length, loops would be unrolled to more than the assembler
+     * finishes (NV-43). */
     #pragma unroll 1
     for (uint t = 0; t < turns; t++) {
         #pragma unroll 1
