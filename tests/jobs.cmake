@@ -142,7 +142,9 @@ xl_program(test_mma ops/test_mma.c LIBS clbench_static)
 xl_job(device.mma LABELS device DRIVER pocl TIMEOUT 600
     COMMAND test_mma case_table
     ENV ${uncached})
-xl_job(slow.mma LABELS device slow DRIVER pocl TIMEOUT 2400 COMMAND test_mma
+xl_job(slow.mma LABELS device slow DRIVER pocl TIMEOUT 600
+    COMMAND test_mma every_tile ENV ${uncached})
+xl_job(full.mma LABELS device full DRIVER pocl TIMEOUT 3600 COMMAND test_mma
     ENV XL_TEST_FULL=1 ${uncached})
 xl_program(test_mma_shim ops/test_mma_shim.c)
 foreach(driver pocl rusticl)
