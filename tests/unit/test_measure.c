@@ -491,6 +491,16 @@ static void matrix_engines_have_roofs_of_their_own(void **state)
     xl__limits_measure(&dev.limits, XL__F_copy_bytes_per_s, 4e12);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
                      XL_UNSUPPORTED);
+    /* Not measured: what units and clock allow, parted by terms. */
+    xl__limits_correct(&dev.limits, XL__F_matrix_per_cu_f16, 4096, XL_KNOWN,
+                       "NV-26");
+    xl__limits_correct(&dev.limits, XL__F_compute_units, 100, XL_KNOWN,
+                       "NV-26");
+    xl__limits_correct(&dev.limits, XL__F_clock_hz, 2e9, XL_KNOWN, "NV-26");
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
+    assert_near(b.value, 819.2e12);
+    assert_int_equal(b.source, XL_KNOWN);
+    assert_string_equal(b.name, "matrix units x clock");
     xl__limits_measure(&dev.limits, XL__F_peak_matrix_f16_flop_per_s, 840e12);
     xl__limits_measure(&dev.limits, XL__F_peak_matrix_f8_flop_per_s, 1600e12);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
