@@ -657,7 +657,8 @@ static void gemm_huge(void **state)
 }
 
 /* gemm_simt is for devices known to have the registers: there it has a plan
- * from 1024 on, elsewhere it is never the choice. */
+ * from 1024 on. By the rates that were measured (NV-39) it is no device's
+ * choice before gemm_tiled. */
 static void gemm_simt_on(const struct xl__limits *l, const struct machine *m)
 {
     const bool is_for = !m->is_cpu && m->registers >= 65536;
@@ -672,7 +673,7 @@ static void gemm_simt_on(const struct xl__limits *l, const struct machine *m)
             plan_of(l, &xl__gemm_tiled, &canonical, &params);
         struct xl__plan *p = plan_of(l, &xl__gemm_simt, &canonical, &params);
         assert_true(!is_for || p);
-        assert_true(is_for || !p || p->est_ns >= tiled->est_ns);
+        assert_true(!p || p->est_ns >= tiled->est_ns);
         free(tiled);
         free(p);
     }
