@@ -76,4 +76,32 @@ void xl__split_guard(const struct xl__split *p, struct xl__step *step,
 void xl__split_estimate(const struct xl__limits *l, const struct xl__split *p,
                         double ns, const char *bound, struct xl__plan *plan);
 
+/* A variant for scheme xl__split_<of>, by the file's refuses(), choose() and
+ * plan(), which take the scheme behind the descriptor. */
+#define XL__SPLIT_VARIANT(symbol, of, label, list)                            \
+    static const char *refuses_##of(const struct xl__limits *l,               \
+                                    const void *desc)                         \
+    {                                                                         \
+        return refuses(l, desc, &xl__split_##of);                             \
+    }                                                                         \
+    static void choose_##of(const struct xl__limits *l, const void *desc,     \
+                            struct xl__params *out)                           \
+    {                                                                         \
+        choose(l, desc, &xl__split_##of, out);                                \
+    }                                                                         \
+    static xl_status plan_##of(const struct xl__limits *l, const void *desc,  \
+                               const struct xl__params *params,               \
+                               struct xl__plan *p)                            \
+    {                                                                         \
+        return plan(l, desc, &xl__split_##of, params, p);                     \
+    }                                                                         \
+    const struct xl__variant symbol = {                                       \
+        .name = label,                                                        \
+        .repeats = "bit for bit: each element's sum, or parts, in order",     \
+        .tunables = list,                                                     \
+        .refuses = refuses_##of,                                              \
+        .choose = choose_##of,                                                \
+        .plan = plan_##of,                                                    \
+    }
+
 #endif

@@ -196,33 +196,16 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return status;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuses(const struct xl__limits *l, const void *desc,
+                           const struct xl__split_scheme *scheme)
 {
+    (void)scheme; /* one engine for both types */
     const char *why = xl__mma_refused(l, XL_F16);
     return why ? why : xl__split_refused(l, desc);
 }
 
 /* -- the variants, a scheme each ------------------------------------------ */
 
-#define VARIANT(of, label)                                                    \
-    static void choose_##of(const struct xl__limits *l, const void *desc,     \
-                            struct xl__params *out)                           \
-    {                                                                         \
-        choose(l, desc, &xl__split_##of, out);                                \
-    }                                                                         \
-    static xl_status plan_##of(const struct xl__limits *l, const void *desc,  \
-                               const struct xl__params *params,               \
-                               struct xl__plan *p)                            \
-    {                                                                         \
-        return plan(l, desc, &xl__split_##of, params, p);                     \
-    }                                                                         \
-    const struct xl__variant xl__gemm_split_mma_##of = {                      \
-        .name = label,                                                        \
-        .repeats = "bit for bit: each element's sum in a fixed order",        \
-        .tunables = tunables,                                                 \
-        .refuses = refuses,                                                   \
-        .choose = choose_##of,                                                \
-        .plan = plan_##of,                                                    \
-    };
-VARIANT(f16, "gemm_split_mma")
-VARIANT(bf16, "gemm_split_mma_bf16")
+XL__SPLIT_VARIANT(xl__gemm_split_mma_f16, f16, "gemm_split_mma", tunables);
+XL__SPLIT_VARIANT(xl__gemm_split_mma_bf16, bf16, "gemm_split_mma_bf16",
+                  tunables);

@@ -76,30 +76,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 /* -- the variants, a scheme each ------------------------------------------ */
 
-#define VARIANT(of, label)                                                    \
-    static const char *refuses_##of(const struct xl__limits *l,               \
-                                    const void *desc)                         \
-    {                                                                         \
-        return refuses(l, desc, &xl__split_##of);                             \
-    }                                                                         \
-    static void choose_##of(const struct xl__limits *l, const void *desc,     \
-                            struct xl__params *out)                           \
-    {                                                                         \
-        choose(l, desc, &xl__split_##of, out);                                \
-    }                                                                         \
-    static xl_status plan_##of(const struct xl__limits *l, const void *desc,  \
-                               const struct xl__params *params,               \
-                               struct xl__plan *p)                            \
-    {                                                                         \
-        return plan(l, desc, &xl__split_##of, params, p);                     \
-    }                                                                         \
-    const struct xl__variant xl__gemm_split_##of = {                          \
-        .name = label,                                                        \
-        .repeats = "bit for bit: each element's sum, or parts, in order",     \
-        .tunables = xl__wgmma_tunables,                                       \
-        .refuses = refuses_##of,                                              \
-        .choose = choose_##of,                                                \
-        .plan = plan_##of,                                                    \
-    };
-VARIANT(f16, "gemm_split")
-VARIANT(bf16, "gemm_split_bf16")
+XL__SPLIT_VARIANT(xl__gemm_split_f16, f16, "gemm_split",
+                  xl__wgmma_tunables);
+XL__SPLIT_VARIANT(xl__gemm_split_bf16, bf16, "gemm_split_bf16",
+                  xl__wgmma_tunables);
