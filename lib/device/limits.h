@@ -88,6 +88,24 @@ enum xl__ask {
  XX(write_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "global memory, write") \
  XX(copy_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, copy, both ways counted") \
  XX(llc_bytes_per_s,      NUMBER, "B/s",    NONE, 0,                             1, "copy inside the last-level cache") \
+ XX(l1_bytes,             NUMBER, "B",      NONE, 0,                             1, "first cache of a compute unit") \
+ XX(l1_ns,                NUMBER, "ns",     NONE, 0,                             1, "one dependent load from it") \
+ XX(l1_bytes_per_s,       NUMBER, "B/s",    NONE, 0,                             1, "read from the first caches, all together") \
+ XX(l2_bytes,             NUMBER, "B",      NONE, 0,                             1, "cache between the first and the last, where there is one") \
+ XX(l2_ns,                NUMBER, "ns",     NONE, 0,                             1, "one dependent load from it") \
+ XX(l2_bytes_per_s,       NUMBER, "B/s",    NONE, 0,                             1, "read from these caches, all together") \
+ XX(llc_ns,               NUMBER, "ns",     NONE, 0,                             1, "one dependent load from the last-level cache") \
+ XX(dram_ns,              NUMBER, "ns",     NONE, 0,                             1, "one dependent load from memory") \
+ XX(tlb_bytes,            NUMBER, "B",      NONE, 0,                             1, "memory that is reached before addresses cost extra") \
+ XX(local_ns,             NUMBER, "ns",     NONE, 0,                             1, "one dependent load from local memory") \
+ XX(local_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "read from local memory, all units together") \
+ XX(barrier_ns,           NUMBER, "ns",     NONE, 0,                             1, "one barrier of a full work-group") \
+ XX(special_per_s,        NUMBER, "1/s",    NONE, 0,                             1, "f32 special functions: the fastest of its native ones") \
+ XX(atomic_per_s,         NUMBER, "1/s",    NONE, 0,                             1, "global atomic adds, each item its own word") \
+ XX(atomic_same_per_s,    NUMBER, "1/s",    NONE, 0,                             1, "global atomic adds, all on one word") \
+ XX(upload_bytes_per_s,   NUMBER, "B/s",    NONE, 0,                             1, "host to device, the fastest way there is") \
+ XX(download_bytes_per_s, NUMBER, "B/s",    NONE, 0,                             1, "device to host, the fastest way there is") \
+ XX(has_zero_copy,        BOOL,   "",       NONE, 0,                             1, "mapping a buffer moves no bytes") \
  XX(launch_ns,            NUMBER, "ns",     NONE, 0,                             1, "one launch of many, back to back") \
  XX(round_trip_ns,        NUMBER, "ns",     NONE, 0,                             1, "enqueue, finish, return")
 /* clang-format on */
