@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Build a fuzz target with a compiler that has libFuzzer, and let it run for a
-# while on a copy of its corpus.
+# Build a fuzz target with a compiler that has libFuzzer, and run it on a copy
+# of its corpus: the same inputs each time, so that a test that passed fails by
+# a change alone; or, to look for what nobody met yet, new ones for a while.
 #
 #   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store, expr or tune
-#   XL_FUZZ_SECONDS=3600                       how long
+#   XL_FUZZ_SECONDS=3600                       new inputs, for so long
 set -eu
 
 target=$1
@@ -17,7 +18,7 @@ case $target in
 store)
     sources="lib/base/hash.c lib/base/mem.c lib/runtime/entry.c"
     options=
-    seconds=20
+    runs=1000000
     ;;
 expr) # all of the compiler that needs no device
     sources=$(ls lib/expr/*.c | grep -v '/expr[_.]')
@@ -25,14 +26,14 @@ expr) # all of the compiler that needs no device
         lib/base/lock.c lib/base/mem.c lib/base/rng.c lib/base/stats.c lib/base/str.c
         lib/device/cl_info.c lib/device/limits.c lib/device/rates.c
         lib/ops/dtype.c lib/runtime/plan.c -lOpenCL"
-    options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=20"
-    seconds=60
+    options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=60"
+    runs=100000
     ;;
 tune)
     sources="lib/base/error.c lib/base/mem.c lib/base/str.c
         lib/runtime/tune_file.c -ljansson"
     options="-max_len=4096"
-    seconds=20
+    runs=100000
     ;;
 *)
     echo "no target '$target': store, expr or tune" >&2
@@ -48,6 +49,7 @@ if ! "$clang" -fsanitize=fuzzer "$folder/probe.c" -o "$folder/probe" \
     echo "SKIPPED: $clang has no libFuzzer"
     exit 0
 fi
+corpus=corpus
 rm -rf "$folder/corpus"
 cp -r "tests/fuzz/corpus_$target" "$folder/corpus"
 # shellcheck disable=SC2086 # lists of words
@@ -55,7 +57,15 @@ cp -r "tests/fuzz/corpus_$target" "$folder/corpus"
     -fno-sanitize-recover=undefined -D_POSIX_C_SOURCE=200809L \
     -DCL_TARGET_OPENCL_VERSION=300 -Itests -Ilib -Iinclude \
     "tests/fuzz/fuzz_$target.c" $sources -lm -o "$folder/fuzz_$target"
+if [ -n "${XL_FUZZ_SECONDS:-}" ]; then
+    options="$options -max_total_time=$XL_FUZZ_SECONDS"
+else # not by addresses that are compared, nor by the order of a folder
+    options="$options -seed=1 -use_cmp=0 -runs=$runs"
+    options="$options -seed_inputs=$(cd "$folder" && ls corpus/* | paste -s -d ,)"
+    rm -rf "$folder/found"
+    mkdir "$folder/found"
+    corpus=found
+fi
 cd "$folder"
 # shellcheck disable=SC2086
-"./fuzz_$target" -max_total_time="${XL_FUZZ_SECONDS:-$seconds}" -print_final_stats=1 $options \
-    corpus
+"./fuzz_$target" -print_final_stats=1 $options $corpus
