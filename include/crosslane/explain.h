@@ -9,6 +9,25 @@
 extern "C" {
 #endif
 
+/**
+ * How a result falls to the groups of a launch, as tiles of its rows and
+ * columns. Tiles are counted in bands of tile rows, each walked column by
+ * column, one product after the other; group g does tiles g, g + groups, ...
+ * of those that are whole.
+ */
+typedef struct xl_tiling {
+    size_t rows, cols;        ///< of a tile, at most; 0: the variant does not
+                              ///< say, and all but the launch is 0
+    size_t tiles_m, tiles_n;  ///< of a product
+    size_t count;             ///< products
+    size_t band;              ///< tile rows of a band
+    bool turned;              ///< bands are of tile columns, walked row by row
+    size_t whole;             ///< tiles that one group does; those behind are
+                              ///< cut by k
+    size_t sharers;           ///< groups that these are dealt out to
+    size_t groups, wg_items, local_mem_bytes; ///< of the launch
+} xl_tiling;
+
 /** One variant's standing for one call. Strings are in the struct. */
 typedef struct xl_choice {
     char variant[32];
@@ -25,6 +44,7 @@ typedef struct xl_choice {
     size_t global[3];
     size_t local_mem_bytes;
     size_t scratch_bytes;
+    xl_tiling tiling;
 } xl_choice;
 
 /**

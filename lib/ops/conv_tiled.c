@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "ops/conv.h"
 #include "ops/gemm_tiles.h"
+#include "ops/gemm_walk.h"
 #include "ops/variants.h"
 
 enum { AT_PARTS = XL__GEMM_TK + 6, VECTOR_BYTES = 16 };
@@ -198,6 +199,10 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = xl__tile_local_bytes(&j.t, j.product.in);
     define_all(&j, s);
     add_args(&j, s);
+    p->tiling = xl__walk_tell(s, &j.grid,
+                              (xl_tiling){.rows = j.t.tm,
+                                          .cols = j.t.tn,
+                                          .band = j.t.band});
     struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
                             .bytes_frac = 1};
     xl__tile_rate(l, &j.t, &j.product, &j.grid, &work);

@@ -44,6 +44,18 @@ static void describe_steps(const struct xl__plan *plan, xl_choice *out)
     }
 }
 
+/* A plan that tells of no tiles has a launch all the same. */
+static void describe_launch(xl_choice *out)
+{
+    xl_tiling *t = &out->tiling;
+    t->local_mem_bytes = out->local_mem_bytes;
+    t->groups = t->wg_items = out->wg[0] > 0 ? 1 : 0;
+    for (unsigned d = 0; d < 3 && t->groups > 0; d++) {
+        t->groups *= out->global[d] / out->wg[d];
+        t->wg_items *= out->wg[d];
+    }
+}
+
 /* Of a tuned set: what speaks for it, and what against. */
 static void say_evidence(const struct xl__candidate *c, char *why, size_t cap)
 {
@@ -104,6 +116,9 @@ static void describe(const struct xl__op_call *w, unsigned i, unsigned chosen,
     xl__strcpy(out->bound, sizeof out->bound,
                c->plan->bound ? c->plan->bound : "");
     describe_steps(c->plan, out);
+    describe_launch(out);
+    if (c->plan->tiling.rows > 0)
+        out->tiling = c->plan->tiling;
 }
 
 xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,

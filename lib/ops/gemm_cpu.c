@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "ops/cost.h"
+#include "ops/gemm_walk.h"
 #include "ops/variants.h"
 
 static const struct xl__tunable tunables[] = {
@@ -121,6 +122,17 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
     xl__arg_u64(s, packed * j->panel_values);
     xl__arg_u64(s, j->ld);
     xl__gemm_arg_last(s, canonical, j->s.turned);
+    const size_t count = j->g->batch.count;
+    const struct xl__tile_grid grid = {.tiles_m = j->groups_m,
+                                       .tiles_n = j->groups_n,
+                                       .tiles = s->global[0] * count};
+    p->tiling = xl__walk_tell(s, &grid,
+                              (xl_tiling){
+                                  .rows = xl__ceil_div(j->s.m, j->groups_m),
+                                  .cols = xl__ceil_div(j->s.n, j->groups_n),
+                                  .band = 1,
+                                  .turned = j->s.turned});
+    p->tiling.groups *= count;
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,

@@ -113,6 +113,11 @@ static void add_tiles(const struct job *j, struct xl__plan *p)
     arg_side(s, &j->s.a, &j->turn[0]);
     arg_side(s, &j->s.b, &j->turn[1]);
     xl__walk_args(s, &j->c, &j->s, &j->grid);
+    p->tiling = xl__walk_tell(s, &j->grid,
+                              (xl_tiling){.rows = j->set.tile.tm,
+                                          .cols = j->set.tile.tn,
+                                          .band = j->set.tile.band,
+                                          .turned = j->s.turned});
 }
 
 static void add_join(const struct job *j, struct xl__plan *p)

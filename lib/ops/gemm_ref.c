@@ -67,6 +67,16 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     xl__arg_u64(s, g->n);
     xl__arg_u64(s, g->k);
     xl__gemm_arg_last(s, desc, false);
+    const size_t tiles_n = s->global[0] / s->local[0];
+    p->tiling = (xl_tiling){.rows = 1,
+                            .cols = s->local[0],
+                            .tiles_m = g->m,
+                            .tiles_n = tiles_n,
+                            .count = g->batch.count,
+                            .band = 1,
+                            .whole = g->m * tiles_n * g->batch.count,
+                            .groups = g->m * tiles_n * g->batch.count,
+                            .wg_items = s->local[0]};
     const struct xl__work work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,

@@ -81,7 +81,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     xl__define(s, "COPY", params->value[XL__TILE_COPY]);
     if (j.t.copies)
         xl__mma_define(s, l);
-    xl__tile_launch(&j, s);
+    xl__tile_launch(&j, s, p);
     if (j.grid.is_cut)
         xl__tile_join(&j, p);
     xl__tile_finish(l, &j, p);

@@ -179,6 +179,11 @@ static void add_product(const struct xl__limits *l, const struct job *j,
     xl__arg_u64(s, j->p.b.factors);
     xl__walk_args(s, g, c, &j->grid);
     xl__split_guard(&j->p, s, 2);
+    plan->tiling = xl__walk_tell(s, &j->grid,
+                                 (xl_tiling){.rows = j->tm,
+                                             .cols = j->tn,
+                                             .band = (size_t)j->v[AT_GR],
+                                             .turned = c->turned});
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,

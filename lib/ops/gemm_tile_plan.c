@@ -96,13 +96,19 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *j,
     return s;
 }
 
-void xl__tile_launch(const struct xl__tile_plan *j, struct xl__step *s)
+void xl__tile_launch(const struct xl__tile_plan *j, struct xl__step *s,
+                     struct xl__plan *p)
 {
     s->global[0] = xl__walk_groups(&j->grid) * s->local[0];
     s->local_mem_bytes = xl__tile_local_bytes(&j->t, j->g->a.dtype);
     xl__gemm_arg_side(s, &j->s.a);
     xl__gemm_arg_side(s, &j->s.b);
     xl__walk_args(s, j->g, &j->s, &j->grid);
+    p->tiling = xl__walk_tell(s, &j->grid,
+                              (xl_tiling){.rows = j->t.tm,
+                                          .cols = j->t.tn,
+                                          .band = j->t.band,
+                                          .turned = j->s.turned});
 }
 
 void xl__tile_join(const struct xl__tile_plan *j, struct xl__plan *p)

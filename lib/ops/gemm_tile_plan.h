@@ -26,7 +26,8 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *j,
                                const char *source, const char *kernel,
                                struct xl__plan *p);
 /* Set the launch of all tiles, local memory, and all arguments. */
-void xl__tile_launch(const struct xl__tile_plan *j, struct xl__step *s);
+void xl__tile_launch(const struct xl__tile_plan *j, struct xl__step *s,
+                     struct xl__plan *p);
 /* Where tiles are cut: append gemm_tiled_join, which adds up their parts. */
 void xl__tile_join(const struct xl__tile_plan *j, struct xl__plan *p);
 /* Counts, scratch and the estimate, at the end. */

@@ -25,7 +25,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     if (!xl__tile_fits(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid))
         return XL_UNSUPPORTED;
-    xl__tile_launch(&j, xl__tile_step(&j, "gemm_tiled.cl", "gemm_tiled", p));
+    xl__tile_launch(&j, xl__tile_step(&j, "gemm_tiled.cl", "gemm_tiled", p),
+                    p);
     if (j.grid.is_cut)
         xl__tile_join(&j, p);
     xl__tile_finish(l, &j, p);

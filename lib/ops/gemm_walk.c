@@ -34,6 +34,31 @@ size_t xl__walk_groups(const struct xl__tile_grid *grid)
                         : grid->tiles;
 }
 
+static void swap(size_t *a, size_t *b)
+{
+    const size_t kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+xl_tiling xl__walk_tell(const struct xl__step *step,
+                        const struct xl__tile_grid *grid, xl_tiling tile)
+{
+    tile.tiles_m = grid->tiles_m;
+    tile.tiles_n = grid->tiles_n;
+    tile.count = grid->tiles / (grid->tiles_m * grid->tiles_n);
+    tile.whole = grid->is_cut ? grid->stream.whole : grid->tiles;
+    tile.sharers = grid->is_cut ? grid->stream.groups : 0;
+    tile.groups = step->global[0] / step->local[0];
+    tile.wg_items = step->local[0];
+    tile.local_mem_bytes = step->local_mem_bytes;
+    if (tile.turned) {
+        swap(&tile.rows, &tile.cols);
+        swap(&tile.tiles_m, &tile.tiles_n);
+    }
+    return tile;
+}
+
 double xl__walk_busiest(const struct xl__tile_grid *grid, double places)
 {
     const struct xl__stream *s = &grid->stream;

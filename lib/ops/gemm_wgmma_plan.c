@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "ops/gemm_walk.h"
 #include "ops/gemm_wgmma_model.h"
 #include "ops/tensor_map.h"
 
@@ -173,6 +174,14 @@ static void add_tiles(const struct xl__limits *l,
     arg_operand(v, v->a, v->m, v->t.bm, s);
     arg_operand(v, v->b, v->n, v->t.bn, s);
     arg_result(v, v->form == XL__FORM_BOXES, s);
+    const struct xl__tile_grid grid = {v->tiles_m, v->tiles_n, v->tiles,
+                                       v->units,   v->is_cut,  v->stream};
+    p->tiling = xl__walk_tell(s, &grid,
+                              (xl_tiling){.rows = v->t.bm,
+                                          .cols = v->t.bn,
+                                          .band = v->t.band,
+                                          .turned = v->t.turned !=
+                                                    v->s.turned});
 }
 
 /* The join finds C by its offset, whatever the tiles' way to it. */

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <crosslane/explain.h>
 #include <crosslane/queue.h>
 #include <crosslane/tensor.h>
 
@@ -99,6 +100,7 @@ struct xl__plan {
     double flop, bytes;  /* counted, of the whole call */
     double est_ns;       /* the model's time */
     const char *bound;   /* what limits it by the model; static */
+    xl_tiling tiling;    /* rows 0: the plan does not say */
 };
 
 /* Append arguments. */
