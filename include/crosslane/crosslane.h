@@ -16,6 +16,7 @@
 #include <crosslane/status.h>
 #include <crosslane/tensor.h>
 #include <crosslane/tune.h>
+#include <crosslane/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

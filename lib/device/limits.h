@@ -58,6 +58,7 @@ enum xl__ask {
  XX(simd_per_cu_f32,      NUMBER, "1",      NONE, 0,                             1, "f32 FMAs a compute unit starts per clock") \
  XX(mma,                  TEXT,   "",       NONE, 0,                             1, "matrix instructions of a sub-group: the way to them") \
  XX(wgmma,                TEXT,   "",       NONE, 0,                             1, "matrix instructions of four sub-groups: a program's target") \
+ XX(unit_id,              TEXT,   "",       NONE, 0,                             1, "how a kernel learns its compute unit: the way to it") \
  XX(matrix_per_cu_f16,    NUMBER, "flop",   NONE, 0,                             1, "f16 matrix flop a compute unit starts per clock") \
  XX(native_vector_f32,    NUMBER, "1",      U32,  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1, "floats in a native vector") \
  XX(mem_align_bytes,      NUMBER, "B",      SPECIAL, 0,                          1, "alignment of buffers and sub-buffers") \

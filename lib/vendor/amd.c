@@ -78,6 +78,7 @@ static void correct(struct xl__limits *l)
         items->list[0] > xl__num_or(l, XL__F_max_wg_size, 0))
         xl__limits_correct(l, XL__F_max_wg_size, items->list[0], XL_KNOWN,
                            "AM-03");
+    xl__limits_correct_text(l, XL__F_unit_id, "amdgcn", XL_KNOWN, "AM-11");
     xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
                        XL_ASSUMED, "GE-08");
     if (xl__str_has(xl__text(l, XL__F_driver), "(PAL"))

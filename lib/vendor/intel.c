@@ -51,6 +51,7 @@ static void correct(struct xl__limits *l)
                            "IN-04");
     if (!isnan(cache))
         xl__limits_correct(l, XL__F_llc_bytes, cache, XL_QUERIED, "IN-06");
+    xl__limits_correct_text(l, XL__F_unit_id, "intel", XL_KNOWN, "IN-09");
     xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
                        XL_ASSUMED, "GE-08");
     xl__limits_correct(l, XL__F_has_watchdog, 1, XL_ASSUMED, "IN-05");

@@ -91,6 +91,7 @@ static void correct(struct xl__limits *l)
 
     if (isnan(xl__num(l, XL__F_subgroup_width)))
         xl__limits_correct(l, XL__F_subgroup_width, WARP, XL_KNOWN, "NV-02");
+    xl__limits_correct_text(l, XL__F_unit_id, "ptx", XL_KNOWN, "NV-46");
     xl__limits_correct(l, XL__F_local_banks, BANKS, XL_KNOWN, "NV-04");
     xl__limits_correct(l, XL__F_transaction_bytes, SECTOR_BYTES, XL_KNOWN,
                        "NV-04");
