@@ -4,15 +4,34 @@
  *               integers, from x = i, c = 2 i + 1: work of a length that is
  *               chosen, which no compiler can shorten since the map is
  *               quadratic.
- * Arguments:    nothing: none. spin: out, one word an item.
+ *               arguments: nothing, with arguments to be handed over.
+ *               local_memory: nothing, in a group that has local memory.
+ * Arguments:    nothing, local_memory: none. arguments: seven structs of 128
+ *               bytes, of any value. spin: out, one word an item.
  * Launch:       one dimension, any size.
- * Local memory: none.
- * -D:           none.
+ * Local memory: local_memory: 4 LOCAL_WORDS bytes.
+ * -D:           LOCAL_WORDS (local_memory)
  * Needs:        nothing.
  * Cost:         2 steps integer operations an item; 4 bytes written.
  * Source:       the host does the same sum to check it (timer.c). */
+#ifndef LOCAL_WORDS
+#define LOCAL_WORDS 256
+#endif
+
 __kernel void nothing(void)
 {
+}
+
+__kernel void arguments(const ulong16 a, const ulong16 b, const ulong16 c,
+                        const ulong16 d, const ulong16 e, const ulong16 f,
+                        const ulong16 g)
+{
+}
+
+__kernel void local_memory(void)
+{
+    __local volatile uint mem[LOCAL_WORDS];
+    mem[get_local_id(0)] = 0;
 }
 
 __kernel void spin(__global uint *restrict out, const uint steps)
