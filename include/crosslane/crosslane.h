@@ -8,6 +8,7 @@
 #include <crosslane/cache.h>
 #include <crosslane/conv.h>
 #include <crosslane/device.h>
+#include <crosslane/diagnosis.h>
 #include <crosslane/explain.h>
 #include <crosslane/expr.h>
 #include <crosslane/measure.h>

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <crosslane/diagnosis.h>
 #include <crosslane/queue.h>
-#include <crosslane/tensor.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +69,9 @@ XL_API xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
                                  xl_status (*enqueue)(xl_queue *q, void *arg),
                                  void *arg, xl_samples *out);
 
+/** What the samples say of a run's time: ns, host_ns and drift of @p work. */
+XL_API void xl_work_time(xl_work *work, const xl_samples *samples);
+
 /** A piece of work to be timed. */
 typedef struct xl_piece {
     xl_status (*enqueue)(xl_queue *q, void *arg); ///< as xl_samples_take()
@@ -86,9 +89,6 @@ typedef struct xl_piece {
 XL_API xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
                                        const xl_piece *pieces, unsigned n,
                                        xl_samples *out);
-
-typedef enum xl_engine { XL_ENGINE_FMA, XL_ENGINE_MATRIX } xl_engine;
-typedef enum xl_level { XL_LEVEL_DRAM, XL_LEVEL_LLC, XL_LEVEL_LOCAL } xl_level;
 
 /** The ceilings a bound is taken from. */
 typedef struct xl_roof {
@@ -173,6 +173,7 @@ typedef struct xl_row {
     xl_verdict verdict;
     char reason[192]; ///< why not ok; "" when ok
     unsigned warnings; ///< XL_WARN bits
+    xl_diagnosis diagnosis; ///< what limits it
 } xl_row;
 
 /** Start a row: all unknown, verdict ok. */

@@ -24,6 +24,9 @@ static const struct ceiling multiply_add[XL_N_DTYPES] = {
 static const struct ceiling memory[] = {
     [XL_LEVEL_DRAM] = {XL__F_copy_bytes_per_s, "copy"},
     [XL_LEVEL_LLC] = {XL__F_llc_bytes_per_s, "copy in cache"},
+    [XL_LEVEL_L2] = {XL__F_l2_bytes_per_s, "second cache"},
+    [XL_LEVEL_L1] = {XL__F_l1_bytes_per_s, "first cache"},
+    [XL_LEVEL_LOCAL] = {XL__F_local_bytes_per_s, "local memory"},
 };
 
 /* What a matrix engine multiplies, and products made of several of its. */
@@ -90,15 +93,14 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
                             double flop, double bytes, xl_bound *out)
 {
     if (!dev || !roof || !out || (unsigned)roof->dtype >= XL_N_DTYPES ||
-        !(flop >= 0) || !(bytes >= 0) || flop + bytes <= 0)
+        (unsigned)roof->level >= XL_N_LEVELS || !(flop >= 0) ||
+        !(bytes >= 0) || flop + bytes <= 0)
         return XL_BAD_ARGUMENT;
     double factor;
     const struct xl__limits *l = &dev->limits;
     const struct ceiling compute = compute_of(roof, &factor);
     const bool rate = flop > 0;
     *out = (xl_bound){NAN, rate ? "flop/s" : "B/s", "", XL_UNKNOWN};
-    if (roof->level > XL_LEVEL_LLC)
-        return XL_UNSUPPORTED; /* no probe for it yet */
     const struct ceiling *mem = &memory[roof->level];
     if (bytes > 0 && !is_known(l, mem))
         return XL_UNSUPPORTED;

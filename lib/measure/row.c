@@ -36,6 +36,7 @@ void xl_row_init(xl_row *row, const char *op, const char *variant)
     row->roof.unit = "";
     row->roof.name = "";
     row->verdict = XL_ROW_OK;
+    xl_diagnosis_init(&row->diagnosis);
 }
 
 /* One more setting than there is room for is dropped. */
