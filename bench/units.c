@@ -118,7 +118,10 @@ void units_format(char *out, size_t cap, double value, const char *unit)
         scaled(out, cap, value, binary, "");
     else if (xl__streq(unit, "flop/s"))
         scaled(out, cap, value, decimal, "FLOP/s");
-    else if (xl__streq(unit, "B/s") || xl__streq(unit, "Hz"))
+    else if (xl__streq(unit, "1/s"))
+        scaled(out, cap, value, decimal, "/s");
+    else if (xl__streq(unit, "B/s") || xl__streq(unit, "Hz") ||
+             xl__streq(unit, "op/s"))
         scaled(out, cap, value, decimal, unit);
     else {
         char number[UNITS_CAP];

@@ -35,7 +35,7 @@ enum {
     Q_INTEL_IP = 0x4250         /* cl_intel_device_attribute_query */
 };
 
-static bool has_extension(const struct xl__limits *l, const char *name)
+bool xl__has_extension(const struct xl__limits *l, const char *name)
 {
     const char *list = xl__text(l, XL__F_extensions);
     size_t n = strlen(name);
@@ -116,7 +116,7 @@ static void uuid(struct xl__limits *l, cl_device_id id)
     char text[2 * sizeof raw + 5], *at = text;
     unsigned all_or = 0, all_and = 0xff;
 
-    if (!has_extension(l, "cl_khr_device_uuid") ||
+    if (!xl__has_extension(l, "cl_khr_device_uuid") ||
         xl__device_bytes(id, Q_UUID, raw, sizeof raw) != sizeof raw)
         return;
     for (size_t i = 0; i < sizeof raw; i++) {
@@ -169,11 +169,11 @@ static void pci(struct xl__limits *l, cl_device_id id)
     char text[40];
     bool known = false;
 
-    if (has_extension(l, "cl_khr_pci_bus_info"))
+    if (xl__has_extension(l, "cl_khr_pci_bus_info"))
         known = xl__device_bytes(id, Q_PCI, &at, sizeof at) == sizeof at;
-    if (!known && has_extension(l, "cl_nv_device_attribute_query"))
+    if (!known && xl__has_extension(l, "cl_nv_device_attribute_query"))
         known = pci_nvidia(id, &at);
-    if (!known && has_extension(l, "cl_amd_device_attribute_query"))
+    if (!known && xl__has_extension(l, "cl_amd_device_attribute_query"))
         known = pci_amd(id, &at);
     if (!known || at.bus > LAST_BUS || at.device > LAST_DEVICE ||
         at.function > LAST_FUNCTION)
@@ -192,7 +192,7 @@ static bool arch_nvidia(const struct xl__limits *l, cl_device_id id, char *out,
 {
     cl_uint major, minor;
 
-    if (!has_extension(l, "cl_nv_device_attribute_query") ||
+    if (!xl__has_extension(l, "cl_nv_device_attribute_query") ||
         !xl__device_u32(id, Q_NV_CC_MAJOR, &major) ||
         !xl__device_u32(id, Q_NV_CC_MINOR, &minor) || major == 0 ||
         major > 99 || minor > 9)
@@ -219,7 +219,7 @@ static bool arch_intel(const struct xl__limits *l, cl_device_id id, char *out,
     cl_uint ip;
     unsigned major, minor;
 
-    if (!has_extension(l, "cl_intel_device_attribute_query") ||
+    if (!xl__has_extension(l, "cl_intel_device_attribute_query") ||
         !xl__device_u32(id, Q_INTEL_IP, &ip) || ip >> MAJOR_SHIFT == 0)
         return false;
     major = ip >> MAJOR_SHIFT;
@@ -316,13 +316,13 @@ static void subgroup_width(struct xl__limits *l, cl_device_id id)
     size_t multiple;
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (has_extension(l, plain[i].extension) &&
+        if (xl__has_extension(l, plain[i].extension) &&
             xl__device_u32(id, plain[i].query, &width)) {
             xl__limits_answer(l, XL__F_subgroup_width, width, NULL);
             return;
         }
     if (xl__is(l, XL__F_is_gpu) &&
-        has_extension(l, "cl_intel_required_subgroup_size"))
+        xl__has_extension(l, "cl_intel_required_subgroup_size"))
         xl__limits_answer(l, XL__F_subgroup_width, intel_subgroup(id),
                           "IN-02");
     else if (xl__device_size(id, Q_WG_MULTIPLE, &multiple))
@@ -341,7 +341,7 @@ static void memory(struct xl__limits *l, cl_device_id id)
     if (xl__device_u32(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits))
         xl__limits_answer(l, XL__F_mem_align_bytes, bits / BITS_PER_BYTE,
                           NULL);
-    if (!has_extension(l, "cl_amd_device_attribute_query"))
+    if (!xl__has_extension(l, "cl_amd_device_attribute_query"))
         return;
     if (xl__device_u32(id, Q_AMD_LOCAL_BANKS, &banks))
         xl__limits_answer(l, XL__F_local_banks, banks, NULL);
@@ -356,15 +356,15 @@ static void features(struct xl__limits *l, cl_device_id id)
 {
     cl_ulong bits;
     cl_uint n;
-    bool f64 = has_extension(l, "cl_khr_fp64");
-    bool subgroups = has_extension(l, "cl_khr_subgroups") ||
-                     has_extension(l, "cl_intel_subgroups");
+    bool f64 = xl__has_extension(l, "cl_khr_fp64");
+    bool subgroups = xl__has_extension(l, "cl_khr_subgroups") ||
+                     xl__has_extension(l, "cl_intel_subgroups");
 
     if (xl__device_u64(id, CL_DEVICE_DOUBLE_FP_CONFIG, &bits))
         f64 = f64 || bits != 0;
     xl__limits_answer(l, XL__F_has_f64, f64, NULL);
-    xl__limits_answer(l, XL__F_has_f16_arith, has_extension(l, "cl_khr_fp16"),
-                      NULL);
+    xl__limits_answer(l, XL__F_has_f16_arith,
+                      xl__has_extension(l, "cl_khr_fp16"), NULL);
     if (xl__device_u32(id, Q_MAX_SUBGROUPS, &n))
         subgroups = subgroups || n != 0;
     xl__limits_answer(l, XL__F_has_subgroups, subgroups, NULL);
@@ -372,7 +372,7 @@ static void features(struct xl__limits *l, cl_device_id id)
         xl__limits_answer(l, XL__F_has_svm,
                           (bits & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0,
                           NULL);
-    if (has_extension(l, "cl_nv_device_attribute_query") &&
+    if (xl__has_extension(l, "cl_nv_device_attribute_query") &&
         xl__device_u32(id, Q_NV_EXEC_TIMEOUT, &n))
         xl__limits_answer(l, XL__F_has_watchdog, n, NULL);
 }

@@ -162,6 +162,9 @@ const char *xl__text(const struct xl__limits *l, enum xl__fact_id id);
 size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
                    size_t otherwise);
 
+/* Does the driver list the extension? */
+bool xl__has_extension(const struct xl__limits *l, const char *name);
+
 /* Everything unknown. */
 void xl__limits_init(struct xl__limits *l);
 void xl__limits_clear(struct xl__limits *l);

@@ -33,6 +33,9 @@ extern const struct xl__probe xl__probe_timer, xl__probe_subgroup,
     xl__probe_bandwidth, xl__probe_coalescing, xl__probe_tile,
     xl__probe_flops, xl__probe_matrix, xl__probe_launch, xl__probe_build;
 
+extern const struct xl__probe xl__probe_atomic, xl__probe_divergence,
+    xl__probe_sync, xl__probe_special, xl__probe_dot;
+
 /* Has the user asked to stop? */
 static inline bool xl__probe_stopped(const struct xl__probing *p)
 {
@@ -77,6 +80,30 @@ xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
 xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
                           size_t turns, xl_row *row);
 
+/* A plan of one step whose kernel's last argument is its number of turns. */
+struct xl__turned {
+    struct xl__plan plan;
+    struct xl__call call;
+    double amount;     /* of one turn: what row->value counts a second */
+    size_t most_turns; /* 0: no bound */
+    size_t turns;      /* of the last sample */
+    /* Is what `turns` turns leave behind right? Rejects the row if not. */
+    xl_status (*look)(struct xl__probing *p, struct xl__turned *t,
+                      xl_row *row);
+    void *arg; /* of look */
+};
+xl_status xl__turned_sample(struct xl__probing *p, struct xl__turned *t,
+                            size_t turns, xl_row *row);
+/* The number of turns that last as long as wanted, in t->turns. */
+xl_status xl__turned_find(struct xl__probing *p, struct xl__turned *t,
+                          double want_ns);
+/* A row: turns found that last xl__turned_ns(), sampled, looked at, halved. */
+xl_status xl__turned_row(struct xl__probing *p, struct xl__turned *t,
+                         xl_row *row);
+/* What a launch should last: far below a watchdog (GE-11); on a CPU so long
+ * that the system spreads the threads over the cores. */
+double xl__turned_ns(const struct xl__probing *p);
+
 /* row->value as a fact. Sure (a number read off the device): it is the
  * measured one, and a driver that says otherwise makes the row suspicious.
  * Not sure (concluded from times): it does not replace what the vendor's
@@ -116,9 +143,19 @@ double xl__granule(const double *access_ns, unsigned n);
  * they do not fall once and stay. */
 double xl__divergence_width(const double *ns, unsigned n);
 
+/* probe_divergence.c: the power of the number of ways that the time grows
+ * with, from the times of 1, 2, 4 ... ways; NaN of fewer than two. */
+double xl__divergence_power(const double *ns, unsigned n);
+/* NULL, or why the power is not what items in lock step, or threads, give. */
+const char *xl__divergence_doubt(double power, bool in_lock_step);
+
 /* probe_tile.c: the width of vectors to go by, from the one a driver states
  * and the rates of tiles of 4, 8 and 16. */
 unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n);
+
+/* probe_flops.c: f32 FMAs a second: half of the peak in use or, where none is
+ * known yet, what one chain reaches. */
+xl_status xl__fma_rate(struct xl__probing *p, double *per_s);
 
 /* probe_matrix.c: the peak of one type alone. */
 xl_status xl__matrix_peak(struct xl__probing *p, xl_dtype in);

@@ -346,6 +346,29 @@ static size_t most_items(const struct xl__probing *p)
     return most;
 }
 
+/* The first chain that suits is near the best everywhere. */
+xl_status xl__fma_rate(struct xl__probing *p, double *per_s)
+{
+    xl_status status = XL_OK;
+    const double peak =
+        xl__num(&p->q->ctx->device->limits, XL__F_peak_f32_flop_per_s);
+    struct burst b = {.type = &types[0], .chain = chains};
+    cl_mem out = NULL;
+    xl_row row;
+    *per_s = peak / 2;
+    if (peak > 0)
+        return XL_OK;
+    while (!is_wanted(p, b.chain))
+        b.chain++;
+    TRY(xl_buffer_create(p->q, sizeof(float) * most_items(p), &out));
+    TRY(measure(p, out, &b, &row));
+    *per_s = xl__probe_peak(&row) / 2;
+fail:
+    if (out)
+        clReleaseMemObject(out);
+    return status;
+}
+
 static xl_status run(struct xl__probing *p)
 {
     xl_status status = XL_OK;

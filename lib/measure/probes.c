@@ -17,6 +17,8 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_tile, /* before flops, which tries the native width */
     &xl__probe_flops,
     &xl__probe_matrix,
+    &xl__probe_atomic,
+    &xl__probe_divergence,
     &xl__probe_launch,
     &xl__probe_build,
     NULL,

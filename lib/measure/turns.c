@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops whose time must follow their turns: how many turns a launch gets, and
- * whether half of them take half the time. */
+ * whether half of them take half the time; and a kernel whose last argument is
+ * their number, from end to end. */
 #include <math.h>
 
+#include "base/mem.h"
 #include "measure/probe.h"
 
 enum {
@@ -17,16 +19,21 @@ xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
                          double want_ns, size_t *turns)
 {
     xl_status status = XL_OK;
+    const size_t most = xl__min_size(
+        MOST_TURNS, /* loops may end early, silently: GE-24 */
+        xl__size_or(&p->q->ctx->device->limits, XL__F_max_loop_turns,
+                    MOST_TURNS));
     for (*turns = FIRST_TURNS;;) {
         xl_row row;
         xl_row_init(&row, "", NULL);
         TRY(xl__probe_alive(p));
         TRY(w->sample(p, w->arg, *turns, &row));
         const double ns = row.samples.median_ns;
-        if (ns >= want_ns / 2 || *turns >= MOST_TURNS)
+        if (ns >= want_ns / 2 || *turns >= most)
             break;
         *turns = (size_t)((double)*turns *
                           fmin(fmax(want_ns / fmax(ns, 1), 2), MOST_FACTOR));
+        *turns = xl__min_size(*turns, most);
     }
 fail:
     return status;
@@ -54,6 +61,56 @@ xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
             best = scaling;
     }
     xl_row_found(row, "scaling", best);
+fail:
+    return status;
+}
+
+/* -- a kernel whose last argument is its turns ---------------------------- */
+
+xl_status xl__turned_sample(struct xl__probing *p, struct xl__turned *t,
+                            size_t turns, xl_row *row)
+{
+    struct xl__step *s = &t->plan.step[0];
+    t->turns = turns;
+    s->args[s->n_args - 1].as.u = turns;
+    return xl__probe_sample(p, row, &t->plan, &t->call,
+                            t->amount * (double)turns);
+}
+
+static xl_status sample_turned(struct xl__probing *p, void *arg, size_t turns,
+                               xl_row *row)
+{
+    return xl__turned_sample(p, arg, turns, row);
+}
+
+xl_status xl__turned_find(struct xl__probing *p, struct xl__turned *t,
+                          double want_ns)
+{
+    const struct xl__turning w = {sample_turned, t};
+    const xl_status status = xl__turns_find(p, &w, want_ns, &t->turns);
+    if (t->most_turns > 0)
+        t->turns = xl__min_size(t->turns, t->most_turns);
+    return status;
+}
+
+double xl__turned_ns(const struct xl__probing *p)
+{
+    static const double quick_ns = 1e6, long_ns = 4e6, on_cpu = 4;
+    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    return (p->how->quick ? quick_ns : long_ns) * (cpu ? on_cpu : 1);
+}
+
+xl_status xl__turned_row(struct xl__probing *p, struct xl__turned *t,
+                         xl_row *row)
+{
+    xl_status status = XL_OK;
+    const struct xl__turning w = {sample_turned, t};
+    TRY(xl__turned_find(p, t, xl__turned_ns(p)));
+    const size_t turns = t->turns;
+    TRY(xl__turned_sample(p, t, turns, row));
+    TRY(t->look(p, t, row));
+    TRY(xl__turns_halve(p, &w, turns, row));
+    t->turns = turns;
 fail:
     return status;
 }

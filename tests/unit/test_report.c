@@ -36,6 +36,8 @@ static void units_have_three_digits(void **state)
         {999.6e9, "B/s", "1.00 TB/s"},
         {999.4e9, "B/s", "999 GB/s"},
         {1.98e9, "Hz", "1.98 GHz"},
+        {17.2e12, "op/s", "17.2 Top/s"},
+        {2.5e9, "1/s", "2.50 G/s"},
         {65536, "B", "64 KiB"},
         {1000, "B", "1000 B"},
         {1024, "B", "1 KiB"},
