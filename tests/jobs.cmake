@@ -13,6 +13,10 @@ endforeach()
 xl_program(test_rebuild unit/test_rebuild.c)
 xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
 
+# Memory on the chip: what is concluded from curves.
+xl_program(test_onchip unit/test_onchip.c)
+xl_job(unit.onchip LABELS unit DRIVER none TIMEOUT 60 COMMAND test_onchip)
+
 xl_program(test_turn unit/test_turn.c)
 xl_job(unit.turn LABELS unit DRIVER none TIMEOUT 60 COMMAND test_turn)
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     read:   the sum of the words that an item loads from local
+ *                       memory. In turn t, item i begins at element
+ *
+ *                         (i * stride + (i & spread) + t * hop) mod SPAN
+ *
+ *                       and loads it and the UNROLL - 1 that follow, GAP
+ *                       apart. Neighbouring items are `stride` apart; `spread`
+ *                       moves every other one (1) or three of four (3) by a
+ *                       few words, which tells how wide a bank is:
+ *
+ *                         stride 8, spread 0   0 . . . . . . . 1 . . .
+ *                         stride 8, spread 1   0 . . . . . . . . 1 . .
+ *
+ *               chase:  where a chain of loads ends, each of which depends on
+ *                       the one before: word p holds the place of the next
+ *                       one, in bytes, so that no address needs arithmetic.
+ * Arguments:    out: one word an item. read: seed: of the words, which are
+ *               those of probe_bandwidth.cl's `random`; hop: odd. chase: next:
+ *               SPAN places. turns: of the loop.
+ * Launch:       read: one dimension, groups of WG. chase: one item.
+ * Local memory: read: (SPAN + (UNROLL - 1) * GAP) * VEC words; chase: SPAN.
+ * -D:           SPAN    elements, a power of two
+ *               VEC     words of an element: 1 2 4 8 16
+ *               GAP     elements between the loads of a turn
+ *               WG      items of a group
+ *               ONLY    compile this kernel alone: 1 read, 2 chase; 0 both
+ * Needs:        nothing.
+ * Cost:         read: 4 VEC UNROLL bytes a turn and item; chase: UNROLL
+ *               loads a turn.
+ * Source:       banks by stride: CUDA C++ Programming Guide, "Shared memory";
+ *               AMD's OpenCL optimization guide, "Local memory". */
+#ifndef SPAN
+#define SPAN 1024
+#endif
+#ifndef VEC
+#define VEC 1
+#endif
+#ifndef GAP
+#define GAP 32
+#endif
+#ifndef WG
+#define WG 64
+#endif
+#ifndef ONLY
+#define ONLY 0
+#endif
+#define WANTED(n) (ONLY == 0 || ONLY == n)
+#define UNROLL 8
+
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+#define SUM2(v) ((v).x + (v).y)
+#define SUM4(v) SUM2((v).lo + (v).hi)
+#define SUM8(v) SUM4((v).lo + (v).hi)
+#define SUM16(v) SUM8((v).lo + (v).hi)
+#if VEC == 1
+typedef uint words;
+#define IOTA 0
+#define SUM(v) (v)
+#else
+typedef CAT(uint, VEC) words;
+#define SUM(v) CAT(SUM, VEC)(v)
+#endif
+#if VEC == 2
+#define IOTA (uint2)(0, 1)
+#elif VEC == 4
+#define IOTA (uint4)(0, 1, 2, 3)
+#elif VEC == 8
+#define IOTA (uint8)(0, 1, 2, 3, 4, 5, 6, 7)
+#elif VEC == 16
+#define IOTA (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#endif
+
+#if WANTED(1)
+#define LENGTH (SPAN + (UNROLL - 1) * GAP)
+
+__kernel void read(__global uint *restrict out, const uint seed,
+                   const uint turns, const uint stride, const uint spread,
+                   const uint hop)
+{
+    __local words mem[LENGTH];
+    const uint item = (uint)get_local_id(0);
+    for (uint i = item; i < LENGTH; i += WG) {
+        words x = (words)(i * VEC + seed) + IOTA;
+        x = (x ^ (x >> 16)) * 0x7feb352du;
+        x = (x ^ (x >> 15)) * 0x846ca68bu;
+        mem[i] = x ^ (x >> 16);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint at = (item * stride + (item & spread)) & (SPAN - 1);
+    words sum = (words)(0);
+    for (uint t = 0; t < turns; t++) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            sum += mem[at + u * GAP];
+        at = (at + hop) & (SPAN - 1);
+    }
+    out[get_global_id(0)] = SUM(sum);
+}
+#endif
+
+#if WANTED(2)
+__kernel void chase(__global uint *restrict out,
+                    __global const uint *restrict next, const uint turns)
+{
+    __local uint mem[SPAN];
+    for (uint i = (uint)get_local_id(0); i < SPAN;
+         i += (uint)get_local_size(0))
+        mem[i] = next[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint at = 0;
+    for (uint t = 0; t < turns; t++) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            at = *(const __local uint *)((const __local char *)mem + at);
+    }
+    out[get_global_id(0)] = at;
+}
+#endif

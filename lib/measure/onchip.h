@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is concluded of memory on the chip, apart from any device: banks of
+ * local memory from what strides cost; pools that groups share, of local
+ * memory and of registers, from how many groups are resident. */
+#ifndef XL_MEASURE_ONCHIP_H
+#define XL_MEASURE_ONCHIP_H
+
+#include <stdbool.h>
+
+#include <crosslane/status.h>
+
+/* Neighbouring items `stride` words apart: the time of one access, in any
+ * unit. */
+struct xl__stride_cost {
+    unsigned stride;
+    double ns;
+};
+
+/* probe_local.c: the stride, in 4-byte words, at which all items meet in one
+ * bank: number of banks times their width. The curve has strides 1, 2, 4 ...
+ * and any others, one of the powers beyond the period. NaN: no banks show. */
+double xl__bank_period(const struct xl__stride_cost *curve, unsigned n);
+
+/* Words of a bank, from what the period's stride costs: as it is, with every
+ * other item one word off, and with items 0..3 words off. NaN: it does not
+ * show. */
+double xl__bank_words(double together, double by_two, double by_four);
+
+/* cliffs.c: the most that a group may take for so many to be resident. */
+struct xl__cliff {
+    unsigned most, resident;
+};
+enum { XL__MOST_CLIFFS = 64 };
+
+/* How many groups are resident when each takes `size`. */
+struct xl__residency {
+    xl_status (*ask)(void *arg, unsigned size, unsigned *resident);
+    void *arg;
+    unsigned least, most, step; /* sizes that are asked for: least + i step */
+};
+
+/* All cliffs between the least and the most, each to a step, by halving; sizes
+ * ascend. */
+xl_status xl__cliffs_find(const struct xl__residency *r,
+                          struct xl__cliff cliffs[XL__MOST_CLIFFS],
+                          unsigned *n);
+
+/* resident = floor(total / (size + reserved)), as far as that explains the
+ * cliffs. */
+struct xl__pool {
+    double total, reserved;
+    unsigned explained; /* cliffs */
+};
+
+/* `reserved` is looked for from 0 to `most_reserved`, by `grain`. false: there
+ * is no cliff. */
+bool xl__pool_find(const struct xl__cliff *cliffs, unsigned n, unsigned step,
+                   unsigned most_reserved, unsigned grain,
+                   struct xl__pool *out);
+
+#endif

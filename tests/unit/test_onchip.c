@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is concluded of memory on the chip: banks from strides, and pools that
+ * groups share from how many of them are resident. Curves come from models of
+ * the hardware, with noise. No device. */
+#include "support.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "measure/onchip.h"
+
+/* -- banks ---------------------------------------------------------------- */
+
+/* Memory of `banks`, `words` wide, that serves `phase` items at a time. A
+ * bank gives one of its rows a clock, to all who want that row. */
+struct memory {
+    unsigned banks, words, phase, width;
+};
+
+enum { MOST_WIDTH = 64, MOST_BANKS = 128, MOST_CURVE = 80 };
+
+static unsigned clocks_of_phase(const struct memory *m, unsigned first,
+                                unsigned stride, unsigned spread)
+{
+    unsigned rows[MOST_BANKS][MOST_WIDTH], n_rows[MOST_BANKS] = {0}, most = 1;
+    for (unsigned i = first; i < first + m->phase; i++) {
+        const unsigned word = i * stride + (i & spread);
+        const unsigned bank = word / m->words % m->banks;
+        const unsigned row = word / m->words / m->banks;
+        unsigned r = 0;
+        while (r < n_rows[bank] && rows[bank][r] != row)
+            r++;
+        rows[bank][r] = row;
+        n_rows[bank] = r == n_rows[bank] ? r + 1 : n_rows[bank];
+        most = n_rows[bank] > most ? n_rows[bank] : most;
+    }
+    return most;
+}
+
+static double clocks(const struct memory *m, unsigned stride, unsigned spread)
+{
+    double sum = 0;
+    for (unsigned first = 0; first < m->width; first += m->phase)
+        sum += clocks_of_phase(m, first, stride, spread);
+    return sum;
+}
+
+/* Strides 1..64 and 128, each off by up to `noise`. */
+static unsigned curve_of(const struct memory *m, double noise, uint64_t seed,
+                         struct xl__stride_cost *curve)
+{
+    struct xl__rng rng;
+    unsigned n = 0;
+    xl__rng_seed(&rng, seed);
+    for (unsigned s = 1; s <= 128; s = s < 64 ? s + 1 : 2 * s)
+        curve[n++] = (struct xl__stride_cost){
+            s, clocks(m, s, 0) * (1 + noise * xl__rng_uniform(&rng))};
+    return n;
+}
+
+static void banks_are_where_doubling_stops(void **state)
+{
+    (void)state;
+    static const struct memory memories[] = {
+        {32, 1, 32, 32}, {32, 1, 32, 64}, {16, 1, 16, 16}, {16, 1, 32, 32},
+        {64, 1, 64, 64}, {64, 1, 32, 64}, {32, 2, 32, 32},
+    };
+    struct xl__stride_cost curve[MOST_CURVE];
+    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
+        const struct memory *m = &memories[i];
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            const unsigned n = curve_of(m, 0.2, seed, curve);
+            const unsigned period = m->banks * m->words;
+            assert_true(xl__bank_period(curve, n) == period);
+            const double words =
+                xl__bank_words(clocks(m, period, 0), clocks(m, period, 1),
+                               clocks(m, period, 3));
+            assert_true(words == m->words);
+        }
+    }
+}
+
+/* A launch's own cost, and arithmetic that hides the first conflicts. */
+static void other_limits_do_not_hide_banks(void **state)
+{
+    (void)state;
+    const struct memory m = {32, 1, 32, 32};
+    struct xl__stride_cost curve[MOST_CURVE];
+    const unsigned n = curve_of(&m, 0.05, 1, curve);
+    for (unsigned i = 0; i < n; i++)
+        curve[i].ns = fmax(curve[i].ns + 0.1, 3);
+    assert_true(xl__bank_period(curve, n) == 32);
+}
+
+/* Powers of two with a few padded rows are enough. */
+static void few_strides_are_enough(void **state)
+{
+    (void)state;
+    static const unsigned strides[] = {33, 16, 3, 1, 2, 64, 4, 32, 9, 8, 128};
+    enum { N = sizeof strides / sizeof *strides };
+    const struct memory m = {32, 1, 32, 32};
+    struct xl__stride_cost curve[N];
+    for (unsigned i = 0; i < N; i++)
+        curve[i] =
+            (struct xl__stride_cost){strides[i], clocks(&m, strides[i], 0)};
+    assert_true(xl__bank_period(curve, N) == 32);
+    /* The rise must be seen to end. */
+    for (unsigned i = 0; i < N; i++)
+        curve[i].stride = curve[i].stride > 32 ? 5 : curve[i].stride;
+    assert_true(isnan(xl__bank_period(curve, N)));
+    assert_true(isnan(xl__bank_period(curve, 0)));
+}
+
+static void caches_have_no_banks(void **state)
+{
+    (void)state;
+    struct xl__stride_cost curve[MOST_CURVE];
+    struct xl__rng rng;
+    const struct memory m = {32, 1, 32, 32};
+    const unsigned n = curve_of(&m, 0, 0, curve);
+    xl__rng_seed(&rng, 7);
+    /* Flat, and flat with noise that doubles at times. */
+    for (unsigned i = 0; i < n; i++)
+        curve[i].ns = 1;
+    assert_true(isnan(xl__bank_period(curve, n)));
+    for (unsigned round = 0; round < 200; round++) {
+        for (unsigned i = 0; i < n; i++)
+            curve[i].ns = 1 + xl__rng_uniform(&rng);
+        assert_true(isnan(xl__bank_period(curve, n)));
+    }
+    /* Contiguous vectors are cheap, all else is gathered. */
+    for (unsigned i = 0; i < n; i++)
+        curve[i].ns = curve[i].stride == 1 ? 1 : 3;
+    assert_true(isnan(xl__bank_period(curve, n)));
+    /* Lines of 64 bytes: words of one line come together. */
+    for (unsigned i = 0; i < n; i++)
+        curve[i].ns = fmin(curve[i].stride, 16);
+    assert_true(isnan(xl__bank_period(curve, n)));
+    assert_true(isnan(xl__bank_words(1, 1, 1)));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(banks_are_where_doubling_stops),
+        cmocka_unit_test(other_limits_do_not_hide_banks),
+        cmocka_unit_test(few_strides_are_enough),
+        cmocka_unit_test(caches_have_no_banks),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
