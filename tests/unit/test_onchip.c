@@ -139,6 +139,137 @@ static void caches_have_no_banks(void **state)
     assert_true(isnan(xl__bank_words(1, 1, 1)));
 }
 
+/* -- pools ---------------------------------------------------------------- */
+
+static unsigned least_of(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned up_to(unsigned x, unsigned piece)
+{
+    return (x + piece - 1) / piece * piece;
+}
+
+/* Local memory of several makes: pieces, and what each group has reserved. */
+static unsigned hopper_local(unsigned bytes)
+{
+    return least_of(32, 233472 / (up_to(bytes, 128) + 1024));
+}
+
+static unsigned lds(unsigned bytes)
+{
+    return least_of(40, 65536 / up_to(bytes, 512));
+}
+
+static unsigned slm(unsigned bytes)
+{
+    unsigned piece = 1024;
+    while (piece < bytes)
+        piece *= 2;
+    return least_of(64, 131072 / piece);
+}
+
+/* Registers are given out by eights, and are parted among four schedulers; a
+ * group is two sub-groups of 32, or one of 64. */
+static unsigned warps(unsigned live)
+{
+    return least_of(32, 4 * (16384 / (32 * up_to(live + 11, 8))) / 2);
+}
+
+static unsigned waves(unsigned live)
+{
+    return 4 * least_of(8, 512 / up_to(live + 6, 8));
+}
+
+static unsigned flat(unsigned size)
+{
+    (void)size;
+    return 2;
+}
+
+struct asked {
+    unsigned (*resident)(unsigned size);
+    unsigned n_calls;
+};
+
+static xl_status ask(void *arg, unsigned size, unsigned *resident)
+{
+    struct asked *a = arg;
+    *resident = a->resident(size);
+    a->n_calls++;
+    return XL_OK;
+}
+
+static void pools_are_found_from_cliffs(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned (*resident)(unsigned size);
+        unsigned least, most, step, most_reserved, grain;
+        double total, reserved; /* NaN: any */
+    } rows[] = {
+        {hopper_local, 256, 49152, 256, 4096, 128, 233472, 1024},
+        {lds, 256, 65536, 256, 4096, 128, 65536, 0},
+        {slm, 256, 65536, 256, 4096, 128, 131072, 0},
+        {warps, 8, 128, 8, 48, 1, 65536 / 64, NAN},
+        {warps, 8, 240, 8, 48, 1, 65536 / 64, NAN},
+        {waves, 8, 288, 8, 48, 1, 131072 / 64, NAN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct asked a = {rows[i].resident, 0};
+        const struct xl__residency r = {ask, &a, rows[i].least, rows[i].most,
+                                        rows[i].step};
+        struct xl__cliff cliffs[XL__MOST_CLIFFS];
+        struct xl__pool pool;
+        unsigned n;
+        assert_int_equal(xl__cliffs_find(&r, cliffs, &n), XL_OK);
+        assert_in_range(n, 2, XL__MOST_CLIFFS);
+        for (unsigned c = 0; c < n; c++) {
+            assert_int_equal(a.resident(cliffs[c].most), cliffs[c].resident);
+            assert_true(a.resident(cliffs[c].most + r.step) <
+                        cliffs[c].resident);
+        }
+        assert_true(xl__pool_find(cliffs, n, r.step, rows[i].most_reserved,
+                                  rows[i].grain, &pool));
+        assert_true(pool.total == rows[i].total);
+        assert_true(isnan(rows[i].reserved) ||
+                    pool.reserved == rows[i].reserved);
+        assert_true(pool.explained >= 2);
+    }
+}
+
+static void without_a_cliff_there_is_no_pool(void **state)
+{
+    (void)state;
+    struct asked a = {flat, 0};
+    const struct xl__residency r = {ask, &a, 256, 49152, 256};
+    struct xl__cliff cliffs[XL__MOST_CLIFFS];
+    struct xl__pool pool;
+    unsigned n = 7;
+    assert_int_equal(xl__cliffs_find(&r, cliffs, &n), XL_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(a.n_calls, 2);
+    assert_false(xl__pool_find(cliffs, n, 256, 4096, 128, &pool));
+    assert_true(isnan(pool.total));
+}
+
+static xl_status refuse(void *arg, unsigned size, unsigned *resident)
+{
+    (void)arg;
+    *resident = size < 4096 ? 2 : 1;
+    return size == 256 || size == 49152 ? XL_OK : XL_CANCELLED;
+}
+
+static void a_failure_ends_the_search(void **state)
+{
+    (void)state;
+    const struct xl__residency r = {refuse, NULL, 256, 49152, 256};
+    struct xl__cliff cliffs[XL__MOST_CLIFFS];
+    unsigned n;
+    assert_int_equal(xl__cliffs_find(&r, cliffs, &n), XL_CANCELLED);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +277,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(other_limits_do_not_hide_banks),
         cmocka_unit_test(few_strides_are_enough),
         cmocka_unit_test(caches_have_no_banks),
+        cmocka_unit_test(pools_are_found_from_cliffs),
+        cmocka_unit_test(without_a_cliff_there_is_no_pool),
+        cmocka_unit_test(a_failure_ends_the_search),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
