@@ -48,6 +48,10 @@ struct settings {
     bool reads;             /* gemm: count global reads by tile */
     size_t cliff;           /* gemm: random shapes against a bound; 0: none */
     bool portability;       /* compare: over the devices of all files */
+    const char *trace;      /* NULL: none */
+    struct option_list modes; /* pipeline; none: every one */
+    const char *stages;     /* pipeline: "qk,softmax"; NULL: not given */
+    size_t chunks, buffers; /* pipeline; 0: chosen */
     const char *case_name;  /* of a line of a shape file; NULL: none */
     uint64_t given;         /* bit i: option_rows[i] was given */
     const char **words;     /* positional, without the command */

@@ -78,6 +78,18 @@ const struct option_row option_rows[] = {
      "time N random shapes and compare each with twice the roofline's bound "
      "and a launch; exit code 5 when one is slower", NULL, AT(cliff), false,
      NULL},
+    {"stages", 0, OPT_TEXT, "NAME,...",
+     "the work, one stage after another: qk or linear first, then softmax, "
+     "gelu or pv; qk when not given", NULL, AT(stages), false, NULL},
+    {"mode", 0, OPT_LIST, "NAME,...",
+     "only these ways to move the data: pageable, pinned, overlapped, mapped, "
+     "resident; may be given again", NULL, AT(modes), false, NULL},
+    {"chunks", 0, OPT_COUNT, "N",
+     "overlapped: cut into N equal chunks; chosen from the measured rates "
+     "when not given", NULL, AT(chunks), false, NULL},
+    {"buffers", 0, OPT_COUNT, "N",
+     "overlapped: chunks take turns in N places on the device; 2 when not "
+     "given", NULL, AT(buffers), false, NULL},
     {"calls", 0, OPT_COUNT, "N",
      "runs that are waited for together; 1 when not given", NULL, AT(calls),
      false, NULL},
@@ -109,6 +121,10 @@ const struct option_row option_rows[] = {
      "also write the results to FILE as JSON (schema clbench/1), rewritten "
      "after each part; '-', or nothing behind it at the end of the line: "
      "standard output, without tables", NULL, AT(json), false, "-"},
+    {"trace", 0, OPT_TEXT, "FILE",
+     "also write what ran when, calls, queues and engines, to FILE as "
+     "trace-event JSON, for Perfetto (ui.perfetto.dev) or chrome://tracing",
+     NULL, AT(trace), false, NULL},
     {"seed", 's', OPT_UINT, "N",
      "seed of all random data; 1 when not given", NULL, AT(seed), false,
      NULL},

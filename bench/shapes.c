@@ -90,3 +90,10 @@ bool shape_rows(const char *text, size_t rows_cols[2], char *why, size_t cap)
     struct reader r = {text, "ROWSxCOLS, or N for a square", why, cap};
     return read_shape(&r, rows_cols, 2);
 }
+
+bool shape_sizes(const char *text, const char *form, size_t *dim, unsigned n,
+                 char *why, size_t cap)
+{
+    struct reader r = {text, form, why, cap};
+    return read_shape(&r, dim, n);
+}

@@ -13,4 +13,9 @@ bool shape_gemm(const char *text, size_t mnk[3], char *why, size_t cap);
 /* Read "ROWSxCOLS" or "N" (a square). */
 bool shape_rows(const char *text, size_t rows_cols[2], char *why, size_t cap);
 
+/* Read `n` sizes parted by x, or one for all; `form` is what is asked for:
+ * "BATCHxSEQUENCExHIDDEN". */
+bool shape_sizes(const char *text, const char *form, size_t *dim, unsigned n,
+                 char *why, size_t cap);
+
 #endif

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Totals are by the host's clock, from the first call until the last result is
+ * there, on queues without profiling. Shares are from further runs on queues
+ * with it. Where event stamps are not to be believed every command of those is
+ * waited for, and the wall clock times it. */
+#include "pipeline_bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "roof.h"
+
+enum {
+    BUFFERS = 2,   /* double buffers, unless --buffers says otherwise */
+    CUT_FOR_PACE = 8,
+    PACE_RUNS = 5,
+    CANDIDATES = 3, /* ways to cut that are tried */
+    TRIES = 7,
+    LOOKS = 7       /* runs that are taken apart */
+};
+
+/* How long a mode may take: quick, default, full. */
+static const xl_sampling extents[] = {
+    {.warmup = 2, .min_runs = 7, .max_runs = 100, .max_noise = 0.01,
+     .max_s = 0.3},
+    {.warmup = 3, .min_runs = 20, .max_runs = 500, .max_noise = 0.01,
+     .max_s = 1.5},
+    {.warmup = 5, .min_runs = 50, .max_runs = 1000, .max_noise = 0.005,
+     .max_s = 5}};
+
+/* -- parts ----------------------------------------------------------------- */
+
+struct pipe_parts pipe_parts_of(const struct pipe_record *r,
+                                const struct pipe_work *w)
+{
+    struct pipe_parts out = {.total = (double)(r->end_ns - r->begin_ns)};
+    for (size_t i = 0; i < r->n; i++) {
+        const struct pipe_command *c = &r->list[i];
+        const double ns = (double)(c->end_ns - c->start_ns);
+        out.lane[c->lane] += ns;
+        if (c->lane == LANE_RUN && c->stage < w->n_stages)
+            out.stage[c->stage] += ns;
+    }
+    return out;
+}
+
+double pipe_rest(const struct pipe_parts *p)
+{
+    double left = p->total;
+    for (unsigned l = 0; l < N_LANES; l++)
+        left -= p->lane[l];
+    return fmax(left, 0);
+}
+
+double pipe_non_gemm(const struct pipe_work *w, const struct pipe_parts *p)
+{
+    double other = 0;
+    for (unsigned i = 0; i < w->n_stages; i++)
+        other += w->stage[i].kind->is_gemm ? 0 : p->stage[i];
+    return other / p->lane[LANE_RUN];
+}
+
+unsigned pipe_slowest(const struct pipe_parts *p)
+{
+    unsigned at = 0;
+    for (unsigned l = 1; l < N_LANES; l++)
+        if (p->lane[l] > p->lane[at])
+            at = l;
+    return at;
+}
+
+const struct pipe_result *pipe_result(const struct pipe_bench *b,
+                                      const char *mode)
+{
+    for (unsigned i = 0; pipe_modes[i].name; i++)
+        if (strcmp(pipe_modes[i].name, mode) == 0 && b->result[i].is_done)
+            return &b->result[i];
+    return NULL;
+}
+
+/* The medians of each part. */
+static struct pipe_parts median_of(struct pipe_parts *list, unsigned n)
+{
+    enum { N_NUMBERS = sizeof *list / sizeof(double) };
+    struct pipe_parts out;
+    double *to[N_NUMBERS], column[LOOKS];
+    unsigned at = 0;
+    to[at++] = &out.total;
+    for (unsigned l = 0; l < N_LANES; l++)
+        to[at++] = &out.lane[l];
+    for (unsigned i = 0; i < PIPE_STAGES; i++)
+        to[at++] = &out.stage[i];
+    for (unsigned j = 0; j < at; j++) {
+        const size_t offset = (size_t)((char *)to[j] - (char *)&out);
+        for (unsigned i = 0; i < n; i++)
+            memcpy(&column[i], (const char *)&list[i] + offset,
+                   sizeof column[i]);
+        *to[j] = xl__median(column, n);
+    }
+    return out;
+}
+
+/* -- passes ---------------------------------------------------------------- */
+
+static struct pipe_pass pass_of(struct pipe_bench *b, struct pipe_result *x)
+{
+    return (struct pipe_pass){.site = &b->site,
+                              .lanes = &b->site.plain,
+                              .mode = x->mode,
+                              .chunks = &x->chunks,
+                              .buffers = x->buffers};
+}
+
+/* The same, to be taken apart. */
+static struct pipe_pass look_of(struct pipe_bench *b, struct pipe_result *x,
+                                struct pipe_record *record)
+{
+    struct pipe_pass p = pass_of(b, x);
+    p.lanes = &b->site.clocked;
+    p.record = record;
+    p.waits = !b->site.has_clock;
+    return p;
+}
+
+/* Kernels for every size of chunk, before any of them is timed. */
+static xl_status prepare(struct pipe_bench *b, const struct chunks *c,
+                         const struct pipe_lanes *lanes)
+{
+    xl_status status = XL_OK;
+    const struct pipe_work *w = b->work;
+    size_t left = w->items;
+    for (unsigned i = 0; i < c->n; i++) {
+        const size_t items = xl__min_size(c->units[i] * w->grain, left);
+        left -= items;
+        TRY(pipe_prepare(&b->site, lanes, items));
+    }
+fail:
+    return status;
+}
+
+/* -- chunks ---------------------------------------------------------------- */
+
+/* The least that each lane took for these chunks, and the host to enqueue. */
+static xl_status pace_run(struct pipe_bench *b, struct pipe_result *x,
+                          double lane_ns[N_LANES], double *enqueue_ns)
+{
+    xl_status status = XL_OK;
+    struct pipe_record record = {.list = NULL};
+    struct pipe_pass p = look_of(b, x, &record);
+    TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
+    TRY(prepare(b, &x->chunks, p.lanes));
+    for (unsigned l = 0; l < N_LANES; l++)
+        lane_ns[l] = (double)INFINITY;
+    *enqueue_ns = (double)INFINITY;
+    for (unsigned i = 0; i <= PACE_RUNS; i++) {
+        TRY(pipe_run(&p));
+        if (i == 0)
+            continue; /* kernels reach the device now */
+        const struct pipe_parts parts = pipe_parts_of(&record, b->work);
+        for (unsigned l = 0; l < N_LANES; l++)
+            lane_ns[l] = fmin(lane_ns[l], parts.lane[l]);
+        *enqueue_ns = fmin(*enqueue_ns,
+                           (double)(record.finish_ns - record.begin_ns));
+    }
+fail:
+    pipe_record_clear(&record);
+    return status;
+}
+
+static xl_status measure_paces(struct pipe_bench *b, struct pipe_result *x)
+{
+    xl_status status = XL_OK;
+    const size_t units = pipe_units(b->work);
+    const unsigned n = (unsigned)xl__min_size(units, CUT_FOR_PACE);
+    double whole[N_LANES], cut[N_LANES], enqueue_ns;
+    (void)chunks_make(units, 1, 1, &x->chunks);
+    TRY(pace_run(b, x, whole, &enqueue_ns));
+    (void)chunks_make(units, n, 1, &x->chunks);
+    TRY(pace_run(b, x, cut, &enqueue_ns));
+    for (unsigned l = 0; l < N_LANES; l++)
+        b->paces.lane[l] = chunks_pace(whole[l], cut[l], n, units);
+    /* Where every command is waited for, enqueueing takes as long as all. */
+    b->paces.enqueue_ns = b->site.has_clock ? enqueue_ns / n : 0;
+fail:
+    return status;
+}
+
+static xl_status least_time(struct pipe_bench *b, struct pipe_result *x,
+                            double *ns)
+{
+    xl_status status = XL_OK;
+    struct pipe_pass p = pass_of(b, x);
+    *ns = (double)INFINITY;
+    TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
+    TRY(prepare(b, &x->chunks, p.lanes));
+    for (unsigned i = 0; i < TRIES; i++) {
+        const uint64_t begin = xl__now_ns();
+        TRY(pipe_run(&p));
+        *ns = fmin(*ns, (double)(xl__now_ns() - begin));
+    }
+fail:
+    return status;
+}
+
+/* The model names a few, the device picks. */
+static xl_status try_candidates(struct pipe_bench *b, struct pipe_result *x)
+{
+    xl_status status = XL_OK;
+    struct chunks list[CANDIDATES], best = {0, {0}};
+    double least = (double)INFINITY, ns = 0;
+    const unsigned n = chunks_choose(pipe_units(b->work), &b->paces,
+                                     x->buffers, list, CANDIDATES);
+    for (unsigned i = 0; i < n; i++) {
+        x->chunks = list[i];
+        if (session_stopped(b->s))
+            TRY(XL_CANCELLED);
+        TRY(least_time(b, x, &ns));
+        if (ns < least) {
+            least = ns;
+            best = list[i];
+        }
+    }
+    x->chunks = best;
+fail:
+    return status;
+}
+
+static xl_status cut(struct pipe_bench *b, struct pipe_result *x)
+{
+    xl_status status = XL_OK;
+    const size_t units = pipe_units(b->work);
+    const struct settings *set = &b->s->set;
+    x->buffers = set->buffers ? (unsigned)xl__min_size(set->buffers,
+                                                       MOST_CHUNKS)
+                              : BUFFERS;
+    TRY(measure_paces(b, x));
+    if (set->chunks)
+        (void)chunks_make(units, (unsigned)set->chunks, 1, &x->chunks);
+    else
+        TRY(try_candidates(b, x));
+    x->foreseen_ns = chunks_time(&x->chunks, &b->paces, x->buffers);
+    TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
+    TRY(prepare(b, &x->chunks, &b->site.plain));
+    TRY(prepare(b, &x->chunks, &b->site.clocked));
+fail:
+    return status;
+}
+
+/* -- a mode ---------------------------------------------------------------- */
+
+static void start_row(struct pipe_bench *b, struct pipe_result *x)
+{
+    const struct pipe_work *w = b->work;
+    xl_row_init(&x->row, "pipeline", x->mode->name);
+    x->row.seed = b->s->set.seed;
+    x->row.dtype = w->dtype;
+    x->row.unit = "s";
+    x->row.flop = pipe_flop(w);
+    x->row.bytes = x->mode->moves ? pipe_bytes(w, PIPE_HOST) : 0;
+    for (unsigned i = 0; i < PIPE_SIZES; i++)
+        xl_row_shape(&x->row, w->size_names[i], (double)w->size[i]);
+    xl_row_param_text(&x->row, "stages", w->stages);
+}
+
+static void refuse(struct pipe_result *x, xl_verdict verdict, const char *why)
+{
+    x->is_wanted = false;
+    x->row.verdict = verdict;
+    xl__strcpy(x->row.reason, sizeof x->row.reason, why);
+}
+
+/* Why a mode cannot be had here; NULL: it can. */
+static const char *lacks(const struct pipe_bench *b,
+                         const struct pipe_mode *mode)
+{
+    if (mode->maps && !b->site.is_shared)
+        return "host and device do not share memory: mapping would copy, as "
+               "'pinned' does";
+    if (mode->is_cut && pipe_units(b->work) < 2)
+        return "too little work to be cut: give a larger batch";
+    if (mode->is_cut && b->s->set.chunks > pipe_units(b->work))
+        return "--chunks: there are fewer parts that can be cut off";
+    return NULL;
+}
+
+static xl_status checked_run(struct pipe_bench *b, struct pipe_result *x)
+{
+    xl_status status = XL_OK;
+    struct check_result found;
+    struct pipe_pass p = pass_of(b, x);
+    const void *result = NULL;
+    TRY(pipe_spoil(&b->site, x->mode));
+    TRY(pipe_run(&p));
+    TRY(pipe_fetch(&b->site, x->mode, &result));
+    status = pipe_check(b->work, (const void *const *)b->host.at, result,
+                        b->s->set.seed, &found);
+    if (status == XL_WRONG_RESULT) {
+        char why[sizeof x->row.reason];
+        snprintf(why, sizeof why, "wrong result: %.170s", found.why);
+        b->s->n_wrong++;
+        refuse(x, XL_ROW_REJECTED, why);
+        status = XL_OK;
+    }
+fail:
+    return status;
+}
+
+/* A failure of one mode is its row's; only a stop ends all. */
+static xl_status line_up(struct pipe_bench *b, struct pipe_result *x)
+{
+    const char *missing = lacks(b, x->mode);
+    if (missing) {
+        refuse(x, XL_ROW_UNSUPPORTED, missing);
+        return XL_OK;
+    }
+    xl_status status = x->mode->is_cut ? cut(b, x) : XL_OK;
+    if (status == XL_OK)
+        status = checked_run(b, x);
+    if (status != XL_OK && status != XL_CANCELLED) {
+        refuse(x, XL_ROW_ERROR, pipe_story(&b->site));
+        status = XL_OK;
+    }
+    return status;
+}
+
+static xl_status enqueue(xl_queue *q, void *arg)
+{
+    (void)q; /* the pass has its own, and waits for them */
+    return pipe_run(arg);
+}
+
+static void conclude(struct pipe_bench *b, struct pipe_result *x)
+{
+    /* The wall clock is the one that is meant. */
+    x->row.samples.warnings &= ~XL_WARN(WALL_CLOCK);
+    x->row.value = x->row.samples.median_ns * 1e-9;
+    x->is_done = true;
+    const xl_status status = checked_run(b, x);
+    if (status != XL_OK)
+        refuse(x, XL_ROW_ERROR, pipe_story(&b->site));
+    xl_row_judge(&x->row, b->dev);
+}
+
+static xl_status time_all(struct pipe_bench *b)
+{
+    xl_status status = XL_OK;
+    struct pipe_pass passes[PIPE_MODES];
+    xl_piece pieces[PIPE_MODES];
+    struct pipe_result *live[PIPE_MODES];
+    unsigned n = 0;
+    const struct settings *set = &b->s->set;
+    xl_sampling how = extents[set->full ? 2 : set->quick ? 0 : 1];
+    xl_samples *samples = xl__calloc(PIPE_MODES, sizeof *samples);
+    TRY(samples ? XL_OK : XL_NO_MEMORY);
+    how.stop = session_stopped;
+    how.stop_arg = b->s;
+    for (unsigned i = 0; i < PIPE_MODES; i++) {
+        if (!b->result[i].is_wanted)
+            continue;
+        passes[n] = pass_of(b, &b->result[i]);
+        pieces[n] = (xl_piece){enqueue, &passes[n]};
+        live[n++] = &b->result[i];
+    }
+    if (n > 0)
+        TRY(xl_samples_take_turns(b->site.plain.q[LANE_RUN], &how, pieces, n,
+                                  samples));
+    for (unsigned i = 0; i < n; i++) {
+        live[i]->row.samples = samples[i];
+        conclude(b, live[i]);
+    }
+fail:
+    free(samples);
+    return status;
+}
+
+static xl_status look(struct pipe_bench *b, struct pipe_result *x)
+{
+    xl_status status = XL_OK;
+    struct pipe_parts parts[LOOKS];
+    struct pipe_pass p = look_of(b, x, &x->last);
+    for (unsigned i = 0; i <= LOOKS; i++) {
+        TRY(pipe_run(&p));
+        if (i > 0)
+            parts[i - 1] = pipe_parts_of(&x->last, b->work);
+    }
+    x->parts = median_of(parts, LOOKS);
+fail:
+    return status;
+}
+
+/* -- the model ------------------------------------------------------------- */
+
+static double fact_of(const xl_device *dev, const char *name)
+{
+    xl_fact fact;
+    return xl_device_fact(dev, name, XL_UNKNOWN, &fact) == XL_OK
+               ? fact.value
+               : (double)NAN;
+}
+
+static void drop_row(const xl_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
+/* The roofline's time for a stage. */
+static double stage_ns(struct pipe_bench *b, const struct pipe_stage *st)
+{
+    const double items = (double)b->work->items;
+    const bool is_gemm = st->kind->is_gemm;
+    const xl_roof roof = {.dtype = b->work->dtype,
+                          .engine = is_gemm && b->work->dtype != XL_F32
+                                        ? XL_ENGINE_MATRIX
+                                        : XL_ENGINE_FMA};
+    xl_row row;
+    xl_bound bound;
+    xl_row_init(&row, "", "");
+    row.dtype = b->work->dtype;
+    row.unit = is_gemm ? "flop/s" : "B/s";
+    row.flop = st->flop * items;
+    row.bytes = st->bytes * items + st->shared_bytes;
+    if (roof_bound(b->site.clocked.q[LANE_RUN], &roof, &row, false, &bound) !=
+        XL_OK)
+        return (double)NAN;
+    return (is_gemm ? row.flop : row.bytes) / bound.value * 1e9;
+}
+
+static void make_model(struct pipe_bench *b)
+{
+    struct pipe_model *m = &b->model;
+    const struct pipe_work *w = b->work;
+    const xl_probing how = {.quick = true, .stop = session_stopped,
+                            .stop_arg = b->s};
+    if (isnan(fact_of(b->dev, "upload_bytes_per_s")))
+        (void)xl_probe_run(b->site.clocked.q[LANE_RUN], "transfer", &how,
+                           drop_row, NULL);
+    m->upload = fact_of(b->dev, "upload_bytes_per_s");
+    m->download = fact_of(b->dev, "download_bytes_per_s");
+    m->parts.lane[LANE_UP] = pipe_bytes(w, PIPE_FROM_HOST) / m->upload * 1e9;
+    m->parts.lane[LANE_DOWN] = pipe_bytes(w, PIPE_TO_HOST) / m->download * 1e9;
+    for (unsigned i = 0; i < w->n_stages; i++) {
+        m->parts.stage[i] = stage_ns(b, &w->stage[i]);
+        m->parts.lane[LANE_RUN] += m->parts.stage[i];
+    }
+    for (unsigned l = 0; l < N_LANES; l++)
+        m->parts.total += m->parts.lane[l];
+}
+
+/* -- first calls ----------------------------------------------------------- */
+
+static xl_status first_call(struct pipe_bench *b, const char *cache_dir,
+                            struct pipe_first *out)
+{
+    xl_status status = XL_OK;
+    const xl_options options = {.cache_dir = cache_dir};
+    struct pipe_site site = {.w = NULL};
+    xl_lib *lib = NULL;
+    unsigned n = 0;
+    struct pipe_pass p = {.site = &site, .lanes = &site.plain,
+                          .mode = &pipe_modes[0]};
+    const uint64_t begin = xl__now_ns();
+    TRY(xl_open(&options, &lib));
+    TRY(xl_device_count(lib, &n));
+    xl_device *dev = xl_device_at(lib, xl_device_index(b->dev));
+    TRY(dev ? XL_OK : XL_NO_DEVICE);
+    TRY(pipe_site_open(&site, b->work, lib, dev, &b->host));
+    const uint64_t opened = xl__now_ns();
+    TRY(pipe_prepare(&site, &site.plain, b->work->items));
+    const uint64_t built = xl__now_ns();
+    TRY(pipe_run(&p));
+    out->begin_ns = begin;
+    out->open_ns = (double)(opened - begin);
+    out->build_ns = (double)(built - opened);
+    out->run_ns = (double)(xl__now_ns() - built);
+    out->is_done = true;
+fail:
+    if (status != XL_OK)
+        out->why = xl_status_text(status);
+    pipe_site_close(&site);
+    xl_close(lib);
+    return status;
+}
+
+/* -- all of it ------------------------------------------------------------- */
+
+static int say_failure(struct pipe_bench *b, const char *doing,
+                       xl_status status)
+{
+    if (status == XL_OK || status == XL_CANCELLED)
+        return EXIT_FINE;
+    return session_fail(b->s, doing, status, pipe_story(&b->site));
+}
+
+static bool is_shared(const xl_device *dev)
+{
+    const double found = fact_of(dev, "has_zero_copy");
+    return (isnan(found) ? fact_of(dev, "host_unified") : found) == 1;
+}
+
+/* A site for all modes, with its rates known and its kernels built. */
+static xl_status set_up(struct pipe_bench *b)
+{
+    xl_status status = XL_OK;
+    const xl_probing how = {.quick = true};
+    TRY(pipe_site_open(&b->site, b->work, b->s->lib, b->dev, &b->host));
+    progress_step(b->s, "pipeline: clocks and rates");
+    (void)xl_probe_run(b->site.clocked.q[LANE_RUN], "timer", &how, drop_row,
+                       NULL);
+    b->site.has_clock = fact_of(b->dev, "timer_ok") == 1;
+    b->is_stamped = b->site.has_clock;
+    make_model(b);
+    b->site.is_shared = is_shared(b->dev);
+    TRY(pipe_site_extend(&b->site));
+    progress_step(b->s, "pipeline: building");
+    TRY(pipe_prepare(&b->site, &b->site.plain, b->work->items));
+    TRY(pipe_prepare(&b->site, &b->site.clocked, b->work->items));
+fail:
+    return status;
+}
+
+static xl_status measure(struct pipe_bench *b)
+{
+    xl_status status = XL_OK;
+    TRY(set_up(b));
+    if (!xl_cache_dir(b->s->lib))
+        b->first[FIRST_CACHED].why = "the cache is off";
+    else if (!session_stopped(b->s))
+        (void)first_call(b, NULL, &b->first[FIRST_CACHED]);
+    for (unsigned i = 0; i < PIPE_MODES; i++) {
+        struct pipe_result *x = &b->result[i];
+        if (!x->is_wanted)
+            continue;
+        TRY(session_stopped(b->s) ? XL_CANCELLED : XL_OK);
+        progress_step(b->s, x->mode->name);
+        TRY(line_up(b, x));
+    }
+    progress_step(b->s, "pipeline: timing");
+    TRY(time_all(b));
+    for (unsigned i = 0; i < PIPE_MODES; i++)
+        if (b->result[i].is_wanted && b->result[i].is_done)
+            TRY(look(b, &b->result[i]));
+fail:
+    return status;
+}
+
+int pipe_bench_run(struct pipe_bench *b, struct session *s, xl_device *dev,
+                   const struct pipe_work *w, unsigned modes)
+{
+    enum { STEPS = 4 };
+    memset(b, 0, sizeof *b);
+    b->s = s;
+    b->dev = dev;
+    b->work = w;
+    b->first[FIRST_BUILT] = (struct pipe_first){.name = "built", .why = ""};
+    b->first[FIRST_CACHED] = (struct pipe_first){.name = "cached", .why = ""};
+    progress_begin(s, STEPS + PIPE_MODES);
+    for (unsigned i = 0; i < PIPE_MODES; i++) {
+        b->result[i].mode = &pipe_modes[i];
+        b->result[i].is_wanted = modes >> i & 1;
+        start_row(b, &b->result[i]);
+    }
+    if (!pipe_host_init(&b->host, w, s->set.seed))
+        return session_fail(s, "preparing data", XL_NO_MEMORY,
+                            "give smaller sizes");
+    progress_step(s, "pipeline: the first call");
+    int code = EXIT_FINE;
+    const xl_status status = first_call(b, "", &b->first[FIRST_BUILT]);
+    /* What fails there fails below, and is told there. */
+    if (status != XL_CANCELLED)
+        code = say_failure(b, "the pipeline", measure(b));
+    progress_end(s);
+    return code;
+}
+
+void pipe_bench_clear(struct pipe_bench *b)
+{
+    for (unsigned i = 0; i < PIPE_MODES; i++)
+        pipe_record_clear(&b->result[i].last);
+    if (b->site.w)
+        pipe_site_close(&b->site);
+    pipe_host_clear(&b->host);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How work is cut so that its upload, its kernels and its download run side by
+ * side: one lane each, in order within a lane. Chunks may grow or shrink from
+ * one to the next, since what nothing can overlap with is the first chunk's
+ * upload and the last one's download. Plain arithmetic over rates that were
+ * measured. */
+#ifndef CLBENCH_PIPELINE_CHUNKS_H
+#define CLBENCH_PIPELINE_CHUNKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LANE_UP, LANE_RUN, LANE_DOWN, N_LANES };
+
+/* What a lane takes for a chunk: so much for its commands, so much a unit. */
+struct pace_of_lane {
+    double chunk_ns, unit_ns;
+};
+
+struct lane_paces {
+    struct pace_of_lane lane[N_LANES];
+    double enqueue_ns; /* the host's time to enqueue a chunk's commands */
+};
+
+enum { MOST_CHUNKS = 64 };
+
+/* Units of each chunk; a unit is the least that is cut off. */
+struct chunks {
+    unsigned n;
+    size_t units[MOST_CHUNKS];
+};
+
+/* From the time of `units` in one piece and in n: what a chunk costs apart
+ * from its units. Noise gives no negative times. */
+struct pace_of_lane chunks_pace(double whole_ns, double cut_ns, unsigned n,
+                                size_t units);
+/* n chunks, each `growth` times the one before it, as nearly as whole units
+ * allow; false when there are fewer units than chunks. */
+bool chunks_make(size_t units, unsigned n, double growth, struct chunks *out);
+/* From the first command to the end of the last download. Chunks take turns in
+ * `buffers` places on the device: an upload waits for the kernels, and kernels
+ * for the download, of the chunk that had the place before. */
+double chunks_time(const struct chunks *c, const struct lane_paces *p,
+                   unsigned buffers);
+/* The `cap` quickest ways to cut, the best first; how many there are. Never
+ * in one. */
+unsigned chunks_choose(size_t units, const struct lane_paces *p,
+                       unsigned buffers, struct chunks *best, unsigned cap);
+
+#endif
