@@ -145,11 +145,19 @@ double xl__granule(const double *access_ns, unsigned n);
  * they do not fall once and stay. */
 double xl__divergence_width(const double *ns, unsigned n);
 
+/* probe_subgroup.c: the -D by which this device's kernels learn their lane;
+ * NULL: they do not. */
+const char *xl__lane_option(const xl_device *dev);
+
 /* probe_divergence.c: the power of the number of ways that the time grows
  * with, from the times of 1, 2, 4 ... ways; NaN of fewer than two. */
 double xl__divergence_power(const double *ns, unsigned n);
 /* NULL, or why the power is not what items in lock step, or threads, give. */
 const char *xl__divergence_doubt(double power, bool in_lock_step);
+
+/* probe_special.c: how far a float is from the true value, in units of that
+ * value's last place. */
+double xl__ulps(float got, double want);
 
 /* probe_tile.c: the width of vectors to go by, from the one a driver states
  * and the rates of tiles of 4, 8 and 16. */

@@ -42,8 +42,7 @@ static struct xl__plan plan_of(const char *kernel, const char *option,
 
 /* -- by lane number ------------------------------------------------------- */
 
-/* How this device's kernels learn their lane; NULL: they do not. */
-static const char *lane_option(const xl_device *dev)
+const char *xl__lane_option(const xl_device *dev)
 {
     if (dev->vendor->lane_option)
         return dev->vendor->lane_option;
@@ -86,7 +85,7 @@ static xl_status by_lane(struct xl__probing *p, cl_mem out, double *width)
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
     const size_t wg = xl__min_size(WG, p->most_wg);
-    const char *option = lane_option(dev);
+    const char *option = xl__lane_option(dev);
     unsigned large = 0, small = 0;
     *width = NAN;
     if (!option || wg < LEAST_WG)

@@ -21,6 +21,8 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_matrix,
     &xl__probe_atomic,
     &xl__probe_divergence,
+    &xl__probe_sync,
+    &xl__probe_special,
     &xl__probe_launch,
     &xl__probe_build,
     NULL,
