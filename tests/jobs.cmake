@@ -20,6 +20,10 @@ xl_job(unit.onchip LABELS unit DRIVER none TIMEOUT 60 COMMAND test_onchip)
 xl_program(test_turn unit/test_turn.c)
 xl_job(unit.turn LABELS unit DRIVER none TIMEOUT 60 COMMAND test_turn)
 
+# Conclusions from times of transfers.
+xl_program(test_transfer unit/test_transfer.c)
+xl_job(unit.transfer LABELS unit DRIVER none TIMEOUT 60 COMMAND test_transfer)
+
 xl_program(test_mma_plans unit/test_mma_plans.c)
 xl_job(unit.mma_plans LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_mma_plans)

@@ -34,6 +34,8 @@ extern const struct xl__probe xl__probe_local, xl__probe_constant,
 extern const struct xl__probe xl__probe_timer, xl__probe_subgroup,
     xl__probe_bandwidth, xl__probe_coalescing, xl__probe_tile,
     xl__probe_flops, xl__probe_matrix, xl__probe_launch, xl__probe_build;
+extern const struct xl__probe xl__probe_transfer, xl__probe_overlap,
+    xl__probe_between, xl__probe_switch, xl__probe_breakeven;
 
 extern const struct xl__probe xl__probe_atomic, xl__probe_divergence,
     xl__probe_sync, xl__probe_special, xl__probe_dot;

@@ -24,6 +24,11 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_sync,
     &xl__probe_special,
     &xl__probe_launch,
+    &xl__probe_transfer,
+    &xl__probe_overlap,
+    &xl__probe_between,
+    &xl__probe_switch,
+    &xl__probe_breakeven,
     &xl__probe_build,
     NULL,
 };

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transfers and what they are timed by. Runs are sampled in turns by the wall
+ * clock; host memory is the heap's or the driver's; what arrived is looked at
+ * in a few places, the ends among them. */
+#include "measure/transfer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "device/cl_info.h"
+#include "measure/sampler.h"
+
+/* -- runs ------------------------------------------------------------------ */
+
+enum { MOST_BATCH = 1 << 12 };
+
+/* A run as the sampler's source. */
+struct timed {
+    struct xl__probing *p;
+    const struct xl__run *run;
+};
+
+static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
+{
+    xl_status status = XL_OK;
+    const struct timed *t = arg;
+    const uint64_t begin = xl__now_ns();
+    out->host_ns = 0;
+    out->device_ns = NAN;
+    for (unsigned i = 0; i < batch; i++) {
+        double ns = 0;
+        TRY(t->run->once(t->p, t->run->arg, &ns));
+        out->host_ns += ns;
+    }
+    out->spent_ns = (double)(xl__now_ns() - begin);
+fail:
+    return status;
+}
+
+/* There are many points, and a copy takes the same time each time: short. */
+static xl_sampling sampling(const struct xl__probing *p)
+{
+    static const double quick_s = 0.1, full_s = 0.5; /* of one run's */
+    xl_sampling how = xl__probe_sampling(p);
+    how.warmup = 1;
+    how.max_s = p->how->quick ? quick_s : full_s;
+    return how;
+}
+
+xl_status xl__sample_runs(struct xl__probing *p, const struct xl__run *runs,
+                          unsigned n, xl_samples *out)
+{
+    xl_status status = XL_OK;
+    const xl_sampling how = sampling(p);
+    struct timed *timed = xl__calloc(n, sizeof *timed);
+    struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
+    if (!timed || !sources)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "samples"));
+    for (unsigned i = 0; i < n; i++) {
+        timed[i] = (struct timed){p, &runs[i]};
+        sources[i] = (struct xl__sample_source){.take = take,
+                                                .arg = &timed[i],
+                                                .max_batch = MOST_BATCH,
+                                                .wall = true};
+    }
+    TRY(xl__probe_alive(p));
+    TRY(xl__sample(&how, sources, n, out));
+    /* It was not the event clock that failed: nobody asked it. */
+    for (unsigned i = 0; i < n; i++)
+        out[i].warnings &= ~XL_WARN(WALL_CLOCK);
+fail:
+    free(timed);
+    free(sources);
+    return status;
+}
+
+/* -- host memory ----------------------------------------------------------- */
+
+static xl_status create_pinned(xl_queue *q, struct xl__host_mem *out)
+{
+    xl_status status = XL_OK;
+    cl_int code;
+    out->mem = clCreateBuffer(q->ctx->cl,
+                              CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                              out->bytes, NULL, &code);
+    CL_TRY(&q->error, code);
+    out->at = clEnqueueMapBuffer(q->cl, out->mem, CL_TRUE,
+                                 CL_MAP_READ | CL_MAP_WRITE, 0, out->bytes, 0,
+                                 NULL, NULL, &code);
+    CL_TRY(&q->error, code);
+fail:
+    return status;
+}
+
+xl_status xl__host_mem_create(xl_queue *q, bool pinned, size_t bytes,
+                              struct xl__host_mem *out)
+{
+    xl_status status = XL_OK;
+    *out = (struct xl__host_mem){.bytes = bytes};
+    if (pinned)
+        TRY(create_pinned(q, out));
+    else if (!(out->at = xl__calloc(bytes, 1)))
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "%zu bytes of host memory",
+                          bytes));
+    return XL_OK;
+fail:
+    if (out->mem)
+        clReleaseMemObject(out->mem);
+    *out = (struct xl__host_mem){0};
+    return status;
+}
+
+void xl__host_mem_destroy(xl_queue *q, struct xl__host_mem *h)
+{
+    if (!h->mem) {
+        free(h->at);
+    } else {
+        clEnqueueUnmapMemObject(q->cl, h->mem, h->at, 0, NULL, NULL);
+        clFinish(q->cl);
+        clReleaseMemObject(h->mem);
+    }
+    *h = (struct xl__host_mem){0};
+}
+
+void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed)
+{
+    cl_uint *words = h->at;
+    for (size_t i = 0; i < h->bytes / sizeof *words; i++)
+        words[i] = xl__probe_word(seed, i);
+}
+
+size_t xl__transfer_bytes(const struct xl__probing *p, size_t most)
+{
+    enum { PARTS = 24, LEAST = 1 << 20 };
+    static const double unknown = 4e9; /* bytes of device memory */
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const double room = xl__num_or(l, XL__F_global_mem_bytes, unknown);
+    while (most > LEAST && (double)most * PARTS > room)
+        most /= 2;
+    return most;
+}
+
+enum { LOOKS = 16 };
+
+/* The i-th place of n to look at: both ends, and others at random. */
+static size_t place(struct xl__rng *rng, unsigned i, size_t n)
+{
+    if (i < 2)
+        return i == 0 ? 0 : n - 1;
+    return (size_t)xl__rng_below(rng, n);
+}
+
+bool xl__words_right(const cl_uint *words, size_t n, uint64_t seed)
+{
+    struct xl__rng rng;
+    xl__rng_seed(&rng, seed);
+    for (unsigned i = 0; i < LOOKS; i++) {
+        const size_t at = place(&rng, i, n);
+        if (words[at] != xl__probe_word(seed, at))
+            return false;
+    }
+    return true;
+}
+
+xl_status xl__buffer_right(struct xl__probing *p, cl_mem mem, size_t n,
+                           uint64_t seed, bool *right)
+{
+    xl_status status = XL_OK;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, seed);
+    *right = true;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        const size_t at = place(&rng, i, n);
+        cl_uint word;
+        TRY(xl_buffer_read(p->q, mem, at * sizeof word, &word, sizeof word));
+        *right = *right && word == xl__probe_word(seed, at);
+    }
+fail:
+    return status;
+}
+
+/* -- commands -------------------------------------------------------------- */
+
+xl_status xl__upload(xl_queue *q, cl_mem dst, size_t at, const void *src,
+                     size_t bytes, cl_event *done)
+{
+    xl_status status = XL_OK;
+    CL_TRY(&q->error, clEnqueueWriteBuffer(q->cl, dst, CL_FALSE, at, bytes,
+                                           src, 0, NULL, done));
+fail:
+    return status;
+}
+
+xl_status xl__download(xl_queue *q, cl_mem src, size_t at, void *dst,
+                       size_t bytes, const cl_event *after, cl_event *done)
+{
+    xl_status status = XL_OK;
+    CL_TRY(&q->error,
+           clEnqueueReadBuffer(q->cl, src, CL_FALSE, at, bytes, dst,
+                               after ? 1 : 0, after, done));
+fail:
+    return status;
+}
+
+xl_status xl__flush(xl_queue *q)
+{
+    xl_status status = XL_OK;
+    CL_TRY(&q->error, clFlush(q->cl));
+fail:
+    return status;
+}
+
+/* After clFlush one driver's clFinish waits for nothing, unless there is
+ * something new to wait for (GE-29). */
+xl_status xl__finish_flushed(xl_queue *q)
+{
+    xl_status status = XL_OK;
+    CL_TRY(&q->error, clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL));
+    TRY(xl_queue_finish(q));
+fail:
+    return status;
+}
+
+xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status)
+{
+    if (status == XL_OK || q == p->q)
+        return status;
+    return xl__error_set(&p->q->error, status, "%s", xl_error_detail(q));
+}
