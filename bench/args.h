@@ -47,6 +47,9 @@ struct settings {
     const char *sweep;      /* gemm: "n=1780:2060"; NULL: none */
     bool reads;             /* gemm: count global reads by tile */
     size_t cliff;           /* gemm: random shapes against a bound; 0: none */
+    const char *tile;       /* split: "256x128"; NULL: the library's */
+    size_t units;           /* split: compute units; 0: the device's */
+    const char *svg;        /* split: a picture's file or folder/; NULL: none */
     bool portability;       /* compare: over the devices of all files */
     const char *trace;      /* NULL: none */
     struct option_list modes; /* pipeline; none: every one */

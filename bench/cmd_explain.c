@@ -145,23 +145,9 @@ static int explain(struct session *s, xl_device *dev,
     return code;
 }
 
-/* The op of a name; NULL after saying which there are. */
-static const struct bench_op *find_op(const char *name)
-{
-    static const struct bench_op *const ops[] = {&bench_gemm, &bench_conv,
-                                                 &bench_softmax};
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(ops[i]->name, name) == 0)
-            return ops[i];
-    fprintf(stderr, "clbench: no op is called '%s'; there are: gemm, conv, "
-                    "softmax; expressions are explained by 'clbench expr "
-                    "TEXT --explain'\n", name);
-    return NULL;
-}
-
 static int run(struct session *s)
 {
-    const struct bench_op *op = find_op(s->set.words[0]);
+    const struct bench_op *op = bench_op_find(s->set.words[0]);
     char why[160];
     if (!op)
         return EXIT_USAGE;

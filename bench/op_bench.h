@@ -87,6 +87,10 @@ struct bench_op {
 
 extern const struct bench_op bench_gemm, bench_conv, bench_softmax, bench_expr;
 
+/* The op of a name, of those that have variants and shapes; NULL after saying
+ * which there are. */
+const struct bench_op *bench_op_find(const char *name);
+
 /* A part of the report: time every case on every chosen device, the variants
  * of a case in turns. `origin` says whether the cases are the user's own
  * (never skipped for being long) or the table's. */

@@ -9,6 +9,19 @@
 #include "op_bench.h"
 #include "shape_file.h"
 
+const struct bench_op *bench_op_find(const char *name)
+{
+    static const struct bench_op *const ops[] = {&bench_gemm, &bench_conv,
+                                                 &bench_softmax};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(ops[i]->name, name) == 0)
+            return ops[i];
+    fprintf(stderr, "clbench: no op is called '%s'; there are: gemm, conv, "
+                    "softmax; expressions are explained by 'clbench expr "
+                    "TEXT --explain'\n", name);
+    return NULL;
+}
+
 /* -- a list of cases ------------------------------------------------------ */
 
 /* Room for one more; NULL when out of memory. */

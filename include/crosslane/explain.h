@@ -18,10 +18,13 @@ extern "C" {
 typedef struct xl_tiling {
     size_t rows, cols;        ///< of a tile, at most; 0: the variant does not
                               ///< say, and all but the launch is 0
+    size_t m, n;              ///< rows and columns of a product
     size_t tiles_m, tiles_n;  ///< of a product
     size_t count;             ///< products
     size_t band;              ///< tile rows of a band
     bool turned;              ///< bands are of tile columns, walked row by row
+    bool is_even;             ///< tiles are as large as makes all of them
+                              ///< alike: rows and cols are those of this size
     size_t whole;             ///< tiles that one group does; those behind are
                               ///< cut by k
     size_t sharers;           ///< groups that these are dealt out to

@@ -202,6 +202,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     p->tiling = xl__walk_tell(s, &j.grid,
                               (xl_tiling){.rows = j.t.tm,
                                           .cols = j.t.tn,
+                                          .m = j.product.m,
+                                          .n = j.product.n,
                                           .band = j.t.band});
     struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
                             .bytes_frac = 1};

@@ -130,8 +130,11 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
                               (xl_tiling){
                                   .rows = xl__ceil_div(j->s.m, j->groups_m),
                                   .cols = xl__ceil_div(j->s.n, j->groups_n),
+                                  .m = j->s.m,
+                                  .n = j->s.n,
                                   .band = 1,
-                                  .turned = j->s.turned});
+                                  .turned = j->s.turned,
+                                  .is_even = true});
     p->tiling.groups *= count;
 }
 

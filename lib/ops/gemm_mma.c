@@ -116,6 +116,8 @@ static void add_tiles(const struct job *j, struct xl__plan *p)
     p->tiling = xl__walk_tell(s, &j->grid,
                               (xl_tiling){.rows = j->set.tile.tm,
                                           .cols = j->set.tile.tn,
+                                          .m = j->s.m,
+                                          .n = j->s.n,
                                           .band = j->set.tile.band,
                                           .turned = j->s.turned});
 }

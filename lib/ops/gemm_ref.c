@@ -70,6 +70,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     const size_t tiles_n = s->global[0] / s->local[0];
     p->tiling = (xl_tiling){.rows = 1,
                             .cols = s->local[0],
+                            .m = g->m,
+                            .n = g->n,
                             .tiles_m = g->m,
                             .tiles_n = tiles_n,
                             .count = g->batch.count,

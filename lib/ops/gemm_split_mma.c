@@ -182,6 +182,8 @@ static void add_product(const struct xl__limits *l, const struct job *j,
     plan->tiling = xl__walk_tell(s, &j->grid,
                                  (xl_tiling){.rows = j->tm,
                                              .cols = j->tn,
+                                             .m = c->m,
+                                             .n = c->n,
                                              .band = (size_t)j->v[AT_GR],
                                              .turned = c->turned});
 }

@@ -107,6 +107,8 @@ void xl__tile_launch(const struct xl__tile_plan *j, struct xl__step *s,
     p->tiling = xl__walk_tell(s, &j->grid,
                               (xl_tiling){.rows = j->t.tm,
                                           .cols = j->t.tn,
+                                          .m = j->s.m,
+                                          .n = j->s.n,
                                           .band = j->t.band,
                                           .turned = j->s.turned});
 }

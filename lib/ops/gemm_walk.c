@@ -54,6 +54,7 @@ xl_tiling xl__walk_tell(const struct xl__step *step,
     tile.local_mem_bytes = step->local_mem_bytes;
     if (tile.turned) {
         swap(&tile.rows, &tile.cols);
+        swap(&tile.m, &tile.n);
         swap(&tile.tiles_m, &tile.tiles_n);
     }
     return tile;

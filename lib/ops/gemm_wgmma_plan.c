@@ -179,6 +179,8 @@ static void add_tiles(const struct xl__limits *l,
     p->tiling = xl__walk_tell(s, &grid,
                               (xl_tiling){.rows = v->t.bm,
                                           .cols = v->t.bn,
+                                          .m = v->m,
+                                          .n = v->n,
                                           .band = v->t.band,
                                           .turned = v->t.turned !=
                                                     v->s.turned});

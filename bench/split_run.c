@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library says which tile and groups it would take; the op is timed, a
+ * stand-in of its groups is watched for as long, and the model is run on as
+ * many units with as much room as were seen. */
+#include "split_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "report.h"
+
+/* -- the tiles ------------------------------------------------------------ */
+
+/* A launch whose plan does not tell of tiles. A softmax's groups do rows, or
+ * parts of one; of others the groups alone are known. */
+static void tiling_of_groups(const struct split_job *job, xl_tiling *t)
+{
+    t->whole = t->groups;
+    t->band = t->count = 1;
+    if (job->op != &bench_softmax)
+        return;
+    const bool by_rows = t->groups <= job->m;
+    const size_t parts = by_rows ? 1 : t->groups / job->m;
+    t->is_even = true;
+    t->m = job->m;
+    t->n = job->n;
+    t->rows = by_rows ? xl__ceil_div(job->m, t->groups) : 1;
+    t->cols = xl__ceil_div(job->n, parts);
+    t->tiles_m = xl__ceil_div(job->m, t->rows);
+    t->tiles_n = parts;
+    t->whole = t->tiles_m * t->tiles_n;
+}
+
+static int choose(const struct split_job *job, xl_queue *q,
+                  struct split_page *p)
+{
+    const struct bench_data none = {.seed = 0};
+    const struct bench_work work = {
+        .c = job->c, .data = &none, .variant = job->s->set.variant};
+    xl_choice choices[BENCH_MAX_CHOICES];
+    unsigned n = BENCH_MAX_CHOICES;
+    memset(choices, 0, sizeof choices);
+    const xl_status status = job->op->explain(q, &work, choices, &n);
+    if (status != XL_OK)
+        return session_fail(job->s, "splitting", status, xl_error_detail(q));
+    for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
+        if (choices[i].chosen) {
+            p->tiling = choices[i].tiling;
+            xl__strcpy(p->variant, sizeof p->variant, choices[i].variant);
+        }
+    if (p->tiling.groups == 0) {
+        fprintf(stderr, "clbench: %s leaves its work-groups to another library "
+                        "or the driver; name another with --variant\n",
+                p->variant);
+        return EXIT_USAGE;
+    }
+    if (p->tiling.rows == 0)
+        tiling_of_groups(job, &p->tiling);
+    return EXIT_FINE;
+}
+
+static int check_size(const struct split_page *p)
+{
+    const size_t pieces = split_pieces(&p->tiling);
+    if (pieces > 0 && pieces <= SPLIT_MOST)
+        return EXIT_FINE;
+    fprintf(stderr, "clbench: %s falls into more than %d tiles; take larger "
+                    "tiles or a smaller shape\n", p->title, SPLIT_MOST);
+    return EXIT_USAGE;
+}
+
+/* -- measured ------------------------------------------------------------- */
+
+struct timed {
+    const struct bench_op *op;
+    const struct bench_work *work;
+};
+
+static xl_status enqueue(xl_queue *q, void *arg)
+{
+    const struct timed *t = arg;
+    return t->op->run(q, t->work);
+}
+
+static xl_status time_op(const struct split_job *job, xl_queue *q, double *ns)
+{
+    xl_status status = XL_OK;
+    const xl_sampling how = {.warmup = 1,
+                             .min_runs = 3,
+                             .max_runs = 30,
+                             .max_noise = 0.02,
+                             .max_s = 0.5,
+                             .stop = session_stopped,
+                             .stop_arg = job->s};
+    struct bench_data data;
+    struct bench_work work = {.c = job->c, .data = &data,
+                              .variant = job->s->set.variant};
+    struct timed timed = {job->op, &work};
+    xl_samples *samples = xl__calloc(1, sizeof *samples);
+    bool is_open = false;
+    TRY(samples ? XL_OK : XL_NO_MEMORY);
+    TRY(bench_data_init(&data, job->op, job->c, job->s->set.seed));
+    TRY(bench_data_upload(q, &data));
+    if (job->op->open)
+        TRY(job->op->open(q, &work));
+    is_open = job->op->open != NULL;
+    TRY(xl_samples_take(q, &how, enqueue, &timed, samples));
+    *ns = samples->median_ns;
+fail:
+    if (is_open && job->op->close)
+        job->op->close(&work);
+    if (samples) {
+        bench_data_release(&data);
+        bench_data_clear(&data);
+    }
+    free(samples);
+    return status;
+}
+
+/* What speaks against it is part of the page, no failure of the command. */
+static void watch(xl_queue *q, struct split_page *p)
+{
+    struct split_record *r = &p->measured;
+    const xl_tiling *t = &p->tiling;
+    const size_t n = split_pieces(t);
+    const xl_watch what = {.n_pieces = n,
+                           .n_groups = t->groups,
+                           .wg_items = t->wg_items,
+                           .local_mem_bytes = t->local_mem_bytes,
+                           .whole = t->whole,
+                           .rest_frac = split_piece_frac(t, t->whole),
+                           .want_ns = p->op_ns};
+    if (n > XL_MAX_WATCHED) {
+        snprintf(p->why_not, sizeof p->why_not,
+                 "at most %d tiles are recorded", XL_MAX_WATCHED);
+        return;
+    }
+    r->piece = xl__calloc(n, sizeof *r->piece);
+    const xl_status status =
+        r->piece ? xl_groups_watch(q, &what, r->piece, &p->watched)
+                 : XL_NO_MEMORY;
+    if (status == XL_OK) {
+        r->n = n;
+        r->units = p->watched.n_units > p->units ? p->watched.n_units
+                                                 : p->units;
+        r->total_ns = p->watched.total_ns;
+        r->has_clock = p->watched.has_clock;
+        if (split_load_of(r, &p->measured_load, NULL))
+            return;
+    }
+    const char *detail = xl_error_detail(q);
+    xl__strcpy(p->why_not, sizeof p->why_not,
+               status == XL_OK ? "out of memory"
+               : *detail       ? detail
+                               : xl_status_text(status));
+    split_record_clear(r);
+}
+
+/* -- the page ------------------------------------------------------------- */
+
+static void find_saw(const struct split_job *job, struct split_page *p)
+{
+    const xl_tiling *t = &p->tiling;
+    const bool is_asked = job->range.to > 0;
+    if (!split_has_map(t) || t->is_even || job->m == 0)
+        return;
+    p->saw = (struct sawtooth){
+        .m = job->m,
+        .n = job->n,
+        .grows_m = is_asked ? job->grows_m
+                            : job->m == job->n || job->m > job->n ||
+                                  job->op == &bench_softmax,
+        .grows_n = is_asked ? job->grows_n
+                            : job->m <= job->n && job->op != &bench_softmax,
+        .rows = t->rows,
+        .cols = t->cols,
+        .count = t->count,
+        .places = (double)p->units * p->beside};
+    const size_t size = p->saw.grows_n ? job->n : job->m;
+    p->range = is_asked ? job->range : sawtooth_around(size);
+    p->size = xl__min_size(xl__max_size(size, p->range.from), p->range.to);
+}
+
+static int finish(const struct split_job *job, struct split_page *p)
+{
+    const unsigned beside = p->measured_load.beside;
+    p->beside = p->measured.n > 0 && beside > 1 ? beside : 1;
+    const double waves = ceil((double)split_pieces(&p->tiling) /
+                              ((double)p->units * p->beside));
+    const double tile_ns = p->op_ns > 0 ? p->op_ns / waves : 1;
+    find_saw(job, p);
+    return split_model(&p->tiling, p->units, p->beside, tile_ns,
+                       &p->model) &&
+                   split_load_of(&p->model, &p->model_load, NULL)
+               ? EXIT_FINE
+               : session_fail(job->s, "splitting", XL_NO_MEMORY, "");
+}
+
+static int on_device(const struct split_job *job, xl_device *dev,
+                     struct split_page *p)
+{
+    xl_fact name;
+    xl_queue *q = session_queue(job->s, dev);
+    if (!q)
+        return EXIT_NO_DEVICE;
+    (void)xl_device_fact(dev, "name", XL_UNKNOWN, &name);
+    snprintf(p->where, sizeof p->where, "device %u: %s", xl_device_index(dev),
+             name.text ? name.text : "?");
+    progress_step(job->s, p->title);
+    int code = choose(job, q, p);
+    if (code == EXIT_FINE)
+        code = check_size(p);
+    const bool asks = job->s->set.units > 0;
+    if (asks)
+        xl__strcpy(p->why_not, sizeof p->why_not,
+                   "--units asks what if, and runs nothing");
+    const xl_status status =
+        code == EXIT_FINE && !asks ? time_op(job, q, &p->op_ns) : XL_OK;
+    if (status != XL_OK)
+        code = session_fail(job->s, "timing", status, xl_error_detail(q));
+    if (code == EXIT_FINE && !asks)
+        watch(q, p);
+    xl_queue_destroy(q);
+    return code;
+}
+
+int split_run(const struct split_job *job, xl_device *dev,
+              struct split_page *p)
+{
+    const struct settings *set = &job->s->set;
+    xl_fact units = {.value = (double)NAN};
+    int code = EXIT_FINE;
+    *p = (struct split_page){.op_ns = (double)NAN};
+    snprintf(p->title, sizeof p->title, "%s %s %s", job->op->name,
+             set->words[1], xl_dtype_name(job->dtype));
+    if (dev)
+        (void)xl_device_fact(dev, "compute_units", XL_UNKNOWN, &units);
+    p->units = set->units > 0    ? (unsigned)set->units
+               : units.value > 0 ? (unsigned)units.value
+                                 : 1;
+    if (job->rows > 0) {
+        p->tiling = split_tiling(job->m, job->n, job->rows, job->cols);
+        p->tiling.count = job->count;
+        if (!xl__mul(p->tiling.whole, job->count, &p->tiling.whole))
+            p->tiling.whole = 0;
+        p->tiling.groups = p->tiling.whole;
+        snprintf(p->where, sizeof p->where, "%u units%s", p->units,
+                 dev ? " of the device" : ", no device");
+        xl__strcpy(p->why_not, sizeof p->why_not,
+                   "--tile asks what if, and runs nothing");
+        code = check_size(p);
+    } else {
+        code = on_device(job, dev, p);
+    }
+    return code == EXIT_FINE ? finish(job, p) : code;
+}
+
+void split_page_clear(struct split_page *p)
+{
+    split_record_clear(&p->model);
+    split_record_clear(&p->measured);
+}

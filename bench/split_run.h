@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A page's figures: from the device, or, of a tile that is only asked about,
+ * from the model alone. */
+#ifndef CLBENCH_SPLIT_RUN_H
+#define CLBENCH_SPLIT_RUN_H
+
+#include "op_bench.h"
+#include "split_page.h"
+
+/* More tiles than this are no picture. */
+enum { SPLIT_MOST = 1 << 20, SPLIT_MOST_UNITS = 1 << 16 };
+
+/* What is split. */
+struct split_job {
+    struct session *s;
+    const struct bench_op *op;
+    const void *c;              /* the op's case */
+    xl_dtype dtype;
+    size_t m, n, count;         /* rows and columns of a result; 0: the op's
+                                   tiles are not its rows and columns */
+    size_t rows, cols;          /* --tile; 0: the library's */
+    struct sawtooth_range range; /* --sweep; to 0: around the size */
+    bool grows_m, grows_n;
+};
+
+/* An exit_code. `dev` NULL: --tile and --units say everything. Clear the page
+ * after a failure as well. */
+int split_run(const struct split_job *job, xl_device *dev,
+              struct split_page *out);
+void split_page_clear(struct split_page *p);
+
+#endif

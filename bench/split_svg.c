@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page as a picture: tiles by who ran them and when, units over time, the
+ * share of units at work, the sawtooth. One column, top to bottom; each panel
+ * returns where the next one begins. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "split_grid.h"
+#include "split_page.h"
+#include "svg.h"
+#include "units.h"
+
+enum {
+    WIDTH = 960,
+    LEFT = 64,
+    RIGHT = 24,
+    INNER = WIDTH - LEFT - RIGHT,
+    GAP = 34,
+    LETTERS = 125,      /* of a line of small text */
+    MAP_CELLS = 64,     /* along each side */
+    MAP_HEIGHT = 360,
+    CELL = 44,          /* at most */
+    NAMED_CELL = 18,    /* a unit's number fits */
+    LANES_HEIGHT = 330,
+    LANE = 18,          /* at most */
+    MOST_LANES = 330,
+    MOST_PIECES = 16384, /* drawn one by one */
+    CURVE_HEIGHT = 110,
+    CURVE_SPANS = 400,
+    SAW_HEIGHT = 170,
+    SAW_COLUMNS = INNER
+};
+static const double text_size = 12, title_size = 20, panel_size = 15;
+static const char ink[] = "#222222", faint[] = "#bbbbbb";
+static const char of_model[] = "#d2691e", of_device[] = "#1f5fa8";
+
+static double panel(struct xl__str *out, double y, const char *title,
+                    const char *note)
+{
+    svg_text(out, LEFT, y, panel_size, "start", ink, title);
+    return svg_paragraph(out, LEFT, y + 18, text_size, LETTERS, note) + 2;
+}
+
+static void tip_of(const struct split_page *p, size_t piece, char *tip,
+                   size_t cap)
+{
+    const struct split_record *r = split_shown(p);
+    const xl_piece_record *x = &r->piece[piece];
+    char from[UNITS_CAP], to[UNITS_CAP];
+    units_time(from, sizeof from, x->start_ns);
+    units_time(to, sizeof to, x->end_ns);
+    if (!r->has_clock)
+        snprintf(tip, cap, "tile %zu, unit %u", piece, x->unit);
+    else if (p->measured.n > 0)
+        snprintf(tip, cap, "tile %zu, unit %u, %s to %s", piece, x->unit,
+                 from, to);
+    else
+        snprintf(tip, cap, "tile %zu, unit %u, %.1f%% to %.1f%% (model)",
+                 piece, x->unit, x->start_ns / r->total_ns * 1e2,
+                 x->end_ns / r->total_ns * 1e2);
+}
+
+static double start_of(const struct split_record *r, size_t piece)
+{
+    return r->has_clock ? r->piece[piece].start_ns / r->total_ns
+                        : (double)r->piece[piece].unit / r->units;
+}
+
+/* -- the tiles ------------------------------------------------------------ */
+
+static void cell_of(struct xl__str *out, const struct split_page *p,
+                    size_t piece, const double at[2], double side)
+{
+    static const double bright = 0.6;
+    const struct split_record *r = split_shown(p);
+    const double start = start_of(r, piece);
+    char colour[SVG_COLOUR_CAP], tip[128], name[16];
+    svg_ramp(start, colour);
+    tip_of(p, piece, tip, sizeof tip);
+    svg_rect(out, at[0], at[1], side - 1, side - 1, colour, tip);
+    if (side < NAMED_CELL)
+        return;
+    snprintf(name, sizeof name, "%u", r->piece[piece].unit);
+    svg_text(out, at[0] + side / 2, at[1] + side / 2 + 4, 10, "middle",
+             start > bright ? ink : "#ffffff", name);
+}
+
+static void key(struct xl__str *out, double y, const char *what)
+{
+    enum { STEPS = 40, STEP = 4 };
+    const double x = WIDTH - RIGHT - STEPS * STEP;
+    char colour[SVG_COLOUR_CAP];
+    for (unsigned i = 0; i < STEPS; i++) {
+        svg_ramp((double)i / (STEPS - 1), colour);
+        svg_rect(out, x + i * STEP, y - 10, STEP, 10, colour, NULL);
+    }
+    svg_text(out, x - 6, y, text_size, "end", ink, what);
+}
+
+static double map(struct xl__str *out, const struct split_page *p, double y)
+{
+    const struct split_grid g = split_grid(&p->tiling, MAP_CELLS, MAP_CELLS);
+    const double side =
+        fmin(CELL, fmin((double)INNER / (double)g.cols,
+                        (double)MAP_HEIGHT / (double)g.rows));
+    struct xl__str note = {0};
+    split_say_source(p, &note);
+    if (g.tiles_m > g.rows || g.tiles_n > g.cols)
+        xl__str_printf(&note, ". One of each %.3g x %.3g is shown",
+                       (double)g.tiles_m / (double)g.rows,
+                       (double)g.tiles_n / (double)g.cols);
+    key(out, y, split_shown(p)->has_clock ? "began: first to last" : "unit");
+    y = panel(out, y,
+              g.is_map ? "Tiles: the unit that ran each"
+                       : "Groups, in order: the unit that ran each",
+              xl__str_text(&note));
+    xl__str_clear(&note);
+    for (size_t i = 0; i < g.rows; i++)
+        for (size_t j = 0; j < g.cols; j++) {
+            const size_t piece = split_grid_piece(&g, i, j);
+            const double at[2] = {LEFT + (double)j * side,
+                                  y + (double)i * side};
+            if (piece < split_shown(p)->n)
+                cell_of(out, p, piece, at, side);
+        }
+    return y + (double)g.rows * side + GAP;
+}
+
+/* -- units over time ------------------------------------------------------ */
+
+static double lanes(struct xl__str *out, const struct split_page *p, double y)
+{
+    static const double thin = 0.4;
+    const struct split_record *r = split_shown(p);
+    const double lane = fmin(LANE, (double)LANES_HEIGHT / r->units);
+    const unsigned beside = p->measured.n > 0 ? p->measured_load.beside
+                                              : p->model_load.beside;
+    char colour[SVG_COLOUR_CAP], tip[128];
+    if (!r->has_clock || r->n > MOST_PIECES || r->units > MOST_LANES)
+        return y;
+    y = panel(out, y, "Units over time",
+              beside > 1 ? "a line a unit; tiles done beside one another lie "
+                           "on top of one another"
+                         : "a line a unit, a box a tile");
+    for (size_t i = 0; i < r->n; i++) {
+        const xl_piece_record *x = &r->piece[i];
+        const double from = x->start_ns / r->total_ns * INNER;
+        const double to = x->end_ns / r->total_ns * INNER;
+        svg_ramp(start_of(r, i), colour);
+        tip_of(p, i, tip, sizeof tip);
+        svg_rect(out, LEFT + from, y + x->unit * lane,
+                 fmax(to - from - thin, thin), lane - (lane > 3 ? 1 : 0.2),
+                 colour, tip);
+    }
+    for (unsigned u = 0; u < r->units; u++) {
+        char name[16];
+        const unsigned each = (unsigned)ceil(12 / lane);
+        snprintf(name, sizeof name, "%u", u);
+        if (u % each == 0)
+            svg_text(out, LEFT - 6, y + u * lane + fmin(lane, 12) - 2, 10,
+                     "end", ink, name);
+    }
+    return y + r->units * lane + GAP;
+}
+
+/* -- charts of shares ----------------------------------------------------- */
+
+static void axes(struct xl__str *out, double y, double height)
+{
+    static const unsigned marks[] = {0, 25, 50, 75, 100};
+    for (unsigned i = 0; i < sizeof marks / sizeof *marks; i++) {
+        char name[8];
+        const double at = y + height * (1 - marks[i] / 1e2);
+        snprintf(name, sizeof name, "%u%%", marks[i]);
+        svg_line(out, LEFT, at, WIDTH - RIGHT, at, faint);
+        svg_text(out, LEFT - 6, at + 4, 10, "end", ink, name);
+    }
+}
+
+static void curve(struct xl__str *out, const struct split_record *r, double y,
+                  const char *colour)
+{
+    double share[CURVE_SPANS];
+    if (r->n == 0 || !split_curve(r, share, CURVE_SPANS))
+        return;
+    svg_path_begin(out);
+    for (unsigned i = 0; i < CURVE_SPANS; i++)
+        svg_path_point(out, LEFT + (i + 0.5) * INNER / CURVE_SPANS,
+                       y + CURVE_HEIGHT * (1 - share[i]));
+    svg_path_end(out, colour);
+}
+
+static double curves(struct xl__str *out, const struct split_page *p, double y)
+{
+    char tail[UNITS_CAP];
+    struct xl__str note = {0};
+    units_percent(tail, sizeof tail, p->model_load.tail);
+    xl__str_printf(&note, "Tail, from the first unit that was done to the "
+                          "end: %s by the model", tail);
+    if (p->measured.has_clock) {
+        units_percent(tail, sizeof tail, p->measured_load.tail);
+        xl__str_printf(&note, ", %s measured", tail);
+    }
+    xl__str_add(&note, ". What is uneven: ");
+    split_say_uneven(p, &note);
+    y = panel(out, y, "Share of units at work, first start to last end",
+              xl__str_text(&note));
+    xl__str_clear(&note);
+    y += 8;
+    axes(out, y, CURVE_HEIGHT);
+    curve(out, &p->model, y, of_model);
+    curve(out, &p->measured, y, of_device);
+    y += CURVE_HEIGHT + 16;
+    svg_text(out, LEFT, y, text_size, "start", of_model, "model");
+    if (p->measured.has_clock)
+        svg_text(out, LEFT + 60, y, text_size, "start", of_device,
+                 "measured");
+    return y + GAP;
+}
+
+/* The saw's teeth: up to each edge, down behind it. A column may have many
+ * sizes, so it is drawn from its least share to its most. */
+static void teeth(struct xl__str *out, const struct split_page *p, double y)
+{
+    const size_t sizes = p->range.to - p->range.from + 1;
+    const unsigned columns =
+        (unsigned)xl__min_size(sizes, SAW_COLUMNS);
+    const double each = (double)INNER / columns;
+    svg_path_begin(out);
+    for (unsigned i = 0; i < columns; i++) {
+        const struct sawtooth_span s =
+            sawtooth_span(&p->saw, p->range, i, columns);
+        svg_path_point(out, LEFT + i * each, y + SAW_HEIGHT * (1 - s.least));
+        svg_path_point(out, LEFT + (i + 1) * each,
+                       y + SAW_HEIGHT * (1 - s.most));
+    }
+    svg_path_end(out, of_model);
+}
+
+static void mark(struct xl__str *out, const struct split_page *p, size_t size,
+                 double y, double label_y)
+{
+    const struct sawtooth_point at = sawtooth_at(&p->saw, size);
+    const double span = (double)(p->range.to - p->range.from + 1);
+    const double x =
+        LEFT + ((double)(size - p->range.from) + 0.5) / span * INNER;
+    char share[UNITS_CAP], text[96];
+    units_percent(share, sizeof share, at.share);
+    snprintf(text, sizeof text, "%zu: %.0f tiles, %.0f wave%s, %s", size,
+             at.tiles, at.waves, at.waves > 1 ? "s" : "", share);
+    svg_line(out, x, y, x, y + SAW_HEIGHT, of_device);
+    svg_rect(out, x - 3, y + SAW_HEIGHT * (1 - at.share) - 3, 6, 6, of_device,
+             NULL);
+    svg_text(out, x, label_y, text_size, "middle", of_device, text);
+}
+
+static double saw(struct xl__str *out, const struct split_page *p, double y)
+{
+    struct xl__str note = {0};
+    char name[24];
+    if (p->size == 0)
+        return y;
+    xl__str_printf(&note,
+                   "Fill of the waves times useful area of the tiles, %zu x "
+                   "%zu on %.0f places, by size (%s). Modelled; the library "
+                   "may choose another tile at another size",
+                   p->saw.rows, p->saw.cols, p->saw.places,
+                   p->saw.grows_m && p->saw.grows_n ? "m = n"
+                   : p->saw.grows_m                  ? "m"
+                                                     : "n");
+    y = panel(out, y, "The sawtooth", xl__str_text(&note)) + 8;
+    xl__str_clear(&note);
+    axes(out, y, SAW_HEIGHT);
+    teeth(out, p, y);
+    mark(out, p, p->size, y, y + SAW_HEIGHT + 16);
+    mark(out, p, p->size + 1, y, y + SAW_HEIGHT + 32);
+    snprintf(name, sizeof name, "%zu", p->range.from);
+    svg_text(out, LEFT, y + SAW_HEIGHT + 16, text_size, "start", ink, name);
+    snprintf(name, sizeof name, "%zu", p->range.to);
+    svg_text(out, WIDTH - RIGHT, y + SAW_HEIGHT + 16, text_size, "end", ink,
+             name);
+    return y + SAW_HEIGHT + GAP + 20;
+}
+
+/* The height is known at the end, but stands in front: panels are written
+ * apart. */
+void split_svg(const struct split_page *p, struct xl__str *out)
+{
+    struct xl__str body = {0}, title = {0}, waves = {0};
+    const xl_tiling *t = &p->tiling;
+    double y = 36;
+    xl__str_printf(&title, "Split of %s", p->title);
+    svg_text(&body, LEFT, y, title_size, "start", ink, xl__str_text(&title));
+    svg_text(&body, LEFT, y + 20, text_size, "start", "#333333", p->where);
+    if (split_has_map(t))
+        xl__str_printf(&waves, "%zu x %zu tiles of %zu x %zu%s%s; waves: ",
+                       t->tiles_m, t->tiles_n, t->rows, t->cols,
+                       *p->variant ? " by " : "", p->variant);
+    else
+        xl__str_printf(&waves, "%zu groups%s%s; waves: ", t->groups,
+                       *p->variant ? " of " : "", p->variant);
+    split_say_waves(p, &waves);
+    y = svg_paragraph(&body, LEFT, y + 38, text_size, LETTERS,
+                      xl__str_text(&waves)) + GAP / 2;
+    y = map(&body, p, y);
+    y = lanes(&body, p, y);
+    y = curves(&body, p, y);
+    y = saw(&body, p, y);
+    svg_begin(out, WIDTH, y, xl__str_text(&title));
+    xl__str_add(out, xl__str_text(&body));
+    svg_end(out);
+    xl__str_clear(&body);
+    xl__str_clear(&title);
+    xl__str_clear(&waves);
+}
