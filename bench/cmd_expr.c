@@ -307,7 +307,7 @@ static int run(struct session *s)
 
 static const char *const options[] = {
     "shape", "scalar", "range", "dtype", "fast-math", "variant", "explain",
-    "source", "device", "all-devices", "json", "seed", "quick", "full",
+    "source", "device", "all-devices", "trace", "json", "seed", "quick", "full",
     "max-time", "strict", "list", NULL};
 
 const struct command cmd_expr = {

@@ -11,7 +11,6 @@
 #include "json_values.h"
 #include "pipeline_report.h"
 #include "text.h"
-#include "trace.h"
 
 /* -- which modes ----------------------------------------------------------- */
 
@@ -66,7 +65,6 @@ struct job {
     struct session *s;
     struct pipe_work work;
     unsigned modes;
-    struct trace *trace; /* NULL: none is wanted */
     json_t *json;
 };
 
@@ -80,9 +78,9 @@ static int on_device(struct job *job, xl_device *dev)
     code = pipe_bench_run(b, s, dev, &job->work, job->modes);
     json_add(job->json, pipe_report_json(b));
     pipe_report_rows(b);
-    if (job->trace)
-        pipe_report_trace(b, job->trace);
-    if (job->trace && !b->is_stamped && !s->set.quiet)
+    if (s->trace)
+        pipe_report_trace(b, s->trace);
+    if (s->trace && !b->is_stamped && !s->set.quiet)
         session_say(s, "", "--trace: the event clock is not to be believed "
                            "here; the trace has the host's calls alone");
     if (session_tables(s))
@@ -129,12 +127,7 @@ static int run(struct session *s)
         fprintf(stderr, "clbench: --chunks: at most %d\n", MOST_CHUNKS);
         return EXIT_USAGE;
     }
-    int code = trace_open(s, &job.trace);
-    if (code != EXIT_FINE)
-        return code;
-    code = on_devices(&job);
-    const int trace_code = trace_close(s, job.trace);
-    return code != EXIT_FINE ? code : trace_code;
+    return on_devices(&job);
 }
 
 static const char *const options[] = {

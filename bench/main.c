@@ -6,6 +6,7 @@
 #include "child.h"
 #include "report.h"
 #include "session.h"
+#include "trace.h"
 
 static void print_version(void)
 {
@@ -22,10 +23,15 @@ static int run(struct session *s)
     s->report = report_open(s);
     if (!s->report)
         return EXIT_FILE;
-    int code = s->command->run(s);
+    int code = trace_open(s, &s->trace);
+    if (code == EXIT_FINE)
+        code = s->command->run(s);
     progress_hide(s);
     int report_code = report_close(s->report);
     s->report = NULL;
+    const int trace_code = trace_close(s, s->trace);
+    s->trace = NULL;
+    report_code = trace_code > report_code ? trace_code : report_code;
     if (session_interrupted()) {
         fprintf(stderr, "clbench: interrupted; what was measured until then "
                         "was kept\n");

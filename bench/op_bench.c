@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "progress.h"
 #include "report.h"
+#include "trace.h"
 
 /* How long a row may take: quick, default, full. */
 static const struct extent extents[] = {
@@ -44,6 +45,20 @@ fail:
     return status;
 }
 
+/* A few calls for --trace; a failure has been told by the runs before. */
+static void trace_attempt(struct attempt *t)
+{
+    struct xl__str name = {0};
+    if (!t->b->s->trace)
+        return;
+    xl__str_add(&name, t->row.variant);
+    for (unsigned i = 0; i < t->row.n_shape; i++)
+        xl__str_printf(&name, "%s%.0f", i ? "x" : " ", t->row.shape[i].value);
+    (void)trace_work(t->b->s->trace, t->q, xl__str_text(&name),
+                     attempt_enqueue, t);
+    xl__str_clear(&name);
+}
+
 static void time_live(struct attempt *const *live, unsigned n)
 {
     xl_row *rows[BENCH_MAX_CHOICES];
@@ -60,6 +75,9 @@ static void time_live(struct attempt *const *live, unsigned n)
         if (live[i]->is_live)
             rows[n_rows++] = &live[i]->row;
     }
+    for (unsigned i = 0; i < n; i++)
+        if (live[i]->is_live)
+            trace_attempt(live[i]);
     if (op->relate)
         op->relate(rows, n_rows);
     for (unsigned i = 0; i < n; i++)

@@ -19,8 +19,8 @@ struct pipe_result {
     const struct pipe_mode *mode;
     bool is_wanted, is_done;
     xl_row row;
-    struct pipe_parts parts;    /* medians of runs that were looked at */
-    struct pipe_record last;    /* one of them */
+    struct pipe_parts parts;    /* of the quickest run that was looked at */
+    struct pipe_record best;    /* that run */
     struct chunks chunks;       /* of a mode that is cut */
     unsigned buffers;
     double foreseen_ns;         /* by chunks_time() */

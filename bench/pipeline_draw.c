@@ -21,7 +21,7 @@ static const char waiting = '.';
 void pipe_bar(const struct pipe_result *x, unsigned lane, double span_ns,
               unsigned columns, char *out)
 {
-    const struct pipe_record *r = &x->last;
+    const struct pipe_record *r = &x->best;
     const double each = span_ns / columns;
     const double total = (double)(r->end_ns - r->begin_ns);
     unsigned n = (unsigned)fmin(ceil(total / each), columns);
@@ -51,7 +51,7 @@ static double longest_run(const struct pipe_bench *b)
 {
     double most = 0;
     for (unsigned i = 0; i < PIPE_MODES; i++) {
-        const struct pipe_record *r = &b->result[i].last;
+        const struct pipe_record *r = &b->result[i].best;
         if (r->n > 0)
             most = fmax(most, (double)(r->end_ns - r->begin_ns));
     }
@@ -76,7 +76,7 @@ static void draw_bars(const struct pipe_bench *b)
         const struct pipe_result *x = &b->result[i];
         const unsigned n = x->mode->is_cut ? N_LANES : 1;
         /* Where every command was waited for there was no overlap to show. */
-        if (x->last.n == 0 || (x->mode->is_cut && !b->is_stamped))
+        if (x->best.n == 0 || (x->mode->is_cut && !b->is_stamped))
             continue;
         for (unsigned l = 0; l < n; l++) {
             pipe_bar(x, l, span_ns, columns, bar);
@@ -308,7 +308,7 @@ static void add_first(const struct pipe_bench *b, struct xl__str *out)
                " to build and check kernels, and ");
     add_amount(out, built->open_ns, "ns", " to open the device");
     if (warm)
-        xl__str_printf(out, "; %.3g warm ones",
+        xl__str_printf(out, "; %.0f times a later one",
                        whole(built) / (warm->row.value * 1e9));
     xl__str_add(out, ".");
     if (cached->is_done) {

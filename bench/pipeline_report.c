@@ -180,9 +180,13 @@ static void trace_first(const struct pipe_first *first, struct trace *t)
 static void trace_run(const struct pipe_bench *b, const struct pipe_result *x,
                       struct trace *t)
 {
-    const struct pipe_record *r = &x->last;
+    const struct pipe_record *r = &x->best;
     uint64_t cause = 0;
-    (void)trace_call(t, x->mode->name, x->mode->what, r->begin_ns, r->end_ns);
+    char what[128];
+    snprintf(what, sizeof what, "%s; the device's times within %.1f us",
+             x->mode->what, r->doubt_ns * 1e-3);
+    (void)trace_call(t, x->mode->name, b->is_stamped ? what : x->mode->what,
+                     r->begin_ns, r->end_ns);
     for (size_t i = 0; i < r->n; i++) {
         const struct pipe_command *c = &r->list[i];
         char chunk[32];
@@ -217,6 +221,6 @@ void pipe_report_trace(const struct pipe_bench *b, struct trace *t)
     for (unsigned i = 0; i < N_FIRSTS; i++)
         trace_first(&b->first[i], t);
     for (unsigned i = 0; i < PIPE_MODES; i++)
-        if (b->result[i].last.n > 0)
+        if (b->result[i].best.n > 0)
             trace_run(b, &b->result[i], t);
 }

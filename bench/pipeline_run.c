@@ -15,17 +15,23 @@
 #include "base/str.h"
 #include "trace.h"
 
-/* clang-format off */
 const struct pipe_mode pipe_modes[] = {
-    /* name        what                                    pinned cut   moves  maps */
-    {"pageable",   "ordinary memory of the host",          false, false, true,  false},
-    {"pinned",     "memory that the device fetches from",  true,  false, true,  false},
-    {"overlapped", "pinned, in chunks on three queues",    true,  true,  true,  false},
-    {"mapped",     "one memory for host and device",       false, false, false, true},
-    {"resident",   "data kept on the device",              false, false, false, false},
-    {NULL, NULL, false, false, false, false},
+    {.name = "pageable", .what = "ordinary memory of the host", .moves = true},
+    {.name = "pinned",
+     .what = "memory that the device fetches from",
+     .is_pinned = true,
+     .moves = true},
+    {.name = "overlapped",
+     .what = "pinned, in chunks on three queues",
+     .is_pinned = true,
+     .is_cut = true,
+     .moves = true},
+    {.name = "mapped",
+     .what = "one memory for host and device",
+     .maps = true},
+    {.name = "resident", .what = "data kept on the device"},
+    {.name = NULL},
 };
-/* clang-format on */
 
 /* A command that was enqueued, until its event can be asked. */
 struct noted {
@@ -223,7 +229,7 @@ static xl_status one_chunk(struct running *r, const struct piece *piece)
     TRY(kernels(r, piece, wait, reuses ? 2 : 1));
     TRY(flush(r, LANE_RUN));
     TRY(transfer(r, LANE_DOWN, pipe_output(r->site->w), piece,
-                 &r->over[LANE_RUN][i], i + buffers < r->p->chunks->n));
+                 &r->over[LANE_RUN][i], true));
     TRY(flush(r, LANE_DOWN));
 fail:
     return status;
@@ -473,10 +479,15 @@ fail:
     return status;
 }
 
-/* The last download is behind everything else. */
+/* The last download is behind everything else. Its event tells when it is
+ * over: what was flushed, a queue need not wait for (GE-29). */
 static xl_status finish(struct running *r)
 {
-    return xl_queue_finish(queue_of(r, LANE_DOWN));
+    if (!r->p->mode->is_cut)
+        return xl_queue_finish(queue_of(r, LANE_RUN));
+    return refused(r,
+                   clWaitForEvents(1, &r->over[LANE_DOWN][r->chunk - 1]),
+                   "waiting for a read", 0);
 }
 
 static void clean_up(struct running *r, bool has_failed)
@@ -487,9 +498,12 @@ static void clean_up(struct running *r, bool has_failed)
         if (r->noted[i].done)
             clReleaseEvent(r->noted[i].done);
     for (unsigned l = 0; l < N_LANES; l++)
-        for (unsigned i = 0; i < MOST_CHUNKS; i++)
+        for (unsigned i = 0; i < MOST_CHUNKS; i++) {
+            if (r->over[l][i] && has_failed)
+                (void)clWaitForEvents(1, &r->over[l][i]);
             if (r->over[l][i])
                 clReleaseEvent(r->over[l][i]);
+        }
     free(r->noted);
 }
 

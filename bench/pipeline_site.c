@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues and memory of a pipeline. Pinned memory is what the driver allocates
- * for the host and leaves mapped; queues that are timed are without profiling,
- * as those of programs are, since stamps cost some drivers time. */
+ * for the host and leaves mapped (GE-30). Queues that are timed are without
+ * profiling, as those of programs are, since stamps cost some drivers time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pipeline waits for, said from its numbers. A lane's own time is that
  * of a run in one piece, where it has the machine to itself; what is overlapped
- * is held against the slowest lane, which nothing can hide. */
+ * is held against the slowest lane, which nothing can hide. All by the quickest
+ * runs, in which there is least of what others did on the machine. */
 #include <math.h>
 
 #include "pipeline_report.h"
@@ -46,14 +47,14 @@ struct pipe_verdict pipe_judge(const struct pipe_bench *b)
     const unsigned slowest = pipe_slowest(&base->parts);
     const double lane_ns = base->parts.lane[slowest];
     out.bound = bounds[slowest];
-    out.share = lane_ns / (best->row.value * 1e9);
+    out.share = lane_ns / best->row.samples.min_ns;
     const double rest_ns = pipe_rest(&base->parts);
     if (rest_ns > lane_ns && out.share < 0.5) {
         out.bound = "calls";
         out.share = rest_ns / base->parts.total;
     }
     if (overlapped && overlapped->parts.total > 0 && base->mode->moves)
-        out.of_slowest = lane_ns / (overlapped->row.value * 1e9);
+        out.of_slowest = lane_ns / overlapped->row.samples.min_ns;
     return out;
 }
 
@@ -157,13 +158,12 @@ void pipe_words(const struct pipe_bench *b, struct xl__str *out)
         return;
     }
     add_bound(b, lane, &base->parts, out);
-    xl__str_printf(out, ", %.0f%% of the quickest run that is not resident "
-                        "(%s).",
+    xl__str_printf(out, ". That is %.0f%% of the quickest way (%s).",
                    100 * v.share, best->mode->name);
     if (!isnan(v.of_slowest))
         xl__str_printf(out,
-                       " Overlapped reaches %.2f of the slowest of upload, "
-                       "kernels and download by itself.",
+                       " Overlapped reaches %.2f of what the slowest of "
+                       "upload, kernels and download takes by itself.",
                        v.of_slowest);
     add_advice(b, lane, &v, out);
 }

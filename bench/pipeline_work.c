@@ -285,7 +285,8 @@ static void gelu_follow(const struct pipe_work *w, const struct pipe_stage *st,
     for (size_t j = 0; j < st->cols; j++) {
         const double x = line->want[j];
         want[j] = x / 2 * (1 + erf(x / sqrt(2)));
-        tol[j] = steepest * line->tol[j] + ulps * ref_roundoff(XL_F32) * fabs(x);
+        tol[j] = steepest * line->tol[j] +
+                 ulps * ref_roundoff(XL_F32) * fabs(x);
         tol[j] += ref_roundoff(w->dtype) * (fabs(want[j]) + tol[j]) +
                   ref_floor(w->dtype);
     }

@@ -11,6 +11,7 @@
 
 struct report;
 struct json_t;
+struct trace;
 
 struct session {
     const struct command *command;
@@ -22,6 +23,7 @@ struct session {
     struct report *report;  /* never NULL while a command runs */
     struct json_t *extra;   /* members a command adds to the JSON document;
                                NULL: none. Released by session_close() */
+    struct trace *trace;    /* of --trace; NULL: none */
     struct progress progress;
     uint64_t start_ns;
     unsigned n_rows, n_wrong, n_rejected, n_errors;

@@ -293,10 +293,8 @@ int trace_open(struct session *s, struct trace **out)
     return EXIT_FINE;
 }
 
-int trace_close(struct session *s, struct trace *t)
+static int write_out(struct session *s, const struct trace *t)
 {
-    if (!t)
-        return EXIT_FINE;
     int code = EXIT_FINE;
     char *text = trace_text(t);
     if (!text)
@@ -304,6 +302,13 @@ int trace_close(struct session *s, struct trace *t)
     else if (!out_file_write(s, "trace", t->path, text, strlen(text)))
         code = EXIT_FILE;
     free(text);
+    return code;
+}
+
+int trace_close(struct session *s, struct trace *t)
+{
+    /* Where nothing ran, an older file is worth more. */
+    const int code = t && t->n_calls > 0 ? write_out(s, t) : EXIT_FINE;
     trace_free(t);
     return code;
 }

@@ -18,7 +18,7 @@ struct trace;
 /* What --trace asks for; *out NULL without it. An exit_code, after saying why
  * the file cannot be written: asked before minutes are spent. */
 int trace_open(struct session *s, struct trace **out);
-/* Write what there is; NULL is allowed. An exit_code. */
+/* Write what there is, if anything; NULL is allowed. An exit_code. */
 int trace_close(struct session *s, struct trace *t);
 
 /* A call of the host's. Calls may lie within each other. `detail` NULL: none.
