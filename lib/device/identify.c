@@ -19,6 +19,7 @@ enum {
     Q_SVM = 0x1053,            /* OpenCL 2.0 */
     Q_MAX_SUBGROUPS = 0x105C,  /* OpenCL 2.1 */
     Q_UUID = 0x106A,           /* cl_khr_device_uuid */
+    Q_DOT_PACKED = 0x1075,     /* cl_khr_integer_dot_product */
     Q_PCI = 0x410F,            /* cl_khr_pci_bus_info */
     Q_NV_CC_MAJOR = 0x4000,    /* cl_nv_device_attribute_query */
     Q_NV_CC_MINOR = 0x4001,
@@ -377,6 +378,20 @@ static void features(struct xl__limits *l, cl_device_id id)
         xl__limits_answer(l, XL__F_has_watchdog, n, NULL);
 }
 
+/* Some list the extension and have no instruction for it (GE-30). */
+static void dot_products(struct xl__limits *l, cl_device_id id)
+{
+    struct {
+        cl_bool is_signed, is_unsigned, is_mixed, sat[3];
+    } accelerated;
+
+    if (xl__has_extension(l, "cl_khr_integer_dot_product") &&
+        xl__device_bytes(id, Q_DOT_PACKED, &accelerated,
+                         sizeof accelerated) == sizeof accelerated &&
+        accelerated.is_signed == CL_TRUE)
+        xl__limits_answer_text(l, XL__F_dot, "khr", NULL);
+}
+
 void xl__identify(struct xl__limits *l, cl_device_id id)
 {
     platform_texts(l, id);
@@ -387,4 +402,5 @@ void xl__identify(struct xl__limits *l, cl_device_id id)
     subgroup_width(l, id);
     memory(l, id);
     features(l, id);
+    dot_products(l, id);
 }

@@ -60,6 +60,7 @@ enum xl__ask {
  XX(wgmma,                TEXT,   "",       NONE, 0,                             1, "matrix instructions of four sub-groups: a program's target") \
  XX(unit_id,              TEXT,   "",       NONE, 0,                             1, "how a kernel learns its compute unit: the way to it") \
  XX(matrix_per_cu_f16,    NUMBER, "flop",   NONE, 0,                             1, "f16 matrix flop a compute unit starts per clock") \
+ XX(dot,                  TEXT,   "",       SPECIAL, 0,                          1, "dot products of four bytes: the way to them") \
  XX(native_vector_f32,    NUMBER, "1",      U32,  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1, "floats in a native vector") \
  XX(mem_align_bytes,      NUMBER, "B",      SPECIAL, 0,                          1, "alignment of buffers and sub-buffers") \
  XX(max_arg_bytes,        NUMBER, "B",      SIZE, CL_DEVICE_MAX_PARAMETER_SIZE,  1, "all arguments of a kernel") \

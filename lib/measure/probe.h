@@ -161,6 +161,10 @@ const char *xl__divergence_doubt(double power, bool in_lock_step);
  * value's last place. */
 double xl__ulps(float got, double want);
 
+/* probe_dot.c: c + the dot product of four bytes, modulo 2^32. */
+cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
+                 bool y_signed, bool saturated);
+
 /* probe_tile.c: the width of vectors to go by, from the one a driver states
  * and the rates of tiles of 4, 8 and 16. */
 unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n);

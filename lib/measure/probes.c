@@ -23,6 +23,7 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_divergence,
     &xl__probe_sync,
     &xl__probe_special,
+    &xl__probe_dot,
     &xl__probe_launch,
     &xl__probe_transfer,
     &xl__probe_overlap,

@@ -95,7 +95,7 @@ xl_status xl__turned_find(struct xl__probing *p, struct xl__turned *t,
 
 double xl__turned_ns(const struct xl__probing *p)
 {
-    static const double quick_ns = 1e6, long_ns = 4e6, on_cpu = 4;
+    static const double quick_ns = 1e6, long_ns = 4e6, on_cpu = 8;
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
     return (p->how->quick ? quick_ns : long_ns) * (cpu ? on_cpu : 1);
 }

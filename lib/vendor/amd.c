@@ -38,6 +38,16 @@ static const struct family {
     {"gfx", 64, 64, 65536, BANKS, 0, false},
 };
 
+/* The compiler's built-in for dot products of four bytes: AM-13. */
+static const struct dot {
+    const char *prefix, *way;
+} dots[] = {
+    {"gfx906", "sdot4"},  {"gfx908", "sdot4"}, {"gfx90a", "sdot4"},
+    {"gfx94", "sdot4"},   {"gfx950", "sdot4"}, {"gfx1011", "sdot4"},
+    {"gfx1012", "sdot4"}, {"gfx103", "sdot4"}, {"gfx11", "sudot4"},
+    {"gfx120", "sudot4"},
+};
+
 static bool matches(const struct xl__limits *l)
 {
     return xl__str_has(xl__text(l, XL__F_platform), "amd") &&
@@ -67,6 +77,14 @@ static void correct_by_family(struct xl__limits *l, const struct family *f)
                            "AM-04");
 }
 
+static void correct_dot(struct xl__limits *l, const char *arch)
+{
+    for (size_t i = 0; i < sizeof dots / sizeof *dots; i++)
+        if (strncmp(arch, dots[i].prefix, strlen(dots[i].prefix)) == 0)
+            xl__limits_correct_text(l, XL__F_dot, dots[i].way, XL_KNOWN,
+                                    "AM-13");
+}
+
 static void correct(struct xl__limits *l)
 {
     const char *arch = xl__text(l, XL__F_arch);
@@ -83,6 +101,7 @@ static void correct(struct xl__limits *l)
                        XL_ASSUMED, "GE-08");
     if (xl__str_has(xl__text(l, XL__F_driver), "(PAL"))
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "AM-06");
+    correct_dot(l, arch);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strncmp(arch, families[i].prefix, strlen(families[i].prefix)) ==
             0) {

@@ -19,6 +19,7 @@ enum {
     HALF_DRIVER = 520,    /* NV-06 */
     HALF_CAPABILITY = 60, /* NV-06 */
     SLOW_HALF = 61,       /* NV-06 */
+    DP4A_CAPABILITY = 61, /* NV-47 */
     WGMMA_CAPABILITY = 90 /* NV-26 */
 };
 
@@ -81,6 +82,8 @@ static void correct_by_capability(struct xl__limits *l, unsigned cc)
     if (c->llc_mib > 0)
         xl__limits_correct(l, XL__F_llc_bytes, c->llc_mib * MIB, XL_KNOWN,
                            "NV-07");
+    if (cc >= DP4A_CAPABILITY)
+        xl__limits_correct_text(l, XL__F_dot, "ptx", XL_KNOWN, "NV-47");
     correct_half(l, cc);
     correct_matrix(l, c->matrix, cc);
 }
