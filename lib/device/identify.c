@@ -378,7 +378,7 @@ static void features(struct xl__limits *l, cl_device_id id)
         xl__limits_answer(l, XL__F_has_watchdog, n, NULL);
 }
 
-/* Some list the extension and have no instruction for it (GE-30). */
+/* Some list the extension and have no instruction for it (GE-31). */
 static void dot_products(struct xl__limits *l, cl_device_id id)
 {
     struct {

@@ -250,7 +250,8 @@ const struct xl__probe xl__probe_divergence = {
      "where items are threads; and when whole sub-groups do (shared), which is "
      "free. \"power\" is the power of the ways that the time grows with: 1 in "
      "lock step, 0 where they are free; \"cost\" the time of most ways over "
-     "that of one, where shared. Fooled by hardware that runs several ways of a sub-group "
-     "side by side, and by instruction caches too small for all paths.",
+     "that of one, where shared. Fooled by hardware that runs several ways of "
+     "a sub-group side by side, and by instruction caches too small for all "
+     "paths.",
      false},
     run};
