@@ -271,6 +271,25 @@ foreach(width 4 8)
             XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/vector${width}.txt)
 endforeach()
 
+# Transfers, with little memory: as the device is, between two of them, and as
+# one whose maps copy.
+xl_program(test_transfers ops/test_transfers.c)
+set(layer OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
+    XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/little_memory.txt)
+xl_job(device.transfers.pocl LABELS device DRIVER pocl TIMEOUT 120
+    COMMAND test_transfers ENV ${layer})
+xl_job(device.transfers.rusticl LABELS device DRIVER rusticl TIMEOUT 120
+    COMMAND test_transfers queues_* ENV ${layer})
+xl_job(slow.transfers.rusticl LABELS device slow DRIVER rusticl TIMEOUT 300
+    COMMAND test_transfers ENV ${layer})
+xl_job(device.transfers.two LABELS device DRIVER pocl TIMEOUT 120
+    COMMAND test_transfers devices_*
+    ENV ${layer} "POCL_DEVICES=pthread basic")
+xl_job(device.transfers.copied LABELS device DRIVER pocl TIMEOUT 120
+    COMMAND test_transfers own_* ENV ${layer} XL_LAYER_COPIED_MAPS=1)
+xl_job(slow.transfers.faults LABELS device slow DRIVER pocl TIMEOUT 600
+    COMMAND test_transfers failed_* ENV ${layer} XL_LAYER_COPIED_MAPS=1)
+
 # And made to fail, call by call.
 xl_program(test_faults ops/test_faults.c LIBS clbench_static)
 xl_job(slow.faults LABELS device slow DRIVER pocl TIMEOUT 900

@@ -360,9 +360,7 @@ static xl_status run_chunks(struct bench *b)
     const double slowest = fmax(samples[KERNEL].min_ns,
                                 fmax(samples[BRING].min_ns,
                                      samples[FETCH].min_ns));
-    xl_row_param(&row, "chunks", CHUNKS);
-    row.roof = (xl_bound){samples[SERIAL].min_ns / slowest, "1",
-                          "the slowest step alone", XL_MEASURED};
+    xl_row_found(&row, "of_bound", slowest / samples[CHUNKED].min_ns);
     emit(b, &row, "", right);
 fail:
     free(samples);
@@ -445,8 +443,8 @@ const struct xl__probe xl__probe_overlap = {
      "queue and a kernel of the same length on another; the value is the share "
      "of the shorter that is hidden, 1 all, 0 none. chunked: bring, work on "
      "and fetch in 8 chunks on three queues with events between them; the "
-     "value is the gain over all of it on one queue, roof how near that is to "
-     "the time of the slowest step alone. Fooled by copies that a driver makes with a "
+     "value is the gain over all of it on one queue, of_bound the slowest "
+     "step's time alone over that of all. Fooled by copies that a driver makes with a "
      "kernel of its own, or with a core of the device's, which take turns "
      "with any other.",
      false},

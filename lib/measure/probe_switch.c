@@ -83,6 +83,7 @@ static xl_status chain_by_events(struct bench *b, unsigned n_lanes, double *ns)
     *ns = (double)(xl__now_ns() - start);
 fail:
     xl__event_release(before);
+    xl__event_release(after);
     return status;
 }
 

@@ -491,14 +491,11 @@ static xl_status run_both(struct ends *e)
     TRY(arrived(&down, &down_right));
     describe(&row, "both_ways", "", e->bytes);
     row.samples = samples[BOTH];
-    const double up_ns = samples[ALONE_UP].min_ns;
-    const double down_ns = samples[ALONE_DOWN].min_ns;
-    note(&row, xl__overlap_words(
-                   xl__overlap(up_ns, down_ns, samples[BOTH].min_ns)));
-    if (!e->shares) /* as much as each alone, together */
-        row.roof = (xl_bound){
-            (double)e->bytes * (1 / up_ns + 1 / down_ns) * 1e9, "B/s",
-            "up and down alone, added", XL_MEASURED};
+    const double overlap =
+        xl__overlap(samples[ALONE_UP].min_ns, samples[ALONE_DOWN].min_ns,
+                    samples[BOTH].min_ns);
+    xl_row_found(&row, "overlap", overlap);
+    note(&row, xl__overlap_words(overlap));
     emit(e, &row, 2 * (double)e->bytes, up_right && down_right);
 fail:
     free(samples);

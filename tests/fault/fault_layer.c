@@ -5,6 +5,7 @@
  *   OPENCL_LAYERS=/path/to/it.so
  *   XL_LAYER_FAIL=name:n:code   the n-th call (from 1) of it returns code
  *   XL_LAYER_ANSWERS=file       answers that replace the driver's; answers.h
+ *   XL_LAYER_COPIED_MAPS=1      maps copy, as a device with memory of its own
  *   XL_LAYER_REPORT=1           references still held are told at exit
  *
  * Only OpenCL 1.2 with SVM's argument setter is overridden; the rest passes
@@ -85,6 +86,8 @@ enum layer_entry {
 #define ENUM2(name, type) L_##name,
     LAYER_ENTRIES(ENUM3, ENUM4, ENUM2, ENUM2, ENUM3) L_clGetDeviceInfo,
     L_clGetKernelWorkGroupInfo,
+    L_clEnqueueMapBuffer,
+    L_clEnqueueUnmapMemObject,
     N_ENTRIES
 };
 
@@ -93,7 +96,8 @@ static const char *const entry_names[] = {
 #define NAME4(type, name, params, args) #name,
 #define NAME2(name, type) #name,
     LAYER_ENTRIES(NAME3, NAME4, NAME2, NAME2, NAME3) "clGetDeviceInfo",
-    "clGetKernelWorkGroupInfo", NULL};
+    "clGetKernelWorkGroupInfo", "clEnqueueMapBuffer",
+    "clEnqueueUnmapMemObject", NULL};
 
 static atomic_ulong calls[N_ENTRIES];
 static atomic_long held;
@@ -182,6 +186,67 @@ static cl_int CL_API_CALL my_clGetKernelWorkGroupInfo(
     return code != ANSWER_NONE
                ? code
                : next->clGetKernelWorkGroupInfo(k, d, key, cap, out, n_out);
+}
+
+/* -- maps that copy -------------------------------------------------------- */
+
+/* One open map. A map blocks, whatever was asked: nobody here looks at that. */
+struct map {
+    struct map *next;
+    void *at;
+    cl_mem mem;
+    size_t offset, bytes;
+    cl_bool is_written;
+};
+static struct map *maps; /* of one thread's */
+
+static void *CL_API_CALL my_clEnqueueMapBuffer(
+    cl_command_queue q, cl_mem mem, cl_bool blocking, cl_map_flags flags,
+    size_t offset, size_t bytes, cl_uint n_wait, const cl_event *wait,
+    cl_event *event, cl_int *err)
+{
+    cl_int code = enter(L_clEnqueueMapBuffer);
+    struct map *m = NULL;
+    (void)blocking;
+    if (code == CL_SUCCESS && !(m = calloc(1, sizeof *m)))
+        code = CL_OUT_OF_HOST_MEMORY;
+    if (m && !(m->at = malloc(bytes)))
+        code = CL_OUT_OF_HOST_MEMORY;
+    if (code == CL_SUCCESS && !(flags & CL_MAP_WRITE_INVALIDATE_REGION))
+        code = next->clEnqueueReadBuffer(q, mem, CL_TRUE, offset, bytes, m->at,
+                                         n_wait, wait, event);
+    if (err)
+        *err = code;
+    if (code != CL_SUCCESS) {
+        free(m ? m->at : NULL);
+        free(m);
+        return NULL;
+    }
+    *m = (struct map){maps, m->at, mem, offset, bytes, flags != CL_MAP_READ};
+    maps = m;
+    return m->at;
+}
+
+static cl_int CL_API_CALL my_clEnqueueUnmapMemObject(cl_command_queue q,
+                                                     cl_mem mem, void *at,
+                                                     cl_uint n_wait,
+                                                     const cl_event *wait,
+                                                     cl_event *event)
+{
+    cl_int code = enter(L_clEnqueueUnmapMemObject);
+    struct map **place = &maps;
+    while (*place && ((*place)->at != at || (*place)->mem != mem))
+        place = &(*place)->next;
+    struct map *m = *place;
+    if (code != CL_SUCCESS || !m)
+        return code != CL_SUCCESS ? code : CL_INVALID_VALUE;
+    if (m->is_written)
+        code = next->clEnqueueWriteBuffer(q, mem, CL_TRUE, m->offset, m->bytes,
+                                          at, n_wait, wait, event);
+    *place = m->next;
+    free(m->at);
+    free(m);
+    return code;
 }
 
 /* -- control -------------------------------------------------------------- */
@@ -303,6 +368,10 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n,
     LAYER_ENTRIES(SET3, SET4, SET2, SET2, SET3)
     mine.clGetDeviceInfo = my_clGetDeviceInfo;
     mine.clGetKernelWorkGroupInfo = my_clGetKernelWorkGroupInfo;
+    if (getenv("XL_LAYER_COPIED_MAPS")) {
+        mine.clEnqueueMapBuffer = my_clEnqueueMapBuffer;
+        mine.clEnqueueUnmapMemObject = my_clEnqueueUnmapMemObject;
+    }
     read_environment();
     *out = &mine;
     *n_out = (cl_uint)slots;

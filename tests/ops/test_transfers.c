@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probes of transfers on a real driver through the fault layer, with
+ * working sets kept small: all of their words arrive, in order, and what is
+ * said of the device is so. With XL_LAYER_COPIED_MAPS the same device behaves
+ * as one that has memory of its own. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+
+enum { SEED = 5, MOST_ROWS = 64 };
+
+static struct seen {
+    xl_row rows[MOST_ROWS];
+    unsigned n;
+} seen;
+
+static void keep(const xl_row *row, void *arg)
+{
+    (void)arg;
+    assert_true(seen.n < MOST_ROWS);
+    seen.rows[seen.n++] = *row;
+}
+
+static const xl_row *find(const char *variant, double bytes)
+{
+    for (unsigned i = 0; i < seen.n; i++) {
+        const xl_row *row = &seen.rows[i];
+        const bool same = bytes == 0 || (row->n_shape > 0 &&
+                                         row->shape[0].value == bytes);
+        if (strcmp(row->variant, variant) == 0 && same)
+            return row;
+    }
+    fail_msg("there is no row %s", variant);
+    return NULL;
+}
+
+/* One device for all: its clock is tested once. */
+static struct test_device device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    test_device_open(&device, NULL);
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&device);
+    return 0;
+}
+
+/* Run it; noise may make rows suspicious here, a wrong word rejects one. */
+static void probe(const char *name)
+{
+    const xl_probing how = {.quick = true, .seed = SEED};
+    seen.n = 0;
+    assert_status(xl_probe_run(device.queue, name, &how, keep, NULL), XL_OK,
+                  xl_error_detail(device.queue));
+    for (unsigned i = 0; i < seen.n; i++) {
+        const xl_row *row = &seen.rows[i];
+        if (row->verdict == XL_ROW_REJECTED || row->verdict == XL_ROW_ERROR)
+            fail_msg("%s: %s", row->variant, row->reason);
+    }
+}
+
+static double fact(enum xl__fact_id id)
+{
+    return device.device->limits.measured[id].value;
+}
+
+/* -- shared memory, and memory of its own ---------------------------------- */
+
+static void shared_memory_is_called_so(void **state)
+{
+    (void)state;
+    probe("transfer");
+    assert_true(fact(XL__F_has_zero_copy) == 1);
+    assert_true(isnan(fact(XL__F_upload_bytes_per_s)));
+    assert_true(isnan(fact(XL__F_download_bytes_per_s)));
+    for (unsigned i = 0; i < seen.n; i++)
+        assert_string_not_equal(seen.rows[i].unit, "B/s");
+    const xl_row *map = find("mapped_down", 0);
+    if (map->verdict == XL_ROW_OK)
+        assert_non_null(strstr(map->reason, "zero copy"));
+    const xl_row *copy = find("pinned_up", 64 << 10);
+    if (copy->verdict == XL_ROW_OK)
+        assert_non_null(strstr(copy->reason, "no transfer"));
+}
+
+static void own_memory_has_rates(void **state)
+{
+    static const char *const rated[] = {
+        "mapped_up",   "mapped_down", "pageable_up", "pageable_down",
+        "pinned_up",   "pinned_down", "both_ways"};
+    (void)state;
+    probe("transfer");
+    assert_true(fact(XL__F_has_zero_copy) == 0);
+    for (unsigned i = 0; i < sizeof rated / sizeof *rated; i++) {
+        const xl_row *row = find(rated[i], 0);
+        assert_string_equal(row->unit, "B/s");
+        assert_true(row->value > 0);
+    }
+    const double up = fact(XL__F_upload_bytes_per_s);
+    const double down = fact(XL__F_download_bytes_per_s);
+    assert_true(up >= find("pageable_up", 2 << 20)->value);
+    assert_true(up >= find("pinned_up", 2 << 20)->value);
+    assert_true(down >= find("pageable_down", 2 << 20)->value);
+    assert_string_equal(find("pinned_up_half", 0)->unit, "B");
+}
+
+/* -- the others ------------------------------------------------------------ */
+
+static void queues_hand_on_what_they_did(void **state)
+{
+    (void)state;
+    probe("overlap");
+    assert_int_equal(seen.n, 6);
+    assert_true(find("chunked_pinned", 0)->value > 0);
+    assert_true(find("chunked_pageable", 0)->value > 0);
+    probe("switch");
+    assert_int_equal(seen.n, 6);
+    /* With the host in between it takes longer than without. */
+    assert_true(find("host_same_queue", 0)->samples.min_ns >
+                find("same_queue", 0)->samples.min_ns);
+}
+
+static void devices_reach_each_other(void **state)
+{
+    (void)state;
+    unsigned n = 0;
+    assert_status(xl_device_count(device.lib, &n), XL_OK, "");
+    probe("between");
+    assert_true(find("within", 0)->value > 0);
+    if (n > 1) {
+        assert_true(find("through_host", 0)->value > 0);
+        assert_true(find("copy", 0)->value > 0);
+        assert_true(find("migrate", 0)->value > 0);
+    } else {
+        assert_int_equal(find("to_another", 0)->verdict, XL_ROW_UNSUPPORTED);
+    }
+}
+
+static void small_sums_belong_on_the_host(void **state)
+{
+    (void)state;
+    probe("breakeven");
+    assert_true(find("host", 100)->value < find("resident", 100)->value);
+    assert_true(find("host", 100)->value < find("copied", 100)->value);
+    for (unsigned i = 0; i < 2; i++) {
+        const xl_row *row = find(i ? "copied_wins" : "resident_wins", 0);
+        assert_true(row->value > 100 || strstr(row->reason, "never"));
+    }
+}
+
+/* -- calls that fail ------------------------------------------------------- */
+
+/* A probe whose call fails says so, or says that this cannot be had here; it
+ * holds nothing afterwards. */
+static void failed_calls_leave_nothing(void **state)
+{
+    static const char *const probes[] = {"transfer", "overlap", "between",
+                                         "switch", "breakeven"};
+    static const char *const entries[] = {
+        "clCreateBuffer",      "clCreateCommandQueue",
+        "clEnqueueMapBuffer",  "clEnqueueUnmapMemObject",
+        "clEnqueueWriteBuffer", "clEnqueueReadBuffer",
+        "clEnqueueCopyBuffer", "clEnqueueMarkerWithWaitList",
+        "clCreateUserEvent",   "clFlush",
+        "clFinish",            "clEnqueueNDRangeKernel"};
+    enum { UNMAP = 3 };
+    static const unsigned calls[] = {1, 2, 5};
+    (void)state;
+    const struct xl_control *layer = test_layer();
+    const xl_probing how = {.quick = true, .seed = SEED};
+    unsigned n_fired = 0;
+    for (unsigned i = 0; i < sizeof probes / sizeof *probes; i++) {
+        (void)xl_probe_run(device.queue, probes[i], &how, NULL, NULL);
+        const long before = layer->live(); /* its kernels are kept */
+        for (unsigned j = 0; j < 3 * sizeof entries / sizeof *entries; j++) {
+            layer->reset();
+            layer->arm(entries[j / 3], calls[j % 3], CL_INVALID_OPERATION);
+            seen.n = 0;
+            const xl_status status =
+                xl_probe_run(device.queue, probes[i], &how, keep, NULL);
+            if (!layer->fired())
+                continue;
+            n_fired++;
+            /* Host memory is unmapped when all is done. */
+            bool is_told = status != XL_OK || j / 3 == UNMAP;
+            for (unsigned k = 0; k < seen.n; k++)
+                is_told = is_told ||
+                          seen.rows[k].verdict == XL_ROW_UNSUPPORTED;
+            if (!is_told || layer->live() != before)
+                fail_msg("%s, %s call %u: %s, %ld more are held", probes[i],
+                         entries[j / 3], calls[j % 3],
+                         is_told ? "told" : "not told",
+                         layer->live() - before);
+            layer->reset();
+            assert_status(xl_queue_finish(device.queue), XL_OK, "after a fault");
+        }
+    }
+    assert_true(n_fired > 60);
+}
+
+int main(int argc, char **argv)
+{
+    const bool copied = getenv("XL_LAYER_COPIED_MAPS") != NULL;
+    const struct CMUnitTest shared[] = {
+        cmocka_unit_test(shared_memory_is_called_so),
+        cmocka_unit_test(queues_hand_on_what_they_did),
+        cmocka_unit_test(devices_reach_each_other),
+        cmocka_unit_test(small_sums_belong_on_the_host),
+    };
+    const struct CMUnitTest own[] = {
+        cmocka_unit_test(own_memory_has_rates),
+        cmocka_unit_test(failed_calls_leave_nothing),
+    };
+    test_args(argc, argv);
+    return copied ? cmocka_run_group_tests(own, open_device, close_device)
+                  : cmocka_run_group_tests(shared, open_device, close_device);
+}
