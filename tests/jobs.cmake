@@ -17,6 +17,11 @@ xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
 xl_program(test_onchip unit/test_onchip.c)
 xl_job(unit.onchip LABELS unit DRIVER none TIMEOUT 60 COMMAND test_onchip)
 
+# Tiles, waves and records of groups.
+xl_program(test_split_view unit/test_split_view.c LIBS clbench_static)
+xl_job(unit.split_view LABELS unit DRIVER none TIMEOUT 60
+    COMMAND test_split_view)
+
 xl_program(test_turn unit/test_turn.c)
 xl_job(unit.turn LABELS unit DRIVER none TIMEOUT 60 COMMAND test_turn)
 
@@ -28,7 +33,7 @@ xl_program(test_mma_plans unit/test_mma_plans.c)
 xl_job(unit.mma_plans LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_mma_plans)
 
-xl_program(test_wgmma unit/test_wgmma.c)
+xl_program(test_wgmma unit/test_wgmma.c LIBS clbench_static)
 xl_job(unit.wgmma LABELS unit DRIVER none TIMEOUT 120 COMMAND test_wgmma)
 
 xl_program(test_plans_cpu unit/test_plans_cpu.c)

@@ -14,6 +14,7 @@
 #include "ops/gemm_tiles.h"
 #include "ops/softmax.h"
 #include "ops/variants.h"
+#include "split.h"
 #include "support.h"
 #include "vendor/vendors.h"
 
@@ -529,6 +530,37 @@ static void check_vectors(const struct xl__step *s, const xl_gemm *g)
         assert_true(g->c.col_stride == 1 || g->c.row_stride == 1);
 }
 
+/* What the plan tells of its tiles is what the kernels do. */
+static void check_telling(const struct xl__plan *p, const struct told *t,
+                          bool turned)
+{
+    const struct xl__step *s = &p->step[0];
+    const xl_tiling *say = &p->tiling;
+    const size_t gr = (size_t)define_of(s, "GR");
+    const size_t whole = t->is_cut ? t->whole : say->whole;
+    assert_int_equal(say->turned, turned);
+    assert_int_equal(turned ? say->cols : say->rows, define_of(s, "TM"));
+    assert_int_equal(turned ? say->rows : say->cols, define_of(s, "TN"));
+    assert_int_equal(turned ? say->n : say->m, t->m);
+    assert_int_equal(turned ? say->m : say->n, t->n);
+    assert_int_equal(say->whole, whole);
+    assert_int_equal(split_pieces(say), say->groups);
+    assert_int_equal(say->groups, s->global[0] / s->local[0]);
+    for (size_t tile = 0;
+         tile < xl__min_size(whole, t->tiles_m * t->tiles_n) &&
+         tile < MOST_TILES;
+         tile++) {
+        const size_t band = tile / (gr * t->tiles_n);
+        const size_t in_band = tile - band * gr * t->tiles_n;
+        const size_t height = xl__min_size(gr, t->tiles_m - band * gr);
+        const size_t row = band * gr + in_band % height;
+        const size_t col = in_band / height;
+        assert_int_equal(split_piece_at(say, turned ? col : row,
+                                        turned ? row : col, 0),
+                         tile);
+    }
+}
+
 static void check_tiled(const struct xl__plan *p, const xl_gemm *g)
 {
     const struct xl__step *s = &p->step[0];
@@ -539,6 +571,7 @@ static void check_tiled(const struct xl__plan *p, const xl_gemm *g)
     assert_int_equal(t.n, turned ? g->m : g->n);
     assert_int_equal(t.k, g->k);
     check_walk(s, &t);
+    check_telling(p, &t, turned);
     check_items(s);
     check_loads(s, "TM", "UA", "VA");
     check_loads(s, "TN", "UB", "VB");

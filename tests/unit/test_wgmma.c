@@ -13,6 +13,7 @@
 #include "ops/params.h"
 #include "ops/tensor_map.h"
 #include "ops/variants.h"
+#include "split.h"
 #include "support.h"
 #include "vendor/vendors.h"
 
@@ -317,6 +318,27 @@ static void join(const struct told *t, unsigned char *stored,
     }
 }
 
+/* What the plan tells of its tiles is what the groups do. */
+static void check_telling(const struct told *t, const xl_tiling *say)
+{
+    const size_t grid[2] = {say->turned ? say->tiles_n : say->tiles_m,
+                            say->turned ? say->tiles_m : say->tiles_n};
+    assert_int_equal(grid[0], t->grid[0]);
+    assert_int_equal(grid[1], t->grid[1]);
+    assert_int_equal(say->turned ? say->cols : say->rows, t->bm);
+    assert_int_equal(say->groups, t->n_groups);
+    assert_int_equal(say->whole, t->is_cut ? t->whole : t->tiles);
+    assert_int_equal(say->sharers, t->is_cut ? t->groups : 0);
+    for (size_t tile = 0; tile < say->whole; tile++) {
+        const size_t at = place_of(t, tile), product = grid[0] * grid[1];
+        const size_t row = at % product / grid[1], col = at % grid[1];
+        assert_int_equal(split_piece_at(say, say->turned ? col : row,
+                                        say->turned ? row : col,
+                                        at / product),
+                         tile);
+    }
+}
+
 /* Every tile is stored once, of all of its stages. */
 static void check_walk(const struct xl__step *s, const struct xl__plan *p)
 {
@@ -328,6 +350,7 @@ static void check_walk(const struct xl__step *s, const struct xl__plan *p)
     unsigned char *parts = calloc(n_parts + 1, 1);
     size_t *stages = calloc(t.tiles, sizeof *stages);
     assert_true(stored && parts && stages);
+    check_telling(&t, &p->tiling);
     walk(&t, stored, stages, parts, n_parts);
     join(&t, stored, parts);
     for (size_t i = 0; i < t.tiles; i++) {
