@@ -42,7 +42,7 @@ struct field {
 
 /* A launch that lasts so long is the last of its kind: the next takes longer,
  * and nobody knows what ends it. */
-static const double long_ns = 20e6;
+static const double long_ns = 40e6;
 
 /* What a launch takes. */
 struct load {
@@ -224,7 +224,7 @@ static xl_status rate_at(const struct axis *a, unsigned size, double *ns)
     TRY(read_count(f, &most));
     xl_row_found(&row, "groups", (double)most / (double)f->units);
     TRY(ask_private(f, &plan, &private_bytes));
-    if (private_bytes > 0)
+    if (!a->is_local && private_bytes > 0)
         xl_row_found(&row, "private_B", private_bytes);
     *ns = row.samples.median_ns;
     xl__probe_emit(f->p, &row);
