@@ -16,6 +16,7 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_coalescing,
     &xl__probe_local,
     &xl__probe_constant,
+    &xl__probe_image,
     &xl__probe_occupancy,
     &xl__probe_tile, /* before flops, which tries the native width */
     &xl__probe_flops,
