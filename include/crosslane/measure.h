@@ -171,7 +171,7 @@ typedef struct xl_row {
     xl_bound roof;    ///< value NaN: no roof applies
     bool cold;
     xl_verdict verdict;
-    char reason[192]; ///< why not ok; "" when ok
+    char reason[192]; ///< why not ok; of an ok row what its value is; or ""
     unsigned warnings; ///< XL_WARN bits
     xl_diagnosis diagnosis; ///< what limits it
 } xl_row;

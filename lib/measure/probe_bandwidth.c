@@ -166,13 +166,17 @@ fail:
     return status;
 }
 
-static void describe(xl_row *row, enum kind kind, const struct layout *a)
+static void describe(const struct xl__probing *p, xl_row *row, enum kind kind,
+                     const struct layout *a)
 {
+    const double ecc = xl__num(&p->q->ctx->device->limits, XL__F_ecc);
     xl_row_init(row, "probe_bandwidth", kinds[kind].name);
     row->unit = "B/s";
     xl_row_shape(row, "bytes", (double)(a->words * WORD));
     xl_row_found(row, "vector", a->shape.vec);
     xl_row_found(row, "group", (double)a->wg);
+    if (!isnan(ecc)) /* correcting errors may cost bandwidth */
+        xl_row_found(row, "ecc", ecc);
 }
 
 static xl_status clear_result(struct xl__probing *p, const struct memory *m,
@@ -195,7 +199,7 @@ static xl_status measure(struct xl__probing *p, const struct memory *m,
                                           [4] = {m->kept, NULL}}};
     const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
     plan_kind(kind, a, key, &plan);
-    describe(row, kind, a);
+    describe(p, row, kind, a);
     plan.est_ns = xl__probe_est_ns(&p->q->ctx->device->limits, plan.bytes);
     TRY(clear_result(p, m, kind));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));

@@ -26,6 +26,7 @@ struct bench {
     cl_mem da, db, dc;
     struct xl__ready *ready;
     size_t n;             /* elements of the point at hand */
+    bool right;           /* every point so far */
 };
 
 /* -- conclusions ----------------------------------------------------------- */
@@ -60,7 +61,7 @@ static void host_add(const float *restrict a, const float *restrict b,
  * at any time, so that no compiler does it once for all. */
 static xl_status host_once(struct xl__probing *p, void *arg, double *ns)
 {
-    enum { LEAST = 100000 };
+    enum { LEAST = 4000 };
     static void (*volatile add)(const float *restrict, const float *restrict,
                                 float *restrict, size_t) = host_add;
     const struct bench *b = arg;
@@ -181,6 +182,7 @@ static xl_status measure(struct bench *b, double *times)
         TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
     TRY(make_ready(b));
     TRY(check(b, &right));
+    b->right = b->right && right;
     TRY(xl__sample_runs(b->p, runs, N_SIDES, samples));
     for (unsigned i = 0; i < N_SIDES; i++) {
         xl_row row;
@@ -208,6 +210,13 @@ struct curves {
     unsigned count;
 };
 
+/* Two digits: the points are a power of ten apart. */
+static double rounded(double x)
+{
+    const double step = pow(10, floor(log10(x)) - 1);
+    return round(x / step) * step;
+}
+
 static void conclude(struct bench *b, const struct curves *c, enum side side)
 {
     char name[sizeof(((xl_row *)0)->variant)];
@@ -215,7 +224,12 @@ static void conclude(struct bench *b, const struct curves *c, enum side side)
     snprintf(name, sizeof name, "%s_wins", side_names[side]);
     xl_row_init(&row, "probe_breakeven", name);
     row.unit = "1";
-    row.value = xl__break_even(c->n, c->ns[HOST], c->ns[side], c->count);
+    if (!b->right) {
+        xl__probe_unsupported(b->p, &row, "sums that are wrong win nothing");
+        return;
+    }
+    row.value =
+        rounded(xl__break_even(c->n, c->ns[HOST], c->ns[side], c->count));
     if (isnan(row.value))
         snprintf(row.reason, sizeof row.reason,
                  "never: one thread of the host is faster at %.0f elements",
@@ -283,7 +297,7 @@ static bool is_enough(const struct bench *b, const double *times)
 static xl_status run(struct xl__probing *p)
 {
     xl_status status = XL_OK;
-    struct bench b = {.p = p};
+    struct bench b = {.p = p, .right = true};
     struct curves c = {.count = 0};
     size_t most;
     bool stop = false;

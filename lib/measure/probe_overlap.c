@@ -300,7 +300,7 @@ static void emit(struct bench *b, xl_row *row, const char *words, bool right)
 static void init(struct bench *b, xl_row *row, const char *what)
 {
     char name[sizeof row->variant];
-    snprintf(name, sizeof name, "%s_%s", what, memory_name(b));
+    snprintf(name, sizeof name, "%s_%s", memory_name(b), what);
     xl_row_init(row, "probe_overlap", name);
     xl_row_shape(row, "bytes", (double)b->bytes);
 }
@@ -354,7 +354,7 @@ static xl_status run_chunks(struct bench *b)
     TRY(find_turns(b, &runs[KERNEL], samples[BRING].min_ns, &b->turns));
     TRY(xl__sample_runs(b->p, runs, N, samples));
     TRY(check_chunks(b, &right));
-    init(b, &row, "chunked");
+    init(b, &row, "chunks");
     row.samples = samples[CHUNKED];
     row.value = samples[SERIAL].min_ns / samples[CHUNKED].min_ns;
     const double slowest = fmax(samples[KERNEL].min_ns,
@@ -441,7 +441,7 @@ const struct xl__probe xl__probe_overlap = {
     {"overlap",
      "Copies beside computing, by the wall clock. up, down: a copy on one "
      "queue and a kernel of the same length on another; the value is the share "
-     "of the shorter that is hidden, 1 all, 0 none. chunked: bring, work on "
+     "of the shorter that is hidden, 1 all, 0 none. chunks: bring, work on "
      "and fetch in 8 chunks on three queues with events between them; the "
      "value is the gain over all of it on one queue, of_bound the slowest "
      "step's time alone over that of all. Fooled by copies that a driver makes with a "

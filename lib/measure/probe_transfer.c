@@ -383,7 +383,8 @@ static xl_status run_map(struct map *m, unsigned i, enum way way, bool *shares)
     TRY(xl__sample_runs(e->p, &run, 1, &row.samples));
     if (!m->right)
         xl__probe_reject(&row, "the words behind the map are not those sent");
-    *shares = xl__moves_nothing(row.samples.min_ns, e->best_ns[way]);
+    *shares = m->right &&
+              xl__moves_nothing(row.samples.min_ns, e->best_ns[way]);
     set_value(&row, (double)e->bytes, *shares ? no_copy : NULL);
     xl__probe_emit(e->p, &row);
 fail:

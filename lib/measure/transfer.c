@@ -43,7 +43,7 @@ fail:
 /* There are many points, and a copy takes the same time each time: short. */
 static xl_sampling sampling(const struct xl__probing *p)
 {
-    static const double quick_s = 0.1, full_s = 0.5; /* of one run's */
+    static const double quick_s = 0.1, full_s = 0.3; /* of one run's */
     xl_sampling how = xl__probe_sampling(p);
     how.warmup = 1;
     how.max_s = p->how->quick ? quick_s : full_s;

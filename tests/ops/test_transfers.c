@@ -121,8 +121,8 @@ static void queues_hand_on_what_they_did(void **state)
     (void)state;
     probe("overlap");
     assert_int_equal(seen.n, 6);
-    assert_true(find("chunked_pinned", 0)->value > 0);
-    assert_true(find("chunked_pageable", 0)->value > 0);
+    assert_true(find("pinned_chunks", 0)->value > 0);
+    assert_true(find("pageable_chunks", 0)->value > 0);
     probe("switch");
     assert_int_equal(seen.n, 6);
     /* With the host in between it takes longer than without. */
