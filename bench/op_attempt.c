@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "diagnose.h"
 #include "roof.h"
 
 /* Roofs are measured again at most so often: each time takes seconds. */
@@ -102,6 +103,8 @@ static bool choose(struct attempt *t, double *est_ns)
         if (status == XL_OK && c->chosen) {
             xl__strcpy(t->row.variant, sizeof t->row.variant, c->variant);
             *est_ns = c->est_ns;
+            t->choice = *c;
+            diagnose_idle(choices, n, t->idle, sizeof t->idle);
             if (op->chosen)
                 op->chosen(t->work.c, t->dev, c, &t->row);
             return true;
@@ -221,6 +224,18 @@ static void judge(struct attempt *t)
     t->row.roof = roof;
 }
 
+/* What limits it, by its own counts and those of the op. */
+static void diagnose(struct attempt *t)
+{
+    const struct bench_op *op = t->b->op;
+    xl_work work;
+    diagnose_count(&t->choice, &t->row, &work);
+    work.flop[0].why = *t->idle ? t->idle : NULL;
+    if (op->count)
+        op->count(t->work.c, &t->choice, &work);
+    xl_diagnose(t->dev, &work, &t->row.diagnosis);
+}
+
 void attempt_conclude(struct attempt *t)
 {
     xl_row *row = &t->row;
@@ -240,4 +255,5 @@ void attempt_conclude(struct attempt *t)
     row->warnings = row->samples.warnings;
     pace_note(&t->b->paces, t->dev, row, row->samples.median_ns);
     judge(t);
+    diagnose(t);
 }

@@ -31,6 +31,8 @@ struct attempt {
     bool is_open; /* close() is due */
     bool is_live; /* to be timed: nothing spoke against it so far */
     xl_row row;
+    xl_choice choice; /* what runs */
+    char idle[160];   /* why no matrix engine multiplies; "": one does */
 };
 
 /* The row's case, before anything ran. */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "diagnose.h"
 #include "progress.h"
 #include "report.h"
 #include "trace.h"
@@ -207,6 +208,7 @@ static int open_queues(struct bench *b)
         if (status != XL_OK && status != XL_UNSUPPORTED)
             session_fail(s, "measuring peaks", status,
                          xl_error_detail(b->queues[i]));
+        diagnose_learn(b->queues[i]);
     }
     return EXIT_FINE;
 }

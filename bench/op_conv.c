@@ -165,6 +165,14 @@ static xl_status explain(xl_queue *q, const struct bench_work *w,
     return xl_conv_explain(q, &d, out, *n, n);
 }
 
+static void count_products(const void *arg, const xl_choice *choice,
+                           xl_work *work)
+{
+    (void)arg;
+    (void)choice;
+    work->flop[0].is_product = true;
+}
+
 static struct ref_mat lines_of(const void *data, struct conv_lines lines,
                                xl_dtype dtype)
 {
@@ -251,5 +259,6 @@ const struct bench_op bench_conv = {
     .describe = describe,
     .run = run,
     .explain = explain,
+    .count = count_products,
     .check = check,
 };

@@ -217,6 +217,25 @@ static xl_roof engine(const void *arg)
     return roof;
 }
 
+/* Each tile reads its rows of A and its columns of B past the caches of its
+ * own unit. */
+static void count_reads(const void *arg, const xl_choice *choice,
+                        xl_work *work)
+{
+    const struct gemm_case *c = arg;
+    const xl_tiling *tiles = &choice->tiling;
+    const double k = (double)c->k * (double)count(c);
+    work->flop[0].is_product = true;
+    if (tiles->rows == 0)
+        return;
+    const double a = (double)tiles->tiles_n * (double)c->m;
+    const double b = (double)tiles->tiles_m * (double)c->n;
+    const double written = (double)(count(c) * c->m * c->n) *
+                           (double)xl_dtype_bytes(c->out);
+    work->bytes[XL_LEVEL_LLC] =
+        (a + b) * k * (double)xl_dtype_bytes(c->in) + written;
+}
+
 static bool parse(const struct settings *set, const char *word, void *arg,
                   char *why, size_t why_cap)
 {
@@ -274,6 +293,7 @@ const struct bench_op bench_gemm = {
     .describe = describe,
     .run = run,
     .explain = explain,
+    .count = count_reads,
     .engine = engine,
     .check = check,
 };

@@ -61,6 +61,15 @@ static xl_status explain(xl_queue *q, const struct bench_work *w,
     return xl_softmax_explain(q, &s, out, *n, n);
 }
 
+/* One exponential an element. */
+static void count_special(const void *arg, const xl_choice *choice,
+                          xl_work *work)
+{
+    const struct softmax_case *c = arg;
+    (void)choice;
+    work->special = (double)c->rows * (double)c->cols;
+}
+
 /* One row: what came back is in `line`; x and y have room for a row. */
 static void check_row(const struct softmax_case *c, const void *src, size_t i,
                       const void *line, double *x_y[2],
@@ -161,5 +170,6 @@ const struct bench_op bench_softmax = {
     .describe = describe,
     .run = run,
     .explain = explain,
+    .count = count_special,
     .check = check,
 };

@@ -144,6 +144,36 @@ static void put_timing(json_t *out, const xl_row *row)
     json_put(out, "clock", timed ? json_string(clock) : json_null());
 }
 
+/* What the counts say, each limiter's least time beside it. */
+static json_t *diagnosis_json(const xl_row *row)
+{
+    const xl_diagnosis *d = &row->diagnosis;
+    const bool is_named = d->limiter != XL_LIMITER_UNKNOWN;
+    if (!*d->evidence)
+        return json_null();
+    json_t *out = json_object(), *needs = json_object();
+    for (unsigned i = 0; i < XL_N_LIMITERS; i++)
+        if (!isnan(d->need_ns[i]))
+            json_put(needs, xl_limiter_name((xl_limiter)i),
+                     json_number(d->need_ns[i]));
+    json_put(out, "limiter",
+             json_text(is_named ? xl_limiter_name(d->limiter) : NULL));
+    json_put(out, "is_likely", json_boolean(d->is_likely));
+    json_put(out, "share", json_number(d->share));
+    json_put(out, "evidence", json_text(d->evidence));
+    json_put(out, "advice",
+             json_text(is_named ? xl_limiter_advice(d->limiter) : NULL));
+    json_put(out, "need_ns", needs);
+    json_put(out, "flop_per_s",
+             json_number(d->flop_per_s > 0 ? d->flop_per_s : NAN));
+    json_put(out, "bytes_per_s",
+             json_number(d->bytes_per_s > 0 ? d->bytes_per_s : NAN));
+    json_put(out, "busy", json_number(d->busy));
+    json_put(out, "intensity", json_number(d->intensity));
+    json_put(out, "idle_engine", json_text(*d->engine ? d->engine : NULL));
+    return out;
+}
+
 static json_t *row_json(const xl_device *dev, const xl_row *row)
 {
     json_t *out = json_object();
@@ -164,6 +194,7 @@ static json_t *row_json(const xl_device *dev, const xl_row *row)
     json_put(out, "flop", json_number(row->flop > 0 ? row->flop : NAN));
     json_put(out, "bytes", json_number(row->bytes > 0 ? row->bytes : NAN));
     json_put(out, "roof", roof_json(row));
+    json_put(out, "diagnosis", diagnosis_json(row));
     json_put(out, "verdict", json_string(xl_verdict_name(row->verdict)));
     json_put(out, "reason", json_text(*row->reason ? row->reason : NULL));
     json_put(out, "warnings", warnings_json(row->warnings));

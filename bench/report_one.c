@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report_limits.h"
 #include "units.h"
 
 /* The row that a line is made of. */
@@ -229,6 +230,20 @@ static void cell_limit(const struct line *l)
     table_cell(l->t, "%s", l->row->roof.name ? l->row->roof.name : "-");
 }
 
+/* -- cells of a diagnosis ------------------------------------------------- */
+
+static void cell_limiter(const struct line *l)
+{
+    char text[UNITS_CAP];
+    report_limiter(l->row, text, sizeof text);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_share(const struct line *l)
+{
+    report_cell_percent(l->t, rows_found(l->row, "share"));
+}
+
 /* -- tables --------------------------------------------------------------- */
 
 static const struct column usual[] = {
@@ -238,12 +253,28 @@ static const struct column usual[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
+/* Of an op of ours: what limits it beside. */
+static const struct column limited[] = {
+    {{"case", false, 12}, cell_case},    {{"variant", false, 8}, cell_variant},
+    {{"median", true, 0}, cell_median},  {{"+-", true, 0}, cell_spread},
+    {{"value", true, 0}, cell_value},    {{"roof", true, 0}, cell_roof},
+    {{"limit", false, 6}, cell_limiter}, {{"verdict", false, 0}, cell_verdict},
+};
+
 static const struct column counted[] = {
     {{"case", false, 8}, cell_case},    {{"variant", false, 0}, cell_method},
     {{"n", true, 0}, cell_kernels},     {{"moved", true, 0}, cell_moved},
     {{"median", true, 0}, cell_median}, {{"GB/s", true, 0}, cell_gigabytes},
     {{"roof", true, 0}, cell_roof},     {{"gain", true, 0}, cell_gain},
+    {{"limit", false, 4}, cell_limiter},
     {{"verdict", false, 0}, cell_verdict},
+};
+
+/* What was planted beside what was named. */
+static const struct column planted[] = {
+    {{"kernel", false, 8}, cell_variant}, {{"planted", false, 8}, cell_case},
+    {{"named", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
+    {{"median", true, 0}, cell_median},   {{"verdict", false, 0}, cell_verdict},
 };
 
 static const struct column swept[] = {
@@ -272,6 +303,7 @@ static const struct {
     {"kernels", counted, sizeof counted / sizeof counted[0]},
     {"align_bytes", swept, sizeof swept / sizeof swept[0]},
     {"times", bounded, sizeof bounded / sizeof bounded[0]},
+    {"share", planted, sizeof planted / sizeof planted[0]},
     {NULL, usual, sizeof usual / sizeof usual[0]},
 };
 
@@ -279,6 +311,14 @@ static bool have_found(const struct rows *rows, const char *name)
 {
     for (size_t i = 0; i < rows->n; i++)
         if (!isnan(rows_found(&rows->list[i].row, name)))
+            return true;
+    return false;
+}
+
+static bool have_limiter(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (*rows->list[i].row.diagnosis.evidence)
             return true;
     return false;
 }
@@ -292,7 +332,11 @@ void report_one_device(const struct rows *rows, struct notes *notes,
     while (sets[set_i].found && !have_found(rows, sets[set_i].found))
         set_i++;
     const struct column *columns = sets[set_i].columns;
-    const unsigned n = sets[set_i].n;
+    unsigned n = sets[set_i].n;
+    if (!sets[set_i].found && have_limiter(rows)) {
+        columns = limited;
+        n = sizeof limited / sizeof limited[0];
+    }
     for (unsigned c = 0; c < n; c++)
         heads[c] = columns[c].head;
     l.t = table_create(heads, n);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "report.h"
+#include "report_limits.h"
 #include "report_one.h"
 #include "rows.h"
 #include "session.h"
@@ -252,6 +253,8 @@ static void part_end(void *writer)
             report_one_device(&w->rows, &w->notes, &w->s->set, w->width,
                               w->colour);
         print_roofs(w);
+        if (!w->s->set.quiet)
+            report_limits(&w->rows, w->width);
         print_notes(w);
         fputc('\n', stdout);
         fflush(stdout);

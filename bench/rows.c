@@ -105,7 +105,8 @@ static bool is_idle(const xl_row *row, const xl_param *p)
 {
     static const char *const columns[] = {
         "kernels",     "gain",     "area",     "waves", "fill",
-        "align_bytes", "bound_ns", "launches", "times", NULL};
+        "align_bytes", "bound_ns", "launches", "times", "share",
+        NULL};
     return is_one_of(p->name, columns) ||
            (row->dtype < XL_N_DTYPES &&
             strcmp(p->text, xl_dtype_name(row->dtype)) == 0);
@@ -140,7 +141,7 @@ static const struct {
     {"_B_per_s", "B/s"}, {"_bytes", "B"}, {"bytes", "B"}, {"_ns", "ns"}};
 
 /* Texts that speak for themselves. */
-static const char *const bare[] = {"case", "names", NULL};
+static const char *const bare[] = {"case", "names", "planted", NULL};
 
 static void add_param(struct xl__str *out, const xl_param *p)
 {

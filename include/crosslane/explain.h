@@ -3,6 +3,7 @@
 #ifndef CROSSLANE_EXPLAIN_H
 #define CROSSLANE_EXPLAIN_H
 
+#include <crosslane/diagnosis.h>
 #include <crosslane/ops.h>
 
 #ifdef __cplusplus
@@ -47,6 +48,10 @@ typedef struct xl_choice {
     size_t global[3];
     size_t local_mem_bytes;
     size_t scratch_bytes;
+    size_t private_bytes; ///< of an item, in memory, by the chosen one's built
+                          ///< kernels: values that found no register
+    xl_flop on;           ///< what does its arithmetic; of the operands' type
+                          ///< unless a matrix engine gets parts of another
     xl_tiling tiling;
 } xl_choice;
 

@@ -20,8 +20,9 @@ static const double ns_per_s = 1e9;
 static const double notable = 1.5;
 /* Below this share of the time the largest need explains too little. */
 static const double explained = 0.5;
-/* Of a cache: beyond that a working set evicts itself now and then. */
-static const double fits = 0.75;
+/* Of a cache: a working set of up to that stays in it; a larger one may, or
+ * may meet others that use it as well. */
+static const double stays = 0.25;
 /* One compute unit draws so many times its share of what all units share. */
 static const double reach = 2;
 /* Later runs over the first: a machine's usual unsteadiness stays below. */
@@ -121,18 +122,23 @@ static void ask_flop(struct counting *c, const xl_flop *f)
 static bool keeps(const struct xl__limits *l, enum xl__fact_id size,
                   double bytes)
 {
-    return bytes <= fits * xl__num(l, size);
+    return bytes <= xl__num(l, size);
 }
 
-/* The level that serves what the DRAM is asked for. */
+/* The level that serves what the DRAM is asked for: the cache, where it holds
+ * the set with ease, or where it must have, since the DRAM is slower. */
 static xl_level server(const struct counting *c)
 {
     const xl_work *w = c->work;
     const double bytes = w->bytes[XL_LEVEL_DRAM];
     const double set = w->footprint_bytes > 0 ? w->footprint_bytes : bytes;
-    const bool is_kept = !w->is_cold && keeps(c->l, XL__F_llc_bytes, set) &&
-                         xl__num(c->l, XL__F_llc_bytes_per_s) > 0;
-    return is_kept ? XL_LEVEL_LLC : XL_LEVEL_DRAM;
+    const double dram = xl__num(c->l, XL__F_copy_bytes_per_s);
+    const bool is_faster = bytes / w->ns * ns_per_s > dram;
+    const bool is_kept = keeps(c->l, XL__F_llc_bytes, set / stays) ||
+                         (is_faster && keeps(c->l, XL__F_llc_bytes, set));
+    return is_kept && !w->is_cold && xl__num(c->l, XL__F_llc_bytes_per_s) > 0
+               ? XL_LEVEL_LLC
+               : XL_LEVEL_DRAM;
 }
 
 static void ask_level(struct counting *c, xl_level level, double bytes)

@@ -44,7 +44,6 @@ void xl__tell_time(struct xl__str *out, double ns)
     tell_scaled(out, ns, units, sizeof units / sizeof *units);
 }
 
-/* Counts of things have no prefix of a unit. */
 void xl__tell_amount(struct xl__str *out, double value, const char *unit)
 {
     static const char *const flop[] = {"flop", "kFLOP", "MFLOP",
@@ -54,6 +53,8 @@ void xl__tell_amount(struct xl__str *out, double value, const char *unit)
     static const char *const bytes[] = {"B", "kB", "MB", "GB", "TB", "PB"};
     static const char *const bytes_s[] = {"B/s",  "kB/s", "MB/s",
                                           "GB/s", "TB/s", "PB/s"};
+    static const char *const counts[] = {"",         "thousand ", "million ",
+                                         "billion ", "trillion "};
     static const struct {
         const char *unit;
         const char *const *names;
@@ -65,7 +66,8 @@ void xl__tell_amount(struct xl__str *out, double value, const char *unit)
         tell_scaled(out, value, scales[i].names, sizeof flop / sizeof *flop);
         return;
     }
-    xl__str_printf(out, "%.4g %s", value, unit);
+    tell_scaled(out, value, counts, sizeof counts / sizeof *counts);
+    xl__str_add(out, unit);
 }
 
 /* -- needs ---------------------------------------------------------------- */
@@ -103,8 +105,9 @@ void xl__need_tell(const struct xl__need *n, const xl_work *work,
     xl__str_add(out, " ");
     tell_rate(n, out);
     if (n->fill < shown)
-        xl__str_printf(out, ", %.3g %% of it with %.0f groups on %.0f units,",
-                       percent * n->fill, work->groups, units);
+        xl__str_printf(out, ", %.3g %% of it with %.0f group%s on %.0f units,",
+                       percent * n->fill, work->groups,
+                       work->groups > 1 ? "s" : "", units);
     xl__str_add(out, " need ");
     xl__tell_time(out, ns);
     xl__str_add(out, " of ");

@@ -29,6 +29,7 @@ struct xl__probe {
 };
 
 extern const struct xl__probe *const xl__probes[]; /* NULL-terminated */
+extern const struct xl__probe xl__probe_diagnosis;
 extern const struct xl__probe xl__probe_local, xl__probe_constant,
     xl__probe_image, xl__probe_occupancy;
 extern const struct xl__probe xl__probe_timer, xl__probe_subgroup,

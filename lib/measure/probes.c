@@ -33,6 +33,7 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_switch,
     &xl__probe_breakeven,
     &xl__probe_build,
+    &xl__probe_diagnosis, /* last: it goes by the rates of all others */
     NULL,
 };
 

@@ -105,6 +105,11 @@ static void describe(const struct xl__op_call *w, unsigned i, unsigned chosen,
                c->variant->repeats ? c->variant->repeats : "");
     out->chosen = i == chosen;
     out->est_ns = out->flop = out->bytes = (double)NAN;
+    out->on = (xl_flop){
+        .engine = c->variant->engine_terms ? XL_ENGINE_MATRIX
+                                           : XL_ENGINE_FMA,
+        .dtype = c->variant->engine_parts,
+        .terms = c->variant->engine_terms};
     say_why(w, i, chosen, out);
     name_tunables(c, out->tunables, sizeof out->tunables);
     if (!c->plan)
@@ -137,6 +142,8 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     TRY(xl__op_call_first_good(&w, &ready, &chosen));
     for (unsigned i = 0; i < w.n && i < cap; i++)
         describe(&w, i, chosen, &out[i]);
+    if (chosen < cap)
+        out[chosen].private_bytes = xl__ready_private(q, ready);
     *n = w.n;
 fail:
     if (ready)

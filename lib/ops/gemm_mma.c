@@ -268,6 +268,7 @@ const struct xl__variant xl__gemm_mma = {
     .name = "gemm_mma",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__gemm_mma_tunables,
+    .engine_terms = 1,
     .refuses = refuses,
     .choose = choose,
     .plan = plan,

@@ -24,6 +24,13 @@ struct xl__split_scheme {
     unsigned planes;
 };
 extern const struct xl__split_scheme xl__split_f16, xl__split_bf16;
+/* Of each: the type of its parts, and the products that make one. */
+enum {
+    XL__SPLIT_PARTS_f16 = XL_F16,
+    XL__SPLIT_TERMS_f16 = 3,
+    XL__SPLIT_PARTS_bf16 = XL_BF16,
+    XL__SPLIT_TERMS_bf16 = 6
+};
 
 /* One operand's planes: lines along k, or across where x lies so; a line and a
  * plane begin at multiples of 128 bytes. In elements from the workspace's
@@ -99,6 +106,8 @@ void xl__split_estimate(const struct xl__limits *l, const struct xl__split *p,
         .name = label,                                                        \
         .repeats = "bit for bit: each element's sum, or parts, in order",     \
         .tunables = list,                                                     \
+        .engine_terms = XL__SPLIT_TERMS_##of,                                 \
+        .engine_parts = (xl_dtype)XL__SPLIT_PARTS_##of,                       \
         .refuses = refuses_##of,                                              \
         .choose = choose_##of,                                                \
         .plan = plan_##of,                                                    \

@@ -151,6 +151,7 @@ const struct xl__variant xl__gemm_wgmma = {
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__wgmma_tunables,
     .has_plain = true,
+    .engine_terms = 1,
     .refuses = refuses,
     .choose = choose,
     .plan = plan,

@@ -32,6 +32,10 @@ struct xl__variant {
     const char *repeats; /* bit for bit the same each time? one sentence */
     const struct xl__tunable *tunables; /* ends with a NULL name; or NULL */
     bool has_plain; /* programs of its own where C is not read (beta = 0) */
+    /* Products are a matrix engine's: how many of its own make one, 0: none;
+     * and of what type where it is not the operands'. */
+    unsigned engine_terms;
+    xl_dtype engine_parts; /* if engine_terms > 1 */
     /* NULL: applicable; else why not, in one static phrase. `desc` is the
      * op's canonical descriptor throughout. */
     const char *(*refuses)(const struct xl__limits *, const void *desc);

@@ -28,6 +28,10 @@ xl_status xl__ready_make(xl_queue *q, struct xl__ready *ready);
 void xl__ready_clear(struct xl__ready *ready); /* and the next ones; not the
                                                   struct itself */
 
+/* Bytes of private memory that a work-item of its kernels has, by the driver:
+ * the most of any; 0 where it does not say. */
+size_t xl__ready_private(const xl_queue *q, const struct xl__ready *ready);
+
 /* The self-check's verdict on this plan (not the next ones): the weakest of its
  * programs'. */
 enum xl__trust xl__ready_trust(const struct xl__ready *ready);

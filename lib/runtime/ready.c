@@ -99,6 +99,20 @@ fail:
     return status;
 }
 
+size_t xl__ready_private(const xl_queue *q, const struct xl__ready *ready)
+{
+    size_t most = 0;
+    for (unsigned i = 0; i < ready->plan.n_steps; i++) {
+        cl_ulong bytes = 0;
+        if (ready->kernel[i] &&
+            clGetKernelWorkGroupInfo(ready->kernel[i], q->ctx->device->id,
+                                     CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes,
+                                     &bytes, NULL) == CL_SUCCESS)
+            most = xl__max_size(most, (size_t)bytes);
+    }
+    return most;
+}
+
 enum xl__trust xl__ready_trust(const struct xl__ready *ready)
 {
     enum xl__trust least = XL__PASSED;
