@@ -230,6 +230,42 @@ static void cell_limit(const struct line *l)
     table_cell(l->t, "%s", l->row->roof.name ? l->row->roof.name : "-");
 }
 
+/* -- cells of a staircase ------------------------------------------------- */
+
+/* What a level holds, or a point walks over. */
+static void cell_size(const struct line *l)
+{
+    char text[UNITS_CAP];
+    double bytes = rows_found(l->row, "size_bytes");
+    if (isnan(bytes) && l->row->n_shape > 0)
+        bytes = l->row->shape[0].value;
+    units_format(text, sizeof text, bytes, "B");
+    table_cell(l->t, "%s", text);
+}
+
+static bool is_time(const xl_row *row)
+{
+    return strcmp(row->unit, "s") == 0 && row->value > 0;
+}
+
+/* Of times alone; each # is as much as the one before times a factor, since
+ * the last level is a hundred times as far as the first. */
+static void cell_stair(const struct line *l)
+{
+    enum { STAIR = 16 };
+    char bar[STAIR + 2] = "";
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < l->rows->n; i++) {
+        const xl_row *row = &l->rows->list[i].row;
+        least = is_time(row) ? fmin(least, row->value) : least;
+        most = is_time(row) ? fmax(most, row->value) : most;
+    }
+    const double share = log(l->row->value / least) / log(most / least);
+    if (is_time(l->row) && most > least)
+        memset(bar, '#', 1 + (size_t)(share * STAIR));
+    table_cell(l->t, "%s", bar);
+}
+
 /* -- cells of a diagnosis ------------------------------------------------- */
 
 static void cell_limiter(const struct line *l)
@@ -292,6 +328,13 @@ static const struct column bounded[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
+static const struct column staired[] = {
+    {{"level", false, 0}, cell_variant}, {{"size", true, 0}, cell_size},
+    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_stair},
+    {{"+-", true, 0}, cell_spread},      {{"median", true, 0}, cell_median},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
 enum { MOST_COLUMNS = 10 };
 
 /* By what their rows found; the first that fits. */
@@ -304,6 +347,7 @@ static const struct {
     {"align_bytes", swept, sizeof swept / sizeof swept[0]},
     {"times", bounded, sizeof bounded / sizeof bounded[0]},
     {"share", planted, sizeof planted / sizeof planted[0]},
+    {"size_bytes", staired, sizeof staired / sizeof staired[0]},
     {NULL, usual, sizeof usual / sizeof usual[0]},
 };
 

@@ -233,10 +233,14 @@ static void part(void *writer, const char *title, const char *note)
     w->note = xl__strdup(note);
 }
 
+/* Points of a curve are for files and for who asks for all, unless one is
+ * wrong. */
 static void add_row(void *writer, xl_device *dev, const xl_row *row)
 {
     struct writer *w = writer;
-    (void)rows_add(&w->rows, dev, row);
+    const bool is_point = !isnan(rows_found(row, "curve"));
+    if (!is_point || w->s->set.full || row->verdict >= XL_ROW_REJECTED)
+        (void)rows_add(&w->rows, dev, row);
 }
 
 static void part_end(void *writer)

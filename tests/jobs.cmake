@@ -53,6 +53,10 @@ if(UNIX)
         COMMAND test_peers)
 endif()
 
+# Levels of memory and rings through it, without any.
+xl_program(test_levels unit/test_levels.c)
+xl_job(unit.levels LABELS unit DRIVER none TIMEOUT 60 COMMAND test_levels)
+
 # The peer in Python, where it can be shown without PyTorch.
 if(UNIX AND XL_PYTHON)
     xl_job(unit.torch_peer LABELS unit DRIVER none TIMEOUT 120
@@ -150,6 +154,17 @@ foreach(driver pocl rusticl)
     xl_job(slow.variants.${driver} LABELS device slow DRIVER ${driver}
         TIMEOUT 1200 COMMAND test_variants ENV XL_TEST_FULL=1 ${uncached})
 endforeach()
+
+# Rings through memory, and the probes that walk them.
+xl_program(test_chase ops/test_chase.c)
+foreach(driver pocl rusticl)
+    xl_job(device.chase.${driver} LABELS device DRIVER ${driver} TIMEOUT 120
+        COMMAND test_chase *link* ENV ${uncached})
+endforeach()
+xl_job(slow.chase.pocl LABELS device slow DRIVER pocl TIMEOUT 300
+    COMMAND test_chase)
+xl_job(slow.chase.rusticl LABELS device slow DRIVER rusticl TIMEOUT 300
+    COMMAND test_chase addresses_reach_somewhere)
 
 # The matrix engine, emulated.
 xl_program(test_mma ops/test_mma.c LIBS clbench_static)

@@ -32,6 +32,7 @@ extern const struct xl__probe *const xl__probes[]; /* NULL-terminated */
 extern const struct xl__probe xl__probe_diagnosis;
 extern const struct xl__probe xl__probe_local, xl__probe_constant,
     xl__probe_image, xl__probe_occupancy;
+extern const struct xl__probe xl__probe_cache, xl__probe_tlb;
 extern const struct xl__probe xl__probe_timer, xl__probe_subgroup,
     xl__probe_bandwidth, xl__probe_coalescing, xl__probe_tile,
     xl__probe_flops, xl__probe_matrix, xl__probe_launch, xl__probe_build;

@@ -12,12 +12,14 @@
 const struct xl__probe *const xl__probes[] = {
     &xl__probe_timer, /* first: the others go by its verdict */
     &xl__probe_subgroup,
+    &xl__probe_cache, /* before bandwidth: what lies beyond the last level */
     &xl__probe_bandwidth, /* before coalescing, whose roof it is */
     &xl__probe_coalescing,
     &xl__probe_local,
     &xl__probe_constant,
     &xl__probe_image,
     &xl__probe_occupancy,
+    &xl__probe_tlb,
     &xl__probe_tile, /* before flops, which tries the native width */
     &xl__probe_flops,
     &xl__probe_matrix,

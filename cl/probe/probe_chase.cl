@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     link:   a ring through `slots` slots in random order: the word
+ *                       at place(i) becomes place(i + 1), the last place(0).
+ *               chase:  follows turns * UNROLL links from ends[0] and leaves
+ *                       the place it has reached there; ends[1] counts
+ *                       launches. Each load's address is the value of the one
+ *                       before, so no two overlap and none can be left out.
+ *               place(i): step i is in window i / each; windows come in random
+ *                       order, and in each window its slots do:
+ *
+ *                       |  7  5  6  8 |  3  1  4  2 | 11  9 12 10 |
+ *                         each slots
+ *
+ *                       A window is small enough that its pages are known to
+ *                       the TLB, so that what is timed is the cache. A slot
+ *                       is `stride` words, and of its `spread` lines it uses
+ *                       one at random.
+ * Arguments:    links: slots * stride words. ends: two words. slots = windows
+ *               * each; lg_*: bits of a number below `windows` and `each`.
+ *               stride, line: words; stride = spread * line. seed: any.
+ * Launch:       link: one dimension, EACH links an item, any groups. chase:
+ *               one item.
+ * Local memory: none.
+ * -D:           UNROLL  links of a turn
+ *               EACH    links an item makes
+ *               ONLY    compile this kernel alone: 1 link, 2 chase; 0 all
+ * Needs:        nothing.
+ * Cost:         link 4 bytes written a slot; chase 4 bytes read a link.
+ * Source:       a ring by a bijection of its step numbers has one cycle, as
+ *               Sattolo's shuffle has (1986), but needs no table: the host
+ *               knows where any number of steps leads. */
+#ifndef UNROLL
+#define UNROLL 16
+#endif
+#ifndef EACH
+#define EACH 64
+#endif
+#ifndef ONLY
+#define ONLY 0
+#endif
+#define WANTED(n) (ONLY == 0 || ONLY == n)
+
+#if WANTED(1)
+/* Odd factors and shifts to the right are bijections of lg bits; walked on
+ * until a number below n comes, they are one of 0 .. n - 1. */
+static inline uint shuffle_number(uint i, const uint n, const uint lg,
+                                  const uint seed)
+{
+    const uint mask = (1u << lg) - 1, half_lg = (lg + 1) / 2;
+    do {
+        i = (i * 0x2c1b3c6du + seed) & mask;
+        i ^= i >> half_lg;
+        i = (i * 0x297a2d39u) & mask;
+        i ^= i >> half_lg;
+        i = (i * 0x7feb352du) & mask;
+        i ^= i >> half_lg;
+    } while (i >= n);
+    return i;
+}
+
+__kernel void link(__global uint *restrict links, const uint slots,
+                   const uint windows, const uint each, const uint lg_windows,
+                   const uint lg_each, const uint stride, const uint spread,
+                   const uint line, const uint seed)
+{
+    const uint first = (uint)get_global_id(0) * EACH;
+    if (first >= slots)
+        return;
+    uint window = first / each, i = first % each, from = 0;
+    uint base = shuffle_number(window, windows, lg_windows, seed) * each;
+    for (uint j = 0; j <= EACH && first + j <= slots; j++) {
+        const uint slot = base + shuffle_number(i, each, lg_each, seed);
+        const uint to =
+            slot * stride + mul_hi(slot * 0x9e3779b9u, spread) * line;
+        if (j > 0)
+            links[from] = to;
+        from = to;
+        if (++i == each) {
+            i = 0;
+            window = window + 1 < windows ? window + 1 : 0;
+            base = shuffle_number(window, windows, lg_windows, seed) * each;
+        }
+    }
+}
+#endif
+
+#if WANTED(2)
+/* The start is read by item number, so that no compiler takes it for the same
+ * in all items and reads by the path of constants. */
+__kernel void chase(__global const uint *restrict links,
+                    __global uint *restrict ends, const uint turns)
+{
+    uint at = ends[get_global_id(0)];
+    for (uint t = 0; t < turns; t++) {
+#pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            at = links[at];
+    }
+    ends[0] = at;
+    ends[1] += 1;
+}
+#endif
