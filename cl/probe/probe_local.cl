@@ -76,8 +76,8 @@ typedef CAT(uint, VEC) words;
 #define LENGTH (SPAN + (UNROLL - 1) * GAP)
 
 __kernel void read(__global uint *restrict out, const uint seed,
-                   const uint turns, const uint stride, const uint spread,
-                   const uint hop)
+                   const uint stride, const uint spread, const uint hop,
+                   const uint turns)
 {
     __local words mem[LENGTH];
     const uint item = (uint)get_local_id(0);

@@ -63,7 +63,7 @@ static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
     TRY(xl_buffer_read(p->q, x->table->out, last * WORD, &seen[1], WORD));
     if (seen[0] != expected(x, p->how->seed, t->turns, 0) ||
         seen[1] != expected(x, p->how->seed, t->turns, x->table->wg - 1))
-        xl__probe_reject(row, "the sum of the words read is wrong");
+        xl__probe_reject(row, "the sum of the words read is not the host's");
 fail:
     return status;
 }

@@ -114,7 +114,7 @@ static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
     TRY(xl_buffer_read(p->q, v->f->out, last * WORD, &seen[1], WORD));
     if (!is_right(v, t->turns, 0, seen[0]) ||
         !is_right(v, t->turns, last, seen[1]))
-        xl__probe_reject(row, "the sum of the texels is wrong");
+        xl__probe_reject(row, "the sum of the texels is not the host's");
 fail:
     return status;
 }

@@ -30,13 +30,12 @@ enum {
     UNKNOWN_WIDTH = 64
 };
 
-/* Of a launch (GE-11). A curve's is that of stride 1; others take up to 64
- * times as long. */
-static const double quick_ns = 1e6, full_ns = 3e6, cpu_ns = 4e6;
+/* Of a curve's launch at stride 1; others take up to 64 times as long
+ * (GE-11). */
 static const double curve_ns = 0.3e6;
 
 static const double doubling = 1.45;  /* between flat (1) and doubled (2) */
-static const double odd_free = 2.5;  /* banks of two words cost 2 there */
+static const double odd_free = 2.5;   /* banks of two words cost 2 there */
 static const double least_rise = 0.5; /* of what the banks would cost */
 static const double halved = 0.7;     /* between the half and the whole */
 enum { FEWEST_BANKS = 4 };
@@ -86,26 +85,7 @@ double xl__bank_words(double together, double by_two, double by_four)
     return by_four <= halved * together ? 2 : NAN;
 }
 
-/* -- launches long enough ------------------------------------------------- */
-
-/* What a launch costs with hardly any loads in it, filling local memory too,
- * is at most a tenth of it. */
-static xl_status find_turns(struct xl__probing *p, const struct xl__turning *w,
-                            double least_ns, size_t *turns)
-{
-    static const double beyond_own = 10;
-    xl_status status = XL_OK;
-    xl_row row;
-    xl_row_init(&row, "", NULL);
-    TRY(w->sample(p, w->arg, 1, &row));
-    TRY(xl__turns_find(p, w, fmax(least_ns, beyond_own * row.samples.min_ns),
-                       turns));
-fail:
-    return status;
-}
-
-/* -- one launch of `read` --------------------------------------------------
- */
+/* -- launches of `read` --------------------------------------------------- */
 
 struct field {
     cl_mem out;
@@ -117,21 +97,49 @@ struct pass {
     const struct field *f;
     unsigned span, vec, gap;
     unsigned stride, spread;
-    size_t turns;
 };
 
-static double bytes_of(const struct pass *a)
+/* As the kernel. */
+static cl_uint expected_sum(const struct pass *a, uint64_t seed, size_t turns,
+                            size_t item)
 {
-    return (double)WORD * a->vec * UNROLL * (double)a->turns *
-           (double)(a->f->wg * a->f->groups);
+    const size_t mask = a->span - 1;
+    size_t at = (item * a->stride + (item & a->spread)) & mask;
+    cl_uint sum = 0;
+    for (size_t t = 0; t < turns; t++, at = (at + HOP) & mask) {
+        for (size_t u = 0; u < UNROLL; u++) {
+            for (size_t v = 0; v < a->vec; v++)
+                sum += xl__probe_word(seed, (at + u * a->gap) * a->vec + v);
+        }
+    }
+    return sum;
 }
 
-static void make_plan(const struct xl__probing *p, const struct pass *a,
-                      struct xl__plan *plan)
+/* The first item's sum, and the very last one's. */
+static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
 {
-    struct xl__step *s = &plan->step[0];
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
+    xl_status status = XL_OK;
+    const struct pass *a = t->arg;
+    const size_t last = a->f->wg * a->f->groups - 1;
+    cl_uint seen[2];
+    TRY(xl_buffer_read(p->q, a->f->out, 0, &seen[0], WORD));
+    TRY(xl_buffer_read(p->q, a->f->out, last * WORD, &seen[1], WORD));
+    if (seen[0] != expected_sum(a, p->how->seed, t->turns, 0) ||
+        seen[1] != expected_sum(a, p->how->seed, t->turns, a->f->wg - 1))
+        xl__probe_reject(row, "the sum of the words read is not the host's");
+fail:
+    return status;
+}
+
+static struct xl__turned turned_of(const struct xl__probing *p, struct pass *a)
+{
+    struct xl__turned t = {.plan = {.n_steps = 1},
+                           .call = {.mem = {[1] = {a->f->out, NULL}}},
+                           .amount = (double)WORD * a->vec * UNROLL *
+                                     (double)(a->f->wg * a->f->groups),
+                           .look = look,
+                           .arg = a};
+    struct xl__step *s = &t.plan.step[0];
     s->source = "probe_local.cl";
     s->kernel = "read";
     s->dims = 1;
@@ -147,62 +155,11 @@ static void make_plan(const struct xl__probing *p, const struct pass *a,
     xl__define(s, "ONLY", 1);
     xl__arg_mem(s, 1);
     xl__arg_u32(s, (cl_uint)p->how->seed);
-    xl__arg_u32(s, a->turns);
     xl__arg_u32(s, a->stride);
     xl__arg_u32(s, a->spread);
     xl__arg_u32(s, HOP);
-}
-
-static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
-                        xl_row *row)
-{
-    struct pass *a = arg;
-    struct xl__plan plan;
-    const struct xl__call call = {.mem = {[1] = {a->f->out, NULL}}};
-    a->turns = turns;
-    make_plan(p, a, &plan);
-    return xl__probe_sample(p, row, &plan, &call, bytes_of(a));
-}
-
-/* As the kernel. */
-static cl_uint expected_sum(const struct pass *a, uint64_t seed, size_t item)
-{
-    const size_t mask = a->span - 1;
-    size_t at = (item * a->stride + (item & a->spread)) & mask;
-    cl_uint sum = 0;
-    for (size_t t = 0; t < a->turns; t++, at = (at + HOP) & mask) {
-        for (size_t u = 0; u < UNROLL; u++) {
-            for (size_t v = 0; v < a->vec; v++)
-                sum += xl__probe_word(seed, (at + u * a->gap) * a->vec + v);
-        }
-    }
-    return sum;
-}
-
-/* The first item's sum, and the very last one's. */
-static xl_status look(struct xl__probing *p, const struct pass *a, xl_row *row)
-{
-    xl_status status = XL_OK;
-    const size_t last = a->f->wg * a->f->groups - 1;
-    cl_uint seen[2];
-    TRY(xl_buffer_read(p->q, a->f->out, 0, &seen[0], WORD));
-    TRY(xl_buffer_read(p->q, a->f->out, last * WORD, &seen[1], WORD));
-    if (seen[0] != expected_sum(a, p->how->seed, 0) ||
-        seen[1] != expected_sum(a, p->how->seed, a->f->wg - 1))
-        xl__probe_reject(row, "the sum of the words read is wrong");
-fail:
-    return status;
-}
-
-static xl_status measure(struct xl__probing *p, struct pass *a, xl_row *row)
-{
-    xl_status status = XL_OK;
-    TRY(xl__probe_alive(p));
-    TRY(xl_buffer_fill(p->q, a->f->out, 0, 0, a->f->wg * a->f->groups));
-    TRY(sample(p, a, a->turns, row));
-    TRY(look(p, a, row));
-fail:
-    return status;
+    xl__arg_u32(s, 0);
+    return t;
 }
 
 /* -- bandwidth ------------------------------------------------------------ */
@@ -221,19 +178,6 @@ static xl_bound physical(const struct xl__limits *l)
     return bound;
 }
 
-/* Half the turns, and the row as it was. */
-static xl_status check_scaling(struct xl__probing *p, struct pass a,
-                               xl_row *row)
-{
-    const struct xl__turning w = {sample, &a};
-    return xl__turns_halve(p, &w, a.turns, row);
-}
-
-static double launch_ns(const struct xl__probing *p, const struct field *f)
-{
-    return f->is_scalar ? cpu_ns : p->how->quick ? quick_ns : full_ns;
-}
-
 static xl_status rate_of(struct xl__probing *p, const struct field *f,
                          unsigned vec)
 {
@@ -242,17 +186,16 @@ static xl_status rate_of(struct xl__probing *p, const struct field *f,
     struct pass a = {.f = f,
                      .span = f->is_scalar ? CPU_WORDS / vec : 2 * WG,
                      .vec = vec,
-                     .stride = 1,
-                     .gap = f->is_scalar ? 1 : GPU_GAP};
-    const struct xl__turning w = {sample, &a};
+                     .gap = f->is_scalar ? 1 : GPU_GAP,
+                     .stride = 1};
+    struct xl__turned t = turned_of(p, &a);
     xl_row row;
-    TRY(find_turns(p, &w, launch_ns(p, f), &a.turns));
     xl_row_init(&row, "probe_local", "read");
     row.unit = "B/s";
     row.roof = physical(l);
     xl_row_param(&row, "vector", vec);
-    TRY(measure(p, &a, &row));
-    TRY(check_scaling(p, a, &row));
+    TRY(xl__probe_alive(p));
+    TRY(xl__turned_row(p, &t, &row));
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED)
         xl__probe_raise(l, XL__F_local_bytes_per_s, xl__probe_peak(&row));
@@ -293,72 +236,62 @@ static void draw_cycle(uint64_t seed, cl_uint *place)
     }
 }
 
-static xl_status sample_chase(struct xl__probing *p, void *arg, size_t turns,
-                              xl_row *row)
+static xl_status look_at_end(struct xl__probing *p, struct xl__turned *t,
+                             xl_row *row)
 {
-    const struct chase *c = arg;
-    const struct xl__call call = {
-        .mem = {[1] = {c->out, NULL}, [2] = {c->next, NULL}}};
-    struct xl__plan plan = {.n_steps = 1};
-    struct xl__step *s = &plan.step[0];
+    xl_status status = XL_OK;
+    const struct chase *c = t->arg;
+    cl_uint at = 0, seen = 0;
+    for (size_t i = 0; i < t->turns * UNROLL; i++)
+        at = c->place[at / WORD];
+    TRY(xl_buffer_read(p->q, c->out, 0, &seen, sizeof seen));
+    if (seen != at)
+        xl__probe_reject(row, "the end of the chain of loads is not the "
+                              "host's");
+fail:
+    return status;
+}
+
+static struct xl__turned turned_chase(struct chase *c)
+{
+    struct xl__turned t = {
+        .plan = {.n_steps = 1},
+        .call = {.mem = {[1] = {c->out, NULL}, [2] = {c->next, NULL}}},
+        .look = look_at_end,
+        .arg = c};
+    struct xl__step *s = &t.plan.step[0];
     s->source = "probe_local.cl";
     s->kernel = "chase";
     s->dims = 1;
     s->slice_dim = -1;
     s->local[0] = s->global[0] = 1;
-    s->local_mem_bytes = CHASE_WORDS * WORD;
+    s->local_mem_bytes = sizeof c->place;
     xl__define(s, "SPAN", CHASE_WORDS);
     xl__define(s, "ONLY", 2);
     xl__arg_mem(s, 1);
     xl__arg_mem(s, 2);
-    xl__arg_u32(s, turns);
-    const xl_status status = xl__probe_sample(p, row, &plan, &call, 0);
-    row->value /= (double)turns * UNROLL; /* a load's */
-    return status;
-}
-
-static cl_uint chase_end(const struct chase *c, size_t turns)
-{
-    cl_uint at = 0;
-    for (size_t i = 0; i < turns * UNROLL; i++)
-        at = c->place[at / WORD];
-    return at;
-}
-
-static xl_status make_chase(struct xl__probing *p, const struct field *f,
-                            struct chase *c)
-{
-    xl_status status = XL_OK;
-    c->out = f->out;
-    draw_cycle(p->how->seed, c->place);
-    TRY(xl_buffer_create(p->q, sizeof c->place, &c->next));
-    TRY(xl_buffer_write(p->q, c->next, 0, c->place, sizeof c->place));
-fail:
-    return status;
+    xl__arg_u32(s, 0);
+    return t;
 }
 
 static xl_status latency(struct xl__probing *p, const struct field *f)
 {
     xl_status status = XL_OK;
-    struct chase c = {0};
-    const struct xl__turning w = {sample_chase, &c};
-    size_t turns;
-    cl_uint seen = 0;
+    struct chase c = {.out = f->out};
     xl_row row;
     xl_row_init(&row, "probe_local", "latency");
     row.unit = "s";
-    TRY(make_chase(p, f, &c));
-    TRY(find_turns(p, &w, launch_ns(p, f), &turns));
-    TRY(xl_buffer_fill(p->q, f->out, 0, 1, 1));
-    TRY(sample_chase(p, &c, turns, &row));
-    TRY(xl_buffer_read(p->q, f->out, 0, &seen, sizeof seen));
-    if (seen != chase_end(&c, turns))
-        xl__probe_reject(&row, "the chain of loads ended elsewhere");
-    TRY(xl__turns_halve(p, &w, turns, &row));
+    draw_cycle(p->how->seed, c.place);
+    TRY(xl_buffer_create(p->q, sizeof c.place, &c.next));
+    TRY(xl_buffer_write(p->q, c.next, 0, c.place, sizeof c.place));
+    struct xl__turned t = turned_chase(&c);
+    TRY(xl__turned_row(p, &t, &row));
+    const double loads = (double)t.turns * UNROLL;
+    row.value /= loads;
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED)
         xl__limits_measure(&p->q->ctx->device->limits, XL__F_local_ns,
-                           row.samples.min_ns / ((double)turns * UNROLL));
+                           row.samples.min_ns / loads);
 fail:
     if (c.next)
         clReleaseMemObject(c.next);
@@ -369,12 +302,14 @@ fail:
 
 struct sweep {
     struct pass pass;
+    size_t turns;
     unsigned widest; /* stride at which a sub-group's words all differ */
     struct xl__stride_cost curve[DENSE + 2];
     unsigned n;
 };
 
-/* One point: its cost, and how much that is in units of stride 1's. */
+/* One point: its cost (NaN: the sums were wrong), and how much that is in
+ * units of stride 1's. */
 static xl_status stride_point(struct xl__probing *p, struct sweep *w,
                               unsigned stride, unsigned spread, double *ns)
 {
@@ -392,8 +327,11 @@ static xl_status stride_point(struct xl__probing *p, struct sweep *w,
         xl_row_param(&row, "spread", spread);
     w->pass.stride = stride;
     w->pass.spread = spread;
-    TRY(measure(p, &w->pass, &row));
-    *ns = row.samples.min_ns;
+    struct xl__turned t = turned_of(p, &w->pass);
+    TRY(xl__probe_alive(p));
+    TRY(xl__turned_sample(p, &t, w->turns, &row));
+    TRY(look(p, &t, &row));
+    *ns = row.verdict == XL_ROW_OK ? row.samples.min_ns : NAN;
     xl_row_found(&row, "slowdown", free > 0 ? *ns / free : 1);
     xl__probe_emit(p, &row);
 fail:
@@ -472,10 +410,11 @@ static xl_status banks(struct xl__probing *p, const struct field *f)
     struct sweep *w = xl__calloc(1, sizeof *w);
     if (!w)
         return xl__error_set(&p->q->error, XL_NO_MEMORY, "a curve");
-    const struct xl__turning turning = {sample, &w->pass};
     w->pass = (struct pass){.f = f, .vec = 1, .gap = GPU_GAP, .stride = 1};
     lay_out(l, w);
-    TRY(find_turns(p, &turning, curve_ns, &w->pass.turns));
+    struct xl__turned t = turned_of(p, &w->pass);
+    TRY(xl__turned_find(p, &t, curve_ns));
+    w->turns = t.turns;
     TRY(measure_curve(p, w));
     TRY(conclude(p, w));
 fail:

@@ -108,7 +108,8 @@ static xl_status look(const struct field *f, unsigned live, xl_row *row)
     cl_uint seen = 0;
     TRY(xl_buffer_read(f->p->q, f->out, last * WORD, &seen, sizeof seen));
     if (seen != expected(f, live, last))
-        xl__probe_reject(row, "a walk ended elsewhere, or a value was lost");
+        xl__probe_reject(
+            row, "the end of a walk with its values is not the host's");
 fail:
     return status;
 }
