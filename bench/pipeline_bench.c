@@ -3,7 +3,7 @@
  * there, on queues without profiling. Shares are from further runs on queues
  * with it. Where event stamps are not to be believed every command of those is
  * waited for, and the wall clock times it. */
-#include "pipeline_bench.h"
+#include "pipeline_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +19,7 @@ enum {
     BUFFERS = 2,   /* double buffers, unless --buffers says otherwise */
     CUT_FOR_PACE = 8,
     PACE_RUNS = 5,
-    CANDIDATES = 3, /* ways to cut that are tried */
-    TRIES = 7,
+    TRIES = 7,      /* of a way to cut */
     LOOKS = 7       /* runs that are taken apart */
 };
 
@@ -123,9 +122,20 @@ fail:
 
 /* -- chunks ---------------------------------------------------------------- */
 
+/* The host's time in calls for a lane. */
+static double calls_of(const struct pipe_record *r, unsigned lane)
+{
+    double ns = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->list[i].lane == lane && r->list[i].is_first)
+            ns += (double)(r->list[i].return_ns - r->list[i].call_ns);
+    return ns;
+}
+
 /* The least that each lane took for these chunks, and the host to enqueue. */
 static xl_status pace_run(struct pipe_bench *b, struct pipe_result *x,
-                          double lane_ns[N_LANES], double *enqueue_ns)
+                          double lane_ns[N_LANES],
+                          double enqueue_ns[N_LANES])
 {
     xl_status status = XL_OK;
     struct pipe_record record = {.list = NULL};
@@ -133,17 +143,16 @@ static xl_status pace_run(struct pipe_bench *b, struct pipe_result *x,
     TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
     TRY(prepare(b, &x->chunks, p.lanes));
     for (unsigned l = 0; l < N_LANES; l++)
-        lane_ns[l] = (double)INFINITY;
-    *enqueue_ns = (double)INFINITY;
+        lane_ns[l] = enqueue_ns[l] = (double)INFINITY;
     for (unsigned i = 0; i <= PACE_RUNS; i++) {
         TRY(pipe_run(&p));
         if (i == 0)
             continue; /* kernels reach the device now */
         const struct pipe_parts parts = pipe_parts_of(&record, b->work);
-        for (unsigned l = 0; l < N_LANES; l++)
+        for (unsigned l = 0; l < N_LANES; l++) {
             lane_ns[l] = fmin(lane_ns[l], parts.lane[l]);
-        *enqueue_ns = fmin(*enqueue_ns,
-                           (double)(record.finish_ns - record.begin_ns));
+            enqueue_ns[l] = fmin(enqueue_ns[l], calls_of(&record, l));
+        }
     }
 fail:
     pipe_record_clear(&record);
@@ -155,15 +164,15 @@ static xl_status measure_paces(struct pipe_bench *b, struct pipe_result *x)
     xl_status status = XL_OK;
     const size_t units = pipe_units(b->work);
     const unsigned n = (unsigned)xl__min_size(units, CUT_FOR_PACE);
-    double whole[N_LANES], cut[N_LANES], enqueue_ns;
+    double whole[N_LANES], cut[N_LANES], enqueue_ns[N_LANES];
     (void)chunks_make(units, 1, 1, &x->chunks);
-    TRY(pace_run(b, x, whole, &enqueue_ns));
+    TRY(pace_run(b, x, whole, enqueue_ns));
     (void)chunks_make(units, n, 1, &x->chunks);
-    TRY(pace_run(b, x, cut, &enqueue_ns));
-    for (unsigned l = 0; l < N_LANES; l++)
+    TRY(pace_run(b, x, cut, enqueue_ns));
+    for (unsigned l = 0; l < N_LANES; l++) {
         b->paces.lane[l] = chunks_pace(whole[l], cut[l], n, units);
-    /* Where every command is waited for, enqueueing takes as long as all. */
-    b->paces.enqueue_ns = b->site.has_clock ? enqueue_ns / n : 0;
+        b->paces.lane[l].enqueue_ns = enqueue_ns[l] / n;
+    }
 fail:
     return status;
 }
@@ -185,24 +194,39 @@ fail:
     return status;
 }
 
-/* The model names a few, the device picks. */
-static xl_status try_candidates(struct pipe_bench *b, struct pipe_result *x)
+/* Keep x's chunks if they are the quickest so far. */
+static xl_status try_chunks(struct pipe_bench *b, struct pipe_result *x,
+                            double *least_ns, struct chunks *best)
 {
     xl_status status = XL_OK;
-    struct chunks list[CANDIDATES], best = {0, {0}};
-    double least = (double)INFINITY, ns = 0;
-    const unsigned n = chunks_choose(pipe_units(b->work), &b->paces,
-                                     x->buffers, list, CANDIDATES);
-    for (unsigned i = 0; i < n; i++) {
-        x->chunks = list[i];
-        if (session_stopped(b->s))
-            TRY(XL_CANCELLED);
-        TRY(least_time(b, x, &ns));
-        if (ns < least) {
-            least = ns;
-            best = list[i];
-        }
+    double ns = 0;
+    TRY(session_stopped(b->s) ? XL_CANCELLED : XL_OK);
+    TRY(least_time(b, x, &ns));
+    if (ns < *least_ns) {
+        *least_ns = ns;
+        *best = x->chunks;
     }
+fail:
+    return status;
+}
+
+/* The rates name a number of chunks; half and twice as many are tried too,
+ * since what runs side by side is slower than what runs alone. */
+static xl_status choose_chunks(struct pipe_bench *b, struct pipe_result *x)
+{
+    xl_status status = XL_OK;
+    const size_t units = pipe_units(b->work);
+    struct chunks best = {0, {0}};
+    double least_ns = (double)INFINITY;
+    (void)chunks_choose(units, &b->paces, x->buffers, 2, MOST_CHUNKS,
+                        &x->chunks);
+    const unsigned n = x->chunks.n, others[] = {n / 2, 2 * n};
+    TRY(try_chunks(b, x, &least_ns, &best));
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] >= 2 &&
+            chunks_choose(units, &b->paces, x->buffers, others[i], others[i],
+                          &x->chunks))
+            TRY(try_chunks(b, x, &least_ns, &best));
     x->chunks = best;
 fail:
     return status;
@@ -220,7 +244,7 @@ static xl_status cut(struct pipe_bench *b, struct pipe_result *x)
     if (set->chunks)
         (void)chunks_make(units, (unsigned)set->chunks, 1, &x->chunks);
     else
-        TRY(try_candidates(b, x));
+        TRY(choose_chunks(b, x));
     x->foreseen_ns = chunks_time(&x->chunks, &b->paces, x->buffers);
     TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
     TRY(prepare(b, &x->chunks, &b->site.plain));
@@ -324,32 +348,66 @@ static void conclude(struct pipe_bench *b, struct pipe_result *x)
     xl_row_judge(&x->row, b->dev);
 }
 
+/* What is timed: the modes, and behind them pinned lanes by themselves. */
+struct timed {
+    struct pipe_pass pass[PIPE_MODES + N_LANES];
+    struct pipe_result *result[PIPE_MODES + N_LANES]; /* NULL: a lane */
+    xl_piece piece[PIPE_MODES + N_LANES];
+    unsigned n;
+};
+
+static void add_timed(struct timed *t, const struct pipe_pass *pass,
+                      struct pipe_result *result)
+{
+    t->pass[t->n] = *pass;
+    t->result[t->n] = result;
+    t->piece[t->n] = (xl_piece){enqueue, &t->pass[t->n]};
+    t->n++;
+}
+
+static void list_timed(struct pipe_bench *b, struct timed *t)
+{
+    bool is_cut = false;
+    t->n = 0;
+    for (unsigned i = 0; i < PIPE_MODES; i++) {
+        struct pipe_result *x = &b->result[i];
+        const struct pipe_pass pass = pass_of(b, x);
+        if (!x->is_wanted)
+            continue;
+        is_cut = is_cut || x->mode->is_cut;
+        add_timed(t, &pass, x);
+    }
+    for (unsigned l = 0; is_cut && l < N_LANES; l++) {
+        struct pipe_pass pass = {.site = &b->site,
+                                 .lanes = &b->site.plain,
+                                 .mode = pipe_mode("pinned"),
+                                 .lanes_wanted = 1u << l};
+        add_timed(t, &pass, NULL);
+    }
+}
+
 static xl_status time_all(struct pipe_bench *b)
 {
     xl_status status = XL_OK;
-    struct pipe_pass passes[PIPE_MODES];
-    xl_piece pieces[PIPE_MODES];
-    struct pipe_result *live[PIPE_MODES];
-    unsigned n = 0;
+    struct timed t;
+    unsigned lane = 0;
     const struct settings *set = &b->s->set;
     xl_sampling how = extents[set->full ? 2 : set->quick ? 0 : 1];
-    xl_samples *samples = xl__calloc(PIPE_MODES, sizeof *samples);
+    xl_samples *samples = xl__calloc(PIPE_MODES + N_LANES, sizeof *samples);
     TRY(samples ? XL_OK : XL_NO_MEMORY);
     how.stop = session_stopped;
     how.stop_arg = b->s;
-    for (unsigned i = 0; i < PIPE_MODES; i++) {
-        if (!b->result[i].is_wanted)
+    list_timed(b, &t);
+    if (t.n > 0)
+        TRY(xl_samples_take_turns(b->site.plain.q[LANE_RUN], &how, t.piece,
+                                  t.n, samples));
+    for (unsigned i = 0; i < t.n; i++) {
+        if (!t.result[i]) {
+            b->alone_ns[lane++] = samples[i].min_ns;
             continue;
-        passes[n] = pass_of(b, &b->result[i]);
-        pieces[n] = (xl_piece){enqueue, &passes[n]};
-        live[n++] = &b->result[i];
-    }
-    if (n > 0)
-        TRY(xl_samples_take_turns(b->site.plain.q[LANE_RUN], &how, pieces, n,
-                                  samples));
-    for (unsigned i = 0; i < n; i++) {
-        live[i]->row.samples = samples[i];
-        conclude(b, live[i]);
+        }
+        t.result[i]->row.samples = samples[i];
+        conclude(b, t.result[i]);
     }
 fail:
     free(samples);
@@ -465,7 +523,9 @@ static xl_status first_call(struct pipe_bench *b, const char *cache_dir,
     out->run_ns = (double)(xl__now_ns() - built);
     out->is_done = true;
 fail:
-    if (status != XL_OK)
+    if (status == XL_OK)
+        pipe_report_first(b, out); /* kept whatever comes */
+    else
         out->why = xl_status_text(status);
     pipe_site_close(&site);
     xl_close(lib);
@@ -542,6 +602,8 @@ int pipe_bench_run(struct pipe_bench *b, struct session *s, xl_device *dev,
     b->s = s;
     b->dev = dev;
     b->work = w;
+    for (unsigned l = 0; l < N_LANES; l++)
+        b->alone_ns[l] = (double)NAN;
     b->first[FIRST_BUILT] = (struct pipe_first){.name = "built", .why = ""};
     b->first[FIRST_CACHED] = (struct pipe_first){.name = "cached", .why = ""};
     progress_begin(s, STEPS + PIPE_MODES);
@@ -554,11 +616,9 @@ int pipe_bench_run(struct pipe_bench *b, struct session *s, xl_device *dev,
         return session_fail(s, "preparing data", XL_NO_MEMORY,
                             "give smaller sizes");
     progress_step(s, "pipeline: the first call");
-    int code = EXIT_FINE;
-    const xl_status status = first_call(b, "", &b->first[FIRST_BUILT]);
     /* What fails there fails below, and is told there. */
-    if (status != XL_CANCELLED)
-        code = say_failure(b, "the pipeline", measure(b));
+    (void)first_call(b, "", &b->first[FIRST_BUILT]);
+    const int code = say_failure(b, "the pipeline", measure(b));
     progress_end(s);
     return code;
 }

@@ -52,6 +52,8 @@ struct pipe_bench {
     struct pipe_result result[PIPE_MODES];
     struct pipe_model model;
     struct lane_paces paces; /* that chunks were chosen by */
+    double alone_ns[N_LANES]; /* each lane of 'pinned' by itself, timed as a
+                                 whole run is; NaN: not measured */
     bool is_stamped; /* parts are by the event clock, else by the wall's */
 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks by simulation: every number of chunks and a few growths are run
- * through the three lanes on paper, and the quickest are kept. */
+/* Chunks by simulation: numbers of chunks and a few growths are run through the
+ * three lanes on paper, and the quickest is kept. */
 #include "pipeline_chunks.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Where downloads take twice as long as uploads, chunks that double arrive
  * just in time; the others are between that and its mirror. */
@@ -14,7 +13,7 @@ enum { N_GROWTHS = sizeof growths / sizeof growths[0] };
 struct pace_of_lane chunks_pace(double whole_ns, double cut_ns, unsigned n,
                                 size_t units)
 {
-    struct pace_of_lane out = {0, whole_ns / (double)units};
+    struct pace_of_lane out = {0, whole_ns / (double)units, 0};
     if (n < 2 || !(cut_ns > whole_ns))
         return out;
     out.chunk_ns = fmin((cut_ns - whole_ns) / (n - 1), whole_ns);
@@ -46,65 +45,64 @@ bool chunks_make(size_t units, unsigned n, double growth, struct chunks *out)
     return true;
 }
 
+unsigned chunks_ahead(unsigned buffers)
+{
+    return buffers > 1 ? 1 : 0; /* its place must be free by then */
+}
+
+/* A run on paper. */
+struct paper {
+    const struct chunks *c;
+    const struct lane_paces *p;
+    unsigned buffers;
+    double host; /* enqueued until then */
+    double end[N_LANES][MOST_CHUNKS];
+};
+
+static void put(struct paper *x, unsigned lane, unsigned i)
+{
+    const struct pace_of_lane *pace = &x->p->lane[lane];
+    x->host += pace->enqueue_ns;
+    double start = x->host;
+    if (i > 0)
+        start = fmax(start, x->end[lane][i - 1]);
+    if (lane > 0)
+        start = fmax(start, x->end[lane - 1][i]);
+    if (lane < LANE_DOWN && i >= x->buffers) /* what had its place */
+        start = fmax(start, x->end[lane + 1][i - x->buffers]);
+    x->end[lane][i] = start + pace->chunk_ns +
+                      pace->unit_ns * (double)x->c->units[i];
+}
+
 double chunks_time(const struct chunks *c, const struct lane_paces *p,
                    unsigned buffers)
 {
-    double end[N_LANES][MOST_CHUNKS];
+    struct paper x = {.c = c, .p = p, .buffers = buffers};
+    const unsigned ahead = chunks_ahead(buffers);
+    unsigned sent = 0;
     for (unsigned i = 0; i < c->n; i++) {
-        /* Free since: the host's enqueueing, then what had its place. */
-        const bool reuses = i >= buffers;
-        double ready = (i + 1) * p->enqueue_ns;
-        for (unsigned l = 0; l < N_LANES; l++) {
-            if (i > 0)
-                ready = fmax(ready, end[l][i - 1]);
-            if (reuses && l < LANE_DOWN)
-                ready = fmax(ready, end[l + 1][i - buffers]);
-            ready += p->lane[l].chunk_ns +
-                     p->lane[l].unit_ns * (double)c->units[i];
-            end[l][i] = ready;
-        }
+        for (; sent < c->n && sent <= i + ahead; sent++)
+            put(&x, LANE_UP, sent);
+        put(&x, LANE_RUN, i);
+        put(&x, LANE_DOWN, i);
     }
-    return c->n > 0 ? end[LANE_DOWN][c->n - 1] : 0;
+    return c->n > 0 ? x.end[LANE_DOWN][c->n - 1] : 0;
 }
 
-static bool same(const struct chunks *a, const struct chunks *b)
+bool chunks_choose(size_t units, const struct lane_paces *p, unsigned buffers,
+                   unsigned least, unsigned most, struct chunks *best)
 {
-    return a->n == b->n &&
-           memcmp(a->units, b->units, a->n * sizeof *a->units) == 0;
-}
-
-/* Put it where it belongs among the n that are known; how many there are. */
-static unsigned keep(struct chunks *best, double *ns, unsigned n, unsigned cap,
-                     const struct chunks *c, double c_ns)
-{
-    unsigned at = 0;
-    for (unsigned i = 0; i < n; i++)
-        if (same(&best[i], c))
-            return n;
-    while (at < n && ns[at] <= c_ns)
-        at++;
-    if (at == cap)
-        return n;
-    n = n < cap ? n + 1 : cap;
-    memmove(&best[at + 1], &best[at], (n - at - 1) * sizeof *best);
-    memmove(&ns[at + 1], &ns[at], (n - at - 1) * sizeof *ns);
-    best[at] = *c;
-    ns[at] = c_ns;
-    return n;
-}
-
-unsigned chunks_choose(size_t units, const struct lane_paces *p,
-                       unsigned buffers, struct chunks *best, unsigned cap)
-{
-    enum { MOST_KEPT = 16 };
-    double ns[MOST_KEPT];
-    unsigned kept = 0;
+    double best_ns = (double)INFINITY;
     struct chunks c;
-    cap = cap < MOST_KEPT ? cap : MOST_KEPT;
-    for (unsigned n = 2; n <= MOST_CHUNKS; n++)
-        for (unsigned g = 0; g < N_GROWTHS; g++)
-            if (chunks_make(units, n, growths[g], &c))
-                kept = keep(best, ns, kept, cap, &c,
-                            chunks_time(&c, p, buffers));
-    return kept;
+    for (unsigned n = least; n <= most && n <= MOST_CHUNKS; n++)
+        for (unsigned g = 0; g < N_GROWTHS; g++) {
+            if (!chunks_make(units, n, growths[g], &c))
+                continue;
+            const double ns = chunks_time(&c, p, buffers);
+            if (ns >= best_ns)
+                continue;
+            best_ns = ns;
+            *best = c;
+        }
+    return best_ns < (double)INFINITY;
 }

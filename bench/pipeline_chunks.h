@@ -12,14 +12,14 @@
 
 enum { LANE_UP, LANE_RUN, LANE_DOWN, N_LANES };
 
-/* What a lane takes for a chunk: so much for its commands, so much a unit. */
+/* What a lane takes for a chunk: so much for its commands, so much a unit, and
+ * the host's time to enqueue it. */
 struct pace_of_lane {
-    double chunk_ns, unit_ns;
+    double chunk_ns, unit_ns, enqueue_ns;
 };
 
 struct lane_paces {
     struct pace_of_lane lane[N_LANES];
-    double enqueue_ns; /* the host's time to enqueue a chunk's commands */
 };
 
 enum { MOST_CHUNKS = 64 };
@@ -37,14 +37,17 @@ struct pace_of_lane chunks_pace(double whole_ns, double cut_ns, unsigned n,
 /* n chunks, each `growth` times the one before it, as nearly as whole units
  * allow; false when there are fewer units than chunks. */
 bool chunks_make(size_t units, unsigned n, double growth, struct chunks *out);
-/* From the first command to the end of the last download. Chunks take turns in
+/* Chunks whose upload is enqueued before the kernels of the chunk in hand: the
+ * host takes longer to enqueue a small chunk than a big device to fetch it. */
+unsigned chunks_ahead(unsigned buffers);
+/* From the first call to the end of the last download. Chunks take turns in
  * `buffers` places on the device: an upload waits for the kernels, and kernels
  * for the download, of the chunk that had the place before. */
 double chunks_time(const struct chunks *c, const struct lane_paces *p,
                    unsigned buffers);
-/* The `cap` quickest ways to cut, the best first; how many there are. Never
- * in one. */
-unsigned chunks_choose(size_t units, const struct lane_paces *p,
-                       unsigned buffers, struct chunks *best, unsigned cap);
+/* The quickest way to cut into `least` to `most` chunks; false: there is no
+ * way. */
+bool chunks_choose(size_t units, const struct lane_paces *p, unsigned buffers,
+                   unsigned least, unsigned most, struct chunks *best);
 
 #endif

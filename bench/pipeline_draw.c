@@ -165,11 +165,16 @@ static void draw_modes(const struct pipe_bench *b)
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     const unsigned width = text_terminal_columns();
+    bool has_any = b->model.parts.total > 0;
+    for (unsigned i = 0; i < PIPE_MODES; i++)
+        has_any = has_any || b->result[i].is_done ||
+                  b->result[i].row.verdict != XL_ROW_OK;
     for (unsigned i = 0; i < PIPE_MODES; i++)
         if (b->result[i].is_done || b->result[i].row.verdict != XL_ROW_OK)
             mode_line(b, t, &b->result[i], &notes);
     model_line(b, t);
-    table_print(stdout, t, width, text_wants_colour());
+    if (has_any)
+        table_print(stdout, t, width, text_wants_colour());
     table_destroy(t);
     for (size_t i = 0; i < notes.n; i++) {
         struct xl__str line = {0}, clean = {0};
@@ -200,8 +205,10 @@ static void draw_stages(const struct pipe_bench *b)
     static const struct table_column columns[] = {
         {"stage", false, 0}, {"computes", false, 10}, {"time", true, 0},
         {"of kernels", true, 0}, {"by rates", true, 0}, {"reached", true, 0}};
+    static const double over_noise = 1.05;
     const struct pipe_result *x = run_of_kernels(b);
     const struct pipe_work *w = b->work;
+    bool beyond = false;
     if (!x)
         return;
     struct table *t =
@@ -217,6 +224,13 @@ static void draw_stages(const struct pipe_bench *b)
     printf("\n");
     table_print(stdout, t, text_terminal_columns(), text_wants_colour());
     table_destroy(t);
+    for (unsigned i = 0; i < w->n_stages; i++)
+        beyond = beyond ||
+                 x->parts.stage[i] * over_noise < b->model.parts.stage[i];
+    if (beyond && !b->s->set.quiet)
+        text_wrap(stdout, "beyond 100%: the data is in a cache, or the rates "
+                          "were measured low on a busy machine",
+                  2, text_terminal_columns() - 2);
     printf("  operations that are no products: %.3g%% of the kernels' time "
            "(%s)\n",
            100 * pipe_non_gemm(w, &x->parts), x->mode->name);

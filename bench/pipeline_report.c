@@ -44,13 +44,11 @@ static void add_row(struct pipe_bench *b, struct pipe_result *x)
     report_record(s->report, b->dev, &x->row);
 }
 
-static void add_first(struct pipe_bench *b, const struct pipe_first *first)
+void pipe_report_first(struct pipe_bench *b, const struct pipe_first *first)
 {
     const struct pipe_work *w = b->work;
     xl_row row;
     char variant[sizeof row.variant];
-    if (!first->is_done)
-        return;
     snprintf(variant, sizeof variant, "first_%s", first->name);
     xl_row_init(&row, "pipeline", variant);
     row.seed = b->s->set.seed;
@@ -77,8 +75,6 @@ static void add_first(struct pipe_bench *b, const struct pipe_first *first)
 
 void pipe_report_rows(struct pipe_bench *b)
 {
-    for (unsigned i = 0; i < N_FIRSTS; i++)
-        add_first(b, &b->first[i]);
     for (unsigned i = 0; i < PIPE_MODES; i++) {
         struct pipe_result *x = &b->result[i];
         if (x->is_done || x->row.verdict != XL_ROW_OK)
@@ -127,9 +123,11 @@ static json_t *paces_json(const struct pipe_bench *b)
         json_t *lane = json_object();
         json_put(lane, "chunk_ns", json_number(b->paces.lane[l].chunk_ns));
         json_put(lane, "unit_ns", json_number(b->paces.lane[l].unit_ns));
+        json_put(lane, "enqueue_ns",
+                 json_number(b->paces.lane[l].enqueue_ns));
+        json_put(lane, "alone_ns", json_number(b->alone_ns[l]));
         json_put(out, lanes[l].name, lane);
     }
-    json_put(out, "enqueue_ns", json_number(b->paces.enqueue_ns));
     return out;
 }
 

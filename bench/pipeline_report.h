@@ -9,7 +9,9 @@
 struct trace;
 struct json_t;
 
-/* Rows to the result file, and their verdicts to the session's counts. */
+/* Rows to the result file, and their verdicts to the session's counts: of a
+ * first call as soon as it is known, of the modes at the end. */
+void pipe_report_first(struct pipe_bench *b, const struct pipe_first *first);
 void pipe_report_rows(struct pipe_bench *b);
 /* All that a row has no place for. */
 struct json_t *pipe_report_json(const struct pipe_bench *b);

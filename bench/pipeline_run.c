@@ -33,6 +33,14 @@ const struct pipe_mode pipe_modes[] = {
     {.name = NULL},
 };
 
+const struct pipe_mode *pipe_mode(const char *name)
+{
+    for (const struct pipe_mode *m = pipe_modes; m->name; m++)
+        if (strcmp(m->name, name) == 0)
+            return m;
+    return NULL;
+}
+
 /* A command that was enqueued, until its event can be asked. */
 struct noted {
     struct pipe_command command;
@@ -214,21 +222,52 @@ static xl_status flush(struct running *r, unsigned lane)
     return refused(r, clFlush(xl_queue_cl(queue_of(r, lane))), "clFlush", 0);
 }
 
-/* One chunk through the three lanes. What had its place before must have left
- * it: its kernels before the upload, its download before the kernels. */
-static xl_status one_chunk(struct running *r, const struct piece *piece)
+/* Where chunk i lies, on the host and on the device. */
+static struct piece piece_of(const struct running *r, unsigned i)
+{
+    const struct pipe_work *w = r->site->w;
+    const struct chunks *c = r->p->chunks;
+    const unsigned buffers = r->p->buffers;
+    struct piece out = {.mem = r->site->places, .host = &r->site->pinned};
+    for (unsigned j = 0; j < i; j++)
+        out.first += c->units[j] * w->grain;
+    out.items = xl__min_size(c->units[i] * w->grain, w->items - out.first);
+    out.at = buffers < c->n ? i % buffers * (r->site->places_items / buffers)
+                            : out.first;
+    return out;
+}
+
+/* The event of a lane for what had chunk i's place before; NULL: nothing. */
+static const cl_event *before(const struct running *r, unsigned lane,
+                              unsigned i)
+{
+    return i >= r->p->buffers ? &r->over[lane][i - r->p->buffers] : NULL;
+}
+
+/* To the device, once the kernels that read what lies there are over. */
+static xl_status send_chunk(struct running *r, unsigned i)
 {
     xl_status status = XL_OK;
-    const unsigned i = r->chunk, buffers = r->p->buffers;
-    const bool reuses = i >= buffers;
-    cl_event wait[2];
-    TRY(upload(r, piece, reuses ? &r->over[LANE_RUN][i - buffers] : NULL));
+    const struct piece piece = piece_of(r, i);
+    r->chunk = i;
+    TRY(upload(r, &piece, before(r, LANE_RUN, i)));
     TRY(flush(r, LANE_UP));
-    wait[0] = r->over[LANE_UP][i];
-    wait[1] = reuses ? r->over[LANE_DOWN][i - buffers] : NULL;
-    TRY(kernels(r, piece, wait, reuses ? 2 : 1));
+fail:
+    return status;
+}
+
+/* Its kernels, once it is there and what lay in the result's place is gone;
+ * and the way back. */
+static xl_status work_chunk(struct running *r, unsigned i)
+{
+    xl_status status = XL_OK;
+    const struct piece piece = piece_of(r, i);
+    const cl_event *left = before(r, LANE_DOWN, i);
+    cl_event wait[2] = {r->over[LANE_UP][i], left ? *left : NULL};
+    r->chunk = i;
+    TRY(kernels(r, &piece, wait, left ? 2 : 1));
     TRY(flush(r, LANE_RUN));
-    TRY(transfer(r, LANE_DOWN, pipe_output(r->site->w), piece,
+    TRY(transfer(r, LANE_DOWN, pipe_output(r->site->w), &piece,
                  &r->over[LANE_RUN][i], true));
     TRY(flush(r, LANE_DOWN));
 fail:
@@ -238,22 +277,19 @@ fail:
 static xl_status in_chunks(struct running *r)
 {
     xl_status status = XL_OK;
-    const struct pipe_work *w = r->site->w;
-    const struct chunks *c = r->p->chunks;
-    const bool takes_turns = r->p->buffers < c->n;
-    const size_t each = r->site->places_items / r->p->buffers;
-    struct piece piece = {.mem = r->site->places, .host = &r->site->pinned};
-    for (r->chunk = 0; r->chunk < c->n; r->chunk++) {
-        piece.items = xl__min_size(c->units[r->chunk] * w->grain,
-                                   w->items - piece.first);
-        piece.at = takes_turns ? r->chunk % r->p->buffers * each : piece.first;
-        TRY(one_chunk(r, &piece));
-        piece.first += piece.items;
+    const unsigned n = r->p->chunks->n;
+    const unsigned ahead = chunks_ahead(r->p->buffers);
+    unsigned sent = 0;
+    for (unsigned i = 0; i < n; i++) {
+        for (; sent < n && sent <= i + ahead; sent++)
+            TRY(send_chunk(r, sent));
+        TRY(work_chunk(r, i));
     }
 fail:
     return status;
 }
 
+/* In one piece; of lanes that are left out, what was there before stays. */
 static xl_status at_once(struct running *r)
 {
     xl_status status = XL_OK;
@@ -262,10 +298,14 @@ static xl_status at_once(struct running *r)
         .items = r->site->w->items,
         .mem = r->site->whole,
         .host = mode->is_pinned ? &r->site->pinned : &r->site->pageable};
-    if (mode->moves)
+    const unsigned lanes = r->p->lanes_wanted
+                               ? r->p->lanes_wanted
+                               : (1u << N_LANES) - 1;
+    if (mode->moves && lanes & 1u << LANE_UP)
         TRY(upload(r, &all, NULL));
-    TRY(kernels(r, &all, NULL, 0));
-    if (mode->moves)
+    if (lanes & 1u << LANE_RUN)
+        TRY(kernels(r, &all, NULL, 0));
+    if (mode->moves && lanes & 1u << LANE_DOWN)
         TRY(transfer(r, LANE_DOWN, pipe_output(r->site->w), &all, NULL,
                      false));
 fail:
@@ -486,7 +526,7 @@ static xl_status finish(struct running *r)
     if (!r->p->mode->is_cut)
         return xl_queue_finish(queue_of(r, LANE_RUN));
     return refused(r,
-                   clWaitForEvents(1, &r->over[LANE_DOWN][r->chunk - 1]),
+                   clWaitForEvents(1, &r->over[LANE_DOWN][r->chunk]),
                    "waiting for a read", 0);
 }
 

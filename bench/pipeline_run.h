@@ -17,6 +17,7 @@ struct pipe_mode {
     bool maps;        /* kernels work in the host's own memory */
 };
 extern const struct pipe_mode pipe_modes[]; /* NULL name last */
+const struct pipe_mode *pipe_mode(const char *name); /* NULL: there is none */
 enum { PIPE_MODES = 5 };
 
 /* A queue a lane, in one context; or one for all. */
@@ -75,6 +76,7 @@ struct pipe_pass {
     const struct pipe_mode *mode;
     const struct chunks *chunks; /* of a mode that is cut */
     unsigned buffers;            /* likewise */
+    unsigned lanes_wanted;       /* bits; 0: all. Of a mode that is not cut */
     struct pipe_record *record;  /* NULL: nothing is kept */
     bool waits; /* for each command, so that the wall clock times it */
 };

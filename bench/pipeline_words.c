@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pipeline waits for, said from its numbers. A lane's own time is that
  * of a run in one piece, where it has the machine to itself; what is overlapped
- * is held against the slowest lane, which nothing can hide. All by the quickest
+ * is held against the slowest lane, which nothing can hide, timed by itself as
+ * the whole is: from the first call until the end of the wait. All by the quickest
  * runs, in which there is least of what others did on the machine. */
 #include <math.h>
 
@@ -53,8 +54,10 @@ struct pipe_verdict pipe_judge(const struct pipe_bench *b)
         out.bound = "calls";
         out.share = rest_ns / base->parts.total;
     }
-    if (overlapped && overlapped->parts.total > 0 && base->mode->moves)
-        out.of_slowest = lane_ns / overlapped->row.samples.min_ns;
+    for (unsigned l = 0; overlapped && l < N_LANES; l++)
+        out.of_slowest =
+            fmax(out.of_slowest,
+                 b->alone_ns[l] / overlapped->row.samples.min_ns);
     return out;
 }
 

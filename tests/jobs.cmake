@@ -10,6 +10,13 @@ foreach(name base store tune_db plans ref cli report measure diagnose matrix
         COMMAND test_${name})
 endforeach()
 
+# Pipelines and traces, as arithmetic and as text.
+foreach(name pipeline trace)
+    xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
+    xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 60
+        COMMAND test_${name})
+endforeach()
+
 # Programs for a machine that the driver does not build for: texts and logs.
 xl_program(test_rebuild unit/test_rebuild.c)
 xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
