@@ -55,7 +55,8 @@ void split_say_waves(const struct split_page *p, struct xl__str *out)
     units_percent(fill, sizeof fill, w.fill);
     xl__str_printf(out, "%.0f on %u units", w.waves, p->units);
     if (p->beside > 1)
-        xl__str_printf(out, " with room for %u groups each", p->beside);
+        xl__str_printf(out, " with room for %u groups of the stand-in each",
+                       p->beside);
     xl__str_printf(out, "; the last fills %.0f of %.0f places; fill %s",
                    pieces - (w.waves - 1) * places, places, fill);
 }

@@ -95,6 +95,35 @@ for row in doc["rows"]:
 PYTHON
 }
 
+# Every piece on a unit there is, in the launch's time.
+split_holds() {
+    "$python" - "$1" <<'PYTHON' >"$folder/why" 2>&1 || bad "$(cat "$folder/why")"
+import json, sys
+page = json.load(open(sys.argv[1], encoding="utf-8"))["split"][0]
+tiling = page["tiling"]
+n = tiling["whole"] + tiling["sharers"]
+assert page["measured"] or page["not_measured"], page
+for name in "model", "measured":
+    r = page[name]
+    if not r:
+        continue
+    assert len(r["unit"]) == len(r["start_ns"]) == len(r["end_ns"]) == n, name
+    assert all(0 <= u < r["units"] for u in r["unit"]), name
+    assert r["load"]["units_used"] == len(set(r["unit"])), name
+    for start, end in zip(r["start_ns"], r["end_ns"]):
+        if start is not None:
+            assert 0 <= start <= end <= r["total_ns"] * 1.000001, name
+if page["unit_is_thread"]:  # a thread does one group at a time
+    assert page["measured"]["load"]["beside"] in (0, 1), page["measured"]
+PYTHON
+}
+is_picture() {
+    "$python" -c 'import sys, xml.dom.minidom as x
+d = x.parse(sys.argv[1]).documentElement
+assert d.tagName == "svg" and len(d.getElementsByTagName("rect")) > 9' \
+        "$1" >"$folder/why" 2>&1 || bad "$(cat "$folder/why")"
+}
+
 # -- 0: fine ------------------------------------------------------------------
 expect 0 "version" "$clbench" --version
 says "0.1.0"
@@ -103,7 +132,7 @@ says "usage"
 fits
 is_plain
 for command in devices limits probe gemm softmax expr tune verify explain \
-        compare doctor cache completion; do
+        split compare doctor cache completion; do
     expect 0 "help of $command" "$clbench" "$command" --help
     says "$command"
     fits
@@ -223,6 +252,39 @@ sed 's/ fma(x, y, sum)/ fma(x + x, y, sum)/' "$source_dir/cl/common/gemm.clh" \
 expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
     "$clbench" gemm 20x30x40 --variant gemm_ref --max-time 20
 
+# What cases.md works out for tiles of 256 x 128; nothing runs.
+expect 0 "split, what if" "$clbench" split gemm 2049 --tile 256x128 \
+    --units 132 --sweep nm=1780:2060 --svg "$folder/" --json "$folder/w.json"
+says "153 in all; useful area 83.7%"
+says "2 on 132 units; the last fills 21 of 132 places; fill 58%"
+says " 2048    128      1  97.0%  100.0%        97.0%"
+fits
+is_plain
+is_json "$folder/w.json"
+is_picture "$folder/split-gemm-2049.svg"
+expect 0 "split, without a driver" env OCL_ICD_VENDORS="$no_drivers" \
+    "$clbench" split gemm 128 --tile 8x8 --units 4
+says "256 in all"
+expect 0 "split, on the device" "$clbench" split gemm 100x90x80 \
+    --svg "$folder/split.svg" --json "$folder/p.json"
+says "Which unit ran which"
+says "What is uneven"
+fits
+is_plain
+is_json "$folder/p.json"
+is_picture "$folder/split.svg"
+split_holds "$folder/p.json"
+expect 0 "split, of a variant" "$clbench" split gemm 100x90x80 \
+    --variant gemm_tiled --json "$folder/p.json"
+says "The sawtooth"
+fits
+split_holds "$folder/p.json"
+expect 0 "split of rows" "$clbench" split softmax 300x100 --units 3
+says "on 3 units"
+fits
+expect 0 "split of a convolution" "$clbench" split conv 1x8x9x9:8x3x3
+fits
+
 # -- 2: usage -----------------------------------------------------------------
 expect 2 "unknown command" "$clbench" nonsense
 warns "nonsense"
@@ -270,6 +332,28 @@ expect 2 "no such sweep" "$clbench" gemm --sweep q=1:2
 warns "WHAT=FROM:TO"
 expect 2 "lines that are too short" "$clbench" gemm 64 --sweep ld=60:70
 warns "less than a line"
+expect 2 "split of nothing" "$clbench" split gemm
+expect 2 "split of no op" "$clbench" split abacus 16
+warns "gemm, conv, softmax"
+expect 2 "split of size 0" "$clbench" split gemm 0x4x4
+warns "a size is 0"
+expect 2 "tile beyond the result" "$clbench" split gemm 100 --tile 256x128
+warns "larger than the result"
+expect 2 "no tile" "$clbench" split gemm 100 --tile 8y8
+warns "8y8"
+expect 2 "more tiles than can be shown" "$clbench" split gemm 1000000 \
+    --tile 1x1 --units 4
+warns "more than"
+expect 2 "more than fits" "$clbench" split gemm 99999999999x99999999999x1 \
+    --tile 1x1 --units 4
+expect 2 "too many units" "$clbench" split gemm 64 --tile 8x8 --units 9999999
+warns "at most"
+expect 2 "no units" "$clbench" split gemm 64 --tile 8x8 --units 0
+expect 2 "tiles of a convolution" "$clbench" split conv 1x8x9x9:8x3x3 \
+    --tile 8x8
+warns "gemm or softmax"
+expect 2 "sawtooth of k" "$clbench" split gemm 64 --sweep k=1:9
+warns "nm=1780:2060"
 expect 2 "no products" "$clbench" gemm 16 --batch 0
 expect 2 "unknown variant" "$clbench" gemm 16 --variant gemm_magic
 
@@ -284,6 +368,9 @@ expect 3 "no driver, devices" env OCL_ICD_VENDORS="$no_drivers" "$clbench" \
 expect 4 "unwritable file" "$clbench" gemm 16 --max-time 5 \
     --json "$folder/none/x.json"
 warns "none/x.json"
+expect 4 "unwritable picture" "$clbench" split gemm 64 --tile 8x8 --units 4 \
+    --svg "$folder/none/x.svg"
+warns "none/x.svg"
 expect 4 "full disk" "$clbench" gemm 16 --max-time 5 --json /dev/full
 expect 4 "no such text" "$clbench" expr "@$folder/none.txt"
 expect 4 "no such file" "$clbench" compare "$folder/none.json" \

@@ -451,6 +451,8 @@ static void check_one(const struct xl__limits *l, const struct xl__gemm *c)
             break; /* five steps */
         assert_int_equal(status, XL_OK);
         check_plan(l, p);
+        assert_int_equal(p->tiling.m, c->g.m);
+        assert_int_equal(p->tiling.n, c->g.n);
         xl__gemm_shrink(c, v, &params, &small);
         assert_int_equal(v->plan(l, &small, &params, q), XL_OK);
         check_plan(l, q);
