@@ -156,6 +156,9 @@ static xl_status run_way(struct bench *b, const char *name,
     xl_row_shape(&row, "bytes", (double)b->bytes);
     if (other != b->p->q->ctx->device)
         xl_row_param(&row, "to", other->index);
+    if (seen == b->to.mem) /* nothing of it is there before */
+        TRY(told(b, &b->to, xl_buffer_fill(b->to.p.q, seen, 0, 0,
+                                           b->bytes / WORD)));
     TRY(xl__sample_runs(b->p, &run, 1, &row.samples));
     TRY(check(b, &run, seen, &right));
     if (!right)

@@ -248,33 +248,54 @@ static bool is_worked(const cl_uint *words, size_t n, uint64_t seed,
     return true;
 }
 
-/* In chunks once more, with nothing of it there before. */
-static xl_status check_chunks(struct bench *b, bool *right)
+/* Nothing that is to be brought or fetched is there yet. */
+static xl_status forget(struct bench *b)
 {
     xl_status status = XL_OK;
     cl_uint *words = b->to.at;
-    double ns;
     TRY(xl_buffer_fill(b->p->q, b->in, 0, 0, b->bytes / WORD));
     TRY(xl_buffer_fill(b->p->q, b->out, 0, 0, b->bytes / WORD));
     TRY(finish(b, WORK));
     for (size_t i = 0; i < b->bytes / WORD; i++)
         words[i] = 0;
-    TRY(chunked_once(b->p, b, &ns));
-    *right = is_worked(words, b->bytes / WORD, b->p->how->seed, b->turns);
 fail:
     return status;
 }
 
-/* What the kernel did beside a copy, and what the copy brought. */
-static xl_status check_spin(struct bench *b, bool *right)
+/* In chunks once more. */
+static xl_status check_chunks(struct bench *b, bool *right)
+{
+    xl_status status = XL_OK;
+    double ns;
+    TRY(forget(b));
+    TRY(chunked_once(b->p, b, &ns));
+    *right =
+        is_worked(b->to.at, b->bytes / WORD, b->p->how->seed, b->turns);
+fail:
+    return status;
+}
+
+/* Beside a copy once more: what the kernel did, and what the copy moved. */
+static xl_status check_beside(struct bench *b, const struct xl__run *both,
+                              bool is_up, bool *right)
 {
     xl_status status = XL_OK;
     const uint64_t seed = b->p->how->seed;
+    const size_t n = b->bytes / WORD;
     cl_uint word;
+    double ns;
+    TRY(forget(b));
+    if (!is_up) { /* what is fetched */
+        TRY(xl__upload(b->p->q, b->out, 0, b->from.at, b->bytes, NULL));
+        TRY(finish(b, WORK));
+    }
+    TRY(both->once(b->p, both->arg, &ns));
     TRY(xl_buffer_read(b->p->q, b->spin_out, 0, &word, WORD));
-    *right = word == xl__worked(xl__probe_word(seed, 0), 0, b->spin_turns);
-    if (*right)
-        TRY(xl__buffer_right(b->p, b->in, b->bytes / WORD, seed, right));
+    *right = is_up || xl__words_right(b->to.at, n, seed);
+    if (is_up)
+        TRY(xl__buffer_right(b->p, b->in, n, seed, right));
+    *right = *right &&
+             word == xl__worked(xl__probe_word(seed, 0), 0, b->spin_turns);
 fail:
     return status;
 }
@@ -306,14 +327,13 @@ static void init(struct bench *b, xl_row *row, const char *what)
 }
 
 /* A copy one way and the kernel, alone and together. */
-static xl_status run_beside(struct bench *b, const char *what,
-                            xl_status (*copy)(struct xl__probing *, void *,
-                                              double *),
-                            xl_status (*both)(struct xl__probing *, void *,
-                                              double *))
+static xl_status run_beside(struct bench *b, bool is_up)
 {
     enum { COPY, KERNEL, BOTH, N };
-    const struct xl__run runs[N] = {{copy, b}, {spin_once, b}, {both, b}};
+    const struct xl__run runs[N] = {
+        [COPY] = {is_up ? up_once : down_once, b},
+        [KERNEL] = {spin_once, b},
+        [BOTH] = {is_up ? spin_up_once : spin_down_once, b}};
     xl_status status = XL_OK;
     bool right;
     xl_row row;
@@ -323,8 +343,8 @@ static xl_status run_beside(struct bench *b, const char *what,
     TRY(xl__sample_runs(b->p, runs, 1, samples));
     TRY(find_turns(b, &runs[KERNEL], samples[COPY].min_ns, &b->spin_turns));
     TRY(xl__sample_runs(b->p, runs, N, samples));
-    TRY(check_spin(b, &right));
-    init(b, &row, what);
+    TRY(check_beside(b, &runs[BOTH], is_up, &right));
+    init(b, &row, is_up ? "up" : "down");
     row.samples = samples[BOTH];
     row.value = xl__overlap(samples[COPY].min_ns, samples[KERNEL].min_ns,
                             samples[BOTH].min_ns);
@@ -414,8 +434,8 @@ static xl_status run_memory(struct bench *b)
     TRY(xl__host_mem_create(q, b->is_pinned, b->bytes, &b->from));
     TRY(xl__host_mem_create(q, b->is_pinned, b->bytes, &b->to));
     xl__host_mem_random(&b->from, b->p->how->seed);
-    TRY(run_beside(b, "up", up_once, spin_up_once));
-    TRY(run_beside(b, "down", down_once, spin_down_once));
+    TRY(run_beside(b, true));
+    TRY(run_beside(b, false));
     TRY(run_chunks(b));
 fail:
     xl__host_mem_destroy(q, &b->from);
