@@ -30,6 +30,11 @@ xl_program(test_split_view unit/test_split_view.c LIBS clbench_static)
 xl_job(unit.split_view LABELS unit DRIVER none TIMEOUT 60
     COMMAND test_split_view)
 
+# Probes of single operations: what they conclude, and on drivers.
+xl_program(test_operations unit/test_operations.c)
+xl_job(unit.operations LABELS unit DRIVER none TIMEOUT 60
+    COMMAND test_operations)
+
 xl_program(test_turn unit/test_turn.c)
 xl_job(unit.turn LABELS unit DRIVER none TIMEOUT 60 COMMAND test_turn)
 
@@ -186,6 +191,17 @@ xl_program(test_mma_shim ops/test_mma_shim.c)
 foreach(driver pocl rusticl)
     xl_job(device.mma_shim.${driver} LABELS device DRIVER ${driver}
         TIMEOUT 120 COMMAND test_mma_shim ENV ${uncached})
+endforeach()
+
+xl_program(test_probe_operations ops/test_probe_operations.c)
+xl_job(device.probe_operations LABELS device DRIVER rusticl TIMEOUT 300
+    COMMAND test_probe_operations results* ENV ${uncached})
+xl_job(device.probe_lies LABELS device DRIVER pocl TIMEOUT 300
+    COMMAND test_probe_operations lies*)
+foreach(driver pocl rusticl)
+    xl_job(slow.probe_operations.${driver} LABELS device slow
+        DRIVER ${driver} TIMEOUT 600 COMMAND test_probe_operations
+        ENV XL_TEST_FULL=1)
 endforeach()
 
 # Tiles for devices with many registers.

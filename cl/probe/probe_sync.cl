@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     STEPS * turns times, one after the other, by KIND:
  *
- *               1  x = x * x + c, then a barrier
+ *               1  x = FACTOR x + c, then a barrier
  *               2  each item hands x + 1 to its left neighbour in the group,
  *                  by local memory and one barrier
  *               3  lanes exchange x + 1, with bits 1, 2, 1, 1 of the lane
@@ -49,6 +49,10 @@
 #define FLAGS CLK_LOCAL_MEM_FENCE
 #endif
 
+/* With an odd c no number comes back before all others: Knuth, TAOCP 2,
+ * 3.2.1.2. */
+#define FACTOR 1664525u
+
 #define FOUR(step) step step step step
 
 #if KIND == 5
@@ -66,7 +70,7 @@ void sync(__global number *restrict out, const uint turns)
 #if KIND == 1
     const uint c = 2 * item + 1;
     for (uint i = 0; i < turns; i++) {
-        FOUR(x = x * x + c; barrier(FLAGS);)
+        FOUR(x = x * FACTOR + c; barrier(FLAGS);)
     }
 #elif KIND == 2
     /* Two rooms by turns: whoever writes one has seen a barrier that all came

@@ -117,7 +117,7 @@ double xl__ulps(float got, double want)
         return (isnan(got) && isnan(want)) || (double)got == want ? 0
                                                                   : INFINITY;
     (void)frexp(want, &exponent);
-    exponent = exponent < LEAST ? LEAST : exponent;
+    exponent = want == 0 || exponent < LEAST ? LEAST : exponent;
     return fabs((double)got - want) / ldexp(1, exponent - DIGITS);
 }
 
@@ -192,7 +192,7 @@ static cl_uint walked(const struct function *f, cl_uint word, size_t steps)
 static xl_status follow(struct xl__probing *p, const struct xl__turned *t,
                         xl_row *row)
 {
-    static const double tolerance = 1e-4; /* roundings, and native errors */
+    static const double tolerance = 1e-5; /* roundings, and native errors */
     xl_status status = XL_OK;
     const struct bench *b = t->arg;
     const unsigned n = CHAINS * b->vec;

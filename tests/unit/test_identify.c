@@ -26,24 +26,25 @@ static const struct expected {
     const char *name, *table, *arch, *pci, *c_version;
     double width;
     xl_source source;
+    const char *dot; /* the way to dot products; NULL: none is known */
 } expected[N] = {
     [H200] = {"NVIDIA H200", "nvidia", "sm_90", "0000:00:06.0", "OpenCL C 3.0",
-              32, XL_QUERIED},
+              32, XL_QUERIED, "ptx"},
     [H200_AGAIN] = {"NVIDIA H200", "nvidia", "sm_90", "0000:00:06.0",
-                    "OpenCL C 3.0", 32, XL_QUERIED},
+                    "OpenCL C 3.0", 32, XL_QUERIED, "ptx"},
     [MI300X] = {"gfx942:sramecc+:xnack-", "amd", "gfx942", "0000:1b:00.0",
-                "OpenCL C 2.0", 64, XL_QUERIED},
+                "OpenCL C 2.0", 64, XL_QUERIED, "sdot4"},
     [RX7900XTX] = {"gfx1100", "amd", "gfx1100", "0000:03:00.0", "OpenCL C 2.0",
-                   32, XL_QUERIED},
+                   32, XL_QUERIED, "sudot4"},
     [A770] = {"Intel(R) Arc(TM) A770 Graphics", "intel", "xe-hpg",
-              "0000:03:00.0", "OpenCL C 3.0", 16, XL_QUERIED},
+              "0000:03:00.0", "OpenCL C 3.0", 16, XL_QUERIED, "khr"},
     [ADRENO] = {"QUALCOMM Adreno(TM)", "generic", "adreno-740", "",
-                "OpenCL C 3.0", 64, XL_QUERIED},
+                "OpenCL C 3.0", 64, XL_QUERIED, NULL},
     [POCL] = {"cpu-skylake-avx512-Intel(R) Xeon(R) Processor", "cpu",
               "x86_64-pc-linux-gnu-skylake-avx512", "", "OpenCL C 3.0", 1,
-              XL_KNOWN},
+              XL_KNOWN, NULL},
     [LIAR] = {"Li\\xe9 \\x1b[31m GPU \\xc3(", "generic", "", "", "", NAN,
-              XL_UNKNOWN},
+              XL_UNKNOWN, NULL},
 };
 
 static struct xl__devices devices;
@@ -95,6 +96,15 @@ static void widths_and_their_sources(void **state)
     /* The CPU's own answer is kept: how items fill a vector. */
     assert_true(
         devices.flat[POCL]->limits.queried[XL__F_subgroup_width].value == 8);
+}
+
+static void ways_to_dot_products(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        const char *way = xl__text(&devices.flat[i]->limits, XL__F_dot);
+        assert_string_equal(way, expected[i].dot ? expected[i].dot : "");
+    }
 }
 
 static void uuids_are_written_the_usual_way(void **state)
@@ -246,6 +256,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_and_identity),
         cmocka_unit_test(widths_and_their_sources),
+        cmocka_unit_test(ways_to_dot_products),
         cmocka_unit_test(uuids_are_written_the_usual_way),
         cmocka_unit_test(the_same_silicon_is_grouped),
         cmocka_unit_test(devices_are_found_by_text),
