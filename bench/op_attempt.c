@@ -104,6 +104,7 @@ static bool choose(struct attempt *t, double *est_ns)
             xl__strcpy(t->row.variant, sizeof t->row.variant, c->variant);
             *est_ns = c->est_ns;
             t->choice = *c;
+            xl_row_found(&t->row, "model_ns", c->est_ns);
             diagnose_idle(choices, n, t->idle, sizeof t->idle);
             if (op->chosen)
                 op->chosen(t->work.c, t->dev, c, &t->row);

@@ -31,6 +31,7 @@ enum { N_WRITERS = sizeof writers / sizeof writers[0] };
 struct report {
     void *state[N_WRITERS]; /* NULL: not wanted */
     bool is_open;           /* between part and part_end */
+    bool is_mute;           /* no tables */
 };
 
 struct report *report_open(struct session *s)
@@ -52,19 +53,29 @@ struct report *report_open(struct session *s)
     return r;
 }
 
+void report_mute(struct report *r, bool is_mute)
+{
+    r->is_mute = is_mute;
+}
+
+static bool is_told(const struct report *r, unsigned i)
+{
+    return r->state[i] && !(r->is_mute && writers[i].writer == &report_table);
+}
+
 void report_part(struct report *r, const char *title, const char *note)
 {
     report_part_end(r);
     r->is_open = true;
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (r->state[i])
+        if (is_told(r, i))
             writers[i].writer->part(r->state[i], title, note);
 }
 
 void report_row(struct report *r, xl_device *dev, const xl_row *row)
 {
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (r->state[i])
+        if (is_told(r, i))
             writers[i].writer->row(r->state[i], dev, row);
 }
 
@@ -74,7 +85,7 @@ void report_part_end(struct report *r)
         return;
     r->is_open = false;
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (r->state[i])
+        if (is_told(r, i))
             writers[i].writer->part_end(r->state[i]);
 }
 

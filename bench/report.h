@@ -34,6 +34,8 @@ struct report *report_open(struct session *s); /* by --json, --quiet */
 void report_part(struct report *r, const char *title, const char *note);
 void report_row(struct report *r, xl_device *dev, const xl_row *row);
 void report_part_end(struct report *r);
+/* From now on no tables: the command shows the rows in one of its own. */
+void report_mute(struct report *r, bool is_mute);
 /* A row for the result file alone, outside of any part: the command shows it
  * in a table of its own. */
 void report_record(struct report *r, xl_device *dev, const xl_row *row);

@@ -106,7 +106,8 @@ static bool is_idle(const xl_row *row, const xl_param *p)
     static const char *const columns[] = {
         "kernels",     "gain",     "area",     "waves", "fill",
         "align_bytes", "bound_ns", "launches", "times", "curve",
-        "size_bytes",  "share", NULL};
+        "size_bytes",  "share", "model_ns",
+        NULL};
     return is_one_of(p->name, columns) ||
            (row->dtype < XL_N_DTYPES &&
             strcmp(p->text, xl_dtype_name(row->dtype)) == 0);

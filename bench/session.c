@@ -165,6 +165,8 @@ void session_row(struct session *s, xl_device *dev, const xl_row *row)
     s->n_rejected += row->verdict == XL_ROW_REJECTED;
     s->n_errors += row->verdict == XL_ROW_ERROR;
     report_row(s->report, dev, row);
+    if (s->watch)
+        s->watch(s->watch_arg, dev, row);
 }
 
 static const struct {

@@ -27,6 +27,9 @@ struct session {
     struct progress progress;
     uint64_t start_ns;
     unsigned n_rows, n_wrong, n_rejected, n_errors;
+    /* Told of each row as well; NULL: nobody. */
+    void (*watch)(void *arg, xl_device *dev, const xl_row *row);
+    void *watch_arg;
 };
 
 /* Before anything else: the clock, Ctrl-C, the progress line. `set` and

@@ -2,8 +2,8 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store tune_db plans ref cli report measure diagnose matrix
-        shapes
+foreach(name base store tune_db plans ref cli report measure diagnose roofline
+        matrix shapes
         expr_text expr_bench expr_eval tune_bench)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
     xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 120
