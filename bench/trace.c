@@ -102,10 +102,13 @@ static size_t track_of(struct trace *t, unsigned pid, const char *process,
     return t->n_tracks;
 }
 
+/* Times count from a little before what comes first, since a device's may be
+ * off by their doubt. */
 static void begin_at(struct trace *t, int64_t ns)
 {
+    static const int64_t before_ns = 1000000;
     if (t->origin_ns == 0)
-        t->origin_ns = ns;
+        t->origin_ns = ns - before_ns;
 }
 
 /* -- the host -------------------------------------------------------------- */
@@ -199,13 +202,15 @@ static void add_queue(struct trace *t, unsigned pid,
     }
 }
 
-/* From the call to what it set going. */
+/* From the call to what it set going; none that would point back in time. */
 static void add_arrow(struct trace *t, unsigned pid, size_t tid,
                       const struct trace_command *c)
 {
     if (c->cause == 0 || c->cause > t->n_calls)
         return;
     const int64_t begin_ns = (int64_t)t->calls[c->cause - 1].begin_ns;
+    if (c->end_ns < begin_ns)
+        return;
     const struct {
         const char *kind;
         unsigned pid;

@@ -124,6 +124,54 @@ assert d.tagName == "svg" and len(d.getElementsByTagName("rect")) > 9' \
         "$1" >"$folder/why" 2>&1 || bad "$(cat "$folder/why")"
 }
 
+# Fields, nesting, spans that end, and arrows from a call to what it set going.
+is_trace() {
+    "$python" - "$1" <<'PYTHON' >"$folder/why" 2>&1 || bad "$(cat "$folder/why")"
+import json, sys
+
+STEP = 1e-3  # a nanosecond
+
+with open(sys.argv[1], encoding="utf-8") as f:
+    events = json.load(f)["traceEvents"]
+complete, spans, arrows = {}, {}, {}
+for e in events:
+    assert {"ph", "pid", "tid", "name"} <= set(e), e
+    assert e["ph"] in "MXbesf", e
+    if e["ph"] == "M":
+        assert e["args"]["name"], e
+        continue
+    assert e["ts"] >= 0, e
+    track = (e["pid"], e["tid"])
+    if e["ph"] == "X":
+        assert e["dur"] >= 0, e
+        complete.setdefault(track, []).append(
+            (e["ts"], e["ts"] + e["dur"], e["name"]))
+    elif e["ph"] in "be":
+        open_ = spans.setdefault((e["cat"], e["id"]), [])
+        if e["ph"] == "b":
+            open_.append(e)
+        else:
+            begin = open_.pop()
+            assert begin["name"] == e["name"] and begin["ts"] <= e["ts"], e
+    else:
+        arrows.setdefault(e["id"], {})[e["ph"]] = (e["ts"], track)
+assert not any(spans.values()), "spans that do not end"
+for track, list_ in complete.items():
+    around = []
+    for begin, end, name in sorted(list_, key=lambda x: (x[0], -x[1])):
+        while around and around[-1] <= begin + STEP:
+            around.pop()
+        assert not around or end <= around[-1] + STEP, (track, begin, name)
+        around.append(end)
+for id_, ends in arrows.items():
+    assert set(ends) == {"s", "f"}, (id_, ends)
+    assert ends["s"][0] <= ends["f"][0] + STEP, (id_, ends)
+    for at, track in ends.values():
+        assert any(b - STEP <= at <= e + STEP for b, e, _ in complete[track])
+assert complete, "no calls"
+PYTHON
+}
+
 # -- 0: fine ------------------------------------------------------------------
 expect 0 "version" "$clbench" --version
 says "0.1.0"
@@ -158,8 +206,9 @@ expect 0 "cache verify" "$clbench" cache verify
 
 # -- results ------------------------------------------------------------------
 expect 0 "gemm, table and file" "$clbench" gemm 33x17x9 --max-time 20 \
-    --json "$folder/a.json"
+    --json "$folder/a.json" --trace "$folder/g.json"
 says "33x17x9"
+is_trace "$folder/g.json"
 fits
 is_plain
 is_json "$folder/a.json"
@@ -242,6 +291,15 @@ expect 0 "portability" "$clbench" compare --portability "$folder/a.json" \
     "$folder/f.json"
 says "PP roof"
 fits
+expect 0 "pipeline" "$clbench" pipeline 4x64x32 --stages qk,softmax --quick \
+    --json "$folder/p.json" --trace "$folder/t.json"
+says "overlapped"
+says "Bound by"
+fits
+is_plain
+is_json "$folder/p.json"
+is_trace "$folder/t.json"
+grep -q '"of_slowest"' "$folder/p.json" || bad "the file lacks the verdict"
 expect 0 "every device" "$clbench" gemm 16 --all-devices --max-time 20
 
 # -- 1: a wrong result --------------------------------------------------------
@@ -355,6 +413,18 @@ warns "gemm or softmax"
 expect 2 "sawtooth of k" "$clbench" split gemm 64 --sweep k=1:9
 warns "nm=1780:2060"
 expect 2 "no products" "$clbench" gemm 16 --batch 0
+expect 2 "unknown mode" "$clbench" pipeline --mode pinned,overlaped
+warns "did you mean 'overlapped'"
+is_quiet "$out"
+expect 2 "unknown stage" "$clbench" pipeline --stages qk,sofmax
+warns "did you mean 'softmax'"
+expect 2 "pipeline of nothing" "$clbench" pipeline 0x512x128
+warns "a size is 0"
+expect 2 "pipeline that overflows" "$clbench" pipeline 4000000000x4000000000x1
+warns "64 bits"
+expect 2 "no chunks" "$clbench" pipeline --chunks 0
+expect 2 "too many chunks" "$clbench" pipeline --chunks 65
+warns "at most 64"
 expect 2 "unknown variant" "$clbench" gemm 16 --variant gemm_magic
 
 # -- 3: no usable device ------------------------------------------------------
@@ -372,6 +442,16 @@ expect 4 "unwritable picture" "$clbench" split gemm 64 --tile 8x8 --units 4 \
     --svg "$folder/none/x.svg"
 warns "none/x.svg"
 expect 4 "full disk" "$clbench" gemm 16 --max-time 5 --json /dev/full
+expect 4 "unwritable trace" "$clbench" pipeline 4x64x32 --quick \
+    --trace "$folder/none/t.json"
+warns "none/t.json"
+is_quiet "$out"
+# The time is over after the first call, which is kept.
+expect 4 "no space for the trace" "$clbench" pipeline 4x64x32 --max-time 1 \
+    --json "$folder/n.json" --trace /dev/full
+warns "/dev/full"
+says "First call"
+grep -q '"first_built"' "$folder/n.json" || bad "the first call is lost"
 expect 4 "no such text" "$clbench" expr "@$folder/none.txt"
 expect 4 "no such file" "$clbench" compare "$folder/none.json" \
     "$folder/a.json"
@@ -407,6 +487,12 @@ expect 130 "interrupted" "$python" "$source_dir/tests/interrupt.py" "$folder/i.j
     --json "$folder/i.json"
 is_json "$folder/i.json"
 says "event_over_wall"
+expect 130 "pipeline interrupted" "$python" "$source_dir/tests/interrupt.py" \
+    "$folder/j.json" first_built "$clbench" pipeline 4x64x32 --full \
+    --json "$folder/j.json" --trace "$folder/u.json"
+is_json "$folder/j.json"
+is_trace "$folder/u.json"
+says "First call"
 
 echo "$count commands"
 [ "$failed" -eq 0 ] && echo "all as expected"

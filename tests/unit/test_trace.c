@@ -120,8 +120,8 @@ static const char *wrong_fields(const json_t *e)
     if (!*text(e, "name") || isnan(number(e, "pid")) ||
         isnan(number(e, "tid")))
         return "a field is missing";
-    if (!is(e, "M") && isnan(number(e, "ts")))
-        return "no time";
+    if (!is(e, "M") && !(number(e, "ts") >= 0))
+        return "no time, or one before the first";
     if (is(e, "X") && !(number(e, "dur") >= 0))
         return "a length below 0";
     if ((is(e, "b") || is(e, "e") || is(e, "s") || is(e, "f")) &&
@@ -259,6 +259,7 @@ static void documents_are_sound(void **state)
         {1300, 1300, 12000, 12000},
         {9999, 1400, 13000, 12500}, /* no order at all */
         {0, 0, 14000, 15000},       /* never stamped */
+        {0, 0, 200, 300},           /* before it was enqueued */
     };
     struct trace *t = trace_new();
     (void)state;
