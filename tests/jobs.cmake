@@ -17,6 +17,10 @@ foreach(name pipeline trace)
         COMMAND test_${name})
 endforeach()
 
+# What is concluded from the curves of groups and of chains.
+xl_program(test_curves unit/test_curves.c)
+xl_job(unit.curves LABELS unit DRIVER none TIMEOUT 60 COMMAND test_curves)
+
 # Programs for a machine that the driver does not build for: texts and logs.
 xl_program(test_rebuild unit/test_rebuild.c)
 xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
@@ -202,6 +206,13 @@ foreach(driver pocl rusticl)
     xl_job(slow.probe_operations.${driver} LABELS device slow
         DRIVER ${driver} TIMEOUT 600 COMMAND test_probe_operations
         ENV XL_TEST_FULL=1)
+endforeach()
+
+# Groups, chains and rungs: probes on real drivers.
+xl_program(test_probe_groups ops/test_probe_groups.c)
+foreach(driver pocl rusticl)
+    xl_job(device.probe_groups.${driver} LABELS device DRIVER ${driver}
+        TIMEOUT 300 COMMAND test_probe_groups ENV ${uncached})
 endforeach()
 
 # Tiles for devices with many registers.

@@ -36,6 +36,8 @@ extern const struct xl__probe xl__probe_cache, xl__probe_tlb;
 extern const struct xl__probe xl__probe_timer, xl__probe_subgroup,
     xl__probe_bandwidth, xl__probe_coalescing, xl__probe_tile,
     xl__probe_flops, xl__probe_matrix, xl__probe_launch, xl__probe_build;
+extern const struct xl__probe xl__probe_staircase, xl__probe_hiding,
+    xl__probe_ladder;
 extern const struct xl__probe xl__probe_transfer, xl__probe_overlap,
     xl__probe_between, xl__probe_switch, xl__probe_breakeven;
 
@@ -170,6 +172,29 @@ cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
 /* probe_tile.c: the width of vectors to go by, from the one a driver states
  * and the rates of tiles of 4, 8 and 16. */
 unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n);
+
+/* probe_staircase.c: so many equal groups took so long. */
+struct xl__stair {
+    size_t groups;
+    double ns;
+};
+/* The width of even steps, which the points on both sides of one pin down;
+ * NaN: there are none. */
+double xl__stairs_width(const struct xl__stair *at, unsigned n);
+/* The most groups that take no longer than at[0]; 0: no more were tried. */
+size_t xl__stairs_edge(const struct xl__stair *at, unsigned n);
+/* Which count to time next to find it: twice as many until some take longer
+ * and `least` is reached, then halfway; 0: done, or `most` is passed. */
+size_t xl__stairs_next(const struct xl__stair *at, unsigned n, size_t least,
+                       size_t most);
+
+/* probe_hiding.c: the rate with so much under way at once. */
+struct xl__load {
+    double under_way, rate;
+};
+/* The least that is under way at nearly the best rate; NaN: the rate still
+ * grows at the end. */
+double xl__knee(const struct xl__load *at, unsigned n);
 
 /* probe_flops.c: f32 FMAs a second: half of the peak in use or, where none is
  * known yet, what one chain reaches. */

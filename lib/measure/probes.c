@@ -23,6 +23,9 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_tile, /* before flops, which tries the native width */
     &xl__probe_flops,
     &xl__probe_matrix,
+    &xl__probe_staircase,
+    &xl__probe_hiding,
+    &xl__probe_ladder, /* whose roofs are the peaks */
     &xl__probe_atomic,
     &xl__probe_divergence,
     &xl__probe_sync,
