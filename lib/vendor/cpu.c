@@ -41,7 +41,7 @@ static void correct(struct xl__limits *l)
     }
     xl__limits_correct(l, XL__F_transaction_bytes, line, XL_KNOWN, "CP-06");
     xl__limits_correct_text(l, XL__F_unit_id, "local_address", XL_KNOWN,
-                            "CP-16");
+                            "CP-20");
     xl__limits_correct(l, XL__F_has_watchdog, 0, XL_KNOWN, "CP-07");
 }
 
