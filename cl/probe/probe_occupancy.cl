@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     a walk of `turns` dependent loads by each group, from a place
- *               of its own, while LIVE values an item stay alive:
+/* Computes:     a walk of turns * pace dependent loads by each group, from a
+ *               place of its own, while LIVE values an item stay alive:
  *
- *                 at = next[at];  now and then: x[k] = x[k] * x[k] + at
+ *                 at = next[at], `pace` times;  x[k] ^= at, for all k
+ *
+ *               (one instruction each, in place: what takes two has old and
+ *               new values side by side, and twice the registers: AM-14.)
  *
  *               A load takes long and costs little, so the rate follows the
  *               number of groups that are resident. That number is also
@@ -10,9 +13,8 @@
  *               way out, and the most that was seen at a time is kept.
  * Arguments:    out: one word an item, of `at` and all x. next: 2^lg_words
  *               places, one cycle. count: groups now under way, and the most
- *               at a time; begins as 0, 0. turns: of the loop. pace: the x
- *               change each pace + 1 turns, a power of two. room: local
- *               memory, at least WG words, of which no more are used.
+ *               at a time; begins as 0, 0. room: local memory, at least WG
+ *               words, of which no more are used.
  * Launch:       one dimension, groups of WG, more of them than can be
  *               resident.
  * Local memory: room.
@@ -20,7 +22,7 @@
  *               LIVE    values an item keeps, 1 to 511
  *               LG_WORDS  of next
  * Needs:        nothing.
- * Cost:         turns loads a group.
+ * Cost:         turns * pace loads a group.
  * Source:       occupancy: CUDA C++ Best Practices Guide; V. Volkov, "Better
  *               performance at lower occupancy", GTC 2010. */
 #ifndef WG
@@ -95,7 +97,7 @@
     B128(f, i) B256(f, j)
 
 #define START(n) uint x_##n = seed = seed * 0x2c1b3c6du + 0x5bd1e995u;
-#define STEP(n) x_##n = x_##n * x_##n + at;
+#define STEP(n) x_##n ^= at;
 #define FOLD(n) fold = rotate(fold, 5u) ^ x_##n;
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
@@ -112,10 +114,9 @@ occupancy(__global uint *restrict out, __global const uint *restrict next,
     room[get_local_id(0)] = item;
     EACH(START)
     for (uint t = 0; t < turns; t++) {
-        at = next[at];
-        if ((t & pace) == 0) {
-            EACH(STEP)
-        }
+        for (uint i = 0; i < pace; i++)
+            at = next[at];
+        EACH(STEP)
     }
     EACH(FOLD)
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -92,3 +92,18 @@ bool xl__pool_find(const struct xl__cliff *cliffs, unsigned n, unsigned step,
     }
     return n > 0;
 }
+
+/* Compilers take more registers than they need where that costs no residents,
+ * and fewer pieces than there are may be given out (NV-48): what is seen comes
+ * out low. */
+double xl__register_file(double seen)
+{
+    static const double low = 0.85, high = 1.05;
+    for (double power = 1; seen > 0 && power <= 2 * seen; power *= 2) {
+        for (double size = power; size <= 1.5 * power; size += power / 2) {
+            if (seen >= low * size && seen <= high * size)
+                return size;
+        }
+    }
+    return NAN;
+}

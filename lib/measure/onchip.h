@@ -58,4 +58,8 @@ bool xl__pool_find(const struct xl__cliff *cliffs, unsigned n, unsigned step,
                    unsigned most_reserved, unsigned grain,
                    struct xl__pool *out);
 
+/* The registers of a unit, of which at least `seen` were in use: a power of
+ * two, or one and a half times one. NaN: `seen` is not near any. */
+double xl__register_file(double seen);
+
 #endif

@@ -19,8 +19,8 @@ enum {
     WG = 64,         /* two sub-groups or one */
     LG_WORDS = 20,   /* of the walk: beyond a first cache */
     GPU_GROUPS = 64, /* a unit's: more than can be resident */
-    TURNS = 256,     /* long enough for all units to fill up */
-    PACE = 63,
+    TURNS = 4,
+    PACE = 64, /* long enough for all units to fill up */
     FEW_LIVE = 8,
     QUICK_LIVE = 128,
     MOST_LIVE = 288, /* more than an item may have anywhere */
@@ -91,9 +91,10 @@ static cl_uint expected(const struct field *f, unsigned live, size_t item)
     for (unsigned k = 0; k < live; k++)
         x[k] = seed = seed * 0x2c1b3c6du + 0x5bd1e995u;
     for (unsigned t = 0; t < TURNS; t++) {
-        at = f->place[at];
-        for (unsigned k = 0; k < live && (t & PACE) == 0; k++)
-            x[k] = x[k] * x[k] + at;
+        for (unsigned i = 0; i < PACE; i++)
+            at = f->place[at];
+        for (unsigned k = 0; k < live; k++)
+            x[k] ^= at;
     }
     for (unsigned k = 0; k < live; k++)
         fold = (fold << 5 | fold >> 27) ^ x[k];
@@ -220,7 +221,7 @@ static xl_status rate_at(const struct axis *a, unsigned size, double *ns)
     TRY(xl__probe_alive(f->p));
     TRY(reset_count(f));
     TRY(xl__probe_sample(f->p, &row, &plan, &call,
-                         (double)TURNS * (double)f->groups));
+                         (double)TURNS * PACE * (double)f->groups));
     TRY(look(f, x.live, &row));
     TRY(read_count(f, &most));
     xl_row_found(&row, "groups", (double)most / (double)f->units);
@@ -279,10 +280,15 @@ static void emit_pool(struct axis *a, const struct xl__cliff *cliffs,
     xl_row_init(&row, "probe_occupancy", variant);
     row.unit = a->is_local ? "B" : "1";
     row.value = pool.total * (a->is_local ? 1 : (double)a->f->wg);
+    const double file = a->is_local ? NAN : xl__register_file(row.value);
+    if (file > 0) {
+        xl_row_found(&row, "seen", row.value);
+        row.value = file;
+    }
     xl_row_found(&row, "pools", (double)a->pools);
     xl_row_found(&row, "reserved", pool.reserved);
     xl_row_found(&row, "explained", (double)pool.explained / n);
-    if (!a->is_local && a->pools == a->f->units)
+    if (file > 0 && a->pools == a->f->units)
         xl__probe_settle(p, &row, XL__F_registers_per_cu, false);
     xl__probe_emit(p, &row);
 }
