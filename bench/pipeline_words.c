@@ -2,8 +2,8 @@
 /* What a pipeline waits for, said from its numbers. A lane's own time is that
  * of a run in one piece, where it has the machine to itself; what is overlapped
  * is held against the slowest lane, which nothing can hide, timed by itself as
- * the whole is: from the first call until the end of the wait. All by the quickest
- * runs, in which there is least of what others did on the machine. */
+ * the whole is: from the first call until the end of the wait. All by the
+ * quickest runs, in which there is least of what others did. */
 #include <math.h>
 
 #include "pipeline_report.h"

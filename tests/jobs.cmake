@@ -21,6 +21,10 @@ endforeach()
 xl_program(test_curves unit/test_curves.c)
 xl_job(unit.curves LABELS unit DRIVER none TIMEOUT 60 COMMAND test_curves)
 
+xl_program(test_pipeline_run unit/test_pipeline_run.c LIBS clbench_static)
+xl_job(stub.pipeline_run LABELS stub DRIVER stub TIMEOUT 120
+    COMMAND test_pipeline_run)
+
 # Programs for a machine that the driver does not build for: texts and logs.
 xl_program(test_rebuild unit/test_rebuild.c)
 xl_job(unit.rebuild LABELS unit DRIVER none TIMEOUT 60 COMMAND test_rebuild)
@@ -378,6 +382,16 @@ foreach(driver pocl rusticl)
             DRIVER ${driver} TIMEOUT 1800
             COMMAND clbench verify --variant expr_${variant} ENV ${uncached})
     endforeach()
+endforeach()
+
+# Chains of stages, each result checked against the host.
+foreach(driver pocl rusticl)
+    xl_job(slow.pipeline.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 600 COMMAND clbench pipeline 3x70x24 --quick
+            --stages qk,softmax,pv)
+    xl_job(slow.pipeline_linear.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 600 COMMAND clbench pipeline 300x70x40 --quick
+            --stages linear,gelu --dtype bf16 --chunks 3 --buffers 1)
 endforeach()
 
 # The doctor among bad drivers. They take a moment: one hangs for 20 seconds.
