@@ -71,6 +71,10 @@ void xl__probe_raise(struct xl__limits *l, enum xl__fact_id fact,
                      double value);
 /* How long a probe samples a point: quick or full. */
 xl_sampling xl__probe_sampling(const struct xl__probing *p);
+/* The same run, sampled the quick way whichever was asked for; `how` is kept
+ * by the caller: of curves and grids, whose points are many. */
+struct xl__probing xl__probe_in_brief(const struct xl__probing *p,
+                                      xl_probing *how);
 /* A result was wrong: the row is rejected. */
 void xl__probe_reject(xl_row *row, const char *reason);
 /* Work in turns: a sample of a launch of so many. */
@@ -83,6 +87,10 @@ struct xl__turning {
  * on a device nobody knows. */
 xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
                          double want_ns, size_t *turns);
+/* Likewise, and that make it last so many times as long as a single turn does,
+ * which is a launch's own time where that is long. */
+xl_status xl__turns_above(struct xl__probing *p, const struct xl__turning *w,
+                          double want_ns, double launches, size_t *turns);
 /* Half the turns of a sampled row: the time must follow. How much it does is
  * added to the row as "scaling". */
 xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
@@ -173,7 +181,7 @@ cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
  * and the rates of tiles of 4, 8 and 16. */
 unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n);
 
-/* probe_staircase.c: so many equal groups took so long. */
+/* stairs.c: so many equal groups took so long. */
 struct xl__stair {
     size_t groups;
     double ns;

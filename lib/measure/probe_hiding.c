@@ -113,13 +113,11 @@ static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
                         xl_row *row)
 {
     struct load *w = arg;
-    xl_probing how = *p->how;
-    struct xl__probing brief = *p;
+    xl_probing how;
+    struct xl__probing brief = xl__probe_in_brief(p, &how);
     struct xl__plan plan;
     const struct xl__call call = {
         .mem = {[1] = {w->out, NULL}, [2] = {w->words, NULL}}};
-    how.quick = true;
-    brief.how = &how;
     w->turns = xl__min_size(turns, MOST_TURNS);
     make_plan(w, &plan);
     return xl__probe_sample(&brief, row, &plan, &call, 0);
@@ -194,24 +192,6 @@ struct grid {
     double most_ns;   /* of a launch */
 };
 
-/* Turns of a launch that lasts long enough, and so many times as long as one of
- * no turns to speak of. */
-static xl_status find_turns(struct xl__probing *p, struct load *w,
-                            double launches)
-{
-    xl_status status = XL_OK;
-    const struct xl__turning turning = {sample, w};
-    size_t turns;
-    xl_row row;
-    xl_row_init(&row, "", NULL);
-    TRY(sample(p, w, 1, &row));
-    TRY(xl__turns_find(p, &turning,
-                       fmax(least_ns, launches * row.samples.min_ns),
-                       &turns));
-fail:
-    return status;
-}
-
 /* One chain of one item: nothing hides it. */
 static xl_status measure_latency(struct xl__probing *p, struct load w,
                                  struct grid *g)
@@ -219,17 +199,17 @@ static xl_status measure_latency(struct xl__probing *p, struct load w,
     static const double alone_launches = 16;
     xl_status status = XL_OK;
     const struct xl__turning turning = {sample, &w};
+    size_t turns;
     xl_row row;
     w.chains = w.groups = 1;
     w.units = w.wg = 1;
-    TRY(find_turns(p, &w, alone_launches));
-    const size_t turns = w.turns;
+    TRY(xl__turns_above(p, &turning, least_ns, alone_launches, &turns));
     xl_row_init(&row, "probe_hiding", w.work->one);
     TRY(measure(p, &w, &row));
     g->latency_s = w.work->per_step / row.value;
     row.unit = "s";
     row.value = g->latency_s;
-    TRY(xl__turns_halve(p, &turning, turns, &row));
+    TRY(xl__turns_halve(p, &turning, w.turns, &row));
     xl__probe_emit(p, &row);
 fail:
     return status;
@@ -302,12 +282,14 @@ static xl_status measure_grid(struct xl__probing *p, struct load *w)
     const unsigned *groups =
         w->in_turn ? in_turn : p->how->quick ? few : many;
     xl_status status = XL_OK;
+    const struct xl__turning turning = {sample, w};
+    size_t turns;
     struct grid g = {.n = 0};
     TRY(measure_latency(p, *w, &g));
     w->chains = chains[0];
     w->groups = groups[0];
-    TRY(find_turns(p, w, first_launches));
-    const size_t turns = w->turns;
+    TRY(xl__turns_above(p, &turning, least_ns, first_launches, &turns));
+    turns = w->turns;
     const double first_ns = g.latency_s * 1e9 * w->work->steps_a_turn *
                             (double)turns;
     g.most_ns = most_launches * fmax(least_ns, first_ns);

@@ -290,24 +290,13 @@ static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* The quick way, whichever was asked for. */
-static struct xl__probing in_brief(const struct xl__probing *p,
-                                   xl_probing *how)
-{
-    struct xl__probing brief = *p;
-    *how = *p->how;
-    how->quick = true;
-    brief.how = how;
-    return brief;
-}
-
 static xl_status on_device(struct xl__probing *p, struct climb *x, xl_row *row)
 {
     xl_status status = XL_OK;
     const size_t n = (size_t)N * N;
     const struct xl__turning turning = {sample, x};
     xl_probing how;
-    struct xl__probing brief = in_brief(p, &how);
+    struct xl__probing brief = xl__probe_in_brief(p, &how);
     size_t count;
     TRY(xl__turns_find(&brief, &turning, p->how->quick ? quick_ns : long_ns,
                        &count));
@@ -412,7 +401,7 @@ static xl_status learn_peaks(struct xl__probing *p)
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_probing how;
-    struct xl__probing silent = in_brief(p, &how);
+    struct xl__probing silent = xl__probe_in_brief(p, &how);
     silent.each = drop_row;
     if (!(xl__num(l, XL__F_peak_f32_flop_per_s) > 0))
         TRY(xl__probe_flops.run(&silent));

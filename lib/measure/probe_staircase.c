@@ -34,95 +34,8 @@ enum {
 };
 /* Of one group: far below a watchdog (GE-11) when three or four go by, and far
  * above what a launch costs. */
-static const double group_ns = 2e5;
+static const double group_ns = 2e5, launches = 4;
 static const double warm_ns = 1e8; /* until clocks have risen */
-static const double rise = 1.5;    /* of the first time: between 1 and 2 */
-
-/* -- the curve ------------------------------------------------------------ */
-
-/* The best line t = a + b * ceil(groups / width), by relative least squares;
- * how far off it is, on average. A step is `steep` where b is a good part of
- * the first step's time. */
-static double off_line(const struct xl__stair *at, unsigned n, unsigned width,
-                       bool *steep)
-{
-    static const double least_step = 0.3;
-    double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0, off = 0;
-    for (unsigned i = 0; i < n; i++) {
-        const double u = 1 / at[i].ns;
-        const double v = u * (double)xl__ceil_div(at[i].groups, width);
-        uu += u * u;
-        uv += u * v;
-        vv += v * v;
-        u1 += u;
-        v1 += v;
-    }
-    const double det = uu * vv - uv * uv;
-    const double a = (u1 * vv - v1 * uv) / det;
-    const double b = (v1 * uu - u1 * uv) / det;
-    for (unsigned i = 0; i < n; i++) {
-        const double s = (double)xl__ceil_div(at[i].groups, width);
-        off += fabs((a + b * s) / at[i].ns - 1) / n;
-    }
-    *steep = b >= least_step * (a + b);
-    return off;
-}
-
-double xl__stairs_width(const struct xl__stair *at, unsigned n)
-{
-    static const double good = 0.08;
-    size_t most = 0;
-    double best = INFINITY;
-    unsigned width = 0;
-    bool line_steep;
-    for (unsigned i = 0; i < n; i++)
-        most = xl__max_size(most, at[i].groups);
-    if (most < 2)
-        return NAN;
-    const double line = off_line(at, n, 1, &line_steep);
-    for (unsigned w = 1; w < most; w++) {
-        bool steep;
-        const double off = off_line(at, n, w, &steep);
-        if (steep && off < best) {
-            best = off;
-            width = w;
-        }
-    }
-    /* Work that is handed out by the dozen, or a slope, fits nothing well, or
-     * everything alike. */
-    if (!(best <= good) || (width > 1 && best > line / 2))
-        return NAN;
-    return width;
-}
-
-size_t xl__stairs_edge(const struct xl__stair *at, unsigned n)
-{
-    size_t high = SIZE_MAX, low = 0;
-    for (unsigned i = 0; i < n; i++) {
-        if (at[i].ns >= rise * at[0].ns)
-            high = xl__min_size(high, at[i].groups);
-    }
-    for (unsigned i = 0; i < n; i++) {
-        if (at[i].groups < high)
-            low = xl__max_size(low, at[i].groups);
-    }
-    return high == SIZE_MAX ? 0 : low;
-}
-
-size_t xl__stairs_next(const struct xl__stair *at, unsigned n, size_t least,
-                       size_t most)
-{
-    const size_t edge = xl__stairs_edge(at, n);
-    size_t far = 0, above = SIZE_MAX;
-    for (unsigned i = 0; i < n; i++) {
-        far = xl__max_size(far, at[i].groups);
-        if (at[i].groups > edge)
-            above = xl__min_size(above, at[i].groups);
-    }
-    if ((!edge || far < least) && far <= most / 2)
-        return 2 * far;
-    return edge && above > edge + 1 ? edge + (above - edge) / 2 : 0;
-}
 
 /* -- what is launched ----------------------------------------------------- */
 
@@ -173,13 +86,11 @@ static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
 {
     struct stairs *s = arg;
     xl_status status = XL_OK;
-    xl_probing how = *p->how;
-    struct xl__probing brief = *p;
+    xl_probing how;
+    struct xl__probing brief = xl__probe_in_brief(p, &how);
     struct xl__plan plan;
     const struct xl__call call = call_of(s);
     cl_uint census[2];
-    how.quick = true;
-    brief.how = &how;
     s->turns = xl__min_size(turns, MOST_TURNS);
     make_plan(s, &plan);
     TRY(xl__probe_alive(p));
@@ -236,23 +147,6 @@ static xl_status search(struct xl__probing *p, struct stairs *s, size_t first,
     for (size_t n = first; n; n = xl__stairs_next(s->at, s->n, least, most))
         TRY(time_groups(p, s, n, &ns));
     *edge = xl__stairs_edge(s->at, s->n);
-fail:
-    return status;
-}
-
-/* Turns of a group that lasts long enough, and far longer than a launch. */
-static xl_status find_turns(struct xl__probing *p, struct stairs *s)
-{
-    static const double launches = 4;
-    xl_status status = XL_OK;
-    const struct xl__turning w = {sample, s};
-    size_t turns;
-    xl_row row;
-    xl_row_init(&row, "", NULL);
-    TRY(sample(p, s, 1, &row));
-    TRY(xl__turns_find(p, &w,
-                       fmax(group_ns, launches * row.samples.min_ns),
-                       &turns));
 fail:
     return status;
 }
@@ -413,10 +307,11 @@ fail:
 static xl_status climb(struct xl__probing *p, struct stairs *s)
 {
     xl_status status = XL_OK;
-    size_t edge;
+    const struct xl__turning w = {sample, s};
+    size_t edge, turns;
     double ns;
     s->groups = 1;
-    TRY(find_turns(p, s));
+    TRY(xl__turns_above(p, &w, group_ns, launches, &turns));
     TRY(warm_up(p, s));
     /* Where groups go by the dozen, few of them look like one unit (CP-08). */
     TRY(search(p, s, 1, XL__CPU_GROUPS, MOST_GROUPS, &edge));
@@ -493,7 +388,8 @@ static xl_status find_resident(struct xl__probing *p, struct stairs *s,
 {
     xl_status status = XL_OK;
     const size_t first = (size_t)units, most = MOST_SMALL * first;
-    size_t edge;
+    const struct xl__turning w = {sample, s};
+    size_t edge, turns;
     double ns;
     s->variant = "small";
     s->mode = 2;
@@ -506,7 +402,7 @@ static xl_status find_resident(struct xl__probing *p, struct stairs *s,
     TRY(xl_buffer_create(p->q, most * s->group_words * sizeof(cl_uint),
                          &s->out));
     TRY(xl_buffer_fill(p->q, s->out, 0, 0, most * s->group_words));
-    TRY(find_turns(p, s));
+    TRY(xl__turns_above(p, &w, group_ns, launches, &turns));
     TRY(search(p, s, first, 0, most, &edge));
     TRY(time_groups(p, s, xl__max_size(2 * edge, first), &ns));
     TRY(conclude_resident(p, s, units, edge));

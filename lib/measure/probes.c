@@ -152,6 +152,16 @@ xl_sampling xl__probe_sampling(const struct xl__probing *p)
     return how;
 }
 
+struct xl__probing xl__probe_in_brief(const struct xl__probing *p,
+                                      xl_probing *how)
+{
+    struct xl__probing brief = *p;
+    *how = *p->how;
+    how->quick = true;
+    brief.how = how;
+    return brief;
+}
+
 /* What the sampler enqueues. */
 struct work {
     struct xl__ready *ready;

@@ -39,6 +39,19 @@ fail:
     return status;
 }
 
+xl_status xl__turns_above(struct xl__probing *p, const struct xl__turning *w,
+                          double want_ns, double launches, size_t *turns)
+{
+    xl_status status = XL_OK;
+    xl_row row;
+    xl_row_init(&row, "", NULL);
+    TRY(w->sample(p, w->arg, 1, &row));
+    TRY(xl__turns_find(p, w, fmax(want_ns, launches * row.samples.min_ns),
+                       turns));
+fail:
+    return status;
+}
+
 /* Tried again when the time does not follow, since a busy machine may have
  * been in the way; work that is skipped is skipped each time. */
 xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
