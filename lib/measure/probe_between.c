@@ -124,24 +124,11 @@ fail:
     return status;
 }
 
+static const char no_copy[] =
+    "zero copy: nothing is moved, the devices share memory";
+
 /* passes: how often each byte is counted. A way that takes far less time than
  * that through the host has moved nothing. */
-static void emit(struct bench *b, xl_row *row, double passes)
-{
-    const double s = row->samples.median_ns * 1e-9;
-    row->bytes = passes * (double)b->bytes;
-    row->unit = "B/s";
-    row->value = row->bytes / s;
-    if (xl__moves_nothing(row->samples.min_ns, b->host_ns)) {
-        row->unit = "s";
-        row->value = s;
-        if (row->verdict == XL_ROW_OK)
-            xl__strcpy(row->reason, sizeof row->reason,
-                       "zero copy: nothing is moved, the devices share memory");
-    }
-    xl__probe_emit(b->p, row);
-}
-
 static xl_status run_way(struct bench *b, const char *name,
                          xl_status (*once)(struct xl__probing *, void *,
                                            double *),
@@ -152,8 +139,7 @@ static xl_status run_way(struct bench *b, const char *name,
     const xl_device *other = b->to.p.q->ctx->device;
     bool right;
     xl_row row;
-    xl_row_init(&row, "probe_between", name);
-    xl_row_shape(&row, "bytes", (double)b->bytes);
+    xl__transfer_row(&row, "probe_between", name, "", b->bytes);
     if (other != b->p->q->ctx->device)
         xl_row_param(&row, "to", other->index);
     if (seen == b->to.mem) /* nothing of it is there before */
@@ -164,7 +150,10 @@ static xl_status run_way(struct bench *b, const char *name,
     if (!right)
         xl__probe_reject(&row, "the words at the target are not the source's");
     *min_ns = row.samples.min_ns;
-    emit(b, &row, passes);
+    xl__transfer_value(&row, passes * (double)b->bytes,
+                       xl__moves_nothing(*min_ns, b->host_ns) ? no_copy
+                                                              : NULL);
+    xl__probe_emit(b->p, &row);
 fail:
     return status;
 }
@@ -333,6 +322,8 @@ static xl_status run_through_host(struct bench *b, xl_device *other)
     TRY(run_way(b, "through_host", host_once, b->to.mem, 1, &ns));
     b->host_ns = ns;
 fail:
+    xl__settle(q);
+    xl__settle(there);
     xl__host_mem_destroy(q, &b->host);
     destroy_places(b);
     xl_queue_destroy(there);

@@ -273,6 +273,7 @@ fail:
 static void destroy(struct bench *b)
 {
     const cl_mem mems[] = {b->da, b->db, b->dc};
+    xl__settle(b->p->q);
     for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
         if (mems[i])
             clReleaseMemObject(mems[i]);

@@ -4,7 +4,6 @@
  * instead of all of it on one? The answers are right only if every word came
  * before its work and left after it. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -15,9 +14,7 @@ enum {
     MIB = 1 << 20,
     WORD = 4,
     CHUNKS = 8,
-    SPIN_BYTES = MIB, /* words enough for every item of a large device */
-    FIRST_TURNS = 4,
-    MOST_TURNS = 1 << 22
+    SPIN_BYTES = MIB /* words enough for every item of a large device */
 };
 
 static const size_t quick_bytes = 16 * MIB, full_bytes = 128 * MIB;
@@ -54,28 +51,31 @@ const char *xl__overlap_words(double overlap)
 
 /* -- pieces ---------------------------------------------------------------- */
 
+static xl_status told(struct bench *b, unsigned queue, xl_status status)
+{
+    return xl__told(b->p, b->q[queue], status);
+}
+
 static xl_status finish(struct bench *b, unsigned queue)
 {
-    return xl__told(b->p, b->q[queue], xl__finish_flushed(b->q[queue]));
+    return told(b, queue, xl__finish_flushed(b->q[queue]));
 }
 
 static xl_status flush(struct bench *b, unsigned queue)
 {
-    return xl__told(b->p, b->q[queue], xl__flush(b->q[queue]));
+    return told(b, queue, xl__flush(b->q[queue]));
 }
 
 static xl_status bring(struct bench *b, unsigned queue)
 {
-    return xl__told(b->p, b->q[queue],
-                    xl__upload(b->q[queue], b->in, 0, b->from.at, b->bytes,
-                               NULL));
+    return told(b, queue, xl__upload(b->q[queue], b->in, 0, b->from.at,
+                                     b->bytes, NULL));
 }
 
 static xl_status fetch(struct bench *b, unsigned queue)
 {
-    return xl__told(b->p, b->q[queue],
-                    xl__download(b->q[queue], b->out, 0, b->to.at, b->bytes,
-                                 NULL, NULL));
+    return told(b, queue, xl__download(b->q[queue], b->out, 0, b->to.at,
+                                       b->bytes, NULL, NULL));
 }
 
 static xl_status spin(struct bench *b)
@@ -84,73 +84,45 @@ static xl_status spin(struct bench *b)
                            b->spin_turns, NULL);
 }
 
-static xl_status work_whole(struct bench *b)
+static xl_status work(struct bench *b)
 {
     return xl__work_launch(b->q[WORK], &b->whole, b->in, b->out, 0, b->turns,
                            NULL);
 }
 
-/* A run of the given steps on their queues, to the end of all. */
-static xl_status timed(struct bench *b, bool up, bool spins, bool works,
-                       bool down, double *ns)
+/* Steps that run at once, each on its queue. */
+enum { DO_SPIN = 1, DO_WORK = 2, DO_BRING = 4, DO_FETCH = 8 };
+struct part {
+    struct bench *b;
+    unsigned steps;
+};
+
+static xl_status part_once(struct xl__probing *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
+    const struct part *part = arg;
+    struct bench *b = part->b;
+    (void)p;
     const uint64_t start = xl__now_ns();
-    if (spins)
+    if (part->steps & DO_SPIN)
         TRY(spin(b));
-    if (works)
-        TRY(work_whole(b));
-    if (spins || works)
+    if (part->steps & DO_WORK)
+        TRY(work(b));
+    if (part->steps & (DO_SPIN | DO_WORK)) /* before a copy that blocks */
         TRY(flush(b, WORK));
-    if (up)
+    if (part->steps & DO_BRING)
         TRY(bring(b, UP));
-    if (down)
+    if (part->steps & DO_FETCH)
         TRY(fetch(b, DOWN));
-    if (up)
+    if (part->steps & DO_BRING)
         TRY(finish(b, UP));
-    if (down)
+    if (part->steps & DO_FETCH)
         TRY(finish(b, DOWN));
-    if (spins || works)
+    if (part->steps & (DO_SPIN | DO_WORK))
         TRY(finish(b, WORK));
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
-}
-
-static xl_status up_once(struct xl__probing *p, void *arg, double *ns)
-{
-    (void)p;
-    return timed(arg, true, false, false, false, ns);
-}
-
-static xl_status down_once(struct xl__probing *p, void *arg, double *ns)
-{
-    (void)p;
-    return timed(arg, false, false, false, true, ns);
-}
-
-static xl_status spin_once(struct xl__probing *p, void *arg, double *ns)
-{
-    (void)p;
-    return timed(arg, false, true, false, false, ns);
-}
-
-static xl_status work_once(struct xl__probing *p, void *arg, double *ns)
-{
-    (void)p;
-    return timed(arg, false, false, true, false, ns);
-}
-
-static xl_status spin_up_once(struct xl__probing *p, void *arg, double *ns)
-{
-    (void)p;
-    return timed(arg, true, true, false, false, ns);
-}
-
-static xl_status spin_down_once(struct xl__probing *p, void *arg, double *ns)
-{
-    (void)p;
-    return timed(arg, false, true, false, true, ns);
 }
 
 /* All of it, one step after the other, on one queue. */
@@ -161,7 +133,7 @@ static xl_status serial_once(struct xl__probing *p, void *arg, double *ns)
     (void)p;
     const uint64_t start = xl__now_ns();
     TRY(bring(b, WORK));
-    TRY(work_whole(b));
+    TRY(work(b));
     TRY(fetch(b, WORK));
     TRY(finish(b, WORK));
     *ns = (double)(xl__now_ns() - start);
@@ -177,16 +149,15 @@ static xl_status enqueue_chunk(struct bench *b, unsigned i)
     const size_t bytes = b->bytes / CHUNKS, at = i * bytes;
     cl_event here = NULL, done = NULL;
     const xl_sync sync = {1, &here, &done};
-    TRY(xl__told(b->p, b->q[UP],
-                 xl__upload(b->q[UP], b->in, at, (char *)b->from.at + at,
-                            bytes, &here)));
+    TRY(told(b, UP, xl__upload(b->q[UP], b->in, at, (char *)b->from.at + at,
+                               bytes, &here)));
     TRY(flush(b, UP));
     TRY(xl__work_launch(b->q[WORK], &b->chunk, b->in, b->out, at / WORD,
                         b->turns, &sync));
     TRY(flush(b, WORK));
-    TRY(xl__told(b->p, b->q[DOWN],
-                 xl__download(b->q[DOWN], b->out, at, (char *)b->to.at + at,
-                              bytes, &done, NULL)));
+    TRY(told(b, DOWN, xl__download(b->q[DOWN], b->out, at,
+                                   (char *)b->to.at + at, bytes, &done,
+                                   NULL)));
     TRY(flush(b, DOWN));
 fail:
     xl__event_release(here);
@@ -211,24 +182,40 @@ fail:
 
 /* -- how long the kernel works --------------------------------------------- */
 
-/* Turns that make `once` last about `want_ns`, step by step (GE-11). */
+struct turned {
+    const struct xl__run *run;
+    size_t *turns; /* that it goes by */
+    double ns;     /* of the last ones */
+};
+
+static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
+                              xl_row *row)
+{
+    enum { TRIES = 3 }; /* the first may still be compiled */
+    xl_status status = XL_OK;
+    struct turned *t = arg;
+    *t->turns = turns;
+    t->ns = INFINITY;
+    for (unsigned i = 0; i < TRIES; i++) {
+        double ns;
+        TRY(t->run->once(p, t->run->arg, &ns));
+        t->ns = fmin(t->ns, ns);
+    }
+    row->samples.median_ns = t->ns;
+fail:
+    return status;
+}
+
+/* Let it last about as long as a copy. */
 static xl_status find_turns(struct bench *b, const struct xl__run *run,
                             double want_ns, size_t *turns)
 {
-    enum { MOST_FACTOR = 8 };
     xl_status status = XL_OK;
-    double ns = 0;
-    *turns = FIRST_TURNS;
-    TRY(run->once(b->p, run->arg, &ns)); /* may still be compiled */
-    for (;;) {
-        TRY(xl__probe_alive(b->p));
-        TRY(run->once(b->p, run->arg, &ns));
-        if (ns >= want_ns / 2 || *turns >= MOST_TURNS)
-            break;
-        *turns *= MOST_FACTOR / 2;
-    }
-    const double share = fmin(want_ns / fmax(ns, 1), MOST_FACTOR);
-    *turns = (size_t)fmax(1, (double)*turns * share);
+    struct turned t = {run, turns, 0};
+    const struct xl__turning w = {sample_turns, &t};
+    TRY(xl__turns_find(b->p, &w, want_ns, turns));
+    if (t.ns > want_ns) /* even the first ones may be too many */
+        *turns = (size_t)fmax(1, (double)*turns * want_ns / t.ns);
 fail:
     return status;
 }
@@ -313,27 +300,20 @@ static void emit(struct bench *b, xl_row *row, const char *words, bool right)
     if (!right)
         xl__probe_reject(row, "the words are not those expected: something "
                               "ran before what it waits for");
-    else
-        xl__strcpy(row->reason, sizeof row->reason, words);
+    xl__transfer_note(row, words);
     xl__probe_emit(b->p, row);
-}
-
-static void init(struct bench *b, xl_row *row, const char *what)
-{
-    char name[sizeof row->variant];
-    snprintf(name, sizeof name, "%s_%s", memory_name(b), what);
-    xl_row_init(row, "probe_overlap", name);
-    xl_row_shape(row, "bytes", (double)b->bytes);
 }
 
 /* A copy one way and the kernel, alone and together. */
 static xl_status run_beside(struct bench *b, bool is_up)
 {
     enum { COPY, KERNEL, BOTH, N };
-    const struct xl__run runs[N] = {
-        [COPY] = {is_up ? up_once : down_once, b},
-        [KERNEL] = {spin_once, b},
-        [BOTH] = {is_up ? spin_up_once : spin_down_once, b}};
+    const unsigned way = is_up ? DO_BRING : DO_FETCH;
+    struct part parts[N] = {
+        [COPY] = {b, way}, [KERNEL] = {b, DO_SPIN}, [BOTH] = {b, way | DO_SPIN}};
+    struct xl__run runs[N];
+    for (unsigned i = 0; i < N; i++)
+        runs[i] = (struct xl__run){part_once, &parts[i]};
     xl_status status = XL_OK;
     bool right;
     xl_row row;
@@ -344,7 +324,8 @@ static xl_status run_beside(struct bench *b, bool is_up)
     TRY(find_turns(b, &runs[KERNEL], samples[COPY].min_ns, &b->spin_turns));
     TRY(xl__sample_runs(b->p, runs, N, samples));
     TRY(check_beside(b, &runs[BOTH], is_up, &right));
-    init(b, &row, is_up ? "up" : "down");
+    xl__transfer_row(&row, "probe_overlap", memory_name(b),
+                     is_up ? "up" : "down", b->bytes);
     row.samples = samples[BOTH];
     row.value = xl__overlap(samples[COPY].min_ns, samples[KERNEL].min_ns,
                             samples[BOTH].min_ns);
@@ -359,11 +340,13 @@ fail:
 static xl_status run_chunks(struct bench *b)
 {
     enum { BRING, KERNEL, FETCH, SERIAL, CHUNKED, N };
-    const struct xl__run runs[N] = {{up_once, b},
-                                    {work_once, b},
-                                    {down_once, b},
-                                    {serial_once, b},
-                                    {chunked_once, b}};
+    struct part up = {b, DO_BRING}, kernel = {b, DO_WORK},
+                down = {b, DO_FETCH};
+    const struct xl__run runs[N] = {[BRING] = {part_once, &up},
+                                    [KERNEL] = {part_once, &kernel},
+                                    [FETCH] = {part_once, &down},
+                                    [SERIAL] = {serial_once, b},
+                                    [CHUNKED] = {chunked_once, b}};
     xl_status status = XL_OK;
     bool right;
     xl_row row;
@@ -374,13 +357,14 @@ static xl_status run_chunks(struct bench *b)
     TRY(find_turns(b, &runs[KERNEL], samples[BRING].min_ns, &b->turns));
     TRY(xl__sample_runs(b->p, runs, N, samples));
     TRY(check_chunks(b, &right));
-    init(b, &row, "chunks");
+    xl__transfer_row(&row, "probe_overlap", memory_name(b), "chunks",
+                     b->bytes);
     row.samples = samples[CHUNKED];
     row.value = samples[SERIAL].min_ns / samples[CHUNKED].min_ns;
     const double slowest = fmax(samples[KERNEL].min_ns,
                                 fmax(samples[BRING].min_ns,
                                      samples[FETCH].min_ns));
-    xl_row_found(&row, "of_bound", slowest / samples[CHUNKED].min_ns);
+    xl_row_found(&row, "bound", slowest / samples[CHUNKED].min_ns);
     emit(b, &row, "", right);
 fail:
     free(samples);
@@ -438,6 +422,8 @@ static xl_status run_memory(struct bench *b)
     TRY(run_beside(b, false));
     TRY(run_chunks(b));
 fail:
+    for (unsigned i = 0; i < N_QUEUES; i++)
+        xl__settle(b->q[i]);
     xl__host_mem_destroy(q, &b->from);
     xl__host_mem_destroy(q, &b->to);
     return status;
@@ -463,7 +449,7 @@ const struct xl__probe xl__probe_overlap = {
      "queue and a kernel of the same length on another; the value is the share "
      "of the shorter that is hidden, 1 all, 0 none. chunks: bring, work on "
      "and fetch in 8 chunks on three queues with events between them; the "
-     "value is the gain over all of it on one queue, of_bound the slowest "
+     "value is the gain over all of it on one queue, bound the slowest "
      "step's time alone over that of all. Fooled by copies that a driver makes with a "
      "kernel of its own, or with a core of the device's, which take turns "
      "with any other.",

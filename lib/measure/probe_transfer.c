@@ -6,7 +6,6 @@
  * Source of the half-rate size: R. Hockney, "The science of computer
  * benchmarking", 1996. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -14,7 +13,7 @@
 #include "device/cl_info.h"
 #include "measure/transfer.h"
 
-enum { KIB = 1 << 10, MIB = 1 << 20, WORD = 4, PAGE = 4096 };
+enum { KIB = 1 << 10, MIB = 1 << 20, WORD = 4 };
 
 enum kind { PAGEABLE, PINNED, N_KINDS };
 enum way { UP, DOWN, N_WAYS };
@@ -30,7 +29,7 @@ static const size_t full_sizes[] = {4 * KIB,  16 * KIB, 64 * KIB,
                                     16 * MIB, 64 * MIB, 256 * MIB};
 enum { MOST_SIZES = sizeof full_sizes / sizeof *full_sizes };
 
-static const char no_copy[] = "zero copy: the map moves no bytes";
+static const char op[] = "probe_transfer";
 static const char own_copy[] =
     "no transfer but a copy inside one memory (on CPUs a memcpy), timed, not "
     "rated: mapping the buffer does without it";
@@ -43,7 +42,6 @@ struct ends {
     struct xl__host_mem from[N_KINDS], to[N_KINDS];
     cl_mem src, dst;      /* src: random words */
     bool shares;          /* maps move nothing */
-    double best_ns[N_WAYS]; /* of a copy of all bytes */
 };
 
 /* Times over sizes. */
@@ -75,45 +73,13 @@ double xl__half_rate_bytes(const double *bytes, const double *ns, unsigned n)
     return NAN;
 }
 
-bool xl__moves_nothing(double map_ns, double copy_ns)
-{
-    static const double faster = 3; /* no second engine is that much faster */
-    return map_ns * faster < copy_ns;
-}
-
 /* -- rows ------------------------------------------------------------------ */
-
-static void describe(xl_row *row, const char *first, const char *second,
-                     size_t bytes)
-{
-    char name[sizeof row->variant];
-    snprintf(name, sizeof name, "%s%s%s", first, *second ? "_" : "", second);
-    xl_row_init(row, "probe_transfer", name);
-    xl_row_shape(row, "bytes", (double)bytes);
-}
-
-static void note(xl_row *row, const char *text)
-{
-    if (row->verdict == XL_ROW_OK)
-        xl__strcpy(row->reason, sizeof row->reason, text);
-}
-
-/* As a rate; as a time where there is nothing to rate. */
-static void set_value(xl_row *row, double bytes, const char *why_no_rate)
-{
-    const double s = row->samples.median_ns * 1e-9;
-    row->bytes = bytes;
-    row->unit = why_no_rate ? "s" : "B/s";
-    row->value = why_no_rate ? s : bytes / s;
-    if (why_no_rate)
-        note(row, why_no_rate);
-}
 
 static void emit(struct ends *e, xl_row *row, double bytes, bool is_right)
 {
     if (!is_right)
         xl__probe_reject(row, "the words that arrived are not those sent");
-    set_value(row, bytes, e->shares ? own_copy : NULL);
+    xl__transfer_value(row, bytes, e->shares ? own_copy : NULL);
     xl__probe_emit(e->p, row);
 }
 
@@ -187,7 +153,7 @@ static xl_status run_size(struct ends *e, enum kind kind, enum way way,
     struct copy c = plain_copy(e, kind, way, bytes);
     bool right;
     xl_row row;
-    describe(&row, kind_names[kind], way_names[way], bytes);
+    xl__transfer_row(&row, op, kind_names[kind], way_names[way], bytes);
     TRY(sample_copy(&c, &row, &right));
     emit(e, &row, (double)bytes, right);
     curve->bytes[curve->n] = (double)bytes;
@@ -207,7 +173,7 @@ static xl_status run_latency(struct ends *e, enum way way,
     struct copy c = plain_copy(e, PAGEABLE, way, WORD);
     bool right;
     xl_row row;
-    describe(&row, "latency", way_names[way], WORD);
+    xl__transfer_row(&row, op, "latency", way_names[way], WORD);
     TRY(sample_copy(&c, &row, &right));
     if (!right)
         xl__probe_reject(&row, "the word that arrived is not the one sent");
@@ -223,11 +189,9 @@ fail:
 static void tell_half(struct ends *e, enum kind kind, enum way way,
                       const struct curve *curve)
 {
-    char name[sizeof(((xl_row *)0)->variant)];
     xl_row row;
-    snprintf(name, sizeof name, "%s_%s_half", kind_names[kind],
-             way_names[way]);
-    xl_row_init(&row, "probe_transfer", name);
+    xl_row_init(&row, op, way == UP ? "half_up" : "half_down");
+    xl_row_param_text(&row, "memory", kind_names[kind]);
     row.unit = "B";
     row.value = xl__half_rate_bytes(curve->bytes, curve->ns, curve->n);
     xl__probe_emit(e->p, &row);
@@ -258,195 +222,15 @@ fail:
 
 /* -- maps ------------------------------------------------------------------ */
 
-/* How a buffer that is mapped was made. */
-static const struct {
-    const char *name;
-    cl_mem_flags flags;
-} maps[] = {
-    {"mapped", 0}, /* as any other: its place says what the device is */
-    {"mapped_alloc", CL_MEM_ALLOC_HOST_PTR},
-    {"mapped_use", CL_MEM_USE_HOST_PTR},
-};
-enum { N_MAPS = sizeof maps / sizeof *maps };
-
-struct map {
-    struct ends *e;
-    cl_mem mem;
-    void *heap; /* behind CL_MEM_USE_HOST_PTR; else NULL */
-    enum way way;
-    cl_uint turn;
-    bool right;
-};
-
-static xl_status open_map(struct map *m, cl_map_flags flags, cl_uint **at)
-{
-    xl_status status = XL_OK;
-    cl_int code;
-    *at = clEnqueueMapBuffer(m->e->q->cl, m->mem, CL_TRUE, flags, 0,
-                             m->e->bytes, 0, NULL, NULL, &code);
-    CL_TRY(&m->e->q->error, code);
-fail:
-    return status;
-}
-
-static xl_status close_map(struct map *m, cl_uint *at)
-{
-    xl_status status = XL_OK;
-    CL_TRY(&m->e->q->error, clEnqueueUnmapMemObject(m->e->q->cl, m->mem, at, 0,
-                                                    NULL, NULL));
-    TRY(xl_queue_finish(m->e->q));
-fail:
-    return status;
-}
-
-/* The device changes a word first, so that no copy of an earlier map will
- * do. */
-static xl_status map_down_once(struct xl__probing *p, void *arg, double *ns)
-{
-    xl_status status = XL_OK;
-    struct map *m = arg;
-    cl_uint *at;
-    TRY(xl_buffer_fill(p->q, m->mem, 0, ++m->turn, 1));
-    TRY(xl_queue_finish(p->q));
-    const uint64_t start = xl__now_ns();
-    TRY(open_map(m, CL_MAP_READ, &at));
-    m->right = m->right && at[0] == m->turn;
-    TRY(close_map(m, at));
-    *ns = (double)(xl__now_ns() - start);
-fail:
-    return status;
-}
-
-static xl_status map_up_once(struct xl__probing *p, void *arg, double *ns)
-{
-    xl_status status = XL_OK;
-    struct map *m = arg;
-    cl_uint *at, seen;
-    const uint64_t start = xl__now_ns();
-    TRY(open_map(m, CL_MAP_WRITE_INVALIDATE_REGION, &at));
-    at[0] = ++m->turn;
-    TRY(close_map(m, at));
-    *ns = (double)(xl__now_ns() - start);
-    TRY(xl_buffer_read(p->q, m->mem, 0, &seen, WORD));
-    m->right = m->right && seen == m->turn;
-fail:
-    return status;
-}
-
-/* All of it once, random words both ways. */
-static xl_status check_map(struct map *m)
-{
-    xl_status status = XL_OK;
-    struct xl__probing *p = m->e->p;
-    const size_t n = m->e->bytes / WORD;
-    const uint64_t seed = p->how->seed;
-    cl_uint *at;
-    bool right = false;
-    TRY(open_map(m, CL_MAP_WRITE_INVALIDATE_REGION, &at));
-    for (size_t i = 0; i < n; i++)
-        at[i] = xl__probe_word(seed, i);
-    TRY(close_map(m, at));
-    TRY(xl__buffer_right(p, m->mem, n, seed, &right));
-    TRY(open_map(m, CL_MAP_READ, &at));
-    m->right = right && xl__words_right(at, n, seed);
-    TRY(close_map(m, at));
-fail:
-    return status;
-}
-
-static xl_status create_mapped(struct map *m, unsigned i)
-{
-    xl_status status = XL_OK;
-    cl_int code;
-    void *at = NULL;
-    if (maps[i].flags & CL_MEM_USE_HOST_PTR) {
-        m->heap = xl__calloc(m->e->bytes + PAGE, 1);
-        if (!m->heap)
-            TRY(xl__error_set(&m->e->q->error, XL_NO_MEMORY, "host memory"));
-        at = (char *)m->heap + (PAGE - (uintptr_t)m->heap % PAGE);
-    }
-    m->mem = clCreateBuffer(m->e->q->ctx->cl, CL_MEM_READ_WRITE | maps[i].flags,
-                            m->e->bytes, at, &code);
-    CL_TRY(&m->e->q->error, code);
-fail:
-    return status;
-}
-
-static xl_status run_map(struct map *m, unsigned i, enum way way, bool *shares)
-{
-    xl_status status = XL_OK;
-    struct ends *e = m->e;
-    const struct xl__run run = {way == UP ? map_up_once : map_down_once, m};
-    xl_row row;
-    describe(&row, maps[i].name, way_names[way], e->bytes);
-    m->way = way;
-    TRY(xl__sample_runs(e->p, &run, 1, &row.samples));
-    if (!m->right)
-        xl__probe_reject(&row, "the words behind the map are not those sent");
-    *shares = m->right &&
-              xl__moves_nothing(row.samples.min_ns, e->best_ns[way]);
-    set_value(&row, (double)e->bytes, *shares ? no_copy : NULL);
-    xl__probe_emit(e->p, &row);
-fail:
-    return status;
-}
-
-/* *shares: both ways move nothing. A driver that refuses such a buffer, or its
- * map, is told in a row. */
-static xl_status run_maps_of(struct ends *e, unsigned i, bool *shares)
-{
-    struct map m = {.e = e, .right = true};
-    bool up = false, down = false;
-    xl_status status = create_mapped(&m, i);
-    if (status == XL_OK)
-        status = check_map(&m);
-    if (status == XL_OK)
-        status = run_map(&m, i, UP, &up);
-    if (status == XL_OK)
-        status = run_map(&m, i, DOWN, &down);
-    if (m.mem)
-        clReleaseMemObject(m.mem);
-    free(m.heap);
-    *shares = up && down;
-    if (status == XL_OK || status == XL_CANCELLED)
-        return status;
-    xl_row row;
-    describe(&row, maps[i].name, "", e->bytes);
-    xl__probe_unsupported(e->p, &row, xl_error_detail(e->q));
-    return XL_OK;
-}
-
-/* What a copy of as many bytes takes, the best of a few. */
-static xl_status time_copies(struct ends *e)
-{
-    enum { TRIES = 3 };
-    xl_status status = XL_OK;
-    for (unsigned way = 0; way < N_WAYS; way++) {
-        struct copy c = plain_copy(e, PAGEABLE, (enum way)way, e->bytes);
-        e->best_ns[way] = INFINITY;
-        for (unsigned i = 0; i < TRIES; i++) {
-            double ns;
-            TRY(copy_once(e->p, &c, &ns));
-            e->best_ns[way] = fmin(e->best_ns[way], ns);
-        }
-    }
-fail:
-    return status;
-}
-
-/* A buffer that the device made for itself and that maps for nothing is shared.
- * One that was asked for on the host's side may only live there, and the device
- * reads it from afar; unless both have one memory anyway. */
 static xl_status run_maps(struct ends *e)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &e->q->ctx->device->limits;
-    bool shares[N_MAPS];
-    TRY(time_copies(e));
-    for (unsigned i = 0; i < N_MAPS; i++)
-        TRY(run_maps_of(e, i, &shares[i]));
-    e->shares = shares[0] || (shares[1] && xl__is(l, XL__F_host_unified));
-    xl__limits_measure(l, XL__F_has_zero_copy, e->shares);
+    struct copy up = plain_copy(e, PAGEABLE, UP, e->bytes);
+    struct copy down = plain_copy(e, PAGEABLE, DOWN, e->bytes);
+    const struct xl__run copies[] = {{copy_once, &up}, {copy_once, &down}};
+    TRY(xl__map_rows(e->p, e->bytes, copies, &e->shares));
+    xl__limits_measure(&e->q->ctx->device->limits, XL__F_has_zero_copy,
+                       e->shares);
 fail:
     return status;
 }
@@ -490,13 +274,13 @@ static xl_status run_both(struct ends *e)
     TRY(xl__sample_runs(e->p, runs, N, samples));
     TRY(arrived(&up, &up_right));
     TRY(arrived(&down, &down_right));
-    describe(&row, "both_ways", "", e->bytes);
+    xl__transfer_row(&row, op, "both_ways", "", e->bytes);
     row.samples = samples[BOTH];
     const double overlap =
         xl__overlap(samples[ALONE_UP].min_ns, samples[ALONE_DOWN].min_ns,
                     samples[BOTH].min_ns);
     xl_row_found(&row, "overlap", overlap);
-    note(&row, xl__overlap_words(overlap));
+    xl__transfer_note(&row, xl__overlap_words(overlap));
     emit(e, &row, 2 * (double)e->bytes, up_right && down_right);
 fail:
     free(samples);
@@ -564,14 +348,14 @@ static xl_status run_equal(struct ends *e)
         TRY(time_equal(e, i == EQUAL, &samples[i * N_EQUAL]));
     for (unsigned i = 0; i < N_EQUAL; i++) {
         xl_row row;
-        describe(&row, "equal", names[i], e->bytes);
+        xl__transfer_row(&row, op, "equal", names[i], e->bytes);
         row.samples = samples[EQUAL * N_EQUAL + i];
         row.unit = "1";
         row.value = fmin(samples[BEFORE * N_EQUAL + i].min_ns,
                          samples[AFTER * N_EQUAL + i].min_ns) /
                     row.samples.min_ns;
         if (row.value > faster)
-            note(&row, "equal words go faster than random ones: something on "
+            xl__transfer_note(&row, "equal words go faster than random ones: something on "
                        "the way compresses them");
         xl__probe_emit(e->p, &row);
     }
@@ -625,6 +409,8 @@ static xl_status run(struct xl__probing *p)
     TRY(run_both(&e));
     TRY(run_equal(&e));
 fail:
+    xl__settle(e.q);
+    xl__settle(e.beside);
     destroy_ends(&e);
     return status;
 }

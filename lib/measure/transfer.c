@@ -5,6 +5,7 @@
 #include "measure/transfer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -224,9 +225,44 @@ fail:
     return status;
 }
 
+void xl__settle(xl_queue *q)
+{
+    if (!q)
+        return;
+    clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL);
+    clFinish(q->cl);
+}
+
 xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status)
 {
     if (status == XL_OK || q == p->q)
         return status;
     return xl__error_set(&p->q->error, status, "%s", xl_error_detail(q));
+}
+
+/* -- rows ------------------------------------------------------------------ */
+
+void xl__transfer_row(xl_row *row, const char *op, const char *first,
+                      const char *second, size_t bytes)
+{
+    char name[sizeof row->variant];
+    snprintf(name, sizeof name, "%s%s%s", first, *second ? "_" : "", second);
+    xl_row_init(row, op, name);
+    xl_row_shape(row, "bytes", (double)bytes);
+}
+
+void xl__transfer_note(xl_row *row, const char *text)
+{
+    if (row->verdict == XL_ROW_OK)
+        xl__strcpy(row->reason, sizeof row->reason, text);
+}
+
+void xl__transfer_value(xl_row *row, double bytes, const char *why_no_rate)
+{
+    const double s = row->samples.median_ns * 1e-9;
+    row->bytes = bytes;
+    row->unit = why_no_rate ? "s" : "B/s";
+    row->value = why_no_rate ? s : bytes / s;
+    if (why_no_rate)
+        xl__transfer_note(row, why_no_rate);
 }

@@ -56,6 +56,9 @@ xl_status xl__download(xl_queue *q, cl_mem src, size_t at, void *dst,
 xl_status xl__flush(xl_queue *q);
 /* Wait for all of it, what was flushed before included. */
 xl_status xl__finish_flushed(xl_queue *q);
+/* The same on the way out, before host memory goes: tells nothing, and leaves
+ * the queue's story as it is. */
+void xl__settle(xl_queue *q);
 
 /* A queue's failure as the probe's own: another queue's story is told. */
 xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status);
@@ -80,12 +83,33 @@ xl_status xl__work_launch(xl_queue *q, const struct xl__work *w, cl_mem in,
 /* What becomes of a word. */
 cl_uint xl__worked(cl_uint x, size_t i, size_t turns);
 
+/* -- rows ------------------------------------------------------------------ */
+
+/* A row of so many bytes, called first_second, or first where that is "". */
+void xl__transfer_row(xl_row *row, const char *op, const char *first,
+                      const char *second, size_t bytes);
+/* Its value: a rate; or, where nothing is there to be rated, the time, and
+ * why. */
+void xl__transfer_value(xl_row *row, double bytes, const char *why_no_rate);
+/* What else to know of it, if it is ok. */
+void xl__transfer_note(xl_row *row, const char *text);
+
+/* -- maps ------------------------------------------------------------------ */
+
+/* Rows of maps, up and down, of a buffer as any other and of those made for
+ * the host; each beside a copy of as many bytes, up and down. *shares: a map
+ * moves nothing, host and device have one memory. */
+xl_status xl__map_rows(struct xl__probing *p, size_t bytes,
+                       const struct xl__run copies[2], bool *shares);
+
 /* -- conclusions ----------------------------------------------------------- */
 
 /* probe_transfer.c: bytes at which a transfer reaches half of the best rate of
  * the curve, between its points; NaN when its smallest is beyond that. */
 double xl__half_rate_bytes(const double *bytes, const double *ns, unsigned n);
-/* Does a map that takes so long move nothing, where a copy takes `copy_ns`? */
+
+/* transfer_map.c: does a map that takes so long move nothing, where a copy
+ * takes `copy_ns`? */
 bool xl__moves_nothing(double map_ns, double copy_ns);
 
 /* probe_overlap.c: the share of the shorter of two pieces that is hidden when

@@ -85,7 +85,7 @@ static void shared_memory_is_called_so(void **state)
     assert_true(isnan(fact(XL__F_download_bytes_per_s)));
     for (unsigned i = 0; i < seen.n; i++)
         assert_string_not_equal(seen.rows[i].unit, "B/s");
-    const xl_row *map = find("mapped_down", 0);
+    const xl_row *map = find("map_down", 0);
     if (map->verdict == XL_ROW_OK)
         assert_non_null(strstr(map->reason, "zero copy"));
     const xl_row *copy = find("pinned_up", 64 << 10);
@@ -96,7 +96,7 @@ static void shared_memory_is_called_so(void **state)
 static void own_memory_has_rates(void **state)
 {
     static const char *const rated[] = {
-        "mapped_up",   "mapped_down", "pageable_up", "pageable_down",
+        "map_up",   "map_down", "pageable_up", "pageable_down",
         "pinned_up",   "pinned_down", "both_ways"};
     (void)state;
     probe("transfer");
@@ -111,7 +111,7 @@ static void own_memory_has_rates(void **state)
     assert_true(up >= find("pageable_up", 2 << 20)->value);
     assert_true(up >= find("pinned_up", 2 << 20)->value);
     assert_true(down >= find("pageable_down", 2 << 20)->value);
-    assert_string_equal(find("pinned_up_half", 0)->unit, "B");
+    assert_string_equal(find("half_up", 0)->unit, "B");
 }
 
 /* -- the others ------------------------------------------------------------ */
