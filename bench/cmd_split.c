@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/paths.h"
-#include "gemm_sweep.h"
 #include "json_values.h"
 #include "out_file.h"
 #include "shapes.h"
@@ -72,26 +71,25 @@ static bool read_tile(struct split_job *job, char *why, size_t cap)
     return true;
 }
 
-static bool read_sweep(struct split_job *job, char *why, size_t cap)
+static bool read_sweep(struct split_job *job, struct sweep *sweep, char *why,
+                       size_t cap)
 {
-    struct sweep sweep;
     if (!job->s->set.sweep)
         return true;
-    if (!sweep_read(job->s->set.sweep, &sweep, why, cap))
+    if (!sweep_read(job->s->set.sweep, sweep, why, cap))
         return false;
-    if (sweep.k || sweep.ld || job->m == 0) {
+    if (sweep->k || sweep->ld || job->op != &bench_gemm) {
         snprintf(why, cap, "--sweep: the sawtooth has rows, columns or both "
                            "of a gemm's result; give m, n or nm, as in "
                            "nm=1780:2060");
         return false;
     }
-    job->grows_m = sweep.m;
-    job->grows_n = sweep.n;
-    job->range = (struct sawtooth_range){sweep.from, sweep.to};
+    job->sweep = sweep;
     return true;
 }
 
-static bool read_all(struct split_job *job, void *c, char *why, size_t cap)
+static bool read_all(struct split_job *job, void *c, struct sweep *sweep,
+                     char *why, size_t cap)
 {
     const struct settings *set = &job->s->set;
     if (!job->op->parse(set, set->words[1], c, why, cap))
@@ -102,7 +100,7 @@ static bool read_all(struct split_job *job, void *c, char *why, size_t cap)
         snprintf(why, cap, "--units: at most %d", SPLIT_MOST_UNITS);
         return false;
     }
-    return read_tile(job, why, cap) && read_sweep(job, why, cap);
+    return read_tile(job, why, cap) && read_sweep(job, sweep, why, cap);
 }
 
 /* -- the pages ------------------------------------------------------------ */
@@ -184,7 +182,8 @@ static int show_all(const struct split_job *job)
     if (s->n_devices > 1 && s->set.svg && !is_folder(s->set.svg))
         return usage("--svg: a picture for each device wants a folder: give "
                      "a path that ends in /");
-    progress_begin(s, s->n_devices);
+    const size_t sizes = job->sweep ? sweep_count(job->sweep) : 0;
+    progress_begin(s, s->n_devices * (unsigned)(1 + sizes));
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
         const int failed = show(job, s->devices[i], json);
         code = failed ? failed : code;
@@ -196,6 +195,7 @@ static int show_all(const struct split_job *job)
 static int run(struct session *s)
 {
     struct split_job job = {.s = s, .count = 1};
+    struct sweep sweep;
     char why[256];
     job.op = bench_op_find(s->set.words[0]);
     if (!job.op)
@@ -203,8 +203,9 @@ static int run(struct session *s)
     void *c = xl__calloc(1, job.op->case_bytes);
     if (!c)
         return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
-    const int code = read_all(&job, c, why, sizeof why) ? show_all(&job)
-                                                        : usage(why);
+    const int code = read_all(&job, c, &sweep, why, sizeof why)
+                         ? show_all(&job)
+                         : usage(why);
     free(c);
     return code;
 }
@@ -227,13 +228,12 @@ const struct command cmd_split = {
         "local memory, which works for as long as the call took and records "
         "itself. Elsewhere it is modelled, and said so. Below comes the "
         "sawtooth: what whole tiles and whole waves leave of a device's rate, "
-        "size by size.\n\n"
+        "size by size; with --sweep, timed beside it.\n\n"
         "With --tile, --units or both it asks what if, and runs nothing.\n\n"
         "  clbench split gemm 1024x1024x1024\n"
         "  clbench split gemm 4096 --dtype f16 --svg split.svg\n"
         "  clbench split gemm 2048 --tile 256x128 --units 132\n"
-        "  clbench split gemm 2048 --tile 256x128 --units 132 "
-        "--sweep nm=1780:2060\n"
+        "  clbench split gemm 2048 --dtype f16 --sweep nm=1780:2060:4\n"
         "  clbench split softmax 4096x4096",
     .options = options,
     .min_words = 2,

@@ -85,9 +85,20 @@ static json_t *point_json(const struct sawtooth *s, size_t size)
     return out;
 }
 
+static json_t *rate_json(const struct split_rate *r)
+{
+    json_t *out = json_object();
+    json_put(out, "size", json_uint(r->size));
+    json_put(out, "rows", json_uint(r->rows));
+    json_put(out, "cols", json_uint(r->cols));
+    json_put(out, "ns", json_number(r->ns));
+    json_put(out, "flop_per_s", json_number(r->flop_per_s));
+    return out;
+}
+
 json_t *split_json(const struct split_page *p)
 {
-    json_t *out = json_object(), *saw = json_array();
+    json_t *out = json_object(), *saw = json_array(), *rates = json_array();
     const bool is_measured = p->measured.n > 0;
     json_put(out, "what", json_text(p->title));
     json_put(out, "where", json_text(p->where));
@@ -106,5 +117,8 @@ json_t *split_json(const struct split_page *p)
     for (size_t size = p->size; size > 0 && size <= p->size + 1; size++)
         json_add(saw, point_json(&p->saw, size));
     json_put(out, "sawtooth", saw);
+    for (size_t i = 0; i < p->n_rates; i++)
+        json_add(rates, rate_json(&p->rate[i]));
+    json_put(out, "rates", rates);
     return out;
 }

@@ -12,6 +12,13 @@
 
 struct json_t;
 
+/* One size of a sweep, measured. */
+struct split_rate {
+    size_t size;
+    size_t rows, cols; /* the library's tile there */
+    double ns, flop_per_s;
+};
+
 struct split_page {
     char title[96];       /* "gemm 1024x1024x1024 f32" */
     char where[96];       /* "device 0: ..." or "132 units, no device" */
@@ -27,7 +34,12 @@ struct split_page {
     struct sawtooth saw;
     size_t size;          /* its place on the sawtooth; 0: it has none */
     struct sawtooth_range range;
+    struct split_rate *rate; /* of a sweep; NULL: not measured */
+    size_t n_rates;
 };
+
+/* The best rate of the sweep; 0: none. */
+double split_best_rate(const struct split_page *p);
 
 /* What every form of the page says in the same words. */
 void split_say_source(const struct split_page *p, struct xl__str *out);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "report.h"
 
@@ -35,8 +34,8 @@ static void tiling_of_groups(const struct split_job *job, xl_tiling *t)
     t->whole = t->tiles_m * t->tiles_n;
 }
 
-static int choose(const struct split_job *job, xl_queue *q,
-                  struct split_page *p)
+int split_choose(const struct split_job *job, xl_queue *q,
+                 struct split_page *p)
 {
     const struct bench_data none = {.seed = 0};
     const struct bench_work work = {
@@ -74,52 +73,6 @@ static int check_size(const struct split_page *p)
 }
 
 /* -- measured ------------------------------------------------------------- */
-
-struct timed {
-    const struct bench_op *op;
-    const struct bench_work *work;
-};
-
-static xl_status enqueue(xl_queue *q, void *arg)
-{
-    const struct timed *t = arg;
-    return t->op->run(q, t->work);
-}
-
-static xl_status time_op(const struct split_job *job, xl_queue *q, double *ns)
-{
-    xl_status status = XL_OK;
-    const xl_sampling how = {.warmup = 1,
-                             .min_runs = 3,
-                             .max_runs = 30,
-                             .max_noise = 0.02,
-                             .max_s = 0.5,
-                             .stop = session_stopped,
-                             .stop_arg = job->s};
-    struct bench_data data;
-    struct bench_work work = {.c = job->c, .data = &data,
-                              .variant = job->s->set.variant};
-    struct timed timed = {job->op, &work};
-    xl_samples *samples = xl__calloc(1, sizeof *samples);
-    bool is_open = false;
-    TRY(samples ? XL_OK : XL_NO_MEMORY);
-    TRY(bench_data_init(&data, job->op, job->c, job->s->set.seed));
-    TRY(bench_data_upload(q, &data));
-    if (job->op->open)
-        TRY(job->op->open(q, &work));
-    is_open = job->op->open != NULL;
-    TRY(xl_samples_take(q, &how, enqueue, &timed, samples));
-    *ns = samples->median_ns;
-fail:
-    if (is_open && job->op->close)
-        job->op->close(&work);
-    if (samples) {
-        bench_data_release(&data);
-        bench_data_clear(&data);
-    }
-    free(samples);
-    return status;
-}
 
 /* What speaks against it is part of the page, no failure of the command. */
 static void watch(xl_queue *q, struct split_page *p)
@@ -165,23 +118,23 @@ static void watch(xl_queue *q, struct split_page *p)
 static void find_saw(const struct split_job *job, struct split_page *p)
 {
     const xl_tiling *t = &p->tiling;
-    const bool is_asked = job->range.to > 0;
+    const struct sweep *asked = job->sweep;
     if (!split_has_map(t) || t->is_even || job->m == 0)
         return;
     p->saw = (struct sawtooth){
         .m = job->m,
         .n = job->n,
-        .grows_m = is_asked ? job->grows_m
-                            : job->m == job->n || job->m > job->n ||
-                                  job->op == &bench_softmax,
-        .grows_n = is_asked ? job->grows_n
-                            : job->m <= job->n && job->op != &bench_softmax,
+        .grows_m = asked ? asked->m
+                         : job->m >= job->n || job->op == &bench_softmax,
+        .grows_n = asked ? asked->n
+                         : job->m <= job->n && job->op != &bench_softmax,
         .rows = t->rows,
         .cols = t->cols,
         .count = t->count,
         .places = (double)p->units * p->beside};
     const size_t size = p->saw.grows_n ? job->n : job->m;
-    p->range = is_asked ? job->range : sawtooth_around(size);
+    p->range = asked ? (struct sawtooth_range){asked->from, asked->to}
+                     : sawtooth_around(size);
     p->size = xl__min_size(xl__max_size(size, p->range.from), p->range.to);
 }
 
@@ -211,7 +164,7 @@ static int on_device(const struct split_job *job, xl_device *dev,
     snprintf(p->where, sizeof p->where, "device %u: %s", xl_device_index(dev),
              name.text ? name.text : "?");
     progress_step(job->s, p->title);
-    int code = choose(job, q, p);
+    int code = split_choose(job, q, p);
     if (code == EXIT_FINE)
         code = check_size(p);
     const bool asks = job->s->set.units > 0;
@@ -219,11 +172,15 @@ static int on_device(const struct split_job *job, xl_device *dev,
         xl__strcpy(p->why_not, sizeof p->why_not,
                    "--units asks what if, and runs nothing");
     const xl_status status =
-        code == EXIT_FINE && !asks ? time_op(job, q, &p->op_ns) : XL_OK;
+        code == EXIT_FINE && !asks
+            ? split_time(job, q, SPLIT_TIME_S, &p->op_ns)
+            : XL_OK;
     if (status != XL_OK)
         code = session_fail(job->s, "timing", status, xl_error_detail(q));
     if (code == EXIT_FINE && !asks)
         watch(q, p);
+    if (code == EXIT_FINE && !asks && job->sweep)
+        code = split_rates(job, q, p);
     xl_queue_destroy(q);
     return code;
 }
@@ -263,4 +220,5 @@ void split_page_clear(struct split_page *p)
 {
     split_record_clear(&p->model);
     split_record_clear(&p->measured);
+    free(p->rate);
 }

@@ -4,6 +4,7 @@
 #ifndef CLBENCH_SPLIT_RUN_H
 #define CLBENCH_SPLIT_RUN_H
 
+#include "gemm_sweep.h"
 #include "op_bench.h"
 #include "split_page.h"
 
@@ -19,8 +20,7 @@ struct split_job {
     size_t m, n, count;         /* rows and columns of a result; 0: the op's
                                    tiles are not its rows and columns */
     size_t rows, cols;          /* --tile; 0: the library's */
-    struct sawtooth_range range; /* --sweep; to 0: around the size */
-    bool grows_m, grows_n;
+    const struct sweep *sweep;  /* NULL: the sawtooth is around the size */
 };
 
 /* An exit_code. `dev` NULL: --tile and --units say everything. Clear the page
@@ -28,5 +28,17 @@ struct split_job {
 int split_run(const struct split_job *job, xl_device *dev,
               struct split_page *out);
 void split_page_clear(struct split_page *p);
+
+/* split_rates.c: the op's median time, out of samples of `max_s` seconds. */
+static const double SPLIT_TIME_S = 0.5;
+xl_status split_time(const struct split_job *job, xl_queue *q, double max_s,
+                     double *ns);
+/* The sweep's sizes, timed, each with the library's own tile: p->rate. An
+ * exit_code. */
+int split_rates(const struct split_job *job, xl_queue *q,
+                struct split_page *p);
+/* The library's tiling of the job's case; an exit_code. */
+int split_choose(const struct split_job *job, xl_queue *q,
+                 struct split_page *p);
 
 #endif

@@ -255,6 +255,26 @@ static void mark(struct xl__str *out, const struct split_page *p, size_t size,
     svg_text(out, x, label_y, text_size, "middle", of_device, text);
 }
 
+/* Measured sizes: of the best rate among them. */
+static void dots(struct xl__str *out, const struct split_page *p, double y)
+{
+    enum { DOT = 4 };
+    const double span = (double)(p->range.to - p->range.from + 1);
+    const double best = split_best_rate(p);
+    for (size_t i = 0; i < p->n_rates; i++) {
+        const struct split_rate *r = &p->rate[i];
+        char rate[UNITS_CAP], tip[96];
+        units_format(rate, sizeof rate, r->flop_per_s, "flop/s");
+        snprintf(tip, sizeof tip, "%zu: %s, tiles of %zu x %zu", r->size, rate,
+                 r->rows, r->cols);
+        svg_rect(out,
+                 LEFT + ((double)(r->size - p->range.from) + 0.5) / span *
+                            INNER - DOT / 2,
+                 y + SAW_HEIGHT * (1 - r->flop_per_s / best) - DOT / 2, DOT,
+                 DOT, of_device, tip);
+    }
+}
+
 static double saw(struct xl__str *out, const struct split_page *p, double y)
 {
     struct xl__str note = {0};
@@ -269,10 +289,16 @@ static double saw(struct xl__str *out, const struct split_page *p, double y)
                    p->saw.grows_m && p->saw.grows_n ? "m = n"
                    : p->saw.grows_m                  ? "m"
                                                      : "n");
+    if (p->n_rates > 0) {
+        char best[UNITS_CAP];
+        units_format(best, sizeof best, split_best_rate(p), "flop/s");
+        xl__str_printf(&note, ". Dots: measured, of the best here, %s", best);
+    }
     y = panel(out, y, "The sawtooth", xl__str_text(&note)) + 8;
     xl__str_clear(&note);
     axes(out, y, SAW_HEIGHT);
     teeth(out, p, y);
+    dots(out, p, y);
     mark(out, p, p->size, y, y + SAW_HEIGHT + 16);
     mark(out, p, p->size + 1, y, y + SAW_HEIGHT + 32);
     snprintf(name, sizeof name, "%zu", p->range.from);

@@ -7,8 +7,7 @@
 
 #include "chart.h"
 #include "split_grid.h"
-#include "split_page.h"
-#include "table.h"
+#include "split_text.h"
 #include "text.h"
 #include "units.h"
 
@@ -17,9 +16,7 @@ enum {
     MAP_ROWS = 16, /* lines */
     MAP_COLS = 64, /* letters */
     CURVE_ROWS = 6,
-    CURVE_COLS = 32,
-    SAW_ROWS = 10,
-    SAW_COLS = 64
+    CURVE_COLS = 32
 };
 
 /* Cells, and lines, that start later are warmer: of the 256 colours. */
@@ -207,20 +204,20 @@ static void print_map(FILE *to, const struct split_page *p, unsigned columns,
 
 /* -- how much each unit had ----------------------------------------------- */
 
+void split_cell_share(struct table *t, double share)
+{
+    if (isnan(share))
+        table_cell(t, "-");
+    else
+        table_cell(t, "%.1f%%", share * 1e2);
+}
+
 /* One figure of a load: its cell. */
 struct figure {
     const char *name;
     void (*cell)(struct table *t, const struct split_record *r,
                  const struct split_load *l);
 };
-
-static void cell_percent(struct table *t, double frac)
-{
-    if (isnan(frac))
-        table_cell(t, "-");
-    else
-        table_cell(t, "%.1f%%", frac * 1e2);
-}
 
 static void cell_used(struct table *t, const struct split_record *r,
                       const struct split_load *l)
@@ -248,7 +245,7 @@ static void cell_busy(struct table *t, const struct split_record *r,
                       const struct split_load *l)
 {
     (void)r;
-    cell_percent(t, l->busy);
+    split_cell_share(t, l->busy);
 }
 static void cell_busy_used(struct table *t, const struct split_record *r,
                            const struct split_load *l)
@@ -263,7 +260,7 @@ static void cell_tail(struct table *t, const struct split_record *r,
                       const struct split_load *l)
 {
     (void)r;
-    cell_percent(t, l->tail);
+    split_cell_share(t, l->tail);
 }
 static void cell_imbalance(struct table *t, const struct split_record *r,
                            const struct split_load *l)
@@ -359,94 +356,6 @@ static void print_units(FILE *to, const struct split_page *p)
     free(busy);
 }
 
-/* -- the sawtooth --------------------------------------------------------- */
-
-static const char *growing(const struct sawtooth *s)
-{
-    return s->grows_m && s->grows_n ? "m = n" : s->grows_m ? "m" : "n";
-}
-
-static void saw_row(struct table *t, const struct sawtooth_point *x)
-{
-    table_cell(t, "%zu", x->size);
-    table_cell(t, "%.0f", x->tiles);
-    table_cell(t, "%.0f", x->waves);
-    cell_percent(t, x->fill);
-    cell_percent(t, x->area);
-    cell_percent(t, x->share);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const struct sawtooth_point *x = a, *y = b;
-    return (x->size > y->size) - (x->size < y->size);
-}
-
-/* The size, the one behind it, the best below and above, and where each of
- * these falls. */
-static void print_saw_table(FILE *to, const struct split_page *p,
-                            unsigned columns, bool colour)
-{
-    static const struct table_column titles[] = {
-        {"size", true, 0}, {"tiles", true, 0},  {"waves", true, 0},
-        {"fill", true, 0}, {"useful", true, 0}, {"of the rate", true, 0}};
-    const struct sawtooth_point below = sawtooth_best(
-        &p->saw, (struct sawtooth_range){p->range.from, p->size});
-    const struct sawtooth_point above = sawtooth_best(
-        &p->saw, (struct sawtooth_range){p->size, p->range.to});
-    struct sawtooth_point row[] = {below,
-                                   sawtooth_at(&p->saw, below.size + 1),
-                                   sawtooth_at(&p->saw, p->size),
-                                   sawtooth_at(&p->saw, p->size + 1),
-                                   above,
-                                   sawtooth_at(&p->saw, above.size + 1)};
-    const size_t n = sizeof row / sizeof *row;
-    struct table *t = table_create(titles, sizeof titles / sizeof *titles);
-    qsort(row, n, sizeof *row, by_size);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || row[i].size != row[i - 1].size)
-            saw_row(t, &row[i]);
-    table_print(to, t, columns, colour);
-    table_destroy(t);
-}
-
-static void print_saw(FILE *to, const struct split_page *p, unsigned columns,
-                      bool colour)
-{
-    double least[SAW_COLS], most[SAW_COLS];
-    struct xl__str line = {0};
-    if (p->size == 0)
-        return;
-    for (unsigned i = 0; i < SAW_COLS; i++) {
-        const struct sawtooth_span s =
-            sawtooth_span(&p->saw, p->range, i, SAW_COLS);
-        least[i] = s.least;
-        most[i] = s.most;
-    }
-    xl__str_printf(&line,
-                   "The sawtooth: fill times useful area by size, %s from %zu "
-                   "to %zu, tiles of %zu x %zu, %.0f places (modelled; the "
-                   "library may choose another tile at another size).",
-                   growing(&p->saw), p->range.from, p->range.to, p->saw.rows,
-                   p->saw.cols, p->saw.places);
-    fputc('\n', to);
-    text_wrap(to, xl__str_text(&line), INDENT, columns);
-    fputc('\n', to);
-    for (unsigned row = 0; row < SAW_ROWS; row++) {
-        xl__str_reset(&line);
-        xl__str_add(&line, row == 0               ? "  100% |"
-                           : row == SAW_ROWS / 2 ? "   50% |"
-                                                  : "       |");
-        chart_line(&line, least, most, SAW_COLS, row, SAW_ROWS);
-        fprintf(to, "%s|\n", xl__str_text(&line));
-    }
-    const size_t span = p->range.to - p->range.from + 1;
-    const size_t at = (p->size - p->range.from) * SAW_COLS / span;
-    fprintf(to, "        %*s^ %zu\n\n", (int)at, "", p->size);
-    xl__str_clear(&line);
-    print_saw_table(to, p, columns, colour);
-}
-
 void split_text(FILE *to, const struct split_page *p, unsigned columns,
                 bool colour)
 {
@@ -456,6 +365,6 @@ void split_text(FILE *to, const struct split_page *p, unsigned columns,
     print_load(to, p, columns, colour);
     print_curves(to, p);
     print_units(to, p);
-    print_saw(to, p, columns, colour);
+    split_text_saw(to, p, columns, colour);
     fputc('\n', to);
 }

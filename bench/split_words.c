@@ -14,6 +14,14 @@ const struct split_record *split_shown(const struct split_page *p)
     return p->measured.n > 0 ? &p->measured : &p->model;
 }
 
+double split_best_rate(const struct split_page *p)
+{
+    double best = 0;
+    for (size_t i = 0; i < p->n_rates; i++)
+        best = fmax(best, p->rate[i].flop_per_s);
+    return best;
+}
+
 void split_say_source(const struct split_page *p, struct xl__str *out)
 {
     char text[UNITS_CAP];
@@ -82,8 +90,9 @@ void split_say_uneven(const struct split_page *p, struct xl__str *out)
         xl__str_printf(out, "%stiles cut by k are shorter than whole ones",
                        out->len > start ? "; " : "");
     if (p->measured.n > 0 && seen->used < model->used)
-        xl__str_printf(out, "%sonly %u units worked, the model has %u",
-                       out->len > start ? "; " : "", seen->used, model->used);
+        xl__str_printf(out, "%sonly %u unit%s worked, the model has %u",
+                       out->len > start ? "; " : "", seen->used,
+                       seen->used == 1 ? "" : "s", model->used);
     units_percent(text, sizeof text, seen->imbalance - 1);
     if (p->measured.n > 0 && seen->imbalance > model->imbalance + far)
         xl__str_printf(out, "%sthe busiest unit worked %s longer than the "

@@ -337,6 +337,12 @@ expect 0 "split, of a variant" "$clbench" split gemm 100x90x80 \
 says "The sawtooth"
 fits
 split_holds "$folder/p.json"
+expect 0 "split, sizes timed" "$clbench" split gemm 24 --variant gemm_simt \
+    --sweep nm=16:32:8 --json "$folder/p.json"
+says "Measured: 3 sizes"
+says " 24 .*FLOP/s"
+fits
+grep -q '"size": 32' "$folder/p.json" || bad "no rate of 32"
 expect 0 "split of rows" "$clbench" split softmax 300x100 --units 3
 says "on 3 units"
 fits
