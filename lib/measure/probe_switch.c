@@ -51,7 +51,7 @@ static xl_status told(struct bench *b, const struct lane *lane,
     return xl__told(b->p, lane->q, status);
 }
 
-static xl_status link(struct bench *b, const struct lane *lane,
+static xl_status add_link(struct bench *b, const struct lane *lane,
                       const xl_sync *sync)
 {
     struct chain *c = lane->chain;
@@ -71,7 +71,7 @@ static xl_status chain_by_events(struct bench *b, unsigned n_lanes, double *ns)
     for (unsigned i = 0; i < b->links; i++) {
         const struct lane *lane = &b->lane[i % n_lanes];
         const xl_sync sync = {before ? 1 : 0, &before, &after};
-        TRY(link(b, lane, &sync));
+        TRY(add_link(b, lane, &sync));
         if (n_lanes > 1) /* the next queue waits for what is under way */
             TRY(told(b, lane, xl__flush(lane->q)));
         xl__event_release(before);
@@ -95,7 +95,7 @@ static xl_status chain_by_host(struct bench *b, unsigned one, unsigned other,
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < b->links; i++) {
         const struct lane *lane = &b->lane[i % 2 ? other : one];
-        TRY(link(b, lane, NULL));
+        TRY(add_link(b, lane, NULL));
         TRY(told(b, lane, xl_queue_finish(lane->q)));
     }
     *ns = (double)(xl__now_ns() - start);
@@ -145,7 +145,7 @@ static xl_status user_event(struct xl__probing *p, void *arg, double *ns)
     cl_event gate = clCreateUserEvent(p->q->ctx->cl, &code);
     const xl_sync sync = {1, &gate, NULL};
     CL_TRY(&p->q->error, code);
-    TRY(link(b, lane, &sync));
+    TRY(add_link(b, lane, &sync));
     TRY(xl__flush(lane->q));
     const uint64_t start = xl__now_ns();
     is_set = true;
