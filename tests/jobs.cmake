@@ -214,10 +214,10 @@ endforeach()
 
 # Groups, chains and rungs: probes on real drivers.
 xl_program(test_probe_groups ops/test_probe_groups.c)
-foreach(driver pocl rusticl)
-    xl_job(device.probe_groups.${driver} LABELS device DRIVER ${driver}
-        TIMEOUT 300 COMMAND test_probe_groups ENV ${uncached})
-endforeach()
+xl_job(device.probe_groups.pocl LABELS device DRIVER pocl TIMEOUT 300
+    COMMAND test_probe_groups ENV ${uncached})
+xl_job(slow.probe_groups.rusticl LABELS device slow DRIVER rusticl TIMEOUT 300
+    COMMAND test_probe_groups ENV ${uncached})
 
 # Tiles for devices with many registers.
 xl_program(test_simt ops/test_simt.c LIBS clbench_static)

@@ -6,7 +6,9 @@
  * hands differs; a slow rung makes fewer of them, and rates stay comparable.
  * Every rung's elements are compared with sums in double. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/half.h"
@@ -290,6 +292,22 @@ static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
+/* A driver may grant this kernel smaller groups than one that does nothing. */
+static xl_status fit_group(struct xl__probing *p, struct climb *x)
+{
+    xl_status status;
+    for (;; x->wg /= 2) {
+        xl_row row;
+        xl_row_init(&row, "", NULL);
+        status = sample(p, x, 1, &row);
+        if (status != XL_UNSUPPORTED || x->wg == 1 ||
+            x->rung->hands == ENGINE)
+            return status;
+        xl__error_reset(&p->q->error);
+        x->items = x->items == x->wg ? x->wg / 2 : x->items;
+    }
+}
+
 static xl_status on_device(struct xl__probing *p, struct climb *x, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -298,6 +316,8 @@ static xl_status on_device(struct xl__probing *p, struct climb *x, xl_row *row)
     xl_probing how;
     struct xl__probing brief = xl__probe_in_brief(p, &how);
     size_t count;
+    TRY(xl__probe_alive(p));
+    TRY(fit_group(&brief, x));
     TRY(xl__turns_find(&brief, &turning, p->how->quick ? quick_ns : long_ns,
                        &count));
     TRY(xl_buffer_fill(p->q, x->m->dev_c, 0, 0, n));
@@ -332,6 +352,15 @@ static void set_roof(struct xl__probing *p, const struct climb *x, xl_row *row)
         row->roof = bound;
 }
 
+/* The first line of the story tells. */
+static void not_taken(struct xl__probing *p, xl_row *row)
+{
+    char why[sizeof row->reason];
+    const char *story = xl_error_detail(p->q);
+    snprintf(why, sizeof why, "%.*s", (int)strcspn(story, "\r\n"), story);
+    xl__probe_unsupported(p, row, why);
+}
+
 /* *below: the rate of the rung below; of this one, on return. */
 static xl_status climb_one(struct xl__probing *p, struct climb *x,
                            double *below)
@@ -342,10 +371,13 @@ static xl_status climb_one(struct xl__probing *p, struct climb *x,
     row.unit = "flop/s";
     row.dtype = x->rung->hands == ENGINE ? XL_F16 : XL_F32;
     lay_out(p, x);
-    if (x->rung->hands == HOST)
-        TRY(on_host(p, x, &row));
-    else
-        TRY(on_device(p, x, &row));
+    status = x->rung->hands == HOST ? on_host(p, x, &row)
+                                    : on_device(p, x, &row);
+    if (status == XL_UNSUPPORTED || status == XL_BUILD_FAILED) {
+        not_taken(p, &row);
+        return XL_OK;
+    }
+    TRY(status);
     set_roof(p, x, &row);
     if (*below > 0)
         xl_row_found(&row, "gain", row.value / *below);

@@ -267,34 +267,52 @@ fail:
     return status;
 }
 
+static xl_status try_group(struct xl__probing *p, struct stairs *s)
+{
+    xl_status status = XL_OK;
+    struct xl__plan plan;
+    const struct xl__call call = call_of(s);
+    make_plan(s, &plan);
+    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl_queue_finish(p->q)); /* some drivers refuse this late */
+fail:
+    return status;
+}
+
 /* As large as the driver grants this kernel, which may be less than it grants
- * one that does nothing. */
+ * one that does nothing; and with all of a unit's local memory, or as much as
+ * the driver owns to (NV-01). */
 static xl_status fit_group(struct xl__probing *p, struct stairs *s,
                            size_t most_wg)
 {
-    xl_status status;
+    static const enum xl__fact_id rooms[] = {XL__F_local_mem_bytes,
+                                             XL__F_local_mem_dynamic_bytes};
+    xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool own = xl__is(l, XL__F_has_local_mem);
-    const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
-    for (s->wg = most_wg;; s->wg /= 2) {
-        struct xl__plan plan;
-        const struct xl__call call = call_of(s);
-        s->words = own ? room / sizeof(cl_uint) / s->wg * s->wg : 0;
-        s->words = xl__max_size(s->words, s->wg);
-        s->group_words = s->wg;
-        make_plan(s, &plan);
-        status = xl__run_plan(p->q, &plan, &call, NULL);
-        if (status == XL_OK || status == XL_CANCELLED || s->wg == 1)
-            return status;
-        xl__error_reset(&p->q->error);
+    for (s->wg = most_wg; s->wg > 0; s->wg /= 2) {
+        for (unsigned i = 0; i < (own ? 2 : 1); i++) {
+            const size_t room = own ? xl__size_or(l, rooms[i], 0) : 0;
+            const size_t every = room / sizeof(cl_uint) / s->wg;
+            s->words = xl__max_size(every, 1) * s->wg;
+            s->group_words = s->wg;
+            status = try_group(p, s);
+            if (status == XL_OK)
+                return status;
+            if (s->wg > 1)
+                xl__error_reset(&p->q->error);
+        }
     }
+    return status;
 }
 
+/* Many groups, so that the whole device is awake. */
 static xl_status warm_up(struct xl__probing *p, struct stairs *s)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
     xl_row row;
+    s->groups = XL__CPU_GROUPS;
     while ((double)(xl__now_ns() - start) < warm_ns) {
         xl_row_init(&row, "", NULL);
         TRY(sample(p, s, s->turns, &row));
@@ -395,7 +413,7 @@ static xl_status find_resident(struct xl__probing *p, struct stairs *s,
     s->mode = 2;
     s->most_live = 0;
     s->wg = xl__min_size(SMALL_WG, p->most_wg);
-    s->words = s->wg;
+    s->words = 0;
     s->group_words = SLOTS * SPACING;
     s->groups = first;
     s->is_thin = false;
