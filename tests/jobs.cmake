@@ -212,6 +212,15 @@ foreach(driver pocl rusticl)
         ENV XL_TEST_FULL=1)
 endforeach()
 
+# A CPU that passes for a GPU with local memory of its own: banks and cliffs
+# are looked for, and what comes back is right.
+xl_job(slow.probe_onchip LABELS device slow DRIVER pocl TIMEOUT 600
+    COMMAND clbench probe local occupancy --quick
+    ENV ${uncached} OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
+        XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/own_local.txt)
+set_property(TEST slow.probe_onchip APPEND PROPERTY
+    FAIL_REGULAR_EXPRESSION "the host's")
+
 # Groups, chains and rungs: probes on real drivers.
 xl_program(test_probe_groups ops/test_probe_groups.c)
 xl_job(device.probe_groups.pocl LABELS device DRIVER pocl TIMEOUT 300

@@ -288,8 +288,13 @@ static void emit_pool(struct axis *a, const struct xl__cliff *cliffs,
     xl_row_found(&row, "pools", (double)a->pools);
     xl_row_found(&row, "reserved", pool.reserved);
     xl_row_found(&row, "explained", (double)pool.explained / n);
-    if (file > 0 && a->pools == a->f->units)
+    if (n < 2) {
+        row.verdict = XL_ROW_SUSPICIOUS;
+        xl__strcpy(row.reason, sizeof row.reason,
+                   "one cliff alone: other work on the device looks the same");
+    } else if (file > 0 && a->pools == a->f->units) {
         xl__probe_settle(p, &row, XL__F_registers_per_cu, false);
+    }
     xl__probe_emit(p, &row);
 }
 

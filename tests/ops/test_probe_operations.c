@@ -65,6 +65,9 @@ static const struct probe {
     {"sync", 4, XL__F_barrier_ns},
     {"special", 3, XL__F_special_per_s},
     {"dot", 2, XL__N_FACTS},
+    {"local", 4, XL__F_local_bytes_per_s},
+    {"constant", 10, XL__N_FACTS},
+    {"image", 9, XL__N_FACTS},
 };
 
 static void results_are_the_host_s(void **state)
@@ -96,6 +99,9 @@ static const struct lie {
     {"sync", "probe_sync.cl", "i < turns", less},
     {"special", "probe_special.cl", "(1.0f / 1024)", "(1.0f / 1000)"},
     {"dot", "probe_dot.cl", "i < turns", less},
+    {"local", "probe_local.cl", "t < turns", "t + 1 < turns"},
+    {"constant", "probe_constant.cl", "u * GAP", "(u & 3) * GAP"},
+    {"image", "probe_image.cl", "x += HOP_X", "x += 16"},
 };
 static const struct lie wrong_values = {"special", "probe_special.cl",
                                         "F(a, b), i", "F(a, b) * 1.01f, i"};
