@@ -12,7 +12,7 @@ enum {
     WORD = 4,
     EACH = 64, /* links an item of `link` makes */
     WG = 64,
-    WINDOW = 2 << 20, /* bytes: few pages of any size */
+    WINDOW = 2 << 20, /* bytes: few pages of any size (CP-19) */
     QUICK_LAP = 10,   /* launches that bring a ring near */
     FULL_LAP = 40
 };

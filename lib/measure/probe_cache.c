@@ -372,7 +372,7 @@ static void learn(struct xl__limits *l, const struct level *v)
     }
 }
 
-/* The largest cache is stated, and no step shows it. */
+/* The largest cache is stated, and no step shows it (CP-18). */
 static void tell_unseen(struct xl__probing *p, const struct levels *all)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
