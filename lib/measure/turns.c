@@ -13,12 +13,28 @@ enum {
     MOST_FACTOR = 8 /* between two tries */
 };
 
+/* As another one, with few samples: for times that are only looked at. */
+struct brief {
+    struct xl__probing p;
+    xl_probing how;
+};
+
+static struct xl__probing *brief(const struct xl__probing *p, struct brief *b)
+{
+    b->how = *p->how;
+    b->how.quick = true;
+    b->p = *p;
+    b->p.how = &b->how;
+    return &b->p;
+}
+
 /* A launch's own cost hides in the first times, and a device nobody knows must
  * not be held for long: step by step. */
 xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
                          double want_ns, size_t *turns)
 {
     xl_status status = XL_OK;
+    struct brief few;
     const size_t most = xl__min_size(
         MOST_TURNS, /* loops may end early, silently: GE-24 */
         xl__size_or(&p->q->ctx->device->limits, XL__F_max_loop_turns,
@@ -27,7 +43,7 @@ xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
         xl_row row;
         xl_row_init(&row, "", NULL);
         TRY(xl__probe_alive(p));
-        TRY(w->sample(p, w->arg, *turns, &row));
+        TRY(w->sample(brief(p, &few), w->arg, *turns, &row));
         const double ns = row.samples.median_ns;
         if (ns >= want_ns / 2 || *turns >= most)
             break;
@@ -52,24 +68,27 @@ fail:
     return status;
 }
 
-/* Tried again when the time does not follow, since a busy machine may have
- * been in the way; work that is skipped is skipped each time. */
+/* Tried again, a short while each, when the time does not follow, since a busy
+ * machine may have been in the way; work that is skipped is skipped each time.
+ */
 xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
                           size_t turns, xl_row *row)
 {
-    enum { TRIES = 3 };
+    enum { TRIES = 10 };
     static const double good = 0.1;
     xl_status status = XL_OK;
     const size_t half = turns / 2;
-    double best = INFINITY;
+    struct brief few;
+    double best = INFINITY, least = INFINITY;
     if (half == 0)
         return XL_OK;
     for (unsigned i = 0; i < TRIES && fabs(best - 1) > good; i++) {
         xl_row other;
         xl_row_init(&other, "", NULL);
-        TRY(w->sample(p, w->arg, half, &other));
-        const double scaling = row->samples.min_ns / other.samples.min_ns *
-                               (double)half / (double)turns;
+        TRY(w->sample(brief(p, &few), w->arg, half, &other));
+        least = fmin(least, other.samples.min_ns);
+        const double scaling = row->samples.min_ns / least * (double)half /
+                               (double)turns;
         if (fabs(scaling - 1) < fabs(best - 1))
             best = scaling;
     }
@@ -108,9 +127,10 @@ xl_status xl__turned_find(struct xl__probing *p, struct xl__turned *t,
 
 double xl__turned_ns(const struct xl__probing *p)
 {
-    static const double quick_ns = 1e6, long_ns = 4e6, on_cpu = 8;
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    return (p->how->quick ? quick_ns : long_ns) * (cpu ? on_cpu : 1);
+    static const double quick_ns = 1e6, long_ns = 4e6, cpu_ns = 8e6;
+    if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
+        return cpu_ns;
+    return p->how->quick ? quick_ns : long_ns;
 }
 
 xl_status xl__turned_row(struct xl__probing *p, struct xl__turned *t,
