@@ -228,6 +228,19 @@ xl_job(device.probe_groups.pocl LABELS device DRIVER pocl TIMEOUT 300
 xl_job(slow.probe_groups.rusticl LABELS device slow DRIVER rusticl TIMEOUT 300
     COMMAND test_probe_groups ENV ${uncached})
 
+# Groups that record their unit, and a page from a device's facts alone.
+xl_program(test_watch ops/test_watch.c)
+xl_job(stub.watch LABELS stub DRIVER stub TIMEOUT 60
+    COMMAND test_watch stub_*)
+xl_job(device.watch.pocl LABELS device DRIVER pocl TIMEOUT 120
+    COMMAND test_watch threads_do_their_pieces)
+xl_job(device.watch.rusticl LABELS device DRIVER rusticl TIMEOUT 120
+    COMMAND test_watch unit_unknown)
+xl_job(stub.split_view LABELS stub DRIVER stub TIMEOUT 60
+    COMMAND clbench split gemm 2049 --tile 256x128)
+set_tests_properties(stub.split_view PROPERTIES PASS_REGULAR_EXPRESSION
+    "153 in all; useful area 83.7%.*2 on 132 units.*21 of 132 places; fill 58%")
+
 # Tiles for devices with many registers.
 xl_program(test_simt ops/test_simt.c LIBS clbench_static)
 xl_job(slow.simt LABELS device slow DRIVER pocl TIMEOUT 1200

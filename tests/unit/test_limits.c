@@ -154,6 +154,11 @@ static void lists_and_texts(void **state)
     assert_true(isnan(name.value));
     assert_string_equal(fact("H200", "driver", XL_UNKNOWN).text, "580.159.04");
     assert_null(fact("H200", "name", XL_MEASURED).text);
+    assert_string_equal(fact("H200", "unit_id", XL_UNKNOWN).text, "ptx");
+    assert_string_equal(fact("gfx942", "unit_id", XL_UNKNOWN).text, "amdgcn");
+    assert_string_equal(fact("A770", "unit_id", XL_UNKNOWN).text, "intel");
+    assert_string_equal(fact("A770", "unit_id", XL_UNKNOWN).note, "IN-09");
+    assert_null(fact("Adreno", "unit_id", XL_UNKNOWN).text);
 }
 
 /* Unknown is NaN, NULL or no list; never 0. And a note says where every
