@@ -181,6 +181,8 @@ foreach(driver pocl rusticl)
     xl_job(device.chase.${driver} LABELS device DRIVER ${driver} TIMEOUT 120
         COMMAND test_chase *link* ENV ${uncached})
 endforeach()
+xl_job(stub.chase LABELS stub DRIVER stub TIMEOUT 60
+    COMMAND test_chase wrong_walks_teach_nothing)
 xl_job(slow.chase.pocl LABELS device slow DRIVER pocl TIMEOUT 300
     COMMAND test_chase)
 xl_job(slow.chase.rusticl LABELS device slow DRIVER rusticl TIMEOUT 300

@@ -16,6 +16,7 @@
 enum {
     WORD = 4,
     SMALLEST = 1 << 10, /* bytes walked over */
+    LEAST = 64 << 10,   /* bytes of a buffer */
     UNROLL = 4,         /* accesses of a turn, as in probe_cache.cl */
     CPU_WG = 1,
     GPU_WG = 64,
@@ -288,7 +289,9 @@ static xl_status measure_reads(struct xl__probing *p, struct levels *all)
     if (n == 0)
         return XL_OK;
     TRY(xl_buffer_create(p->q, WORD, &kept));
-    TRY(xl__probe_buffer(p, (size_t)all->at[n - 1].found.bytes, &src, &got));
+    TRY(xl__probe_buffer(
+        p, xl__max_size((size_t)all->at[n - 1].found.bytes, LEAST), &src,
+        &got));
     for (unsigned i = n; i-- > 0;) {
         struct level *v = &all->at[i];
         const double before = i > 0 ? all->at[i - 1].found.bytes : 0;
@@ -391,20 +394,23 @@ static void tell_unseen(struct xl__probing *p, const struct levels *all)
     xl__probe_unsupported(p, &row, reason);
 }
 
-static void judge(struct levels *all)
+/* Rates are held against that of memory, too, where it has been measured. */
+static void judge(const struct xl__limits *l, struct levels *all)
 {
     xl_row *latency[XL__MOST_LEVELS], *read[XL__MOST_LEVELS];
     double ns[XL__MOST_LEVELS], per_byte[XL__MOST_LEVELS];
+    const unsigned n = n_caches(all);
     for (unsigned i = 0; i < all->n; i++) {
         latency[i] = &all->at[i].latency;
-        read[i] = &all->at[i].read;
+        read[i] = i < n ? &all->at[i].read : latency[i];
         ns[i] = latency[i]->value;
-        per_byte[i] = 1 / read[i]->value;
+        per_byte[i] =
+            1 / (i < n ? read[i]->value : xl__num(l, XL__F_read_bytes_per_s));
     }
     (void)xl__levels_judge(latency, ns, all->n);
-    (void)xl__levels_judge(read, per_byte, n_caches(all));
-    if (all->n > 0 && all->at[all->n - 1].found.is_open)
-        doubt(latency[all->n - 1],
+    (void)xl__levels_judge(read, per_byte, all->n);
+    if (all->n > 0 && all->at[n].found.is_open)
+        doubt(latency[n],
               "the curve still rises at its end: memory is slower than this");
 }
 
@@ -412,7 +418,7 @@ static void conclude(struct xl__probing *p, struct levels *all)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
     const unsigned n = n_caches(all);
-    judge(all);
+    judge(l, all);
     for (unsigned i = 0; i < all->n; i++) {
         if (i == n)
             tell_unseen(p, all);

@@ -195,6 +195,29 @@ static void addresses_reach_somewhere(void **state)
     assert_false(seen.tlb_bytes < 1 << 20);
 }
 
+/* On the stub no kernel runs: walks end where they began. */
+static void wrong_walks_teach_nothing(void **state)
+{
+    (void)state;
+    static const char *const facts[] = {"l1_bytes", "llc_ns", "dram_ns",
+                                        "tlb_bytes"};
+    struct seen seen = {0};
+    xl_fact fact;
+    if (!getenv("XL_STUB_DEVICE"))
+        skip();
+    assert_status(xl_probe_run(device.queue, "cache", &quick, take, &seen),
+                  XL_OK, xl_error_detail(device.queue));
+    assert_status(xl_probe_run(device.queue, "tlb", &quick, take, &seen),
+                  XL_OK, xl_error_detail(device.queue));
+    assert_true(seen.points > 30);
+    assert_int_equal(seen.wrong, seen.points); /* and no other rows */
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        assert_int_equal(
+            xl_device_fact(device.device, facts[i], XL_UNKNOWN, &fact), XL_OK);
+        assert_int_equal(fact.source, XL_UNKNOWN);
+    }
+}
+
 #define ON_DEVICE(test)                                                       \
     cmocka_unit_test_setup_teardown(test, open_device, close_device)
 
@@ -205,6 +228,7 @@ int main(int argc, char **argv)
         ON_DEVICE(a_broken_link_is_noticed),
         ON_DEVICE(caches_are_those_of_the_system),
         ON_DEVICE(addresses_reach_somewhere),
+        ON_DEVICE(wrong_walks_teach_nothing),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
