@@ -320,6 +320,10 @@ static xl_status line_up(struct pipe_bench *b, struct pipe_result *x)
         refuse(x, XL_ROW_UNSUPPORTED, missing);
         return XL_OK;
     }
+    if (*b->site.no_host_memory && (x->mode->is_pinned || x->mode->maps)) {
+        refuse(x, XL_ROW_ERROR, b->site.no_host_memory);
+        return XL_OK;
+    }
     xl_status status = x->mode->is_cut ? cut(b, x) : XL_OK;
     if (status == XL_OK)
         status = checked_run(b, x);

@@ -47,6 +47,7 @@ struct pipe_site {
     size_t places_items;         /* room there; 0: none yet */
     cl_mem joint[PIPE_TENSORS];  /* the host's and the device's */
     char why[192];            /* of a failure; "" when the queue knows */
+    char no_host_memory[192]; /* why the driver gave none; "": it did */
 };
 
 /* A command as host and device saw it. Times of the device are on the host's
@@ -88,7 +89,8 @@ xl_status pipe_site_open(struct pipe_site *site, const struct pipe_work *w,
                          xl_lib *lib, xl_device *dev,
                          const struct pipe_host *pageable);
 /* What further modes want: lanes of their own, with and without profiling;
- * pinned and shared memory; inputs that lie on the device already. */
+ * inputs that lie on the device already; pinned and shared memory, without
+ * which other modes can do. */
 xl_status pipe_site_extend(struct pipe_site *site);
 /* Room for chunks that take turns in so many places. */
 xl_status pipe_site_places(struct pipe_site *site, const struct chunks *c,

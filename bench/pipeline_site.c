@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/str.h"
 #include "pipeline_run.h"
 #include "ref.h"
 
@@ -241,7 +242,7 @@ static xl_status compile(struct pipe_site *site)
         const struct pipe_stage *st = &site->w->stage[i];
         xl_binding bindings[2];
         const xl_expr_args args = {.bindings = bindings, .n_bindings = 2};
-        if (!st->kind->expr)
+        if (!st->kind->expr || site->expr[i])
             continue;
         pipe_bind(site->w, st, &part, bindings);
         TRY(xl_expr_compile(site->plain.q[LANE_RUN], st->kind->expr, &args,
@@ -282,8 +283,12 @@ xl_status pipe_site_extend(struct pipe_site *site)
         TRY(plain_queue(site, &site->plain.q[l]));
         TRY(xl_queue_create_beside(first, &site->clocked.q[l]));
     }
-    TRY(host_memory(site));
     TRY(upload_all(site));
+    if (host_memory(site) != XL_OK) {
+        xl__strcpy(site->no_host_memory, sizeof site->no_host_memory,
+                   pipe_story(site));
+        *site->why = '\0';
+    }
 fail:
     return status;
 }
@@ -293,8 +298,7 @@ xl_status pipe_prepare(struct pipe_site *site, const struct pipe_lanes *lanes,
 {
     xl_status status = XL_OK;
     const struct pipe_work *w = site->w;
-    if (!site->expr[w->n_stages - 1])
-        TRY(compile(site));
+    TRY(compile(site));
     for (unsigned i = 0; i < w->n_stages; i++) {
         const struct pipe_part part = {.mem = site->whole, .items = items,
                                        .expr = site->expr[i]};

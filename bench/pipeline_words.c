@@ -23,11 +23,15 @@ static const struct pipe_result *quickest(const struct pipe_bench *b)
     return best;
 }
 
-/* Where each lane was alone, nearest to how the overlapped run moves data. */
-static const struct pipe_result *alone(const struct pipe_bench *b)
+/* Where each lane was alone: the quickest run itself, or, where its lanes
+ * overlap, what is nearest to how it moves data. */
+static const struct pipe_result *base_of(const struct pipe_bench *b,
+                                         const struct pipe_result *best)
 {
     static const char *const names[] = {"pinned", "pageable", "mapped",
                                         "overlapped", "resident"};
+    if (best && !best->mode->is_cut)
+        return best;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const struct pipe_result *x = pipe_result(b, names[i]);
         if (x && x->parts.total > 0)
@@ -40,16 +44,16 @@ struct pipe_verdict pipe_judge(const struct pipe_bench *b)
 {
     static const char *const bounds[] = {"upload", "kernels", "download"};
     struct pipe_verdict out = {"", (double)NAN, (double)NAN};
-    const struct pipe_result *best = quickest(b), *base = alone(b);
+    const struct pipe_result *best = quickest(b), *base = base_of(b, best);
     const struct pipe_result *overlapped = pipe_result(b, "overlapped");
     if (!base)
         return out;
-    best = best ? best : base;
     const unsigned slowest = pipe_slowest(&base->parts);
     const double lane_ns = base->parts.lane[slowest];
-    out.bound = bounds[slowest];
-    out.share = lane_ns / best->row.samples.min_ns;
     const double rest_ns = pipe_rest(&base->parts);
+    out.bound = bounds[slowest];
+    out.share = lane_ns / (best && best != base ? best->row.samples.min_ns
+                                                : base->parts.total);
     if (rest_ns > lane_ns && out.share < 0.5) {
         out.bound = "calls";
         out.share = rest_ns / base->parts.total;
@@ -131,7 +135,7 @@ static void add_advice(const struct pipe_bench *b, unsigned lane,
                             "times as fast.",
                        gain);
     } else if (lane == LANE_RUN && *v->bound == 'k') {
-        const double other = pipe_non_gemm(b->work, &alone(b)->parts);
+        const double other = pipe_non_gemm(b->work, &base_of(b, best)->parts);
         static const double much = 0.1;
         xl__str_add(out, other > much
                              ? " Fusing what is no product into the product's "
@@ -145,7 +149,7 @@ static void add_advice(const struct pipe_bench *b, unsigned lane,
 void pipe_words(const struct pipe_bench *b, struct xl__str *out)
 {
     const struct pipe_verdict v = pipe_judge(b);
-    const struct pipe_result *base = alone(b), *best = quickest(b);
+    const struct pipe_result *best = quickest(b), *base = base_of(b, best);
     if (!base)
         return;
     best = best ? best : base;

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "environment.h"
 #include "json_values.h"
+#include "out_file.h"
 #include "report.h"
 #include "session.h"
 #include "warn.h"
@@ -259,24 +260,6 @@ static void write_document(struct writer *w)
     xl__str_clear(&text);
 }
 
-/* Is it possible to write there? Asked before minutes are spent; an older
- * file of that name stays until there is something to replace it. */
-static bool can_write(struct writer *w)
-{
-    struct xl__str trial = {0};
-    if (!w->path || w->only_at_end)
-        return true;
-    xl__str_printf(&trial, "%s.trial", w->path);
-    errno = 0;
-    xl_status status = xl__file_replace(xl__str_text(&trial), "", 0);
-    if (status == XL_OK)
-        (void)xl__file_remove(xl__str_text(&trial));
-    else
-        complain(w, status);
-    xl__str_clear(&trial);
-    return status == XL_OK;
-}
-
 static void *open_writer(struct session *s)
 {
     struct writer *w = xl__calloc(1, sizeof *w);
@@ -288,7 +271,8 @@ static void *open_writer(struct session *s)
     w->only_at_end = !w->path || strncmp(path, "/dev/", 5) == 0 ||
                      strncmp(path, "/proc/", 6) == 0;
     w->rows = json_array();
-    if (w->rows && can_write(w))
+    if (w->rows &&
+        (w->only_at_end || out_file_try(s, "json", w->path)))
         return w;
     json_decref(w->rows);
     free(w);

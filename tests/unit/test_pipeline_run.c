@@ -248,10 +248,12 @@ static void every_call_of_a_site_fails(void **state)
                          : status;
             fired = stub->fired() != 0;
             stub->reset();
-            if (fired == (status == XL_OK))
+            /* Memory of the driver's for the host may be missing. */
+            const bool is_told = status != XL_OK || *w.site.no_host_memory;
+            if (fired != is_told)
                 fail_msg("%s #%u: %s", entries[e], call,
                          xl_status_name(status));
-            if (fired && !*pipe_story(&w.site))
+            if (status != XL_OK && !*pipe_story(&w.site))
                 fail_msg("%s #%u tells no story", entries[e], call);
             pipe_site_close(&w.site);
             if (stub->live() != before)
