@@ -217,7 +217,7 @@ endforeach()
 # A CPU that passes for a GPU with local memory of its own: banks and cliffs
 # are looked for, and what comes back is right.
 xl_job(slow.probe_onchip LABELS device slow DRIVER pocl TIMEOUT 600
-    COMMAND clbench probe local occupancy --quick
+    COMMAND clbench probe local occupancy constant image --quick
     ENV ${uncached} OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
         XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/own_local.txt)
 set_property(TEST slow.probe_onchip APPEND PROPERTY

@@ -146,10 +146,13 @@ fail:
     return status;
 }
 
-/* One word for all, from tables that outgrow what is near. */
+/* One word for all, from tables that outgrow what is near. CPUs have nothing
+ * that is nearer to constants than to other memory. */
 static xl_status sizes(struct xl__probing *p, const struct table *f)
 {
     xl_status status = XL_OK;
+    if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
+        return XL_OK;
     const unsigned more = p->how->quick ? 2 : 1;
     unsigned lg_span = 0;
     while ((size_t)WORD << lg_span < FIRST_SPAN)

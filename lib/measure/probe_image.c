@@ -177,13 +177,16 @@ fail:
     return status;
 }
 
-/* A row, a square (or nearly), a column. */
+/* A row, a square (or nearly), a column. CPUs compute addresses and filters
+ * themselves, so one shape says all. */
 static xl_status run_shapes(struct xl__probing *p, const struct field *f)
 {
     static const char *const names[] = {"row", "square", "column"};
     const unsigned lg_tiles[] = {f->lg_wg, (f->lg_wg + 1) / 2, 0};
+    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    const unsigned n = cpu ? 1 : sizeof names / sizeof *names;
     xl_status status = XL_OK;
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+    for (unsigned i = 0; i < n; i++) {
         double rate = NAN;
         for (unsigned form = 0; form < N_FORMS; form++) {
             struct view v = {f, (enum form)form, lg_tiles[i]};

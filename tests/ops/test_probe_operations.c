@@ -66,8 +66,8 @@ static const struct probe {
     {"special", 3, XL__F_special_per_s},
     {"dot", 2, XL__N_FACTS},
     {"local", 4, XL__F_local_bytes_per_s},
-    {"constant", 10, XL__N_FACTS},
-    {"image", 9, XL__N_FACTS},
+    {"constant", 7, XL__N_FACTS},
+    {"image", 3, XL__N_FACTS},
 };
 
 static void results_are_the_host_s(void **state)
