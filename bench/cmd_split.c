@@ -120,9 +120,7 @@ static char *picture_path(const struct session *s, const xl_device *dev)
         return xl__strdup(s->set.svg);
     xl__str_printf(&name, "split-%s-%s", s->set.words[0], s->set.words[1]);
     for (size_t i = 0; i < name.len; i++)
-        if (!strchr("/\\:", name.text[i]))
-            continue;
-        else
+        if (strchr("/\\:", name.text[i]))
             name.text[i] = '-';
     if (dev)
         xl__str_printf(&name, "-d%u", xl_device_index(dev));

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "gemm_tiling.h"
 #include "op_bench.h"
+#include "split.h"
 
 enum { MOST_SIZES = 4096 };
 
@@ -131,20 +132,20 @@ static bool whole_tile(const xl_choice *choice, size_t *rows, size_t *cols)
            tile_tunable(choice->tunables, is_thread ? "RN" : "TN", cols);
 }
 
-/* What the plan says of the three effects. */
+/* What the plan says of the three effects. Groups that stay until all tiles
+ * are done make as many waves as their tiles. */
 static void tell_tiling(const void *arg, const xl_device *dev,
                         const xl_choice *choice, xl_row *row)
 {
     const struct gemm_case *c = arg;
+    const xl_tiling *t = &choice->tiling;
+    const double groups = (double)(t->rows > 0 ? split_pieces(t) : t->groups);
     size_t tm, tn;
-    double groups = 1;
     xl_fact units = {.value = (double)NAN};
     if (whole_tile(choice, &tm, &tn))
         xl_row_found(row, "area", tile_cover(c->m, c->n, tm, tn).area);
     (void)xl_device_fact(dev, "compute_units", XL_UNKNOWN, &units);
-    for (unsigned d = 0; d < 3 && choice->wg[d] > 0; d++)
-        groups *= (double)(choice->global[d] / choice->wg[d]);
-    if (choice->wg[0] > 0 && units.value > 0) {
+    if (groups > 0 && units.value > 0) {
         const struct tile_waves w = tile_waves(groups, units.value);
         xl_row_found(row, "waves", w.waves);
         xl_row_found(row, "fill", w.fill);

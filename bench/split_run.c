@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "report.h"
+#include "text.h"
 
 /* -- the tiles ------------------------------------------------------------ */
 
@@ -74,6 +75,17 @@ static int check_size(const struct split_page *p)
 
 /* -- measured ------------------------------------------------------------- */
 
+/* Of a text that may be a driver's: its first line, fit to be shown. */
+static void first_line(char *out, size_t cap, const char *text)
+{
+    struct xl__str line = {0}, clean = {0};
+    xl__str_add_n(&line, text, strcspn(text, "\n"));
+    text_escape(&clean, xl__str_text(&line));
+    xl__strcpy(out, cap, xl__str_text(&clean));
+    xl__str_clear(&line);
+    xl__str_clear(&clean);
+}
+
 /* What speaks against it is part of the page, no failure of the command. */
 static void watch(xl_queue *q, struct split_page *p)
 {
@@ -106,7 +118,7 @@ static void watch(xl_queue *q, struct split_page *p)
             return;
     }
     const char *detail = xl_error_detail(q);
-    xl__strcpy(p->why_not, sizeof p->why_not,
+    first_line(p->why_not, sizeof p->why_not,
                status == XL_OK ? "out of memory"
                : *detail       ? detail
                                : xl_status_text(status));
@@ -153,36 +165,55 @@ static int finish(const struct split_job *job, struct split_page *p)
                : session_fail(job->s, "splitting", XL_NO_MEMORY, "");
 }
 
+static int measure(const struct split_job *job, xl_queue *q,
+                   struct split_page *p)
+{
+    static const double time_s = 0.5;
+    const xl_status status = split_time(job, q, time_s, &p->op_ns);
+    if (status != XL_OK)
+        return session_fail(job->s, "timing", status, xl_error_detail(q));
+    watch(q, p);
+    return job->sweep ? split_rates(job, q, p) : EXIT_FINE;
+}
+
 static int on_device(const struct split_job *job, xl_device *dev,
                      struct split_page *p)
 {
-    xl_fact name;
+    char name[sizeof p->where];
     xl_queue *q = session_queue(job->s, dev);
     if (!q)
         return EXIT_NO_DEVICE;
-    (void)xl_device_fact(dev, "name", XL_UNKNOWN, &name);
-    snprintf(p->where, sizeof p->where, "device %u: %s", xl_device_index(dev),
-             name.text ? name.text : "?");
+    first_line(name, sizeof name, report_fact_text(dev, "name", "?"));
+    snprintf(p->where, sizeof p->where, "device %u: %.80s",
+             xl_device_index(dev), name);
     progress_step(job->s, p->title);
     int code = split_choose(job, q, p);
     if (code == EXIT_FINE)
         code = check_size(p);
-    const bool asks = job->s->set.units > 0;
-    if (asks)
+    if (job->s->set.units > 0)
         xl__strcpy(p->why_not, sizeof p->why_not,
                    "--units asks what if, and runs nothing");
-    const xl_status status =
-        code == EXIT_FINE && !asks
-            ? split_time(job, q, SPLIT_TIME_S, &p->op_ns)
-            : XL_OK;
-    if (status != XL_OK)
-        code = session_fail(job->s, "timing", status, xl_error_detail(q));
-    if (code == EXIT_FINE && !asks)
-        watch(q, p);
-    if (code == EXIT_FINE && !asks && job->sweep)
-        code = split_rates(job, q, p);
+    else if (code == EXIT_FINE)
+        code = measure(job, q, p);
     xl_queue_destroy(q);
     return code;
+}
+
+/* A tile that is asked about. */
+static int what_if(const struct split_job *job, const xl_device *dev,
+                   struct split_page *p)
+{
+    xl_tiling *t = &p->tiling;
+    *t = split_tiling(job->m, job->n, job->rows, job->cols);
+    t->count = job->count;
+    if (!xl__mul(t->whole, job->count, &t->whole))
+        t->whole = 0;
+    t->groups = t->whole;
+    snprintf(p->where, sizeof p->where, "%u units%s", p->units,
+             dev && job->s->set.units == 0 ? " of the device" : ", no device");
+    xl__strcpy(p->why_not, sizeof p->why_not,
+               "--tile asks what if, and runs nothing");
+    return check_size(p);
 }
 
 int split_run(const struct split_job *job, xl_device *dev,
@@ -190,7 +221,6 @@ int split_run(const struct split_job *job, xl_device *dev,
 {
     const struct settings *set = &job->s->set;
     xl_fact units = {.value = (double)NAN};
-    int code = EXIT_FINE;
     *p = (struct split_page){.op_ns = (double)NAN};
     snprintf(p->title, sizeof p->title, "%s %s %s", job->op->name,
              set->words[1], xl_dtype_name(job->dtype));
@@ -199,20 +229,8 @@ int split_run(const struct split_job *job, xl_device *dev,
     p->units = set->units > 0    ? (unsigned)set->units
                : units.value > 0 ? (unsigned)units.value
                                  : 1;
-    if (job->rows > 0) {
-        p->tiling = split_tiling(job->m, job->n, job->rows, job->cols);
-        p->tiling.count = job->count;
-        if (!xl__mul(p->tiling.whole, job->count, &p->tiling.whole))
-            p->tiling.whole = 0;
-        p->tiling.groups = p->tiling.whole;
-        snprintf(p->where, sizeof p->where, "%u units%s", p->units,
-                 dev ? " of the device" : ", no device");
-        xl__strcpy(p->why_not, sizeof p->why_not,
-                   "--tile asks what if, and runs nothing");
-        code = check_size(p);
-    } else {
-        code = on_device(job, dev, p);
-    }
+    const int code =
+        job->rows > 0 ? what_if(job, dev, p) : on_device(job, dev, p);
     return code == EXIT_FINE ? finish(job, p) : code;
 }
 

@@ -30,7 +30,6 @@ int split_run(const struct split_job *job, xl_device *dev,
 void split_page_clear(struct split_page *p);
 
 /* split_rates.c: the op's median time, out of samples of `max_s` seconds. */
-static const double SPLIT_TIME_S = 0.5;
 xl_status split_time(const struct split_job *job, xl_queue *q, double max_s,
                      double *ns);
 /* The sweep's sizes, timed, each with the library's own tile: p->rate. An
