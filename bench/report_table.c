@@ -93,6 +93,11 @@ static void cells_of_device(struct writer *w, struct table *t,
     }
     bool is_quotable =
         row->verdict == XL_ROW_OK || row->verdict == XL_ROW_SUSPICIOUS;
+    if (is_quotable && rows_found(row, "size_bytes") > 0) {
+        units_format(number, sizeof number, rows_found(row, "size_bytes"),
+                     "B");
+        xl__str_printf(&text, "%s: ", number);
+    }
     units_format(number, sizeof number, row->value, row->unit);
     xl__str_add(&text, is_quotable ? number : xl_verdict_name(row->verdict));
     notes_of_row(&w->notes, row, &w->s->set, &marks);
