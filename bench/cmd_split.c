@@ -182,7 +182,7 @@ static int show_all(const struct split_job *job)
                      "a path that ends in /");
     const size_t sizes = job->sweep ? sweep_count(job->sweep) : 0;
     progress_begin(s, s->n_devices * (unsigned)(1 + sizes));
-    for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
+    for (unsigned i = 0; i < s->n_devices && !session_interrupted(); i++) {
         const int failed = show(job, s->devices[i], json);
         code = failed ? failed : code;
     }

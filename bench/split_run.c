@@ -170,6 +170,11 @@ static int measure(const struct split_job *job, xl_queue *q,
 {
     static const double time_s = 0.5;
     const xl_status status = split_time(job, q, time_s, &p->op_ns);
+    if (status == XL_CANCELLED && !session_interrupted()) {
+        xl__strcpy(p->why_not, sizeof p->why_not,
+                   "--max-time was over before");
+        return EXIT_FINE;
+    }
     if (status != XL_OK)
         return session_fail(job->s, "timing", status, xl_error_detail(q));
     watch(q, p);

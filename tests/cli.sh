@@ -343,6 +343,9 @@ says "Measured: 3 sizes"
 says " 24 .*FLOP/s"
 fits
 grep -q '"size": 32' "$folder/p.json" || bad "no rate of 32"
+expect 0 "split, without time" "$clbench" split gemm 24 --max-time 0.001
+says "max-time was over"
+fits
 expect 0 "split of rows" "$clbench" split softmax 300x100 --units 3
 says "on 3 units"
 fits
