@@ -461,7 +461,7 @@ fail:
 const struct xl__probe xl__probe_local = {
     {"local",
      "Local memory: bytes a second that all units together read from it, by "
-     "1, 2 and 4 words an access; the time of one load whose address is the "
+     "accesses of several widths; the time of one load whose address is the "
      "word before; and what an access costs when neighbouring work-items are "
      "1..128 words apart. Its doubling tells the number of banks, two items a "
      "few words off tell their width, and items that read one and the same "

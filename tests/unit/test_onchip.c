@@ -5,8 +5,10 @@
 #include "support.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
+#include "device/device.h"
 #include "measure/onchip.h"
 
 /* -- banks ---------------------------------------------------------------- */
@@ -136,6 +138,12 @@ static void caches_have_no_banks(void **state)
     for (unsigned i = 0; i < n; i++)
         curve[i].ns = fmin(curve[i].stride, 16);
     assert_true(isnan(xl__bank_period(curve, n)));
+    /* Something that grows with the stride, by far less than it. */
+    for (unsigned i = 0; i < n; i++)
+        curve[i].ns = curve[i].stride % 2 == 1
+                          ? 1
+                          : pow(clocks(&m, curve[i].stride, 0), 0.6);
+    assert_true(isnan(xl__bank_period(curve, n)));
     assert_true(isnan(xl__bank_words(1, 1, 1)));
 }
 
@@ -264,6 +272,12 @@ static void register_files_are_round(void **state)
         assert_true(xl__pool_find(cliffs, n, 8, 48, 1, &pool));
         assert_true(xl__register_file(64 * pool.total) == 65536);
     }
+    /* Parted among schedulers, some numbers of groups never fit. */
+    const struct xl__cliff parted[] = {{100, 8}, {153, 5}, {209, 4}};
+    struct xl__pool pool;
+    assert_true(xl__pool_find(parted, 3, 8, 16, 1, &pool));
+    assert_int_equal(pool.explained, 2);
+    assert_true(pool.total == 872 && pool.reserved == 9);
     assert_true(xl__register_file(90000) == 98304);
     assert_true(xl__register_file(131072) == 131072);
     assert_true(xl__register_file(120000) == 131072);
@@ -303,6 +317,30 @@ static void a_failure_ends_the_search(void **state)
     assert_int_equal(xl__cliffs_find(&r, cliffs, &n), XL_CANCELLED);
 }
 
+/* -- the roof ------------------------------------------------------------- */
+
+static void local_memory_is_a_roof_once_it_is_measured(void **state)
+{
+    (void)state;
+    static const xl_roof roof = {.dtype = XL_F32, .level = XL_LEVEL_LOCAL};
+    xl_device dev;
+    xl_bound b;
+    memset(&dev, 0, sizeof dev);
+    xl__limits_init(&dev.limits);
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 0, 1, &b), XL_UNSUPPORTED);
+    xl__limits_measure(&dev.limits, XL__F_local_bytes_per_s, 32e12);
+    xl__limits_measure(&dev.limits, XL__F_peak_f32_flop_per_s, 64e12);
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 0, 1, &b), XL_OK);
+    assert_true(b.value == 32e12);
+    assert_string_equal(b.name, "local memory");
+    assert_string_equal(b.unit, "B/s");
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 1, 1, &b), XL_OK);
+    assert_true(b.value == 32e12);
+    assert_int_equal(xl_roofline_bound(&dev, &roof, 4, 1, &b), XL_OK);
+    assert_true(b.value == 64e12);
+    xl__limits_clear(&dev.limits);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +352,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(register_files_are_round),
         cmocka_unit_test(without_a_cliff_there_is_no_pool),
         cmocka_unit_test(a_failure_ends_the_search),
+        cmocka_unit_test(local_memory_is_a_roof_once_it_is_measured),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
