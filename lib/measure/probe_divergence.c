@@ -178,7 +178,8 @@ static void conclude(struct xl__probing *p, const char *variant, double value,
     xl_row_init(&row, "probe_divergence", variant);
     row.unit = "1";
     row.value = value;
-    xl_row_found(&row, "want", want);
+    if (!isnan(want))
+        xl_row_found(&row, "want", want);
     if (doubt) {
         row.verdict = XL_ROW_SUSPICIOUS;
         xl__strcpy(row.reason, sizeof row.reason, doubt);
@@ -192,15 +193,17 @@ static xl_status run_curves(struct xl__probing *p, struct fork *f)
         "a branch that whole sub-groups share is not free here";
     xl_status status = XL_OK;
     const bool in_lock_step = f->width > 1;
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
     const struct point split = {"split", 1, 1};
     const struct point shared = {"shared", in_lock_step ? f->width : f->wg, 1};
     double ns[MOST_CURVE];
     unsigned n = 0;
     TRY(curve(p, f, split, 1, ns, &n));
     const double power = xl__divergence_power(ns, n);
-    conclude(p, "power", power, in_lock_step,
-             xl__divergence_doubt(power, in_lock_step));
-    if (xl__probe_is_scalar(&p->q->ctx->device->limits))
+    const bool known = in_lock_step || scalar;
+    conclude(p, "power", power, known ? in_lock_step : NAN,
+             known ? xl__divergence_doubt(power, in_lock_step) : NULL);
+    if (scalar)
         return XL_OK; /* an item is a sub-group of its own */
     TRY(curve(p, f, shared, p->how->quick ? f->most : 2, ns, &n));
     const double cost = ns[n - 1] / ns[0];
@@ -246,12 +249,13 @@ fail:
 const struct xl__probe xl__probe_divergence = {
     {"divergence",
      "Steps a second when the items of a sub-group take 1, 2, 4 ... paths of "
-     "the same length, beside what is expected: 1/ways in lock step, no cost "
-     "where items are threads; and when whole sub-groups do (shared), which is "
-     "free. \"power\" is the power of the ways that the time grows with: 1 in "
-     "lock step, 0 where they are free; \"cost\" the time of most ways over "
-     "that of one, where shared. Fooled by hardware that runs several ways of "
-     "a sub-group side by side, and by instruction caches too small for all "
+     "the same length (split); beside them how many times slower that is than "
+     "one path, and what it should be: as many as there are ways in lock "
+     "step, 1 where items are threads, 1 when whole sub-groups take a path "
+     "(shared). \"power\" is the power of the ways that the time grows with: "
+     "1 in lock step, 0 where they are free; \"cost\" how many times slower "
+     "most ways are, shared. Fooled by hardware that runs several ways of a "
+     "sub-group side by side, and by instruction caches too small for all "
      "paths.",
      false},
     run};

@@ -9,12 +9,13 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4, /* of a turn, as in probe_sync.cl */
+    STEPS = 4,       /* of a turn, as in probe_sync.cl */
     FACTOR = 1664525,
     LEAST_WG = 32,
     MOST_WG = 1024,
-    SOME_WG = 256, /* where sizes make no difference */
-    LOOKS = 64     /* items that are compared */
+    SOME_WG = 256,   /* where sizes make no difference */
+    LEAST_WIDTH = 4, /* of a sub-group whose lanes are exchanged */
+    LOOKS = 64       /* items that are compared */
 };
 
 enum kind { BARRIER = 1, EXCHANGE, SHUFFLE, TEAM_SUM, GROUP_SUM };
@@ -81,24 +82,37 @@ static cl_uint after_team_sums(const struct wait *w, cl_uint item)
     return sum + (sum >> 1) + item % width;
 }
 
+union number {
+    cl_uint bits;
+    float value;
+};
+
+static bool is_right(const struct wait *w, const union number *seen, size_t n)
+{
+    const float sum = (float)(w->wg * (w->wg - 1) / 2);
+    for (size_t i = 0; i < n; i++) {
+        if (w->row->want ? seen[i].bits != w->row->want(w, (cl_uint)i)
+                         : seen[i].value != sum)
+            return false;
+    }
+    return true;
+}
+
 static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
 {
     xl_status status = XL_OK;
     struct wait *w = t->arg;
-    const size_t n = xl__min_size(LOOKS, w->wg);
-    union {
-        cl_uint bits;
-        float value;
-    } seen[LOOKS];
-    bool right = true;
+    const size_t n = xl__min_size(LOOKS, w->wg), width = w->width;
+    union number seen[LOOKS];
     w->turns = t->turns;
     TRY(xl_buffer_read(p->q, w->out, 0, seen, n * sizeof *seen));
-    for (size_t i = 0; i < n; i++) {
-        const float sum = (float)(w->wg * (w->wg - 1) / 2);
-        right = right && (w->row->want
-                              ? seen[i].bits == w->row->want(w, (cl_uint)i)
-                              : seen[i].value == sum);
-    }
+    bool right = is_right(w, seen, n);
+    /* Some compilers choose a kernel's width (IN-02). */
+    if (w->row->kind == TEAM_SUM)
+        for (w->width = LEAST_WIDTH; !right && w->width <= w->wg;
+             w->width *= 2)
+            right = is_right(w, seen, n);
+    w->width = width;
     if (!right)
         xl__probe_reject(row, "an item's number is not the host's: items did "
                               "not wait, or got each other's numbers wrong");
@@ -146,7 +160,15 @@ fail:
     return status;
 }
 
-static xl_status one(struct xl__probing *p, struct wait *w)
+/* What drivers say of groups that they cannot have. */
+static bool is_too_large(xl_status status)
+{
+    return status == XL_UNSUPPORTED || status == CL_OUT_OF_RESOURCES ||
+           status == CL_INVALID_WORK_GROUP_SIZE;
+}
+
+/* *fits: there are groups of this size. */
+static xl_status one(struct xl__probing *p, struct wait *w, bool *fits)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
@@ -156,7 +178,8 @@ static xl_status one(struct xl__probing *p, struct wait *w)
     row.unit = "s";
     xl_row_param(&row, "group", (double)w->wg);
     status = measure(p, w, &row);
-    if (status == XL_UNSUPPORTED) {
+    *fits = !is_too_large(status);
+    if (!*fits) {
         xl__probe_unsupported(p, &row, "the built kernel allows no group of "
                                        "this size");
         return XL_OK;
@@ -176,14 +199,17 @@ fail:
     return status;
 }
 
-/* Smaller groups first: the last one's barrier is the fact. */
+/* The quick way takes the largest that there is; else smaller ones come first,
+ * so that the last barrier, which is the fact, is the largest group's too. */
 static xl_status by_size(struct xl__probing *p, struct wait *w, size_t most)
 {
     xl_status status = XL_OK;
-    for (w->wg = LEAST_WG; w->wg <= most; w->wg *= 2) {
-        if (w->wg == most || !p->how->quick)
-            TRY(one(p, w));
-    }
+    const bool quick = p->how->quick;
+    bool fits = false;
+    for (w->wg = most; quick && !fits && w->wg >= LEAST_WG; w->wg /= 2)
+        TRY(one(p, w, &fits));
+    for (w->wg = LEAST_WG; !quick && w->wg <= most; w->wg *= 2)
+        TRY(one(p, w, &fits));
 fail:
     return status;
 }
@@ -192,9 +218,10 @@ static xl_status of_lanes(struct xl__probing *p, struct wait *w, size_t most)
 {
     const xl_device *dev = p->q->ctx->device;
     xl_row row;
+    bool fits;
     w->wg = xl__min_size(SOME_WG, most);
-    if (xl__lane_option(dev) && w->width > 2)
-        return one(p, w);
+    if (xl__lane_option(dev) && w->width >= LEAST_WIDTH)
+        return one(p, w, &fits);
     xl_row_init(&row, "probe_sync", w->row->name);
     row.unit = "s";
     xl__probe_unsupported(p, &row, "the device has no sub-groups, or no known "
