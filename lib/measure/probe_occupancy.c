@@ -299,19 +299,27 @@ static void emit_pool(struct axis *a, const struct xl__cliff *cliffs,
 }
 
 /* Rates from the least to the most, by doubling; where launches become long
- * (GE-11), *most is what was reached. */
+ * (GE-11), or the driver refuses what it said it has, *most is what was
+ * reached. */
 static xl_status run_rates(const struct axis *a, unsigned least,
                            unsigned *most)
 {
     xl_status status = XL_OK;
     double ns = 0;
-    unsigned size = least;
+    unsigned size = least, reached = least;
     for (;; size = (unsigned)xl__min_size(2 * (size_t)size, *most)) {
-        TRY(rate_at(a, size, &ns));
+        status = rate_at(a, size, &ns);
+        if (status != XL_OK && status != XL_CANCELLED && size > least) {
+            xl__error_reset(&a->f->p->q->error);
+            break;
+        }
+        TRY(status);
+        reached = size;
         if (size == *most || ns > long_ns)
             break;
     }
-    *most = size;
+    *most = reached;
+    return XL_OK;
 fail:
     return status;
 }
