@@ -21,7 +21,7 @@ enum { MOST_ROWS = 128 };
 
 struct seen {
     unsigned n, most; /* rows; after so many the probe is told to stop */
-    unsigned right, is_wrong;
+    unsigned right, is_wrong, rejected; /* for its time, too */
     char said[300]; /* of the last wrong one */
 };
 
@@ -29,6 +29,7 @@ static void take(const xl_row *row, void *arg)
 {
     struct seen *s = arg;
     s->n++;
+    s->rejected += row->verdict == XL_ROW_REJECTED;
     if (row->verdict == XL_ROW_REJECTED && strstr(row->reason, wrong)) {
         s->is_wrong++;
         snprintf(s->said, sizeof s->said, "%s %s: %s", row->op, row->variant,
@@ -82,7 +83,7 @@ static void results_are_the_host_s(void **state)
         if (s.is_wrong)
             fail_msg("%s", s.said);
         assert_true(s.right >= (full ? probes[i].rows : 1));
-        if (probes[i].fact < XL__N_FACTS)
+        if (probes[i].fact < XL__N_FACTS && s.rejected == 0)
             assert_true(xl__num(&t.device->limits, probes[i].fact) > 0);
     }
     test_device_close(&t);
