@@ -10,7 +10,8 @@
 
 enum {
     WORD = 4,
-    EACH = 64, /* links an item of `link` makes */
+    UNROLL = 16, /* links of a turn of `chase` */
+    EACH = 64,   /* links an item of `link` makes */
     WG = 64,
     WINDOW = 2 << 20, /* bytes: few pages of any size (CP-19) */
     QUICK_LAP = 10,   /* launches that bring a ring near */
@@ -151,7 +152,7 @@ static void make_plan(size_t turns, struct xl__plan *plan)
     s->dims = 1;
     s->slice_dim = -1;
     s->local[0] = s->global[0] = 1;
-    xl__define(s, "UNROLL", XL__CHASE_UNROLL);
+    xl__define(s, "UNROLL", UNROLL);
     xl__define(s, "ONLY", 2);
     xl__arg_mem(s, 1);
     xl__arg_mem(s, 2);
@@ -183,7 +184,7 @@ static xl_status arrive(struct xl__probing *p, struct xl__chase *c,
     xl_status status = XL_OK;
     cl_uint ends[2] = {0, 0};
     TRY(xl_buffer_read(p->q, c->ends, 0, ends, sizeof ends));
-    c->walked += (uint64_t)ends[1] * turns * XL__CHASE_UNROLL;
+    c->walked += (uint64_t)ends[1] * turns * UNROLL;
     *right = ends[1] > 0 && ends[0] == place_now(p, c);
 fail:
     return status;
@@ -195,7 +196,7 @@ xl_status xl__chase_sample(struct xl__probing *p, void *chase, size_t turns,
     xl_status status = XL_OK;
     struct xl__chase *c = chase;
     const struct xl__call call = call_of(c);
-    const double steps = (double)turns * XL__CHASE_UNROLL;
+    const double steps = (double)turns * UNROLL;
     struct xl__plan plan;
     bool right;
     make_plan(turns, &plan);
@@ -217,8 +218,7 @@ size_t xl__chase_turns(const struct xl__probing *p,
     const size_t most = xl__size_or(&p->q->ctx->device->limits,
                                     XL__F_max_loop_turns, UINT32_MAX);
     const double want_ns = chase->wall_clock ? wall_launch_ns : launch_ns;
-    const double turns =
-        want_ns / (fmax(chase->ns, least_ns) * XL__CHASE_UNROLL);
+    const double turns = want_ns / (fmax(chase->ns, least_ns) * UNROLL);
     return (size_t)fmax(fmin(turns, (double)most), 1); /* GE-24 */
 }
 
@@ -229,8 +229,8 @@ static xl_status bring_near(struct xl__probing *p, struct xl__chase *c,
 {
     xl_status status = XL_OK;
     const struct xl__call call = call_of(c);
-    const size_t laps = c->ring.slots / (turns * XL__CHASE_UNROLL);
-    const size_t n = xl__min_size(laps, p->how->quick ? QUICK_LAP : FULL_LAP);
+    const size_t n = xl__min_size(c->ring.slots / (turns * UNROLL),
+                                  p->how->quick ? QUICK_LAP : FULL_LAP);
     struct xl__plan plan;
     bool right;
     if (n == 0)

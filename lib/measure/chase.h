@@ -7,8 +7,6 @@
 
 #include "measure/probe.h"
 
-enum { XL__CHASE_UNROLL = 16 }; /* links of a turn */
-
 /* Where the slots are. */
 struct xl__ring {
     cl_uint slots, windows, each; /* slots = windows * each */
