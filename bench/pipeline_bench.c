@@ -3,25 +3,17 @@
  * there, on queues without profiling. Shares are from further runs on queues
  * with it. Where event stamps are not to be believed every command of those is
  * waited for, and the wall clock times it. */
-#include "pipeline_report.h"
+#include "pipeline_bench.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "roof.h"
 
-enum {
-    BUFFERS = 2,   /* double buffers, unless --buffers says otherwise */
-    CUT_FOR_PACE = 8,
-    PACE_RUNS = 5,
-    TRIES = 7,      /* of a way to cut */
-    LOOKS = 7       /* runs that are taken apart */
-};
+enum { LOOKS = 7 }; /* runs that are taken apart */
 
 /* How long a mode may take: quick, default, full. */
 static const xl_sampling extents[] = {
@@ -84,7 +76,7 @@ const struct pipe_result *pipe_result(const struct pipe_bench *b,
 
 /* -- passes ---------------------------------------------------------------- */
 
-static struct pipe_pass pass_of(struct pipe_bench *b, struct pipe_result *x)
+struct pipe_pass pipe_pass_of(struct pipe_bench *b, struct pipe_result *x)
 {
     return (struct pipe_pass){.site = &b->site,
                               .lanes = &b->site.plain,
@@ -94,163 +86,14 @@ static struct pipe_pass pass_of(struct pipe_bench *b, struct pipe_result *x)
 }
 
 /* The same, to be taken apart. */
-static struct pipe_pass look_of(struct pipe_bench *b, struct pipe_result *x,
+struct pipe_pass pipe_look_of(struct pipe_bench *b, struct pipe_result *x,
                                 struct pipe_record *record)
 {
-    struct pipe_pass p = pass_of(b, x);
+    struct pipe_pass p = pipe_pass_of(b, x);
     p.lanes = &b->site.clocked;
     p.record = record;
     p.waits = !b->site.has_clock;
     return p;
-}
-
-/* Kernels for every size of chunk, before any of them is timed. */
-static xl_status prepare(struct pipe_bench *b, const struct chunks *c,
-                         const struct pipe_lanes *lanes)
-{
-    xl_status status = XL_OK;
-    const struct pipe_work *w = b->work;
-    size_t left = w->items;
-    for (unsigned i = 0; i < c->n; i++) {
-        const size_t items = xl__min_size(c->units[i] * w->grain, left);
-        left -= items;
-        TRY(pipe_prepare(&b->site, lanes, items));
-    }
-fail:
-    return status;
-}
-
-/* -- chunks ---------------------------------------------------------------- */
-
-/* The host's time in calls for a lane. */
-static double calls_of(const struct pipe_record *r, unsigned lane)
-{
-    double ns = 0;
-    for (size_t i = 0; i < r->n; i++)
-        if (r->list[i].lane == lane && r->list[i].is_first)
-            ns += (double)(r->list[i].return_ns - r->list[i].call_ns);
-    return ns;
-}
-
-/* The least that each lane took for these chunks, and the host to enqueue. */
-static xl_status pace_run(struct pipe_bench *b, struct pipe_result *x,
-                          double lane_ns[N_LANES],
-                          double enqueue_ns[N_LANES])
-{
-    xl_status status = XL_OK;
-    struct pipe_record record = {.list = NULL};
-    struct pipe_pass p = look_of(b, x, &record);
-    TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
-    TRY(prepare(b, &x->chunks, p.lanes));
-    for (unsigned l = 0; l < N_LANES; l++)
-        lane_ns[l] = enqueue_ns[l] = (double)INFINITY;
-    for (unsigned i = 0; i <= PACE_RUNS; i++) {
-        TRY(pipe_run(&p));
-        if (i == 0)
-            continue; /* kernels reach the device now */
-        const struct pipe_parts parts = pipe_parts_of(&record, b->work);
-        for (unsigned l = 0; l < N_LANES; l++) {
-            lane_ns[l] = fmin(lane_ns[l], parts.lane[l]);
-            enqueue_ns[l] = fmin(enqueue_ns[l], calls_of(&record, l));
-        }
-    }
-fail:
-    pipe_record_clear(&record);
-    return status;
-}
-
-static xl_status measure_paces(struct pipe_bench *b, struct pipe_result *x)
-{
-    xl_status status = XL_OK;
-    const size_t units = pipe_units(b->work);
-    const unsigned n = (unsigned)xl__min_size(units, CUT_FOR_PACE);
-    double whole[N_LANES], cut[N_LANES], enqueue_ns[N_LANES];
-    (void)chunks_make(units, 1, 1, &x->chunks);
-    TRY(pace_run(b, x, whole, enqueue_ns));
-    (void)chunks_make(units, n, 1, &x->chunks);
-    TRY(pace_run(b, x, cut, enqueue_ns));
-    for (unsigned l = 0; l < N_LANES; l++) {
-        b->paces.lane[l] = chunks_pace(whole[l], cut[l], n, units);
-        b->paces.lane[l].enqueue_ns = enqueue_ns[l] / n;
-    }
-fail:
-    return status;
-}
-
-static xl_status least_time(struct pipe_bench *b, struct pipe_result *x,
-                            double *ns)
-{
-    xl_status status = XL_OK;
-    struct pipe_pass p = pass_of(b, x);
-    *ns = (double)INFINITY;
-    TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
-    TRY(prepare(b, &x->chunks, p.lanes));
-    for (unsigned i = 0; i < TRIES; i++) {
-        const uint64_t begin = xl__now_ns();
-        TRY(pipe_run(&p));
-        *ns = fmin(*ns, (double)(xl__now_ns() - begin));
-    }
-fail:
-    return status;
-}
-
-/* Keep x's chunks if they are the quickest so far. */
-static xl_status try_chunks(struct pipe_bench *b, struct pipe_result *x,
-                            double *least_ns, struct chunks *best)
-{
-    xl_status status = XL_OK;
-    double ns = 0;
-    TRY(session_stopped(b->s) ? XL_CANCELLED : XL_OK);
-    TRY(least_time(b, x, &ns));
-    if (ns < *least_ns) {
-        *least_ns = ns;
-        *best = x->chunks;
-    }
-fail:
-    return status;
-}
-
-/* The rates name a number of chunks; half and twice as many are tried too,
- * since what runs side by side is slower than what runs alone. */
-static xl_status choose_chunks(struct pipe_bench *b, struct pipe_result *x)
-{
-    xl_status status = XL_OK;
-    const size_t units = pipe_units(b->work);
-    struct chunks best = {0, {0}};
-    double least_ns = (double)INFINITY;
-    (void)chunks_choose(units, &b->paces, x->buffers, 2, MOST_CHUNKS,
-                        &x->chunks);
-    const unsigned n = x->chunks.n, others[] = {n / 2, 2 * n};
-    TRY(try_chunks(b, x, &least_ns, &best));
-    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i] >= 2 &&
-            chunks_choose(units, &b->paces, x->buffers, others[i], others[i],
-                          &x->chunks))
-            TRY(try_chunks(b, x, &least_ns, &best));
-    x->chunks = best;
-fail:
-    return status;
-}
-
-static xl_status cut(struct pipe_bench *b, struct pipe_result *x)
-{
-    xl_status status = XL_OK;
-    const size_t units = pipe_units(b->work);
-    const struct settings *set = &b->s->set;
-    x->buffers = set->buffers ? (unsigned)xl__min_size(set->buffers,
-                                                       MOST_CHUNKS)
-                              : BUFFERS;
-    TRY(measure_paces(b, x));
-    if (set->chunks)
-        (void)chunks_make(units, (unsigned)set->chunks, 1, &x->chunks);
-    else
-        TRY(choose_chunks(b, x));
-    x->foreseen_ns = chunks_time(&x->chunks, &b->paces, x->buffers);
-    TRY(pipe_site_places(&b->site, &x->chunks, x->buffers));
-    TRY(prepare(b, &x->chunks, &b->site.plain));
-    TRY(prepare(b, &x->chunks, &b->site.clocked));
-fail:
-    return status;
 }
 
 /* -- a mode ---------------------------------------------------------------- */
@@ -294,7 +137,7 @@ static xl_status checked_run(struct pipe_bench *b, struct pipe_result *x)
 {
     xl_status status = XL_OK;
     struct check_result found;
-    struct pipe_pass p = pass_of(b, x);
+    struct pipe_pass p = pipe_pass_of(b, x);
     const void *result = NULL;
     TRY(pipe_spoil(&b->site, x->mode));
     TRY(pipe_run(&p));
@@ -324,7 +167,7 @@ static xl_status line_up(struct pipe_bench *b, struct pipe_result *x)
         refuse(x, XL_ROW_ERROR, b->site.no_host_memory);
         return XL_OK;
     }
-    xl_status status = x->mode->is_cut ? cut(b, x) : XL_OK;
+    xl_status status = x->mode->is_cut ? pipe_cut(b, x) : XL_OK;
     if (status == XL_OK)
         status = checked_run(b, x);
     if (status != XL_OK && status != XL_CANCELLED) {
@@ -375,7 +218,7 @@ static void list_timed(struct pipe_bench *b, struct timed *t)
     t->n = 0;
     for (unsigned i = 0; i < PIPE_MODES; i++) {
         struct pipe_result *x = &b->result[i];
-        const struct pipe_pass pass = pass_of(b, x);
+        const struct pipe_pass pass = pipe_pass_of(b, x);
         if (!x->is_wanted)
             continue;
         is_cut = is_cut || x->mode->is_cut;
@@ -424,7 +267,7 @@ static xl_status look(struct pipe_bench *b, struct pipe_result *x)
 {
     xl_status status = XL_OK;
     struct pipe_record record = {.list = NULL};
-    struct pipe_pass p = look_of(b, x, &record);
+    struct pipe_pass p = pipe_look_of(b, x, &record);
     for (unsigned i = 0; i <= LOOKS; i++) {
         TRY(pipe_run(&p));
         const struct pipe_parts parts = pipe_parts_of(&record, b->work);
@@ -440,102 +283,6 @@ fail:
     return status;
 }
 
-/* -- the model ------------------------------------------------------------- */
-
-static double fact_of(const xl_device *dev, const char *name)
-{
-    xl_fact fact;
-    return xl_device_fact(dev, name, XL_UNKNOWN, &fact) == XL_OK
-               ? fact.value
-               : (double)NAN;
-}
-
-static void drop_row(const xl_row *row, void *arg)
-{
-    (void)row;
-    (void)arg;
-}
-
-/* The roofline's time for a stage. */
-static double stage_ns(struct pipe_bench *b, const struct pipe_stage *st)
-{
-    const double items = (double)b->work->items;
-    const bool is_gemm = st->kind->is_gemm;
-    const xl_roof roof = {.dtype = b->work->dtype,
-                          .engine = is_gemm && b->work->dtype != XL_F32
-                                        ? XL_ENGINE_MATRIX
-                                        : XL_ENGINE_FMA};
-    xl_row row;
-    xl_bound bound;
-    xl_row_init(&row, "", "");
-    row.dtype = b->work->dtype;
-    row.unit = is_gemm ? "flop/s" : "B/s";
-    row.flop = st->flop * items;
-    row.bytes = st->bytes * items + st->shared_bytes;
-    if (roof_bound(b->site.clocked.q[LANE_RUN], &roof, &row, false, &bound) !=
-        XL_OK)
-        return (double)NAN;
-    return (is_gemm ? row.flop : row.bytes) / bound.value * 1e9;
-}
-
-static void make_model(struct pipe_bench *b)
-{
-    struct pipe_model *m = &b->model;
-    const struct pipe_work *w = b->work;
-    const xl_probing how = {.quick = true, .stop = session_stopped,
-                            .stop_arg = b->s};
-    if (isnan(fact_of(b->dev, "upload_bytes_per_s")))
-        (void)xl_probe_run(b->site.clocked.q[LANE_RUN], "transfer", &how,
-                           drop_row, NULL);
-    m->upload = fact_of(b->dev, "upload_bytes_per_s");
-    m->download = fact_of(b->dev, "download_bytes_per_s");
-    m->parts.lane[LANE_UP] = pipe_bytes(w, PIPE_FROM_HOST) / m->upload * 1e9;
-    m->parts.lane[LANE_DOWN] = pipe_bytes(w, PIPE_TO_HOST) / m->download * 1e9;
-    for (unsigned i = 0; i < w->n_stages; i++) {
-        m->parts.stage[i] = stage_ns(b, &w->stage[i]);
-        m->parts.lane[LANE_RUN] += m->parts.stage[i];
-    }
-    for (unsigned l = 0; l < N_LANES; l++)
-        m->parts.total += m->parts.lane[l];
-}
-
-/* -- first calls ----------------------------------------------------------- */
-
-static xl_status first_call(struct pipe_bench *b, const char *cache_dir,
-                            struct pipe_first *out)
-{
-    xl_status status = XL_OK;
-    const xl_options options = {.cache_dir = cache_dir};
-    struct pipe_site site = {.w = NULL};
-    xl_lib *lib = NULL;
-    unsigned n = 0;
-    struct pipe_pass p = {.site = &site, .lanes = &site.plain,
-                          .mode = &pipe_modes[0]};
-    const uint64_t begin = xl__now_ns();
-    TRY(xl_open(&options, &lib));
-    TRY(xl_device_count(lib, &n));
-    xl_device *dev = xl_device_at(lib, xl_device_index(b->dev));
-    TRY(dev ? XL_OK : XL_NO_DEVICE);
-    TRY(pipe_site_open(&site, b->work, lib, dev, &b->host));
-    const uint64_t opened = xl__now_ns();
-    TRY(pipe_prepare(&site, &site.plain, b->work->items));
-    const uint64_t built = xl__now_ns();
-    TRY(pipe_run(&p));
-    out->begin_ns = begin;
-    out->open_ns = (double)(opened - begin);
-    out->build_ns = (double)(built - opened);
-    out->run_ns = (double)(xl__now_ns() - built);
-    out->is_done = true;
-fail:
-    if (status == XL_OK)
-        pipe_report_first(b, out); /* kept whatever comes */
-    else
-        out->why = xl_status_text(status);
-    pipe_site_close(&site);
-    xl_close(lib);
-    return status;
-}
-
 /* -- all of it ------------------------------------------------------------- */
 
 static int say_failure(struct pipe_bench *b, const char *doing,
@@ -548,22 +295,21 @@ static int say_failure(struct pipe_bench *b, const char *doing,
 
 static bool is_shared(const xl_device *dev)
 {
-    const double found = fact_of(dev, "has_zero_copy");
-    return (isnan(found) ? fact_of(dev, "host_unified") : found) == 1;
+    const double found = pipe_fact(dev, "has_zero_copy");
+    return (isnan(found) ? pipe_fact(dev, "host_unified") : found) == 1;
 }
 
 /* A site for all modes, with its rates known and its kernels built. */
 static xl_status set_up(struct pipe_bench *b)
 {
     xl_status status = XL_OK;
-    const xl_probing how = {.quick = true};
     TRY(pipe_site_open(&b->site, b->work, b->s->lib, b->dev, &b->host));
     progress_step(b->s, "pipeline: clocks and rates");
-    (void)xl_probe_run(b->site.clocked.q[LANE_RUN], "timer", &how, drop_row,
-                       NULL);
-    b->site.has_clock = fact_of(b->dev, "timer_ok") == 1;
+    (void)pipe_probe(b, "timer");
+    b->site.has_clock = pipe_fact(b->dev, "timer_ok") == 1;
     b->is_stamped = b->site.has_clock;
-    make_model(b);
+    TRY(session_stopped(b->s) ? XL_CANCELLED : XL_OK);
+    pipe_model_make(b);
     b->site.is_shared = is_shared(b->dev);
     TRY(pipe_site_extend(&b->site));
     progress_step(b->s, "pipeline: building");
@@ -575,12 +321,13 @@ fail:
 
 static xl_status measure(struct pipe_bench *b)
 {
-    xl_status status = XL_OK;
+    xl_status status = session_stopped(b->s) ? XL_CANCELLED : XL_OK;
+    TRY(status);
     TRY(set_up(b));
     if (!xl_cache_dir(b->s->lib))
         b->first[FIRST_CACHED].why = "the cache is off";
     else if (!session_stopped(b->s))
-        (void)first_call(b, NULL, &b->first[FIRST_CACHED]);
+        (void)pipe_first_call(b, NULL, &b->first[FIRST_CACHED]);
     for (unsigned i = 0; i < PIPE_MODES; i++) {
         struct pipe_result *x = &b->result[i];
         if (!x->is_wanted)
@@ -621,7 +368,7 @@ int pipe_bench_run(struct pipe_bench *b, struct session *s, xl_device *dev,
                             "give smaller sizes");
     progress_step(s, "pipeline: the first call");
     /* What fails there fails below, and is told there. */
-    (void)first_call(b, "", &b->first[FIRST_BUILT]);
+    (void)pipe_first_call(b, "", &b->first[FIRST_BUILT]);
     const int code = say_failure(b, "the pipeline", measure(b));
     progress_end(s);
     return code;

@@ -76,4 +76,20 @@ unsigned pipe_slowest(const struct pipe_parts *p);
 struct pipe_parts pipe_parts_of(const struct pipe_record *r,
                                 const struct pipe_work *w);
 
+/* -- parts of pipe_bench_run() ---------------------------------------------- */
+
+/* A run of a result's mode; and one that is taken apart. */
+struct pipe_pass pipe_pass_of(struct pipe_bench *b, struct pipe_result *x);
+struct pipe_pass pipe_look_of(struct pipe_bench *b, struct pipe_result *x,
+                              struct pipe_record *record);
+/* pipeline_cut.c: choose x's chunks, and get everything ready for them. */
+xl_status pipe_cut(struct pipe_bench *b, struct pipe_result *x);
+/* pipeline_first.c: `cache_dir` as in xl_options. */
+xl_status pipe_first_call(struct pipe_bench *b, const char *cache_dir,
+                          struct pipe_first *out);
+/* pipeline_model.c: a fact, NaN when unknown; a probe for its facts alone. */
+double pipe_fact(const xl_device *dev, const char *name);
+xl_status pipe_probe(struct pipe_bench *b, const char *name);
+void pipe_model_make(struct pipe_bench *b);
+
 #endif
