@@ -457,12 +457,13 @@ const struct xl__probe xl__probe_staircase = {
     {"staircase",
      "Compute units and resident groups, by the time that 1, 2, 3 ... equal "
      "groups take. Groups that fill a unit take as long as one up to the "
-     "number of units (full: the share of the units' work got done, 1), one "
-     "more takes twice as long (one_more: about half). Small groups that only "
-     "wait take as long as one until no unit holds another. value: the work "
-     "done in the first count's time, in its groups; at_once: groups that "
-     "counted themselves at work together. Fooled by drivers that cut a "
-     "launch into parts of many groups, as those for CPUs do, by groups that "
-     "leave room for a second, and by a clock that drops under load.",
+     "number of units (full: the share of the units' work that gets done, 1), "
+     "and one more takes twice as long (one_more: about half). Small groups "
+     "that only wait take as long as one until no unit holds another. value "
+     "of a count: the groups' work done in the time of the first; at_once: "
+     "groups that counted themselves at work together, which is the answer on "
+     "a CPU, where groups go by the dozen. Fooled by drivers that cut a "
+     "launch into parts, by groups that leave room for a second, and by a "
+     "clock that drops under load.",
      false},
     run};
