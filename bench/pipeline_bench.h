@@ -76,7 +76,7 @@ unsigned pipe_slowest(const struct pipe_parts *p);
 struct pipe_parts pipe_parts_of(const struct pipe_record *r,
                                 const struct pipe_work *w);
 
-/* -- parts of pipe_bench_run() ---------------------------------------------- */
+/* -- parts of pipe_bench_run() -------------------------------------------- */
 
 /* A run of a result's mode; and one that is taken apart. */
 struct pipe_pass pipe_pass_of(struct pipe_bench *b, struct pipe_result *x);
