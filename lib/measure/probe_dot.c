@@ -88,7 +88,7 @@ static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
     cl_uint seen[LOOKS];
     bool right = true;
     /* Both in operations; a multiply-add is two. */
-    xl_row_found(row, "of_fma", xl__probe_peak(row) / (2 * b->fma));
+    xl_row_found(row, "fma", xl__probe_peak(row) / (2 * b->fma));
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
     for (cl_uint i = 0; i < LOOKS; i++)
         right = right &&
@@ -196,7 +196,7 @@ const struct xl__probe xl__probe_dot = {
      "char4 arithmetic, shifts and multiplications, "
      "cl_khr_integer_dot_product signed, unsigned, mixed and saturated, and "
      "the device's own instruction where a way to it is known; beside them "
-     "their share of the f32 multiply-adds' (of_fma). Sums must be exact. A "
+     "their share of the f32 multiply-adds' (fma). Sums must be exact. A "
      "compiler may make one instruction of the plain form; the extension may "
      "be listed without one.",
      false},

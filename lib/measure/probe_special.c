@@ -327,7 +327,7 @@ static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
 {
     xl_status status = XL_OK;
     struct bench *b = t->arg;
-    xl_row_found(row, "of_fma", xl__probe_peak(row) / b->fma);
+    xl_row_found(row, "fma", xl__probe_peak(row) / b->fma);
     TRY(follow(p, t, row));
     TRY(judge(p, b, row));
 fail:
@@ -407,7 +407,7 @@ const struct xl__probe xl__probe_special = {
     {"special",
      "Special functions a second, native and of full precision, and integer "
      "multiplications, divisions, shifts and bit counts; beside them their "
-     "share of the f32 multiply-adds a second (of_fma) and the worst error "
+     "share of the f32 multiply-adds a second (fma) and the worst error "
      "seen, which for full precision must be within OpenCL's limits; integers "
      "must be exact. Each comes with one multiply-add or exclusive-or, so "
      "what is as cheap as those looks half as fast as it is. Arguments lie "
