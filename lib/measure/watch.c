@@ -33,8 +33,9 @@ struct watching {
     struct xl__call call;
     size_t turns;
     double host_ns;         /* the last launch, by the host */
-    double first_ns, first; /* the first launch: the host's clock and ours */
-    double last_ns, last;
+    double first_ns, last_ns; /* middles of the first and the last launch, by
+                                 the host's clock; first_ns 0: none yet */
+    cl_ulong first, last;     /* by the device's */
 };
 
 /* -- the record, read ----------------------------------------------------- */
@@ -65,17 +66,19 @@ static unsigned unique_ids(const struct xl__raw_piece *raw, size_t n,
     return n_ids;
 }
 
-/* First start and last end; false: no clock ran. */
-static bool span_of(const struct xl__raw_piece *raw, size_t n, double *first,
-                    double *last)
+/* First start and last end; false: no clock ran. They stay whole numbers: a
+ * clock that counts nanoseconds since 1970 is beyond what a double tells
+ * apart. */
+static bool span_of(const struct xl__raw_piece *raw, size_t n,
+                    cl_ulong *first, cl_ulong *last)
 {
-    *first = INFINITY;
-    *last = 0;
+    *first = raw[0].start;
+    *last = raw[0].end;
     for (size_t i = 0; i < n; i++) {
         if (raw[i].end < raw[i].start)
             return false;
-        *first = fmin(*first, (double)raw[i].start);
-        *last = fmax(*last, (double)raw[i].end);
+        *first = raw[i].start < *first ? raw[i].start : *first;
+        *last = raw[i].end > *last ? raw[i].end : *last;
     }
     return *last > *first;
 }
@@ -83,7 +86,7 @@ static bool span_of(const struct xl__raw_piece *raw, size_t n, double *first,
 bool xl__watch_read(const struct xl__raw_piece *raw, size_t n, double step_ns,
                     xl_piece_record *out, xl_watched *about)
 {
-    double first, last;
+    cl_ulong first, last;
     cl_ulong *ids = xl__calloc(n, sizeof *ids);
     if (!ids)
         return false;
@@ -94,11 +97,11 @@ bool xl__watch_read(const struct xl__raw_piece *raw, size_t n, double step_ns,
         out[i].start_ns = out[i].end_ns = (double)NAN;
         if (!about->has_clock)
             continue;
-        out[i].start_ns = ((double)raw[i].start - first) * step_ns;
-        out[i].end_ns = ((double)raw[i].end - first) * step_ns;
+        out[i].start_ns = (double)(raw[i].start - first) * step_ns;
+        out[i].end_ns = (double)(raw[i].end - first) * step_ns;
     }
     if (about->has_clock)
-        about->total_ns = (last - first) * step_ns;
+        about->total_ns = (double)(last - first) * step_ns;
     free(ids);
     return true;
 }
@@ -166,11 +169,11 @@ static xl_status check(struct watching *w)
 
 static void note_clock(struct watching *w, double host_ns)
 {
-    double first, last;
+    cl_ulong first, last;
     if (!span_of(w->raw, w->what->n_pieces, &first, &last))
         return;
     w->last_ns = host_ns;
-    w->last = (first + last) / 2;
+    w->last = first + (last - first) / 2;
     if (w->first_ns > 0)
         return;
     w->first_ns = w->last_ns;
@@ -181,7 +184,7 @@ static void note_clock(struct watching *w, double host_ns)
 static double step_of(const struct watching *w)
 {
     return w->last > w->first ? (w->last_ns - w->first_ns) /
-                                    (w->last - w->first)
+                                    (double)(w->last - w->first)
                               : (double)NAN;
 }
 
@@ -208,10 +211,10 @@ fail:
  * costs, or by the host's. */
 static double last_total(const struct watching *w)
 {
-    double first, last;
+    cl_ulong first, last;
     const double step = step_of(w);
     return step > 0 && span_of(w->raw, w->what->n_pieces, &first, &last)
-               ? (last - first) * step
+               ? (double)(last - first) * step
                : w->host_ns;
 }
 

@@ -348,6 +348,22 @@ static void raw_records_get_numbers_and_times(void **state)
     assert_false(xl__watch_is_serial(out, 3));
 }
 
+/* Nanoseconds since 1970 lie 256 apart as doubles. */
+static void large_clocks_keep_their_steps(void **state)
+{
+    static const cl_ulong now = 1763780000000000000;
+    const struct xl__raw_piece raw[] = {{0, now + 1, now + 4, 0},
+                                        {1, now + 3, now + 8, 0}};
+    xl_piece_record out[2];
+    xl_watched about;
+    (void)state;
+    assert_true(xl__watch_read(raw, 2, 1, out, &about));
+    assert_true(about.has_clock);
+    assert_near(about.total_ns, 7, 0);
+    assert_near(out[0].end_ns, 3, 0);
+    assert_near(out[1].start_ns, 2, 0);
+}
+
 static void clocks_that_cannot_be_are_dropped(void **state)
 {
     const struct xl__raw_piece back[] = {{0, 100, 200, 0}, {1, 150, 140, 0}};
@@ -461,6 +477,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(teeth_are_those_of_every_size),
         cmocka_unit_test(the_cliff_is_behind_2048),
         cmocka_unit_test(raw_records_get_numbers_and_times),
+        cmocka_unit_test(large_clocks_keep_their_steps),
         cmocka_unit_test(clocks_that_cannot_be_are_dropped),
         cmocka_unit_test(charts_reach_their_shares),
         cmocka_unit_test(pictures_escape_their_text),
