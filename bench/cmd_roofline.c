@@ -192,9 +192,9 @@ static void print_places(const struct session *s, const struct seen *seen,
                          struct notes *notes)
 {
     static const struct table_column columns[] = {
-        {"", false, 0},        {"op", false, 0},    {"case", false, 10},
-        {"flop/B", true, 0},   {"median", true, 0}, {"rate", true, 0},
-        {"of roof", true, 0},  {"model", true, 0},  {"gap by", false, 8}};
+        {"", false, 0},       {"op", false, 0},      {"case", false, 10},
+        {"flop/B", true, 0},  {"rate", true, 0},     {"of roof", true, 0},
+        {"model", true, 0},   {"gap by", false, 12}};
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < seen->rows.n; i++) {
@@ -204,8 +204,6 @@ static void print_places(const struct session *s, const struct seen *seen,
         table_cell(t, "%s", row->op);
         table_cell(t, "%s", seen->name[i]);
         cell_number(t, row->diagnosis.intensity, "1");
-        cell_number(t, row->samples.runs ? row->samples.median_ns : NAN,
-                    "ns");
         cell_number(t, rate_of(row), "flop/s");
         cell_percent(t, rate_of(row) / bound_of(row));
         cell_percent(t, model / row->samples.median_ns);

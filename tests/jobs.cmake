@@ -418,6 +418,14 @@ foreach(driver pocl rusticl)
             --stages linear,gelu --dtype bf16 --chunks 3 --buffers 1)
 endforeach()
 
+# Limiters that were planted are named: those that the driver's device can
+# show. Rates are measured, so another program on the machine may disturb it.
+foreach(driver pocl rusticl)
+    xl_job(slow.diagnosis.${driver} LABELS device slow DRIVER ${driver}
+        TIMEOUT 300 COMMAND clbench probe diagnosis --quick --strict
+        ENV ${uncached})
+endforeach()
+
 # The doctor among bad drivers. They take a moment: one hangs for 20 seconds.
 if(UNIX)
     xl_job(device.doctor LABELS device DRIVER pocl TIMEOUT 300

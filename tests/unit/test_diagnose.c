@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "measure/planted.h"
 #include "measure/probe.h"
+#include "measure/sampler.h"
 
 static void assert_near(double got, double want)
 {
@@ -212,6 +213,42 @@ static void later_runs_tell_of_throttle(void **state)
     assert_near(w.drift, 1.5);
     assert_near(w.host_ns, 0);
     assert_near(w.ns, 150);
+}
+
+/* A clock that falls while it is sampled: each run takes longer. */
+struct falling {
+    double ns, slope;
+    unsigned calls;
+};
+
+static xl_status falling_take(void *arg, unsigned batch, struct xl__timing *out)
+{
+    struct falling *f = arg;
+    const double ns = f->ns * (1 + f->slope * f->calls++);
+    *out = (struct xl__timing){.device_ns = ns * batch,
+                               .host_ns = ns * batch + 1e4,
+                               .spent_ns = ns * batch};
+    return XL_OK;
+}
+
+static void a_falling_clock_is_throttle(void **state)
+{
+    (void)state;
+    static const xl_sampling how = {
+        .min_runs = 30, .max_runs = 30, .max_noise = 0.01};
+    for (unsigned falls = 0; falls < 2; falls++) {
+        struct falling f = {.ns = 1e6, .slope = falls ? 0.02 : 0};
+        const struct xl__sample_source source = {falling_take, &f, 1, 1,
+                                                 false};
+        xl_work w = {.groups = 4096, .wg_size = 256,
+                     .flop = {{.dtype = XL_F32, .count = 50e9}}};
+        xl_samples *s = test_calloc(1, sizeof *s);
+        assert_int_equal(xl__sample(&how, &source, 1, s), XL_OK);
+        xl_work_time(&w, s);
+        const xl_diagnosis d = diagnose(h200, &w);
+        assert_named(&d, falls ? XL_LIMITER_THROTTLE : XL_LIMITER_FMA);
+        test_free(s);
+    }
 }
 
 static void busy_is_not_achieved(void **state)
@@ -492,6 +529,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(engines_and_units_are_told_apart),
         cmocka_unit_test(causes_are_named_before_what_they_lengthen),
         cmocka_unit_test(later_runs_tell_of_throttle),
+        cmocka_unit_test(a_falling_clock_is_throttle),
         cmocka_unit_test(busy_is_not_achieved),
         cmocka_unit_test(what_is_left_open_is_said),
         cmocka_unit_test(private_memory_is_where_it_fits),
