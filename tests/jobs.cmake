@@ -361,8 +361,6 @@ set(layer OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
     XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/little_memory.txt)
 xl_job(device.transfers.pocl LABELS device DRIVER pocl TIMEOUT 120
     COMMAND test_transfers ENV ${layer})
-xl_job(device.transfers.rusticl LABELS device DRIVER rusticl TIMEOUT 120
-    COMMAND test_transfers queues_* ENV ${layer})
 xl_job(slow.transfers.rusticl LABELS device slow DRIVER rusticl TIMEOUT 300
     COMMAND test_transfers ENV ${layer})
 xl_job(device.transfers.two LABELS device DRIVER pocl TIMEOUT 120

@@ -190,7 +190,7 @@ static xl_status measure(struct bench *b, double *times)
         xl_row_shape(&row, "n", (double)b->n);
         row.samples = samples[i];
         row.flop = (double)b->n;
-        row.bytes = 3.0 * ELEM * (double)b->n;
+        row.bytes = (double)(3 * ELEM * b->n);
         row.unit = "s";
         row.value = row.samples.median_ns * 1e-9;
         if (i != HOST && !right)

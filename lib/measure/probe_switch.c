@@ -226,13 +226,13 @@ static void emit(struct bench *b, xl_samples *samples, bool right)
 /* A chain takes milliseconds at most. */
 static xl_status choose_links(struct bench *b)
 {
-    static const double slow_ns = 10e6; /* for a few */
+    static const double slow_ns = 1e6; /* for a few */
     xl_status status = XL_OK;
     double ns;
     b->links = FEW_LINKS;
     TRY(same_queue(b->p, b, &ns)); /* the first may still compile */
     TRY(same_queue(b->p, b, &ns));
-    if (ns < slow_ns * FEW_LINKS / MOST_LINKS)
+    if (ns < slow_ns)
         b->links = MOST_LINKS;
 fail:
     return status;

@@ -135,11 +135,12 @@ void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed)
 
 size_t xl__transfer_bytes(const struct xl__probing *p, size_t most)
 {
-    enum { PARTS = 24, LEAST = 1 << 20 };
-    static const double unknown = 4e9; /* bytes of device memory */
+    enum { LEAST = 1 << 20 };
+    static const double parts = 24;    /* that device memory is cut into */
+    static const double unknown = 4e9; /* bytes of it */
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const double room = xl__num_or(l, XL__F_global_mem_bytes, unknown);
-    while (most > LEAST && (double)most * PARTS > room)
+    while (most > LEAST && (double)most * parts > room)
         most /= 2;
     return most;
 }

@@ -212,6 +212,8 @@ static void *CL_API_CALL my_clEnqueueMapBuffer(
         code = CL_OUT_OF_HOST_MEMORY;
     if (m && !(m->at = malloc(bytes)))
         code = CL_OUT_OF_HOST_MEMORY;
+    if (code == CL_SUCCESS) /* pages never touched would be all the same one */
+        memset(m->at, 1, bytes);
     if (code == CL_SUCCESS && !(flags & CL_MAP_WRITE_INVALIDATE_REGION))
         code = next->clEnqueueReadBuffer(q, mem, CL_TRUE, offset, bytes, m->at,
                                          n_wait, wait, event);

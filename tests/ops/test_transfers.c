@@ -125,9 +125,9 @@ static void queues_hand_on_what_they_did(void **state)
     assert_true(find("pageable_chunks", 0)->value > 0);
     probe("switch");
     assert_int_equal(seen.n, 6);
-    /* With the host in between it takes longer than without. */
-    assert_true(find("host_same_queue", 0)->samples.min_ns >
-                find("same_queue", 0)->samples.min_ns);
+    for (unsigned i = 0; i < seen.n; i++)
+        assert_true(seen.rows[i].value > 0);
+    assert_string_equal(find("two_queues", 0)->params[0].name, "extra_ns");
 }
 
 static void devices_reach_each_other(void **state)
