@@ -101,7 +101,7 @@ static xl_status explain(struct xl__expr_call *c, struct xl__expr_plans *p,
         out[i].chosen = true;
         out[i].n_steps = 0;
         describe_steps(ready, &out[i]);
-        out[i].private_bytes = xl__ready_private(c->q, ready);
+        TRY(xl__ready_private(c->q, ready, &out[i].private_bytes));
     }
 fail:
     if (ready)

@@ -307,7 +307,7 @@ static void conclude(const struct counting *c, xl_diagnosis *out,
     }
 }
 
-/* Beside what limits the first runs, the later ones lose what the clock lost. */
+/* Beside what limits the first runs, later ones lose what the clock lost. */
 static void see_throttle(const struct counting *c, xl_diagnosis *out,
                          struct xl__str *text)
 {

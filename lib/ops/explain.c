@@ -143,7 +143,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     for (unsigned i = 0; i < w.n && i < cap; i++)
         describe(&w, i, chosen, &out[i]);
     if (chosen < cap)
-        out[chosen].private_bytes = xl__ready_private(q, ready);
+        TRY(xl__ready_private(q, ready, &out[chosen].private_bytes));
     *n = w.n;
 fail:
     if (ready)

@@ -29,8 +29,9 @@ void xl__ready_clear(struct xl__ready *ready); /* and the next ones; not the
                                                   struct itself */
 
 /* Bytes of private memory that a work-item of its kernels has, by the driver:
- * the most of any; 0 where it does not say. */
-size_t xl__ready_private(const xl_queue *q, const struct xl__ready *ready);
+ * the most of any. */
+xl_status xl__ready_private(xl_queue *q, const struct xl__ready *ready,
+                            size_t *bytes);
 
 /* The self-check's verdict on this plan (not the next ones): the weakest of its
  * programs'. */

@@ -99,18 +99,23 @@ fail:
     return status;
 }
 
-size_t xl__ready_private(const xl_queue *q, const struct xl__ready *ready)
+xl_status xl__ready_private(xl_queue *q, const struct xl__ready *ready,
+                            size_t *bytes)
 {
-    size_t most = 0;
+    xl_status status = XL_OK;
+    *bytes = 0;
     for (unsigned i = 0; i < ready->plan.n_steps; i++) {
-        cl_ulong bytes = 0;
-        if (ready->kernel[i] &&
-            clGetKernelWorkGroupInfo(ready->kernel[i], q->ctx->device->id,
-                                     CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes,
-                                     &bytes, NULL) == CL_SUCCESS)
-            most = xl__max_size(most, (size_t)bytes);
+        cl_ulong own = 0;
+        if (!ready->kernel[i]) /* another library's */
+            continue;
+        CL_TRY(&q->error,
+               clGetKernelWorkGroupInfo(
+                   ready->kernel[i], q->ctx->device->id,
+                   CL_KERNEL_PRIVATE_MEM_SIZE, sizeof own, &own, NULL));
+        *bytes = xl__max_size(*bytes, (size_t)own);
     }
-    return most;
+fail:
+    return status;
 }
 
 enum xl__trust xl__ready_trust(const struct xl__ready *ready)
