@@ -92,7 +92,7 @@ static void kernels_on_the_roof_are_on_its_line(void **state)
 {
     (void)state;
     const struct roof_mark marks[] = {{8, 32e12, 'Q'}, {8, 2e12, 'R'}};
-    int row, column;
+    int row = 0, column = 0;
     char *text = drawn(marks, 2, 80);
     for (int i = 0; i < 2; i++) {
         place_of(text, "QR"[i], &row, &column);
