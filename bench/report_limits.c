@@ -24,6 +24,17 @@ static bool is_limited(const xl_row *row, xl_limiter by)
     return row->diagnosis.limiter == by && *row->diagnosis.evidence;
 }
 
+/* The evidence begins with the longest need's name, most often the limiter's
+ * own. */
+static const char *evidence_after(const xl_diagnosis *d)
+{
+    const char *name = xl_limiter_name(d->limiter);
+    const size_t len = strlen(name);
+    const bool is_named =
+        strncmp(d->evidence, name, len) == 0 && d->evidence[len] == ':';
+    return is_named ? d->evidence + len + 2 : d->evidence;
+}
+
 /* The row that took longest of those that one thing limits. */
 static size_t longest(const struct rows *rows, xl_limiter by, size_t *count)
 {
@@ -77,7 +88,7 @@ static void print_limiter(const struct rows *rows, xl_limiter by,
         xl__str_printf(&text, ", %zu of %zu, such as %s", count, rows->n,
                        xl__str_text(&name));
     }
-    xl__str_printf(&text, ": %s", d->evidence);
+    xl__str_printf(&text, ": %s", evidence_after(d));
     add_rates(&text, d);
     if (by != XL_LIMITER_UNKNOWN)
         xl__str_printf(&text, ". To do: %s", xl_limiter_advice(by));
