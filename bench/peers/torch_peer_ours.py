@@ -57,6 +57,22 @@ class Gemm(ct.Structure):
                 ("epilogue", Epilogue), ("accuracy", ct.c_int)]
 
 
+class Flop(ct.Structure):
+    _fields_ = [("engine", ct.c_int), ("dtype", ct.c_int),
+                ("terms", ct.c_uint), ("count", ct.c_double),
+                ("is_product", ct.c_bool), ("why", ct.c_char_p)]
+
+
+class Tiling(ct.Structure):
+    _fields_ = [(name, ct.c_size_t) for name in
+                ("rows", "cols", "m", "n", "tiles_m", "tiles_n", "count",
+                 "band")] + [
+                ("turned", ct.c_bool), ("is_even", ct.c_bool)] + [
+                (name, ct.c_size_t) for name in
+                ("whole", "sharers", "groups", "wg_items",
+                 "local_mem_bytes")]
+
+
 class Choice(ct.Structure):
     _fields_ = [("variant", ct.c_char * 32), ("chosen", ct.c_bool),
                 ("why", ct.c_char * 192), ("tunables", ct.c_char * 512),
@@ -65,7 +81,9 @@ class Choice(ct.Structure):
                 ("bytes", ct.c_double), ("n_steps", ct.c_uint),
                 ("wg", ct.c_size_t * 3), ("whole", ct.c_size_t * 3),
                 ("local_mem_bytes", ct.c_size_t),
-                ("scratch_bytes", ct.c_size_t)]
+                ("scratch_bytes", ct.c_size_t),
+                ("private_bytes", ct.c_size_t), ("on", Flop),
+                ("tiling", Tiling)]
 
 
 class Softmax(ct.Structure):

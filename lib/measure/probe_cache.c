@@ -34,7 +34,7 @@ static const double unseen = 4; /* a cache that much larger is another */
 /* A level: what was found, and its rows. */
 struct level {
     struct xl__level found;
-    char name[8];
+    char name[16];
     xl_row latency, read;
 };
 

@@ -36,9 +36,10 @@ xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
     xl_status status = XL_OK;
     struct brief few;
     const size_t most = xl__min_size(
-        MOST_TURNS, /* loops may end early, silently: GE-24 */
+        MOST_TURNS, /* loops may end early, silently, and a kernel's others
+                       count as well: GE-24 */
         xl__size_or(&p->q->ctx->device->limits, XL__F_max_loop_turns,
-                    MOST_TURNS));
+                    2 * MOST_TURNS) / 2);
     for (*turns = FIRST_TURNS;;) {
         xl_row row;
         xl_row_init(&row, "", NULL);
