@@ -28,13 +28,9 @@
  *                       compile all there is
  * Needs:        nothing.
  * Cost:         read, write 4, copy 8, triad 12 bytes a word and round.
- * Source:       mix: "lowbias32", C. Wellons, hash-prospector, public
- *               domain. */
+ * Source:       mix: wide.clh. */
 #ifndef WG
 #define WG 64
-#endif
-#ifndef VEC
-#define VEC 1
 #endif
 #ifndef UNROLL
 #define UNROLL 4
@@ -44,31 +40,7 @@
 #endif
 #define WANTED(n) (ONLY == 0 || ONLY == n)
 
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
-#if VEC == 1
-typedef uint words;
-#define IOTA 0
-#define SUM(v) (v)
-#else
-typedef CAT(uint, VEC) words;
-#endif
-#if VEC == 2
-#define IOTA (uint2)(0, 1)
-#define SUM(v) SUM2(v)
-#elif VEC == 4
-#define IOTA (uint4)(0, 1, 2, 3)
-#define SUM(v) SUM4(v)
-#elif VEC == 8
-#define IOTA (uint8)(0, 1, 2, 3, 4, 5, 6, 7)
-#define SUM(v) SUM8(v)
-#elif VEC == 16
-#define IOTA (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define SUM(v) SUM8((v).lo + (v).hi)
-#endif
-#define SUM2(v) ((v).x + (v).y)
-#define SUM4(v) SUM2((v).lo + (v).hi)
-#define SUM8(v) SUM4((v).lo + (v).hi)
+#include "wide.clh"
 
 /* Where this item's run in a block starts, in accesses; buffers stay below
  * 2^32 words. */
@@ -84,9 +56,7 @@ __kernel void random(__global words *restrict dst, const uint count,
     for (uint j = 0; j < count; j++) {
         const uint at = start + j * WG;
         words x = (words)(at * VEC + seed) + IOTA;
-        x = (x ^ (x >> 16)) * 0x7feb352du;
-        x = (x ^ (x >> 15)) * 0x846ca68bu;
-        dst[at] = x ^ (x >> 16);
+        dst[at] = MIX(x);
     }
 }
 #endif

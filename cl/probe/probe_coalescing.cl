@@ -34,9 +34,6 @@
 #ifndef WG
 #define WG 64
 #endif
-#ifndef VEC
-#define VEC 1
-#endif
 #ifndef UNROLL
 #define UNROLL 8
 #endif
@@ -45,19 +42,7 @@
 #endif
 #define WANTED(n) (ONLY == 0 || ONLY == n)
 
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
-#define SUM2(v) ((v).x + (v).y)
-#define SUM4(v) SUM2((v).lo + (v).hi)
-#define SUM8(v) SUM4((v).lo + (v).hi)
-#define SUM16(v) SUM8((v).lo + (v).hi)
-#if VEC == 1
-typedef uint words;
-#define SUM(v) (v)
-#else
-typedef CAT(uint, VEC) words;
-#define SUM(v) CAT(SUM, VEC)(v)
-#endif
+#include "wide.clh"
 
 #define GOLDEN 0x9e3779b9u
 

@@ -33,9 +33,6 @@
 #ifndef SPAN
 #define SPAN 1024
 #endif
-#ifndef VEC
-#define VEC 1
-#endif
 #ifndef GAP
 #define GAP 32
 #endif
@@ -48,29 +45,7 @@
 #define WANTED(n) (ONLY == 0 || ONLY == n)
 #define UNROLL 8
 
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
-#define SUM2(v) ((v).x + (v).y)
-#define SUM4(v) SUM2((v).lo + (v).hi)
-#define SUM8(v) SUM4((v).lo + (v).hi)
-#define SUM16(v) SUM8((v).lo + (v).hi)
-#if VEC == 1
-typedef uint words;
-#define IOTA 0
-#define SUM(v) (v)
-#else
-typedef CAT(uint, VEC) words;
-#define SUM(v) CAT(SUM, VEC)(v)
-#endif
-#if VEC == 2
-#define IOTA (uint2)(0, 1)
-#elif VEC == 4
-#define IOTA (uint4)(0, 1, 2, 3)
-#elif VEC == 8
-#define IOTA (uint8)(0, 1, 2, 3, 4, 5, 6, 7)
-#elif VEC == 16
-#define IOTA (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#endif
+#include "wide.clh"
 
 #if WANTED(1)
 #define LENGTH (SPAN + (UNROLL - 1) * GAP)
@@ -83,9 +58,7 @@ __kernel void read(__global uint *restrict out, const uint seed,
     const uint item = (uint)get_local_id(0);
     for (uint i = item; i < LENGTH; i += WG) {
         words x = (words)(i * VEC + seed) + IOTA;
-        x = (x ^ (x >> 16)) * 0x7feb352du;
-        x = (x ^ (x >> 15)) * 0x846ca68bu;
-        mem[i] = x ^ (x >> 16);
+        mem[i] = MIX(x);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     uint at = (item * stride + (item & spread)) & (SPAN - 1);

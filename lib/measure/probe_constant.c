@@ -250,5 +250,5 @@ const struct xl__probe xl__probe_constant = {
      "ordinary memory. Fooled by a compiler that reads a word once for many "
      "items, which is what it should do, and by caches that keep the table "
      "in global memory just as near.",
-     true},
+     false},
     run};

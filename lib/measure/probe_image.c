@@ -310,5 +310,5 @@ const struct xl__probe xl__probe_image = {
      "so that columns are near, too; buffers are not. Fooled by a device that "
      "has images in name and computes addresses and filters in software, as "
      "CPUs do.",
-     true},
+     false},
     run};
