@@ -260,6 +260,13 @@ foreach(driver pocl rusticl)
         TIMEOUT 1200 COMMAND test_split ENV XL_TEST_FULL=1 ${uncached})
 endforeach()
 
+# A queue as an application uses it beside the library.
+xl_program(test_queue ops/test_queue.c)
+foreach(driver pocl rusticl)
+    xl_job(device.queue.${driver} LABELS device DRIVER ${driver} TIMEOUT 60
+        COMMAND test_queue)
+endforeach()
+
 # Epilogues in every variant that takes one.
 xl_program(test_epilogue ops/test_epilogue.c ops/epilogue_case.c)
 xl_job(device.epilogue.rusticl LABELS device DRIVER rusticl TIMEOUT 600

@@ -392,6 +392,13 @@ static void dot_products(struct xl__limits *l, cl_device_id id)
         xl__limits_answer_text(l, XL__F_dot, "khr", NULL);
 }
 
+/* A defect of the platform, whoever made the chip. */
+static void finishing(struct xl__limits *l)
+{
+    if (xl__streq(xl__text(l, XL__F_platform), "rusticl"))
+        xl__limits_correct(l, XL__F_finish_waits, 0, XL_KNOWN, "GE-29");
+}
+
 void xl__identify(struct xl__limits *l, cl_device_id id)
 {
     platform_texts(l, id);
@@ -403,4 +410,5 @@ void xl__identify(struct xl__limits *l, cl_device_id id)
     memory(l, id);
     features(l, id);
     dot_products(l, id);
+    finishing(l);
 }

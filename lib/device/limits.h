@@ -72,6 +72,7 @@ enum xl__ask {
  XX(little_endian,        BOOL,   "",       BOOL, CL_DEVICE_ENDIAN_LITTLE,       1, "byte order is the usual one") \
  XX(has_compiler,         BOOL,   "",       BOOL, CL_DEVICE_COMPILER_AVAILABLE,  1, "can compile source") \
  XX(has_watchdog,         BOOL,   "",       NONE, 0,                             1, "long launches may be killed") \
+ XX(finish_waits,         BOOL,   "",       NONE, 0,                             1, "clFinish waits for what was flushed as well") \
  XX(max_loop_turns,       NUMBER, "1",      NONE, 0,                             1, "turns after which a work-item's loops are ended") \
  XX(has_f64,              BOOL,   "",       SPECIAL, 0,                          1, "double precision") \
  XX(has_fma,              BOOL,   "",       BITS, CL_DEVICE_SINGLE_FP_CONFIG,    CL_FP_FMA, "fma() of f32 in hardware") \

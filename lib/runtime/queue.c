@@ -153,6 +153,8 @@ xl_status xl_queue_finish(xl_queue *q)
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     xl__error_reset(&q->error);
+    if (xl__num(&q->ctx->device->limits, XL__F_finish_waits) == 0)
+        CL_TRY(&q->error, clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL));
     CL_TRY(&q->error, clFinish(q->cl));
 fail:
     return status;
