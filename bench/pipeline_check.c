@@ -12,17 +12,18 @@
 #include "ref.h"
 #include "verify.h"
 
-enum { SAMPLE_ROWS = 16 };
+enum { SAMPLE_ROWS = 64 };
 static const double most_work = 1 << 26; /* products, for all rows */
 
 /* As many as are quick, at least one. */
-static size_t sample_rows(const struct pipe_work *w)
+static size_t sample_rows(const struct pipe_work *w, size_t rows)
 {
     double row = 1;
     for (unsigned i = 0; i < w->n_stages; i++)
         row += w->stage[i].flop / (double)w->stage[i].rows;
     const double n = most_work / row;
-    return n < 1 ? 1 : n > SAMPLE_ROWS ? SAMPLE_ROWS : (size_t)n;
+    const size_t most = xl__min_size(rows, SAMPLE_ROWS);
+    return n < 1 ? 1 : n > (double)most ? most : (size_t)n;
 }
 
 static size_t widest(const struct pipe_work *w)
@@ -88,13 +89,16 @@ xl_status pipe_check(const struct pipe_work *w, const void *const *inputs,
     xl_status status = XL_OK;
     struct lines lines = {{NULL, NULL}, {NULL, NULL}};
     struct xl__rng rng;
-    const size_t rows = w->items * w->rows;
+    const size_t rows = w->items * w->rows, n = sample_rows(w, rows);
     check_init(out);
     xl__rng_seed(&rng, seed);
     TRY(lines_init(&lines, widest(w)) ? XL_OK : XL_NO_MEMORY);
-    for (size_t s = 0; s < sample_rows(w) && out->right; s++) {
+    for (size_t s = 0; s < n && out->right; s++) {
+        /* One of each of n parts, so that no chunk goes unseen. */
         const size_t row =
-            s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
+            s + 1 == n ? rows - 1
+                       : s * (rows / n) +
+                             (size_t)xl__rng_below(&rng, rows / n);
         check_row(w, inputs, result, row, &lines, out);
     }
     status = out->right ? XL_OK : XL_WRONG_RESULT;
