@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks by simulation: numbers of chunks and a few growths are run through the
- * three lanes on paper, and the quickest is kept. */
+/* Chunks by simulation: numbers of chunks, a few growths and orders of calls
+ * are run through the three lanes on paper, and the quickest is kept. */
 #include "pipeline_chunks.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 /* Where downloads take twice as long as uploads, chunks that double arrive
  * just in time; the others are between that and its mirror. */
 static const double growths[] = {1, 1.4, 2, 1 / 1.4, 0.5};
-enum { N_GROWTHS = sizeof growths / sizeof growths[0] };
+enum { N_GROWTHS = sizeof growths / sizeof growths[0], MOST_AHEAD = 1 };
 
 struct pace_of_lane chunks_pace(double whole_ns, double cut_ns, unsigned n,
                                 size_t units)
@@ -35,6 +35,7 @@ bool chunks_make(size_t units, unsigned n, double growth, struct chunks *out)
     if (n == 0 || n > MOST_CHUNKS || units < n)
         return false;
     out->n = n;
+    out->ahead = MOST_AHEAD;
     for (unsigned i = 0; i < n; i++) {
         const size_t last = units - (n - 1 - i); /* a unit for each to come */
         size_t end = (size_t)llround(end_of(units, n, growth, i + 1));
@@ -45,9 +46,9 @@ bool chunks_make(size_t units, unsigned n, double growth, struct chunks *out)
     return true;
 }
 
-unsigned chunks_ahead(unsigned buffers)
+unsigned chunks_ahead(const struct chunks *c, unsigned buffers)
 {
-    return buffers > 1 ? 1 : 0; /* its place must be free by then */
+    return buffers > 1 ? c->ahead : 0; /* its place must be free by then */
 }
 
 /* A run on paper. */
@@ -78,7 +79,7 @@ double chunks_time(const struct chunks *c, const struct lane_paces *p,
                    unsigned buffers)
 {
     struct paper x = {.c = c, .p = p, .buffers = buffers};
-    const unsigned ahead = chunks_ahead(buffers);
+    const unsigned ahead = chunks_ahead(c, buffers);
     unsigned sent = 0;
     for (unsigned i = 0; i < c->n; i++) {
         for (; sent < c->n && sent <= i + ahead; sent++)
@@ -98,11 +99,13 @@ bool chunks_choose(size_t units, const struct lane_paces *p, unsigned buffers,
         for (unsigned g = 0; g < N_GROWTHS; g++) {
             if (!chunks_make(units, n, growths[g], &c))
                 continue;
-            const double ns = chunks_time(&c, p, buffers);
-            if (ns >= best_ns)
-                continue;
-            best_ns = ns;
-            *best = c;
+            for (c.ahead = 0; c.ahead <= MOST_AHEAD; c.ahead++) {
+                const double ns = chunks_time(&c, p, buffers);
+                if (ns >= best_ns)
+                    continue;
+                best_ns = ns;
+                *best = c;
+            }
         }
     return best_ns < (double)INFINITY;
 }

@@ -28,6 +28,8 @@ enum { MOST_CHUNKS = 64 };
 struct chunks {
     unsigned n;
     size_t units[MOST_CHUNKS];
+    unsigned ahead; /* so many are sent before the kernels of the one in hand
+                       are enqueued, if there are places (chunks_ahead()) */
 };
 
 /* From the time of `units` in one piece and in n: what a chunk costs apart
@@ -35,11 +37,12 @@ struct chunks {
 struct pace_of_lane chunks_pace(double whole_ns, double cut_ns, unsigned n,
                                 size_t units);
 /* n chunks, each `growth` times the one before it, as nearly as whole units
- * allow; false when there are fewer units than chunks. */
+ * allow, one ahead; false when there are fewer units than chunks. */
 bool chunks_make(size_t units, unsigned n, double growth, struct chunks *out);
 /* Chunks whose upload is enqueued before the kernels of the chunk in hand: the
- * host takes longer to enqueue a small chunk than a big device to fetch it. */
-unsigned chunks_ahead(unsigned buffers);
+ * host takes longer to enqueue a small chunk than a big device to fetch it, so
+ * uploads that bound the rest want one; downloads that do, none. */
+unsigned chunks_ahead(const struct chunks *c, unsigned buffers);
 /* From the first call to the end of the last download. Chunks take turns in
  * `buffers` places on the device: an upload waits for the kernels, and kernels
  * for the download, of the chunk that had the place before. */

@@ -41,6 +41,15 @@ static double calls_of(const struct pipe_record *r, unsigned lane)
     return ns;
 }
 
+/* What of it is in no call that was written down: flushes. */
+static double between_calls(const struct pipe_record *r)
+{
+    double ns = (double)(r->finish_ns - r->begin_ns);
+    for (unsigned l = 0; l < N_LANES; l++)
+        ns -= calls_of(r, l);
+    return fmax(ns, 0);
+}
+
 /* The least that each lane took for these chunks, and the host to enqueue. */
 static xl_status pace_run(struct pipe_bench *b, struct pipe_result *x,
                           double lane_ns[N_LANES],
@@ -58,9 +67,12 @@ static xl_status pace_run(struct pipe_bench *b, struct pipe_result *x,
         if (i == 0)
             continue; /* kernels reach the device now */
         const struct pipe_parts parts = pipe_parts_of(&record, b->work);
+        const double flush_ns =
+            p.waits ? 0 : between_calls(&record) / N_LANES;
         for (unsigned l = 0; l < N_LANES; l++) {
             lane_ns[l] = fmin(lane_ns[l], parts.lane[l]);
-            enqueue_ns[l] = fmin(enqueue_ns[l], calls_of(&record, l));
+            enqueue_ns[l] =
+                fmin(enqueue_ns[l], calls_of(&record, l) + flush_ns);
         }
     }
 fail:
@@ -125,7 +137,7 @@ static xl_status choose_chunks(struct pipe_bench *b, struct pipe_result *x)
 {
     xl_status status = XL_OK;
     const size_t units = pipe_units(b->work);
-    struct chunks best = {0, {0}};
+    struct chunks best = {.n = 0};
     double least_ns = (double)INFINITY;
     (void)chunks_choose(units, &b->paces, x->buffers, 2, MOST_CHUNKS,
                         &x->chunks);

@@ -141,6 +141,21 @@ static void noisy_rates_cut_well(void **state)
     }
 }
 
+/* Where downloads bound, the first one must not wait for the host to enqueue
+ * another upload; where the host does, uploads go on meanwhile. */
+static void the_order_follows_the_bound(void **state)
+{
+    static const struct lane_paces slow_host = {
+        {{30e3, 1, 1e3}, {30e3, 1, 20e3}, {1e3, 1, 20e3}}};
+    struct chunks best;
+    (void)state;
+    assert_true(chunks_choose(32, &big, 4, 2, MOST_CHUNKS, &best));
+    assert_int_equal(chunks_ahead(&best, 4), 0);
+    assert_true(chunks_choose(32, &slow_host, 4, 8, 8, &best));
+    assert_int_equal(chunks_ahead(&best, 4), 1);
+    assert_int_equal(chunks_ahead(&best, 1), 0);
+}
+
 /* Two units can be cut in one way, one in none. */
 static void little_work(void **state)
 {
@@ -442,6 +457,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(paces_from_two_runs),
         cmocka_unit_test(the_case_overlaps),
         cmocka_unit_test(noisy_rates_cut_well),
+        cmocka_unit_test(the_order_follows_the_bound),
         cmocka_unit_test(little_work),
         cmocka_unit_test(the_case_counts),
         cmocka_unit_test(bad_words_are_told),
