@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     link:   a ring through `slots` slots in random order: the word
- *                       at place(i) becomes place(i + 1), the last place(0).
+/* Computes:     link:   a ring through `slots` slots in random order: the line
+ *                       at place(i) is filled with place(i + 1), the last one
+ *                       with place(0). All of it, since a cache that knows
+ *                       one word of a line asks memory for the others when
+ *                       the line is read, and that is not the time of the
+ *                       cache.
  *               chase:  follows turns * UNROLL links from ends[0] and leaves
  *                       the place it has reached there; ends[1] counts
  *                       launches. Each load's address is the value of the one
@@ -25,7 +29,7 @@
  *               EACH    links an item makes
  *               ONLY    compile this kernel alone: 1 link, 2 chase; 0 all
  * Needs:        nothing.
- * Cost:         link 4 bytes written a slot; chase 4 bytes read a link.
+ * Cost:         link 4 line bytes written a slot; chase 4 bytes read a link.
  * Source:       a ring by a bijection of its step numbers has one cycle, as
  *               Sattolo's shuffle has (1986), but needs no table: the host
  *               knows where any number of steps leads. */
@@ -72,8 +76,8 @@ __kernel void link(__global uint *restrict links, const uint slots,
         const uint slot = base + shuffle_number(i, each, lg_each, seed);
         const uint to =
             slot * stride + mul_hi(slot * 0x9e3779b9u, spread) * line;
-        if (j > 0)
-            links[from] = to;
+        for (uint k = 0; j > 0 && k < line; k++)
+            links[from + k] = to;
         from = to;
         if (++i == each) {
             i = 0;
