@@ -218,6 +218,14 @@ static xl_status flush(struct running *r, unsigned lane)
     return refused(r, clFlush(xl_queue_cl(queue_of(r, lane))), "clFlush", 0);
 }
 
+/* Room of a place; places begin where chunks do, so that they are aligned
+ * alike. */
+static size_t place_items(const struct running *r)
+{
+    const size_t items = r->site->places_items / r->p->buffers;
+    return items - items % r->site->w->grain;
+}
+
 /* Where chunk i lies, on the host and on the device. */
 static struct piece piece_of(const struct running *r, unsigned i)
 {
@@ -228,7 +236,7 @@ static struct piece piece_of(const struct running *r, unsigned i)
     for (unsigned j = 0; j < i; j++)
         out.first += c->units[j] * w->grain;
     out.items = xl__min_size(c->units[i] * w->grain, w->items - out.first);
-    out.at = buffers < c->n ? i % buffers * (r->site->places_items / buffers)
+    out.at = buffers < c->n ? i % buffers * place_items(r)
                             : out.first;
     return out;
 }
@@ -274,7 +282,7 @@ static xl_status in_chunks(struct running *r)
 {
     xl_status status = XL_OK;
     const unsigned n = r->p->chunks->n;
-    const unsigned ahead = chunks_ahead(r->p->buffers);
+    const unsigned ahead = chunks_ahead(r->p->chunks, r->p->buffers);
     unsigned sent = 0;
     for (unsigned i = 0; i < n; i++) {
         for (; sent < n && sent <= i + ahead; sent++)
