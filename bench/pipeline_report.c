@@ -99,12 +99,34 @@ static json_t *parts_json(const struct pipe_bench *b,
     return out;
 }
 
+/* What the bars are drawn of; times count from the run's first call. */
+static json_t *commands_json(const struct pipe_record *r)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < r->n; i++) {
+        const struct pipe_command *c = &r->list[i];
+        const int64_t begin_ns = (int64_t)r->begin_ns;
+        json_t *x = json_object();
+        json_put(x, "name", json_text(c->name));
+        json_put(x, "lane", json_string(lanes[c->lane].name));
+        json_put(x, "chunk", json_uint(c->chunk));
+        json_put(x, "bytes", json_number(c->bytes));
+        json_put(x, "start_ns", json_number((double)(c->start_ns - begin_ns)));
+        json_put(x, "end_ns", json_number((double)(c->end_ns - begin_ns)));
+        json_add(out, x);
+    }
+    return out;
+}
+
 static json_t *mode_json(const struct pipe_bench *b,
                          const struct pipe_result *x)
 {
     json_t *out = parts_json(b, &x->parts);
     json_put(out, "mode", json_string(x->mode->name));
     json_put(out, "median_ns", json_number(x->row.samples.median_ns));
+    json_put(out, "min_ns", json_number(x->row.samples.min_ns));
+    json_put(out, "doubt_ns", json_number(x->best.doubt_ns));
+    json_put(out, "commands", commands_json(&x->best));
     if (!x->mode->is_cut)
         return out;
     json_t *chunks = json_array();
@@ -112,7 +134,26 @@ static json_t *mode_json(const struct pipe_bench *b,
         json_add(chunks, json_uint(x->chunks.units[i] * b->work->grain));
     json_put(out, "chunks", chunks);
     json_put(out, "buffers", json_uint(x->buffers));
+    json_put(out, "ahead", json_uint(chunks_ahead(&x->chunks, x->buffers)));
     json_put(out, "foreseen_ns", json_number(x->foreseen_ns));
+    return out;
+}
+
+static json_t *first_json(const struct pipe_first *first)
+{
+    json_t *out = json_object();
+    json_put(out, "kernels", json_string(first->name));
+    json_put(out, "open_ns", json_number(first->open_ns));
+    json_put(out, "build_ns", json_number(first->build_ns));
+    json_put(out, "run_ns", json_number(first->run_ns));
+    return out;
+}
+
+static json_t *sizes_json(const struct pipe_work *w)
+{
+    json_t *out = json_object();
+    for (unsigned i = 0; i < PIPE_SIZES; i++)
+        json_put(out, w->size_names[i], json_uint(w->size[i]));
     return out;
 }
 
@@ -135,14 +176,21 @@ struct json_t *pipe_report_json(const struct pipe_bench *b)
 {
     const struct pipe_work *w = b->work;
     json_t *out = json_object(), *modes = json_array(), *bound = json_object();
+    json_t *firsts = json_array();
     const struct pipe_verdict verdict = pipe_judge(b);
     struct xl__str words = {0};
     json_put(out, "device", json_integer(xl_device_index(b->dev)));
     json_put(out, "stages", json_text(w->stages));
+    json_put(out, "sizes", sizes_json(w));
+    json_put(out, "dtype", json_string(xl_dtype_name(w->dtype)));
     json_put(out, "flop", json_number(pipe_flop(w)));
     json_put(out, "upload_bytes", json_number(pipe_bytes(w, PIPE_FROM_HOST)));
     json_put(out, "download_bytes", json_number(pipe_bytes(w, PIPE_TO_HOST)));
     json_put(out, "clock", json_string(b->is_stamped ? "event" : "wall"));
+    for (unsigned i = 0; i < N_FIRSTS; i++)
+        if (b->first[i].is_done)
+            json_add(firsts, first_json(&b->first[i]));
+    json_put(out, "first_calls", firsts);
     for (unsigned i = 0; i < PIPE_MODES; i++)
         if (b->result[i].is_done && b->result[i].parts.total > 0)
             json_add(modes, mode_json(b, &b->result[i]));

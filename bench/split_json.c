@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page for the result file: figures, and each piece's unit and time as
  * three lists. */
+#include "base/mem.h"
 #include "json_values.h"
 #include "split_page.h"
 
@@ -28,6 +29,7 @@ static json_t *tiling_json(const xl_tiling *t)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         json_put(out, members[i].name, json_uint(members[i].value));
     json_put(out, "turned", json_boolean(t->turned));
+    json_put(out, "is_even", json_boolean(t->is_even));
     return out;
 }
 
@@ -85,6 +87,30 @@ static json_t *point_json(const struct sawtooth *s, size_t size)
     return out;
 }
 
+/* The least and the most share in each part of the range, since teeth are
+ * narrower than a picture's columns. */
+static json_t *chart_json(const struct split_page *p)
+{
+    enum { COLUMNS = 128 };
+    const size_t sizes = p->range.to - p->range.from + 1;
+    const unsigned n = (unsigned)xl__min_size(sizes, COLUMNS);
+    json_t *out = json_object(), *least = json_array(), *most = json_array();
+    for (unsigned i = 0; i < n; i++) {
+        const struct sawtooth_span s =
+            sawtooth_span(&p->saw, p->range, i, n);
+        json_add(least, json_number(s.least));
+        json_add(most, json_number(s.most));
+    }
+    json_put(out, "from", json_uint(p->range.from));
+    json_put(out, "to", json_uint(p->range.to));
+    json_put(out, "grows_m", json_boolean(p->saw.grows_m));
+    json_put(out, "grows_n", json_boolean(p->saw.grows_n));
+    json_put(out, "places", json_number(p->saw.places));
+    json_put(out, "least", least);
+    json_put(out, "most", most);
+    return out;
+}
+
 static json_t *rate_json(const struct split_rate *r)
 {
     json_t *out = json_object();
@@ -104,6 +130,7 @@ json_t *split_json(const struct split_page *p)
     json_put(out, "where", json_text(p->where));
     json_put(out, "variant", json_text(*p->variant ? p->variant : NULL));
     json_put(out, "units", json_uint(p->units));
+    json_put(out, "beside", json_uint(p->beside));
     json_put(out, "op_ns", json_number(p->op_ns));
     json_put(out, "tiling", tiling_json(&p->tiling));
     json_put(out, "model", record_json(&p->model, &p->model_load));
@@ -117,6 +144,7 @@ json_t *split_json(const struct split_page *p)
     for (size_t size = p->size; size > 0 && size <= p->size + 1; size++)
         json_add(saw, point_json(&p->saw, size));
     json_put(out, "sawtooth", saw);
+    json_put(out, "sawtooth_chart", p->size > 0 ? chart_json(p) : NULL);
     for (size_t i = 0; i < p->n_rates; i++)
         json_add(rates, rate_json(&p->rate[i]));
     json_put(out, "rates", rates);
