@@ -222,11 +222,13 @@ fail:
 
 /* -- maps ------------------------------------------------------------------ */
 
+/* Beside copies of pinned memory: a driver's map may move its bytes through
+ * such, several times as fast as pageable memory goes. */
 static xl_status run_maps(struct ends *e)
 {
     xl_status status = XL_OK;
-    struct copy up = plain_copy(e, PAGEABLE, UP, e->bytes);
-    struct copy down = plain_copy(e, PAGEABLE, DOWN, e->bytes);
+    struct copy up = plain_copy(e, PINNED, UP, e->bytes);
+    struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
     const struct xl__run copies[] = {{copy_once, &up}, {copy_once, &down}};
     TRY(xl__map_rows(e->p, e->bytes, copies, &e->shares));
     xl__limits_measure(&e->q->ctx->device->limits, XL__F_has_zero_copy,
