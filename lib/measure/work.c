@@ -19,8 +19,11 @@ xl_status xl__work_create(struct xl__probing *p, xl_queue *q, size_t words,
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    const size_t most = scalar ? XL__CPU_GROUPS * units : words;
     const size_t most_wg = xl__min_size(xl__min_size(WG, p->most_wg), words);
+    size_t most = scalar ? 1 : words; /* groups */
+    /* A power of two, which shares out even words with none left over. */
+    while (scalar && 2 * most <= XL__CPU_GROUPS * units)
+        most *= 2;
     *w = (struct xl__work){.wg = 1};
     while (!scalar && 2 * w->wg <= most_wg)
         w->wg *= 2;
