@@ -118,7 +118,8 @@ fail:
     return status;
 }
 
-/* By the wall clock: events of kernels do not see transfers. */
+/* By the wall clock: events of kernels do not see transfers, and each event
+ * makes a launch dearer than those that the rate was taken of. */
 static xl_status sample_wall(struct xl__probing *p, struct planted *k,
                              xl_samples *out)
 {
@@ -141,7 +142,7 @@ static xl_status sample(struct xl__probing *p, struct planted *k, xl_row *row)
 {
     xl_sampling how = xl__probe_sampling(p);
     k->n_runs = 0;
-    if (k->run.upload_bytes > 0)
+    if (k->run.upload_bytes > 0 || k->run.launches > 1)
         return sample_wall(p, k, &row->samples);
     if (k->kind->is_slowing) {
         how.min_runs = how.max_runs = SLOWING_RUNS;
@@ -163,7 +164,8 @@ static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
 
 /* -- building ------------------------------------------------------------- */
 
-/* What the driver says of private memory: values that found no register. */
+/* What the driver says of private memory: values that found no register. One
+ * that tells none of an array that is there does not tell. */
 static xl_status ask_private(struct xl__probing *p, struct planted *k)
 {
     xl_status status = XL_OK;
@@ -173,7 +175,8 @@ static xl_status ask_private(struct xl__probing *p, struct planted *k)
                                     p->q->ctx->device->id,
                                     CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes,
                                     &bytes, NULL));
-    k->run.work.private_bytes = (double)bytes;
+    k->run.work.private_bytes =
+        fmax(k->run.work.private_bytes, (double)bytes);
 fail:
     return status;
 }
@@ -305,6 +308,9 @@ static void conclude(struct xl__probing *p, const struct planted *k,
         work.ns = row->samples.min_ns;
     xl_diagnose(p->q->ctx->device, &work, &row->diagnosis);
     xl_row_found(row, "share", row->diagnosis.share);
+    if (k->kind->is_slowing) /* planted, so no reason for doubt */
+        row->samples.warnings &=
+            ~(XL_WARN(CLOCK_DRIFT) | XL_WARN(OUTLIERS) | XL_WARN(NOISY));
     if (row->diagnosis.limiter == k->kind->limiter)
         return;
     row->verdict = XL_ROW_REJECTED;
