@@ -77,17 +77,20 @@ static bool is_scaled(const char *unit)
     return xl__streq(unit, "flop") || xl__streq(unit, "B");
 }
 
+/* What takes less than a nanosecond is told by how many there are a second. */
 static void tell_rate(const struct xl__need *n, struct xl__str *out)
 {
     static const double ns_per_s = 1e9;
-    if (!is_scaled(n->unit)) {
+    if (!is_scaled(n->unit) && n->rate < ns_per_s) {
         xl__str_add(out, "of ");
         xl__tell_time(out, ns_per_s / n->rate);
         return;
     }
     xl__str_add(out, "at ");
     xl__tell_amount(out, n->rate,
-                    xl__streq(n->unit, "flop") ? "flop/s" : "B/s");
+                    !is_scaled(n->unit)          ? "a second"
+                    : xl__streq(n->unit, "flop") ? "flop/s"
+                                                 : "B/s");
 }
 
 void xl__need_tell(const struct xl__need *n, const xl_work *work,
