@@ -450,8 +450,8 @@ const struct xl__probe xl__probe_overlap = {
      "of the shorter that is hidden, 1 all, 0 none. chunks: bring, work on "
      "and fetch in 8 chunks on three queues with events between them; the "
      "value is the gain over all of it on one queue, bound the slowest "
-     "step's time alone over that of all. Fooled by copies that a driver makes with a "
-     "kernel of its own, or with a core of the device's, which take turns "
-     "with any other.",
+     "step's time alone over that of all. Fooled by copies that a driver "
+     "makes with a kernel of its own, or with a core of the device's, which "
+     "take turns with any other.",
      false},
     run};

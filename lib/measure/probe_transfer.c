@@ -357,8 +357,8 @@ static xl_status run_equal(struct ends *e)
                          samples[AFTER * N_EQUAL + i].min_ns) /
                     row.samples.min_ns;
         if (row.value > faster)
-            xl__transfer_note(&row, "equal words go faster than random ones: something on "
-                       "the way compresses them");
+            xl__transfer_note(&row, "equal words go faster than random ones: "
+                                    "something on the way compresses them");
         xl__probe_emit(e->p, &row);
     }
 fail:
@@ -423,10 +423,10 @@ const struct xl__probe xl__probe_transfer = {
      "pageable memory, from pinned memory, by maps of a device's buffer and of "
      "buffers made with ALLOC_HOST_PTR and USE_HOST_PTR; half: the size that "
      "reaches half of the best rate; latency: a single word; both ways at once "
-     "on two queues; equal: how much faster words go that are all the same. A map that is "
-     "over three times faster than a copy moves nothing: that is called zero "
-     "copy, and times stand in place of rates. Fooled by drivers that move "
-     "pages only once they are touched, and by a link that sleeps until it "
-     "has work.",
+     "on two queues; equal: how much faster words go that are all the same. A "
+     "map that is over three times faster than a copy of pinned memory moves "
+     "nothing: that is called zero copy, and times stand in place of rates. "
+     "Fooled by drivers that move pages only once they are touched, and by a "
+     "link that sleeps until it has work.",
      true},
     run};
