@@ -150,11 +150,12 @@ static size_t block_words(const struct sweep *s)
     return s->wg * UNROLL * s->vec;
 }
 
-/* Half of the cache, for others use it too; more where the one before is
- * nearly as large. */
+/* A quarter of the cache, for others use it too, and one in halves may keep
+ * what both read in each of them; more where the one before is nearly as
+ * large. */
 static double set_bytes(double before, double size)
 {
-    return fmax(size / 2, sqrt(before * size));
+    return fmax(size / 4, sqrt(before * size));
 }
 
 static struct sweep lay_out(const struct xl__probing *p, double bytes)
