@@ -114,7 +114,7 @@ static void start_row(struct pipe_bench *b, struct pipe_result *x)
 
 static void refuse(struct pipe_result *x, xl_verdict verdict, const char *why)
 {
-    x->is_wanted = false;
+    x->is_wanted = x->is_done = false; /* its times count for nothing */
     x->row.verdict = verdict;
     xl__strcpy(x->row.reason, sizeof x->row.reason, why);
 }
