@@ -87,14 +87,17 @@ void pipe_report_rows(struct pipe_bench *b)
 static json_t *parts_json(const struct pipe_bench *b,
                           const struct pipe_parts *p)
 {
-    json_t *out = json_object(), *stages = json_object();
+    json_t *out = json_object(), *stages = json_array();
     json_put(out, "total_ns", json_number(p->total));
     for (unsigned l = 0; l < N_LANES; l++)
         json_put(out, lanes[l].found, json_number(p->lane[l]));
-    for (unsigned i = 0; i < b->work->n_stages; i++)
-        json_put(stages, b->work->stage[i].kind->name,
-                 json_number(p->stage[i]));
-    json_put(out, "stages_ns", stages);
+    for (unsigned i = 0; i < b->work->n_stages; i++) {
+        json_t *stage = json_object(); /* a name may come twice */
+        json_put(stage, "name", json_string(b->work->stage[i].kind->name));
+        json_put(stage, "ns", json_number(p->stage[i]));
+        json_add(stages, stage);
+    }
+    json_put(out, "stages", stages);
     json_put(out, "non_gemm_frac", json_number(pipe_non_gemm(b->work, p)));
     return out;
 }
