@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "measure/transfer.h"
 
 enum { SEED = 5, MOST_ROWS = 64 };
 
@@ -158,6 +159,26 @@ static void small_sums_belong_on_the_host(void **state)
     }
 }
 
+/* Whatever the number of cores: what is left over would lie past the end. */
+static void even_words_leave_none_over(void **state)
+{
+    enum { WORDS = 1 << 15, CORES = 6, GROUPS = 512 };
+    struct xl__limits *l = &device.device->limits;
+    const struct xl__answer kept = l->used[XL__F_compute_units];
+    struct xl__probing p = {.q = device.queue, .most_wg = 1};
+    struct xl__work w;
+    (void)state;
+    if (!xl__probe_is_scalar(l))
+        skip();
+    l->used[XL__F_compute_units].value = CORES;
+    const xl_status status = xl__work_create(&p, device.queue, WORDS, &w);
+    l->used[XL__F_compute_units] = kept;
+    assert_status(status, XL_OK, "work on a CPU of six cores");
+    assert_int_equal(w.words, WORDS);
+    assert_int_equal(w.ready->plan.step[0].global[0], GROUPS);
+    xl__work_destroy(&w);
+}
+
 /* -- calls that fail ------------------------------------------------------- */
 
 /* A probe whose call fails says so, or says that this cannot be had here; it
@@ -216,6 +237,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(queues_hand_on_what_they_did),
         cmocka_unit_test(devices_reach_each_other),
         cmocka_unit_test(small_sums_belong_on_the_host),
+        cmocka_unit_test(even_words_leave_none_over),
     };
     const struct CMUnitTest own[] = {
         cmocka_unit_test(own_memory_has_rates),
