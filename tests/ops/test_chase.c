@@ -81,6 +81,31 @@ static void links_lead_where_the_host_reckons(void **state)
     xl__chase_end(&chase);
 }
 
+/* What is written in part would be fetched from memory once it is read. */
+static void a_link_fills_its_line(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 << 10, LINE = 64, WORDS = LINE / sizeof(cl_uint) };
+    const struct xl__ring ring = xl__ring_spread(BYTES, 99, LINE);
+    struct xl__chase chase;
+    struct xl__probing p = probing();
+    cl_uint line[WORDS];
+    assert_status(xl__chase_begin(&p, BYTES, &chase), XL_OK,
+                  xl_error_detail(p.q));
+    assert_status(xl__chase_lay(&p, &chase, ring), XL_OK,
+                  xl_error_detail(p.q));
+    for (size_t i = 0; i < ring.slots; i++) {
+        const size_t at = xl__ring_place(&ring, quick.seed, i);
+        assert_status(xl_buffer_read(p.q, chase.links, at * sizeof *line, line,
+                                     sizeof line),
+                      XL_OK, xl_error_detail(p.q));
+        for (size_t k = 0; k < WORDS; k++)
+            assert_int_equal(line[k],
+                             xl__ring_place(&ring, quick.seed, i + 1));
+    }
+    xl__chase_end(&chase);
+}
+
 static void a_broken_link_is_noticed(void **state)
 {
     (void)state;
@@ -225,6 +250,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         ON_DEVICE(links_lead_where_the_host_reckons),
+        ON_DEVICE(a_link_fills_its_line),
         ON_DEVICE(a_broken_link_is_noticed),
         ON_DEVICE(caches_are_those_of_the_system),
         ON_DEVICE(addresses_reach_somewhere),
