@@ -17,12 +17,14 @@
  *                   private memory, since its places are not known before;
  *                   the two words walked to change places at each step, so
  *                   that the ring that came in does not stand for it.
- *               contended: atomic additions, all to one word.
+ *               contended: atomic additions, to one word for `share` items.
  *               special: out[i] = the mean of 4 VEC chains of x = 2^-x, whose
  *                   fixed point the host knows.
  * Arguments:    ring: one cycle through all of its places, as the host knows
- *               it alone. out: one word an item; contended: one. turns: of the
- *               loop.
+ *               it alone. out: one word an item; contended: one for all. share:
+ *               as many as there are items, which no compiler knows: it would
+ *               add up within a sub-group first (probe_atomic.cl). turns: of
+ *               the loop.
  * Launch:       one dimension; banks: groups of WG.
  * Local memory: banks: 4 ROWS BANKS bytes.
  * -D:           ONLY    1 branches, 2 banks, 3 stack, 4 contended, 5 special;
@@ -132,11 +134,13 @@ __kernel void stack(__global const uint *restrict ring,
 #endif
 
 #if WANTED(4)
-__kernel void contended(__global volatile uint *out, const uint turns)
+__kernel void contended(__global volatile uint *out, const uint share,
+                        const uint turns)
 {
     uint x = (uint)get_global_id(0);
+    __global volatile uint *word = out + x / share;
     for (uint i = 0; i < turns; i++) {
-        FOUR(x = x * 1664525u + 1013904223u; atomic_add(out, x);)
+        FOUR(x = x * 1664525u + 1013904223u; atomic_add(word, x);)
     }
 }
 #endif

@@ -162,6 +162,7 @@ static void make_contended(const struct xl__planting *on, size_t turns,
     const size_t groups = groups_of(on), wg = wg_of(on);
     struct xl__step *s = begin_own(r, "contended", 4, groups, wg);
     xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_u32(s, groups * wg);
     xl__arg_u32(s, turns);
     r->out_words = 1;
     r->work.same_atomics =
