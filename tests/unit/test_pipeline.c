@@ -323,6 +323,42 @@ static void attention_is_followed(void **state)
     }
 }
 
+/* Whichever item is missing, rows of it are looked at. */
+static void every_item_is_seen(void **state)
+{
+    enum { ITEMS = 32, PLACES = S * S };
+    struct pipe_work w;
+    struct pipe_host host;
+    struct check_result found;
+    char why[256];
+    (void)state;
+    assert_true(pipe_work_read("qk", "32x24x16", XL_F32, &w, why,
+                               sizeof why));
+    assert_true(pipe_host_init(&host, &w, 3));
+    const void *const *inputs = (const void *const *)host.at;
+    const float *q = inputs[w.stage[0].src], *k = inputs[w.stage[0].by];
+    float *s = xl__calloc(ITEMS * PLACES, sizeof *s);
+    assert_non_null(s);
+    for (size_t i = 0; i < ITEMS * PLACES; i++) {
+        const size_t row = i / S, other = i / PLACES * S + i % S;
+        double sum = 0;
+        for (size_t h = 0; h < H; h++)
+            sum += (double)q[row * H + h] * (double)k[other * H + h];
+        s[i] = (float)sum;
+    }
+    assert_int_equal(pipe_check(&w, inputs, s, 1, &found), XL_OK);
+    for (size_t item = 0; item < ITEMS; item++) {
+        float kept[PLACES];
+        memcpy(kept, s + item * PLACES, sizeof kept);
+        memset(s + item * PLACES, 0xff, sizeof kept);
+        assert_int_equal(pipe_check(&w, inputs, s, 1, &found),
+                         XL_WRONG_RESULT);
+        memcpy(s + item * PLACES, kept, sizeof kept);
+    }
+    free(s);
+    pipe_host_clear(&host);
+}
+
 static void linear_is_followed(void **state)
 {
     enum { ROWS = 70, COLS = 12, DEPTH = 33 };
@@ -462,6 +498,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_case_counts),
         cmocka_unit_test(bad_words_are_told),
         cmocka_unit_test(attention_is_followed),
+        cmocka_unit_test(every_item_is_seen),
         cmocka_unit_test(linear_is_followed),
         cmocka_unit_test(the_bound_is_named),
         cmocka_unit_test(parts_add_up),
