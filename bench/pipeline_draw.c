@@ -299,7 +299,8 @@ static void add_chunks(const struct pipe_bench *b, struct xl__str *out)
     xl__str_printf(out, "Overlapped in %u chunks of", x->chunks.n);
     for (unsigned i = 0; i < x->chunks.n; i++)
         xl__str_printf(out, " %zu", x->chunks.units[i] * b->work->grain);
-    xl__str_printf(out, ", in %u places on the device; foreseen: ",
+    xl__str_printf(out, ", in %u places on the device; foreseen, "
+                        "but for the wait at the end: ",
                    x->buffers < x->chunks.n ? x->buffers : x->chunks.n);
     add_amount(out, x->foreseen_ns, "ns", ".\n");
 }
