@@ -31,8 +31,8 @@ static size_t size_of(const xl_row *row, const char *name, size_t otherwise)
     return otherwise;
 }
 
-/* The type, rows and columns of the result, by the names that its rows in reports
- * have. */
+/* The type, rows and columns of the result, by the names that its rows in
+ * reports have. */
 static void find_sizes(struct split_job *job)
 {
     xl_row row;
