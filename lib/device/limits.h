@@ -103,7 +103,7 @@ enum xl__ask {
  XX(local_ns,             NUMBER, "ns",     NONE, 0,                             1, "one dependent load from local memory") \
  XX(local_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "read from local memory, all units together") \
  XX(barrier_ns,           NUMBER, "ns",     NONE, 0,                             1, "one barrier of a full work-group") \
- XX(special_per_s,        NUMBER, "1/s",    NONE, 0,                             1, "f32 special functions: the fastest of its native ones") \
+ XX(special_per_s,        NUMBER, "1/s",    NONE, 0,                             1, "f32 special functions, told by native_exp2") \
  XX(atomic_per_s,         NUMBER, "1/s",    NONE, 0,                             1, "global atomic adds, each item its own word") \
  XX(atomic_same_per_s,    NUMBER, "1/s",    NONE, 0,                             1, "global atomic adds, all on one word") \
  XX(upload_bytes_per_s,   NUMBER, "B/s",    NONE, 0,                             1, "host to device, the fastest way there is") \
