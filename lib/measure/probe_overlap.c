@@ -310,7 +310,9 @@ static xl_status run_beside(struct bench *b, bool is_up)
     enum { COPY, KERNEL, BOTH, N };
     const unsigned way = is_up ? DO_BRING : DO_FETCH;
     struct part parts[N] = {
-        [COPY] = {b, way}, [KERNEL] = {b, DO_SPIN}, [BOTH] = {b, way | DO_SPIN}};
+        [COPY] = {b, way},
+        [KERNEL] = {b, DO_SPIN},
+        [BOTH] = {b, way | DO_SPIN}};
     struct xl__run runs[N];
     for (unsigned i = 0; i < N; i++)
         runs[i] = (struct xl__run){part_once, &parts[i]};

@@ -44,7 +44,8 @@ bool xl__words_right(const cl_uint *words, size_t n, uint64_t seed);
 xl_status xl__buffer_right(struct xl__probing *p, cl_mem mem, size_t n,
                            uint64_t seed, bool *right);
 
-/* At most `most` bytes, so few that several such fit the device beside others'. */
+/* At most `most` bytes, so few that several such fit the device beside
+ * others'. */
 size_t xl__transfer_bytes(const struct xl__probing *p, size_t most);
 
 /* Enqueue, do not wait. Events may be NULL. */
