@@ -391,7 +391,7 @@ if(UNIX)
             list(APPEND labels slow)
         endif()
         xl_job(device.cli.${driver} LABELS ${labels} DRIVER ${driver}
-            TIMEOUT 600 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
+            TIMEOUT 1200 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
                 ${SCRATCH}/cli_${driver} ${PROJECT_SOURCE_DIR} ${XL_PYTHON}
                 ${ICD}/none)
         set_property(TEST device.cli.${driver} APPEND PROPERTY
