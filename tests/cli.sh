@@ -308,7 +308,7 @@ cp -r "$source_dir/cl" "$folder/cl"
 sed 's/ fma(x, y, sum)/ fma(x + x, y, sum)/' "$source_dir/cl/common/gemm.clh" \
     >"$folder/cl/common/gemm.clh"
 expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
-    "$clbench" gemm 20x30x40 --variant gemm_ref --max-time 20
+    "$clbench" gemm 20x30x40 --variant gemm_ref --max-time 200
 
 # What cases.md works out for tiles of 256 x 128; nothing runs.
 expect 0 "split, what if" "$clbench" split gemm 2049 --tile 256x128 \
