@@ -310,7 +310,7 @@ sed 's/ fma(x, y, sum)/ fma(x + x, y, sum)/' "$source_dir/cl/common/gemm.clh" \
 expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
     "$clbench" gemm 20x30x40 --variant gemm_ref --max-time 200
 
-# What cases.md works out for tiles of 256 x 128; nothing runs.
+# Tiles of 256 x 128, worked out by hand; nothing runs.
 expect 0 "split, what if" "$clbench" split gemm 2049 --tile 256x128 \
     --units 132 --sweep nm=1780:2060 --svg "$folder/" --json "$folder/w.json"
 says "153 in all; useful area 83.7%"

@@ -29,8 +29,7 @@
  *               kernel alone: 1 stride, 2 vector, 3 gather; 0 all.
  * Needs:        nothing.
  * Cost:         stride, gather 4, vector 4 VEC useful bytes an access.
- * Source:       cases.md's 32-byte sectors; golden-ratio sequences: J. H.
- *               Conway's three-gap theorem. */
+ * Source:       golden-ratio sequences: J. H. Conway's three-gap theorem. */
 #ifndef WG
 #define WG 64
 #endif

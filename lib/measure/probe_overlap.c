@@ -58,7 +58,7 @@ static xl_status told(struct bench *b, unsigned queue, xl_status status)
 
 static xl_status finish(struct bench *b, unsigned queue)
 {
-    return told(b, queue, xl__finish_flushed(b->q[queue]));
+    return told(b, queue, xl_queue_finish(b->q[queue]));
 }
 
 static xl_status flush(struct bench *b, unsigned queue)

@@ -79,7 +79,7 @@ static xl_status chain_by_events(struct bench *b, unsigned n_lanes, double *ns)
         after = NULL;
     }
     for (unsigned i = 0; i < n_lanes; i++)
-        TRY(told(b, &b->lane[i], xl__finish_flushed(b->lane[i].q)));
+        TRY(told(b, &b->lane[i], xl_queue_finish(b->lane[i].q)));
     *ns = (double)(xl__now_ns() - start);
 fail:
     xl__event_release(before);
@@ -150,7 +150,7 @@ static xl_status user_event(struct xl__probing *p, void *arg, double *ns)
     const uint64_t start = xl__now_ns();
     is_set = true;
     CL_TRY(&p->q->error, clSetUserEventStatus(gate, CL_COMPLETE));
-    TRY(xl__finish_flushed(lane->q));
+    TRY(xl_queue_finish(lane->q));
     *ns = (double)(xl__now_ns() - start);
 fail:
     if (gate && !is_set) /* or the queue would wait for ever */

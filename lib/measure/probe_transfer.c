@@ -251,8 +251,8 @@ static xl_status both_once(struct xl__probing *p, void *arg, double *ns)
                  xl__download(beside, e->src, 0, e->to[PINNED].at, e->bytes,
                               NULL, NULL)));
     TRY(xl__told(p, beside, xl__flush(beside)));
-    TRY(xl__finish_flushed(e->q));
-    TRY(xl__told(p, beside, xl__finish_flushed(beside)));
+    TRY(xl_queue_finish(e->q));
+    TRY(xl__told(p, beside, xl_queue_finish(beside)));
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;

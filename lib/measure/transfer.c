@@ -215,17 +215,6 @@ fail:
     return status;
 }
 
-/* After clFlush one driver's clFinish waits for nothing, unless there is
- * something new to wait for (GE-29). */
-xl_status xl__finish_flushed(xl_queue *q)
-{
-    xl_status status = XL_OK;
-    CL_TRY(&q->error, clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL));
-    TRY(xl_queue_finish(q));
-fail:
-    return status;
-}
-
 void xl__settle(xl_queue *q)
 {
     if (!q)

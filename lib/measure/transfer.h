@@ -55,10 +55,8 @@ xl_status xl__download(xl_queue *q, cl_mem src, size_t at, void *dst,
                        size_t bytes, const cl_event *after, cl_event *done);
 /* Start what is enqueued. */
 xl_status xl__flush(xl_queue *q);
-/* Wait for all of it, what was flushed before included. */
-xl_status xl__finish_flushed(xl_queue *q);
-/* The same on the way out, before host memory goes: tells nothing, and leaves
- * the queue's story as it is. */
+/* Wait for all of it on the way out, before host memory goes: tells nothing,
+ * and leaves the queue's story as it is (GE-29). */
 void xl__settle(xl_queue *q);
 
 /* A queue's failure as the probe's own: another queue's story is told. */

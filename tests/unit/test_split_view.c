@@ -140,7 +140,7 @@ static void model_of(const xl_tiling *t, unsigned units, unsigned beside,
     split_record_clear(&r);
 }
 
-/* What cases.md works out, out of the model's own records. */
+/* What was worked out by hand, out of the model's own records. */
 static void model_has_the_waves_worked_out(void **state)
 {
     static const struct {
