@@ -57,3 +57,9 @@ void json_add(json_t *array, json_t *value)
 {
     (void)json_array_append_new(array, value ? value : json_null());
 }
+
+const char *json_text_at(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A result document, schema "clbench/1": read from a file or taken as a run
+ * made it, and what its rows hold. Everything that shows results after the run
+ * starts from here. */
+#ifndef CLBENCH_RESULTS_H
+#define CLBENCH_RESULTS_H
+
+#include <stdbool.h>
+
+#include <crosslane/measure.h>
+#include <jansson.h>
+
+/* A row of a file. */
+struct result_row {
+    const char *id;     /* borrowed from the document */
+    const char *device; /* its UUID, else PCI address, else name; "" unknown */
+    const char *verdict;
+    const char *variant;
+    char *only_case;    /* the id without the variant */
+    bool is_other;      /* another library's: not ours */
+    double frac;        /* of its roof; NaN: it has none */
+    double *ns;         /* samples */
+    size_t n;
+    const json_t *json; /* all of it, borrowed from the document */
+};
+
+struct result_file {
+    const char *path;
+    json_t *document;   /* owned */
+    const char *device; /* name of the first device */
+    struct result_row *rows;
+    size_t n_rows, n_devices;
+};
+
+/* Read and check; on failure false, *why says what is wrong with the file.
+ * `out` is to be cleared either way. */
+bool results_read(const char *path, struct result_file *out, char *why,
+                  size_t cap);
+/* The same of a document in memory, whose reference is taken over. `path` is
+ * what it is called. */
+bool results_take(json_t *document, const char *path, struct result_file *out,
+                  char *why, size_t cap);
+void results_clear(struct result_file *file);
+
+/* Has the file times of another library, taken in turns with ours? */
+bool result_has_peers(const struct result_file *file);
+/* The entry of "devices" that a row ran on, and its name for people. */
+const json_t *result_device(const struct result_file *file,
+                            const struct result_row *row);
+const char *result_device_name(const struct result_file *file,
+                               const struct result_row *row);
+/* A fact of an entry of "devices": name, value, unit, source; NULL: none. */
+const json_t *result_fact(const json_t *device, const char *name);
+/* A number of a row: "value", or of a member: "shape", "m"; NaN: none. */
+double result_number(const struct result_row *row, const char *member,
+                     const char *name);
+/* What was run, as the row that was written: op, variant, shape, settings. */
+void result_identity(const struct result_row *row, xl_row *out);
+/* Can a time be quoted? Ok or suspicious, and timed. */
+bool result_is_timed(const struct result_row *row);
+
+#endif
