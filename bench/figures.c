@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every picture of a report, in the order of the page. Adding one: a
+ * figure_x.c, a declaration and a line here. */
+#include "figures.h"
+
+const struct figure *const figures[] = {
+    NULL,
+};

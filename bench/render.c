@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every format of a report, in the order of the help. Adding one: a
+ * render_x.c, its declaration in render.h, an option of its name, a line
+ * here. */
+#include "render.h"
+
+const struct renderer *const renderers[] = {
+    NULL,
+};
