@@ -264,13 +264,13 @@ static bool store(const struct option_row *row, const char *text, void *field)
 bool option_set(const struct option_row *row, const char *text,
                 struct settings *set)
 {
-    set->given |= UINT64_C(1) << (row - option_rows);
+    set->given[row - option_rows] = true;
     return store(row, text, (char *)set + row->offset);
 }
 
 bool option_is_given(const struct option_row *row, const struct settings *set)
 {
-    return set->given >> (row - option_rows) & 1;
+    return set->given[row - option_rows];
 }
 
 /* -- the whole line ------------------------------------------------------- */

@@ -17,6 +17,8 @@ struct option_list {
     unsigned n;
 };
 
+enum { OPTIONS_MOST = 128 }; /* rows of the option table */
+
 /* Everything the command line can set. */
 struct settings {
     const char *device;     /* NULL: device 0 */
@@ -56,7 +58,7 @@ struct settings {
     const char *stages;     /* pipeline: "qk,softmax"; NULL: not given */
     size_t chunks, buffers; /* pipeline; 0: chosen */
     const char *case_name;  /* of a line of a shape file; NULL: none */
-    uint64_t given;         /* bit i: option_rows[i] was given */
+    bool given[OPTIONS_MOST]; /* of option_rows, by place */
     const char **words;     /* positional, without the command */
     unsigned n_words;
 };

@@ -184,8 +184,8 @@ const struct option_row option_rows[] = {
 _Static_assert(sizeof(xl_dtype) == sizeof(int) &&
                    sizeof(xl_accuracy) == sizeof(int),
                "OPT_CHOICE stores an int");
-_Static_assert(sizeof option_rows / sizeof *option_rows <= 64,
-               "settings.given has a bit for each");
+_Static_assert(sizeof option_rows / sizeof *option_rows <= OPTIONS_MOST,
+               "settings.given has a place for each");
 
 const struct option_row *option_find(const char *name)
 {

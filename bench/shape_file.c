@@ -218,14 +218,14 @@ bool shape_file_settings(const struct shape_file *f, size_t i,
                          struct xl__str *why)
 {
     const struct shape_line *l = &f->line[i];
-    const uint64_t given = set->given;
+    const struct settings line = *set;
     set->case_name = l->name;
     for (unsigned w = 1; w < l->n_words; w++) {
         const char *value, *word = l->word[w].text;
         const struct option_row *row = option_of(c, word, &value);
         struct settings trial = *set;
         if (row && option_set(row, value, &trial)) {
-            if (!(given >> (row - option_rows) & 1))
+            if (!option_is_given(row, &line))
                 *set = trial;
             continue;
         }
