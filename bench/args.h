@@ -19,6 +19,15 @@ struct option_list {
 
 enum { OPTIONS_MOST = 128 }; /* rows of the option table */
 
+/* Of `clbench plan`: quantities as they were written; NULL: not given. */
+struct plan_settings {
+    const char *model, *params, *active, *experts, *layers, *kv_heads;
+    const char *head_dim, *weights, *kv, *context;
+    const char *bandwidth, *peak, *link, *memory; /* of a device */
+    struct option_list from; /* result files whose devices are planned for */
+    bool training;
+};
+
 /* Everything the command line can set. */
 struct settings {
     const char *device;     /* NULL: device 0 */
@@ -27,7 +36,8 @@ struct settings {
     xl_dtype dtype;         /* XL_N_DTYPES: not given */
     int trans;              /* bit 0: A transposed, bit 1: B; -1: not given */
     xl_accuracy accuracy;
-    const char *json;       /* NULL: none; "-": standard output */
+    /* Files of results. NULL: none; "-": standard output. */
+    const char *json, *csv, *markdown, *html;
     uint64_t seed;
     bool quick, full;       /* neither: the default extent */
     double max_time_s;      /* 0: no bound */
@@ -51,13 +61,15 @@ struct settings {
     size_t cliff;           /* gemm: random shapes against a bound; 0: none */
     const char *tile;       /* split: "256x128"; NULL: the library's */
     size_t units;           /* split: compute units; 0: the device's */
-    const char *svg;        /* split: a picture's file or folder/; NULL: none */
+    const char *svg;        /* a folder for pictures; split: or a file; NULL:
+                               none */
     bool portability;       /* compare: over the devices of all files */
     const char *trace;      /* NULL: none */
     struct option_list modes; /* pipeline; none: every one */
     const char *stages;     /* pipeline: "qk,softmax"; NULL: not given */
     size_t chunks, buffers; /* pipeline; 0: chosen */
     const char *case_name;  /* of a line of a shape file; NULL: none */
+    struct plan_settings plan;
     bool given[OPTIONS_MOST]; /* of option_rows, by place */
     const char **words;     /* positional, without the command */
     unsigned n_words;

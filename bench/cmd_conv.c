@@ -13,8 +13,8 @@ static int run(struct session *s)
 
 static const char *const options[] = {
     "device", "all-devices", "variant", "dtype", "layout", "stride", "pad",
-    "dilation", "groups", "shapes", "list", "trace", "json", "seed", "quick",
-    "full", "max-time", "strict", NULL};
+    "dilation", "groups", "shapes", "list", "trace", "json", REPORT_OPTIONS,
+    "seed", "quick", "full", "max-time", "strict", NULL};
 
 const struct command cmd_conv = {
     .name = "conv",

@@ -307,8 +307,8 @@ static int run(struct session *s)
 
 static const char *const options[] = {
     "shape", "scalar", "range", "dtype", "fast-math", "variant", "explain",
-    "source", "device", "all-devices", "trace", "json", "seed", "quick", "full",
-    "max-time", "strict", "list", NULL};
+    "source", "device", "all-devices", "trace", "json", REPORT_OPTIONS, "seed",
+    "quick", "full", "max-time", "strict", "list", NULL};
 
 const struct command cmd_expr = {
     .name = "expr",

@@ -22,8 +22,8 @@ static int run(struct session *s)
 
 static const char *const options[] = {
     "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
-    "shapes", "sweep", "reads", "cliff", "list", "trace", "json", "seed",
-    "quick", "full", "max-time", "strict", NULL};
+    "shapes", "sweep", "reads", "cliff", "list", "trace", "json",
+    REPORT_OPTIONS, "seed", "quick", "full", "max-time", "strict", NULL};
 
 const struct command cmd_gemm = {
     .name = "gemm",

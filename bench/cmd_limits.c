@@ -193,7 +193,8 @@ static int run(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "json", "max-time", "seed", "list", NULL};
+    "device", "all-devices", "json", REPORT_OPTIONS, "max-time", "seed",
+    "list", NULL};
 
 const struct command cmd_limits = {
     .name = "limits",

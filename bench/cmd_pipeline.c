@@ -132,7 +132,8 @@ static int run(struct session *s)
 
 static const char *const options[] = {
     "device", "all-devices", "stages", "dtype", "mode", "chunks", "buffers",
-    "trace", "json", "seed", "quick", "full", "max-time", "strict", NULL};
+    "trace", "json", REPORT_OPTIONS, "seed", "quick", "full", "max-time",
+    "strict", NULL};
 
 const struct command cmd_pipeline = {
     .name = "pipeline",

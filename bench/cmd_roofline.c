@@ -331,9 +331,9 @@ static int run(struct session *s)
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static const char *const options[] = {"device", "all-devices", "json",
-                                      "seed",   "quick",       "full",
-                                      "max-time", "strict",    NULL};
+static const char *const options[] = {
+    "device", "all-devices", "json", REPORT_OPTIONS, "seed", "quick", "full",
+    "max-time", "strict", NULL};
 
 const struct command cmd_roofline = {
     .name = "roofline",

@@ -8,8 +8,8 @@ static int run(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trace", "json", "seed",
-    "quick", "full", "max-time", "strict", NULL};
+    "device", "all-devices", "variant", "dtype", "trace", "json",
+    REPORT_OPTIONS, "seed", "quick", "full", "max-time", "strict", NULL};
 
 const struct command cmd_softmax = {
     .name = "softmax",

@@ -211,7 +211,7 @@ static int run(struct session *s)
 static const char *const options[] = {
     "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
     "layout", "stride", "pad", "dilation", "groups", "tile", "units", "sweep",
-    "svg", "json", "seed", "max-time", NULL};
+    "svg", "json", "csv", "markdown", "html", "seed", "max-time", NULL};
 
 const struct command cmd_split = {
     .name = "split",
@@ -237,4 +237,5 @@ const struct command cmd_split = {
     .min_words = 2,
     .max_words = 2,
     .run = run,
+    .draws_itself = true,
 };

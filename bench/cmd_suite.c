@@ -109,8 +109,8 @@ static int run(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "json", "seed",
-    "quick", "full", "max-time", "strict", NULL};
+    "device", "all-devices", "variant", "dtype", "trans", "json",
+    REPORT_OPTIONS, "seed", "quick", "full", "max-time", "strict", NULL};
 
 const struct command cmd_suite = {
     .name = "",

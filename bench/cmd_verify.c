@@ -311,8 +311,8 @@ static int run(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "json", "seed",
-    "quick", "max-time", NULL};
+    "device", "all-devices", "variant", "dtype", "trans", "json",
+    REPORT_OPTIONS, "seed", "quick", "max-time", NULL};
 
 const struct command cmd_verify = {
     .name = "verify",

@@ -26,12 +26,16 @@ struct command {
                                    NULL-terminated; rows of the one table */
     unsigned min_words, max_words;
     int (*run)(struct session *s); /* an exit_code */
+    bool draws_itself; /* --svg is a picture of its own, not the report's */
 };
+
+/* What every command that shows results can write them to. */
+#define REPORT_OPTIONS "csv", "markdown", "html", "svg"
 
 extern const struct command cmd_suite, cmd_devices, cmd_limits, cmd_probe,
     cmd_gemm, cmd_softmax, cmd_expr, cmd_verify, cmd_explain, cmd_compare,
     cmd_doctor, cmd_cache, cmd_completion, cmd_conv, cmd_split, cmd_pipeline,
-    cmd_roofline, cmd_tune;
+    cmd_roofline, cmd_tune, cmd_plan;
 extern const struct command *const commands[]; /* NULL-terminated; main.c */
 
 #endif

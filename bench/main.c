@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "child.h"
+#include "outputs.h"
 #include "report.h"
 #include "session.h"
 #include "trace.h"
@@ -17,8 +18,21 @@ static void print_version(void)
                         "found do not belong together; install both anew\n");
 }
 
+/* Two files of one name: the second would take the place of the first. */
+static bool files_clash(const struct session *s)
+{
+    const char *a = NULL, *b = NULL;
+    if (!outputs_clash(&s->set, &a, &b))
+        return false;
+    fprintf(stderr, "clbench: --%s and --%s name the same file; give each its "
+                    "own\n", a, b);
+    return true;
+}
+
 static int run(struct session *s)
 {
+    if (files_clash(s))
+        return EXIT_USAGE;
     session_begin(s);
     s->report = report_open(s);
     if (!s->report)

@@ -61,8 +61,8 @@ const struct option_row option_rows[] = {
      "groups of channels, each with filters of its own; 1 when not given",
      NULL, AT(groups), false, NULL},
     {"batch", 0, OPT_COUNT, "N",
-     "products of a call, each with matrices of its own", NULL, AT(batch),
-     false, NULL},
+     "products of a call, each with matrices of its own; of plan: sequences "
+     "that are decoded together", NULL, AT(batch), false, NULL},
     {"shapes", 0, OPT_LIST, "FILE|NAME",
      "shapes from a file, or from one that comes with clbench (--list names "
      "them); may be given again. Options stand above what its lines say",
@@ -99,8 +99,6 @@ const struct option_row option_rows[] = {
     {"units", 0, OPT_COUNT, "N",
      "as if there were N compute units, and run nothing", NULL, AT(units),
      false, NULL},
-    {"svg", 0, OPT_TEXT, "FILE|FOLDER/",
-     "also draw it as a picture", NULL, AT(svg), false, NULL},
     {"portability", 0, OPT_FLAG, NULL,
      "harmonic means of efficiencies over the devices of all files", NULL,
      AT(portability), false, NULL},
@@ -129,6 +127,19 @@ const struct option_row option_rows[] = {
      "also write the results to FILE as JSON (schema clbench/1), rewritten "
      "after each part; '-', or nothing behind it at the end of the line: "
      "standard output, without tables", NULL, AT(json), false, "-"},
+    {"csv", 0, OPT_TEXT, "FILE",
+     "write the results to FILE as CSV too, a row a line, for a spreadsheet; "
+     "'-': standard output, without tables", NULL, AT(csv), false, "-"},
+    {"markdown", 0, OPT_TEXT, "FILE",
+     "write the tables to FILE as Markdown too; '-': standard output, without "
+     "tables", NULL, AT(markdown), false, "-"},
+    {"html", 0, OPT_TEXT, "FILE",
+     "write the results to FILE as one HTML page too, with its pictures in it, "
+     "for a browser; it needs no network", NULL, AT(html), false, "-"},
+    {"svg", 0, OPT_TEXT, "FOLDER",
+     "draw the pictures that the results have, an SVG file each in FOLDER, "
+     "made if it is not there; split: one picture, FILE or in FOLDER/", NULL,
+     AT(svg), false, NULL},
     {"trace", 0, OPT_TEXT, "FILE",
      "also write what ran when, calls, queues and engines, to FILE as "
      "trace-event JSON, for Perfetto (ui.perfetto.dev) or chrome://tracing",
@@ -158,6 +169,54 @@ const struct option_row option_rows[] = {
     {"dry-run", 'n', OPT_FLAG, NULL,
      "list the candidates, best first by the model; try nothing", NULL,
      AT(dry_run), false, NULL},
+    {"model", 0, OPT_TEXT, "NAME|config.json",
+     "a language model: one that --list names, or the config.json that comes "
+     "with it; other options stand above what it says", NULL, AT(plan.model),
+     false, NULL},
+    {"params", 0, OPT_TEXT, "N",
+     "its weights, all of them: 14e9, 14B", NULL, AT(plan.params), false,
+     NULL},
+    {"active", 0, OPT_TEXT, "N",
+     "of a mixture of experts, the weights that one token meets; with "
+     "--experts", NULL, AT(plan.active), false, NULL},
+    {"experts", 0, OPT_TEXT, "USED/ALL",
+     "experts of a layer that one token is sent to, and all of them: 2/8",
+     NULL, AT(plan.experts), false, NULL},
+    {"layers", 0, OPT_TEXT, "N", "its layers", NULL, AT(plan.layers), false,
+     NULL},
+    {"kv-heads", 0, OPT_TEXT, "N",
+     "heads whose keys and values are kept: with grouped queries fewer than "
+     "query heads", NULL, AT(plan.kv_heads), false, NULL},
+    {"head-dim", 0, OPT_TEXT, "N", "numbers in a key and in a value", NULL,
+     AT(plan.head_dim), false, NULL},
+    {"weights", 0, OPT_TEXT, "TYPE[/BLOCK]|BITS",
+     "how weights are stored: f32, f16, bf16, fp8, int8, int4, with one f16 "
+     "scale for BLOCK of them if it is said (int4/32), or bits a weight with "
+     "all that belongs to it (4.5); f16 when not given", NULL,
+     AT(plan.weights), false, NULL},
+    {"kv", 0, OPT_TEXT, "TYPE[/BLOCK]|BITS",
+     "how keys and values are stored, likewise; f16 when not given", NULL,
+     AT(plan.kv), false, NULL},
+    {"context", 0, OPT_TEXT, "TOKENS",
+     "tokens of a sequence, k for 1024 of them: 32k; 8192 when not given",
+     NULL, AT(plan.context), false, NULL},
+    {"training", 0, OPT_FLAG, NULL,
+     "also the memory for training all weights with Adam", NULL,
+     AT(plan.training), false, NULL},
+    {"from", 0, OPT_LIST, "FILE",
+     "the devices of a result file, as they were measured there; may be given "
+     "again", NULL, AT(plan.from), false, NULL},
+    {"bandwidth", 0, OPT_TEXT, "B/s",
+     "plan for a device of these rates, and open none: of its memory, "
+     "1008GB/s", NULL, AT(plan.bandwidth), false, NULL},
+    {"peak", 0, OPT_TEXT, "FLOP/s",
+     "its arithmetic, as fast as products of these types can be: 165TFLOP/s",
+     NULL, AT(plan.peak), false, NULL},
+    {"memory", 0, OPT_TEXT, "B", "its memory: 24GB, 22.5GiB", NULL,
+     AT(plan.memory), false, NULL},
+    {"link", 0, OPT_TEXT, "B/s",
+     "what weights come over when they are loaded: 31.5GB/s", NULL,
+     AT(plan.link), false, NULL},
     {"strict", 0, OPT_FLAG, NULL,
      "a rejected row is a failure: exit code 1", NULL, AT(strict), false,
      NULL},

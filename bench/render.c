@@ -5,5 +5,6 @@
 #include "render.h"
 
 const struct renderer *const renderers[] = {
+    &render_csv,
     NULL,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every writer of a run, behind one interface. Adding a format: a report_x.c
- * and a line in the table below. */
+/* Every writer of a run, behind one interface: for people, and for files, whose
+ * formats are in render.c. */
 #include "report.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "outputs.h"
 #include "session.h"
 
 static bool wants_table(const struct session *s)
@@ -14,9 +15,11 @@ static bool wants_table(const struct session *s)
     return session_tables(s);
 }
 
-static bool wants_json(const struct session *s)
+static bool wants_files(const struct session *s)
 {
-    return s->set.json != NULL;
+    /* Others read results, and have their own ways with files. */
+    const bool has_results = command_takes(s->command, option_find("json"));
+    return has_results && outputs_are_wanted(&s->set);
 }
 
 static const struct {
@@ -24,7 +27,7 @@ static const struct {
     bool (*wanted)(const struct session *s);
 } writers[] = {
     {&report_table, wants_table},
-    {&report_json, wants_json},
+    {&report_files, wants_files},
 };
 enum { N_WRITERS = sizeof writers / sizeof writers[0] };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where results go: one interface, a small file per format. A command opens a
+/* Where results go: one interface, a writer for people and one for files. A command opens a
  * part per table, gives rows, and ends; writers render as they see fit. */
 #ifndef CLBENCH_REPORT_H
 #define CLBENCH_REPORT_H
@@ -9,7 +9,7 @@
 struct session;
 
 struct report_writer {
-    const char *name;                 /* "table", "json" */
+    const char *name;                 /* "table", "files" */
     void *(*open)(struct session *s); /* NULL: said why on stderr */
     /* A new table. Title "GEMM"; note: a line below it, or NULL. */
     void (*part)(void *w, const char *title, const char *note);
@@ -18,7 +18,7 @@ struct report_writer {
     int (*close)(void *w);            /* an exit_code */
 };
 
-extern const struct report_writer report_table, report_json;
+extern const struct report_writer report_table, report_files;
 
 struct report; /* all writers of a run */
 
@@ -30,7 +30,7 @@ void report_row_id(struct xl__str *out, const xl_row *row);
 const char *report_fact_text(const xl_device *dev, const char *name,
                              const char *otherwise);
 
-struct report *report_open(struct session *s); /* by --json, --quiet */
+struct report *report_open(struct session *s); /* by --json, --csv, --quiet ... */
 void report_part(struct report *r, const char *title, const char *note);
 void report_row(struct report *r, xl_device *dev, const xl_row *row);
 void report_part_end(struct report *r);

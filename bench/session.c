@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "outputs.h"
 #include "report.h"
 #include "text.h"
 
@@ -41,7 +42,7 @@ void session_begin(struct session *s)
 
 bool session_tables(const struct session *s)
 {
-    return !xl__streq(s->set.json, "-");
+    return !outputs_take_stdout(&s->set);
 }
 
 void session_say(struct session *s, const char *before, const char *text)

@@ -35,7 +35,7 @@ struct session {
 /* Before anything else: the clock, Ctrl-C, the progress line. `set` and
  * `command` are there already. */
 void session_begin(struct session *s);
-/* May tables be printed? Not with --json -. */
+/* May tables be printed? Not when a file has standard output. */
 bool session_tables(const struct session *s);
 
 /* Open the library; warnings go to stderr unless --quiet. An exit_code;

@@ -43,6 +43,9 @@ void xl__file_lock_drop(struct xl__file_lock *lock);
 /* Make a folder and its parents, mode 0700. XL_OK if it is there already and
  * is private; else XL_IO, with a reason if `why` is not NULL (static). */
 xl_status xl__dir_make(const char *path, const char **why);
+/* The same of a folder that others may see, as the umask has it: errno kept
+ * with XL_IO. */
+xl_status xl__dir_make_shared(const char *path);
 /* Is it a folder, ours, and not writable by others? XL_IO and `why` as above;
  * errno is ENOENT when it is not there. */
 xl_status xl__dir_check(const char *path, const char **why);

@@ -240,12 +240,13 @@ xl_status xl__dir_check(const char *path, const char **why)
     return XL_OK;
 }
 
-xl_status xl__dir_make(const char *path, const char **why)
+/* The folder and every parent, which is cut at one separator after the other.
+ */
+static xl_status make(const char *path)
 {
     char *part = xl__strdup(path);
     if (part == NULL)
         return XL_NO_MEMORY;
-    /* Every parent, cut at one separator after the other. */
     for (char *at = part + 1; part[0] != 0 && *at != 0; at++) {
         char separator = *at;
         if (separator != '/' && separator != '\\')
@@ -258,8 +259,20 @@ xl_status xl__dir_make(const char *path, const char **why)
         CreateDirectoryA(part, NULL) || GetLastError() == ERROR_ALREADY_EXISTS;
     xl_status status = made ? XL_OK : failure();
     free(part);
-    return made ? xl__dir_check(path, why)
-                : (refuse(why, "it cannot be made"), status);
+    return status;
+}
+
+xl_status xl__dir_make(const char *path, const char **why)
+{
+    const xl_status status = make(path);
+    return status == XL_OK ? xl__dir_check(path, why)
+                           : (refuse(why, "it cannot be made"), status);
+}
+
+xl_status xl__dir_make_shared(const char *path)
+{
+    const char *why = NULL;
+    return xl__dir_make(path, &why);
 }
 
 /* One folder; `path` is its name, and comes back as it was. */

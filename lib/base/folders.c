@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 
-enum { DIR_MODE = 0700, WALK_DEPTH = 2 };
+enum { DIR_MODE = 0700, SHARED_MODE = 0777, WALK_DEPTH = 2 };
 
 static xl_status refuse(const char **why, const char *reason)
 {
@@ -37,26 +37,42 @@ xl_status xl__dir_check(const char *path, const char **why)
     return XL_OK;
 }
 
-xl_status xl__dir_make(const char *path, const char **why)
+/* The folder and every parent, which is cut at one slash after the other. */
+static xl_status make(const char *path, mode_t mode)
 {
     char *part = xl__strdup(path);
     if (part == NULL)
         return XL_NO_MEMORY;
-    /* Every parent, cut at one slash after the other. */
     for (char *at = part + 1; part[0] != 0 && *at != 0; at++) {
         if (*at != '/')
             continue;
         *at = 0;
-        mkdir(part, DIR_MODE);
+        mkdir(part, mode);
         *at = '/';
     }
-    bool made = mkdir(part, DIR_MODE) == 0 || errno == EEXIST;
+    bool made = mkdir(part, mode) == 0 || errno == EEXIST;
     int error = errno;
     free(part);
-    if (made)
-        return xl__dir_check(path, why);
     errno = error;
-    return refuse(why, strerror(error));
+    return made ? XL_OK : XL_IO;
+}
+
+xl_status xl__dir_make(const char *path, const char **why)
+{
+    const xl_status status = make(path, DIR_MODE);
+    if (status == XL_OK)
+        return xl__dir_check(path, why);
+    return status == XL_IO ? refuse(why, strerror(errno)) : status;
+}
+
+xl_status xl__dir_make_shared(const char *path)
+{
+    struct stat info;
+    const xl_status status = make(path, SHARED_MODE);
+    if (status != XL_OK || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
+        return status;
+    errno = ENOTDIR;
+    return XL_IO;
 }
 
 /* One folder; `path` is its name, and comes back as it was. */

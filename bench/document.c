@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results as JSON, schema "clbench/1". The whole document is kept as a tree
- * and the file rewritten after each part, so that a crash of a driver loses
- * only the part in which it happened. */
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* A run as a result document: devices with every fact, rows with every sample,
+ * and where they were taken. What a command measures beside its rows comes
+ * from the session's `extra`. */
+#include "document.h"
 
-#include "base/files.h"
-#include "base/mem.h"
+#include <math.h>
+
 #include "base/str.h"
 #include "environment.h"
 #include "json_values.h"
-#include "out_file.h"
 #include "report.h"
 #include "session.h"
 #include "warn.h"
-
-struct writer {
-    struct session *s;
-    json_t *rows;
-    const char *path; /* NULL: standard output */
-    bool only_at_end; /* a stream: what is written cannot be taken back */
-    int code;         /* the worst so far */
-};
 
 /* -- a device ------------------------------------------------------------- */
 
@@ -175,11 +162,15 @@ static json_t *diagnosis_json(const xl_row *row)
     return out;
 }
 
-static json_t *row_json(const xl_device *dev, const xl_row *row)
+static json_t *row_json(const struct document *d, const xl_device *dev,
+                        const xl_row *row)
 {
+    const size_t n_parts = json_array_size(d->parts);
     json_t *out = json_object();
     bool typed = row->dtype < XL_N_DTYPES;
     json_put(out, "id", id_json(row));
+    json_put(out, "part", d->is_in_part ? json_uint(n_parts - 1)
+                                        : json_null());
     json_put(out, "device", json_integer(xl_device_index(dev)));
     json_put(out, "op", json_text(row->op));
     json_put(out, "variant", json_text(*row->variant ? row->variant : NULL));
@@ -202,11 +193,42 @@ static json_t *row_json(const xl_device *dev, const xl_row *row)
     return out;
 }
 
-/* -- the document --------------------------------------------------------- */
+/* -- the whole ------------------------------------------------------------ */
 
-static char *document(const struct writer *w)
+bool document_begin(struct document *d)
 {
-    const struct session *s = w->s;
+    *d = (struct document){json_array(), json_array(), false};
+    return d->rows && d->parts;
+}
+
+void document_clear(struct document *d)
+{
+    json_decref(d->rows);
+    json_decref(d->parts);
+    *d = (struct document){NULL, NULL, false};
+}
+
+void document_part(struct document *d, const char *title, const char *note)
+{
+    json_t *out = json_object();
+    json_put(out, "title", json_text(title));
+    json_put(out, "note", json_text(note));
+    json_add(d->parts, out);
+    d->is_in_part = true;
+}
+
+void document_part_end(struct document *d)
+{
+    d->is_in_part = false;
+}
+
+void document_row(struct document *d, const xl_device *dev, const xl_row *row)
+{
+    json_add(d->rows, row_json(d, dev, row));
+}
+
+json_t *document_json(const struct document *d, const struct session *s)
+{
     json_t *root = json_object(), *devices = json_array();
     for (unsigned i = 0; i < s->n_devices; i++)
         json_add(devices, device_json(s->devices[i]));
@@ -215,107 +237,9 @@ static char *document(const struct writer *w)
     json_put(root, "host", environment_host());
     json_put(root, "environment", environment_json(s));
     json_put(root, "devices", devices);
-    json_put(root, "rows", json_incref(w->rows));
+    json_put(root, "parts", json_incref(d->parts));
+    json_put(root, "rows", json_incref(d->rows));
     if (s->extra)
         (void)json_object_update_missing(root, s->extra);
-    char *text = json_dumps(root, JSON_INDENT(1));
-    json_decref(root);
-    return text;
+    return root;
 }
-
-static void complain(struct writer *w, xl_status status)
-{
-    const char *why = errno ? strerror(errno) : xl_status_text(status);
-    progress_hide(w->s);
-    if (w->code == EXIT_FINE)
-        fprintf(stderr,
-                "clbench: --json: '%s' cannot be written: %s; give a file in "
-                "a folder that you may write to\n",
-                w->path ? w->path : "standard output", why);
-    w->code = EXIT_FILE;
-}
-
-static void write_document(struct writer *w)
-{
-    struct xl__str text = {0};
-    char *json = document(w);
-    errno = 0;
-    if (!json) {
-        complain(w, XL_NO_MEMORY);
-        return;
-    }
-    xl__str_add(&text, json);
-    xl__str_add(&text, "\n");
-    free(json);
-    if (text.broken) {
-        complain(w, XL_NO_MEMORY);
-    } else if (!w->path) {
-        if (fputs(text.text, stdout) < 0 || fflush(stdout) != 0)
-            complain(w, XL_IO);
-    } else {
-        xl_status status = xl__file_replace(w->path, text.text, text.len);
-        if (status != XL_OK)
-            complain(w, status);
-    }
-    xl__str_clear(&text);
-}
-
-static void *open_writer(struct session *s)
-{
-    struct writer *w = xl__calloc(1, sizeof *w);
-    if (!w)
-        return NULL;
-    const char *path = s->set.json;
-    w->s = s;
-    w->path = strcmp(path, "-") == 0 ? NULL : path;
-    w->only_at_end = !w->path || strncmp(path, "/dev/", 5) == 0 ||
-                     strncmp(path, "/proc/", 6) == 0;
-    w->rows = json_array();
-    if (w->rows &&
-        (w->only_at_end || out_file_try(s, "json", w->path)))
-        return w;
-    json_decref(w->rows);
-    free(w);
-    return NULL;
-}
-
-static void part(void *writer, const char *title, const char *note)
-{
-    (void)writer;
-    (void)title;
-    (void)note;
-}
-
-static void add_row(void *writer, xl_device *dev, const xl_row *row)
-{
-    struct writer *w = writer;
-    json_add(w->rows, row_json(dev, row));
-}
-
-static void part_end(void *writer)
-{
-    struct writer *w = writer;
-    if (!w->only_at_end)
-        write_document(w);
-}
-
-static int close_writer(void *writer)
-{
-    struct writer *w = writer;
-    /* Wrong usage or no device: there is nothing worth an older file. */
-    if (w->s->n_devices > 0 || w->s->extra)
-        write_document(w);
-    int code = w->code;
-    json_decref(w->rows);
-    free(w);
-    return code;
-}
-
-const struct report_writer report_json = {
-    .name = "json",
-    .open = open_writer,
-    .part = part,
-    .row = add_row,
-    .part_end = part_end,
-    .close = close_writer,
-};
