@@ -18,6 +18,9 @@ struct figure {
                  struct xl__str *out);
 };
 
+extern const struct figure figure_roofline, figure_bandwidth, figure_cache,
+    figure_coalescing, figure_transfer, figure_banks, figure_gemm,
+    figure_softmax, figure_conv, figure_expr, figure_split, figure_pipeline;
 extern const struct figure *const figures[]; /* NULL-terminated */
 
 #endif

@@ -9,27 +9,27 @@
 
 enum { ROWS = 19, MOST_COLUMNS = 100, AXIS = 12, LEAST_COLUMNS = 40 };
 
-/* The part of the plane that is shown, in powers of 2, and its letters. */
+/* What is shown, in letters. */
 struct plot {
-    double x0, x1, y0, y1;
+    struct roof_frame at;
     unsigned columns;
     char cell[ROWS][MOST_COLUMNS];
 };
 
 static double column_to_x(const struct plot *p, unsigned column)
 {
-    return p->x0 + (p->x1 - p->x0) * (column + 0.5) / p->columns;
+    return p->at.x0 + (p->at.x1 - p->at.x0) * (column + 0.5) / p->columns;
 }
 
 /* Its row, from the top; below or above the plot: no row of it. */
 static int row_of(const struct plot *p, double y)
 {
-    return (int)floor((p->y1 - y) / (p->y1 - p->y0) * ROWS);
+    return (int)floor((p->at.y1 - y) / (p->at.y1 - p->at.y0) * ROWS);
 }
 
 static int column_of(const struct plot *p, double x)
 {
-    return (int)floor((x - p->x0) / (p->x1 - p->x0) * p->columns);
+    return (int)floor((x - p->at.x0) / (p->at.x1 - p->at.x0) * p->columns);
 }
 
 static void put(struct plot *p, int row, int column, char letter)
@@ -55,7 +55,7 @@ static bool put_text(struct plot *p, int row, int column, const char *text)
 
 /* -- what is shown -------------------------------------------------------- */
 
-static double best(const struct roof_picture *p, bool is_memory)
+double roof_best(const struct roof_picture *p, bool is_memory)
 {
     double most = 0;
     for (unsigned i = 0; i < p->n_lines; i++)
@@ -64,32 +64,33 @@ static double best(const struct roof_picture *p, bool is_memory)
     return most;
 }
 
-static double least(const struct roof_picture *p, bool is_memory)
+double roof_least(const struct roof_picture *p, bool is_memory)
 {
-    double x = INFINITY;
+    double least = INFINITY;
     for (unsigned i = 0; i < p->n_lines; i++)
         if (p->lines[i].is_memory == is_memory)
-            x = fmin(x, p->lines[i].rate);
-    return x;
+            least = fmin(least, p->lines[i].rate);
+    return least;
 }
 
-/* From half of the smallest ridge to twice the last one, and every kernel. */
-static void frame(struct plot *p, const struct roof_picture *picture)
+struct roof_frame roof_frame(const struct roof_picture *p)
 {
     static const double margin = 1;
-    double first = least(picture, false) / best(picture, true);
-    double last = best(picture, false) / least(picture, true);
+    struct roof_frame f;
+    double first = roof_least(p, false) / roof_best(p, true);
+    double last = roof_best(p, false) / roof_least(p, true);
     double low = INFINITY;
-    for (unsigned i = 0; i < picture->n_marks; i++) {
-        first = fmin(first, picture->marks[i].intensity);
-        last = fmax(last, picture->marks[i].intensity);
-        low = fmin(low, picture->marks[i].rate);
+    for (unsigned i = 0; i < p->n_marks; i++) {
+        first = fmin(first, p->marks[i].intensity);
+        last = fmax(last, p->marks[i].intensity);
+        low = fmin(low, p->marks[i].rate);
     }
-    p->x0 = floor(log2(first)) - margin;
-    p->x1 = ceil(log2(last)) + margin;
-    low = fmin(low, least(picture, true) * exp2(p->x0));
-    p->y0 = log2(low) - margin / 2;
-    p->y1 = log2(best(picture, false)) + margin;
+    f.x0 = floor(log2(first)) - margin;
+    f.x1 = ceil(log2(last)) + margin;
+    low = fmin(low, roof_least(p, true) * exp2(f.x0));
+    f.y0 = log2(low) - margin / 2;
+    f.y1 = log2(roof_best(p, false)) + margin;
+    return f;
 }
 
 /* -- ceilings ------------------------------------------------------------- */
@@ -98,8 +99,8 @@ static void frame(struct plot *p, const struct roof_picture *picture)
 static void draw_memory(struct plot *p, const struct roof_picture *picture,
                         const struct roof_line *line)
 {
-    const double peak = log2(best(picture, false));
-    const char letter = line->rate > least(picture, true) ? '.' : '/';
+    const double peak = log2(roof_best(picture, false));
+    const char letter = line->rate > roof_least(picture, true) ? '.' : '/';
     for (unsigned c = 0; c < p->columns; c++) {
         const double y = column_to_x(p, c) + log2(line->rate);
         if (y <= peak)
@@ -110,8 +111,8 @@ static void draw_memory(struct plot *p, const struct roof_picture *picture,
 static void draw_peak(struct plot *p, const struct roof_picture *picture,
                       const struct roof_line *line)
 {
-    const double y = log2(line->rate), memory = log2(best(picture, true));
-    const char letter = line->rate < best(picture, false) ? '-' : '=';
+    const double y = log2(line->rate), memory = log2(roof_best(picture, true));
+    const char letter = line->rate < roof_best(picture, false) ? '-' : '=';
     for (unsigned c = 0; c < p->columns; c++)
         if (column_to_x(p, c) >= y - memory)
             put(p, row_of(p, y), (int)c, letter);
@@ -130,7 +131,7 @@ static void name_line(struct plot *p, const struct roof_line *line)
     }
     for (int row = ROWS - 1; row >= 0; row--) {
         const double at =
-            p->y1 - (p->y1 - p->y0) * (row + 0.5) / ROWS - y;
+            p->at.y1 - (p->at.y1 - p->at.y0) * (row + 0.5) / ROWS - y;
         const int column = column_of(p, at) + 2;
         if (column >= 2 && put_text(p, row, column, line->name))
             return;
@@ -143,7 +144,7 @@ static void add_row(struct xl__str *out, const struct plot *p, int row)
 {
     enum { EVERY = 3 };
     char label[UNITS_CAP] = "", line[MOST_COLUMNS + 1];
-    const double y = p->y1 - (p->y1 - p->y0) * (row + 0.5) / ROWS;
+    const double y = p->at.y1 - (p->at.y1 - p->at.y0) * (row + 0.5) / ROWS;
     if (row % EVERY == 0)
         units_format(label, sizeof label, exp2(y), "flop/s");
     memcpy(line, p->cell[row], p->columns);
@@ -162,7 +163,7 @@ static void add_axis(struct xl__str *out, const struct plot *p)
     memset(ticks, '-', p->columns);
     memset(line, ' ', p->columns);
     line[p->columns] = ticks[p->columns] = '\0';
-    for (int power = (int)p->x0 + 1; power < p->x1; power += STEP) {
+    for (int power = (int)p->at.x0 + 1; power < p->at.x1; power += STEP) {
         char text[UNITS_CAP];
         const int at = column_of(p, power);
         units_number(text, sizeof text, exp2(power));
@@ -184,13 +185,13 @@ void roof_draw(struct xl__str *out, const struct roof_picture *picture,
                unsigned columns)
 {
     struct plot p;
-    if (!(best(picture, true) > 0) || !(best(picture, false) > 0))
+    if (!(roof_best(picture, true) > 0) || !(roof_best(picture, false) > 0))
         return;
     columns = columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
     p.columns = columns - AXIS - 2;
     p.columns = p.columns > MOST_COLUMNS ? MOST_COLUMNS : p.columns;
     memset(p.cell, ' ', sizeof p.cell);
-    frame(&p, picture);
+    p.at = roof_frame(picture);
     for (unsigned i = 0; i < picture->n_lines; i++)
         if (picture->lines[i].is_memory)
             draw_memory(&p, picture, &picture->lines[i]);

@@ -28,6 +28,17 @@ struct roof_picture {
     unsigned n_marks;
 };
 
+/* The best or the least rate of memories, or of peaks; 0 and infinity: there
+ * are none. */
+double roof_best(const struct roof_picture *p, bool is_memory);
+double roof_least(const struct roof_picture *p, bool is_memory);
+/* The part of the plane to show, in powers of 2: from half of the smallest
+ * ridge to twice the last one, and every kernel. */
+struct roof_frame {
+    double x0, x1, y0, y1;
+};
+struct roof_frame roof_frame(const struct roof_picture *p);
+
 /* Append lines of at most `columns`; nothing without a bandwidth and a peak. */
 void roof_draw(struct xl__str *out, const struct roof_picture *p,
                unsigned columns);

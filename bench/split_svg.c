@@ -12,34 +12,38 @@
 #include "units.h"
 
 enum {
-    WIDTH = 960,
-    LEFT = 64,
-    RIGHT = 24,
+    WIDTH = SVG_WIDTH,
+    LEFT = 44,
+    RIGHT = 8,
     INNER = WIDTH - LEFT - RIGHT,
     GAP = 34,
-    LETTERS = 125,      /* of a line of small text */
-    MAP_CELLS = 64,     /* along each side */
+    LETTERS = 98,       /* of a line of small text */
+    MAP_CELLS = 48,     /* along each side */
     MAP_HEIGHT = 360,
     CELL = 44,          /* at most */
-    NAMED_CELL = 18,    /* a unit's number fits */
+    NAMED_CELL = 20,    /* a unit's number fits */
     LANES_HEIGHT = 330,
     LANE = 18,          /* at most */
     MOST_LANES = 330,
+    MOST_TIPS = 2048,   /* more pieces are drawn without */
     MOST_PIECES = 16384, /* drawn one by one */
+    SHADES = 32,        /* of pieces without tips */
     CURVE_HEIGHT = 110,
-    CURVE_SPANS = 400,
+    CURVE_SPANS = 320,
     SAW_HEIGHT = 170,
     SAW_COLUMNS = INNER
 };
-static const double text_size = 12, title_size = 20, panel_size = 15;
-static const char ink[] = "#222222", faint[] = "#bbbbbb";
-static const char of_model[] = "#d2691e", of_device[] = "#1f5fa8";
+/* The series of model and device. */
+enum { OF_DEVICE, OF_MODEL };
 
 static double panel(struct xl__str *out, double y, const char *title,
                     const char *note)
 {
-    svg_text(out, LEFT, y, panel_size, "start", ink, title);
-    return svg_paragraph(out, LEFT, y + 18, text_size, LETTERS, note) + 2;
+    svg_heading(out, 0, y, title);
+    svg_aside(out);
+    y = svg_paragraph(out, 0, y + 18, svg_small, LETTERS, note) + 2;
+    svg_group_end(out);
+    return y;
 }
 
 static void tip_of(const struct split_page *p, size_t piece, char *tip,
@@ -82,8 +86,8 @@ static void cell_of(struct xl__str *out, const struct split_page *p,
     if (side < NAMED_CELL)
         return;
     snprintf(name, sizeof name, "%u", r->piece[piece].unit);
-    svg_text(out, at[0] + side / 2, at[1] + side / 2 + 4, 10, "middle",
-             start > bright ? ink : "#ffffff", name);
+    svg_text(out, at[0] + side / 2, at[1] + side / 2 + 4, svg_small, "middle",
+             start > bright ? "#111111" : "#ffffff", name);
 }
 
 static void key(struct xl__str *out, double y, const char *what)
@@ -95,7 +99,7 @@ static void key(struct xl__str *out, double y, const char *what)
         svg_ramp((double)i / (STEPS - 1), colour);
         svg_rect(out, x + i * STEP, y - 10, STEP, 10, colour, NULL);
     }
-    svg_text(out, x - 6, y, text_size, "end", ink, what);
+    svg_text(out, x - 6, y, svg_small, "end", svg_ink, what);
 }
 
 static double map(struct xl__str *out, const struct split_page *p, double y)
@@ -129,20 +133,18 @@ static double map(struct xl__str *out, const struct split_page *p, double y)
 
 /* -- units over time ------------------------------------------------------ */
 
-static double lanes(struct xl__str *out, const struct split_page *p, double y)
+static const double thin = 0.4;
+
+static double gap_of(double lane)
 {
-    static const double thin = 0.4;
+    return lane > 3 ? 1 : 0.2;
+}
+
+static void boxes(struct xl__str *out, const struct split_page *p, double y,
+                  double lane)
+{
     const struct split_record *r = split_shown(p);
-    const double lane = fmin(LANE, (double)LANES_HEIGHT / r->units);
-    const unsigned beside = p->measured.n > 0 ? p->measured_load.beside
-                                              : p->model_load.beside;
     char colour[SVG_COLOUR_CAP], tip[128];
-    if (!r->has_clock || r->n > MOST_PIECES || r->units > MOST_LANES)
-        return y;
-    y = panel(out, y, "Units over time",
-              beside > 1 ? "a line a unit; tiles done beside one another lie "
-                           "on top of one another"
-                         : "a line a unit, a box a tile");
     for (size_t i = 0; i < r->n; i++) {
         const xl_piece_record *x = &r->piece[i];
         const double from = x->start_ns / r->total_ns * INNER;
@@ -150,17 +152,57 @@ static double lanes(struct xl__str *out, const struct split_page *p, double y)
         svg_ramp(start_of(r, i), colour);
         tip_of(p, i, tip, sizeof tip);
         svg_rect(out, LEFT + from, y + x->unit * lane,
-                 fmax(to - from - thin, thin), lane - (lane > 3 ? 1 : 0.2),
-                 colour, tip);
+                 fmax(to - from - thin, thin), lane - gap_of(lane), colour,
+                 tip);
     }
+}
+
+/* Very many, shade by shade, in a few letters each. */
+static void strokes(struct xl__str *out, const struct split_record *r,
+                    double y, double lane)
+{
+    char colour[SVG_COLOUR_CAP];
+    for (unsigned shade = 0; shade < SHADES; shade++) {
+        svg_ramp((shade + 0.5) / SHADES, colour);
+        svg_strokes_begin(out, colour, lane - gap_of(lane));
+        for (size_t i = 0; i < r->n; i++) {
+            const xl_piece_record *x = &r->piece[i];
+            const double from = x->start_ns / r->total_ns * INNER;
+            const double to = x->end_ns / r->total_ns * INNER;
+            if ((unsigned)fmin(start_of(r, i) * SHADES, SHADES - 1) == shade)
+                svg_stroke(out, LEFT + from, y + (x->unit + 0.5) * lane,
+                           fmax(to - from - thin, thin));
+        }
+        svg_strokes_end(out);
+    }
+}
+
+static double lanes(struct xl__str *out, const struct split_page *p, double y)
+{
+    const struct split_record *r = split_shown(p);
+    const double lane = fmin(LANE, (double)LANES_HEIGHT / r->units);
+    const unsigned beside = p->measured.n > 0 ? p->measured_load.beside
+                                              : p->model_load.beside;
+    if (!r->has_clock || r->n > MOST_PIECES || r->units > MOST_LANES)
+        return y;
+    y = panel(out, y, "Units over time",
+              beside > 1 ? "a line a unit; tiles done beside one another lie "
+                           "on top of one another"
+                         : "a line a unit, a box a tile");
+    if (r->n <= MOST_TIPS)
+        boxes(out, p, y, lane);
+    else
+        strokes(out, r, y, lane);
+    svg_aside(out);
     for (unsigned u = 0; u < r->units; u++) {
         char name[16];
-        const unsigned each = (unsigned)ceil(12 / lane);
+        const unsigned each = (unsigned)ceil(14 / lane);
         snprintf(name, sizeof name, "%u", u);
         if (u % each == 0)
-            svg_text(out, LEFT - 6, y + u * lane + fmin(lane, 12) - 2, 10,
-                     "end", ink, name);
+            svg_text(out, LEFT - 6, y + u * lane + fmin(lane, 14) - 3,
+                     svg_small, "end", svg_ink, name);
     }
+    svg_group_end(out);
     return y + r->units * lane + GAP;
 }
 
@@ -173,22 +215,38 @@ static void axes(struct xl__str *out, double y, double height)
         char name[8];
         const double at = y + height * (1 - marks[i] / 1e2);
         snprintf(name, sizeof name, "%u%%", marks[i]);
-        svg_line(out, LEFT, at, WIDTH - RIGHT, at, faint);
-        svg_text(out, LEFT - 6, at + 4, 10, "end", ink, name);
+        svg_grid(out);
+        svg_line(out, LEFT, at, WIDTH - RIGHT, at, 0);
+        svg_group_end(out);
+        svg_aside(out);
+        svg_text(out, LEFT - 6, at + 4, svg_small, "end", svg_ink, name);
+        svg_group_end(out);
     }
 }
 
 static void curve(struct xl__str *out, const struct split_record *r, double y,
-                  const char *colour)
+                  unsigned series)
 {
     double share[CURVE_SPANS];
     if (r->n == 0 || !split_curve(r, share, CURVE_SPANS))
         return;
+    svg_series(out, series);
     svg_path_begin(out);
     for (unsigned i = 0; i < CURVE_SPANS; i++)
         svg_path_point(out, LEFT + (i + 0.5) * INNER / CURVE_SPANS,
                        y + CURVE_HEIGHT * (1 - share[i]));
-    svg_path_end(out, colour);
+    svg_path_end(out, series == OF_MODEL ? 1 : 0);
+    svg_group_end(out);
+}
+
+static void name_curve(struct xl__str *out, double x, double y,
+                       unsigned series, const char *name)
+{
+    enum { SAMPLE = 24 };
+    svg_series(out, series);
+    svg_line(out, x, y - 4, x + SAMPLE, y - 4, series == OF_MODEL ? 1 : 0);
+    svg_group_end(out);
+    svg_text(out, x + SAMPLE + 6, y, svg_small, "start", svg_ink, name);
 }
 
 static double curves(struct xl__str *out, const struct split_page *p, double y)
@@ -209,13 +267,12 @@ static double curves(struct xl__str *out, const struct split_page *p, double y)
     xl__str_clear(&note);
     y += 8;
     axes(out, y, CURVE_HEIGHT);
-    curve(out, &p->model, y, of_model);
-    curve(out, &p->measured, y, of_device);
-    y += CURVE_HEIGHT + 16;
-    svg_text(out, LEFT, y, text_size, "start", of_model, "model");
+    curve(out, &p->model, y, OF_MODEL);
+    curve(out, &p->measured, y, OF_DEVICE);
+    y += CURVE_HEIGHT + 18;
+    name_curve(out, LEFT, y, OF_MODEL, "model");
     if (p->measured.has_clock)
-        svg_text(out, LEFT + 60, y, text_size, "start", of_device,
-                 "measured");
+        name_curve(out, LEFT + 110, y, OF_DEVICE, "measured");
     return y + GAP;
 }
 
@@ -227,6 +284,7 @@ static void teeth(struct xl__str *out, const struct split_page *p, double y)
     const unsigned columns =
         (unsigned)xl__min_size(sizes, SAW_COLUMNS);
     const double each = (double)INNER / columns;
+    svg_series(out, OF_MODEL);
     svg_path_begin(out);
     for (unsigned i = 0; i < columns; i++) {
         const struct sawtooth_span s =
@@ -235,7 +293,8 @@ static void teeth(struct xl__str *out, const struct split_page *p, double y)
         svg_path_point(out, LEFT + (i + 1) * each,
                        y + SAW_HEIGHT * (1 - s.most));
     }
-    svg_path_end(out, of_model);
+    svg_path_end(out, 0);
+    svg_group_end(out);
 }
 
 static void mark(struct xl__str *out, const struct split_page *p, size_t size,
@@ -249,30 +308,31 @@ static void mark(struct xl__str *out, const struct split_page *p, size_t size,
     units_percent(share, sizeof share, at.share);
     snprintf(text, sizeof text, "%zu: %.0f tiles, %.0f wave%s, %s", size,
              at.tiles, at.waves, at.waves > 1 ? "s" : "", share);
-    svg_line(out, x, y, x, y + SAW_HEIGHT, of_device);
-    svg_rect(out, x - 3, y + SAW_HEIGHT * (1 - at.share) - 3, 6, 6, of_device,
-             NULL);
-    svg_text(out, x, label_y, text_size, "middle", of_device, text);
+    svg_series(out, OF_DEVICE);
+    svg_line(out, x, y, x, y + SAW_HEIGHT, 0);
+    svg_mark(out, 1, x, y + SAW_HEIGHT * (1 - at.share), false, text);
+    svg_text(out, x, label_y, svg_small, "middle", svg_ink, text);
+    svg_group_end(out);
 }
 
 /* Measured sizes: of the best rate among them. */
 static void dots(struct xl__str *out, const struct split_page *p, double y)
 {
-    enum { DOT = 4 };
     const double span = (double)(p->range.to - p->range.from + 1);
     const double best = split_best_rate(p);
+    svg_series(out, OF_DEVICE);
     for (size_t i = 0; i < p->n_rates; i++) {
         const struct split_rate *r = &p->rate[i];
         char rate[UNITS_CAP], tip[96];
         units_format(rate, sizeof rate, r->flop_per_s, "flop/s");
         snprintf(tip, sizeof tip, "%zu: %s, tiles of %zu x %zu", r->size, rate,
                  r->rows, r->cols);
-        svg_rect(out,
+        svg_mark(out, 0,
                  LEFT + ((double)(r->size - p->range.from) + 0.5) / span *
-                            INNER - DOT / 2,
-                 y + SAW_HEIGHT * (1 - r->flop_per_s / best) - DOT / 2, DOT,
-                 DOT, of_device, tip);
+                            INNER,
+                 y + SAW_HEIGHT * (1 - r->flop_per_s / best), false, tip);
     }
+    svg_group_end(out);
 }
 
 static double saw(struct xl__str *out, const struct split_page *p, double y)
@@ -302,10 +362,11 @@ static double saw(struct xl__str *out, const struct split_page *p, double y)
     mark(out, p, p->size, y, y + SAW_HEIGHT + 16);
     mark(out, p, p->size + 1, y, y + SAW_HEIGHT + 32);
     snprintf(name, sizeof name, "%zu", p->range.from);
-    svg_text(out, LEFT, y + SAW_HEIGHT + 16, text_size, "start", ink, name);
-    snprintf(name, sizeof name, "%zu", p->range.to);
-    svg_text(out, WIDTH - RIGHT, y + SAW_HEIGHT + 16, text_size, "end", ink,
+    svg_text(out, LEFT, y + SAW_HEIGHT + 16, svg_small, "start", svg_ink,
              name);
+    snprintf(name, sizeof name, "%zu", p->range.to);
+    svg_text(out, WIDTH - RIGHT, y + SAW_HEIGHT + 16, svg_small, "end",
+             svg_ink, name);
     return y + SAW_HEIGHT + GAP + 20;
 }
 
@@ -315,10 +376,11 @@ void split_svg(const struct split_page *p, struct xl__str *out)
 {
     struct xl__str body = {0}, title = {0}, waves = {0};
     const xl_tiling *t = &p->tiling;
-    double y = 36;
+    double y = svg_large + 2;
     xl__str_printf(&title, "Split of %s", p->title);
-    svg_text(&body, LEFT, y, title_size, "start", ink, xl__str_text(&title));
-    svg_text(&body, LEFT, y + 20, text_size, "start", "#333333", p->where);
+    svg_heading(&body, 0, y, xl__str_text(&title));
+    svg_aside(&body);
+    svg_text(&body, 0, y + 20, svg_small, "start", svg_ink, p->where);
     if (split_has_map(t))
         xl__str_printf(&waves, "%zu x %zu tiles of %zu x %zu%s%s; waves: ",
                        t->tiles_m, t->tiles_n, t->rows, t->cols,
@@ -327,13 +389,14 @@ void split_svg(const struct split_page *p, struct xl__str *out)
         xl__str_printf(&waves, "%zu groups%s%s; waves: ", t->groups,
                        *p->variant ? " of " : "", p->variant);
     split_say_waves(p, &waves);
-    y = svg_paragraph(&body, LEFT, y + 38, text_size, LETTERS,
+    y = svg_paragraph(&body, 0, y + 38, svg_small, LETTERS,
                       xl__str_text(&waves)) + GAP / 2;
+    svg_group_end(&body);
     y = map(&body, p, y);
     y = lanes(&body, p, y);
     y = curves(&body, p, y);
     y = saw(&body, p, y);
-    svg_begin(out, WIDTH, y, xl__str_text(&title));
+    svg_begin(out, WIDTH, y, xl__str_text(&title), xl__str_text(&waves));
     xl__str_add(out, xl__str_text(&body));
     svg_end(out);
     xl__str_clear(&body);

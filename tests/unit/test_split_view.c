@@ -409,9 +409,9 @@ static void pictures_escape_their_text(void **state)
     struct xl__str out = {0};
     char colour[SVG_COLOUR_CAP];
     (void)state;
-    svg_text(&out, 1, 2, 3, "start", "#000000", "a<b & \"c\"\033");
+    svg_text(&out, 1, 2, 3, "start", svg_ink, "a<b & \"c\"\033\xEF\xBF\xBF.");
     assert_non_null(strstr(xl__str_text(&out),
-                           ">a&lt;b &amp; &quot;c&quot; </text>"));
+                           ">a&lt;b &amp; &quot;c&quot;\\x1B.</text>"));
     xl__str_clear(&out);
     svg_ramp(0, colour);
     assert_string_equal(colour, "#440154");

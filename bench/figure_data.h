@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pictures read out of a document: the rows of one device, their names,
+ * and what a mark says of its row. */
+#ifndef CLBENCH_FIGURE_DATA_H
+#define CLBENCH_FIGURE_DATA_H
+
+#include "figures.h"
+#include "plot.h"
+
+/* The next row of `op` (NULL: of any) on `device`, from *at on; NULL: no
+ * more. */
+const struct result_row *figure_row(const struct result_file *file,
+                                    const json_t *device, const char *op,
+                                    size_t *at);
+/* The entry of a list of the document, "split", that is the device's; one
+ * that does not say is that of the only device. */
+const json_t *figure_entry(const struct result_file *file,
+                           const json_t *device, const char *list);
+const char *figure_op(const struct result_row *row);
+/* Can it be quoted without a doubt? */
+bool figure_is_firm(const struct result_row *row);
+/* Its value; its case, "4096 f16"; all that a mark tells. */
+double figure_value(const struct result_row *row);
+void figure_case(const struct result_row *row, char *out, size_t cap);
+void figure_tip(const struct result_row *row, char *out, size_t cap);
+/* Interval of the median of its samples as shares of the median: a rate's
+ * low and high. NaN: too few samples. */
+void figure_interval(const struct result_row *row, double *low, double *high);
+/* The number of a fact; NaN: unknown. */
+double figure_fact(const json_t *device, const char *name);
+bool figure_is_measured(const json_t *device, const char *name);
+/* What the picture tells, in one line, and the device's name below; the y of
+ * the next line. */
+double figure_headline(struct xl__str *out, const json_t *device,
+                       const char *tells);
+
+#endif
