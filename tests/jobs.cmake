@@ -38,6 +38,10 @@ xl_program(test_split_view unit/test_split_view.c LIBS clbench_static)
 xl_job(unit.split_view LABELS unit DRIVER none TIMEOUT 60
     COMMAND test_split_view)
 
+# What of a language model fits where, and how fast at most.
+xl_program(test_plan unit/test_plan.c LIBS clbench_static)
+xl_job(unit.plan LABELS unit DRIVER none TIMEOUT 60 COMMAND test_plan)
+
 # Probes of single operations: what they conclude, and on drivers.
 xl_program(test_operations unit/test_operations.c)
 xl_job(unit.operations LABELS unit DRIVER none TIMEOUT 60
