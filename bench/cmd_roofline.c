@@ -219,7 +219,8 @@ static void print(const struct session *s, const xl_device *dev,
     const struct rows *rows = &seen->rows;
     struct notes notes = {0};
     struct xl__str name = {0};
-    const unsigned width = text_terminal_columns();
+    bool colour = false;
+    const struct display terminal = display_terminal(&colour);
     text_escape(&name, report_fact_text(dev, "name", "?"));
     printf("Roofline of %u: %s\n", xl_device_index(dev),
            xl__str_text(&name));
@@ -228,21 +229,15 @@ static void print(const struct session *s, const xl_device *dev,
     draw(dev, rows);
     print_places(s, seen, &notes);
     if (!s->set.quiet) {
-        text_wrap(stdout,
-                  "of roof: of what the roofline of these ceilings allows; "
-                  "model: the library's estimate over the time it took; "
-                  "gap by: what limits it, ? where that is likely alone",
-                  INDENT, width - INDENT);
-        report_limits(rows, width);
+        terminal.text(
+            terminal.arg,
+            "of roof: of what the roofline of these ceilings allows; "
+            "model: the library's estimate over the time it took; "
+            "gap by: what limits it, ? where that is likely alone");
+        report_limits(rows, &terminal);
     }
-    for (size_t i = 0; i < notes.n; i++) {
-        struct xl__str line = {0}, clean = {0};
-        xl__str_printf(&line, "[%zu] %s", i + 1, notes.text[i]);
-        text_escape(&clean, xl__str_text(&line));
-        text_wrap(stdout, xl__str_text(&clean), INDENT, width - INDENT);
-        xl__str_clear(&line);
-        xl__str_clear(&clean);
-    }
+    for (size_t i = 0; i < notes.n; i++)
+        terminal.note(terminal.arg, i + 1, notes.text[i]);
     printf("\n");
     fflush(stdout);
     notes_clear(&notes);

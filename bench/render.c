@@ -6,5 +6,6 @@
 
 const struct renderer *const renderers[] = {
     &render_csv,
+    &render_markdown,
     NULL,
 };

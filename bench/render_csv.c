@@ -25,30 +25,12 @@ struct line {
 
 /* -- a field -------------------------------------------------------------- */
 
-/* Control bytes become \xNN, but for the ends of lines. */
-static void escape_lines(struct xl__str *out, const char *text)
-{
-    struct xl__str line = {0};
-    for (;;) {
-        const size_t len = strcspn(text, "\n");
-        xl__str_reset(&line);
-        xl__str_add_n(&line, text, len);
-        text_escape(out, xl__str_text(&line));
-        if (!text[len])
-            break;
-        xl__str_add(out, "\n");
-        text += len + 1;
-    }
-    out->broken = out->broken || line.broken;
-    xl__str_clear(&line);
-}
-
 static void add_text(struct xl__str *out, const char *text)
 {
     struct xl__str clean = {0};
     if (*text && strchr("=+-@\n", *text))
         xl__str_add(&clean, "'");
-    escape_lines(&clean, text);
+    text_escape_lines(&clean, text);
     const char *c = xl__str_text(&clean);
     const bool is_quoted = c[strcspn(c, ",\"\n")] != '\0';
     xl__str_add(out, is_quoted ? "\"" : "");

@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
 #include "units.h"
-
-enum { INDENT = 2 };
 
 void report_limiter(const xl_row *row, char *out, size_t cap)
 {
@@ -73,10 +70,10 @@ static void add_rates(struct xl__str *out, const xl_diagnosis *d)
     }
 }
 
-static void print_limiter(const struct rows *rows, xl_limiter by,
-                          unsigned width)
+static void show_limiter(const struct rows *rows, xl_limiter by,
+                         const struct display *to)
 {
-    struct xl__str text = {0}, clean = {0}, name = {0};
+    struct xl__str text = {0}, name = {0};
     size_t count = 0;
     const size_t at = longest(rows, by, &count);
     if (count == 0)
@@ -92,10 +89,8 @@ static void print_limiter(const struct rows *rows, xl_limiter by,
     add_rates(&text, d);
     if (by != XL_LIMITER_UNKNOWN)
         xl__str_printf(&text, ". To do: %s", xl_limiter_advice(by));
-    text_escape(&clean, xl__str_text(&text));
-    text_wrap(stdout, xl__str_text(&clean), INDENT, width - INDENT);
+    to->text(to->arg, xl__str_text(&text));
     xl__str_clear(&text);
-    xl__str_clear(&clean);
     xl__str_clear(&name);
 }
 
@@ -121,7 +116,7 @@ static void add_range(struct xl__str *out, const struct rows *rows,
         xl__str_printf(out, " to %.3g", most);
 }
 
-static void print_intensity(const struct rows *rows, unsigned width)
+static void show_intensity(const struct rows *rows, const struct display *to)
 {
     struct xl__str text = {0}, line = {0};
     for (unsigned t = 0; t < XL_N_DTYPES; t++)
@@ -129,7 +124,7 @@ static void print_intensity(const struct rows *rows, unsigned width)
     if (text.len > 0) {
         xl__str_printf(&line, "arithmetic intensity, flop/B: %s",
                        xl__str_text(&text));
-        text_wrap(stdout, xl__str_text(&line), INDENT, width - INDENT);
+        to->text(to->arg, xl__str_text(&line));
     }
     xl__str_clear(&text);
     xl__str_clear(&line);
@@ -146,19 +141,19 @@ static bool was_said(const struct rows *rows, size_t at)
     return false;
 }
 
-static void print_engines(const struct rows *rows, unsigned width)
+static void show_engines(const struct rows *rows, const struct display *to)
 {
     for (size_t i = 0; i < rows->n; i++) {
         const char *engine = rows->list[i].row.diagnosis.engine;
         if (*engine && !was_said(rows, i))
-            text_wrap(stdout, engine, INDENT, width - INDENT);
+            to->text(to->arg, engine);
     }
 }
 
-void report_limits(const struct rows *rows, unsigned width)
+void report_limits(const struct rows *rows, const struct display *to)
 {
     for (unsigned by = 0; by < XL_N_LIMITERS; by++)
-        print_limiter(rows, (xl_limiter)by, width);
-    print_intensity(rows, width);
-    print_engines(rows, width);
+        show_limiter(rows, (xl_limiter)by, to);
+    show_intensity(rows, to);
+    show_engines(rows, to);
 }

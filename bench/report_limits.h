@@ -5,9 +5,10 @@
 #ifndef CLBENCH_REPORT_LIMITS_H
 #define CLBENCH_REPORT_LIMITS_H
 
+#include "display.h"
 #include "rows.h"
 
-void report_limits(const struct rows *rows, unsigned width);
+void report_limits(const struct rows *rows, const struct display *to);
 
 /* "DRAM"; "latency?" where it is only likely; "-" where nothing is known. */
 void report_limiter(const xl_row *row, char *out, size_t cap);

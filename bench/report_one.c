@@ -335,6 +335,8 @@ static const struct column staired[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
+static const struct column verdict = {{"verdict", false, 0}, cell_verdict};
+
 enum { MOST_COLUMNS = 10 };
 
 /* By what their rows found; the first that fits. */
@@ -367,20 +369,34 @@ static bool have_limiter(const struct rows *rows)
     return false;
 }
 
-void report_one_device(const struct rows *rows, struct notes *notes,
-                       const struct settings *set, unsigned width, bool colour)
+/* The table's columns as one list; their number. */
+static unsigned choose(const struct rows *rows, bool is_wide,
+                       struct column *out)
 {
-    struct table_column heads[MOST_COLUMNS];
-    struct line l = {.rows = rows, .notes = notes, .set = set};
-    unsigned set_i = 0;
-    while (sets[set_i].found && !have_found(rows, sets[set_i].found))
-        set_i++;
-    const struct column *columns = sets[set_i].columns;
-    unsigned n = sets[set_i].n;
-    if (!sets[set_i].found && have_limiter(rows)) {
-        columns = limited;
-        n = sizeof limited / sizeof limited[0];
+    unsigned i = 0, n = 0;
+    bool has_verdict = false;
+    while (sets[i].found && !have_found(rows, sets[i].found))
+        i++;
+    const bool is_limited = !sets[i].found && have_limiter(rows);
+    const struct column *columns = is_limited ? limited : sets[i].columns;
+    const unsigned n_columns =
+        is_limited ? sizeof limited / sizeof limited[0] : sets[i].n;
+    for (; n < n_columns; n++) {
+        out[n] = columns[n];
+        has_verdict = has_verdict || columns[n].cell == cell_verdict;
     }
+    if (is_wide && !has_verdict)
+        out[n++] = verdict;
+    return n;
+}
+
+struct table *report_one_device(const struct rows *rows, struct notes *notes,
+                                const struct settings *set, bool is_wide)
+{
+    struct column columns[MOST_COLUMNS + 1];
+    struct table_column heads[MOST_COLUMNS + 1];
+    struct line l = {.rows = rows, .notes = notes, .set = set};
+    const unsigned n = choose(rows, is_wide, columns);
     for (unsigned c = 0; c < n; c++)
         heads[c] = columns[c].head;
     l.t = table_create(heads, n);
@@ -389,6 +405,5 @@ void report_one_device(const struct rows *rows, struct notes *notes,
         for (unsigned c = 0; c < n; c++)
             columns[c].cell(&l);
     }
-    table_print(stdout, l.t, width, colour);
-    table_destroy(l.t);
+    return l.t;
 }

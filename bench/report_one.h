@@ -7,11 +7,11 @@
 #include "rows.h"
 #include "table.h"
 
-/* Print a row per case: time, rate, share of the roof and verdict, and
- * whatever else the rows have. */
-void report_one_device(const struct rows *rows, struct notes *notes,
-                       const struct settings *set, unsigned width,
-                       bool colour);
+/* A line per case: time, rate, share of the roof and verdict, and whatever
+ * else the rows have; where there is room (`is_wide`) always with the verdict.
+ * table_destroy() it; NULL: out of memory. */
+struct table *report_one_device(const struct rows *rows, struct notes *notes,
+                                const struct settings *set, bool is_wide);
 
 double report_frac(const xl_row *row); /* of the roof; NaN: none */
 enum table_colour report_colour(xl_verdict verdict);

@@ -191,6 +191,16 @@ const char *result_device_name(const struct result_file *file,
     return json_text_at(result_device(file, row), "name");
 }
 
+const json_t *result_part(const struct result_file *file,
+                          const struct result_row *row)
+{
+    const json_t *parts = json_object_get(file->document, "parts");
+    const json_t *i = json_object_get(row->json, "part");
+    return json_is_integer(i) && json_integer_value(i) >= 0
+               ? json_array_get(parts, (size_t)json_integer_value(i))
+               : NULL;
+}
+
 double result_number(const struct result_row *row, const char *member,
                      const char *name)
 {

@@ -56,6 +56,12 @@ double result_number(const struct result_row *row, const char *member,
                      const char *name);
 /* What was run, as the row that was written: op, variant, shape, settings. */
 void result_identity(const struct result_row *row, xl_row *out);
+/* All of it as the run had it, what the file does not have unknown. Texts
+ * that are pointers live as long as the document. */
+void result_row_read(const struct result_row *from, xl_row *out);
+/* The entry of "parts" that a row stood in: title, note; NULL: none. */
+const json_t *result_part(const struct result_file *file,
+                          const struct result_row *row);
 /* Can a time be quoted? Ok or suspicious, and timed. */
 bool result_is_timed(const struct result_row *row);
 

@@ -27,7 +27,7 @@ static char *case_of(const xl_row *row)
     return id_of(&any);
 }
 
-bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row)
+bool rows_add(struct rows *rows, const void *dev, const xl_row *row)
 {
     struct kept_row kept = {.dev = dev, .row = *row};
     kept.kernel.id = id_of(row);

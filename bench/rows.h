@@ -11,7 +11,7 @@
 struct settings;
 
 struct kept_row {
-    xl_device *dev;
+    const void *dev; /* which device: an identity alone */
     xl_row row;
     /* Which kernel and case, by report_row_id(), and the case alone; turn 0:
      * its first measurement on this device, 1: its second. */
@@ -28,7 +28,7 @@ struct rows {
                          has one kernel a device, so a line may be a case */
 };
 
-bool rows_add(struct rows *rows, xl_device *dev, const xl_row *row);
+bool rows_add(struct rows *rows, const void *dev, const xl_row *row);
 void rows_clear(struct rows *rows);
 /* What all rows share: "f32, trans=nn, alpha=1"; nothing when nothing. */
 void rows_common(const struct rows *rows, struct xl__str *out);

@@ -47,18 +47,10 @@ bool session_tables(const struct session *s)
 
 void session_say(struct session *s, const char *before, const char *text)
 {
-    struct xl__str clean = {0}, line = {0};
+    struct xl__str clean = {0};
     progress_hide(s);
-    while (*text) {
-        size_t len = strcspn(text, "\n");
-        xl__str_reset(&line);
-        xl__str_add_n(&line, text, len);
-        text_escape(&clean, xl__str_text(&line));
-        text += len + (text[len] == '\n');
-        xl__str_add(&clean, *text ? "\n" : "");
-    }
+    text_escape_lines(&clean, text);
     fprintf(stderr, "clbench: %s%s\n", before, xl__str_text(&clean));
-    xl__str_clear(&line);
     xl__str_clear(&clean);
 }
 

@@ -73,12 +73,32 @@ void table_cell(struct table *t, const char *fmt, ...)
 void table_cell_coloured(struct table *t, enum table_colour colour,
                          const char *text)
 {
-    add(t, colour, xl__strdup(text));
+    struct xl__str clean = {0};
+    text_escape(&clean, text);
+    add(t, colour, xl__str_steal(&clean));
 }
 
 static const char *text_of(const struct cell *c)
 {
     return c->text ? c->text : "";
+}
+
+unsigned table_columns(const struct table *t,
+                       const struct table_column **columns)
+{
+    *columns = t ? t->columns : NULL;
+    return t ? t->n_columns : 0;
+}
+
+size_t table_lines(const struct table *t)
+{
+    return t ? (t->n_cells + t->n_columns - 1) / t->n_columns : 0;
+}
+
+const char *table_text(const struct table *t, size_t line, unsigned column)
+{
+    const size_t i = line * t->n_columns + column;
+    return i < t->n_cells ? text_of(&t->cells[i]) : "";
 }
 
 static size_t measure(const struct table *t, size_t *widths)

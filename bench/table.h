@@ -26,6 +26,11 @@ void table_destroy(struct table *t);
 void table_cell(struct table *t, const char *fmt, ...) XL__PRINTF(2, 3);
 void table_cell_coloured(struct table *t, enum table_colour colour,
                          const char *text);
+/* What it holds, for other ways to show it; NULL has nothing. */
+unsigned table_columns(const struct table *t,
+                       const struct table_column **columns);
+size_t table_lines(const struct table *t);
+const char *table_text(const struct table *t, size_t line, unsigned column);
 /* Print with titles, indented by 2. `width`: columns of the terminal. */
 void table_print(FILE *to, const struct table *t, unsigned width, bool colour);
 

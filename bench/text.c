@@ -89,6 +89,23 @@ void text_escape(struct xl__str *out, const char *text)
     }
 }
 
+void text_escape_lines(struct xl__str *out, const char *text)
+{
+    struct xl__str line = {0};
+    for (;;) {
+        const size_t len = strcspn(text, "\n");
+        xl__str_reset(&line);
+        xl__str_add_n(&line, text, len);
+        text_escape(out, xl__str_text(&line));
+        text += len + (text[len] == '\n');
+        if (!*text)
+            break;
+        xl__str_add(out, "\n");
+    }
+    out->broken = out->broken || line.broken;
+    xl__str_clear(&line);
+}
+
 /* Columns of the character at `text`; *len its bytes. */
 static size_t character(const char *text, unsigned *len)
 {

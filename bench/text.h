@@ -13,6 +13,8 @@
 /* Append `text` with each control byte and each byte that is not UTF-8 written
  * as \xNN. */
 void text_escape(struct xl__str *out, const char *text);
+/* The same of several lines; an end of line at the very end is dropped. */
+void text_escape_lines(struct xl__str *out, const char *text);
 /* Columns that `text` takes on a terminal. */
 size_t text_columns(const char *text);
 /* Append as much of `text` as fits in `columns`, ending in ".." when cut. */
