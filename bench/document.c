@@ -212,7 +212,7 @@ void document_part(struct document *d, const char *title, const char *note)
 {
     json_t *out = json_object();
     json_put(out, "title", json_text(title));
-    json_put(out, "note", json_text(note));
+    json_put(out, "note", json_lines(note));
     json_add(d->parts, out);
     d->is_in_part = true;
 }

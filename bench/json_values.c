@@ -48,6 +48,17 @@ json_t *json_text(const char *text)
     return out;
 }
 
+json_t *json_lines(const char *text)
+{
+    struct xl__str clean = {0};
+    if (!text)
+        return json_null();
+    text_escape_lines(&clean, text);
+    json_t *out = clean.broken ? NULL : json_string(xl__str_text(&clean));
+    xl__str_clear(&clean);
+    return out;
+}
+
 void json_put(json_t *object, const char *name, json_t *value)
 {
     (void)json_object_set_new(object, name, value ? value : json_null());

@@ -14,6 +14,7 @@ json_t *json_number(double value);
 json_t *json_uint(uint64_t value); /* a string beyond 2^63-1 */
 /* NULL is null; control bytes and bytes that are not UTF-8 become \xNN. */
 json_t *json_text(const char *text);
+json_t *json_lines(const char *text); /* the same, but for ends of lines */
 /* The text of a member; "" when there is none. */
 const char *json_text_at(const json_t *object, const char *name);
 /* Put a new value in and take it over; a NULL value becomes null. */

@@ -2,7 +2,7 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store tune_db plans ref cli report measure diagnose roofline
+foreach(name base store tune_db plans ref cli report render measure diagnose roofline
         matrix shapes
         expr_text expr_bench expr_eval tune_bench)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)

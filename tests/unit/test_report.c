@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clbench prints and writes: numbers, shapes, columns, tables, the JSON
- * of a row, and the arithmetic of compare. No device, no driver. */
+ * of a row, reading it back. No device, no driver. */
 #include "support.h"
 
 #include <math.h>
@@ -11,9 +11,9 @@
 #include <jansson.h>
 
 #include "base/files.h"
-#include "compare.h"
 #include "json_values.h"
 #include "report.h"
+#include "results.h"
 #include "rows.h"
 #include "session.h"
 #include "shapes.h"
@@ -418,7 +418,8 @@ static void json_row_is_to_the_letter(void **state)
         "id",    "device",  "op",     "variant",    "shape",     "params",
         "seed",  "dtype",   "runs",   "samples_ns", "median_ns", "mad_ns",
         "value", "unit",    "flop",   "bytes",      "roof",      "cache",
-        "clock", "verdict", "reason", "warnings",   "diagnosis"};
+        "clock", "verdict", "reason", "warnings",   "diagnosis",
+        "part"};
     (void)state;
     struct session s = {.command = &cmd_gemm};
     char path[512];
@@ -479,7 +480,7 @@ static void json_where_nobody_may_write(void **state)
     assert_null(report_open(&s));
 }
 
-/* -- compare -------------------------------------------------------------- */
+/* -- results -------------------------------------------------------------- */
 
 static const char result[] =
     "{\"schema\":\"clbench/1\",\"devices\":[{\"index\":%d,\"name\":\"%s\"}],"
@@ -498,52 +499,8 @@ static void write_result(char *path, size_t cap, const char *name, int index,
     assert_int_equal(xl__file_replace(path, text, (size_t)len), XL_OK);
 }
 
-static void compare_measures_ratios(void **state)
-{
-    struct result_file a, b;
-    char path_a[512], path_b[512], why[256] = "";
-    (void)state;
-    scratch = test_scratch("compare");
-    write_result(path_a, sizeof path_a, "a", 0, "ok", "100,101,99,100,100");
-    write_result(path_b, sizeof path_b, "b", 1, "ok", "110,111,109,110,110");
-    assert_true(results_read(path_a, &a, why, sizeof why));
-    assert_true(results_read(path_b, &b, why, sizeof why));
-    struct pair p = {.a = &a.rows[0], .b = results_match(&a, 0, &b)};
-    assert_ptr_equal(p.b, &b.rows[0]);
-    assert_true(result_is_timed(p.a) && result_is_timed(p.b));
-    pair_measure(&p);
-    assert_true(fabs(p.ratio - 1.1) < 1e-9);
-    assert_true(p.lo <= p.ratio && p.ratio <= p.hi);
-    assert_true(p.lo > 1.05 && p.hi < 1.15);
-    assert_true(pair_is_slower(&p, 5));
-    assert_false(pair_is_slower(&p, 15));
-    /* Inside the interval: the whole of it must lie beyond, not its end. */
-    assert_true(p.hi > p.lo);
-    assert_false(pair_is_slower(&p, 100 * ((p.lo + p.hi) / 2 - 1)));
-    /* The other way round it is faster: no gate on slowness may fire. */
-    struct pair back = {.a = &b.rows[0], .b = &a.rows[0]};
-    pair_measure(&back);
-    assert_true(back.hi < 1.0);
-    assert_false(pair_is_slower(&back, 0));
-    results_clear(&a);
-    results_clear(&b);
-}
-
-/* An interval of one sample would have no width, and every gate would fire. */
-static void compare_wants_enough_samples(void **state)
-{
-    double one[] = {100}, five[] = {200, 201, 199, 200, 202};
-    struct result_row a = {.ns = one, .n = 1}, b = {.ns = five, .n = 5};
-    struct pair p = {.a = &a, .b = &b};
-    (void)state;
-    pair_measure(&p);
-    assert_true(fabs(p.ratio - 2) < 0.01);
-    assert_true(isnan(p.lo) && isnan(p.hi));
-    assert_false(pair_is_slower(&p, 5));
-}
-
 /* A row read back is the row that was written, as far as its name goes. */
-static void compare_knows_rows_again(void **state)
+static void results_know_rows_again(void **state)
 {
     struct xl__str want = {0}, got = {0};
     struct session s = {.command = &cmd_gemm};
@@ -569,7 +526,7 @@ static void compare_knows_rows_again(void **state)
     json_decref(s.extra);
 }
 
-static void compare_leaves_out_what_has_no_time(void **state)
+static void results_leave_out_what_has_no_time(void **state)
 {
     static const struct {
         const char *verdict, *samples;
@@ -581,7 +538,7 @@ static void compare_leaves_out_what_has_no_time(void **state)
         {"ok", "1,\"2\"", false},   {"error", "", false},
     };
     (void)state;
-    scratch = test_scratch("compare");
+    scratch = test_scratch("results");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct result_file f;
         char path[512], why[256] = "";
@@ -593,7 +550,7 @@ static void compare_leaves_out_what_has_no_time(void **state)
     }
 }
 
-static void compare_refuses_other_files(void **state)
+static void results_refuse_other_files(void **state)
 {
     static const struct {
         const char *text, *why;
@@ -611,7 +568,7 @@ static void compare_refuses_other_files(void **state)
     (void)state;
     struct result_file f;
     char path[512], why[256] = "";
-    snprintf(path, sizeof path, "%s/x.json", test_scratch("compare"));
+    snprintf(path, sizeof path, "%s/x.json", test_scratch("results"));
     assert_false(results_read(path, &f, why, sizeof why));
     assert_non_null(strstr(why, "cannot be read"));
     results_clear(&f);
@@ -645,11 +602,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(json_row_is_to_the_letter),
         cmocka_unit_test(json_never_lies_about_numbers),
         cmocka_unit_test(json_where_nobody_may_write),
-        cmocka_unit_test(compare_measures_ratios),
-        cmocka_unit_test(compare_wants_enough_samples),
-        cmocka_unit_test(compare_knows_rows_again),
-        cmocka_unit_test(compare_leaves_out_what_has_no_time),
-        cmocka_unit_test(compare_refuses_other_files),
+        cmocka_unit_test(results_know_rows_again),
+        cmocka_unit_test(results_leave_out_what_has_no_time),
+        cmocka_unit_test(results_refuse_other_files),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
