@@ -7,5 +7,6 @@
 const struct renderer *const renderers[] = {
     &render_csv,
     &render_markdown,
+    &render_html,
     NULL,
 };

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One HTML page that holds all it needs: style sheet, script and pictures. It
+ * asks no network for anything, and its policy refuses whatever would; the
+ * script alone that came with the program may run, named by its digest. */
+#include "html.h"
+#include "html_page.h"
+#include "json_values.h"
+#include "render.h"
+
+/* "NVIDIA H200", or how many devices more. */
+static void page_title(struct xl__str *out, const struct html_page *page)
+{
+    if (page->n_devices == 0) {
+        xl__str_add(out, "No device");
+        return;
+    }
+    html_text(out, page->devices[0].name);
+    if (page->n_devices == 2)
+        html_add(out, " and %s", page->devices[1].name);
+    else if (page->n_devices > 2)
+        html_add(out, " and %z more", page->n_devices - 1);
+}
+
+/* SVG brings styles of its own, so those are allowed where they stand. */
+static void head(struct xl__str *out, const char *title)
+{
+    html_add(out,
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+             "<meta charset=\"utf-8\">\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\""
+             "default-src 'none'; style-src 'unsafe-inline'; "
+             "script-src 'sha256-");
+    html_embedded(out, "page.js.digest");
+    html_add(out,
+             "'; base-uri 'none'; form-action 'none'\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, "
+             "initial-scale=1\">\n"
+             "<meta name=\"color-scheme\" content=\"light dark\">\n"
+             "<meta name=\"generator\" content=\"clbench\">\n"
+             "<title>%m - clbench</title>\n<style>\n", title);
+    html_embedded(out, "page.css");
+    xl__str_add(out, "</style>\n</head>\n<body>\n"
+                     "<a class=\"skip\" href=\"#main\">Skip to the results"
+                     "</a>\n");
+}
+
+/* What was run and when, a file a line; of many files how many. */
+static void add_runs(struct xl__str *out, const struct html_page *page)
+{
+    enum { MOST = 4 };
+    xl__str_add(out, "<ul class=\"runs\">\n");
+    for (size_t i = 0; i < page->n_files && i < MOST; i++) {
+        struct xl__str date = {0};
+        html_date(&date, &page->files[i]);
+        const json_t *tool =
+            json_object_get(page->files[i].document, "tool");
+        html_add(out, "<li>%s%m%s by clbench %s</li>\n",
+                 json_text_at(tool, "command"), date.len > 0 ? ", " : "",
+                 xl__str_text(&date), json_text_at(tool, "version"));
+        xl__str_clear(&date);
+    }
+    if (page->n_files > MOST)
+        html_add(out, "<li>and %z more files</li>\n", page->n_files - MOST);
+    for (size_t i = 0; i < page->n_devices && i < MOST; i++) {
+        const struct html_device *d = &page->devices[i];
+        html_add(out, "<li>%s: %s, driver %s</li>\n", d->name,
+                 *d->platform ? d->platform : "platform unknown",
+                 *d->driver ? d->driver : "unknown");
+    }
+    xl__str_add(out, "</ul>\n");
+}
+
+static void header(struct xl__str *out, const struct html_page *page,
+                   const char *title, bool has_pictures)
+{
+    html_add(out, "<header>\n<p class=\"name\">clbench results</p>\n"
+                  "<h1>%m</h1>\n", title);
+    add_runs(out, page);
+    html_add(out,
+             "</header>\n<nav aria-label=\"Sections\"><ul>\n"
+             "<li><a href=\"#summary\">Summary</a></li>\n"
+             "<li><a href=\"#devices\">Devices</a></li>\n%m"
+             "<li><a href=\"#rows\">Every row</a></li>\n"
+             "<li><a href=\"#environment\">Environment</a></li>\n"
+             "</ul></nav>\n",
+             has_pictures ? "<li><a href=\"#pictures\">Pictures</a></li>\n"
+                          : "");
+}
+
+static void render(const struct result_file *files, size_t n,
+                   struct xl__str *out)
+{
+    struct html_page page;
+    struct xl__str title = {0}, pictures = {0};
+    if (html_page_gather(&page, files, n)) {
+        page_title(&title, &page);
+        html_figures(&pictures, &page);
+        head(out, xl__str_text(&title));
+        header(out, &page, xl__str_text(&title), pictures.len > 0);
+        xl__str_add(out, "<main id=\"main\">\n");
+        html_summary(out, &page);
+        html_devices(out, &page);
+        xl__str_add(out, xl__str_text(&pictures));
+        html_rows(out, &page);
+        html_environment(out, &page);
+        xl__str_add(out, "</main>\n<script>");
+        html_embedded(out, "page.js");
+        xl__str_add(out, "</script>\n</body>\n</html>\n");
+    } else {
+        out->broken = true;
+    }
+    out->broken = out->broken || title.broken || pictures.broken;
+    html_page_clear(&page);
+    xl__str_clear(&title);
+    xl__str_clear(&pictures);
+}
+
+const struct renderer render_html = {
+    .name = "html",
+    .render = render,
+};
