@@ -203,9 +203,7 @@ static bool read_seconds(const char *text, double *out)
 
 static bool read_percent(const char *text, double *out)
 {
-    static const char word[] = "slower:";
-    size_t len = sizeof word - 1;
-    return strncmp(text, word, len) == 0 && read_real(text + len, '%', out);
+    return read_real(text, '%', out);
 }
 
 static bool read_choice(const char *text, const char *const *choices, int *out)
@@ -335,7 +333,8 @@ bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command)
 {
     *set = (struct settings){
-        .dtype = XL_N_DTYPES, .trans = -1, .layout = -1, .seed = 1, .fail_slower = NAN};
+        .dtype = XL_N_DTYPES, .trans = -1, .layout = -1, .seed = 1,
+        .margin = NAN, .noise = NAN};
     const char *name = NULL;
     *command = find_command(argc, argv, &name);
     if (!*command)

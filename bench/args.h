@@ -48,7 +48,8 @@ struct settings {
     size_t tries;           /* tune: candidates of a class; 0: no bound */
     const char *output;     /* tune: where sets are saved; NULL: settings */
     bool dry_run;           /* tune: list candidates alone */
-    double fail_slower;     /* compare: gate in percent; NaN: none */
+    struct option_list fail_on; /* compare: gates */
+    double margin, noise;   /* compare: in percent; NaN: not given */
     struct option_list shapes, scalars, ranges; /* expr: what names are */
     bool fast_math, explain, source;            /* expr */
     int layout;             /* conv: an xl_layout; -1: not given */

@@ -225,9 +225,16 @@ const struct option_row option_rows[] = {
      AT(list), false, NULL},
     {"damaged", 0, OPT_FLAG, NULL,
      "clear: remove only damaged entries", NULL, AT(damaged), false, NULL},
-    {"fail-on", 0, OPT_PERCENT, "slower:P%",
-     "exit code 5 when a row is slower by more than P percent, its whole "
-     "interval considered", NULL, AT(fail_slower), false, NULL},
+    {"fail-on", 0, OPT_LIST, "slower:P%|rejected|missing,...",
+     "exit code 5 when a row or an op is slower by more than P percent, its "
+     "whole interval considered; when a row that had a time is rejected or "
+     "fails; when a row is missing", NULL, AT(fail_on), false, NULL},
+    {"margin", 0, OPT_PERCENT, "P%",
+     "differences up to P percent are none; 2% when not given", NULL,
+     AT(margin), false, NULL},
+    {"noise", 0, OPT_PERCENT, "P%",
+     "two runs of the same differ by P percent; found out when not given",
+     NULL, AT(noise), false, NULL},
     {"quiet", 'q', OPT_FLAG, NULL,
      "results and errors alone: no progress, warnings or advice", NULL,
      AT(quiet), true, NULL},

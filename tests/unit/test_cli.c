@@ -108,7 +108,8 @@ static void defaults(void **state)
     assert_int_equal(set.dtype, XL_N_DTYPES);
     assert_int_equal(set.trans, -1);
     assert_int_equal(set.seed, 1);
-    assert_true(isnan(set.fail_slower));
+    assert_int_equal(set.fail_on.n, 0);
+    assert_true(isnan(set.margin) && isnan(set.noise));
     assert_false(set.quick || set.full || set.strict || set.quiet);
     assert_true(set.max_time_s <= 0);
     args_free(&set);
@@ -149,8 +150,9 @@ static void values_of_each_kind(void **state)
     assert_true(fabs(set.max_time_s - 1.5) < 1e-12);
     args_free(&set);
     assert_true(
-        parse("compare a.json b.json --fail-on slower:2.5%", &set, &c));
-    assert_true(fabs(set.fail_slower - 2.5) < 1e-12);
+        parse("compare a.json b.json --margin 2.5% --fail-on x", &set, &c));
+    assert_true(fabs(set.margin - 2.5) < 1e-12);
+    assert_string_equal(set.fail_on.value[0], "x");
     args_free(&set);
     assert_true(parse("gemm --trans tn", &set, &c));
     assert_int_equal(set.trans, 1);
@@ -214,8 +216,8 @@ static void refusals_say_why(void **state)
         {"softmax --portability", "softmax does not take --portability"},
         {"gemm --batch 0", "'0' will not do"},
         {"gemm --cliff -3", "'-3' will not do"},
-        {"compare a b --fail-on faster:5%", "give slower:P%"},
-        {"compare a b --fail-on slower:x", "give slower:P%"},
+        {"compare a b --margin 5:%", "give P%"},
+        {"compare a b --noise x", "give P%"},
         {"expr x y", "what is 'y' for?"},
         {"expr x --shape", "--shape wants a value: NAME=SHAPE"},
         {"expr x --shape=", "'' will not do"},

@@ -39,7 +39,7 @@ static const char *write_shapes(const char *text)
 static struct settings no_settings(void)
 {
     return (struct settings){
-        .dtype = XL_N_DTYPES, .trans = -1, .fail_slower = (double)NAN};
+        .dtype = XL_N_DTYPES, .trans = -1};
 }
 
 static void lines_are_names_shapes_and_options(void **state)
@@ -386,7 +386,7 @@ static const char peers_text[] =
 static void other_libraries_are_told_apart(void **state)
 {
     struct result_file f;
-    struct pair p = {.ratio = 0};
+    struct ratio p = {.ratio = 0};
     char why[256] = "";
     (void)state;
     assert_true(results_read(write_shapes(peers_text), &f, why, sizeof why));
@@ -403,8 +403,10 @@ static void other_libraries_are_told_apart(void **state)
     assert_true(p.ratio == 1.5 && p.lo == 1.4 && p.hi == 1.6);
     assert_false(result_turns(&f, &f.rows[1], &p));
     /* The fastest stands for a case, whatever the variant. */
-    assert_null(results_match_case(&f, 0, &f));
-    assert_ptr_equal(results_match_case(&f, 1, &f), &f.rows[1]);
+    const struct side own = {.files = &f, .n_files = 1};
+    assert_ptr_equal(side_fastest(&own, 0, &f.rows[1]), &f.rows[0]);
+    const struct side other = {&f, 1, NULL, "gemm_clblast"};
+    assert_ptr_equal(side_fastest(&other, 0, &f.rows[0]), &f.rows[1]);
     results_clear(&f);
 }
 
