@@ -207,6 +207,10 @@ foreach(driver pocl rusticl)
         TIMEOUT 120 COMMAND test_mma_shim ENV ${uncached})
 endforeach()
 
+# Drivers that lie, about time above all.
+xl_program(test_lies ops/test_lies.c)
+xl_job(stub.lies LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_lies)
+
 xl_program(test_probe_operations ops/test_probe_operations.c)
 xl_job(device.probe_operations LABELS device DRIVER rusticl TIMEOUT 300
     COMMAND test_probe_operations results* ENV ${uncached})

@@ -20,6 +20,8 @@ typedef struct xl_sampling {
     unsigned min_runs, max_runs;
     double max_noise;   ///< stop once MAD / median <= this, e.g. 0.01
     double max_s;       ///< stop after this many seconds anyway; 0: no bound
+    unsigned patience;  ///< so many times max_runs and max_s while too few or
+                        ///< too noisy to be quoted; 0 is 1
     bool cold;          ///< empty the caches before each run
     bool (*stop)(void *arg); ///< asked between runs; NULL: never
     void *stop_arg;

@@ -214,9 +214,17 @@ xl_status xl__matrix_peak(struct xl__probing *p, xl_dtype in);
 /* timer.c: can the event clock be believed? Tested once per device; becomes
  * the facts timer_ok and timer_step_ns. */
 xl_status xl__timer_check(xl_queue *q);
-/* The test itself: event time over wall time (0: all stamps are 0), and the
- * step of the event clock (NaN: no two stamps differ). */
-xl_status xl__timer_compare(xl_queue *q, double *ratio, double *step_ns);
-bool xl__timer_agrees(double ratio);
+/* What the test finds. */
+struct xl__clock {
+    double ratio;   /* event time over wall time; NaN: ends before starts */
+    double advance; /* likewise from one kernel's end to another's */
+    double finish;  /* share of the run after which clFinish came back */
+    double finish_alone; /* likewise before a marker helped it */
+    double step_ns; /* NaN: no two stamps differ */
+    bool is_zero, is_still; /* all stamps are 0, are the same */
+};
+xl_status xl__timer_compare(xl_queue *q, struct xl__clock *out);
+/* NULL, or why the event clock is not to be believed. */
+const char *xl__timer_doubt(const struct xl__clock *c);
 
 #endif

@@ -140,12 +140,14 @@ xl_sampling xl__probe_sampling(const struct xl__probing *p)
                          .min_runs = 3,
                          .max_runs = 6,
                          .max_noise = 0.03,
-                         .max_s = 0.8};
+                         .max_s = 0.8,
+                         .patience = 4};
     xl_sampling full = {.warmup = 2,
                         .min_runs = 10,
                         .max_runs = 60,
                         .max_noise = 0.01,
-                        .max_s = 1};
+                        .max_s = 1,
+                        .patience = 4};
     xl_sampling how = p->how->quick ? quick : full;
     how.stop = p->how->stop;
     how.stop_arg = p->how->stop_arg;

@@ -20,10 +20,12 @@
 static const double batch_ns = 1e6;      /* a batch lasts at least this */
 static const double steps_wanted = 200;  /* clock steps in a sample: 0.5 % */
 static const double drift_factor = 1.05; /* last third over first third */
+static const double least_known = 0.10;  /* MAD / median, for patience */
 static const double outlier_share = 0.10;
 enum {
     GROWTHS = 3,      /* times a batch that turned out short is enlarged */
     DRIFT_RUNS = 9,   /* fewer say nothing about drift */
+    LEAST_RUNS = 3,   /* fewer say nothing about noise */
     MOST_EVENTS = 512 /* alive at once; drivers run out of them (GE-16) */
 };
 
@@ -193,33 +195,45 @@ fail:
     return status;
 }
 
-/* All steady, or their time is over? A piece that is steady goes on while
+/* Is this so noisy that more samples are worth some patience? */
+static bool is_wild(const xl_samples *out)
+{
+    if (out->runs < LEAST_RUNS)
+        return true;
+    const struct xl__summary s = xl__summarise(out->ns, out->runs);
+    return s.mad > least_known * s.median;
+}
+
+/* All steady, or their runs or time over? A piece that is steady goes on while
  * another is not: all see the same machine. */
-static bool is_over(const struct loop *loops, unsigned n)
+static bool is_over(const struct loop *loops, unsigned n, unsigned turns)
 {
     const xl_sampling *how = loops->how;
     double spent_ns = 0;
-    bool all_steady = true;
+    bool all_steady = true, any_wild = false;
     for (unsigned i = 0; i < n; i++) {
         spent_ns += loops[i].spent_ns;
         all_steady = all_steady && is_steady(how, loops[i].out);
+        any_wild = any_wild || is_wild(loops[i].out);
     }
-    return all_steady || (how->max_s > 0 && spent_ns >= n * how->max_s * 1e9);
+    const unsigned patience =
+        any_wild && how->patience > 1 ? how->patience : 1;
+    return all_steady || turns >= XL_MAX_SAMPLES ||
+           turns / patience >= how->max_runs ||
+           (how->max_s > 0 && spent_ns >= n * patience * how->max_s * 1e9);
 }
 
 static xl_status run_loops(struct loop *loops, unsigned n)
 {
     xl_status status = XL_OK;
     const xl_sampling *how = loops->how;
-    const unsigned most =
-        how->max_runs < XL_MAX_SAMPLES ? how->max_runs : XL_MAX_SAMPLES;
     unsigned turn = 0;
     for (unsigned i = 0; i < n; i++)
         TRY(warm_up(&loops[i]));
-    while (turn < most && !is_stopped(how)) {
+    while (!is_stopped(how)) {
         TRY(take_turn(loops, n, turn));
         turn++;
-        if (is_over(loops, n))
+        if (is_over(loops, n, turn))
             break;
     }
     if (turn == 0)
@@ -255,6 +269,7 @@ xl_status xl__sample(const xl_sampling *how,
 
 /* What all pieces share. */
 struct timing {
+    xl_span last; /* that was seen on the queue */
     xl_queue *q;
     cl_mem flush; /* NULL: hot */
     size_t flush_words;
@@ -267,14 +282,30 @@ struct timed {
     const xl_piece *piece;
     unsigned n_spans; /* seen in the last sample */
     uint64_t first, last;
-    bool is_broken; /* an end before its start, or no start at all */
+    bool is_broken; /* stamps of no clock */
 };
+
+/* Stamps that no clock of an in-order queue gives: an end before its start, a
+ * start before that of the kernel before it (a counter that is too narrow
+ * begins again), the very stamps of the kernel before it. */
+static bool is_impossible(const xl_queue *q, const xl_span *span,
+                          const xl_span *last)
+{
+    if (span->start_ns == 0 || span->end_ns < span->start_ns)
+        return true;
+    if (q->is_out_of_order)
+        return false;
+    return span->start_ns < last->start_ns ||
+           (span->end_ns > span->start_ns &&
+            span->start_ns == last->start_ns && span->end_ns == last->end_ns);
+}
 
 static void see_span(const xl_span *span, void *arg)
 {
     struct timed *t = arg;
-    if (span->start_ns == 0 || span->end_ns < span->start_ns)
+    if (is_impossible(t->on->q, span, &t->on->last))
         t->is_broken = true;
+    t->on->last = *span;
     if (t->n_spans == 0 || span->start_ns < t->first)
         t->first = span->start_ns;
     if (t->n_spans == 0 || span->end_ns > t->last)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What makes a row unfit to quote: one table of conditions, worst first. A
- * verdict given before (a wrong result, an error) stays if it is worse.
+ * verdict given before (a wrong result, an error) stays if it is worse. Each
+ * condition says where its bound comes from; tests/ops/test_lies.c has drivers
+ * and kernels tell each lie.
  *
  * Roofs: a roof we measured carries noise, as the row does, so a few percent
  * above it are fine; up to a quarter may be a roof measured low, on a machine
@@ -17,11 +19,12 @@
 static const double over_noise = 1.05;   /* over a measured roof: tolerated */
 static const double over_roof = 1.25;    /* and this is too much */
 static const double over_physics = 1.10; /* over clock x units x width */
-static const double most_noise = 0.10;   /* MAD / median */
+static const double most_noise = 0.10;   /* share of the median */
 static const double least_steps = 10;    /* of the clock, in one sample */
 static const double ahead = 0.05;        /* event time over wall time */
 static const double lost_ns = 2e6;       /* host time beyond any launch */
 static const double lost_factor = 4;
+static const double rounding = 0.01; /* of a value made from its counts */
 /* Time ratio over work ratio of two sizes of the same work. */
 static const double folds = 0.6, scales_lo = 0.8, scales_hi = 1.25;
 enum { FEWEST_RUNS = 3 };
@@ -32,6 +35,7 @@ struct judged {
     double frac;    /* of the roof; NaN: none */
     double llc;     /* B; NaN: not known */
     double step_ns; /* of the clock in use; 0: fine enough */
+    bool returns_early; /* clFinish was seen to */
 };
 
 static double param(const xl_row *row, const char *name)
@@ -48,11 +52,31 @@ static bool is_timed(const struct judged *j)
     return j->row->samples.runs > 0;
 }
 
+/* A clock that shows none is not one: a rate from it is infinite. */
 static bool took_no_time(const struct judged *j)
 {
     return is_timed(j) && !(j->row->samples.median_ns > 0);
 }
 
+static bool is_no_number(const struct judged *j)
+{
+    return is_timed(j) && !(isfinite(j->row->value) && j->row->value >= 0);
+}
+
+/* A rate is its work over its time, and both are known apart from it: they
+ * differ where one went through a counter too narrow for it. */
+static bool is_miscounted(const struct judged *j)
+{
+    const xl_row *r = j->row;
+    const double work = xl__streq(r->unit, "flop/s") ? r->flop
+                        : xl__streq(r->unit, "B/s")  ? r->bytes
+                                                     : 0;
+    const double rate = work / (r->samples.median_ns * 1e-9);
+    return is_timed(j) && work > 0 && fabs(r->value / rate - 1) > rounding;
+}
+
+/* The host's time holds the device's, so it is not the shorter one, but for
+ * two clocks' drift and the step of one. */
 static bool event_ahead(const struct judged *j)
 {
     const xl_samples *s = &j->row->samples;
@@ -60,6 +84,13 @@ static bool event_ahead(const struct judged *j)
            s->overhead_ns < -(ahead * s->median_ns + j->step_ns);
 }
 
+static bool returned_early(const struct judged *j)
+{
+    return j->returns_early && event_ahead(j);
+}
+
+/* Launches cost the host microseconds, on a busy machine a time slice: what is
+ * more than both, and several times the run, the event clock left out. */
 static bool event_behind(const struct judged *j)
 {
     const xl_samples *s = &j->row->samples;
@@ -68,25 +99,38 @@ static bool event_behind(const struct judged *j)
                lost_factor * s->median_ns * s->batch + lost_ns;
 }
 
+/* Boost clocks go a few percent beyond the stated one. */
 static bool over_bound(const struct judged *j)
 {
     return j->row->roof.source != XL_MEASURED && j->frac > over_physics;
 }
 
+static bool is_of_memory(const struct judged *j)
+{
+    static const char fma[] = "fma", matrix[] = "matrix";
+    const char *name = j->row->roof.name;
+    return strncmp(name, fma, sizeof fma - 1) != 0 &&
+           strncmp(name, matrix, sizeof matrix - 1) != 0;
+}
+
 /* A cache lifts a roof of memory, never one of arithmetic. */
 static bool fits_cache(const struct judged *j)
 {
-    static const char fma[] = "fma", matrix[] = "matrix";
     const xl_row *r = j->row;
-    return strncmp(r->roof.name, fma, sizeof fma - 1) != 0 &&
-           strncmp(r->roof.name, matrix, sizeof matrix - 1) != 0 &&
-           !r->cold && r->bytes > 0 && r->bytes < j->llc;
+    return is_of_memory(j) && !r->cold && r->bytes > 0 && r->bytes < j->llc;
 }
 
 static bool far_over_roof(const struct judged *j)
 {
     return j->row->roof.source == XL_MEASURED && j->frac > over_roof &&
            !fits_cache(j);
+}
+
+/* A cache that nobody knows of, and memory that is compressed on its way, are
+ * causes of their own, which arithmetic does not have. */
+static bool far_over_memory(const struct judged *j)
+{
+    return is_of_memory(j) && far_over_roof(j);
 }
 
 static bool cached_over_roof(const struct judged *j)
@@ -99,6 +143,8 @@ static bool somewhat_over_roof(const struct judged *j)
     return j->frac > over_noise;
 }
 
+/* Half the work takes half the time: below 0.6 of it a third of the work is
+ * missing, which no noise of the fastest runs explains. */
 static bool is_folded(const struct judged *j)
 {
     return param(j->row, "scaling") < folds;
@@ -110,6 +156,7 @@ static bool scales_badly(const struct judged *j)
     return x < scales_lo || x > scales_hi;
 }
 
+/* Ten steps: each end is off by up to one, so 10 % each way. */
 static bool too_short(const struct judged *j)
 {
     const xl_samples *s = &j->row->samples;
@@ -117,17 +164,23 @@ static bool too_short(const struct judged *j)
            s->median_ns * s->batch < least_steps * j->step_ns;
 }
 
+/* The spread is wide, and the runs are too few to know their median well all
+ * the same: its 95 % interval is as wide. */
 static bool is_noisy(const struct judged *j)
 {
     const xl_samples *s = &j->row->samples;
-    return is_timed(j) && s->mad_ns > most_noise * s->median_ns;
+    const double most = most_noise * s->median_ns;
+    return is_timed(j) && s->mad_ns > most &&
+           !((s->hi_ns - s->lo_ns) / 2 <= most);
 }
 
+/* Of two, one may be anything. */
 static bool has_few_runs(const struct judged *j)
 {
     return is_timed(j) && j->row->samples.runs < FEWEST_RUNS;
 }
 
+/* Last third against first third: sampler.c. */
 static bool drifted(const struct judged *j)
 {
     return j->row->samples.warnings & XL_WARN(CLOCK_DRIFT);
@@ -141,8 +194,12 @@ static const struct {
 } rules[] = {
     /* condition        verdict            reason */
     {took_no_time,      XL_ROW_REJECTED,   "the clock saw no time pass"},
+    {is_no_number,      XL_ROW_REJECTED,   "the value is not a number"},
+    {is_miscounted,     XL_ROW_REJECTED,   "the value is not its work over its time: a counter overflowed"},
+    {returned_early,    XL_ROW_REJECTED,   "the event clock counted more time than passed on the host: clFinish comes back before the work is done"},
     {event_ahead,       XL_ROW_REJECTED,   "the event clock counted more time than passed on the host"},
     {over_bound,        XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock lies"},
+    {far_over_memory,   XL_ROW_REJECTED,   "more than 25 % above the measured roof of memory: a cache larger than is known, data that compress, work that was skipped, or the clock lies"},
     {far_over_roof,     XL_ROW_REJECTED,   "more than 25 % above the measured roof: work was skipped or the clock lies"},
     {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips some"},
     {cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
@@ -150,7 +207,7 @@ static const struct {
     {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time"},
     {event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
     {too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
-    {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: the median absolute deviation is above 10 % of the median"},
+    {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: runs differ by more than 10 %, and so may their median"},
     {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs"},
     {drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
 };
@@ -158,13 +215,15 @@ static const struct {
 
 void xl_row_judge(xl_row *row, const xl_device *dev)
 {
-    struct judged j = {row, NAN, NAN, 0};
+    struct judged j = {row, NAN, NAN, 0, false};
     row->warnings |= row->samples.warnings;
     if (row->roof.value > 0)
         j.frac = row->value / row->roof.value;
     if (dev) {
         j.llc = xl__num(&dev->limits, XL__F_llc_bytes);
         j.step_ns = xl__num_or(&dev->limits, XL__F_timer_step_ns, 0);
+        j.returns_early =
+            xl__num(&dev->limits, XL__F_finish_waits) == 0;
     }
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (rules[i].verdict <= row->verdict || !rules[i].holds(&j))

@@ -251,6 +251,44 @@ static cl_int CL_API_CALL my_clEnqueueUnmapMemObject(cl_command_queue q,
     return code;
 }
 
+/* -- what is told of commands --------------------------------------------- */
+
+static const struct xl_model *model;
+static unsigned long long n_launches;
+
+static cl_int CL_API_CALL told_clGetEventProfilingInfo(cl_event event,
+                                                       cl_profiling_info key,
+                                                       size_t cap, void *out,
+                                                       size_t *n_out)
+{
+    const cl_uint i = key - CL_PROFILING_COMMAND_QUEUED;
+    unsigned long long ns[XL_N_STAMPS];
+    cl_int code =
+        my_clGetEventProfilingInfo(event, key, cap, out, n_out);
+    if (code != CL_SUCCESS || !model || !model->tells || i >= XL_N_STAMPS)
+        return code;
+    for (cl_uint k = 0; k < XL_N_STAMPS && code == CL_SUCCESS; k++)
+        code = next->clGetEventProfilingInfo(
+            event, CL_PROFILING_COMMAND_QUEUED + k, sizeof ns[k], &ns[k],
+            NULL);
+    model->tells(model->arg, ns);
+    return answer_bytes(&ns[i], sizeof ns[i], cap, out, n_out);
+}
+
+static cl_int CL_API_CALL kept_clEnqueueNDRangeKernel(
+    cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
+    const size_t *global, const size_t *local, cl_uint n_wait,
+    const cl_event *wait, cl_event *event)
+{
+    struct xl_launch launch = {.items = 1, .number = n_launches++};
+    for (cl_uint i = 0; global && i < dims; i++)
+        launch.items *= global[i];
+    if (model && model->drops && model->drops(model->arg, &launch))
+        return my_clEnqueueMarkerWithWaitList(q, n_wait, wait, event);
+    return my_clEnqueueNDRangeKernel(q, k, dims, offset, global, local,
+                                     n_wait, wait, event);
+}
+
 /* -- control -------------------------------------------------------------- */
 
 static int find_entry(const char *name)
@@ -303,6 +341,12 @@ static const char *control_entry(unsigned i)
 
 static void control_timer(int mode) { (void)mode; }
 
+static void control_model(const struct xl_model *to)
+{
+    model = to;
+    n_launches = 0;
+}
+
 EXPORT extern const struct xl_control xl_layer_control;
 const struct xl_control xl_layer_control = {
     .arm = control_arm,
@@ -313,6 +357,7 @@ const struct xl_control xl_layer_control = {
     .calls = control_calls,
     .entry = control_entry,
     .timer = control_timer,
+    .model = control_model,
 };
 
 /* -- the loader's door ---------------------------------------------------- */
@@ -368,6 +413,8 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n,
 #define SET4(type, name, params, args) mine.name = my_##name;
 #define SET2(name, type) mine.name = my_##name;
     LAYER_ENTRIES(SET3, SET4, SET2, SET2, SET3)
+    mine.clGetEventProfilingInfo = told_clGetEventProfilingInfo;
+    mine.clEnqueueNDRangeKernel = kept_clEnqueueNDRangeKernel;
     mine.clGetDeviceInfo = my_clGetDeviceInfo;
     mine.clGetKernelWorkGroupInfo = my_clGetKernelWorkGroupInfo;
     if (getenv("XL_LAYER_COPIED_MAPS")) {

@@ -17,6 +17,33 @@ struct xl_builds {
                             NULL ends */
 };
 
+/* A launch, as a driver sees it. */
+struct xl_launch {
+    const char *kernel; /* of the layer: NULL */
+    size_t items;
+    unsigned long long number; /* of all launches since the model was set */
+    unsigned long long last_arg; /* of 4 or 8 bytes; else 0 */
+};
+
+/* Stamps of a command: queued, submitted, started, ended. */
+enum { XL_N_STAMPS = 4 };
+
+/* When does clFinish() come back? */
+enum xl_finish { XL_FINISH_WAITS, XL_FINISH_AFTER_MARKER, XL_FINISH_NEVER };
+
+/* A device that takes its time, and what its driver tells of it. Any function
+ * may be NULL. The layer's device is real: `takes` and `finish` are the stub's
+ * alone. */
+struct xl_model {
+    double (*takes)(void *arg, const struct xl_launch *launch); /* ns */
+    /* Stamps of a command, true at first, by the host's clock. */
+    void (*tells)(void *arg, unsigned long long ns[XL_N_STAMPS]);
+    /* Is this launch left out, and said to be done? */
+    int (*drops)(void *arg, const struct xl_launch *launch);
+    enum xl_finish finish;
+    void *arg;
+};
+
 struct xl_control {
     /* Let the n-th call from now (from 1) of an entry point return code. */
     void (*arm)(const char *entry, unsigned n, cl_int code);
@@ -37,6 +64,9 @@ struct xl_control {
     /* From now on; kept by the caller. NULL: a mark and the source are the
      * binary, all builds succeed. The layer has none. */
     void (*builds)(const struct xl_builds *how);
+    /* From now on; kept by the caller. NULL: commands take no time, and their
+     * stamps are as timer() says. */
+    void (*model)(const struct xl_model *model);
 };
 
 #endif

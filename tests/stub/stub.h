@@ -25,6 +25,7 @@
 #include <CL/cl_icd.h>
 
 #include "answers.h"
+#include "control.h"
 
 /* Every entry point there is; the rest of the dispatch table refuses. */
 /* clang-format off */
@@ -93,10 +94,17 @@ struct _cl_context {
     cl_device_id device;
 };
 
+/* What a queue of a device with a model does. */
+struct stub_busy {
+    cl_ulong until_ns;
+    bool ends_in_marker; /* the last command is one */
+};
+
 struct _cl_command_queue {
     struct stub_object base;
     cl_context context;
     cl_command_queue_properties properties;
+    struct stub_busy busy;
 };
 
 struct _cl_event {
@@ -104,7 +112,8 @@ struct _cl_event {
     cl_context context;
     cl_command_queue queue; /* not retained; NULL: a user event */
     cl_command_type type;
-    cl_ulong start_ns;
+    cl_ulong stamp_ns[XL_N_STAMPS];
+    cl_ulong due_ns; /* by the host's clock; 0: over */
     atomic_int status;
 };
 
@@ -126,7 +135,25 @@ void stub_count(enum stub_kind kind, int change);
 /* An event of a command that is over, if the caller wants one. */
 cl_int stub_done(cl_command_queue queue, cl_command_type type,
                  cl_event *event);
+/* Likewise of a launch that takes so many ns. */
+cl_int stub_launched(cl_command_queue queue, double ns, cl_event *event);
 void *stub_control(const char *name); /* a function of control.h */
+
+/* stub_program.c: how long a kernel takes. */
+double stub_kernel_ns(cl_kernel kernel, cl_uint dims, const size_t *global);
+
+/* stub_model.c: commands that take time. */
+void stub_set_model(const struct xl_model *to);
+bool stub_has_model(void);
+/* Counts the launch; the ns that it takes. */
+double stub_takes(struct xl_launch *launch);
+/* A command of so many ns behind those before; its stamps and true end, if the
+ * caller wants an event. */
+void stub_work(cl_command_queue queue, cl_command_type type, double ns,
+               cl_event event);
+void stub_wait(cl_ulong due_ns);
+void stub_finish(cl_command_queue queue);
+
 const struct xl_builds *stub_builds(void); /* of control.h, or NULL */
 /* The log of the next build of a binary. */
 const char *stub_next_log(void);

@@ -95,22 +95,36 @@ void stub_count(enum stub_kind kind, int change)
     atomic_fetch_add(&live[kind], change);
 }
 
+static cl_int finished(cl_command_queue queue, cl_command_type type,
+                       double ns, cl_event *event)
+{
+    cl_event e = event ? stub_new(STUB_EVENT, sizeof *e) : NULL;
+    if (event && !e)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (e) {
+        e->context = queue->context;
+        e->queue = queue;
+        e->type = type;
+        atomic_init(&e->status, CL_COMPLETE);
+        *event = e;
+    }
+    if (stub_has_model())
+        stub_work(queue, type, ns, e);
+    else if (e && atomic_load(&timer_mode) == 0)
+        for (cl_ulong i = 0, at = atomic_fetch_add(&now_steps, 4);
+             i < XL_N_STAMPS; i++)
+            e->stamp_ns[i] = FAKE_STEP_NS * (at + 1 + i);
+    return CL_SUCCESS;
+}
+
 cl_int stub_done(cl_command_queue queue, cl_command_type type, cl_event *event)
 {
-    if (!event)
-        return CL_SUCCESS;
-    cl_event e = stub_new(STUB_EVENT, sizeof *e);
-    if (!e)
-        return CL_OUT_OF_HOST_MEMORY;
-    e->context = queue->context;
-    e->queue = queue;
-    e->type = type;
-    atomic_init(&e->status, CL_COMPLETE);
-    if (atomic_load(&timer_mode) == 0)
-        e->start_ns = (cl_ulong)FAKE_STEP_NS *
-                      (atomic_fetch_add(&now_steps, 4) + 1);
-    *event = e;
-    return CL_SUCCESS;
+    return finished(queue, type, 0, event);
+}
+
+cl_int stub_launched(cl_command_queue queue, double ns, cl_event *event)
+{
+    return finished(queue, CL_COMMAND_NDRANGE_KERNEL, ns, event);
 }
 
 static int find_entry(const char *name)
@@ -205,6 +219,7 @@ const struct xl_control xl_stub_control = {
     .entry = control_entry,
     .timer = control_timer,
     .builds = control_builds,
+    .model = stub_set_model,
 };
 
 /* clang-format off */

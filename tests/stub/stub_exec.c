@@ -162,7 +162,10 @@ cl_int CL_API_CALL clFlush(cl_command_queue q)
 cl_int CL_API_CALL clFinish(cl_command_queue q)
 {
     STUB_ENTER(clFinish);
-    return stub_is(q, STUB_QUEUE) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
+    if (!stub_is(q, STUB_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    stub_finish(q);
+    return CL_SUCCESS;
 }
 
 /* -- launches ------------------------------------------------------------- */
@@ -188,7 +191,7 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(
         if (local && (local[i] == 0 || global[i] % local[i] != 0))
             return CL_INVALID_WORK_GROUP_SIZE;
     }
-    return stub_done(q, CL_COMMAND_NDRANGE_KERNEL, event);
+    return stub_launched(q, stub_kernel_ns(kernel, dims, global), event);
 }
 
 cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue q,
@@ -250,6 +253,8 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint n, const cl_event *list)
     for (cl_uint i = 0; i < n; i++)
         if (!list || !stub_is(list[i], STUB_EVENT))
             return CL_INVALID_EVENT;
+    for (cl_uint i = 0; i < n; i++)
+        stub_wait(list[i]->due_ns);
     return n > 0 ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
@@ -303,9 +308,7 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event e, cl_profiling_info key,
     const cl_ulong step = key - (cl_ulong)CL_PROFILING_COMMAND_QUEUED;
     if (step > CL_PROFILING_COMMAND_END - CL_PROFILING_COMMAND_QUEUED)
         return CL_INVALID_VALUE;
-    const cl_ulong step_ns = e->start_ns > 0 ? 1000 : 0;
-    const cl_ulong time_ns = e->start_ns + step * step_ns;
-    return answer_bytes(&time_ns, sizeof time_ns, cap, out, n_out);
+    return answer_bytes(&e->stamp_ns[step], sizeof(cl_ulong), cap, out, n_out);
 }
 
 cl_int CL_API_CALL

@@ -28,6 +28,8 @@ struct _cl_kernel {
     struct stub_object base;
     cl_program program;
     char *name;
+    unsigned long long last_arg;
+    cl_uint n_args; /* the number of the last one set, and 1 */
 };
 
 static const char default_log[] = "stub: this is the build log\n";
@@ -361,13 +363,27 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d,
 cl_int CL_API_CALL clSetKernelArg(cl_kernel k, cl_uint i, size_t bytes,
                                   const void *value)
 {
-    (void)value;
     STUB_ENTER(clSetKernelArg);
     if (!stub_is(k, STUB_KERNEL))
         return CL_INVALID_KERNEL;
     if (i >= MAX_ARGS)
         return CL_INVALID_ARG_INDEX;
+    if (i + 1 >= k->n_args && value &&
+        (bytes == sizeof(cl_uint) || bytes == sizeof(cl_ulong))) {
+        k->n_args = i + 1;
+        k->last_arg = 0;
+        memcpy(&k->last_arg, value, bytes); /* the low bytes come first */
+    }
     return bytes > 0 ? CL_SUCCESS : CL_INVALID_ARG_SIZE;
+}
+
+double stub_kernel_ns(cl_kernel k, cl_uint dims, const size_t *global)
+{
+    struct xl_launch launch = {
+        .kernel = k->name, .items = 1, .last_arg = k->last_arg};
+    for (cl_uint i = 0; i < dims; i++)
+        launch.items *= global[i];
+    return stub_takes(&launch);
 }
 
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel k, cl_uint i,

@@ -260,6 +260,21 @@ static void drift_and_outliers_are_told(void **state)
     assert_true(fabs(s.median_ns / 2e6 - 1) < 0.01); /* not moved by them */
 }
 
+/* More runs where the median is not well known, and no more where it is. */
+static void patience_is_for_noise(void **state)
+{
+    (void)state;
+    xl_sampling how = usual;
+    how.max_noise = 0;
+    how.max_runs = how.min_runs;
+    how.patience = 3;
+    struct fake wild = {.device_ns = 2e6, .wobble = 0.5};
+    assert_int_equal(sample(&wild, &how, 1, false, XL_OK).runs,
+                     3 * how.max_runs);
+    struct fake calm = {.device_ns = 2e6, .wobble = 0.02};
+    assert_int_equal(sample(&calm, &how, 1, false, XL_OK).runs, how.max_runs);
+}
+
 static void no_more_samples_than_fit(void **state)
 {
     (void)state;
@@ -289,6 +304,14 @@ static xl_row sound_row(void)
     return row;
 }
 
+/* The same row at another time. */
+static void take(xl_row *row, double ns)
+{
+    row->samples.median_ns = ns;
+    row->value = row->bytes / ns * 1e9;
+    row->roof.value = row->value / 0.8;
+}
+
 static xl_verdict judge(xl_row *row, const char *reason)
 {
     xl_device dev;
@@ -311,7 +334,7 @@ static void sound_rows_pass(void **state)
     xl_row row = sound_row();
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
     row = sound_row();
-    row.value = 1.04 * row.roof.value; /* both are measured: noise */
+    row.roof.value = row.value / 1.04; /* both are measured: noise */
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
     row = sound_row();
     row.roof.value = NAN;
@@ -332,21 +355,22 @@ static void roofs_are_not_exceeded(void **state)
 {
     (void)state;
     xl_row row = sound_row();
-    row.value = 1.10 * row.roof.value;
+    row.roof.value = row.value / 1.10;
     assert_int_equal(judge(&row, "above the roof"), XL_ROW_SUSPICIOUS);
     row = sound_row();
-    row.value = 1.30 * row.roof.value;
+    row.roof.value = row.value / 1.30;
     assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
     row = sound_row();
-    row.value = 1.30 * row.roof.value;
     row.bytes = 1e7; /* fits in the cache of 50 MB */
+    take(&row, 1e6);
+    row.roof.value = row.value / 1.30;
     assert_int_equal(judge(&row, "cache"), XL_ROW_SUSPICIOUS);
     row.cold = true;
     row.verdict = XL_ROW_OK;
     assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
     row = sound_row();
     row.roof.source = XL_KNOWN;
-    row.value = 1.12 * row.roof.value;
+    row.roof.value = row.value / 1.12;
     assert_int_equal(judge(&row, "units and clock"), XL_ROW_REJECTED);
 }
 
@@ -366,13 +390,30 @@ static void clocks_that_lie_are_found(void **state)
     row.samples.overhead_ns = 40.67 * 1e6; /* ticks for nanoseconds: GE-18 */
     assert_int_equal(judge(&row, "waited far longer"), XL_ROW_SUSPICIOUS);
     row = sound_row();
-    row.samples.median_ns = 5000; /* five steps of this device's clock */
+    take(&row, 5000); /* five steps of this device's clock */
     row.samples.mad_ns = 0;
     assert_int_equal(judge(&row, "steps"), XL_ROW_SUSPICIOUS);
     row = sound_row();
-    row.samples.median_ns = 5000;
+    take(&row, 5000);
     row.samples.mad_ns = 0;
     row.samples.batch = 200;
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+}
+
+static void impossible_values_are_found(void **state)
+{
+    (void)state;
+    xl_row row = sound_row();
+    row.value = NAN;
+    assert_int_equal(judge(&row, "not a number"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.value = INFINITY;
+    assert_int_equal(judge(&row, "not a number"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.value *= 0.98; /* of the bytes over the time */
+    assert_int_equal(judge(&row, "overflowed"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.unit = "s"; /* what it is made of is not known */
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
 }
 
@@ -390,6 +431,13 @@ static void folded_and_unsteady_work_is_found(void **state)
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
     row = sound_row();
     row.samples.mad_ns = 1.1e5;
+    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
+    row = sound_row();
+    row.samples.mad_ns = 1.1e5; /* wide, but of so many runs that ... */
+    row.samples.lo_ns = 0.92e6;
+    row.samples.hi_ns = 1.08e6; /* ... their median is well known */
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row.samples.hi_ns = 1.2e6;
     assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
     row = sound_row();
     row.samples.runs = 2;
@@ -414,7 +462,7 @@ static void worse_verdicts_stay(void **state)
     assert_int_equal(judge(&row, "lost"), XL_ROW_ERROR);
     row = sound_row();
     row.samples.mad_ns = 2e5;       /* suspicious, and ... */
-    row.value = 2 * row.roof.value; /* ... impossible */
+    row.roof.value = row.value / 2; /* ... impossible */
     assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
 }
 
@@ -602,15 +650,30 @@ static void wide_vectors_have_to_pay(void **state)
     assert_int_equal(xl__tile_vector(16, equal, 3), 16);
 }
 
+/* The share of the wall clock's time, and how far the clock got beside it. */
+static const char *doubt(double ratio, double advance)
+{
+    const struct xl__clock c = {.ratio = ratio, .advance = advance};
+    const char *why = xl__timer_doubt(&c);
+    return why ? why : "";
+}
+
 static void clocks_agree_within_reason(void **state)
 {
     (void)state;
-    assert_true(xl__timer_agrees(0.99));
-    assert_true(xl__timer_agrees(0.80)); /* a busy machine's wall clock */
-    assert_false(xl__timer_agrees(0));
-    assert_false(xl__timer_agrees(3.0 / 125));
-    assert_false(xl__timer_agrees(1.2));
-    assert_false(xl__timer_agrees(NAN));
+    assert_string_equal(doubt(0.99, 0.99), "");
+    assert_string_equal(doubt(0.99, 1e3), ""); /* a counter that jumps */
+    assert_string_equal(doubt(0.80, 0.99), ""); /* a busy machine */
+    assert_non_null(strstr(doubt(0.80, 0.80), "less time"));
+    assert_non_null(strstr(doubt(0.80, NAN), "less time"));
+    assert_non_null(strstr(doubt(0.70, 1), "less time")); /* ends early */
+    assert_non_null(strstr(doubt(3.0 / 125, 3.0 / 125), "less time"));
+    assert_non_null(strstr(doubt(1.2, 1.2), "faster"));
+    assert_non_null(strstr(doubt(NAN, 1), "backwards"));
+    const struct xl__clock zero = {.is_zero = true, .is_still = true},
+                           still = {.is_still = true};
+    assert_non_null(strstr(xl__timer_doubt(&zero), "always 0"));
+    assert_non_null(strstr(xl__timer_doubt(&still), "stands still"));
 }
 
 static void probes_are_listed(void **state)
@@ -676,11 +739,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(cold_runs_and_first_runs_stay_apart),
         cmocka_unit_test(the_wall_clock_steps_in),
         cmocka_unit_test(drift_and_outliers_are_told),
+        cmocka_unit_test(patience_is_for_noise),
         cmocka_unit_test(no_more_samples_than_fit),
         cmocka_unit_test(sound_rows_pass),
         cmocka_unit_test(roofs_are_not_exceeded),
         cmocka_unit_test(clocks_that_lie_are_found),
         cmocka_unit_test(folded_and_unsteady_work_is_found),
+        cmocka_unit_test(impossible_values_are_found),
         cmocka_unit_test(worse_verdicts_stay),
         cmocka_unit_test(rows_start_unknown_and_hold_their_room),
         cmocka_unit_test(bounds_are_the_lower_ceiling),
