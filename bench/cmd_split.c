@@ -154,7 +154,10 @@ static int show(const struct split_job *job, xl_device *dev, json_t *json)
     int code = split_run(job, dev, &page);
     progress_hide(s);
     if (code == EXIT_FINE) {
-        json_add(json, split_json(&page));
+        json_t *entry = split_json(&page);
+        json_put(entry, "device",
+                 dev ? json_integer(xl_device_index(dev)) : NULL);
+        json_add(json, entry);
         if (session_tables(s))
             split_text(stdout, &page, text_terminal_columns(),
                        text_wants_colour());

@@ -55,6 +55,44 @@ double figure_value(const struct result_row *row)
     return result_number(row, NULL, "value");
 }
 
+const struct result_row *figure_find(const struct result_file *file,
+                                     const json_t *device, const char *op,
+                                     const char *variant)
+{
+    const struct result_row *row;
+    for (size_t i = 0; (row = figure_row(file, device, op, &i));)
+        if (xl__streq(row->variant, variant))
+            return row;
+    return NULL;
+}
+
+void figure_collect(const struct result_file *file, const json_t *device,
+                    const struct figure_curve *curve, struct plot *p,
+                    struct plot_series *s)
+{
+    const struct result_row *row;
+    for (size_t i = 0; (row = figure_row(file, device, curve->op, &i));) {
+        struct plot_point point = {.is_hollow = !figure_is_firm(row)};
+        double low, high;
+        if (!xl__streq(row->variant, curve->variant))
+            continue;
+        point.x = result_number(row, curve->member, curve->name) *
+                  curve->factor;
+        point.y = curve->y(row);
+        figure_interval(row, &low, &high);
+        point.low = point.y * low;
+        point.high = point.y * high;
+        char x[UNITS_CAP], y[UNITS_CAP];
+        plot_format(x, sizeof x, point.x, p->x.unit);
+        plot_format(y, sizeof y, point.y, p->y.unit);
+        snprintf(point.tip, sizeof point.tip, "%s: %s at %s%s%s", s->name, y,
+                 x, point.is_hollow ? "; " : "",
+                 point.is_hollow ? row->verdict : "");
+        (void)plot_add(p, s, &point);
+    }
+    plot_sort(s);
+}
+
 /* -- words ---------------------------------------------------------------- */
 
 /* Sizes that are all the same are said once. */
@@ -149,6 +187,16 @@ bool figure_is_measured(const json_t *device, const char *name)
 {
     return xl__streq(json_text_at(result_fact(device, name), "source"),
                      "measured");
+}
+
+void figure_write(struct xl__str *out, const struct figure *figure,
+                  struct xl__str *body, double height)
+{
+    svg_begin(out, SVG_WIDTH, height, figure->title, figure->about);
+    xl__str_add(out, xl__str_text(body));
+    svg_end(out);
+    out->broken = out->broken || body->broken;
+    xl__str_clear(body);
 }
 
 double figure_headline(struct xl__str *out, const json_t *device,

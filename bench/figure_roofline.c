@@ -310,11 +310,7 @@ static void draw_all(struct xl__str *out, struct drawing *d)
     draw_peaks(&body, d);
     draw_memories(&body, d);
     draw_marks(&body, d);
-    svg_begin(out, SVG_WIDTH, bottom + BELOW, figure_roofline.title,
-              figure_roofline.about);
-    xl__str_add(out, xl__str_text(&body));
-    svg_end(out);
-    xl__str_clear(&body);
+    figure_write(out, &figure_roofline, &body, bottom + BELOW);
 }
 
 static bool draw(const struct result_file *file, const json_t *device,

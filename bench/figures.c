@@ -4,5 +4,17 @@
 #include "figures.h"
 
 const struct figure *const figures[] = {
-    &figure_roofline, NULL,
+    &figure_roofline,
+    &figure_gemm,
+    &figure_conv,
+    &figure_softmax,
+    &figure_expr,
+    &figure_pipeline,
+    &figure_split,
+    &figure_bandwidth,
+    &figure_cache,
+    &figure_coalescing,
+    &figure_banks,
+    &figure_transfer,
+    NULL,
 };

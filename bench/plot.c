@@ -12,7 +12,8 @@ enum {
     TICK_ROOM = 34, /* between ticks of the y axis, at least */
     X_TEXT = 18,    /* from the area down to the ticks' text */
     Y_TEXT = 8,     /* from the area left to it */
-    LINE = 18       /* of text */
+    LINE = 18,      /* of text */
+    LABEL_LEFT = 84 /* from the area left to the y axis' name */
 };
 
 /* -- places --------------------------------------------------------------- */
@@ -105,7 +106,8 @@ double plot_frame(struct xl__str *out, const struct plot *p)
     const double bottom = p->top + p->height;
     frame_y(out, p);
     frame_x(out, p);
-    svg_text(out, PLOT_EDGE, p->top - 12, svg_small, "start", svg_ink, p->y.label);
+    svg_text(out, fmax(p->left - LABEL_LEFT, PLOT_EDGE), p->top - 12,
+             svg_small, "start", svg_ink, p->y.label);
     svg_text(out, p->left + p->width / 2, bottom + X_TEXT + LINE, svg_small,
              "middle", svg_ink, p->x.label);
     return bottom + X_TEXT + LINE;

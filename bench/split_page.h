@@ -38,6 +38,8 @@ struct split_page {
     size_t n_rates;
 };
 
+void split_page_clear(struct split_page *p);
+
 /* The best rate of the sweep; 0: none. */
 double split_best_rate(const struct split_page *p);
 
@@ -55,5 +57,8 @@ void split_text(FILE *to, const struct split_page *p, unsigned columns,
 void split_svg(const struct split_page *p, struct xl__str *out);
 /* split_json.c */
 struct json_t *split_json(const struct split_page *p);
+/* split_read.c: the page that split_json() wrote; false: it is none. Clear it
+ * after use. */
+bool split_read(const struct json_t *json, struct split_page *out);
 
 #endif

@@ -27,7 +27,6 @@ struct split_job {
  * after a failure as well. */
 int split_run(const struct split_job *job, xl_device *dev,
               struct split_page *out);
-void split_page_clear(struct split_page *p);
 
 /* split_rates.c: the op's median time, out of samples of `max_s` seconds. */
 xl_status split_time(const struct split_job *job, xl_queue *q, double max_s,

@@ -81,7 +81,7 @@ static void add_escaped(struct xl__str *out, const char *text)
 
 double svg_text_width(const char *text, double size)
 {
-    static const double per_letter = 0.58;
+    static const double per_letter = 0.62;
     return per_letter * size * (double)text_columns(text);
 }
 
@@ -215,6 +215,17 @@ void svg_rect(struct xl__str *out, double x, double y, double width,
                    x, y, width, height);
     if (colour != svg_ink)
         xl__str_printf(out, " fill=\"%s\"", colour);
+    add_tip(out, tip, "rect");
+}
+
+void svg_outline(struct xl__str *out, double x, double y, double width,
+                 double height, const char *tip)
+{
+    xl__str_printf(out,
+                   "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "
+                   "height=\"%.2f\" fill=\"none\" stroke=\"currentColor\" "
+                   "stroke-width=\"1.6\" pointer-events=\"all\"",
+                   x, y, width, height);
     add_tip(out, tip, "rect");
 }
 

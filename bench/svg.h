@@ -47,6 +47,9 @@ double svg_text_width(const char *text, double size);
 /* `tip` is shown when the pointer rests on it; NULL: none. */
 void svg_rect(struct xl__str *out, double x, double y, double width,
               double height, const char *colour, const char *tip);
+/* The same as an outline. */
+void svg_outline(struct xl__str *out, double x, double y, double width,
+                 double height, const char *tip);
 void svg_line(struct xl__str *out, double x1, double y1, double x2, double y2,
               unsigned dash);
 /* One of so many shapes, told apart without colour; hollow: its outline. */
