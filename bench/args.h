@@ -45,6 +45,8 @@ struct settings {
     bool list;              /* limits: name every fact; probe: every probe */
     bool damaged;           /* cache clear: damaged entries alone */
     double budget_s, patience_s; /* tune; 0: not given */
+    double interval_s;      /* top; 0: not given */
+    size_t count;           /* top: readings; 0: not given */
     size_t tries;           /* tune: candidates of a class; 0: no bound */
     const char *output;     /* tune: where sets are saved; NULL: settings */
     bool dry_run;           /* tune: list candidates alone */

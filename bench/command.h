@@ -25,6 +25,8 @@ struct command {
     const char *const *options; /* long names it takes beside the common ones;
                                    NULL-terminated; rows of the one table */
     unsigned min_words, max_words;
+    bool is_live;         /* goes on until Ctrl-C, which is no failure then;
+                             its --json is a log of its own */
     int (*run)(struct session *s); /* an exit_code */
     bool draws_itself; /* --svg is a picture of its own, not the report's */
 };
@@ -35,7 +37,7 @@ struct command {
 extern const struct command cmd_suite, cmd_devices, cmd_limits, cmd_probe,
     cmd_gemm, cmd_softmax, cmd_expr, cmd_verify, cmd_explain, cmd_compare,
     cmd_doctor, cmd_cache, cmd_completion, cmd_conv, cmd_split, cmd_pipeline,
-    cmd_roofline, cmd_tune, cmd_plan,
+    cmd_roofline, cmd_tune, cmd_top, cmd_plan,
     cmd_report;
 extern const struct command *const commands[]; /* NULL-terminated; main.c */
 

@@ -11,6 +11,7 @@
 #include "json_values.h"
 #include "report.h"
 #include "session.h"
+#include "telemetry.h"
 #include "warn.h"
 
 /* -- a device ------------------------------------------------------------- */
@@ -187,6 +188,8 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
     json_put(out, "bytes", json_number(row->bytes > 0 ? row->bytes : NAN));
     json_put(out, "roof", roof_json(row));
     json_put(out, "diagnosis", diagnosis_json(row));
+    json_put(out, "conditions",
+             telemetry_conditions(&row->samples.conditions));
     json_put(out, "verdict", json_string(xl_verdict_name(row->verdict)));
     json_put(out, "reason", json_text(*row->reason ? row->reason : NULL));
     json_put(out, "warnings", warnings_json(row->warnings));

@@ -46,7 +46,7 @@ static int run(struct session *s)
     const int trace_code = trace_close(s, s->trace);
     s->trace = NULL;
     report_code = trace_code > report_code ? trace_code : report_code;
-    if (session_interrupted()) {
+    if (session_interrupted() && !s->command->is_live) {
         fprintf(stderr, "clbench: interrupted; what was measured until then "
                         "was kept\n");
         code = EXIT_INTERRUPTED;

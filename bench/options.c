@@ -163,6 +163,11 @@ const struct option_row option_rows[] = {
     {"patience", 0, OPT_SECONDS, "90s|5m|1h",
      "give up a candidate that says nothing for so long beyond what its runs "
      "should take; 20s when not given", NULL, AT(patience_s), false, NULL},
+    {"interval", 'i', OPT_SECONDS, "0.5s|1m",
+     "time from one reading to the next; 1s when not given", NULL,
+     AT(interval_s), false, NULL},
+    {"count", 'c', OPT_COUNT, "N", "stop after N readings", NULL, AT(count),
+     false, NULL},
     {"output", 'o', OPT_TEXT, "FILE",
      "keep what was found in FILE, beside what it has, and not in the user's "
      "settings", NULL, AT(output), false, NULL},

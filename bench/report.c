@@ -19,7 +19,8 @@ static bool wants_files(const struct session *s)
 {
     /* Others read results, and have their own ways with files. */
     const bool has_results = command_takes(s->command, option_find("json"));
-    return has_results && outputs_are_wanted(&s->set);
+    return has_results && !s->command->is_live &&
+           outputs_are_wanted(&s->set);
 }
 
 static const struct {

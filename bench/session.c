@@ -127,7 +127,10 @@ int session_open_devices(struct session *s)
         xl__str_clear(&text);
         return EXIT_NO_DEVICE;
     }
-    return s->set.all_devices ? choose_all(s, n) : choose_one(s);
+    code = s->set.all_devices ? choose_all(s, n) : choose_one(s);
+    for (unsigned i = 0; i < s->n_devices; i++)
+        xl_telemetry_watch(s->devices[i], true);
+    return code;
 }
 
 xl_queue *session_queue(struct session *s, xl_device *dev)

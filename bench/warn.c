@@ -39,6 +39,9 @@ static const struct warning warnings[XL_N_WARN] = {
     [XL_WARN_BIT_OUTLIERS] = {
         .text = "more than one run in ten was an outlier",
         .advice = "another program may be using the device"},
+    [XL_WARN_BIT_POWER_LIMIT] = {
+        .text = "the power limit held the clock down",
+        .advice = "usual under full load; compare runs at the same limit"},
 };
 /* clang-format on */
 

@@ -111,6 +111,27 @@ xl_program(test_expr_fuse unit/test_expr_fuse.c unit/expr_bind.c
 xl_job(unit.expr_fuse LABELS unit DRIVER none TIMEOUT 120
     COMMAND test_expr_fuse)
 
+# Readings of devices: trees of files, and a library under a vendor's name.
+add_library(xl_fake_nvml MODULE fake_nvml.c)
+set_target_properties(xl_fake_nvml PROPERTIES PREFIX lib OUTPUT_NAME nvidia-ml
+    SUFFIX .so.1 C_VISIBILITY_PRESET default
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/nvml)
+target_link_libraries(xl_fake_nvml PRIVATE xl_warnings)
+if(UNIX)
+    xl_program(test_telemetry unit/test_telemetry.c)
+    add_dependencies(test_telemetry xl_fake_nvml)
+    target_compile_definitions(test_telemetry PRIVATE
+        XL_FAKE_NVML_LIBRARY="$<TARGET_FILE:xl_fake_nvml>")
+    xl_job(stub.telemetry LABELS stub DRIVER stub TIMEOUT 60
+        COMMAND test_telemetry)
+    xl_job(stub.top LABELS stub DRIVER stub TIMEOUT 120
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/top.sh $<TARGET_FILE:clbench>
+            ${SCRATCH}/top ${XL_PYTHON} ${CMAKE_BINARY_DIR}/nvml
+            ${ICD}/pocl)
+    set_property(TEST stub.top APPEND PROPERTY
+        FAIL_REGULAR_EXPRESSION "FAILED: ")
+endif()
+
 # -- stub: the real loader, our driver ---------------------------------------
 foreach(name limits vendors identify errors)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)

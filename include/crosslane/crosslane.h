@@ -15,6 +15,7 @@
 #include <crosslane/ops.h>
 #include <crosslane/queue.h>
 #include <crosslane/status.h>
+#include <crosslane/telemetry.h>
 #include <crosslane/tensor.h>
 #include <crosslane/tune.h>
 #include <crosslane/watch.h>

@@ -76,6 +76,8 @@ typedef struct xl_work {
     double ns;       ///< measured, of one run
     double host_ns;  ///< the same as the host saw it; 0: not known
     double drift;    ///< time of the later runs over that of the first; 0: 1
+    double clock;    ///< the clock over its highest, held down; 0: not known
+    char held_by[96]; ///< "clock at 1410 of 1980 MHz: power limit"; or ""
     xl_flop flop[XL_MAX_FLOP_KINDS];
     double bytes[XL_N_LEVELS]; ///< asked of each; of the DRAM, what must move
     double footprint_bytes;    ///< what DRAM's bytes touch: a cache that holds

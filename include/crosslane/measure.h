@@ -9,6 +9,7 @@
 
 #include <crosslane/diagnosis.h>
 #include <crosslane/queue.h>
+#include <crosslane/telemetry.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +36,8 @@ typedef struct xl_sampling {
     XX(WALL_CLOCK,   "wall-clock")    /* the event clock was not believed */  \
     XX(CLOCK_DRIFT,  "clock-drift")   /* later runs slower than earlier */    \
     XX(FEW_RUNS,     "few-runs")      /* stopped early by time or request */  \
-    XX(OUTLIERS,     "outliers")      /* over 10 % of samples are outliers */
+    XX(OUTLIERS,     "outliers")      /* over 10 % of samples are outliers */ \
+    XX(POWER_LIMIT,  "power-limit")   /* the power limit held the clock */
 /* clang-format on */
 enum {
 #define XL_WARN_BIT_(name, text) XL_WARN_BIT_##name,
@@ -55,6 +57,7 @@ typedef struct xl_samples {
     double overhead_ns;  ///< median of host time minus device time
     bool wall_clock;     ///< the event clock was not to be believed
     unsigned warnings;   ///< XL_WARN bits
+    xl_conditions conditions; ///< of the device meanwhile: telemetry.h
     double ns[XL_MAX_SAMPLES];
 } xl_samples;
 

@@ -45,6 +45,7 @@ void xl__device_destroy(xl_device *dev)
         return;
     if (dev->id)
         (void)clReleaseDevice(dev->id);
+    xl_telemetry_close(dev->telemetry);
     xl__limits_clear(&dev->limits);
     free(dev);
 }

@@ -3,6 +3,8 @@
 #ifndef XL_DEVICE_DEVICE_H
 #define XL_DEVICE_DEVICE_H
 
+#include <crosslane/telemetry.h>
+
 #include "device/limits.h"
 #include "device/vendor.h"
 
@@ -15,6 +17,8 @@ struct xl_device {
     struct xl__limits limits;
     unsigned peaks;    /* bit per xl_dtype: peaks were measured */
     unsigned matrix_peaks; /* likewise, of the matrix engine */
+    bool is_watched;       /* xl_telemetry_watch() */
+    xl_telemetry *telemetry; /* opened by the first samples; or NULL */
 };
 
 /* Devices of one xl_lib; pointers stay valid until cleared. */

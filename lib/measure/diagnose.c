@@ -13,6 +13,7 @@
 #include "base/stats.h"
 #include "device/device.h"
 #include "device/rates.h"
+#include "measure/conditions.h"
 #include "measure/sampler.h"
 
 static const double ns_per_s = 1e9;
@@ -27,6 +28,8 @@ static const double stays = 0.25;
 static const double reach = 2;
 /* Later runs over the first: a machine's usual unsteadiness stays below. */
 static const double throttled = 1.15;
+/* A rate that was measured under the same limit explains so much of a run. */
+static const double explained_well = 0.85;
 /* Items a compute unit wants at once, to have work while others wait, and
  * what it holds at most where nobody says. */
 static const double items_wanted = 512, items_most = 2048;
@@ -307,23 +310,43 @@ static void conclude(const struct counting *c, xl_diagnosis *out,
     }
 }
 
-/* Beside what limits the first runs, later ones lose what the clock lost. */
+/* Time lost is what limits; what limited what is left comes behind it. */
+static void blame_clock(const struct counting *c, double lost,
+                        xl_diagnosis *out)
+{
+    out->limiter = XL_LIMITER_THROTTLE;
+    out->is_likely = false;
+    out->share = lost;
+    out->need_ns[XL_LIMITER_THROTTLE] = lost * c->work->ns;
+}
+
+/* Beside what limits the first runs, later ones lose what the clock lost. A
+ * clock that was low all along is to blame for what no rate explains, since
+ * rates are measured on the same device. */
 static void see_throttle(const struct counting *c, xl_diagnosis *out,
                          struct xl__str *text)
 {
-    const double drift = c->work->drift;
-    if (!(drift >= throttled))
-        return;
-    out->limiter = XL_LIMITER_THROTTLE;
-    out->is_likely = false;
-    out->share = 1 - 1 / drift;
-    out->need_ns[XL_LIMITER_THROTTLE] = out->share * c->work->ns;
+    const xl_work *w = c->work;
+    const bool has_drift = w->drift >= throttled;
+    const bool is_held = w->clock > 0 && w->clock * throttled <= 1;
     struct xl__str before = *text;
+    if (!has_drift && !(is_held && *w->held_by))
+        return;
     *text = (struct xl__str){0};
-    xl__str_printf(text,
-                   "later runs took %.2f times as long as the first: the "
-                   "clock fell, or others came; before that, %s",
-                   drift, xl__str_text(&before));
+    if (has_drift) {
+        blame_clock(c, 1 - 1 / w->drift, out);
+        xl__str_printf(text,
+                       "later runs took %.2f times as long as the first: %s; "
+                       "before that, ",
+                       w->drift,
+                       *w->held_by ? w->held_by
+                                   : "the clock fell, or others came");
+    } else {
+        if (out->share < explained_well || out->is_likely)
+            blame_clock(c, 1 - w->clock, out);
+        xl__str_printf(text, "%s; ", w->held_by);
+    }
+    xl__str_add(text, xl__str_text(&before));
     xl__str_clear(&before);
 }
 
@@ -391,6 +414,19 @@ void xl_diagnose(const xl_device *dev, const xl_work *work, xl_diagnosis *out)
     xl__str_clear(&text);
 }
 
+static void see_clock(xl_work *work, const xl_conditions *c)
+{
+    struct xl__str text = {0};
+    xl__strcpy(work->held_by, sizeof work->held_by, "");
+    work->clock = 0;
+    if (!xl__conditions_alarm(c) && !xl__conditions_limited(c))
+        return;
+    work->clock = xl__conditions_clock(c);
+    xl__conditions_tell(c, &text);
+    xl__strcpy(work->held_by, sizeof work->held_by, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
 void xl_work_time(xl_work *work, const xl_samples *s)
 {
     const unsigned third = s->runs / 3;
@@ -398,6 +434,7 @@ void xl_work_time(xl_work *work, const xl_samples *s)
     work->host_ns =
         s->wall_clock ? 0 : s->median_ns + at_least(s->overhead_ns, 0);
     work->drift = 1;
+    see_clock(work, &s->conditions);
     if (!(s->warnings & XL_WARN(CLOCK_DRIFT)) || third == 0)
         return;
     const struct xl__summary early = xl__summarise(s->ns, third);

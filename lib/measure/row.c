@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "measure/conditions.h"
 
 const char *xl_verdict_name(xl_verdict verdict)
 {
@@ -21,6 +22,7 @@ static void init_samples(xl_samples *s)
     memset(s, 0, sizeof *s);
     s->median_ns = s->mad_ns = s->min_ns = s->p95_ns = NAN;
     s->lo_ns = s->hi_ns = s->overhead_ns = NAN;
+    xl__conditions_init(&s->conditions);
 }
 
 void xl_row_init(xl_row *row, const char *op, const char *variant)

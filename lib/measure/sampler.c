@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "measure/conditions.h"
 #include "measure/probe.h"
 
 static const double batch_ns = 1e6;      /* a batch lasts at least this */
@@ -265,6 +266,23 @@ xl_status xl__sample(const xl_sampling *how,
     return status;
 }
 
+xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
+                        const struct xl__sample_source *sources, unsigned n,
+                        xl_samples *out)
+{
+    struct xl__watching watching;
+    xl_sampling watched = *how;
+    xl_conditions seen;
+    xl__watching_begin(&watching, dev, how);
+    watched.stop = xl__watching_between;
+    watched.stop_arg = &watching;
+    const xl_status status = xl__sample(&watched, sources, n, out);
+    xl__watching_end(&watching, &seen);
+    for (unsigned i = 0; i < n && status == XL_OK; i++)
+        out[i].conditions = seen;
+    return status;
+}
+
 /* -- the queue ------------------------------------------------------------ */
 
 /* What all pieces share. */
@@ -417,7 +435,7 @@ static xl_status sample_pieces(struct timing *t, const xl_sampling *how,
             .max_batch = MOST_EVENTS,
             .wall = !t->events};
     }
-    TRY(xl__sample(how, sources, n, out));
+    TRY(xl__sample_on(t->q->ctx->device, how, sources, n, out));
 fail:
     free(timed);
     free(sources);

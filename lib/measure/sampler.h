@@ -28,6 +28,11 @@ xl_status xl__sample(const xl_sampling *how,
                      const struct xl__sample_source *sources, unsigned n,
                      xl_samples *out);
 
+/* The same, looking at the device between samples if it is watched. */
+xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
+                        const struct xl__sample_source *sources, unsigned n,
+                        xl_samples *out);
+
 /* Runs to put into one sample, after one run took `run_ns` by the clock in
  * use: 1 unless that clock is too coarse for it. */
 unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,

@@ -68,7 +68,7 @@ xl_status xl__sample_runs(struct xl__probing *p, const struct xl__run *runs,
                                                 .wall = true};
     }
     TRY(xl__probe_alive(p));
-    TRY(xl__sample(&how, sources, n, out));
+    TRY(xl__sample_on(p->q->ctx->device, &how, sources, n, out));
     /* It was not the event clock that failed: nobody asked it. */
     for (unsigned i = 0; i < n; i++)
         out[i].warnings &= ~XL_WARN(WALL_CLOCK);

@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "device/device.h"
+#include "measure/conditions.h"
 
 static const double over_noise = 1.05;   /* over a measured roof: tolerated */
 static const double over_roof = 1.25;    /* and this is too much */
@@ -181,9 +182,17 @@ static bool has_few_runs(const struct judged *j)
 }
 
 /* Last third against first third: sampler.c. */
+static bool is_held_back(const struct judged *j)
+{
+    return xl__conditions_alarm(&j->row->samples.conditions);
+}
+
+/* On its way to a power limit a clock drifts, as it should. */
 static bool drifted(const struct judged *j)
 {
-    return j->row->samples.warnings & XL_WARN(CLOCK_DRIFT);
+    const xl_samples *s = &j->row->samples;
+    return (s->warnings & XL_WARN(CLOCK_DRIFT)) &&
+           !xl__conditions_limited(&s->conditions);
 }
 
 /* clang-format off */
@@ -204,6 +213,7 @@ static const struct {
     {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips some"},
     {cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
     {somewhat_over_roof, XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped"},
+    {is_held_back,      XL_ROW_SUSPICIOUS, NULL /* what held the clock down */},
     {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time"},
     {event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
     {too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
@@ -213,10 +223,20 @@ static const struct {
 };
 /* clang-format on */
 
+static void tell_clock(xl_row *row)
+{
+    struct xl__str text = {0};
+    xl__conditions_tell(&row->samples.conditions, &text);
+    xl__strcpy(row->reason, sizeof row->reason, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
 void xl_row_judge(xl_row *row, const xl_device *dev)
 {
     struct judged j = {row, NAN, NAN, 0, false};
     row->warnings |= row->samples.warnings;
+    if (xl__conditions_limited(&row->samples.conditions))
+        row->warnings |= XL_WARN(POWER_LIMIT);
     if (row->roof.value > 0)
         j.frac = row->value / row->roof.value;
     if (dev) {
@@ -229,6 +249,9 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
         if (rules[i].verdict <= row->verdict || !rules[i].holds(&j))
             continue;
         row->verdict = rules[i].verdict;
-        xl__strcpy(row->reason, sizeof row->reason, rules[i].reason);
+        if (rules[i].reason)
+            xl__strcpy(row->reason, sizeof row->reason, rules[i].reason);
+        else
+            tell_clock(row);
     }
 }

@@ -419,7 +419,7 @@ static void json_row_is_to_the_letter(void **state)
         "seed",  "dtype",   "runs",   "samples_ns", "median_ns", "mad_ns",
         "value", "unit",    "flop",   "bytes",      "roof",      "cache",
         "clock", "verdict", "reason", "warnings",   "diagnosis",
-        "part"};
+        "part",  "conditions"};
     (void)state;
     struct session s = {.command = &cmd_gemm};
     char path[512];
@@ -448,6 +448,7 @@ static void json_row_is_to_the_letter(void **state)
     assert_true(json_is_null(json_object_get(out, "roof")));
     assert_true(json_is_null(json_object_get(out, "bytes")));
     assert_true(json_is_null(json_object_get(out, "diagnosis")));
+    assert_true(json_is_null(json_object_get(out, "conditions")));
     assert_true(json_is_null(json_object_get(out, "reason")));
     assert_int_equal(json_array_size(json_object_get(out, "samples_ns")), 3);
     json_decref(root);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readings of a device: all sources asked in turn, counters turned into shares
+ * by the reading before. */
+#include "device/telemetry.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "device/device.h"
+
+enum { MOST_SOURCES = 8, READ_SHARE = 100 };
+/* Counters of a system step every 1 to 10 ms: over less than that many steps
+ * they say nothing. */
+static const double least_ns = 90e6;
+static const double ns_per_s = 1e9;
+
+struct xl_telemetry {
+    const struct xl__telemetry_source *source[MOST_SOURCES];
+    void *kept[MOST_SOURCES];
+    unsigned n;
+    xl_reading last;   /* ns 0: none yet */
+    xl_reading before; /* the one that shares are made with */
+    double cost_ns;    /* of the last look */
+};
+
+/* -- names ---------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *unit, *help;
+} sensors[] = {
+#define ROW(id, name, unit, help) {name, unit, help},
+    XL_SENSOR_MAP(ROW)
+#undef ROW
+};
+
+static const struct {
+    const char *name;
+    bool is_alarm;
+} throttles[] = {
+#define ROW(id, name, is_alarm) {name, is_alarm},
+    XL_THROTTLE_MAP(ROW)
+#undef ROW
+};
+
+const char *xl_sensor_name(xl_sensor sensor, const char **unit,
+                           const char **help)
+{
+    if ((unsigned)sensor >= XL_N_SENSORS)
+        return NULL;
+    if (unit)
+        *unit = sensors[sensor].unit;
+    if (help)
+        *help = sensors[sensor].help;
+    return sensors[sensor].name;
+}
+
+const char *xl_throttle_name(xl_throttle throttle)
+{
+    return (unsigned)throttle < XL_N_THROTTLES ? throttles[throttle].name
+                                               : NULL;
+}
+
+bool xl_throttle_is_alarm(xl_throttle throttle)
+{
+    return (unsigned)throttle < XL_N_THROTTLES && throttles[throttle].is_alarm;
+}
+
+/* -- a reading ------------------------------------------------------------- */
+
+void xl__reading_init(xl_reading *out)
+{
+    *out = (xl_reading){.idle_ns = NAN, .own_ns = NAN, .units = 1};
+    for (unsigned i = 0; i < XL_N_SENSORS; i++)
+        out->value[i] = NAN;
+    for (unsigned i = 0; i < XL_N_THROTTLES; i++)
+        out->throttle_ns[i] = NAN;
+}
+
+void xl__reading_tell(xl_reading *r, xl_sensor sensor, double value,
+                      const char *source)
+{
+    if (!(value >= 0) || r->source[sensor])
+        return;
+    r->value[sensor] = value;
+    r->source[sensor] = source;
+}
+
+static double within(double share)
+{
+    return fmin(1, fmax(0, share));
+}
+
+void xl__reading_compare(xl_reading *r, const xl_reading *before)
+{
+    const double span = (double)(r->ns - before->ns), all = span * r->units;
+    const double idle = r->idle_ns - before->idle_ns;
+    const double own = r->own_ns - before->own_ns;
+    const double energy =
+        r->value[XL_SENSOR_ENERGY] - before->value[XL_SENSOR_ENERGY];
+    if (before->ns == 0 || !(span >= least_ns))
+        return;
+    if (idle >= 0)
+        xl__reading_tell(r, XL_SENSOR_BUSY, within(1 - idle / all),
+                         r->idle_source);
+    if (idle >= 0 && own >= 0)
+        xl__reading_tell(r, XL_SENSOR_OTHERS, within(1 - (idle + own) / all),
+                         r->idle_source);
+    if (energy >= 0) /* a counter that began anew tells nothing */
+        xl__reading_tell(r, XL_SENSOR_POWER, energy / span * ns_per_s,
+                         r->source[XL_SENSOR_ENERGY]);
+}
+
+/* -- looking --------------------------------------------------------------- */
+
+xl_status xl__telemetry_create(const struct xl__whereabouts *at,
+                               xl_telemetry **out)
+{
+    xl_telemetry *t = xl__calloc(1, sizeof *t);
+    *out = t;
+    if (!t)
+        return XL_NO_MEMORY;
+    for (unsigned i = 0; xl__telemetry_sources[i] && t->n < MOST_SOURCES;
+         i++) {
+        const struct xl__telemetry_source *s = xl__telemetry_sources[i];
+        void *kept = s->open(s, at);
+        if (!kept)
+            continue;
+        t->source[t->n] = s;
+        t->kept[t->n++] = kept;
+    }
+    return XL_OK;
+}
+
+xl_status xl_telemetry_open(const xl_device *dev, xl_telemetry **out)
+{
+    if (!out)
+        return XL_BAD_ARGUMENT;
+    *out = NULL;
+    if (!dev)
+        return XL_BAD_ARGUMENT;
+    const char *pci = xl__text(&dev->limits, XL__F_pci);
+    const struct xl__whereabouts at = {
+        .pci = *pci ? pci : NULL,
+        .uuid = xl__text(&dev->limits, XL__F_uuid),
+        /* A CPU's driver names no PCI address, whatever type it tells. */
+        .is_host = xl__is(&dev->limits, XL__F_is_cpu) && !*pci,
+        .root = ""};
+    return xl__telemetry_create(&at, out);
+}
+
+void xl_telemetry_watch(xl_device *dev, bool on)
+{
+    if (dev)
+        dev->is_watched = on;
+}
+
+void xl_telemetry_close(xl_telemetry *t)
+{
+    if (!t)
+        return;
+    for (unsigned i = 0; i < t->n; i++)
+        t->source[i]->close(t->kept[i]);
+    free(t);
+}
+
+/* Shares are made with the last reading that is old enough for its counters
+ * to have moved. */
+static void remember(xl_telemetry *t, uint64_t now)
+{
+    if (t->before.ns == 0 || (double)(now - t->last.ns) >= least_ns)
+        t->before = t->last;
+}
+
+void xl_telemetry_read(xl_telemetry *t, xl_reading *out)
+{
+    if (!t || !out)
+        return;
+    const uint64_t now = xl__now_ns();
+    remember(t, now);
+    xl__reading_init(&t->last);
+    t->last.ns = now;
+    for (unsigned i = 0; i < t->n; i++)
+        t->source[i]->read(t->kept[i], &t->last);
+    t->cost_ns = (double)(xl__now_ns() - now);
+    xl__reading_compare(&t->last, &t->before);
+    *out = t->last;
+}
+
+const xl_reading *xl__telemetry_recent(xl_telemetry *t, uint64_t due_ns)
+{
+    const double age = (double)(xl__now_ns() - t->last.ns);
+    xl_reading now;
+    if (t->last.ns == 0 ||
+        (age >= (double)due_ns && age >= READ_SHARE * t->cost_ns))
+        xl_telemetry_read(t, &now);
+    return &t->last;
+}

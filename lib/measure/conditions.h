@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device while samples are taken: looked at between them. */
+#ifndef XL_MEASURE_CONDITIONS_H
+#define XL_MEASURE_CONDITIONS_H
+
+#include <crosslane/measure.h>
+
+#include "base/str.h"
+
+struct xl__watching {
+    xl_telemetry *t; /* NULL: nobody wants to know */
+    const xl_sampling *how; /* the caller's, whose `stop` is asked as well */
+    xl_reading first, last;
+    unsigned sightings[XL_N_THROTTLES]; /* readings that had it */
+    xl_conditions seen;
+};
+
+/* Before the first sample. The device's readings are opened the first time. */
+void xl__watching_begin(struct xl__watching *w, xl_device *dev,
+                        const xl_sampling *how);
+/* Between samples: a `stop` callback, its argument the struct. */
+bool xl__watching_between(void *watching);
+/* After the last: what was seen. */
+void xl__watching_end(struct xl__watching *w, xl_conditions *out);
+
+/* Nothing is known. */
+void xl__conditions_init(xl_conditions *out);
+/* One more reading while the device is at work. */
+void xl__watching_add(struct xl__watching *w, const xl_reading *r);
+
+/* Did an alarm hold the clock down? */
+bool xl__conditions_alarm(const xl_conditions *c);
+/* Did the power limit, or one like it that is as it should be? */
+bool xl__conditions_limited(const xl_conditions *c);
+/* The clock over its highest; 1 where it is not known. */
+double xl__conditions_clock(const xl_conditions *c);
+/* "clock fell from 1980 to 1200 MHz: thermal limit" */
+void xl__conditions_tell(const xl_conditions *c, struct xl__str *out);
+
+#endif
