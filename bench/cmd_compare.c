@@ -6,9 +6,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "compare_gate.h"
-#include "compare_sides.h"
-#include "compare_text.h"
+#include "compare_files.h"
+#include "compare_show.h"
 #include "portability.h"
 #include "session.h"
 #include "text.h"
@@ -36,10 +35,13 @@ static int compare(struct session *s, struct sides *sides, struct gate *gate)
         return complain("nothing to compare: no second file, device or "
                         "library; give another result file",
                         gate_is_on(gate) ? EXIT_GATE : EXIT_FINE);
-    if (sides->is_table)
-        compare_print_table(sides->list, sides->n, gate);
-    else
-        compare_print(&sides->list[0], gate);
+    bool colour = false;
+    const struct display terminal = display_terminal(&colour);
+    if (session_tables(s))
+        compare_show(sides, gate, &terminal);
+    const int code = compare_write_files(s, sides, gate);
+    if (code != EXIT_FINE)
+        return code;
     return gate_is_on(gate) && gate_fails(gate) ? EXIT_GATE : EXIT_FINE;
 }
 
@@ -75,8 +77,9 @@ static int run(struct session *s)
     return code;
 }
 
-static const char *const options[] = {"fail-on", "margin", "noise",
-                                      "portability", "variant", NULL};
+static const char *const options[] = {
+    "fail-on", "margin", "noise", "portability", "variant",
+    "csv",     "markdown", "html", NULL};
 
 const struct command cmd_compare = {
     .name = "compare",

@@ -221,14 +221,12 @@ void compare_say_conditions(const struct comparison *c, struct xl__str *out)
     say_variables(c, out);
 }
 
-void compare_say_calls(const size_t *n_call, struct xl__str *out)
+void compare_say_calls(const struct comparison *c, struct xl__str *out)
 {
-    bool is_first = true;
-    for (enum call k = 0; k < N_CALLS; k++) {
-        if (n_call[k] == 0 && !call_has_interval(k))
-            continue;
-        xl__str_printf(out, "%s%zu %s", is_first ? "" : ", ", n_call[k],
-                       call_name(k));
-        is_first = false;
-    }
+    xl__str_printf(out, "%zu rows compared:", c->n_compared);
+    for (enum call k = 0; k < N_CALLS; k++)
+        if (c->all.n_call[k] > 0 || call_has_interval(k))
+            xl__str_printf(out, "%s %zu %s", k > 0 ? "," : "",
+                           c->all.n_call[k], call_name(k));
+    xl__str_add(out, ".");
 }

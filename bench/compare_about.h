@@ -29,7 +29,7 @@ void compare_say_noise(const struct comparison *c, struct xl__str *out);
 /* Further things that may explain a difference, a sentence each, a blank
  * between; nothing when there is none. */
 void compare_say_conditions(const struct comparison *c, struct xl__str *out);
-/* The counts of calls: "3 SLOWER, 1 FASTER, ..." of `n_call`. */
-void compare_say_calls(const size_t *n_call, struct xl__str *out);
+/* "9 rows compared: 3 SLOWER, 1 FASTER, ..." */
+void compare_say_calls(const struct comparison *c, struct xl__str *out);
 
 #endif

@@ -118,6 +118,7 @@ static bool add_entrants(struct sides *s, const struct side *base,
 bool sides_compare(struct sides *s, const struct compare_options *how)
 {
     struct compare_options cases = *how;
+    s->margin = how->margin;
     struct side base = s->word[0];
     if (s->n_words == 2 && !has_peers(s) &&
         share_devices(base.files, s->word[1].files))

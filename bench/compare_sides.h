@@ -17,6 +17,7 @@ struct sides {
     struct comparison list[SIDES_MOST]; /* each over the first word */
     size_t n;
     bool is_table; /* a line a case, a column a comparison */
+    double margin; /* percent */
 };
 
 /* Read every file; false: *why says what is wrong. Cleared either way. */

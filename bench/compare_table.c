@@ -5,8 +5,7 @@
 #include <stdio.h>
 
 #include "compare_about.h"
-#include "compare_text.h"
-#include "text.h"
+#include "compare_show.h"
 #include "units.h"
 
 enum { MOST_SHOWN = 8 };
@@ -28,10 +27,10 @@ static const struct pair *pair_of(const struct comparison *c,
 
 static void cells_of(struct table *t, const struct ratio *r, bool is_gated)
 {
-    char text[UNITS_CAP];
-    snprintf(text, sizeof text, "%.3f", r->ratio);
-    table_cell_coloured(t, is_gated ? TABLE_RED : compare_colour(r->call),
-                        isnan(r->ratio) ? "-" : text);
+    char text[UNITS_CAP] = "-";
+    if (!isnan(r->ratio))
+        snprintf(text, sizeof text, "%.3f", r->ratio);
+    table_cell_coloured(t, compare_colour(r->call, is_gated), text);
     compare_interval(r, text, sizeof text);
     if (r->call == CALL_FEW_RUNS)
         table_cell(t, "few runs");
@@ -39,16 +38,16 @@ static void cells_of(struct table *t, const struct ratio *r, bool is_gated)
         table_cell(t, "%s", isnan(r->ratio) ? "" : text);
 }
 
-static void print_line(struct table *t, const struct comparison *list,
-                       size_t n, const struct pair *first)
+static void add_line(struct table *t, const struct comparison *list, size_t n,
+                     const struct pair *first)
 {
-    char time[UNITS_CAP];
+    char text[UNITS_CAP];
     double value = 0;
     const char *unit = NULL;
     (void)result_figure(first->a, &value, &unit);
-    units_format(time, sizeof time, value, unit);
+    units_format(text, sizeof text, value, unit);
     table_cell(t, "%s", first->label);
-    table_cell(t, "%s", time);
+    table_cell(t, "%s", text);
     for (size_t e = 0; e < n; e++) {
         const struct pair *p = pair_of(&list[e], first->a);
         if (p)
@@ -57,7 +56,8 @@ static void print_line(struct table *t, const struct comparison *list,
 }
 
 /* Columns of n sides, `first` the number of the first. */
-static void print_block(const struct comparison *list, size_t n, size_t first)
+static void show_block(const struct comparison *list, size_t n, size_t first,
+                       const struct display *to)
 {
     struct table_column columns[2 + 2 * MOST_SHOWN] = {{"case", false, 12},
                                                        {"a", true, 0}};
@@ -70,60 +70,53 @@ static void print_block(const struct comparison *list, size_t n, size_t first)
     }
     struct table *t = table_create(columns, n_columns);
     for (size_t i = 0; i < list[0].n; i++)
-        print_line(t, list, n, &list[0].pairs[i]);
+        add_line(t, list, n, &list[0].pairs[i]);
     table_cell(t, "geometric mean");
     table_cell_coloured(t, TABLE_PLAIN, "");
     for (size_t e = 0; e < n; e++)
         cells_of(t, &list[e].all.mean, false);
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
-    printf("\n");
+    to->table(to->arg, t);
+    to->gap(to->arg);
     table_destroy(t);
 }
 
-static void print_sides(const struct comparison *list, size_t n)
+static void show_sides(const struct sides *s, const struct display *to)
 {
     struct xl__str text = {0};
-    xl__str_add(&text, "a = ");
-    compare_say_side(&list[0].a, &text);
-    compare_print_words(xl__str_text(&text));
-    for (size_t e = 0; e < n; e++) {
+    compare_show_side('a', &s->list[0].a, to);
+    for (size_t e = 0; e < s->n; e++) {
+        compare_show_side(letter(e), &s->list[e].b, to);
+        if (s->list[e].b.other)
+            continue;
         xl__str_reset(&text);
-        xl__str_printf(&text, "%c = ", letter(e));
-        compare_say_side(&list[e].b, &text);
-        xl__str_add(&text, ". ");
-        if (!list[e].b.other) {
-            compare_say_relation(&list[e], &text);
-            xl__str_add(&text, " ");
-            compare_say_noise(&list[e], &text);
-        }
-        compare_print_words(xl__str_text(&text));
+        compare_say_relation(&s->list[e], &text);
+        xl__str_add(&text, " ");
+        compare_say_noise(&s->list[e], &text);
+        to->text(to->arg, xl__str_text(&text));
     }
-    compare_print_words("Times over a's: above 1, a is the faster; intervals "
-                        "of a column hold together with 95 %.");
-    printf("\n");
+    to->text(to->arg, "Times over a's: above 1, a is the faster. The "
+                      "intervals of a column hold together with 95 %.");
+    to->gap(to->arg);
     xl__str_clear(&text);
 }
 
-void compare_print_table(const struct comparison *list, size_t n,
-                         const struct gate *gate)
+void compare_show_table(const struct sides *s, const struct display *to)
 {
     enum { FIRST_COLUMNS = 32, EACH = 21 };
     struct xl__str text = {0};
-    const size_t width = text_terminal_columns();
-    size_t each = width > FIRST_COLUMNS + EACH
-                      ? (width - FIRST_COLUMNS) / EACH
+    size_t each = to->width > FIRST_COLUMNS + EACH
+                      ? (to->width - FIRST_COLUMNS) / EACH
                       : 1;
-    each = each < MOST_SHOWN ? each : MOST_SHOWN;
-    print_sides(list, n);
-    for (size_t first = 0; first < n; first += each)
-        print_block(list + first, first + each < n ? each : n - first, first);
-    for (size_t e = 0; e < n; e++) {
-        xl__str_printf(&text, "%c: ", letter(e));
-        compare_say_calls(list[e].all.n_call, &text);
-        compare_print_words(xl__str_text(&text));
+    each = to->width == 0 || each > MOST_SHOWN ? MOST_SHOWN : each;
+    show_sides(s, to);
+    for (size_t first = 0; first < s->n; first += each)
+        show_block(s->list + first,
+                   first + each < s->n ? each : s->n - first, first, to);
+    for (size_t e = 0; e < s->n; e++) {
         xl__str_reset(&text);
+        xl__str_printf(&text, "%c: ", letter(e));
+        compare_say_calls(&s->list[e], &text);
+        to->text(to->arg, xl__str_text(&text));
     }
-    gate_say(gate, &text);
-    printf("%s", xl__str_text(&text));
     xl__str_clear(&text);
 }

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "csv.h"
 #include "json_values.h"
 #include "render.h"
 #include "text.h"
 
-static const char line_end[] = "\r\n";
+const char csv_end[] = "\r\n";
 
 /* The row that a line is made of. */
 struct line {
@@ -25,7 +26,7 @@ struct line {
 
 /* -- a field -------------------------------------------------------------- */
 
-static void add_text(struct xl__str *out, const char *text)
+void csv_text(struct xl__str *out, const char *text)
 {
     struct xl__str clean = {0};
     if (*text && strchr("=+-@\n", *text))
@@ -44,7 +45,7 @@ static void add_text(struct xl__str *out, const char *text)
 }
 
 /* As few digits as bring the same number back. */
-static void add_number(struct xl__str *out, double value)
+void csv_number(struct xl__str *out, double value)
 {
     enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
     char digits[32] = "";
@@ -58,7 +59,7 @@ static void add_number(struct xl__str *out, double value)
 
 static void add_member(const struct line *l, const char *member)
 {
-    add_text(l->out, json_text_at(l->row->json, member));
+    csv_text(l->out, json_text_at(l->row->json, member));
 }
 
 /* "m=64 n=64 k=64" */
@@ -71,11 +72,11 @@ static void add_settings(const struct line *l, const char *member)
     {
         xl__str_printf(&text, "%s%s=", text.len ? " " : "", name);
         if (json_is_number(value))
-            add_number(&text, json_number_value(value));
+            csv_number(&text, json_number_value(value));
         else if (json_is_string(value))
             xl__str_add(&text, json_string_value(value));
     }
-    add_text(l->out, xl__str_text(&text));
+    csv_text(l->out, xl__str_text(&text));
     l->out->broken = l->out->broken || text.broken;
     xl__str_clear(&text);
 }
@@ -84,17 +85,17 @@ static void add_settings(const struct line *l, const char *member)
 
 static void file(const struct line *l)
 {
-    add_text(l->out, l->file->path);
+    csv_text(l->out, l->file->path);
 }
 
 static void device(const struct line *l)
 {
-    add_text(l->out, result_device_name(l->file, l->row));
+    csv_text(l->out, result_device_name(l->file, l->row));
 }
 
 static void driver(const struct line *l)
 {
-    add_text(l->out,
+    csv_text(l->out,
              json_text_at(result_device(l->file, l->row), "driver"));
 }
 
@@ -110,54 +111,54 @@ static void params(const struct line *l)
 
 static void median(const struct line *l)
 {
-    add_number(l->out, result_number(l->row, NULL, "median_ns"));
+    csv_number(l->out, result_number(l->row, NULL, "median_ns"));
 }
 
 static void mad(const struct line *l)
 {
-    add_number(l->out, result_number(l->row, NULL, "mad_ns"));
+    csv_number(l->out, result_number(l->row, NULL, "mad_ns"));
 }
 
 static void lo(const struct line *l)
 {
-    add_number(l->out, l->times.lo);
+    csv_number(l->out, l->times.lo);
 }
 
 static void hi(const struct line *l)
 {
-    add_number(l->out, l->times.hi);
+    csv_number(l->out, l->times.hi);
 }
 
 static void runs(const struct line *l)
 {
-    add_number(l->out, result_number(l->row, NULL, "runs"));
+    csv_number(l->out, result_number(l->row, NULL, "runs"));
 }
 
 static void value(const struct line *l)
 {
-    add_number(l->out, result_number(l->row, NULL, "value"));
+    csv_number(l->out, result_number(l->row, NULL, "value"));
 }
 
 static void roof(const struct line *l)
 {
-    add_text(l->out,
+    csv_text(l->out,
              json_text_at(json_object_get(l->row->json, "roof"), "name"));
 }
 
 static void roof_value(const struct line *l)
 {
-    add_number(l->out, result_number(l->row, "roof", "value"));
+    csv_number(l->out, result_number(l->row, "roof", "value"));
 }
 
 static void frac(const struct line *l)
 {
-    add_number(l->out, l->row->frac);
+    csv_number(l->out, l->row->frac);
 }
 
 static void limiter(const struct line *l)
 {
     const json_t *diagnosis = json_object_get(l->row->json, "diagnosis");
-    add_text(l->out, json_text_at(diagnosis, "limiter"));
+    csv_text(l->out, json_text_at(diagnosis, "limiter"));
 }
 
 static void warnings(const struct line *l)
@@ -168,7 +169,7 @@ static void warnings(const struct line *l)
         const char *code = json_string_value(json_array_get(list, i));
         xl__str_printf(&text, "%s%s", text.len ? " " : "", code ? code : "");
     }
-    add_text(l->out, xl__str_text(&text));
+    csv_text(l->out, xl__str_text(&text));
     l->out->broken = l->out->broken || text.broken;
     xl__str_clear(&text);
 }
@@ -202,7 +203,7 @@ static void add_row(const struct result_file *from,
         else
             add_member(&l, columns[i].name);
     }
-    xl__str_add(out, line_end);
+    xl__str_add(out, csv_end);
 }
 
 static void render(const struct result_file *files, size_t n,
@@ -210,7 +211,7 @@ static void render(const struct result_file *files, size_t n,
 {
     for (size_t i = 0; i < N_COLUMNS; i++)
         xl__str_printf(out, "%s%s", i > 0 ? "," : "", columns[i].name);
-    xl__str_add(out, line_end);
+    xl__str_add(out, csv_end);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < files[i].n_rows; j++)
             add_row(&files[i], &files[i].rows[j], out);

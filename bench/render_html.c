@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One HTML page that holds all it needs: style sheet, script and pictures. It
- * asks no network for anything, and its policy refuses whatever would; the
- * script alone that came with the program may run, named by its digest. */
+/* Results as one HTML page that holds all it needs. */
 #include "html.h"
+#include "html_frame.h"
 #include "html_page.h"
 #include "json_values.h"
 #include "render.h"
@@ -19,29 +18,6 @@ static void page_title(struct xl__str *out, const struct html_page *page)
         html_add(out, " and %s", page->devices[1].name);
     else if (page->n_devices > 2)
         html_add(out, " and %z more", page->n_devices - 1);
-}
-
-/* SVG brings styles of its own, so those are allowed where they stand. */
-static void head(struct xl__str *out, const char *title)
-{
-    html_add(out,
-             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-             "<meta charset=\"utf-8\">\n"
-             "<meta http-equiv=\"Content-Security-Policy\" content=\""
-             "default-src 'none'; style-src 'unsafe-inline'; "
-             "script-src 'sha256-");
-    html_embedded(out, "page.js.digest");
-    html_add(out,
-             "'; base-uri 'none'; form-action 'none'\">\n"
-             "<meta name=\"viewport\" content=\"width=device-width, "
-             "initial-scale=1\">\n"
-             "<meta name=\"color-scheme\" content=\"light dark\">\n"
-             "<meta name=\"generator\" content=\"clbench\">\n"
-             "<title>%m - clbench</title>\n<style>\n", title);
-    html_embedded(out, "page.css");
-    xl__str_add(out, "</style>\n</head>\n<body>\n"
-                     "<a class=\"skip\" href=\"#main\">Skip to the results"
-                     "</a>\n");
 }
 
 /* What was run and when, a file a line; of many files how many. */
@@ -95,7 +71,7 @@ static void render(const struct result_file *files, size_t n,
     if (html_page_gather(&page, files, n)) {
         page_title(&title, &page);
         html_figures(&pictures, &page);
-        head(out, xl__str_text(&title));
+        html_begin(out, xl__str_text(&title));
         header(out, &page, xl__str_text(&title), pictures.len > 0);
         xl__str_add(out, "<main id=\"main\">\n");
         html_summary(out, &page);
@@ -103,9 +79,8 @@ static void render(const struct result_file *files, size_t n,
         xl__str_add(out, xl__str_text(&pictures));
         html_rows(out, &page);
         html_environment(out, &page);
-        xl__str_add(out, "</main>\n<script>");
-        html_embedded(out, "page.js");
-        xl__str_add(out, "</script>\n</body>\n</html>\n");
+        xl__str_add(out, "</main>\n");
+        html_end(out);
     } else {
         out->broken = true;
     }

@@ -5,15 +5,11 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "markdown.h"
 #include "render.h"
 #include "results_words.h"
 #include "table.h"
 #include "text.h"
-
-struct page {
-    struct xl__str *out;
-    bool is_one_of_many; /* a file among others: its parts stand below it */
-};
 
 /* -- text ----------------------------------------------------------------- */
 
@@ -84,7 +80,7 @@ static void add_paragraph(struct xl__str *out, const char *text)
 
 static void title(void *arg, const char *text)
 {
-    const struct page *p = arg;
+    const struct markdown *p = arg;
     xl__str_add(p->out, p->is_one_of_many ? "### " : "## ");
     add_text(p->out, text);
     xl__str_add(p->out, "\n\n");
@@ -92,13 +88,13 @@ static void title(void *arg, const char *text)
 
 static void paragraph(void *arg, const char *text)
 {
-    const struct page *p = arg;
+    const struct markdown *p = arg;
     add_paragraph(p->out, text);
 }
 
 static void table(void *arg, const struct table *t)
 {
-    const struct page *p = arg;
+    const struct markdown *p = arg;
     const struct table_column *columns = NULL;
     const unsigned n = table_columns(t, &columns);
     for (unsigned c = 0; c < n; c++) {
@@ -122,7 +118,7 @@ static void table(void *arg, const struct table *t)
 
 static void note(void *arg, size_t number, const char *text)
 {
-    const struct page *p = arg;
+    const struct markdown *p = arg;
     xl__str_printf(p->out, "- \\[%zu\\] ", number);
     add_text(p->out, text);
     xl__str_add(p->out, "\n");
@@ -130,13 +126,18 @@ static void note(void *arg, size_t number, const char *text)
 
 static void gap(void *arg)
 {
-    const struct page *p = arg;
+    const struct markdown *p = arg;
     xl__str_add(p->out, "\n");
 }
 
 /* -- the page ------------------------------------------------------------- */
 
-static void add_file(const struct page *p, const struct result_file *file)
+struct display display_markdown(struct markdown *page)
+{
+    return (struct display){page, 0, title, paragraph, table, note, gap};
+}
+
+static void add_file(const struct markdown *p, const struct result_file *file)
 {
     const json_t *devices = json_object_get(file->document, "devices");
     struct xl__str text = {0};
@@ -165,9 +166,8 @@ static void add_file(const struct page *p, const struct result_file *file)
 static void render(const struct result_file *files, size_t n,
                    struct xl__str *out)
 {
-    struct page p = {out, n > 1};
-    const struct display display = {&p,    0,    title, paragraph,
-                                    table, note, gap};
+    struct markdown p = {out, n > 1};
+    const struct display display = display_markdown(&p);
     xl__str_add(out, "# Results of clbench\n\n");
     for (size_t i = 0; i < n; i++) {
         add_file(&p, &files[i]);
