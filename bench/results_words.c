@@ -33,6 +33,9 @@ void results_device_line(const json_t *device, struct xl__str *out)
 {
     struct xl__str more = {0};
     const char *name = json_text_at(device, "name");
+    const json_t *index = json_object_get(device, "index");
+    if (json_is_integer(index))
+        xl__str_printf(out, "%lld: ", (long long)json_integer_value(index));
     xl__str_add(out, *name ? name : "?");
     add_after(&more, "", json_text_at(device, "platform"));
     const char *driver = json_text_at(device, "driver");
@@ -41,6 +44,31 @@ void results_device_line(const json_t *device, struct xl__str *out)
     if (more.len > 0)
         xl__str_printf(out, " (%s)", xl__str_text(&more));
     xl__str_clear(&more);
+}
+
+static bool is_usual(const char *member)
+{
+    static const char *const members[] = {"schema",  "tool",  "host",
+                                          "devices", "parts", "rows",
+                                          "environment"};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (strcmp(members[i], member) == 0)
+            return true;
+    return false;
+}
+
+/* What a command measured and no row can hold. */
+static void add_others(const struct result_file *file, struct xl__str *out)
+{
+    const char *name = NULL, *before = "; beside them: ";
+    json_t *value = NULL;
+    json_object_foreach(file->document, name, value)
+    {
+        if (is_usual(name))
+            continue;
+        xl__str_printf(out, "%s%s", before, name);
+        before = ", ";
+    }
 }
 
 void results_tally(const struct result_file *file, struct xl__str *out)
@@ -58,6 +86,7 @@ void results_tally(const struct result_file *file, struct xl__str *out)
             before = ", ";
         }
     }
+    add_others(file, out);
 }
 
 /* -- parts ---------------------------------------------------------------- */
@@ -144,5 +173,7 @@ void results_show(const struct result_file *file, bool is_whole, bool is_quiet,
     for (size_t i = 0; s.devices && i < file->n_rows; i++)
         if (begins_part(file, i))
             show_part(&s, i);
+    for (size_t i = 0; file->n_rows == 0 && i < file->n_devices; i++)
+        results_facts(json_array_get(list, i), to);
     free(s.devices);
 }

@@ -461,6 +461,14 @@ foreach(driver pocl rusticl)
         ENV ${uncached})
 endforeach()
 
+# What a run writes beside its tables, as other programs read it.
+if(UNIX AND XL_PYTHON)
+    xl_job(device.report LABELS device DRIVER pocl TIMEOUT 120
+        COMMAND ${XL_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/report.py
+            $<TARGET_FILE:clbench> ${SCRATCH}/report
+            ${CMAKE_CURRENT_SOURCE_DIR}/interrupt.py)
+endif()
+
 # The doctor among bad drivers. They take a moment: one hangs for 20 seconds.
 if(UNIX)
     xl_job(device.doctor LABELS device DRIVER pocl TIMEOUT 300
