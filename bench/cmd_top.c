@@ -92,6 +92,8 @@ static void list_sensors(const struct top *t)
                 xl__str_text(&name));
         telemetry_list(stdout, d, width);
     }
+    fputc('\n', stdout);
+    telemetry_legend(stdout, width);
     xl__str_clear(&name);
 }
 

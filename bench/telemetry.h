@@ -29,5 +29,7 @@ void telemetry_table(FILE *to, const struct telemetry_device *d, unsigned n,
 /* Every sensor of one device with its source; those that nobody tells too. */
 void telemetry_list(FILE *to, const struct telemetry_device *d,
                     unsigned width);
+/* What each sensor is. */
+void telemetry_legend(FILE *to, unsigned width);
 
 #endif

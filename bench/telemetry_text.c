@@ -87,6 +87,21 @@ static void cell_sensor(struct table *t, double value, const char *unit)
     table_cell(t, "%s", text);
 }
 
+void telemetry_legend(FILE *to, unsigned width)
+{
+    struct xl__str text = {0};
+    const char *name, *help;
+    for (unsigned i = 0; (name = xl_sensor_name((xl_sensor)i, NULL, &help));
+         i++) {
+        xl__str_reset(&text);
+        xl__str_printf(&text, "%s: %s", name, help);
+        text_wrap(to, xl__str_text(&text), 2, width - 2);
+    }
+    text_wrap(to, "held by: what keeps the clock from being higher", 2,
+              width - 2);
+    xl__str_clear(&text);
+}
+
 void telemetry_list(FILE *to, const struct telemetry_device *d,
                     unsigned width)
 {

@@ -42,6 +42,9 @@ static const struct warning warnings[XL_N_WARN] = {
     [XL_WARN_BIT_POWER_LIMIT] = {
         .text = "the power limit held the clock down",
         .advice = "usual under full load; compare runs at the same limit"},
+    [XL_WARN_BIT_SHARED] = {
+        .text = "other programs took more than a tenth of the device",
+        .advice = "close them, or see who they are with 'top'"},
 };
 /* clang-format on */
 

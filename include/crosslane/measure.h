@@ -37,7 +37,8 @@ typedef struct xl_sampling {
     XX(CLOCK_DRIFT,  "clock-drift")   /* later runs slower than earlier */    \
     XX(FEW_RUNS,     "few-runs")      /* stopped early by time or request */  \
     XX(OUTLIERS,     "outliers")      /* over 10 % of samples are outliers */ \
-    XX(POWER_LIMIT,  "power-limit")   /* the power limit held the clock */
+    XX(POWER_LIMIT,  "power-limit")   /* the power limit held the clock */    \
+    XX(SHARED,       "shared")        /* others took over 10 % of the device */
 /* clang-format on */
 enum {
 #define XL_WARN_BIT_(name, text) XL_WARN_BIT_##name,

@@ -163,10 +163,15 @@ bool xl__conditions_limited(const xl_conditions *c)
                           c->throttle[XL_THROTTLE_CURRENT] >= held_long);
 }
 
+bool xl__conditions_fell(const xl_conditions *c)
+{
+    return c->readings > 0 && c->clock_lo_hz < lower * c->clock_first_hz;
+}
+
 void xl__conditions_tell(const xl_conditions *c, struct xl__str *out)
 {
     const char *before = ": ";
-    if (c->clock_lo_hz < lower * c->clock_first_hz)
+    if (xl__conditions_fell(c))
         xl__str_printf(out, "clock fell from %.0f to %.0f MHz",
                        c->clock_first_hz / mega, c->clock_lo_hz / mega);
     else if (xl__conditions_clock(c) < lower)

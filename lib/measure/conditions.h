@@ -32,6 +32,8 @@ void xl__watching_add(struct xl__watching *w, const xl_reading *r);
 bool xl__conditions_alarm(const xl_conditions *c);
 /* Did the power limit, or one like it that is as it should be? */
 bool xl__conditions_limited(const xl_conditions *c);
+/* Was the clock lower than at the first look? */
+bool xl__conditions_fell(const xl_conditions *c);
 /* The clock over its highest; 1 where it is not known. */
 double xl__conditions_clock(const xl_conditions *c);
 /* "clock fell from 1980 to 1200 MHz: thermal limit" */

@@ -342,7 +342,7 @@ static void see_throttle(const struct counting *c, xl_diagnosis *out,
                        *w->held_by ? w->held_by
                                    : "the clock fell, or others came");
     } else {
-        if (out->share < explained_well || out->is_likely)
+        if (!(out->share >= explained_well))
             blame_clock(c, 1 - w->clock, out);
         xl__str_printf(text, "%s; ", w->held_by);
     }

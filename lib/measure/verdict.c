@@ -25,6 +25,7 @@ static const double least_steps = 10;    /* of the clock, in one sample */
 static const double ahead = 0.05;        /* event time over wall time */
 static const double lost_ns = 2e6;       /* host time beyond any launch */
 static const double lost_factor = 4;
+static const double most_others = 0.10; /* of the device, for other programs */
 static const double rounding = 0.01; /* of a value made from its counts */
 /* Time ratio over work ratio of two sizes of the same work. */
 static const double folds = 0.6, scales_lo = 0.8, scales_hi = 1.25;
@@ -181,18 +182,24 @@ static bool has_few_runs(const struct judged *j)
     return is_timed(j) && j->row->samples.runs < FEWEST_RUNS;
 }
 
-/* Last third against first third: sampler.c. */
+/* Heat, or a supply that is too weak. */
 static bool is_held_back(const struct judged *j)
 {
     return xl__conditions_alarm(&j->row->samples.conditions);
 }
 
-/* On its way to a power limit a clock drifts, as it should. */
+/* Last third against first third: sampler.c. On its way to a power limit a
+ * clock drifts, as it should. */
 static bool drifted(const struct judged *j)
 {
     const xl_samples *s = &j->row->samples;
     return (s->warnings & XL_WARN(CLOCK_DRIFT)) &&
            !xl__conditions_limited(&s->conditions);
+}
+
+static bool clock_fell(const struct judged *j)
+{
+    return drifted(j) && xl__conditions_fell(&j->row->samples.conditions);
 }
 
 /* clang-format off */
@@ -219,6 +226,7 @@ static const struct {
     {too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
     {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: runs differ by more than 10 %, and so may their median"},
     {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs"},
+    {clock_fell,        XL_ROW_SUSPICIOUS, NULL /* from where to where */},
     {drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
 };
 /* clang-format on */
@@ -237,6 +245,9 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
     row->warnings |= row->samples.warnings;
     if (xl__conditions_limited(&row->samples.conditions))
         row->warnings |= XL_WARN(POWER_LIMIT);
+    if (row->samples.conditions.readings > 0 &&
+        row->samples.conditions.others > most_others)
+        row->warnings |= XL_WARN(SHARED);
     if (row->roof.value > 0)
         j.frac = row->value / row->roof.value;
     if (dev) {

@@ -529,6 +529,7 @@ static void a_power_limit_is_no_alarm(void **state)
     c = seen(free_list, 2);
     row = judged(&c, XL_WARN(CLOCK_DRIFT));
     assert_int_equal(row.verdict, XL_ROW_SUSPICIOUS);
+    assert_string_equal(row.reason, "clock fell from 1980 to 1410 MHz");
     assert_false(row.warnings & XL_WARN(POWER_LIMIT));
 }
 
@@ -563,6 +564,7 @@ static void counters_see_between_looks(void **state)
     const xl_row row = judged(&c, 0);
     assert_string_equal(row.reason,
                         "clock at 1400 of 1980 MHz: thermal limit");
+    assert_true(row.warnings & XL_WARN(SHARED));
 }
 
 static void an_unknown_clock_can_be_held(void **state)
@@ -587,6 +589,35 @@ static void no_look_is_no_verdict(void **state)
     row = judged(&c, 0);
     assert_int_equal(row.verdict, XL_ROW_OK);
     assert_int_equal(row.warnings, 0);
+}
+
+/* What a rate explains needs no other cause; what none does, the clock is to
+ * blame for. */
+static void a_low_clock_is_diagnosed(void **state)
+{
+    const xl_reading r = at_clock(1320, BIT(POWER));
+    xl_samples samples = {.runs = 10, .median_ns = 1e6};
+    struct test_device d;
+    xl_diagnosis told;
+    (void)state;
+    test_device_open(&d, NULL);
+    samples.conditions = seen(&r, 1);
+    xl_work work = {.footprint_bytes = 1};
+    xl_work_time(&work, &samples);
+    assert_near(work.clock, 1320.0 / 1980);
+    assert_string_equal(work.held_by,
+                        "clock at 1320 of 1980 MHz: power limit");
+    xl_diagnose(d.device, &work, &told);
+    assert_int_equal(told.limiter, XL_LIMITER_THROTTLE);
+    assert_near(told.share, 1.0 / 3);
+    assert_near(told.need_ns[XL_LIMITER_THROTTLE], 1e6 / 3);
+    assert_non_null(strstr(told.evidence, "of 1980 MHz: power limit; "));
+    const xl_reading calm = at_clock(1980, BIT(POWER));
+    samples.conditions = seen(&calm, 1);
+    xl_work_time(&work, &samples);
+    assert_near(work.clock, 0);
+    assert_string_equal(work.held_by, "");
+    test_device_close(&d);
 }
 
 /* -- on a device ------------------------------------------------------------ */
@@ -661,6 +692,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(counters_see_between_looks),
         cmocka_unit_test(an_unknown_clock_can_be_held),
         cmocka_unit_test(no_look_is_no_verdict),
+        cmocka_unit_test(a_low_clock_is_diagnosed),
         cmocka_unit_test(looks_are_rare),
         cmocka_unit_test(nobody_looks_unasked),
     };
