@@ -55,7 +55,8 @@ static void cell_run(struct xl__str *out, const struct html_page *page,
 {
     struct xl__str name = {0};
     html_run_name(&name, page, row->i_run);
-    html_text(out, xl__str_text(&name));
+    html_add(out, "<span class=\"run\" title=\"%s\">%s</span>",
+             xl__str_text(&name), xl__str_text(&name));
     xl__str_clear(&name);
 }
 
@@ -218,10 +219,10 @@ static void cell_verdict(struct xl__str *out, const struct html_page *page,
 const struct html_row_column html_row_columns[] = {
     {"Run", false, no_key, has_run, cell_run},
     {"Variant", false, no_key, has_variant, cell_variant},
-    {"Median", true, key_median, has_median, cell_median},
     {"Figure", true, key_value, has_value, cell_value},
     {"Of its roof", false, key_share, has_share, cell_share},
-    {"Limited by", false, no_key, has_limiter, cell_limiter},
+    {"Median", true, key_median, has_median, cell_median},
     {"Verdict", false, key_verdict, always, cell_verdict},
+    {"Limited by", false, no_key, has_limiter, cell_limiter},
     {NULL, false, NULL, NULL, NULL},
 };

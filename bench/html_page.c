@@ -17,22 +17,37 @@
 
 /* -- devices -------------------------------------------------------------- */
 
+/* Nothing that both tell differs. */
 static bool is_same_device(const json_t *a, const json_t *b)
 {
     static const char *const names[] = {"name", "platform", "driver", "uuid",
                                         "pci"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(json_text_at(a, names[i]), json_text_at(b, names[i])) != 0)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *x = json_text_at(a, names[i]);
+        const char *y = json_text_at(b, names[i]);
+        if (*x && *y && strcmp(x, y) != 0)
             return false;
+    }
     return true;
 }
 
+/* Entries of one file are devices beside each other, however alike. */
+static bool is_in_file(const struct html_page *page,
+                       const struct result_file *file, size_t i_device)
+{
+    for (size_t i = 0; i < page->n_runs; i++)
+        if (page->runs[i].file == file && page->runs[i].i_device == i_device)
+            return true;
+    return false;
+}
+
 /* The device of an entry; one more of them when it is new. */
-static bool find_device(struct html_page *page, const json_t *json,
-                        size_t *at)
+static bool find_device(struct html_page *page, const struct result_file *file,
+                        const json_t *json, size_t *at)
 {
     for (*at = 0; *at < page->n_devices; ++*at)
-        if (is_same_device(page->devices[*at].json, json))
+        if (is_same_device(page->devices[*at].json, json) &&
+            !is_in_file(page, file, *at))
             return true;
     if (!xl__grow(&page->devices, &page->devices_cap, page->n_devices + 1,
                   sizeof *page->devices))
@@ -51,7 +66,7 @@ static bool add_run(struct html_page *page, const struct result_file *file,
                     const json_t *json)
 {
     size_t at = 0;
-    if (!find_device(page, json, &at) ||
+    if (!find_device(page, file, json, &at) ||
         !xl__grow(&page->runs, &page->runs_cap, page->n_runs + 1,
                   sizeof *page->runs))
         return false;

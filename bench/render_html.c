@@ -13,10 +13,11 @@ static void page_title(struct xl__str *out, const struct html_page *page)
         xl__str_add(out, "No device");
         return;
     }
-    html_text(out, page->devices[0].name);
-    if (page->n_devices == 2)
-        html_add(out, " and %s", page->devices[1].name);
-    else if (page->n_devices > 2)
+    const struct html_device *d = page->devices;
+    html_text(out, d[0].name);
+    if (page->n_devices == 2 && !xl__streq(d[0].name, d[1].name))
+        html_add(out, " and %s", d[1].name);
+    else if (page->n_devices > 1)
         html_add(out, " and %z more", page->n_devices - 1);
 }
 
@@ -30,8 +31,9 @@ static void add_runs(struct xl__str *out, const struct html_page *page)
         html_date(&date, &page->files[i]);
         const json_t *tool =
             json_object_get(page->files[i].document, "tool");
-        html_add(out, "<li>%s%m%s by clbench %s</li>\n",
-                 json_text_at(tool, "command"), date.len > 0 ? ", " : "",
+        const char *command = json_text_at(tool, "command");
+        html_add(out, "<li>%s%m%s, by clbench %s</li>\n",
+                 *command ? command : "results", date.len > 0 ? ", " : "",
                  xl__str_text(&date), json_text_at(tool, "version"));
         xl__str_clear(&date);
     }
