@@ -2,8 +2,13 @@
 /* `clbench plan`: what of a language model fits on which device, and how fast
  * it can answer there at most. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/mem.h"
+#include "base/paths.h"
 #include "json_values.h"
+#include "out_file.h"
 #include "plan_words.h"
 #include "text.h"
 #include "units.h"
@@ -64,16 +69,46 @@ static int list(struct session *s)
 
 /* -- a plan --------------------------------------------------------------- */
 
+/* The user's file, or one in the user's folder. */
+static char *picture_path(const char *path)
+{
+    const size_t len = strlen(path);
+    return len > 0 && path[len - 1] == '/' ? xl__path_join(path, "plan.svg")
+                                           : xl__strdup(path);
+}
+
+static int write_picture(struct session *s, const json_t *plan)
+{
+    struct xl__str svg = {0};
+    char *path = picture_path(s->set.svg);
+    int code = EXIT_FINE;
+    if (!plan_picture(plan, NULL, &svg) && !svg.broken)
+        session_say(s, "warning: ", "--svg: there is nothing to draw without "
+                                    "a bandwidth");
+    else if (!path || svg.broken)
+        code = session_fail(s, "drawing", XL_NO_MEMORY, "");
+    else if (!out_file_write(s, "svg", path, svg.text, svg.len))
+        code = EXIT_FILE;
+    else if (session_tables(s))
+        printf("The picture: %s\n", path);
+    xl__str_clear(&svg);
+    free(path);
+    return code;
+}
+
 static int show(struct session *s, struct plan *p)
 {
-    const int code = plan_devices(s, p);
+    int code = plan_devices(s, p);
     if (code != EXIT_FINE || p->n == 0)
         return code != EXIT_FINE ? code : session_result(s);
+    json_t *plan = plan_json(p);
     s->extra = json_object();
-    json_put(s->extra, "plan", plan_json(p));
+    json_put(s->extra, "plan", plan);
     if (session_tables(s))
         plan_text(stdout, p, s->set.quiet);
-    return session_result(s);
+    if (s->set.svg)
+        code = write_picture(s, plan);
+    return code != EXIT_FINE ? code : session_result(s);
 }
 
 static int run(struct session *s)
@@ -93,7 +128,7 @@ static const char *const options[] = {
     "model",   "params",    "active",   "experts", "layers",  "kv-heads",
     "head-dim", "weights",  "kv",       "context", "batch",   "training",
     "device",  "all-devices", "from",   "bandwidth", "peak",  "memory",
-    "link",    "list",      "json",     "seed",    "max-time", NULL};
+    "link",    "list",      "svg",      "json",    "seed",    "max-time", NULL};
 
 const struct command cmd_plan = {
     .name = "plan",
@@ -114,13 +149,14 @@ const struct command cmd_plan = {
         "files; with --bandwidth, --peak, --memory and --link one that need "
         "not be there.\n\n"
         "  clbench plan --model llama-3.1-8b --weights int4/32\n"
-        "  clbench plan --params 14e9 --layers 48 --kv-heads 8 --head-dim 128 "
-        "--weights int4 --context 32k --batch 8\n"
+        "  clbench plan --params 14e9 --layers 48 --kv-heads 8 \\\n"
+        "      --head-dim 128 --weights int4 --context 32k --batch 8\n"
         "  clbench plan --model ./config.json --from run.json --batch 16\n"
-        "  clbench plan --model mixtral-8x7b --bandwidth 1008GB/s --peak "
-        "165TFLOP/s --memory 24GB --link 31.5GB/s",
+        "  clbench plan --model mixtral-8x7b --bandwidth 1008GB/s \\\n"
+        "      --peak 165TFLOP/s --memory 24GB --link 31.5GB/s",
     .options = options,
     .min_words = 0,
     .max_words = 0,
     .run = run,
+    .draws_itself = true,
 };

@@ -16,5 +16,6 @@ const struct figure *const figures[] = {
     &figure_coalescing,
     &figure_banks,
     &figure_transfer,
+    &figure_plan,
     NULL,
 };

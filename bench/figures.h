@@ -20,7 +20,8 @@ struct figure {
 
 extern const struct figure figure_roofline, figure_bandwidth, figure_cache,
     figure_coalescing, figure_transfer, figure_banks, figure_gemm,
-    figure_softmax, figure_conv, figure_expr, figure_split, figure_pipeline;
+    figure_softmax, figure_conv, figure_expr, figure_split, figure_pipeline,
+    figure_plan;
 extern const struct figure *const figures[]; /* NULL-terminated */
 
 #endif

@@ -138,8 +138,8 @@ const struct option_row option_rows[] = {
      "for a browser; it needs no network", NULL, AT(html), false, "-"},
     {"svg", 0, OPT_TEXT, "FOLDER",
      "draw the pictures that the results have, an SVG file each in FOLDER, "
-     "made if it is not there; split: one picture, FILE or in FOLDER/", NULL,
-     AT(svg), false, NULL},
+     "made if it is not there; split, plan: one picture, FILE or in FOLDER/",
+     NULL, AT(svg), false, NULL},
     {"trace", 0, OPT_TEXT, "FILE",
      "also write what ran when, calls, queues and engines, to FILE as "
      "trace-event JSON, for Perfetto (ui.perfetto.dev) or chrome://tracing",

@@ -70,5 +70,9 @@ void plan_text_device(FILE *to, const struct plan *p,
                       const struct plan_device *dev);
 /* plan_json.c: the member "plan" of the result document. */
 json_t *plan_json(const struct plan *p);
+/* figure_plan.c: that member as a picture, of the device of that index alone
+ * or, NULL, of all of them. False: there is nothing to draw. */
+bool plan_picture(const json_t *plan, const json_t *index,
+                  struct xl__str *out);
 
 #endif

@@ -170,6 +170,10 @@ static int from_here(struct session *s, struct plan *p)
 {
     enum { PROBES_A_DEVICE = 4 };
     int code = session_open_devices(s);
+    if (code == EXIT_NO_DEVICE)
+        session_say(s, "", "a plan needs no device of this machine: give "
+                           "--bandwidth and what else is known of one, or "
+                           "--from and a result file");
     if (code != EXIT_FINE)
         return code;
     progress_begin(s, PROBES_A_DEVICE * s->n_devices);

@@ -2,40 +2,17 @@
 /* What was asked, from its texts. Every quantity is a line of one table: how
  * it is written, where it lies, what is said when it will not do. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "plan.h"
+#include "plan_quantity.h"
 
 /* -- quantities ----------------------------------------------------------- */
 
-enum scale { WHOLE, WEIGHTS, TOKENS, BYTES, BYTES_PER_S, FLOP_PER_S };
-
-static const struct {
-    const char *letters; /* of thousands, their squares, cubes, ... */
-    double base;         /* what the first letter stands for */
-    const char *units[4];
-    const char *want;
-} scales[] = {
-    [WHOLE] = {"", 1, {""}, "a whole number, such as 48"},
-    [WEIGHTS] = {"kMBT", 1e3, {""}, "a number of weights, such as 14e9 or "
-                                     "14B"},
-    [TOKENS] = {"kM", 1024, {""}, "a whole number of tokens, such as 32768 "
-                                  "or 32k, which is the same"},
-    [BYTES] = {"kMGTP", 1e3, {"B", ""}, "bytes, such as 24GB or 22.5GiB"},
-    [BYTES_PER_S] = {"kMGTP", 1e3, {"B/s", "B", ""}, "bytes a second with "
-                                                     "their unit, such as "
-                                                     "1008GB/s"},
-    [FLOP_PER_S] = {"kMGTP", 1e3, {"FLOP/s", "flop/s", "FLOPS", ""},
-                    "flop a second with their unit, such as 165TFLOP/s"},
-};
-
 struct quantity {
-    const char *option;
+    struct plan_quantity is;
     size_t from; /* of its text, in struct plan_settings */
-    enum scale scale;
-    double least, most;
 };
 
 #define TEXT(field) offsetof(struct plan_settings, field)
@@ -43,77 +20,22 @@ struct quantity {
 /* Rates below a million a second, and memories below a megabyte, were meant
  * to have a unit. */
 static const struct quantity quantities[] = {
-    {"params", TEXT(params), WEIGHTS, 1, 1e16},
-    {"active", TEXT(active), WEIGHTS, 1, 1e16},
-    {"layers", TEXT(layers), WHOLE, 1, 1e5},
-    {"kv-heads", TEXT(kv_heads), WHOLE, 1, 1e5},
-    {"head-dim", TEXT(head_dim), WHOLE, 1, 1e5},
-    {"context", TEXT(context), TOKENS, 1, PLAN_MOST_CONTEXT},
-    {"memory", TEXT(memory), BYTES, 1e6, 1e18},
-    {"bandwidth", TEXT(bandwidth), BYTES_PER_S, 1e6, 1e18},
-    {"peak", TEXT(peak), FLOP_PER_S, 1e6, 1e21},
-    {"link", TEXT(link), BYTES_PER_S, 1e6, 1e18},
+    {{"params", PLAN_WEIGHTS, 1, 1e16}, TEXT(params)},
+    {{"active", PLAN_WEIGHTS, 1, 1e16}, TEXT(active)},
+    {{"layers", PLAN_WHOLE, 1, 1e5}, TEXT(layers)},
+    {{"kv-heads", PLAN_WHOLE, 1, 1e5}, TEXT(kv_heads)},
+    {{"head-dim", PLAN_WHOLE, 1, 1e5}, TEXT(head_dim)},
+    {{"context", PLAN_TOKENS, 1, PLAN_MOST_CONTEXT}, TEXT(context)},
+    {{"memory", PLAN_BYTES, 1e6, 1e18}, TEXT(memory)},
+    {{"bandwidth", PLAN_BYTES_PER_S, 1e6, 1e18}, TEXT(bandwidth)},
+    {{"peak", PLAN_FLOP_PER_S, 1e6, 1e21}, TEXT(peak)},
+    {{"link", PLAN_BYTES_PER_S, 1e6, 1e18}, TEXT(link)},
 };
-enum { PARAMS, ACTIVE, LAYERS, KV_HEADS, HEAD_DIM, CONTEXT, MEMORY, BANDWIDTH,
-       PEAK, LINK };
+enum { PARAMS, ACTIVE, LAYERS, KV_HEADS, HEAD_DIM, CONTEXT, MEMORY };
 
 static const char *text_of(const struct plan_settings *set, unsigned i)
 {
     return *(const char *const *)((const char *)set + quantities[i].from);
-}
-
-/* A plain decimal number; neither "inf" nor hexadecimal. The text behind it,
- * or NULL. */
-static const char *read_number(const char *text, double *out)
-{
-    const size_t digits = strspn(text, "0123456789.");
-    char *end = NULL;
-    *out = strtod(text, &end);
-    const bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    return digits > 0 && end > text && !is_hex ? end : NULL;
-}
-
-/* "k", "Gi", with a unit behind it; false: none of these. */
-static bool read_ending(const char *text, enum scale scale, double *factor)
-{
-    static const double binary = 1024;
-    double base = scales[scale].base;
-    *factor = 1;
-    text += *text == ' ';
-    const char first = *text == 'K' ? 'k' : *text;
-    const char *letter =
-        first ? strchr(scales[scale].letters, first) : NULL;
-    if (letter) {
-        text++;
-        if (*text == 'i') {
-            base = binary;
-            text++;
-        }
-        *factor = pow(base, (double)(letter - scales[scale].letters) + 1);
-    }
-    for (unsigned i = 0; i < 4 && scales[scale].units[i]; i++)
-        if (strcmp(text, scales[scale].units[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool read_quantity(const char *text, const struct quantity *q,
-                          double *out, struct xl__str *why)
-{
-    double factor = 1;
-    const char *end = read_number(text, out);
-    const bool is_read = end && read_ending(end, q->scale, &factor);
-    const bool is_whole = q->scale == WHOLE || q->scale == TOKENS;
-    *out *= factor;
-    if (is_read && *out >= q->least && *out <= q->most &&
-        !(is_whole && *out != floor(*out)))
-        return true;
-    xl__str_printf(why, "--%s: '%s' will not do", q->option, text);
-    if (is_read)
-        xl__str_printf(why, ", as it is not from %.4g to %.4g%s", q->least,
-                       q->most, is_whole ? " and whole" : "");
-    xl__str_printf(why, "; give %s", scales[q->scale].want);
-    return false;
 }
 
 /* What was given goes to `out`; what was not leaves it as it is. */
@@ -121,7 +43,7 @@ static bool take(const struct plan_settings *set, unsigned i, double *out,
                  struct xl__str *why)
 {
     const char *text = text_of(set, i);
-    return !text || read_quantity(text, &quantities[i], out, why);
+    return !text || plan_quantity_read(text, &quantities[i].is, out, why);
 }
 
 /* -- types ---------------------------------------------------------------- */
@@ -153,7 +75,7 @@ enum { N_TYPES = sizeof types / sizeof *types };
 static bool read_bits(const char *text, struct plan_type *out)
 {
     enum { HALF_BITS = 16, MOST_BITS = 64 };
-    const char *end = read_number(text, &out->bits);
+    const char *end = plan_number(text, &out->bits);
     out->peak = out->bits > HALF_BITS ? of_f32 : of_f16;
     return end && !*end && out->bits > 0 && out->bits <= MOST_BITS;
 }
@@ -168,7 +90,7 @@ static bool read_type(const char *option, const char *text,
     xl__strcpy(out->name, sizeof out->name, text);
     if (read_bits(text, out))
         return true;
-    const char *end = text[len] ? read_number(text + len + 1, &block) : "";
+    const char *end = text[len] ? plan_number(text + len + 1, &block) : "";
     const bool is_block = end && !*end && block >= 1 &&
                           (!text[len] || block <= most_block) &&
                           block == floor(block);
@@ -193,8 +115,8 @@ static bool read_experts(const struct plan_settings *set,
 {
     static const double most = 1e5;
     double used = 0, all = 0;
-    const char *end = read_number(set->experts, &used);
-    end = end && *end == '/' ? read_number(end + 1, &all) : NULL;
+    const char *end = plan_number(set->experts, &used);
+    end = end && *end == '/' ? plan_number(end + 1, &all) : NULL;
     if (end && !*end && used >= 1 && used < all && all <= most &&
         used == floor(used) && all == floor(all)) {
         m->used = used;
@@ -251,19 +173,18 @@ static void guess_widths(struct plan_model *m)
 static bool are_there(const struct plan_settings *set, struct xl__str *why)
 {
     static const unsigned needed[] = {PARAMS, LAYERS, KV_HEADS, HEAD_DIM};
-    const char *before = "";
+    const char *before = "missing: ";
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!text_of(set, needed[i])) {
             xl__str_printf(why, "%s--%s", before,
-                           quantities[needed[i]].option);
+                           quantities[needed[i]].is.option);
             before = ", ";
         }
-    if (!*before)
+    if (why->len == 0)
         return true;
-    xl__str_add(why, " is missing: give a model's numbers, such as --params "
-                     "14e9 --layers 48 --kv-heads 8 --head-dim 128, or "
-                     "--model NAME ('clbench plan --list') or its "
-                     "config.json");
+    xl__str_add(why, "; give a model's numbers, such as --params 14e9 "
+                     "--layers 48 --kv-heads 8 --head-dim 128, or --model "
+                     "NAME ('clbench plan --list'), or its config.json");
     return false;
 }
 
@@ -335,7 +256,7 @@ bool plan_input_rates(const struct settings *set, struct plan_device *out,
         if (!take(from, MEMORY + i, &rates[i]->value, why))
             return false;
         snprintf(rates[i]->source, sizeof rates[i]->source, "--%s",
-                 quantities[MEMORY + i].option);
+                 quantities[MEMORY + i].is.option);
     }
     if (!isnan(out->bandwidth.value))
         return true;

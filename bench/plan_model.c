@@ -119,7 +119,8 @@ struct plan_step plan_decode(const struct plan_work *w,
     const double bytes = out.weight_bytes + out.cache_bytes;
     out.memory_s = bytes / r->bandwidth;
     out.compute_s = out.flop / r->peak;
-    out.s = fmax(out.memory_s, out.compute_s);
+    out.s = isnan(out.memory_s) ? out.memory_s
+                                : fmax(out.memory_s, out.compute_s);
     out.tokens_per_s = w->batch / out.s;
     out.intensity = out.flop / bytes;
     out.by = out.compute_s > out.memory_s         ? PLAN_BY_COMPUTE

@@ -71,8 +71,8 @@ struct plan_step {
     double weight_bytes; /* read in the step */
     double cache_bytes;  /* of all sequences */
     double flop;
-    double memory_s, compute_s; /* the latter NaN where the peak is unknown */
-    double s;                   /* at least: the longer of them */
+    double memory_s, compute_s; /* NaN where the rate is unknown */
+    double s; /* at least: the longer of them; NaN without a bandwidth */
     double tokens_per_s;        /* at most, of all sequences */
     double intensity;           /* flop a byte */
     enum plan_bound by;

@@ -76,6 +76,12 @@ static void formulas(FILE *to, const struct plan *p)
     xl__str_add(&line, "weights: ");
     plan_say_params(&line, w->model.params);
     xl__str_printf(&line, " x %.4g bit / 8", w->weight_bits);
+    if (w->model.looked_up > 0) {
+        xl__str_add(&line, "; a step reads all but the table of input "
+                           "tokens, ");
+        plan_say_params(&line, w->model.looked_up);
+        xl__str_add(&line, ", of which it looks up a line a token");
+    }
     plan_print(to, &line);
     xl__str_add(&line, "cache: ");
     cache_formula(&line, w);
@@ -162,7 +168,8 @@ static void line_of(struct table *t, const struct plan *p,
         count(t, plan_most_context(w, r.memory), PLAN_MOST_CONTEXT);
     }
     plan_cell(t, plan_decode_at(w, &r, 1).tokens_per_s, "1");
-    plan_cell(t, plan_decode(w, &r).tokens_per_s, "1");
+    if (w->batch > 1)
+        plan_cell(t, plan_decode(w, &r).tokens_per_s, "1");
     plan_cell(t, plan_load_s(w, &r), "s");
 }
 
@@ -173,13 +180,14 @@ static void devices(FILE *to, const struct plan *p)
                                       {"GB", true, 0},
                                       {"fits", true, 0}};
     unsigned n = 3;
-    snprintf(at, sizeof at, "batch %.0f", p->work.batch);
+    snprintf(at, sizeof at, "at %.0f", p->work.batch);
     if (p->training)
         columns[n++] = (struct table_column){"trains", true, 0};
-    columns[n++] = (struct table_column){"most batch", true, 0};
+    columns[n++] = (struct table_column){"batch", true, 0};
     columns[n++] = (struct table_column){"context", true, 0};
-    columns[n++] = (struct table_column){"batch 1", true, 0};
-    columns[n++] = (struct table_column){at, true, 0};
+    columns[n++] = (struct table_column){"at 1", true, 0};
+    if (p->work.batch > 1)
+        columns[n++] = (struct table_column){at, true, 0};
     columns[n++] = (struct table_column){"load", true, 0};
     struct table *t = table_create(columns, n);
     for (size_t i = 0; i < p->n; i++)
@@ -187,9 +195,9 @@ static void devices(FILE *to, const struct plan *p)
     fputc('\n', to);
     table_print(to, t, text_terminal_columns(), text_wants_colour());
     table_destroy(t);
-    say(to, "fits: 'on 2' are two of them, no memory kept back; most batch, "
-            "context: the largest that fit, all else as asked; batch 1 and "
-            "on: tokens/s at most; load: weights over the link");
+    say(to, "fits: 'on 2' are two of them, no memory kept back; batch, "
+            "context: the largest that fit, all else as asked; at 1 and on: "
+            "tokens/s at most with that batch; load: weights over the link");
 }
 
 /* -- what it means -------------------------------------------------------- */

@@ -14,15 +14,14 @@ enum { CHART_ROWS = 8, CHART_COLUMNS = 64, CHART_LEFT = 12 };
 
 /* -- its rates ------------------------------------------------------------ */
 
-/* Without a unit it is bytes, in GB and in GiB. */
 static void rate(struct table *t, const char *name, const struct plan_rate *r,
-                 const char *unit)
+                 void (*say)(struct xl__str *out, double value))
 {
     struct xl__str value = {0}, source = {0};
-    if (unit || isnan(r->value))
-        plan_say(&value, r->value, unit);
+    if (isnan(r->value))
+        xl__str_add(&value, "-");
     else
-        plan_say_bytes(&value, r->value);
+        say(&value, r->value);
     text_escape(&source, isnan(r->value) ? "unknown" : r->source);
     table_cell(t, "%s", name);
     table_cell(t, "%s", xl__str_text(&value));
@@ -44,10 +43,10 @@ static void rates(FILE *to, const struct plan_device *dev)
         text_escape(&name, dev->origin);
     }
     fprintf(to, "\nDevice: %s\n", xl__str_text(&name));
-    rate(t, "memory", &dev->memory, NULL);
-    rate(t, "bandwidth", &dev->bandwidth, "B/s");
-    rate(t, "peak", &dev->peak, "flop/s");
-    rate(t, "link", &dev->link, "B/s");
+    rate(t, "memory", &dev->memory, plan_say_bytes);
+    rate(t, "bandwidth", &dev->bandwidth, plan_say_bandwidth);
+    rate(t, "peak", &dev->peak, plan_say_peak);
+    rate(t, "link", &dev->link, plan_say_bandwidth);
     table_print(to, t, text_terminal_columns(), false);
     table_destroy(t);
     xl__str_clear(&name);
@@ -91,16 +90,20 @@ static void decode(FILE *to, const struct plan *p,
     const struct plan_step s = plan_decode(&p->work, &r);
     struct xl__str line = {0};
     char all[UNITS_CAP], each[UNITS_CAP];
-    fprintf(to, "\n  Decode: a token for each of %.0f sequence%s takes at "
-                "least\n",
-            p->work.batch, p->work.batch > 1 ? "s" : "");
+    if (p->work.batch > 1)
+        fprintf(to, "\n  Decode: a token for each of %.0f sequences takes at "
+                    "least\n",
+                p->work.batch);
+    else
+        fprintf(to, "\n  Decode: a token takes at least\n");
     plan_say_decode(&line, p, dev);
     formula(to, &line);
     units_number(all, sizeof all, s.tokens_per_s);
     units_number(each, sizeof each, s.tokens_per_s / p->work.batch);
-    xl__str_printf(&line, "so at most %s tokens/s, %s for each; %s set the "
-                          "time",
-                   all, each,
+    xl__str_printf(&line, "so at most %s tokens/s", all);
+    if (p->work.batch > 1)
+        xl__str_printf(&line, ", %s for each", each);
+    xl__str_printf(&line, "; %s set the time",
                    s.by == PLAN_BY_WEIGHTS ? "reads of weights"
                    : s.by == PLAN_BY_CACHE ? "reads of the cache"
                                            : "products");
@@ -211,9 +214,9 @@ static void prefill(FILE *to, const struct plan *p,
         xl__str_add(&line, " over an unknown link; give --link");
     } else {
         xl__str_add(&line, " / ");
-        plan_say(&line, r.link, "B/s");
+        plan_say_bandwidth(&line, r.link);
         xl__str_add(&line, " = ");
-        plan_say(&line, plan_load_s(&p->work, &r), "s");
+        plan_say_seconds(&line, plan_load_s(&p->work, &r));
     }
     plan_print(to, &line);
     xl__str_clear(&line);

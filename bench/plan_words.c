@@ -34,20 +34,25 @@ void plan_say_params(struct xl__str *out, double params)
         xl__str_printf(out, "%.4ge9", params / giga);
 }
 
-void plan_say(struct xl__str *out, double value, const char *unit)
+void plan_say_seconds(struct xl__str *out, double s)
 {
     char text[UNITS_CAP];
-    units_format(text, sizeof text, value, unit);
+    units_format(text, sizeof text, s, "s");
     xl__str_add(out, text);
 }
 
-static void say_rate(struct xl__str *out, double rate, const char *unit,
-                     const char *otherwise)
+void plan_say_bandwidth(struct xl__str *out, double bytes_per_s)
 {
-    if (isnan(rate))
-        xl__str_add(out, otherwise);
+    xl__str_printf(out, "%.4g GB/s", bytes_per_s / giga);
+}
+
+void plan_say_peak(struct xl__str *out, double flop_per_s)
+{
+    static const double tera = 1e12;
+    if (isnan(flop_per_s))
+        xl__str_add(out, "an unknown peak");
     else
-        plan_say(out, rate, unit);
+        xl__str_printf(out, "%.4g TFLOP/s", flop_per_s / tera);
 }
 
 static void say_giga(struct xl__str *out, double bytes)
@@ -97,22 +102,23 @@ void plan_say_decode(struct xl__str *out, const struct plan *p,
     const struct plan_rates r = plan_rates(dev);
     const struct plan_step s = plan_decode(&p->work, &r);
     const double batch = p->work.batch;
-    xl__str_add(out, "t = max((W + B KV) / bandwidth, 2 P B / peak)\n  = max((");
+    xl__str_add(out, "t = max((W + B KV) / bandwidth, 2 P B / peak)\n"
+                     "  = max((");
     say_giga(out, s.weight_bytes);
     xl__str_printf(out, " + %.0f x ", batch);
     say_giga(out, s.cache_bytes / batch);
     xl__str_add(out, ") / ");
-    plan_say(out, r.bandwidth, "B/s");
+    plan_say_bandwidth(out, r.bandwidth);
     xl__str_add(out, ",\n        2 x ");
     plan_say_params(out, p->work.model.active);
     xl__str_printf(out, " x %.0f / ", batch);
-    say_rate(out, r.peak, "flop/s", "an unknown peak");
+    plan_say_peak(out, r.peak);
     xl__str_add(out, ")\n  = max(");
-    plan_say(out, s.memory_s, "s");
+    plan_say_seconds(out, s.memory_s);
     xl__str_add(out, ", ");
-    plan_say(out, s.compute_s, "s");
+    plan_say_seconds(out, s.compute_s);
     xl__str_add(out, ") = ");
-    plan_say(out, s.s, "s");
+    plan_say_seconds(out, s.s);
 }
 
 void plan_say_prefill(struct xl__str *out, const struct plan *p,
@@ -125,13 +131,13 @@ void plan_say_prefill(struct xl__str *out, const struct plan *p,
     plan_say_params(out, p->work.model.active);
     xl__str_printf(out, " x %.0f + %.3g) / ", p->work.context,
                    f.attention_flop);
-    say_rate(out, r.peak, "flop/s", "an unknown peak");
+    plan_say_peak(out, r.peak);
     xl__str_add(out, ",\n        ");
     say_giga(out, f.weight_bytes);
     xl__str_add(out, " / ");
-    plan_say(out, r.bandwidth, "B/s");
+    plan_say_bandwidth(out, r.bandwidth);
     xl__str_add(out, ") = ");
-    plan_say(out, f.s, "s");
+    plan_say_seconds(out, f.s);
 }
 
 void plan_say_turn(struct xl__str *out, const struct plan *p,

@@ -16,8 +16,11 @@ void plan_cell(struct table *t, double value, const char *unit);
 void plan_say_params(struct xl__str *out, double params);
 /* "7 GB (6.52 GiB)". */
 void plan_say_bytes(struct xl__str *out, double bytes);
-/* A value with its unit: "4.27 TB/s", "13.7 ms". */
-void plan_say(struct xl__str *out, double value, const char *unit);
+/* "4270 GB/s", "855 TFLOP/s", "13.7 ms": rates in one unit each, so that they
+ * are compared at a glance, with a digit more than what follows from them. */
+void plan_say_bandwidth(struct xl__str *out, double bytes_per_s);
+void plan_say_peak(struct xl__str *out, double flop_per_s);
+void plan_say_seconds(struct xl__str *out, double s);
 /* "the weights", "the cache", "compute". */
 const char *plan_bound_name(enum plan_bound by);
 /* "14e9 parameters (int4, 4 bit), ...": what is planned, in one sentence. */

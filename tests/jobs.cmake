@@ -41,6 +41,15 @@ xl_job(unit.split_view LABELS unit DRIVER none TIMEOUT 60
 # What of a language model fits where, and how fast at most.
 xl_program(test_plan unit/test_plan.c LIBS clbench_static)
 xl_job(unit.plan LABELS unit DRIVER none TIMEOUT 60 COMMAND test_plan)
+if(UNIX)
+    set(plan ${CMAKE_CURRENT_SOURCE_DIR}/plan.sh $<TARGET_FILE:clbench>)
+    xl_job(unit.plan_user LABELS unit DRIVER none TIMEOUT 60
+        COMMAND ${plan} ${SCRATCH}/plan_user ${XL_PYTHON})
+    xl_job(slow.plan LABELS device slow DRIVER pocl TIMEOUT 300
+        COMMAND ${plan} ${SCRATCH}/plan ${XL_PYTHON} measure)
+    set_property(TEST unit.plan_user slow.plan APPEND PROPERTY
+        FAIL_REGULAR_EXPRESSION "FAILED: ")
+endif()
 
 # Probes of single operations: what they conclude, and on drivers.
 xl_program(test_operations unit/test_operations.c)

@@ -86,6 +86,15 @@ static void decode_batch(void **state)
                       tokens[i], digit[i]);
 }
 
+/* Arithmetic alone would be a bound that no device keeps. */
+static void without_a_bandwidth_nothing_is_promised(void **state)
+{
+    const struct plan_work w = dense(35e9, 16);
+    const struct plan_rates r = {.bandwidth = NAN, .peak = 100e12};
+    (void)state;
+    assert_true(isnan(plan_decode(&w, &r).tokens_per_s));
+}
+
 /* The least of that, compute and the cache's traffic. */
 static void decode_batch_is_the_least_of_three(void **state)
 {
@@ -467,7 +476,7 @@ struct wrong {
 static void wrong_input_is_told_what_to_give(void **state)
 {
     static const struct wrong cases[] = {
-        {{.params = "14e9"}, "--layers, --kv-heads, --head-dim is missing"},
+        {{.params = "14e9"}, "missing: --layers, --kv-heads, --head-dim"},
         {{.layers = "3"}, "--params, --kv-heads"},
         {{GOOD, .head_dim = "0"}, "--head-dim: '0'"},
         {{GOOD, .head_dim = "-1"}, "--head-dim: '-1'"},
@@ -567,7 +576,7 @@ static void the_formula_has_its_numbers(void **state)
     plan_say_decode(&text, &p, &dev);
     assert_string_equal(xl__str_text(&text),
                         "t = max((W + B KV) / bandwidth, 2 P B / peak)\n"
-                        "  = max((7 GB + 8 x 6.44 GB) / 1.01 TB/s,\n"
+                        "  = max((7 GB + 8 x 6.44 GB) / 1008 GB/s,\n"
                         "        2 x 14e9 x 8 / 165 TFLOP/s)\n"
                         "  = max(58.1 ms, 1.36 ms) = 58.1 ms");
     xl__str_clear(&text);
@@ -604,6 +613,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(decode_bound),
         cmocka_unit_test(decode_batch),
         cmocka_unit_test(decode_batch_is_the_least_of_three),
+        cmocka_unit_test(without_a_bandwidth_nothing_is_promised),
         cmocka_unit_test(kv_plan),
         cmocka_unit_test(load_plan),
         cmocka_unit_test(linear),
