@@ -90,7 +90,7 @@ const struct command cmd_report = {
         "  clbench report run.json\n"
         "  clbench report run.json --html run.html\n"
         "  clbench report cpu.json gpu.json --html both.html --svg pictures\n"
-        "  clbench report run.json --csv - | sort\n\n"
+        "  clbench report run.json --markdown - >>notes.md\n\n"
         "Points of curves are in the files and not on the terminal. What a "
         "command draws there itself, such as the timeline of a pipeline, is a "
         "plain table here.",

@@ -128,13 +128,13 @@ const struct option_row option_rows[] = {
      "after each part; '-', or nothing behind it at the end of the line: "
      "standard output, without tables", NULL, AT(json), false, "-"},
     {"csv", 0, OPT_TEXT, "FILE",
-     "write the results to FILE as CSV too, a row a line, for a spreadsheet; "
+     "write the results to FILE as CSV, a row a line, for a spreadsheet; "
      "'-': standard output, without tables", NULL, AT(csv), false, "-"},
     {"markdown", 0, OPT_TEXT, "FILE",
-     "write the tables to FILE as Markdown too; '-': standard output, without "
+     "write the tables to FILE as Markdown; '-': standard output, without "
      "tables", NULL, AT(markdown), false, "-"},
     {"html", 0, OPT_TEXT, "FILE",
-     "write the results to FILE as one HTML page too, with its pictures in it, "
+     "write the results to FILE as one HTML page, with its pictures in it, "
      "for a browser; it needs no network", NULL, AT(html), false, "-"},
     {"svg", 0, OPT_TEXT, "FOLDER",
      "draw the pictures that the results have, an SVG file each in FOLDER, "

@@ -41,7 +41,8 @@ static void *open_writer(struct session *s)
     w->s = s;
     outputs_begin(&w->outputs, s);
     const bool has_figures = !s->command->draws_itself;
-    if (document_begin(&w->document) && outputs_add(&w->outputs, &render_json) &&
+    if (document_begin(&w->document) &&
+        outputs_add(&w->outputs, &render_json) &&
         outputs_add_all(&w->outputs, renderers) &&
         (!has_figures || outputs_add_figures(&w->outputs)))
         return w;

@@ -104,6 +104,26 @@ class Reports(unittest.TestCase):
         self.assertEqual(len(rows_of(done.stdout)),
                          2 * len(rows_of(content("run.csv"))))
 
+    def test_figures_are_files_of_their_devices(self):
+        device = {"index": 0, "name": "My Chip (R) 9", "facts": [
+            {"name": "copy_bytes_per_s", "value": 1e12, "unit": "B/s",
+             "source": "measured"},
+            {"name": "peak_f32_flop_per_s", "value": 5e13, "unit": "flop/s",
+             "source": "measured"}]}
+        document = {"schema": "clbench/1", "rows": [],
+                    "devices": [device, dict(device, index=1)]}
+        for name, change in {"two.json": {}, "one.json": {
+                "devices": [device]}}.items():
+            with open(name, "w", encoding="utf-8") as file:
+                json.dump(document | change, file)
+        self.one(0, "report", "one.json", "--svg", "deep/one")
+        self.assertIn("roofline.svg", os.listdir("deep/one"))
+        self.one(0, "report", "two.json", "one.json", "--svg", "deep/two/")
+        want = {f"roofline-my-chip-r-9{end}.svg" for end in ("", "-2", "-3")}
+        self.assertLessEqual(want, set(os.listdir("deep/two")))
+        for name in want:
+            self.assertTrue(content(f"deep/two/{name}").startswith("<svg"))
+
     def test_no_rows(self):
         self.one(0, "limits", "--json", "none.json", "--csv", "none.csv",
                  "--markdown", "none.md")

@@ -318,12 +318,14 @@ static unsigned read_line(const char **text, char *buffer, size_t cap,
 /* A file whose texts mean harm. */
 static const char nasty[] =
     "{\"schema\":\"clbench/1\",\"devices\":[{\"index\":0,"
-    "\"name\":\"=cmd|' /C calc'!A0\",\"driver\":\"<script>alert(1)</script>\"}],"
+    "\"name\":\"=cmd|' /C calc'!A0\","
+    "\"driver\":\"<script>alert(1)</script>\"}],"
     "\"rows\":[{\"id\":\"x|y,z\",\"op\":\"@SUM(1)\",\"device\":0,"
     "\"variant\":\"-1+1\",\"dtype\":\"\\u001b[31mred\","
     "\"shape\":{\"m\":-3,\"a,b\":0.1,\"t\":\"1 2\"},"
     "\"unit\":\"+x\",\"verdict\":\"ok\","
-    "\"reason\":\"say \\\"hi\\\",\\n|then| `go` <b>*home*</b> \\\\ \\u20ac\"}]}";
+    "\"reason\":\"say \\\"hi\\\",\\n|then| `go` "
+    "<b>*home*</b> \\\\ \\u20ac\"}]}";
 
 static void csv_keeps_every_text(void **state)
 {
