@@ -2,7 +2,8 @@
 # Every test program and the jobs it runs in.
 
 # -- unit: no driver at all --------------------------------------------------
-foreach(name base store tune_db plans ref cli report render measure diagnose roofline
+foreach(name base store tune_db plans ref cli report render html
+        measure diagnose roofline
         matrix shapes
         expr_text expr_bench expr_eval tune_bench)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
@@ -476,6 +477,25 @@ if(UNIX AND XL_PYTHON)
         COMMAND ${XL_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/report.py
             $<TARGET_FILE:clbench> ${SCRATCH}/report
             ${CMAKE_CURRENT_SOURCE_DIR}/interrupt.py)
+endif()
+
+# The HTML page in a browser.
+if(UNIX AND XL_PYTHON)
+    find_program(XL_CHROMIUM NAMES chromium chromium-browser google-chrome)
+    xl_job(unit.page LABELS unit DRIVER none TIMEOUT 120
+        COMMAND ${XL_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/page.py
+            $<TARGET_FILE:clbench> ${SCRATCH}/page "${XL_CHROMIUM}")
+    set_tests_properties(unit.page PROPERTIES
+        SKIP_REGULAR_EXPRESSION "SKIPPED:")
+endif()
+
+# Kernels that lie, through clbench.
+if(UNIX AND XL_PYTHON)
+    xl_job(slow.lies LABELS device slow DRIVER pocl TIMEOUT 600
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lies.sh $<TARGET_FILE:clbench>
+            ${SCRATCH}/lies ${PROJECT_SOURCE_DIR} ${XL_PYTHON})
+    set_property(TEST slow.lies APPEND PROPERTY
+        FAIL_REGULAR_EXPRESSION "FAILED: ")
 endif()
 
 # The doctor among bad drivers. They take a moment: one hangs for 20 seconds.
