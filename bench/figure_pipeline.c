@@ -15,7 +15,7 @@ enum {
     LANE_GAP = 3,
     MODE_GAP = 14,
     MOST_COMMANDS = 2048, /* drawn of a way */
-    LETTERS = 94,
+    LETTERS = 106,
     BELOW = 6
 };
 

@@ -20,6 +20,6 @@ const struct figure figure_split = {
     .about =
         "How a result is cut into tiles and which compute unit ran each: by "
         "place, by time, and how many units had work. Colours tell when a tile "
-        "was begun, from dark to bright.",
+        "was begun, or, where all begin at once, the unit.",
     .draw = draw,
 };

@@ -106,8 +106,9 @@ double plot_frame(struct xl__str *out, const struct plot *p)
     const double bottom = p->top + p->height;
     frame_y(out, p);
     frame_x(out, p);
-    svg_text(out, fmax(p->left - LABEL_LEFT, PLOT_EDGE), p->top - 12,
-             svg_small, "start", svg_ink, p->y.label);
+    if (*p->y.label)
+        svg_text(out, fmax(p->left - LABEL_LEFT, PLOT_EDGE), p->top - 12,
+                 svg_small, "start", svg_ink, p->y.label);
     svg_text(out, p->left + p->width / 2, bottom + X_TEXT + LINE, svg_small,
              "middle", svg_ink, p->x.label);
     return bottom + X_TEXT + LINE;
@@ -309,7 +310,8 @@ bool plot_label(struct xl__str *out, const struct plot *p,
     } places[] = {{0, 9, 4},    {-0.5, 0, -10}, {-1, -9, 4},  {-0.5, 0, 20},
                   {0, 7, -8},   {-1, -7, -8},   {0, 7, 17},   {-1, -7, 17},
                   {-0.5, 0, -24},
-                  {-0.5, 0, 34}, {-0.5, 0, -38}};
+                  {-0.5, 0, 34}, {-0.5, 0, -38}, {0, 7, -24},
+                  {-1, -7, -24}, {0, 7, -40}, {-1, -7, -40}};
     static const double ascent = 10, descent = 3;
     const double width = svg_text_width(text, svg_small);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

@@ -75,7 +75,7 @@ static unsigned linear_ticks(const struct plot_axis *a, unsigned most,
                              double *at)
 {
     static const double trifle = 1e-9;
-    const double step = nice_step((a->to - a->from) / most);
+    const double step = nice_step((a->to - a->from) / (most - 1));
     const double first = ceil(a->from / step - trifle);
     unsigned n = 0;
     while (n < most && (first + n) * step <= a->to + trifle * step) {
@@ -93,7 +93,7 @@ static unsigned power_ticks(const struct plot_axis *a, unsigned most,
     const double base = a->log_base;
     const double from = log(a->from) / log(base);
     const double to = log(a->to) / log(base);
-    const double each = fmax(ceil((to - from) / most), 1);
+    const double each = fmax(ceil((to - from) / (most - 1)), 1);
     const double first = ceil(from / each - trifle) * each;
     unsigned n = 0;
     while (n < most && first + n * each <= to + trifle) {
@@ -128,7 +128,7 @@ unsigned plot_ticks(const struct plot_axis *a, unsigned most,
     enum { FEW = 2, DECADES = 3 };
     unsigned n = 0;
     most = most > PLOT_MOST_TICKS ? PLOT_MOST_TICKS : most;
-    if (most == 0 || !(a->to > a->from))
+    if (most < FEW || !(a->to > a->from))
         return 0;
     if (a->log_base == 10 && log10(a->to / a->from) < DECADES)
         n = decade_ticks(a, most, at);

@@ -52,6 +52,16 @@ if(UNIX)
         FAIL_REGULAR_EXPRESSION "FAILED: ")
 endif()
 
+# Pictures of a report: by their numbers, and as a browser reads them.
+xl_program(test_figures unit/test_figures.c unit/figure_document.c
+    LIBS clbench_static)
+xl_job(unit.figures LABELS unit DRIVER none TIMEOUT 120 COMMAND test_figures)
+if(XL_PYTHON)
+    xl_job(unit.figures_svg LABELS unit DRIVER none TIMEOUT 60
+        COMMAND ${XL_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/unit/check_svg.py
+            ${SCRATCH}/figures $<TARGET_FILE:test_figures> written*)
+endif()
+
 # Probes of single operations: what they conclude, and on drivers.
 xl_program(test_operations unit/test_operations.c)
 xl_job(unit.operations LABELS unit DRIVER none TIMEOUT 60
