@@ -107,9 +107,9 @@ void xl__reading_compare(xl_reading *r, const xl_reading *before)
     if (idle >= 0 && own >= 0)
         xl__reading_tell(r, XL_SENSOR_OTHERS, within(1 - (idle + own) / all),
                          r->idle_source);
-    if (energy >= 0) /* a counter that began anew tells nothing */
-        xl__reading_tell(r, XL_SENSOR_POWER, energy / span * ns_per_s,
-                         r->source[XL_SENSOR_ENERGY]);
+    /* Of a counter that began anew it is negative, which tells nothing. */
+    xl__reading_tell(r, XL_SENSOR_POWER, energy / span * ns_per_s,
+                     r->source[XL_SENSOR_ENERGY]);
 }
 
 /* -- looking --------------------------------------------------------------- */

@@ -148,6 +148,7 @@ static void a_binary_table_tells_what_holds(void **state)
                  {1ull << 0, 1u << XL_THROTTLE_POWER},
                  {1ull << 22, 1u << XL_THROTTLE_CURRENT},
                  {1ull << 36, 1u << XL_THROTTLE_THERMAL},
+                 {1ull << 47, 1u << XL_THROTTLE_THERMAL},
                  {1ull << 57, 0}};
     (void)state;
     put_all(amd);
@@ -207,6 +208,32 @@ static void counters_become_rates(void **state)
     put(energy, "1000000\n", 8);
     xl_telemetry_read(t, &b);
     assert_true(isnan(b.value[XL_SENSOR_POWER]));
+    xl_telemetry_close(t);
+}
+
+/* Another driver of the same maker has other names for the same things. */
+static void another_driver_is_read(void **state)
+{
+    static const struct file files[] = {
+        {GPU "tile0/gt0/freq0/act_freq", "2850\n"},
+        {GPU "tile0/gt0/freq0/rp0_freq", "2900\n"},
+        {GPU "tile0/gt0/freq0/throttle/reason_thermal", "1\n"},
+        {GPU "tile0/gt0/freq0/throttle/reason_pl1", "0\n"},
+        {GPU "tile0/gt0/gtidle/idle_residency_ms", "77\n"},
+        {GPU "hwmon/hwmon0/temp2_input", "66000\n"},
+        {GPU "hwmon/hwmon0/power1_max", "190000000\n"},
+        {NULL, NULL}};
+    (void)state;
+    put_all(files);
+    xl_telemetry *t = open_at(gpu_here());
+    xl_reading r;
+    xl_telemetry_read(t, &r);
+    assert_near(r.value[XL_SENSOR_CLOCK], 2850e6);
+    assert_near(r.value[XL_SENSOR_CLOCK_MAX], 2900e6);
+    assert_near(r.value[XL_SENSOR_TEMPERATURE], 66);
+    assert_near(r.value[XL_SENSOR_POWER_LIMIT], 190);
+    assert_near(r.idle_ns, 77e6);
+    assert_int_equal(r.throttle, 1u << XL_THROTTLE_THERMAL);
     xl_telemetry_close(t);
 }
 
@@ -544,6 +571,21 @@ static void a_high_clock_is_not_held(void **state)
     assert_int_equal(row.warnings, 0);
 }
 
+/* A clock that rests is not the one that a row ran at. */
+static void a_resting_clock_is_no_ones(void **state)
+{
+    const xl_reading list[] = {at_clock(345, BIT(IDLE)), at_clock(1980, 0),
+                               at_clock(1965, 0), at_clock(345, BIT(IDLE))};
+    (void)state;
+    xl_conditions c = seen(list, 4);
+    assert_near(c.clock_first_hz, 1980e6);
+    assert_near(c.clock_lo_hz, 1965e6);
+    assert_near(c.clock_hi_hz, 1980e6);
+    c = seen(list, 1);
+    assert_true(isnan(c.clock_lo_hz));
+    assert_int_equal(judged(&c, 0).verdict, XL_ROW_OK);
+}
+
 /* Looks miss what lies between them; what the device counts does not. */
 static void counters_see_between_looks(void **state)
 {
@@ -678,6 +720,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_file_that_goes_is_unknown),
         cmocka_unit_test(a_binary_table_tells_what_holds),
         cmocka_unit_test(counters_become_rates),
+        cmocka_unit_test(another_driver_is_read),
         cmocka_unit_test(the_host_is_read),
         cmocka_unit_test(rubbish_is_unknown),
         cmocka_unit_test(the_library_is_asked),
@@ -689,6 +732,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(alarms_are_told_apart),
         cmocka_unit_test(a_power_limit_is_no_alarm),
         cmocka_unit_test(a_high_clock_is_not_held),
+        cmocka_unit_test(a_resting_clock_is_no_ones),
         cmocka_unit_test(counters_see_between_looks),
         cmocka_unit_test(an_unknown_clock_can_be_held),
         cmocka_unit_test(no_look_is_no_verdict),
