@@ -97,6 +97,14 @@ class Reports(unittest.TestCase):
         # The run's own tables would stand before it, or behind.
         self.assertEqual(done.stdout.count("event_over_wall"), 1)
 
+    def test_standard_output_that_is_full(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(
+                [CLBENCH, "report", "run.json", "--csv", "-"], stdout=full,
+                stderr=subprocess.PIPE, text=True, timeout=LONGEST_S)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("--csv: 'standard output'", done.stderr)
+
     def test_several_files(self):
         shown = self.one(0, "report", "run.json", "run.json").stdout
         self.assertEqual(shown.count(self.run_.stdout), 2)

@@ -696,6 +696,27 @@ static void folders_are_private(void **state)
     free(deep);
 }
 
+/* As the umask has them; one that others may write to is fine. */
+static void folders_are_shared(void **state)
+{
+    (void)state;
+    const char *dir = test_scratch("shared");
+    char *deep = xl__path_join(dir, "a/b/"), *f = xl__path_join(dir, "f");
+    struct stat info;
+    const mode_t mask = umask(0022);
+    assert_int_equal(xl__dir_make_shared(deep), XL_OK);
+    (void)umask(mask);
+    assert_int_equal(stat(deep, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0755);
+    assert_int_equal(chmod(deep, 0777), 0);
+    assert_int_equal(xl__dir_make_shared(deep), XL_OK); /* again */
+    assert_int_equal(xl__file_replace(f, "x", 1), XL_OK);
+    assert_int_equal(xl__dir_make_shared(f), XL_IO);
+    assert_int_equal(errno, ENOTDIR);
+    free(f);
+    free(deep);
+}
+
 static bool stop_at_once(const char *path, void *arg)
 {
     count_file(path, arg);
@@ -811,6 +832,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(files_write_to_a_pipe),
         cmocka_unit_test(files_fail),
         cmocka_unit_test(folders_are_private),
+        cmocka_unit_test(folders_are_shared),
         cmocka_unit_test(folders_walk),
         cmocka_unit_test(libraries_open),
         cmocka_unit_test(clock_goes_forward),

@@ -223,6 +223,7 @@ static void files_show_what_runs_show(void **state)
     assert_int_equal(strncmp(xl__str_text(&live), xl__str_text(&later),
                              live.len), 0);
     assert_non_null(strstr(xl__str_text(&live), "suspicious [1,2]"));
+    assert_non_null(strstr(xl__str_text(&live), "limited by DRAM, 2 of 2"));
     assert_non_null(strstr(xl__str_text(&later) + live.len, "<gemm>"));
     results_clear(&file);
     xl__str_clear(&live);
@@ -235,7 +236,8 @@ static const char two_devices[] =
     "\"devices\":[{\"index\":3,\"name\":\"Left\",\"driver\":\"1.0\"},"
     "{\"index\":5,\"name\":\"Right\"}],\"rows\":["
     "{\"id\":\"p/a/m=1/-/hot\",\"op\":\"p\",\"variant\":\"a\",\"device\":3,"
-    "\"shape\":{\"m\":1},\"value\":2,\"unit\":\"B/s\",\"verdict\":\"ok\","
+    "\"shape\":{\"m\":1},\"value\":2,\"unit\":\"\\u001b[0m\","
+    "\"verdict\":\"ok\","
     "\"samples_ns\":[5,6,7]},"
     "{\"id\":\"p/a/m=1/-/hot\",\"op\":\"p\",\"variant\":\"a\",\"device\":5,"
     "\"shape\":{\"m\":1},\"value\":4,\"unit\":\"B/s\","
@@ -254,7 +256,7 @@ static void devices_stand_side_by_side(void **state)
     results_show(&file, false, false, &to);
     assert_non_null(strstr(xl__str_text(&shown),
                            "case;variant;3: Left;roof;5: Right;roof;\n"
-                           "1;a;2 B/s;-;4 B/s [1];-;\n"));
+                           "1;a;2 \\x1B[0m;-;4 B/s [1];-;\n"));
     /* A point of a curve, which only a whole report has. */
     assert_null(strstr(xl__str_text(&shown), "\n2;b;"));
     xl__str_reset(&shown);
@@ -269,6 +271,33 @@ static void devices_stand_side_by_side(void **state)
     xl__str_reset(&shown);
     results_show(&file, false, false, &to);
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
+    results_clear(&file);
+    xl__str_clear(&shown);
+}
+
+static void facts_stand_for_rows(void **state)
+{
+    static const char text[] =
+        "{\"schema\":\"clbench/1\",\"split\":[],\"rows\":[],\"devices\":[{"
+        "\"name\":\"Chip\",\"facts\":["
+        "{\"name\":\"a\",\"value\":true,\"source\":\"queried\"},"
+        "{\"name\":\"b\",\"value\":65536,\"unit\":\"B\",\"note\":\"N-1\"},"
+        "{\"name\":\"c\",\"value\":[1,2],\"unit\":\"B\"},"
+        "{\"name\":\"d\",\"value\":null,\"source\":\"unknown\"},"
+        "{\"name\":\"e\",\"value\":\"0123456789012345678901234\"}]}]}";
+    struct xl__str shown = {0};
+    (void)state;
+    struct result_file file = take_text(text);
+    const struct display to = recorder(&shown, 80);
+    results_show(&file, false, false, &to);
+    assert_string_equal(xl__str_text(&shown),
+                        "<Chip>\nfact;value;source;note;\n"
+                        "a;yes;queried;;\nb;64 KiB;;N-1;\nc;1 B, 2 B;;;\n"
+                        "d;-;unknown;;\ne;0123456789012345678901234;;;\n"
+                        "e: 0123456789012345678901234\n\n");
+    xl__str_reset(&shown);
+    results_tally(&file, &shown);
+    assert_string_equal(xl__str_text(&shown), "0 rows; beside them: split");
     results_clear(&file);
     xl__str_clear(&shown);
 }
@@ -632,6 +661,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rows_come_back),
         cmocka_unit_test(files_show_what_runs_show),
         cmocka_unit_test(devices_stand_side_by_side),
+        cmocka_unit_test(facts_stand_for_rows),
         cmocka_unit_test(csv_keeps_every_text),
         cmocka_unit_test(csv_numbers_come_back),
         cmocka_unit_test(markdown_has_no_markup_of_others),
