@@ -22,9 +22,9 @@ struct quantity {
 static const struct quantity quantities[] = {
     {{"params", PLAN_WEIGHTS, 1, 1e16}, TEXT(params)},
     {{"active", PLAN_WEIGHTS, 1, 1e16}, TEXT(active)},
-    {{"layers", PLAN_WHOLE, 1, 1e5}, TEXT(layers)},
-    {{"kv-heads", PLAN_WHOLE, 1, 1e5}, TEXT(kv_heads)},
-    {{"head-dim", PLAN_WHOLE, 1, 1e5}, TEXT(head_dim)},
+    {{"layers", PLAN_WHOLE, 1, 1e4}, TEXT(layers)},
+    {{"kv-heads", PLAN_WHOLE, 1, 1e4}, TEXT(kv_heads)},
+    {{"head-dim", PLAN_WHOLE, 1, 1e4}, TEXT(head_dim)},
     {{"context", PLAN_TOKENS, 1, PLAN_MOST_CONTEXT}, TEXT(context)},
     {{"memory", PLAN_BYTES, 1e6, 1e18}, TEXT(memory)},
     {{"bandwidth", PLAN_BYTES_PER_S, 1e6, 1e18}, TEXT(bandwidth)},
@@ -113,7 +113,7 @@ static bool read_type(const char *option, const char *text,
 static bool read_experts(const struct plan_settings *set,
                          struct plan_model *m, struct xl__str *why)
 {
-    static const double most = 1e5;
+    static const double most = 1e4;
     double used = 0, all = 0;
     const char *end = plan_number(set->experts, &used);
     end = end && *end == '/' ? plan_number(end + 1, &all) : NULL;

@@ -28,7 +28,8 @@ void plan_cell(struct table *t, double value, const char *unit)
 
 void plan_say_params(struct xl__str *out, double params)
 {
-    if (params < giga / 1e3)
+    static const double least = 1e6, most = 1e13;
+    if (params < least || params >= most)
         xl__str_printf(out, "%.4g", params);
     else
         xl__str_printf(out, "%.4ge9", params / giga);

@@ -180,7 +180,7 @@ says "usage"
 fits
 is_plain
 for command in devices limits probe gemm softmax expr tune verify explain \
-        split compare doctor cache completion; do
+        split plan compare doctor cache completion; do
     expect 0 "help of $command" "$clbench" "$command" --help
     says "$command"
     fits
