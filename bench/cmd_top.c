@@ -3,7 +3,6 @@
  * drawn over itself, elsewhere plain lines. The cursor only ever goes up to
  * the table's first line, so that whenever the program ends the last table
  * stands and nothing has to be put right. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,11 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "environment.h"
-#include "json_values.h"
-#include "out_file.h"
 #include "report.h"
 #include "session.h"
 #include "telemetry.h"
 #include "text.h"
+#include "top_log.h"
 
 static const double ns_per_s = 1e9, usual_interval_s = 1;
 /* Counters of a system step a hundred times a second. */
@@ -35,7 +33,7 @@ struct top {
     bool is_endless; /* until Ctrl-C */
     bool is_once;
     unsigned lines;  /* of the table that stands on the terminal */
-    FILE *log;       /* NULL: none */
+    struct top_log log;
 };
 
 /* -- looking --------------------------------------------------------------- */
@@ -97,90 +95,6 @@ static void list_sensors(const struct top *t)
     xl__str_clear(&name);
 }
 
-/* -- the log --------------------------------------------------------------- */
-
-/* One value a line; what a reader has got stays whole if we are killed. */
-static void log_line(struct top *t, json_t *line)
-{
-    enum { DIGITS = 9 };
-    char *text =
-        line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS))
-             : NULL;
-    if (text)
-        fprintf(t->log, "%s\n", text);
-    free(text);
-    json_decref(line);
-}
-
-static void log_head(struct top *t)
-{
-    static const char *const texts[] = {"name", "platform", "uuid", "pci"};
-    json_t *head = json_object(), *devices = json_array();
-    char date[32];
-    environment_date(date, sizeof date);
-    for (unsigned i = 0; i < t->n; i++) {
-        json_t *d = json_object();
-        json_put(d, "index", json_integer(xl_device_index(t->list[i].dev)));
-        for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
-            json_put(d, texts[j],
-                     json_text(report_fact_text(t->list[i].dev, texts[j],
-                                                NULL)));
-        json_put(d, "sources", telemetry_sources(&t->list[i].now));
-        json_add(devices, d);
-    }
-    json_put(head, "schema", json_string("clbench-top/1"));
-    json_put(head, "tool", environment_tool(t->s));
-    json_put(head, "host", environment_host());
-    json_put(head, "date", json_text(date));
-    json_put(head, "interval_s", json_number(t->interval_s));
-    json_put(head, "devices", devices);
-    log_line(t, head);
-}
-
-static void log_readings(struct top *t)
-{
-    char date[32];
-    environment_date(date, sizeof date);
-    for (unsigned i = 0; i < t->n; i++) {
-        const xl_reading *r = &t->list[i].now;
-        json_t *line = telemetry_reading(r);
-        const double since_s =
-            (double)(r->ns - t->s->start_ns) / ns_per_s;
-        json_put(line, "date", json_text(date));
-        json_put(line, "t_s", json_number(since_s));
-        json_put(line, "device",
-                 json_integer(xl_device_index(t->list[i].dev)));
-        log_line(t, line);
-    }
-    fflush(t->log);
-}
-
-static int log_open(struct top *t)
-{
-    const char *path = t->s->set.json;
-    if (!path)
-        return EXIT_FINE;
-    errno = 0;
-    t->log = out_file_is_stdout(path) ? stdout : fopen(path, "w");
-    if (t->log)
-        return EXIT_FINE;
-    (void)out_file_complain(t->s, "json", path, XL_IO);
-    return EXIT_FILE;
-}
-
-/* A full disk shows here at the latest. */
-static int log_close(struct top *t)
-{
-    if (!t->log || t->log == stdout)
-        return EXIT_FINE;
-    errno = 0;
-    const bool failed = ferror(t->log) != 0;
-    if (fclose(t->log) == 0 && !failed)
-        return EXIT_FINE;
-    (void)out_file_complain(t->s, "json", t->s->set.json, XL_IO);
-    return EXIT_FILE;
-}
-
 /* -- the command ----------------------------------------------------------- */
 
 static int open_devices(struct top *t)
@@ -216,24 +130,21 @@ static int watch(struct top *t)
     const size_t n = times(t);
     t->is_endless = n == 0;
     t->is_once = n == 1;
-    int code = log_open(t);
-    if (code != EXIT_FINE)
-        return code;
+    if (!top_log_open(&t->log, t->s))
+        return EXIT_FILE;
     look(t);
     double pause_s = fmin(t->interval_s, first_interval_s);
     for (size_t i = 0; (n == 0 || i < n) && wait_for(t, pause_s); i++) {
         look(t);
         if (session_tables(t->s))
             draw(t);
-        if (t->log && i == 0)
-            log_head(t);
-        if (t->log)
-            log_readings(t);
-        if (ferror(stdout) || (t->log && ferror(t->log)))
+        if (i == 0)
+            top_log_head(&t->log, t->list, t->n, t->interval_s);
+        if (!top_log_readings(&t->log, t->list, t->n) || ferror(stdout))
             break;
         pause_s = t->interval_s;
     }
-    return log_close(t);
+    return top_log_close(&t->log) ? EXIT_FINE : EXIT_FILE;
 }
 
 static bool may_draw_over(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A part in the order in which it is read: title, what all rows share, the
- * note, the table, its roofs, what limits, and the notes of rows. */
+ * note, the table, its roofs, the devices' conditions, what limits, and the
+ * notes of rows. */
 #include "part.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include "args.h"
 #include "report_limits.h"
 #include "report_one.h"
+#include "telemetry.h"
 
 bool part_wants(const xl_row *row, const struct settings *set)
 {
@@ -63,6 +65,26 @@ static void show_roofs(const struct part *p, const struct display *to)
     xl__str_clear(&one);
 }
 
+/* How the devices were meanwhile, where sensors tell. */
+static void show_conditions(const struct part *p, const struct display *to)
+{
+    struct xl__str text = {0}, seen = {0};
+    for (unsigned i = 0; i < p->n_devices; i++) {
+        xl__str_reset(&seen);
+        telemetry_rows(&p->rows, p->devices[i].key, &seen);
+        if (seen.len == 0)
+            continue;
+        xl__str_printf(&text, "%s", text.len ? "; " : "meanwhile: ");
+        if (p->n_devices > 1)
+            xl__str_printf(&text, "device %u ", p->devices[i].index);
+        xl__str_add(&text, xl__str_text(&seen));
+    }
+    if (text.len > 0)
+        to->text(to->arg, xl__str_text(&text));
+    xl__str_clear(&text);
+    xl__str_clear(&seen);
+}
+
 void part_show(struct part *p, const struct display *to)
 {
     if (p->rows.n == 0)
@@ -73,6 +95,7 @@ void part_show(struct part *p, const struct display *to)
     else
         show_one_device(p, to);
     show_roofs(p, to);
+    show_conditions(p, to);
     if (!p->set->quiet)
         report_limits(&p->rows, to);
     for (size_t i = 0; i < p->notes.n; i++)

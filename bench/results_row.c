@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "json_values.h"
 #include "results.h"
+#include "telemetry.h"
 #include "warn.h"
 
 static double number_at(const json_t *object, const char *name)
@@ -121,6 +122,8 @@ void result_row_read(const struct result_row *from, xl_row *out)
     out->bytes = count_at(json, "bytes");
     read_roof(json_object_get(json, "roof"), &out->roof);
     read_diagnosis(json_object_get(json, "diagnosis"), &out->diagnosis);
+    telemetry_conditions_of(json_object_get(json, "conditions"),
+                            &out->samples.conditions);
     out->verdict = verdict_of(from->verdict);
     xl__strcpy(out->reason, sizeof out->reason, json_text_at(json, "reason"));
     out->warnings = warnings_of(json_object_get(json, "warnings"));

@@ -8,8 +8,16 @@
 #include <crosslane/crosslane.h>
 #include <jansson.h>
 
+#include "rows.h"
+
 /* The "conditions" member of a row; null when nobody looked. */
 json_t *telemetry_conditions(const xl_conditions *c);
+/* Read it back; what the file lacks is unknown. */
+void telemetry_conditions_of(const json_t *json, xl_conditions *out);
+/* "1410 to 1980 MHz, up to 71 C, 690 of 700 W": what a device's rows saw.
+ * Nothing where there are no sensors. */
+void telemetry_rows(const struct rows *rows, const void *dev,
+                    struct xl__str *out);
 
 /* A device of `clbench top`, and what it was seen to do. */
 struct telemetry_device {

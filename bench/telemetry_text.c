@@ -77,6 +77,48 @@ void telemetry_table(FILE *to, const struct telemetry_device *d, unsigned n,
     table_destroy(t);
 }
 
+/* -- rows ------------------------------------------------------------------ */
+
+/* The largest of what rows saw. */
+static void take_most(xl_conditions *all, const xl_conditions *c)
+{
+    all->readings += c->readings;
+    all->clock_lo_hz = fmin(all->clock_lo_hz, c->clock_lo_hz);
+    all->clock_hi_hz = fmax(all->clock_hi_hz, c->clock_hi_hz);
+    all->temperature_c = fmax(all->temperature_c, c->temperature_c);
+    all->power_w = fmax(all->power_w, c->power_w);
+    all->power_limit_w = fmax(all->power_limit_w, c->power_limit_w);
+}
+
+void telemetry_rows(const struct rows *rows, const void *dev,
+                    struct xl__str *out)
+{
+    xl_conditions all = {.clock_lo_hz = NAN, .clock_hi_hz = NAN,
+                         .temperature_c = NAN, .power_w = NAN,
+                         .power_limit_w = NAN};
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->list[i].dev == dev &&
+            rows->list[i].row.samples.conditions.readings > 0)
+            take_most(&all, &rows->list[i].row.samples.conditions);
+    if (isnan(all.temperature_c) && isnan(all.power_w))
+        return;
+    if (all.clock_lo_hz < all.clock_hi_hz)
+        xl__str_printf(out, "%.0f to ", all.clock_lo_hz / mega);
+    if (!isnan(all.clock_hi_hz))
+        xl__str_printf(out, "%.0f MHz", all.clock_hi_hz / mega);
+    if (!isnan(all.temperature_c))
+        xl__str_printf(out, "%sup to %.0f C", out->len ? ", " : "",
+                       all.temperature_c);
+    if (!isnan(all.power_w))
+        xl__str_printf(out, "%s%.0f", out->len ? ", " : "", all.power_w);
+    if (!isnan(all.power_w) && !isnan(all.power_limit_w))
+        xl__str_printf(out, " of %.0f", all.power_limit_w);
+    if (!isnan(all.power_w))
+        xl__str_add(out, " W");
+}
+
+/* -- every sensor ---------------------------------------------------------- */
+
 static void cell_sensor(struct table *t, double value, const char *unit)
 {
     char text[UNITS_CAP];

@@ -138,7 +138,7 @@ set_target_properties(xl_fake_nvml PROPERTIES PREFIX lib OUTPUT_NAME nvidia-ml
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/nvml)
 target_link_libraries(xl_fake_nvml PRIVATE xl_warnings)
 if(UNIX)
-    xl_program(test_telemetry unit/test_telemetry.c)
+    xl_program(test_telemetry unit/test_telemetry.c LIBS clbench_static)
     add_dependencies(test_telemetry xl_fake_nvml)
     target_compile_definitions(test_telemetry PRIVATE
         XL_FAKE_NVML_LIBRARY="$<TARGET_FILE:xl_fake_nvml>")

@@ -78,6 +78,12 @@ warns 'give 0.1s or more'
 expect 4 "a file that cannot be" "$clbench" top --json "$folder/no/where"
 warns 'cannot be written'
 
+if [ -w /dev/full ]; then
+    expect 4 "a full disk" "$clbench" top -i 0.1s --json /dev/full
+    warns 'cannot be written: No space left'
+    [ "$(wc -l <"$err")" -eq 1 ] || bad "told more than once"
+fi
+
 expect 0 "a log" "$clbench" top -i 0.1s -c 2 --json "$folder/log"
 "$python" - "$folder/log" <<'PYTHON' >"$folder/why" 2>&1 || bad "$(cat "$folder/why")"
 import json, sys

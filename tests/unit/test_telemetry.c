@@ -9,11 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/str.h"
 #include "device/telemetry.h"
 #include "measure/conditions.h"
+#include "telemetry.h"
 
 #define PCI "0000:03:00.0"
 #define GPU "/sys/bus/pci/devices/" PCI "/"
@@ -633,6 +636,66 @@ static void no_look_is_no_verdict(void **state)
     assert_int_equal(row.warnings, 0);
 }
 
+/* What a file has of a row is what the row had. */
+static void conditions_come_back_from_files(void **state)
+{
+    const xl_reading list[] = {at_clock(1980, 0),
+                               at_clock(1410, BIT(POWER) | BIT(SYNC))};
+    (void)state;
+    xl_conditions c = seen(list, 2), back;
+    c.temperature_c = 71.5;
+    c.processes = 0;
+    json_t *json = telemetry_conditions(&c);
+    telemetry_conditions_of(json, &back);
+    assert_int_equal(back.readings, 2);
+    assert_true(back.clock_first_hz == 1980e6 && back.clock_lo_hz == 1410e6);
+    assert_true(back.span_ns == c.span_ns && back.temperature_c == 71.5);
+    assert_true(back.processes == 0 && isnan(back.power_w));
+    assert_true(back.tells_throttle);
+    for (unsigned i = 0; i < XL_N_THROTTLES; i++)
+        assert_true(back.throttle[i] == c.throttle[i]);
+    json_decref(json);
+    c.readings = 0;
+    json = telemetry_conditions(&c);
+    assert_true(json_is_null(json));
+    telemetry_conditions_of(json, &back);
+    assert_int_equal(back.readings, 0);
+    assert_true(isnan(back.clock_lo_hz) && !back.tells_throttle);
+    json_decref(json);
+}
+
+static void tables_say_how_devices_were(void **state)
+{
+    static const struct {
+        double lo, hi, c, w, limit;
+        const char *text;
+    } cases[] = {
+        {1410, 1980, 71, 690.4, 700,
+         "1410 to 1980 MHz, up to 71 C, 690 of 700 W"},
+        {1980, 1980, 40, NAN, 700, "1980 MHz, up to 40 C"},
+        {NAN, NAN, NAN, 15, NAN, "15 W"},
+        {2300, 2300, NAN, NAN, NAN, ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kept_row kept[2] = {{.dev = &kept[0]}, {.dev = &kept[1]}};
+        const struct rows rows = {.list = kept, .n = 2};
+        xl_conditions *c = &kept[0].row.samples.conditions;
+        struct xl__str text = {0};
+        c->readings = 1;
+        c->clock_lo_hz = cases[i].lo * 1e6;
+        c->clock_hi_hz = cases[i].hi * 1e6;
+        c->temperature_c = cases[i].c;
+        c->power_w = cases[i].w;
+        c->power_limit_w = cases[i].limit;
+        telemetry_rows(&rows, &kept[0], &text);
+        assert_string_equal(xl__str_text(&text), cases[i].text);
+        xl__str_reset(&text);
+        telemetry_rows(&rows, &kept[1], &text); /* nobody looked at it */
+        assert_string_equal(xl__str_text(&text), "");
+        xl__str_clear(&text);
+    }
+}
+
 /* What a rate explains needs no other cause; what none does, the clock is to
  * blame for. */
 static void a_low_clock_is_diagnosed(void **state)
@@ -736,6 +799,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(counters_see_between_looks),
         cmocka_unit_test(an_unknown_clock_can_be_held),
         cmocka_unit_test(no_look_is_no_verdict),
+        cmocka_unit_test(conditions_come_back_from_files),
+        cmocka_unit_test(tables_say_how_devices_were),
         cmocka_unit_test(a_low_clock_is_diagnosed),
         cmocka_unit_test(looks_are_rare),
         cmocka_unit_test(nobody_looks_unasked),
