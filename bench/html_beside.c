@@ -87,7 +87,7 @@ void html_beside(struct xl__str *out, const struct html_page *page,
                  const struct html_group *group)
 {
     struct xl__str body = {0}, name = {0};
-    for (size_t i = 0; i < group->n; i++) {
+    for (size_t i = 0; i < group->n && group->rows[i].is_mixed; i++) {
         if (!leads(group, i))
             continue;
         html_add(&body, "<tr><th scope=\"row\">%s</th>",

@@ -111,11 +111,7 @@ static void all_facts(struct xl__str *out, const struct html_page *page)
 {
     const char *name = NULL, *help = NULL;
     xl__str_add(out, "<details><summary>Every fact that is known, and where "
-                     "it comes from</summary>\n<dl class=\"legend\">");
-    for (unsigned i = XL_QUERIED; i < N_SOURCES; i++)
-        html_add(out, "<div><dt>%m</dt><dd>%m</dd></div>",
-                 xl_source_name((xl_source)i), sources[i]);
-    xl__str_add(out, "</dl>\n");
+                     "it comes from</summary>\n");
     html_table_begin(out, "facts", "Facts by device");
     html_column(out, "Fact", false);
     for (size_t d = 0; d < page->n_devices; d++)
@@ -127,6 +123,15 @@ static void all_facts(struct xl__str *out, const struct html_page *page)
     xl__str_add(out, "</details>\n");
 }
 
+static void legend(struct xl__str *out)
+{
+    xl__str_add(out, "<dl class=\"legend\">");
+    for (unsigned i = XL_QUERIED; i < N_SOURCES; i++)
+        html_add(out, "<div><dt>%m</dt><dd>%m</dd></div>\n",
+                 xl_source_name((xl_source)i), sources[i]);
+    xl__str_add(out, "</dl>\n");
+}
+
 void html_devices(struct xl__str *out, const struct html_page *page)
 {
     xl__str_add(out, "<section id=\"devices\" aria-labelledby=\"h-devices\">"
@@ -135,6 +140,7 @@ void html_devices(struct xl__str *out, const struct html_page *page)
     for (size_t i = 0; i < page->n_devices; i++)
         card(out, page, i);
     xl__str_add(out, "</div>\n");
+    legend(out);
     all_facts(out, page);
     xl__str_add(out, "</section>\n");
 }

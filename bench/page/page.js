@@ -61,7 +61,7 @@
     var counts = new Map();
     rows.forEach(function (row) {
       var verdict = row.getAttribute("data-verdict");
-      counts.set(verdict, (counts.get(verdict) || 0) + 1);
+      if (verdict) counts.set(verdict, (counts.get(verdict) || 0) + 1);
     });
     var form = make("form", { "class": "filter", role: "search" });
     var text = make("input", { type: "search", size: "24", autocomplete: "off",
@@ -75,9 +75,12 @@
     var label = make("label", {}, "Rows with ");
     label.append(text);
     form.append(label);
-    label = make("label", {}, "Verdict ");
-    label.append(verdicts);
-    form.append(label, told);
+    if (counts.size > 0) {
+      label = make("label", {}, "Verdict ");
+      label.append(verdicts);
+      form.append(label);
+    }
+    form.append(told);
     section.querySelector("h2").after(form);
 
     var texts = null;
@@ -85,9 +88,9 @@
       var words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
       var shown = 0;
       texts = texts || rows.map(function (row) {
-        var title = row.closest("section").querySelector("h3").textContent;
-        return (title + " " + row.cells[0].title + " " + row.textContent)
-          .toLowerCase();
+        var title = row.closest("section").querySelector("h3");
+        return [title ? title.textContent : "", row.cells[0].title,
+          row.textContent].join(" ").toLowerCase();
       });
       rows.forEach(function (row, i) {
         var fits = (!verdicts.value ||
