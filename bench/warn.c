@@ -44,7 +44,7 @@ static const struct warning warnings[XL_N_WARN] = {
         .advice = "usual under full load; compare runs at the same limit"},
     [XL_WARN_BIT_SHARED] = {
         .text = "other programs took more than a tenth of the device",
-        .advice = "close them, or see who they are with 'top'"},
+        .advice = "close them, or compare medians only"},
 };
 /* clang-format on */
 

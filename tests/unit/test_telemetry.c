@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/str.h"
+#include "device/device.h"
 #include "device/telemetry.h"
 #include "measure/conditions.h"
 #include "telemetry.h"
@@ -760,6 +761,41 @@ static void looks_are_rare(void **state)
     test_device_close(&d);
 }
 
+static xl_status fill(xl_queue *q, void *mem)
+{
+    enum { WORDS = 4 };
+    return xl_buffer_fill(q, mem, 0, 1, WORDS);
+}
+
+/* The whole way: from what the library says to the verdict of a row that was
+ * timed. */
+static void a_hot_device_gives_a_suspicious_row(void **state)
+{
+    enum { BYTES = 4096 };
+    const xl_sampling how = {.min_runs = 3, .max_runs = 3, .max_noise = 1};
+    struct test_device d;
+    cl_mem mem;
+    xl_row row;
+    (void)state;
+    library_says("clock_sm 1200\nmax_clock_sm 1980\nreasons 64\n");
+    test_device_open(&d, NULL);
+    d.device->telemetry = open_at(&h200);
+    xl_telemetry_watch(d.device, true);
+    assert_status(xl_buffer_create(d.queue, BYTES, &mem), XL_OK, "");
+    xl_row_init(&row, "fill", "");
+    assert_status(xl_samples_take(d.queue, &how, fill, mem, &row.samples),
+                  XL_OK, "");
+    clReleaseMemObject(mem);
+    row.value = 1;
+    row.samples.mad_ns = 0; /* how steady the host is matters not */
+    row.samples.warnings = 0;
+    xl_row_judge(&row, NULL);
+    assert_int_equal(row.verdict, XL_ROW_SUSPICIOUS);
+    assert_string_equal(row.reason,
+                        "clock at 1200 of 1980 MHz: thermal limit");
+    test_device_close(&d);
+}
+
 static void nobody_looks_unasked(void **state)
 {
     struct test_device d;
@@ -803,6 +839,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tables_say_how_devices_were),
         cmocka_unit_test(a_low_clock_is_diagnosed),
         cmocka_unit_test(looks_are_rare),
+        cmocka_unit_test(a_hot_device_gives_a_suspicious_row),
         cmocka_unit_test(nobody_looks_unasked),
     };
     test_args(argc, argv);
