@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "diagnose.h"
 #include "roof.h"
+#include "whole.h"
 
 /* Roofs are measured again at most so often: each time takes seconds. */
 enum { MOST_DOUBTS = 2 };
@@ -136,6 +137,7 @@ static xl_status checked_run(struct attempt *t, double *ns,
     TRY(xl_queue_finish(t->q));
     *ns = (double)(xl__now_ns() - start);
     TRY(t->b->op->check(t->q, &t->work, out));
+    TRY(whole_written(t->q, t->work.data, out));
 fail:
     return status;
 }
@@ -157,6 +159,8 @@ void attempt_line_up(struct attempt *t)
     if (est_ns > 0 && is_too_long(t, est_ns))
         return;
     status = checked_run(t, &ns, &found);
+    if (status == XL_OK && op->check_whole)
+        status = op->check_whole(t->q, &t->work, &found);
     if (status == XL_WRONG_RESULT)
         wrong_row(t, &found);
     else if (status != XL_OK)

@@ -20,7 +20,22 @@ struct bench_buffer {
     size_t elems;
     xl_dtype dtype;
     bool is_input, is_result; /* both: changed in place */
+    bool has_gaps; /* between its lines, which nobody writes */
 };
+
+static inline struct bench_buffer bench_input(size_t elems, xl_dtype dtype)
+{
+    return (struct bench_buffer){elems, dtype, true, false, false};
+}
+
+static inline struct bench_buffer bench_result(size_t elems, xl_dtype dtype,
+                                               bool has_gaps)
+{
+    return (struct bench_buffer){elems, dtype, false, true, has_gaps};
+}
+
+/* What a result is full of before a run: NaN in f32, f16 and bf16. */
+#define BENCH_NAN_WORD UINT32_C(0x7fc57fc5)
 
 /* A case's memory: the host's copy of the inputs as they are before a run,
  * and one device's buffers. */
@@ -84,6 +99,9 @@ struct bench_op {
     /* Compare a sample of the result with the host. */
     xl_status (*check)(xl_queue *q, const struct bench_work *w,
                        struct check_result *out);
+    /* All of it, once before the timing, where that is quick; NULL: not. */
+    xl_status (*check_whole)(xl_queue *q, const struct bench_work *w,
+                             struct check_result *out);
     /* What the timed rows of one case say together; NULL: nothing. */
     void (*relate)(xl_row *const *rows, unsigned n);
 };

@@ -83,12 +83,11 @@ static void layout(const void *arg, struct bench_buffer *buffers)
     size_t in[4], out[4];
     conv_in_size(c, in);
     conv_out_size(c, out);
-    buffers[IN] = (struct bench_buffer){elems_of(in), c->in, true, false};
-    buffers[FILTERS] =
-        (struct bench_buffer){c->k * filter_elems(c), c->in, true, false};
-    buffers[OUT] = (struct bench_buffer){elems_of(out), c->out, false, true};
+    buffers[IN] = bench_input(elems_of(in), c->in);
+    buffers[FILTERS] = bench_input(c->k * filter_elems(c), c->in);
+    buffers[OUT] = bench_result(elems_of(out), c->out, false);
     for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++)
-        buffers[NORM + i] = (struct bench_buffer){c->k, XL_F32, true, false};
+        buffers[NORM + i] = bench_input(c->k, XL_F32);
 }
 
 static void describe_filter(const struct conv_case *c, xl_row *row)

@@ -8,7 +8,7 @@
 #include "op_bench.h"
 #include "ref.h"
 
-static const uint32_t NAN_WORD = 0x7fc57fc5; /* NaN in f32, f16 and bf16 */
+static const uint32_t NAN_WORD = BENCH_NAN_WORD;
 
 static size_t bytes_of(const struct bench_buffer *x)
 {

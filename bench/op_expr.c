@@ -25,7 +25,8 @@ static void layout(const void *arg, struct bench_buffer *buffers)
         const struct expr_name *n = &job->spec.name[k];
         if (!n->is_scalar)
             buffers[k] = (struct bench_buffer){
-                expr_stored_elems(n), n->dtype, n->is_input, n->is_result};
+                expr_stored_elems(n), n->dtype, n->is_input, n->is_result,
+                expr_stored_elems(n) != expr_elems(n)};
     }
 }
 

@@ -3,52 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "op_bench.h"
+#include "op_gemm.h"
 #include "roof.h"
 #include "shapes.h"
-#include "verify.h"
-
-enum { A, B, C };
-enum { SAMPLE_ROWS = 16, SAMPLE_COLS = 64 };
-
-static size_t rows_a(const struct gemm_case *c)
-{
-    return c->trans & 1 ? c->k : c->m;
-}
-static size_t ld_a(const struct gemm_case *c)
-{
-    return (c->trans & 1 ? c->m : c->k) + c->pad_a;
-}
-static size_t rows_b(const struct gemm_case *c)
-{
-    return c->trans & 2 ? c->n : c->k;
-}
-static size_t ld_b(const struct gemm_case *c)
-{
-    return (c->trans & 2 ? c->k : c->n) + c->pad_b;
-}
-static size_t ld_c(const struct gemm_case *c)
-{
-    return c->n + c->pad_c;
-}
-
-static size_t count(const struct gemm_case *c)
-{
-    return c->batch.count ? c->batch.count : 1;
-}
 
 static void layout(const void *arg, struct bench_buffer *buffers)
 {
     const struct gemm_case *c = arg;
     const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : count(c);
-    buffers[A] = (struct bench_buffer){count(c) * rows_a(c) * ld_a(c), c->in,
-                                       true, false};
+    buffers[A] = bench_input(count(c) * rows_a(c) * ld_a(c), c->in);
     if (!c->one_buffer)
-        buffers[B] = (struct bench_buffer){n_b * rows_b(c) * ld_b(c), c->in,
-                                           true, false};
-    buffers[C] = (struct bench_buffer){count(c) * c->m * ld_c(c), c->out,
-                                       false, true};
+        buffers[B] = bench_input(n_b * rows_b(c) * ld_b(c), c->in);
+    buffers[C] = bench_result(count(c) * c->m * ld_c(c), c->out, c->pad_c > 0);
 }
 
 /* A name says which, and is no part of what makes two rows the same. */
@@ -136,67 +102,6 @@ static xl_status explain(xl_queue *q, const struct bench_work *w,
 {
     xl_gemm g = descriptor(w);
     return xl_gemm_explain(q, &g, out, *n, n);
-}
-
-static struct ref_mat host_view(const void *data, size_t ld, xl_dtype dtype,
-                                bool transposed)
-{
-    struct ref_mat view = {data, 0, transposed ? 1 : ld, transposed ? ld : 1,
-                           dtype};
-    return view;
-}
-
-/* One row of the result, of all products' rows, at random columns. */
-static void check_row(const struct gemm_case *c, const struct bench_data *d,
-                      size_t row, const void *line, struct check_result *out)
-{
-    const size_t i = row % c->m, z = row / c->m;
-    bool ta = c->trans & 1, tb = c->trans & 2;
-    struct ref_mat a = host_view(d->host[A], ld_a(c), c->in, ta);
-    struct ref_mat b = c->one_buffer
-                           ? host_view(d->host[A], ld_a(c), c->in, !ta)
-                           : host_view(d->host[B], ld_b(c), c->in, tb);
-    struct ref_gemm_scale scale = {c->k,  c->alpha, c->beta,
-                                   c->in, c->out,   c->accuracy};
-    struct xl__rng rng;
-    a.offset = z * rows_a(c) * ld_a(c);
-    if (c->batch.places != BATCH_SHARED_B)
-        b.offset = z * rows_b(c) * ld_b(c);
-    xl__rng_seed(&rng, d->seed + row);
-    for (size_t s = 0; s < SAMPLE_COLS; s++) {
-        size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
-        struct seen e = {.name = "C", .i = i, .j = j, .dtype = c->out};
-        double sum, mag;
-        ref_gemm_dot(&a, &b, (size_t[2]){i, j}, c->k, &sum, &mag);
-        e.want = ref_gemm_want(&scale, sum, mag, 0, &e.tol);
-        e.got = ref_load(line, j, c->out);
-        check_element(out, &e);
-    }
-}
-
-static xl_status check(xl_queue *q, const struct bench_work *w,
-                       struct check_result *out)
-{
-    const struct gemm_case *c = w->c;
-    const struct bench_data *d = w->data;
-    size_t size = xl_dtype_bytes(c->out);
-    struct xl__rng rng;
-    xl_status status = XL_OK;
-    void *line = malloc(c->n * size);
-    check_init(out);
-    xl__rng_seed(&rng, d->seed);
-    TRY(line ? XL_OK : XL_NO_MEMORY);
-    for (size_t s = 0; s < SAMPLE_ROWS; s++) {
-        const size_t rows = count(c) * c->m;
-        size_t i = s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
-        TRY(xl_buffer_read(q, d->mem[C], i * ld_c(c) * size, line,
-                           c->n * size));
-        check_row(c, d, i, line, out);
-    }
-    status = out->right ? XL_OK : XL_WRONG_RESULT;
-fail:
-    free(line);
-    return status;
 }
 
 /* A matrix engine's where the type is one it multiplies, whatever variant ran:
@@ -295,5 +200,6 @@ const struct bench_op bench_gemm = {
     .explain = explain,
     .count = count_reads,
     .engine = engine,
-    .check = check,
+    .check = gemm_check,
+    .check_whole = gemm_check_whole,
 };

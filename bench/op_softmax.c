@@ -2,6 +2,7 @@
 /* Softmax's side of the timing loop: one read and one write are counted,
  * however many times a variant reads its input. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,16 +11,17 @@
 #include "op_bench.h"
 #include "shapes.h"
 #include "verify.h"
+#include "whole.h"
 
 enum { SRC, DST };
-enum { SAMPLE_ROWS = 16, SAMPLE_ELEMS = 1 << 22 };
+enum { SAMPLE_ROWS = 16, SAMPLE_ELEMS = 1 << 22, WHOLE_ELEMS = 1 << 26 };
 
 static void layout(const void *arg, struct bench_buffer *buffers)
 {
     const struct softmax_case *c = arg;
     size_t elems = c->rows * (c->cols + c->pad);
-    buffers[SRC] = (struct bench_buffer){elems, c->dtype, true, false};
-    buffers[DST] = (struct bench_buffer){elems, c->dtype, false, true};
+    buffers[SRC] = bench_input(elems, c->dtype);
+    buffers[DST] = bench_result(elems, c->dtype, c->pad > 0);
 }
 
 static void describe(const void *arg, xl_row *row)
@@ -123,6 +125,40 @@ fail:
     return status;
 }
 
+/* Each row adds up to 1, but for what all rows lose by rounding. */
+static xl_status check_whole(xl_queue *q, const struct bench_work *w,
+                             struct check_result *out)
+{
+    static const double roundings = 4;
+    const struct softmax_case *c = w->c;
+    const size_t size = xl_dtype_bytes(c->dtype), ld = c->cols + c->pad;
+    xl_status status = XL_OK;
+    if (c->cols < WHOLE_LEAST_TERMS || c->rows * ld > WHOLE_ELEMS)
+        return XL_OK;
+    void *got = malloc(c->rows * ld * size);
+    double *error = xl__calloc(c->rows, sizeof *error);
+    TRY(got && error ? XL_OK : XL_NO_MEMORY);
+    TRY(xl_buffer_read(q, w->data->mem[DST], 0, got, c->rows * ld * size));
+    for (size_t i = 0; i < c->rows; i++) {
+        error[i] = -1;
+        for (size_t j = 0; j < c->cols; j++)
+            error[i] += ref_load(got, i * ld + j, c->dtype);
+    }
+    const size_t row = whole_outlier(error, c->rows,
+                                     roundings * ref_roundoff(c->dtype));
+    if (row < c->rows) {
+        out->right = false;
+        snprintf(out->why, sizeof out->why,
+                 "row %zu adds up to %.9g, the others to 1", row,
+                 1 + error[row]);
+        status = XL_WRONG_RESULT;
+    }
+fail:
+    free(got);
+    free(error);
+    return status;
+}
+
 static bool parse(const struct settings *set, const char *word, void *arg,
                   char *why, size_t why_cap)
 {
@@ -172,4 +208,5 @@ const struct bench_op bench_softmax = {
     .explain = explain,
     .count = count_special,
     .check = check,
+    .check_whole = check_whole,
 };

@@ -248,9 +248,18 @@ foreach(driver pocl rusticl)
         TIMEOUT 120 COMMAND test_mma_shim ENV ${uncached})
 endforeach()
 
+# One wrong element of many.
+xl_program(test_whole unit/test_whole.c LIBS clbench_static)
+xl_job(unit.whole LABELS unit DRIVER none TIMEOUT 60 COMMAND test_whole)
+
 # Drivers that lie, about time above all.
 xl_program(test_lies ops/test_lies.c)
 xl_job(stub.lies LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_lies)
+xl_program(test_lies_real ops/test_lies_real.c)
+xl_job(device.lies LABELS device DRIVER pocl TIMEOUT 300
+    COMMAND test_lies_real
+    ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>
+        XL_LAYER_ANSWERS=${CMAKE_CURRENT_SOURCE_DIR}/fault/little_memory.txt)
 
 xl_program(test_probe_operations ops/test_probe_operations.c)
 xl_job(device.probe_operations LABELS device DRIVER rusticl TIMEOUT 300

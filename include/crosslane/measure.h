@@ -56,6 +56,7 @@ typedef struct xl_samples {
     double median_ns, mad_ns, min_ns, p95_ns;
     double lo_ns, hi_ns; ///< 95 % interval of the median
     double overhead_ns;  ///< median of host time minus device time
+    double overhead_min_ns; ///< the least: what no busy host explains
     bool wall_clock;     ///< the event clock was not to be believed
     unsigned warnings;   ///< XL_WARN bits
     xl_conditions conditions; ///< of the device meanwhile: telemetry.h

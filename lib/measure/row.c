@@ -21,7 +21,7 @@ static void init_samples(xl_samples *s)
 {
     memset(s, 0, sizeof *s);
     s->median_ns = s->mad_ns = s->min_ns = s->p95_ns = NAN;
-    s->lo_ns = s->hi_ns = s->overhead_ns = NAN;
+    s->lo_ns = s->hi_ns = s->overhead_ns = s->overhead_min_ns = NAN;
     xl__conditions_init(&s->conditions);
 }
 

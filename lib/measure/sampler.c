@@ -174,10 +174,12 @@ static void conclude(struct loop *l)
 {
     xl_samples *out = l->out;
     out->wall_clock = l->wall;
-    if (l->wall)
+    if (l->wall) {
         out->warnings |= XL_WARN(WALL_CLOCK);
-    else
+    } else {
         out->overhead_ns = xl__median(l->over, out->runs);
+        out->overhead_min_ns = xl__quantile(l->over, out->runs, 0);
+    }
     /* Half: a batch is sized by an estimate. */
     if (is_coarse(l->batch_total_ns, l->source, l->wall) &&
         l->batch_total_ns < batch_ns / 2)

@@ -19,7 +19,7 @@
 static const double long_ns = 20e6;    /* so that no launch cost matters */
 static const double longest_ns = 60e6; /* under any watchdog */
 /* Event over wall: 5 % is what waking up and enqueueing cost in 20 ms. A busy
- * machine takes more, up to a quarter as long as the largest of TRIES counts. */
+ * machine takes more, up to a quarter as the largest of TRIES counts it. */
 static const double agree_lo = 0.95, agree_hi = 1.05, busy_lo = 0.75;
 /* clFinish came back while this share of the run was still to be done. */
 static const double left_undone = 0.5;

@@ -69,31 +69,60 @@ fail:
     return status;
 }
 
-/* Tried again, a short while each, when the time does not follow, since a busy
- * machine may have been in the way; work that is skipped is skipped each time.
- */
+/* The two shortest times seen of one length: noise only adds to a time, so
+ * once they agree they are that length's own. */
+struct shortest {
+    double ns[2];
+};
+
+static void see_time(struct shortest *s, double ns)
+{
+    if (ns < s->ns[0]) {
+        s->ns[1] = s->ns[0];
+        s->ns[0] = ns;
+    } else if (ns < s->ns[1]) {
+        s->ns[1] = ns;
+    }
+}
+
+static bool is_settled(const struct shortest *s)
+{
+    static const double alike = 1.05;
+    return s->ns[1] <= alike * s->ns[0];
+}
+
+/* Tried again, a short while each and both lengths, when the time does not
+ * follow, since a busy machine may have been in the way of either; work that
+ * is skipped is skipped each time. Nothing is concluded from times that do not
+ * settle. */
 xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
                           size_t turns, xl_row *row)
 {
-    enum { TRIES = 10 };
+    enum { TRIES = 10, MOST_TRIES = 30, HALF = 0, WHOLE = 1 };
     static const double good = 0.1;
     xl_status status = XL_OK;
     const size_t half = turns / 2;
     struct brief few;
-    double best = INFINITY, least = INFINITY;
+    struct shortest least[] = {{{INFINITY, INFINITY}}, {{INFINITY, INFINITY}}};
+    double scaling = INFINITY;
+    bool settled = false;
     if (half == 0)
         return XL_OK;
-    for (unsigned i = 0; i < TRIES && fabs(best - 1) > good; i++) {
+    see_time(&least[WHOLE], row->samples.min_ns);
+    for (unsigned i = 0; i < (settled ? TRIES : MOST_TRIES) &&
+                         fabs(scaling - 1) > good; i++) {
+        const bool is_whole = i % 2;
         xl_row other;
         xl_row_init(&other, "", NULL);
-        TRY(w->sample(brief(p, &few), w->arg, half, &other));
-        least = fmin(least, other.samples.min_ns);
-        const double scaling = row->samples.min_ns / least * (double)half /
-                               (double)turns;
-        if (fabs(scaling - 1) < fabs(best - 1))
-            best = scaling;
+        TRY(w->sample(brief(p, &few), w->arg, is_whole ? turns : half,
+                      &other));
+        see_time(&least[is_whole], other.samples.min_ns);
+        settled = is_settled(&least[HALF]) && is_settled(&least[WHOLE]);
+        scaling = least[WHOLE].ns[0] / least[HALF].ns[0] * (double)half /
+                  (double)turns;
     }
-    xl_row_found(row, "scaling", best);
+    if (settled || fabs(scaling - 1) <= good)
+        xl_row_found(row, "scaling", scaling);
 fail:
     return status;
 }

@@ -91,13 +91,14 @@ static bool returned_early(const struct judged *j)
     return j->returns_early && event_ahead(j);
 }
 
-/* Launches cost the host microseconds, on a busy machine a time slice: what is
- * more than both, and several times the run, the event clock left out. */
+/* Launches cost the host microseconds, on a busy machine a time slice or many,
+ * but not each time: what the quickest launch took beyond that, and beyond
+ * several times the run, the event clock left out. */
 static bool event_behind(const struct judged *j)
 {
     const xl_samples *s = &j->row->samples;
     return is_timed(j) && !s->wall_clock &&
-           s->overhead_ns * s->batch >
+           s->overhead_min_ns * s->batch >
                lost_factor * s->median_ns * s->batch + lost_ns;
 }
 

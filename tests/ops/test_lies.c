@@ -338,6 +338,18 @@ static void every_lie_is_caught(void **state)
         tell(&lies[i]);
 }
 
+/* Times that a busy machine makes: each a third more than the one before. */
+static xl_status wild_time(struct xl__probing *p, void *arg, size_t turns,
+                           xl_row *row)
+{
+    double *ns = arg;
+    (void)p;
+    (void)turns;
+    *ns *= 4.0 / 3;
+    row->samples.min_ns = row->samples.median_ns = *ns;
+    return XL_OK;
+}
+
 /* A launch as long for half its turns: the way from the loop to the verdict.
  */
 static xl_status same_time(struct xl__probing *p, void *arg, size_t turns,
@@ -366,6 +378,15 @@ static void folded_turns_are_found(void **state)
     xl_row_judge(&row, NULL);
     assert_int_equal(row.verdict, XL_ROW_REJECTED);
     assert_non_null(strstr(row.reason, "hardly longer"));
+
+    const struct xl__turning wild = {wild_time, &ns};
+    xl_row_init(&row, "lie", "wild");
+    row.value = 1;
+    (void)same_time(&p, &ns, 8, &row);
+    assert_int_equal(xl__turns_halve(&p, &wild, 8, &row), XL_OK);
+    xl_row_judge(&row, NULL);
+    assert_int_equal(row.verdict, XL_ROW_OK);
+    assert_int_equal(row.n_params, 0);
 }
 
 int main(int argc, char **argv)
