@@ -176,7 +176,8 @@ static void cell_bar(const struct line *l)
     enum { BAR = 12 };
     char bar[BAR + 2] = "";
     const double share = value_of(l->row) / largest(l, value_of);
-    const int steps = isnan(share) ? 0 : (int)(share * 2 * BAR + 0.5);
+    const int steps =
+        share >= 0 && share <= 1 ? (int)(share * 2 * BAR + 0.5) : 0;
     for (int i = 0; i < (steps + 1) / 2; i++)
         bar[i] = 2 * i + 1 < steps ? '#' : ':';
     table_cell(l->t, "%s", bar);
@@ -261,7 +262,7 @@ static void cell_stair(const struct line *l)
         most = is_time(row) ? fmax(most, row->value) : most;
     }
     const double share = log(l->row->value / least) / log(most / least);
-    if (is_time(l->row) && most > least)
+    if (is_time(l->row) && share >= 0 && share <= 1)
         memset(bar, '#', 1 + (size_t)(share * STAIR));
     table_cell(l->t, "%s", bar);
 }

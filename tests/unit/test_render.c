@@ -503,6 +503,13 @@ static void less_is_no_harm(void **state)
         "\"tool\":1,\"host\":[],\"environment\":{\"options\":3},"
         "\"rows\":[{\"id\":\"x\",\"part\":9223372036854775807,"
         "\"unit\":3,\"value\":\"much\",\"roof\":{\"value\":-1}}]}",
+        /* Bars of lengths that no number can tell. */
+        "{\"schema\":\"clbench/1\",\"devices\":[],\"rows\":["
+        "{\"id\":\"x\",\"op\":\"a\",\"unit\":\"s\",\"value\":1e-300,"
+        "\"params\":{\"size_bytes\":1}},"
+        "{\"id\":\"x\",\"op\":\"a\",\"unit\":\"s\",\"value\":1e300},"
+        "{\"id\":\"x\",\"op\":\"b\",\"value\":-1,"
+        "\"params\":{\"align_bytes\":1}}]}",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
