@@ -21,6 +21,28 @@ static int complain(const char *what, int code)
     return code;
 }
 
+/* The first row of a side alone, as an example of what has no match. */
+static const char *lonely(const struct comparison *c, enum call call)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->pairs[i].ratio.call == call)
+            return (call == CALL_NEW ? c->pairs[i].b : c->pairs[i].a)->id;
+    return "none";
+}
+
+static int refuse(const struct comparison *c)
+{
+    struct xl__str text = {0};
+    xl__str_printf(&text,
+                   "no row can be compared: shape, type, settings, hot or cold "
+                   "caches must agree, and both must have times; in a alone: "
+                   "%s, in b alone: %s",
+                   lonely(c, CALL_MISSING), lonely(c, CALL_NEW));
+    const int code = complain(xl__str_text(&text), EXIT_USAGE);
+    xl__str_clear(&text);
+    return code;
+}
+
 static int compare(struct session *s, struct sides *sides, struct gate *gate)
 {
     const struct compare_options how = {
@@ -42,7 +64,9 @@ static int compare(struct session *s, struct sides *sides, struct gate *gate)
     const int code = compare_write_files(s, sides, gate);
     if (code != EXIT_FINE)
         return code;
-    return gate_is_on(gate) && gate_fails(gate) ? EXIT_GATE : EXIT_FINE;
+    if (gate_is_on(gate) && gate_fails(gate))
+        return EXIT_GATE;
+    return gate->n_compared > 0 ? EXIT_FINE : refuse(&sides->list[0]);
 }
 
 static int run(struct session *s)

@@ -162,12 +162,28 @@ static void say_percent(double log_noise, struct xl__str *out)
     xl__str_add(out, text);
 }
 
+/* The wildest op, if it is much wilder than the rest. */
+static void say_wildest(const struct comparison *c, struct xl__str *out)
+{
+    static const double much = 4; /* of a variance: twice as far */
+    size_t worst = 0;
+    for (size_t i = 1; i < c->n_ops; i++)
+        if (c->noise.op[i] > c->noise.op[worst])
+            worst = i;
+    if (c->n_ops == 0 || c->noise.op[worst] <= much * c->noise.all)
+        return;
+    xl__str_printf(out, ", %s by ", c->ops[worst].op);
+    say_percent(c->noise.op[worst], out);
+}
+
 void compare_say_noise(const struct comparison *c, struct xl__str *out)
 {
-    const struct noise *noise = &c->noise;
-    xl__str_add(out, "Two runs of the same differ by ");
-    say_percent(noise->all, out);
-    switch (noise->source) {
+    const bool is_assumed = c->noise.source == NOISE_ASSUMED;
+    xl__str_printf(out, "Two runs of the same %s by ",
+                   is_assumed ? "are taken to differ" : "differ");
+    say_percent(c->noise.all, out);
+    say_wildest(c, out);
+    switch (c->noise.source) {
     case NOISE_OF_REPEATS:
         xl__str_add(out, ", as the repeats show.");
         break;
@@ -176,8 +192,8 @@ void compare_say_noise(const struct comparison *c, struct xl__str *out)
                          "a1.json,a2.json, measure it.");
         break;
     case NOISE_ASSUMED:
-        xl__str_add(out, ", it is assumed: --noise says otherwise, several "
-                         "files a side, a1.json,a2.json, measure it.");
+        xl__str_add(out, "; --noise says otherwise, several files a side, "
+                         "a1.json,a2.json, measure it.");
         break;
     }
 }
@@ -201,6 +217,7 @@ static void say_variables(const struct comparison *c, struct xl__str *out)
     const struct side *sides[2] = {&c->a, &c->b};
     const char *name = NULL;
     json_t *value = NULL;
+    size_t n = 0;
     for (int i = 0; i < 2; i++)
         of[i] = json_object_get(
             json_object_get(sides[i]->files[0].document, "environment"),
@@ -209,9 +226,13 @@ static void say_variables(const struct comparison *c, struct xl__str *out)
         json_object_foreach((json_t *)(uintptr_t)of[i], name, value)
         {
             const json_t *there = json_object_get(of[1 - i], name);
-            if ((i == 0 || !there) && !json_equal(value, there))
-                xl__str_printf(out, "%s was not the same. ", name);
+            if ((i == 1 && there) || json_equal(value, there))
+                continue;
+            xl__str_printf(out, "%s%s", n++ > 0 ? ", " : "Variables differ: ",
+                           name);
         }
+    if (n > 0)
+        xl__str_add(out, ". ");
 }
 
 void compare_say_conditions(const struct comparison *c, struct xl__str *out)

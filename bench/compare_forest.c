@@ -109,9 +109,10 @@ static void draw_line(const struct forest *f, const struct line *line,
     const struct ratio *r = line->ratio;
     const double y = y_of(i), base = y + 4;
     struct xl__str label = {0}, tip = {0};
-    char interval[32], text[80];
+    char ratio[RATIO_CAP], interval[RATIO_CAP], text[2 * RATIO_CAP + 2];
+    compare_ratio(r, ratio, sizeof ratio);
     compare_interval(r, interval, sizeof interval);
-    snprintf(text, sizeof text, "%.3f  %s", r->ratio, interval);
+    snprintf(text, sizeof text, "%s  %s", ratio, interval);
     xl__str_printf(&tip, "%s: %s, %s", line->label, text, call_name(r->call));
     size_t n = 0;
     while (line->label[n] && n < LETTERS)

@@ -103,14 +103,14 @@ void gate_say(const struct gate *gate, struct xl__str *out)
                             "row has a time and runs enough on both sides\n",
                        gate->slower);
     else if (!isnan(gate->slower))
-        xl__str_printf(out, "gate slower:%g%%: %s (%zu rows, %zu ops)\n",
+        xl__str_printf(out, "gate slower:%g%%: %s, rows: %zu, ops: %zu\n",
                        gate->slower,
                        word(gate->n_slower + gate->n_slower_ops > 0),
                        gate->n_slower, gate->n_slower_ops);
     if (gate->rejected)
-        xl__str_printf(out, "gate rejected: %s (%zu rows)\n",
+        xl__str_printf(out, "gate rejected: %s, rows: %zu\n",
                        word(gate->n_rejected > 0), gate->n_rejected);
     if (gate->missing)
-        xl__str_printf(out, "gate missing: %s (%zu rows)\n",
+        xl__str_printf(out, "gate missing: %s, rows: %zu\n",
                        word(gate->n_missing > 0), gate->n_missing);
 }

@@ -78,9 +78,8 @@ static void value_cell(struct xl__str *out, double value, const char *unit)
 static void ratio_cells(struct xl__str *out, const struct ratio *r,
                         bool is_gated)
 {
-    char text[UNITS_CAP] = "-", call[64];
-    if (!isnan(r->ratio))
-        snprintf(text, sizeof text, "%.3f", r->ratio);
+    char text[RATIO_CAP], call[64];
+    compare_ratio(r, text, sizeof text);
     number_cell(out, r->ratio, text);
     compare_interval(r, text, sizeof text);
     number_cell(out, r->lo, text);

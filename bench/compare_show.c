@@ -11,15 +11,35 @@
 
 /* -- words ---------------------------------------------------------------- */
 
+/* So many digits behind the point, but three in all of what is large. */
+static void number(double value, int digits, char *out, size_t cap)
+{
+    static const double large = 10;
+    if (value < large)
+        snprintf(out, cap, "%.*f", digits, value);
+    else
+        units_number(out, cap, value);
+}
+
+void compare_ratio(const struct ratio *r, char *out, size_t cap)
+{
+    if (isnan(r->ratio))
+        snprintf(out, cap, "-");
+    else
+        number(r->ratio, 3, out, cap);
+}
+
 void compare_interval(const struct ratio *r, char *out, size_t cap)
 {
     static const double wide = 0.1; /* two digits say enough */
+    char lo[UNITS_CAP], hi[UNITS_CAP];
+    const int digits = r->hi - r->lo > wide ? 2 : 3;
+    number(r->lo, digits, lo, sizeof lo);
+    number(r->hi, digits, hi, sizeof hi);
     if (isnan(r->lo))
         snprintf(out, cap, "-");
-    else if (r->hi - r->lo > wide)
-        snprintf(out, cap, "%.2f..%.2f", r->lo, r->hi);
     else
-        snprintf(out, cap, "%.3f..%.3f", r->lo, r->hi);
+        snprintf(out, cap, "%s..%s", lo, hi);
 }
 
 void compare_call(enum call call, bool is_gated, char *out, size_t cap)
@@ -49,13 +69,11 @@ static void cell_call(struct table *t, enum call call, bool is_gated)
 
 static void cells_of_ratio(struct table *t, const struct ratio *r)
 {
-    char interval[UNITS_CAP];
-    compare_interval(r, interval, sizeof interval);
-    if (isnan(r->ratio))
-        table_cell(t, "-");
-    else
-        table_cell(t, "%.3f", r->ratio);
-    table_cell(t, "%s", interval);
+    char text[RATIO_CAP];
+    compare_ratio(r, text, sizeof text);
+    table_cell(t, "%s", text);
+    compare_interval(r, text, sizeof text);
+    table_cell(t, "%s", text);
 }
 
 /* -- rows ----------------------------------------------------------------- */

@@ -14,7 +14,9 @@ void compare_show(const struct sides *s, const struct gate *gate,
 /* compare_table.c: a line a case. */
 void compare_show_table(const struct sides *s, const struct display *to);
 
-/* "1.05..1.10"; "-" without an interval. */
+/* "1.075", and "1.05..1.10"; "-" without one. */
+enum { RATIO_CAP = 72 };
+void compare_ratio(const struct ratio *r, char *out, size_t cap);
 void compare_interval(const struct ratio *r, char *out, size_t cap);
 /* "SLOWER, gate" */
 void compare_call(enum call call, bool is_gated, char *out, size_t cap);

@@ -27,9 +27,8 @@ static const struct pair *pair_of(const struct comparison *c,
 
 static void cells_of(struct table *t, const struct ratio *r, bool is_gated)
 {
-    char text[UNITS_CAP] = "-";
-    if (!isnan(r->ratio))
-        snprintf(text, sizeof text, "%.3f", r->ratio);
+    char text[RATIO_CAP];
+    compare_ratio(r, text, sizeof text);
     table_cell_coloured(t, compare_colour(r->call, is_gated), text);
     compare_interval(r, text, sizeof text);
     if (r->call == CALL_FEW_RUNS)

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/str.h"
+#include "json_values.h"
 #include "rows.h"
 #include "table.h"
 #include "text.h"
@@ -30,12 +32,16 @@ struct study {
     const char *variant;
     const char *device[MOST_DEVICES], *name[MOST_DEVICES];
     size_t n_devices;
-    struct rows cases;               /* in words */
     const struct result_row **first; /* a row of each case */
     size_t n_cases, cap, n_left_out;
     struct table *table;
-    double all_roof, all_best; /* sums of 1 / efficiency; infinite: a 0 */
-    size_t n_all;
+};
+
+/* Efficiencies of several cases together: sums of 1 / efficiency, infinite
+ * once one is 0. */
+struct together {
+    double roof, best;
+    size_t n, n_cases;
 };
 
 /* -- what ran where ------------------------------------------------------- */
@@ -53,17 +59,22 @@ static void add_device(struct study *s, const struct result_file *f,
     s->n_devices++;
 }
 
+/* Probes measure the device, not what the library makes of it. */
+static bool is_work(const struct result_row *row)
+{
+    static const char probe[] = "probe_";
+    return strncmp(row->id, probe, sizeof probe - 1) != 0;
+}
+
 static bool add_case(struct study *s, const struct result_row *row)
 {
-    xl_row words;
     for (size_t i = 0; i < s->n_cases; i++)
         if (strcmp(s->first[i]->only_case, row->only_case) == 0)
             return true;
     if (!xl__grow(&s->first, &s->cap, s->n_cases + 1, sizeof *s->first))
         return false;
     s->first[s->n_cases++] = row;
-    result_identity(row, &words);
-    return rows_add(&s->cases, NULL, &words);
+    return true;
 }
 
 static bool is_subject(const struct study *s, const struct result_row *row)
@@ -133,40 +144,113 @@ static bool efficiencies(const struct study *s, size_t i_case, double *roof,
     return true;
 }
 
-static void add_line(struct study *s, size_t i)
+/* A line: what it is of, a device's shares unless they are many, the means. */
+static void add_line(struct study *s, const char *label, const double *roof,
+                     const double *best, double pp_roof, double pp_best)
+{
+    table_cell(s->table, "%s", label);
+    for (size_t d = 0; d < s->n_devices && s->n_devices <= SHOWN_DEVICES;
+         d++) {
+        if (roof) {
+            cell_share(s->table, roof[d]);
+            cell_share(s->table, best[d]);
+        } else {
+            table_cell_coloured(s->table, TABLE_PLAIN, "");
+            table_cell_coloured(s->table, TABLE_PLAIN, "");
+        }
+    }
+    cell_share(s->table, pp_roof);
+    cell_share(s->table, pp_best);
+}
+
+static void add_mean(struct study *s, const char *name,
+                     const struct together *t)
+{
+    struct xl__str label = {0};
+    xl__str_printf(&label, "%s, %zu case%s together", name, t->n_cases,
+                   t->n_cases == 1 ? "" : "s");
+    add_line(s, xl__str_text(&label), NULL, NULL, (double)t->n / t->roof,
+             (double)t->n / t->best);
+    xl__str_clear(&label);
+}
+
+static void add_case_line(struct study *s, const struct result_row *row,
+                          size_t i, const char *words, struct together *op)
 {
     double roof[MOST_DEVICES], best[MOST_DEVICES];
-    struct xl__str text = {0};
+    struct xl__str label = {0};
     if (!efficiencies(s, i, roof, best)) {
         s->n_left_out++;
         return;
     }
     for (size_t d = 0; d < s->n_devices; d++) {
-        s->all_roof += 1 / roof[d];
-        s->all_best += 1 / best[d];
-        s->n_all++;
+        op->roof += 1 / roof[d];
+        op->best += 1 / best[d];
+        op->n++;
     }
-    rows_case(&s->cases, i, &text);
-    table_cell(s->table, "%s", xl__str_text(&text));
-    for (size_t d = 0; d < s->n_devices && s->n_devices <= SHOWN_DEVICES;
-         d++) {
-        cell_share(s->table, roof[d]);
-        cell_share(s->table, best[d]);
-    }
-    cell_share(s->table, portability(roof, s->n_devices));
-    cell_share(s->table, portability(best, s->n_devices));
-    xl__str_clear(&text);
+    op->n_cases++;
+    xl__str_printf(&label, "%s %s", json_text_at(row->json, "op"), words);
+    add_line(s, xl__str_text(&label), roof, best,
+             portability(roof, s->n_devices),
+             portability(best, s->n_devices));
+    xl__str_clear(&label);
 }
 
-/* The harmonic mean over all cases and devices. */
-static void add_last_line(struct study *s)
+static bool is_of_op(const struct study *s, size_t i, const char *op)
 {
-    table_cell(s->table, "all");
-    for (size_t d = 0; d < 2 * s->n_devices && s->n_devices <= SHOWN_DEVICES;
-         d++)
-        table_cell_coloured(s->table, TABLE_PLAIN, "");
-    cell_share(s->table, (double)s->n_all / s->all_roof);
-    cell_share(s->table, (double)s->n_all / s->all_best);
+    return xl__streq(json_text_at(s->first[i]->json, "op"), op);
+}
+
+/* The cases of one op, then all of them together: the harmonic mean over
+ * cases and devices, which is that of the cases' own means. */
+static bool add_op(struct study *s, size_t first, struct together *all)
+{
+    const char *op = json_text_at(s->first[first]->json, "op");
+    struct rows rows = {0};
+    struct xl__str words = {0};
+    struct together t = {0};
+    bool fine = true;
+    xl_row row;
+    for (size_t i = first; i < s->n_cases && fine; i++)
+        if (is_of_op(s, i, op)) {
+            result_identity(s->first[i], &row);
+            fine = rows_add(&rows, NULL, &row);
+        }
+    for (size_t i = first, at = 0; i < s->n_cases && fine; i++)
+        if (is_of_op(s, i, op)) {
+            xl__str_reset(&words);
+            rows_case(&rows, at++, &words);
+            add_case_line(s, s->first[i], i, xl__str_text(&words), &t);
+        }
+    if (t.n_cases > 0)
+        add_mean(s, op, &t);
+    all->roof += t.roof;
+    all->best += t.best;
+    all->n += t.n;
+    all->n_cases += t.n_cases;
+    xl__str_clear(&words);
+    rows_clear(&rows);
+    return fine;
+}
+
+static bool add_ops(struct study *s)
+{
+    struct together all = {0};
+    bool fine = true;
+    size_t n_ops = 0;
+    for (size_t i = 0; i < s->n_cases && fine; i++) {
+        bool is_first = true;
+        for (size_t j = 0; j < i; j++)
+            is_first = is_first &&
+                       !is_of_op(s, j, json_text_at(s->first[i]->json, "op"));
+        if (is_first) {
+            n_ops++;
+            fine = add_op(s, i, &all);
+        }
+    }
+    if (n_ops > 1 && all.n_cases > 0)
+        add_mean(s, "all ops", &all);
+    return fine;
 }
 
 static void make_table(struct study *s)
@@ -188,7 +272,7 @@ static void make_table(struct study *s)
 
 static void print_study(struct study *s)
 {
-    struct xl__str common = {0}, clean = {0};
+    struct xl__str clean = {0};
     printf("Performance portability of %s over %zu device%s\n",
            s->variant ? s->variant : "the library", s->n_devices,
            s->n_devices == 1 ? "" : "s");
@@ -197,21 +281,17 @@ static void print_study(struct study *s)
         text_escape(&clean, s->name[d]);
         printf("  %c = %s\n", 'a' + (int)d, xl__str_text(&clean));
     }
-    rows_common(&s->cases, &common);
-    xl__str_reset(&clean);
-    text_escape(&clean, xl__str_text(&common));
-    printf("  %s\n", xl__str_text(&clean));
     text_wrap(stdout,
               "roof: share of the device's roof, at most 1; best: share of "
               "the fastest that is known there; PP: harmonic mean over the "
               "devices, 0 if one does not run the case (Pennycook, Sewall, "
               "Lee 2016)",
               2, text_terminal_columns() - 2);
+    printf("\n");
     table_print(stdout, s->table, text_terminal_columns(),
                 text_wants_colour());
     if (s->n_left_out > 0)
         printf("\nCases that not every device ran: %zu\n", s->n_left_out);
-    xl__str_clear(&common);
     xl__str_clear(&clean);
 }
 
@@ -222,18 +302,16 @@ bool portability_print(const struct result_file *files, size_t n_files,
     bool fine = true;
     for (size_t f = 0; f < n_files; f++)
         for (size_t r = 0; r < files[f].n_rows && fine; r++) {
+            if (!is_work(&files[f].rows[r]))
+                continue;
             add_device(&s, &files[f], &files[f].rows[r]);
             fine = add_case(&s, &files[f].rows[r]);
         }
     make_table(&s);
-    for (size_t i = 0; i < s.n_cases && fine; i++)
-        add_line(&s, i);
-    if (fine && s.n_all > 0)
-        add_last_line(&s);
+    fine = fine && add_ops(&s);
     if (fine)
         print_study(&s);
     table_destroy(s.table);
-    rows_clear(&s.cases);
     free((void *)s.first);
     return fine;
 }

@@ -14,9 +14,10 @@
  * devices give 0. */
 double portability(const double *efficiency, size_t n);
 
-/* Print, for every case that all devices of the files ran, its efficiencies:
- * architectural, the share of the roof, and by application, the share of the
- * best variant known there, with their means. `variant`: of this one; NULL:
+/* Print, for every case of an op that all devices of the files ran, its
+ * efficiencies: architectural, the share of the roof, and by application, the
+ * share of the best variant known there, with their means, and those of each
+ * op and of all. `variant`: of this one; NULL:
  * of the library's fastest. False: out of memory. */
 bool portability_print(const struct result_file *files, size_t n_files,
                        const char *variant);

@@ -280,8 +280,18 @@ expect 0 "colour off" env NO_COLOR=1 COLUMNS=60 "$clbench" gemm 16 \
     --max-time 10
 is_plain
 expect 0 "compare with itself" "$clbench" compare "$folder/a.json" \
-    "$folder/a.json" --fail-on slower:50%
-says "1.0"
+    "$folder/a.json" --fail-on slower:50%,rejected,missing
+says "1.000"
+says "runs of the same"
+says "gate slower:50%: passed"
+fits
+expect 0 "compare repeats, as files" "$clbench" compare \
+    "$folder/a.json,$folder/a.json" "$folder/a.json" --html "$folder/c.html" \
+    --csv "$folder/c.csv" --markdown "$folder/c.md"
+says "and 1 more"
+grep -q "<svg" "$folder/c.html" || bad "no picture in the page"
+grep -q "^| gemm" "$folder/c.md" || bad "no row in Markdown"
+grep -q "time_b_over_a" "$folder/c.csv" || bad "no header in CSV"
 expect 0 "other libraries in one table" "$clbench" compare \
     "$folder/a.json" "$folder/f.json" "$folder/a.json"
 says "c/a"
@@ -369,6 +379,9 @@ expect 2 "overflowing size" "$clbench" gemm 99999999999999999999
 expect 2 "bad dtype" "$clbench" gemm --dtype f13 16
 expect 2 "bad seed" "$clbench" gemm --seed x 16
 expect 2 "missing argument" "$clbench" compare
+expect 2 "no such gate" "$clbench" compare "$folder/a.json" \
+    "$folder/a.json" --fail-on faster:5%
+warns "slower:P%"
 expect 2 "unknown shell" "$clbench" completion tcsh
 expect 2 "wrong expression" "$clbench" expr 'sin(x' --shape x=10
 warns "1:6: "
@@ -488,6 +501,8 @@ json.dump(doc, open(sys.argv[2], "w"))
 PYTHON
 expect 5 "three times slower" "$clbench" compare "$folder/a.json" \
     "$folder/slow.json" --fail-on slower:5%
+says "SLOWER, gate"
+says "FAILED"
 
 # -- 130: interrupted ---------------------------------------------------------
 # What there is is kept and printed.

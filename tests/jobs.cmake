@@ -11,6 +11,13 @@ foreach(name base store tune_db plans ref cli report render html
         COMMAND test_${name})
 endforeach()
 
+# Result files against each other, and the statistics of it.
+foreach(name compare compare_noise)
+    xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
+    xl_job(unit.${name} LABELS unit DRIVER none TIMEOUT 60
+        COMMAND test_${name})
+endforeach()
+
 # Pipelines and traces, as arithmetic and as text.
 foreach(name pipeline trace)
     xl_program(test_${name} unit/test_${name}.c LIBS clbench_static)
