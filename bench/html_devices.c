@@ -34,9 +34,9 @@ static const struct {
 static const char *const sources[] = {
     [XL_UNKNOWN] = "nobody could say",
     [XL_QUERIED] = "the driver's answer",
-    [XL_MEASURED] = "measured on this device",
-    [XL_KNOWN] = "documented: from the table of the vendor's papers",
-    [XL_ASSUMED] = "assumed: the vendor table's guess",
+    [XL_MEASURED] = "on this device, by a probe",
+    [XL_KNOWN] = "documented: the vendor table, with its note",
+    [XL_ASSUMED] = "the vendor table's guess",
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 

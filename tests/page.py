@@ -407,6 +407,9 @@ class Page(unittest.TestCase):
         light = self.browser.run(
             "getComputedStyle(document.body).color")
         self.assertEqual(light, "rgb(27, 33, 41)")
+        self.assertEqual(self.browser.run(
+            "getComputedStyle(document.body).backgroundColor"),
+            "rgb(255, 255, 255)")
         self.assertFalse(self.browser.run(
             "document.querySelector('nav').checkVisibility()"))
         self.assertTrue(self.browser.run(
