@@ -332,7 +332,7 @@ static double thread_flop(const struct xl__skinny *j)
 static void estimate(const struct xl__limits *l, const struct xl__skinny *j,
                      struct xl__plan *p)
 {
-    static const double gpu_frac = 0.75, bytes_frac = 0.9;
+    static const double gpu_frac = 0.2, bytes_frac = 0.87; /* NV-49 */
     /* Doubles and integers go at half the rate of floats, or less. */
     const bool is_slow = j->g->a.dtype == XL_F64 || j->g->a.dtype == XL_I8;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));

@@ -93,9 +93,8 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     const char *why;
     if (g->a.dtype == XL_F64)
         return "the matrix engine's f64 is not used";
-    if (g->a.dtype == XL_F32)
-        return "f32 rounded to 11 bits has failed on a device; gemm_mma takes "
-               "it"; /* NV-34 */
+    if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
+        return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
     why = xl__gemm_turn_refused(l, g);
     if (!prepare(l, desc, &p))
         return why ? why : "a copy along k does not fit into a buffer";

@@ -35,6 +35,7 @@ enum {
     BAND = 8,
     MOST_STAGES = 12,
     LEAST_STAGES = 2,
+    MOST_PARTS = 2,
     LEAST_UNITS = 4 /* stages of a part, for it to be worth its sums */
 };
 
@@ -42,16 +43,16 @@ enum {
 static const double per_clock = 32;       /* sums of a stage in a clock */
 static const double operand_bytes = 128;  /* local memory, per clock */
 static const double load_bytes = 80;      /* from the cache, a unit's clock */
-static const double blend = 4;            /* how both hinder each other */
+static const double blend = 4;            /* how two hinder each other */
 static const double one_alone = 1.02;     /* four warps that nobody relieves */
 static const double promotion = 1.1;      /* sums that leave the engine */
 static const double boxes_sums = 26;      /* sums to C in a clock */
 static const double values_sums = 12;
 static const double values_clocks = 300;
-static const double part_sums = 12;       /* to scratch */
+static const double part_sums = 5;        /* to scratch: NV-50 */
 static const double start_clocks = 1500;  /* until the first stage is there */
 static const double join_clocks = 4000;   /* a second launch */
-static const double cut_cost = 1.02;      /* cut tiles must gain so much */
+static const double cut_cost = 1.05;      /* cut tiles must gain so much */
 static const double enough_units = 0.5;   /* keep memory busy */
 static const double nominal_flop = 4096;  /* f16, per clock */
 
@@ -260,6 +261,12 @@ size_t xl__wgmma_sums_bytes(const struct xl__wgmma_view *v)
 
 /* -- the model ------------------------------------------------------------ */
 
+/* Of two that go on at one time: the slower, and more as they come close. */
+static double together(double a, double b)
+{
+    return pow(pow(a, blend) + pow(b, blend), 1 / blend);
+}
+
 /* Clocks of one stage of a tile: instructions read A's 64 rows and B anew
  * each. */
 static double stage_clocks(const struct xl__wgmma_view *v)
@@ -273,7 +280,7 @@ static double stage_clocks(const struct xl__wgmma_view *v)
     const double compute =
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load = (double)stage_bytes(v) / load_bytes;
-    return pow(pow(compute, blend) + pow(load, blend), 1 / blend) *
+    return together(compute, load) *
            (v->t.bm == ROWS ? one_alone : 1) *
            (v->job->promotes ? promotion : 1);
 }
@@ -312,14 +319,14 @@ static double join_ns(const struct xl__limits *l,
 {
     const double parts = (double)xl__stream_written(&v->stream);
     const double bytes =
-        parts * (double)(v->t.bm * v->t.bn) * sizeof(float);
+        2 * parts * (double)(v->t.bm * v->t.bn) * sizeof(float);
     return join_clocks * ns + bytes / xl__rate_memory(l) * 1e9;
 }
 
 double xl__wgmma_ns(const struct xl__limits *l,
                     const struct xl__wgmma_view *v, const char **bound)
 {
-    static const double ns_per_s = 1e9, reached = 0.92;
+    static const double ns_per_s = 1e9, reached = 0.98; /* NV-49 */
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double rate = xl__rate_matrix(l, XL_F16);
     const double clock_ns =
@@ -332,9 +339,8 @@ double xl__wgmma_ns(const struct xl__limits *l,
                           xl__gemm_bytes(v->g) / (xl__rate_memory(l) *
                                                   reached * busy) * ns_per_s;
     *bound = stages > memory ? "matrix" : "memory";
-    return v->is_cut ? cut_cost * fmax(stages, memory) +
-                           join_ns(l, v, clock_ns)
-                     : fmax(stages, memory);
+    const double ns = together(stages, memory);
+    return v->is_cut ? cut_cost * ns + join_ns(l, v, clock_ns) : ns;
 }
 
 /* -- choosing ------------------------------------------------------------- */
@@ -343,13 +349,11 @@ struct search {
     const struct xl__limits *l;
     const struct xl__wgmma_job *job;
     struct xl__wgmma_tile best;
-    double ns, sums; /* of `best`; 0: none yet */
+    double ns; /* of `best`; 0: none yet */
 };
 
-/* Tiles that memory makes equal differ by what their groups could do. */
 static void consider(struct search *s, struct xl__wgmma_tile *t)
 {
-    static const double equal = 1e-6;
     struct xl__wgmma_view v;
     const char *bound;
     t->stages = LEAST_STAGES;
@@ -360,12 +364,9 @@ static void consider(struct search *s, struct xl__wgmma_tile *t)
         return;
     t->stages = v.t.stages = most_stages(s->l, &v);
     const double ns = xl__wgmma_ns(s->l, &v, &bound);
-    const double sums = 1 / group_clocks(&v, 1);
-    if (s->ns > 0 && (ns > s->ns * (1 + equal) ||
-                      (ns > s->ns * (1 - equal) && sums <= s->sums)))
+    if (s->ns > 0 && ns >= s->ns)
         return;
     s->ns = ns;
-    s->sums = sums;
     s->best = *t;
 }
 
@@ -380,11 +381,10 @@ void xl__wgmma_choose(const struct xl__limits *l,
             struct xl__wgmma_tile t = {
                 .bm = (size_t)rows[i], .bn = (size_t)columns[j],
                 .bk = LINE_BYTES / xl_dtype_bytes(job->in), .band = BAND};
-            /* Cut tiles are left to the tuner, whose trials are processes of
-             * their own: a device failed where they came first (NV-34). */
-            t.parts = 1;
-            for (unsigned turned = 0; turned < 2; turned++) {
-                t.turned = turned == 1;
+            for (t.parts = 1; t.parts <= MOST_PARTS; t.parts++) {
+                t.turned = false;
+                consider(&s, &t);
+                t.turned = true;
                 consider(&s, &t);
             }
         }

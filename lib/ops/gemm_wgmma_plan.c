@@ -22,6 +22,7 @@ static struct xl__tensor_map map_of(const struct xl__wgmma_view *v,
     const size_t apart = j->planes > 1 ? side->plane : side->step;
     struct xl__tensor_map m = {
         .dtype = j->in,
+        .is_rounded = j->in == XL_F32,
         .size = {side->across ? extent : v->g->k,
                  side->across ? v->g->k : extent, products * j->planes},
         .stride = {1, side->line, apart > 0 ? apart : side->line},

@@ -6,6 +6,7 @@ enum {
     RANK_BIT = 4,
     TYPE_BIT = 7,
     SWIZZLE_BIT = 13,
+    ROUND_BIT = 16,
     STRIDE_BIT = 32,
     HIGH = 32,
     BOX0_BIT = 56,
@@ -62,6 +63,7 @@ void xl__tensor_map_words(const struct xl__tensor_map *m,
 {
     const uint64_t kind = (uint64_t)(RANK - 1) << RANK_BIT |
                           type_code(m->dtype) << TYPE_BIT |
+                          (uint64_t)m->is_rounded << ROUND_BIT |
                           (uint64_t)SWIZZLE_128 << SWIZZLE_BIT;
     for (unsigned i = 0; i < XL__MAP_WORDS; i++)
         out[i] = 0;

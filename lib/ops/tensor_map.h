@@ -13,9 +13,10 @@ enum { XL__MAP_WORDS = 15, XL__MAP_ALIGN = 16, XL__MAP_NOWHERE = -1 };
 
 /* Rank 3, first what is contiguous. A box's line is at most 128 bytes, and is
  * swizzled by so many in local memory. What lies outside `size` reads as 0 and
- * is not written; f32 is rounded to tf32 when read. */
+ * is not written. */
 struct xl__tensor_map {
     xl_dtype dtype;
+    bool is_rounded;  /* f32: to 11 bits, as it is read (NV-32) */
     size_t size[3];
     size_t stride[3]; /* elements; [0] is 1 */
     size_t box[3];    /* elements, at most 256 each */
