@@ -19,6 +19,7 @@ struct xl__matrix_type {
     uint32_t keep, set; /* bits of a random word: -D of probe_matrix.cl */
     double tolerance;   /* of the sum of amounts: engines cut sums off, those
                            of 8-bit floats after 13 bits */
+    double cut;         /* of the sum itself, that a turn may cut off in all */
 };
 
 extern const struct xl__matrix_type xl__matrix_types[];
