@@ -13,6 +13,8 @@
 
 enum { DUE_NS = 100000000 }; /* ten looks a second */
 static const double mega = 1e6, ns_per_s = 1e9;
+/* Of all cores together: a hundred steps of the system's clock. */
+static const double shares_ns = 1e9;
 static const double lower = 0.95; /* a clock below that share is held down */
 static const double held = 0.01;  /* for less of the time nothing was */
 static const double held_long = 0.05; /* a limit that shows in a median */
@@ -115,9 +117,8 @@ static void count(const struct xl__watching *w, xl_conditions *c)
     const double own = growth(a->own_ns, b->own_ns, all);
     if (watts > 0)
         c->power_w = watts * ns_per_s;
-    c->others = fmax(0, fmin(1, 1 - idle - own));
-    if (isnan(idle) || isnan(own))
-        c->others = NAN;
+    if (all >= shares_ns && !isnan(idle) && !isnan(own))
+        c->others = fmax(0, fmin(1, 1 - idle - own));
     count_throttles(w, c);
 }
 
@@ -149,10 +150,19 @@ static bool is_held(const xl_conditions *c)
     return c->readings > 0 && (!is_known || xl__conditions_clock(c) < lower);
 }
 
+/* A slowdown of no stated cause is also told for a moment when clocks change:
+ * it is one that was seen twice. */
+static double least_share(const xl_conditions *c, unsigned throttle)
+{
+    const double twice = 1.5 / c->readings;
+    return throttle == XL_THROTTLE_HARDWARE ? twice : held;
+}
+
 bool xl__conditions_alarm(const xl_conditions *c)
 {
     for (unsigned i = 0; i < XL_N_THROTTLES && is_held(c); i++)
-        if (xl_throttle_is_alarm((xl_throttle)i) && c->throttle[i] >= held)
+        if (xl_throttle_is_alarm((xl_throttle)i) &&
+            c->throttle[i] >= least_share(c, i))
             return true;
     return false;
 }

@@ -64,8 +64,7 @@ static const struct {
 };
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
 
-/* Bits of the clocks' event reasons. That hardware slows down is also told for
- * a moment when clocks change; it is an alarm where the clock stays low. */
+/* Bits of the clocks' event reasons. */
 static const struct {
     unsigned long long bit;
     xl_throttle throttle;
@@ -96,6 +95,7 @@ struct nvml {
     int (*memory)(gpu, struct memory *);
     int (*energy)(gpu, unsigned long long *);
     int (*reasons)(gpu, unsigned long long *);
+    const char *reasons_call;
     int (*violation)(gpu, int, struct violation *);
     int (*fields)(gpu, int, struct field *);
     int (*processes)(gpu, unsigned *, struct process *);
@@ -120,9 +120,12 @@ static void find_calls(struct nvml *n)
     FIND(n, utilization, "nvmlDeviceGetUtilizationRates");
     FIND(n, memory, "nvmlDeviceGetMemoryInfo");
     FIND(n, energy, "nvmlDeviceGetTotalEnergyConsumption");
-    FIND(n, reasons, "nvmlDeviceGetCurrentClocksEventReasons");
-    if (!n->reasons) /* its name up to driver 530 */
-        FIND(n, reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    n->reasons_call = "nvmlDeviceGetCurrentClocksEventReasons";
+    FIND(n, reasons, n->reasons_call);
+    if (!n->reasons) { /* its name up to driver 530 */
+        n->reasons_call = "nvmlDeviceGetCurrentClocksThrottleReasons";
+        FIND(n, reasons, n->reasons_call);
+    }
     FIND(n, violation, "nvmlDeviceGetViolationStatus");
     FIND(n, fields, "nvmlDeviceGetFieldValues");
     FIND(n, processes, "nvmlDeviceGetComputeRunningProcesses_v3");
@@ -235,7 +238,7 @@ static void read_throttles(const struct nvml *n, xl_reading *out)
     struct violation v;
     if (n->reasons && n->reasons(n->gpu, &bits) == DONE) {
         out->tells_throttle = true;
-        out->throttle_source = "nvmlDeviceGetCurrentClocksEventReasons";
+        out->throttle_source = n->reasons_call;
         for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
             if (bits & reasons[i].bit)
                 out->throttle |= 1u << reasons[i].throttle;

@@ -362,6 +362,8 @@ static void the_library_is_asked(void **state)
     assert_near(r.value[XL_SENSOR_MEMORY_USED], 13207024435);
     assert_true(isnan(r.value[XL_SENSOR_PROCESSES]));
     assert_int_equal(r.throttle, 1u << XL_THROTTLE_POWER);
+    assert_string_equal(r.throttle_source,
+                        "nvmlDeviceGetCurrentClocksThrottleReasons");
     assert_near(r.throttle_ns[XL_THROTTLE_POWER], 5e6);
     assert_true(isnan(r.throttle_ns[XL_THROTTLE_SYNC]));
     xl_telemetry_close(t);
@@ -538,12 +540,27 @@ static void alarms_are_told_apart(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const xl_reading r = at_clock(990, cases[i].bits);
-        const xl_conditions c = seen(&r, 1);
+        const xl_reading twice[] = {r, r};
+        const xl_conditions c = seen(twice, 2);
         const xl_row row = judged(&c, 0);
         assert_string_equal(row.reason, cases[i].reason);
         assert_int_equal(row.verdict, *cases[i].reason ? XL_ROW_SUSPICIOUS
                                                        : XL_ROW_OK);
     }
+}
+
+/* Once: clocks were just changing. */
+static void a_slowdown_of_no_cause_is_seen_twice(void **state)
+{
+    const xl_reading list[] = {at_clock(1980, 0), at_clock(990, BIT(HARDWARE)),
+                               at_clock(990, BIT(HARDWARE))};
+    (void)state;
+    xl_conditions c = seen(list, 2);
+    assert_int_equal(judged(&c, 0).verdict, XL_ROW_OK);
+    c = seen(list + 1, 1);
+    assert_int_equal(judged(&c, 0).verdict, XL_ROW_OK);
+    c = seen(list, 3);
+    assert_int_equal(judged(&c, 0).verdict, XL_ROW_SUSPICIOUS);
 }
 
 /* A power limit is how full load looks: said, and no alarm, also where the
@@ -829,6 +846,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_opening_is_closed),
         cmocka_unit_test(heat_is_a_verdict),
         cmocka_unit_test(alarms_are_told_apart),
+        cmocka_unit_test(a_slowdown_of_no_cause_is_seen_twice),
         cmocka_unit_test(a_power_limit_is_no_alarm),
         cmocka_unit_test(a_high_clock_is_not_held),
         cmocka_unit_test(a_resting_clock_is_no_ones),
