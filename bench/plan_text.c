@@ -152,10 +152,7 @@ static void line_of(struct table *t, const struct plan *p,
 {
     const struct plan_work *w = &p->work;
     const struct plan_rates r = plan_rates(dev);
-    struct xl__str name = {0};
-    text_escape(&name, dev->name);
-    table_cell(t, "%s", xl__str_text(&name));
-    xl__str_clear(&name);
+    table_cell(t, "%s", dev->name);
     plan_cell(t, r.memory / 1e9, "1");
     fits(t, plan_total_bytes(w), r.memory);
     if (p->training)

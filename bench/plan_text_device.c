@@ -17,17 +17,15 @@ enum { CHART_ROWS = 8, CHART_COLUMNS = 64, CHART_LEFT = 12 };
 static void rate(struct table *t, const char *name, const struct plan_rate *r,
                  void (*say)(struct xl__str *out, double value))
 {
-    struct xl__str value = {0}, source = {0};
+    struct xl__str value = {0};
     if (isnan(r->value))
         xl__str_add(&value, "-");
     else
         say(&value, r->value);
-    text_escape(&source, isnan(r->value) ? "unknown" : r->source);
     table_cell(t, "%s", name);
     table_cell(t, "%s", xl__str_text(&value));
-    table_cell(t, "%s", xl__str_text(&source));
+    table_cell(t, "%s", isnan(r->value) ? "unknown" : r->source);
     xl__str_clear(&value);
-    xl__str_clear(&source);
 }
 
 static void rates(FILE *to, const struct plan_device *dev)

@@ -92,8 +92,14 @@ says "196608 B a token"
 says "weights 7 6.52"
 says "Load: 7 GB (6.52 GiB) / 31.5 GB/s = 222 ms"
 says "What the bound means"
+says " 8 58.1 ms 138 17.2 3.83 cache 58.7 yes"
+says " 16 109 ms 147 9.16 4.07 cache 110 no"
+says "set by kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
+says "fits +++++------"
 fits
 is_picture "$folder/plan.svg"
+grep -q "set by cache; does not fit<" "$folder/plan.svg" ||
+    bad "the picture does not say what does not fit"
 holds "$folder/plan.json" <<'PYTHON'
 import json, sys
 doc = json.load(open(sys.argv[1]))
@@ -135,8 +141,8 @@ fits
 cat >"$folder/run.json" <<'JSON'
 {"schema": "clbench/1", "rows": [], "devices": [
  {"index": 0, "name": "one \u001b[31m<b>&", "facts": [
-  {"name": "read_bytes_per_s", "value": 2e12, "source": "measured"},
-  {"name": "copy_bytes_per_s", "value": 1e12, "source": "measured"},
+  {"name": "read_bytes_per_s", "value": 1e12, "source": "measured"},
+  {"name": "copy_bytes_per_s", "value": 2e12, "source": "measured"},
   {"name": "peak_f32_flop_per_s", "value": 50e12, "source": "measured"},
   {"name": "peak_matrix_f16_flop_per_s", "value": 400e12,
    "source": "measured"},
@@ -145,7 +151,7 @@ cat >"$folder/run.json" <<'JSON'
 JSON
 plan 0 "of a file" --model llama-3.1-8b --from "$folder/run.json" \
     --bandwidth 500GB/s --svg "$folder/both.svg" --batch 4
-says "2000 GB/s measured, read_bytes_per_s"
+says "2000 GB/s measured, copy_bytes_per_s"
 says "400 TFLOP/s measured, peak_matrix_f16_flop_per_s"
 says "left out"
 says "500 GB/s --bandwidth"

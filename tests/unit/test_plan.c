@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures.h"
 #include "plan.h"
 #include "plan_words.h"
 
@@ -311,6 +310,24 @@ static void active_weights_are_the_published_ones(void **state)
     }
 }
 
+/* Of the table of input tokens a step reads a line; of all else everything. */
+static void a_step_reads_what_it_multiplies_with(void **state)
+{
+    struct plan_work w = {.weight_bits = 16, .kv_bits = 16, .context = 1,
+                          .batch = 1};
+    const struct plan_rates r = only_bandwidth(1e12);
+    struct xl__str why = {0};
+    char source[PLAN_SOURCE_CAP];
+    (void)state;
+    assert_true(plan_known("llama-3.1-8b", &w.model, source, &why));
+    assert_near(w.model.looked_up, 128256.0 * 4096, 0);
+    assert_near(plan_decode(&w, &r).weight_bytes,
+                2 * (w.model.params - w.model.looked_up), 1e-12);
+    assert_near(plan_weight_bytes(&w), 2 * w.model.params, 1e-12);
+    assert_true(plan_known("gpt-oss-20b", &w.model, source, &why));
+    assert_near(plan_decode(&w, &r).weight_bytes, 2 * w.model.active, 1e-9);
+}
+
 static bool config(const char *text, struct plan_model *m,
                    struct xl__str *why)
 {
@@ -553,6 +570,7 @@ static void options_stand_above_the_model(void **state)
     set.plan.params = "7e9"; /* another model: its experts are not these */
     assert_true(plan_input(&set, &p, &why));
     assert_near(p.work.model.active, 7e9, 0);
+    assert_near(p.work.model.looked_up, 0, 0);
     assert_near(p.work.model.experts, 0, 0);
     xl__str_clear(&why);
 }
@@ -624,6 +642,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(experts_are_read_as_they_are_met),
         cmocka_unit_test(every_known_model_has_its_published_size),
         cmocka_unit_test(active_weights_are_the_published_ones),
+        cmocka_unit_test(a_step_reads_what_it_multiplies_with),
         cmocka_unit_test(configs_in_their_variants),
         cmocka_unit_test(configs_that_will_not_do),
         cmocka_unit_test(quantities_as_people_write_them),
