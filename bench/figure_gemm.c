@@ -1,42 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products: rate by size, a colour for each type, a shape for each
- * library. Where only some sides grow, all together, they are the size;
- * otherwise it is the side of a cube of as much work, and a line joins what is
- * a cube indeed. */
+/* Matrix products: rate by size, for each type and each library. Where only
+ * some sides grow, all together, they are the size; otherwise it is the side
+ * of a cube of as much work, and a line joins what is a cube indeed. */
+#include "figure_gemm.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "figure_data.h"
 #include "json_values.h"
-#include "units.h"
-
-enum {
-    LEFT = 92,
-    RIGHT = 24,
-    HEIGHT = 340,
-    BELOW = 12,
-    MOST_SERIES = 24,
-    MOST_KINDS = 8, /* of types */
-    KIND_CAP = 24
-};
-
-struct drawing {
-    struct plot plot;
-    const struct result_file *file;
-    const json_t *device;
-    char kind[MOST_KINDS][KIND_CAP]; /* "f16", "f32 split" */
-    double roof[MOST_KINDS];
-    unsigned n_kinds;
-    struct plot_series marks[MOST_SERIES], line[MOST_SERIES];
-    const char *who[MOST_SERIES];    /* "": ours */
-    unsigned kind_of[MOST_SERIES];
-    unsigned n_series;
-    bool grows[3], is_sweep;         /* m, n, k */
-    struct plot_labels taken;
-};
 
 /* -- sizes ---------------------------------------------------------------- */
 
@@ -48,14 +22,14 @@ static void size_of(const struct result_row *row, double mnk[3])
         mnk[i] = result_number(row, "shape", sides[i]);
 }
 
-static const struct result_row *next(const struct drawing *d, size_t *at)
+static const struct result_row *next(const struct gemm_picture *d, size_t *at)
 {
     return figure_row(d->file, d->device, "gemm", at);
 }
 
 /* A sweep: the sides that are not the same everywhere are all alike in each
  * row. */
-static void find_sweep(struct drawing *d)
+static void find_sweep(struct gemm_picture *d)
 {
     const struct result_row *row;
     double first[3], mnk[3];
@@ -81,7 +55,7 @@ static void find_sweep(struct drawing *d)
     }
 }
 
-static double x_of(const struct drawing *d, const double mnk[3])
+static double x_of(const struct gemm_picture *d, const double mnk[3])
 {
     for (unsigned s = 0; d->is_sweep && s < 3; s++)
         if (d->grows[s])
@@ -89,20 +63,19 @@ static double x_of(const struct drawing *d, const double mnk[3])
     return cbrt(mnk[0] * mnk[1] * mnk[2]);
 }
 
-static bool is_joined(const struct drawing *d, const struct result_row *row,
-                      const double mnk[3])
+static bool is_joined(const struct gemm_picture *d,
+                      const struct result_row *row, const double mnk[3])
 {
     const double batch = result_number(row, "shape", "batch");
     return !(batch > 1) &&
            (d->is_sweep || (mnk[0] == mnk[1] && mnk[1] == mnk[2]));
 }
 
-static void name_axis(const struct drawing *d, char *out, size_t cap)
+static void name_axis(const struct gemm_picture *d, char *out, size_t cap)
 {
     struct xl__str text = {0};
     if (!d->is_sweep)
-        xl__str_add(&text, "size: m = n = k, or the side of a cube of as "
-                           "much work");
+        xl__str_add(&text, "size");
     for (unsigned s = 0; d->is_sweep && s < 3; s++)
         if (d->grows[s])
             xl__str_printf(&text, "%s%s", text.len > 0 ? " = " : "", sides[s]);
@@ -112,19 +85,19 @@ static void name_axis(const struct drawing *d, char *out, size_t cap)
 
 /* -- series --------------------------------------------------------------- */
 
-static unsigned find_kind(struct drawing *d, const struct result_row *row)
+static unsigned find_kind(struct gemm_picture *d, const struct result_row *row)
 {
     const json_t *params = json_object_get(row->json, "params");
     const char *accuracy = json_text_at(params, "accuracy");
-    char name[KIND_CAP];
+    char name[GEMM_KIND_CAP];
     unsigned i = 0;
     snprintf(name, sizeof name, "%.10s%s%.12s",
              json_text_at(row->json, "dtype"), *accuracy ? " " : "", accuracy);
     while (i < d->n_kinds && strcmp(d->kind[i], name) != 0)
         i++;
-    if (i == d->n_kinds && i < MOST_KINDS)
-        xl__strcpy(d->kind[d->n_kinds++], KIND_CAP, name);
-    return i < MOST_KINDS ? i : MOST_KINDS - 1;
+    if (i == d->n_kinds && i < GEMM_KINDS)
+        xl__strcpy(d->kind[d->n_kinds++], GEMM_KIND_CAP, name);
+    return i < GEMM_KINDS ? i : GEMM_KINDS - 1;
 }
 
 static const char *who_of(const struct result_row *row)
@@ -139,57 +112,43 @@ static const char *who_of(const struct result_row *row)
 }
 
 /* Which library is which shape: in the order they come, ours first. */
-static unsigned shape_of(const struct drawing *d, const char *who)
+static unsigned shape_of(const struct gemm_picture *d, const char *who)
 {
-    const char *seen[MOST_SERIES];
-    unsigned n = 0;
-    if (!*who)
-        return 0;
+    unsigned most = 0;
     for (unsigned i = 0; i < d->n_series; i++) {
-        bool is_new = *d->who[i] != '\0';
-        for (unsigned j = 0; j < n; j++)
-            is_new = is_new && strcmp(seen[j], d->who[i]) != 0;
-        if (is_new)
-            seen[n++] = d->who[i];
+        if (strcmp(d->series[i].who, who) == 0)
+            return d->series[i].who_shape;
+        most = d->series[i].who_shape > most ? d->series[i].who_shape : most;
     }
-    for (unsigned j = 0; j < n; j++)
-        if (strcmp(seen[j], who) == 0)
-            return j + 1;
-    return n + 1;
+    return *who ? most + 1 : 0;
 }
 
-static unsigned find_series(struct drawing *d, const struct result_row *row)
+static struct gemm_series *find_series(struct gemm_picture *d,
+                                       const struct result_row *row)
 {
     const unsigned kind = find_kind(d, row);
     const char *who = who_of(row);
     unsigned i = 0;
-    while (i < d->n_series &&
-           !(d->kind_of[i] == kind && strcmp(d->who[i], who) == 0))
+    while (i < d->n_series && !(d->series[i].kind == kind &&
+                                strcmp(d->series[i].who, who) == 0))
         i++;
-    if (i < d->n_series || i == MOST_SERIES)
-        return i < MOST_SERIES ? i : MOST_SERIES - 1;
-    struct plot_series *s = &d->marks[i];
-    s->colour = kind;
-    s->shape = s->dash = shape_of(d, who);
-    s->has_line = s->has_marks = true;
-    struct xl__str name = {0};
-    xl__str_printf(&name, "%s%s%s", d->kind[kind], *who ? " " : "", who);
-    xl__strcpy(s->name, sizeof s->name, xl__str_text(&name));
-    xl__str_clear(&name);
-    d->line[i] = *s;
-    d->kind_of[i] = kind;
-    d->who[i] = who;
+    if (i < d->n_series || i == GEMM_SERIES)
+        return &d->series[i < GEMM_SERIES ? i : GEMM_SERIES - 1];
+    struct gemm_series *s = &d->series[i];
+    s->kind = kind;
+    s->who = who;
+    s->who_shape = shape_of(d, who);
     d->n_series++;
-    return i;
+    return s;
 }
 
-static void add_row(struct drawing *d, const struct result_row *row)
+static void add_row(struct gemm_picture *d, const struct result_row *row)
 {
     struct plot_point point = {.is_hollow = !figure_is_firm(row)};
-    const json_t *roof = json_object_get(
-        json_object_get(row->json, "roof"), "value");
+    const json_t *roof =
+        json_object_get(json_object_get(row->json, "roof"), "value");
+    struct gemm_series *s = find_series(d, row);
     double mnk[3], low, high;
-    const unsigned i = find_series(d, row);
     size_of(row, mnk);
     figure_interval(row, &low, &high);
     point.x = x_of(d, mnk);
@@ -198,14 +157,13 @@ static void add_row(struct drawing *d, const struct result_row *row)
     point.high = point.y * high;
     figure_tip(row, point.tip, sizeof point.tip);
     figure_case(row, point.label, sizeof point.label);
-    if (!plot_add(&d->plot, &d->marks[i], &point))
+    if (!plot_add(&d->plot, &s->marks, &point))
         return;
     if (is_joined(d, row, mnk))
-        (void)plot_add(&d->plot, &d->line[i], &point);
+        (void)plot_add(&d->plot, &s->line, &point);
     if (json_is_number(roof) &&
         plot_can_show(&d->plot.y, json_number_value(roof)))
-        d->roof[d->kind_of[i]] =
-            fmax(d->roof[d->kind_of[i]], json_number_value(roof));
+        d->roof[s->kind] = fmax(d->roof[s->kind], json_number_value(roof));
 }
 
 /* Of each size the best alone; of a sweep every size, else those that lie
@@ -226,79 +184,12 @@ static void keep_best(struct plot_series *s, bool is_sweep)
     s->n = n;
 }
 
-/* -- drawing -------------------------------------------------------------- */
-
-static double tell(struct xl__str *out, const struct drawing *d)
-{
-    const struct plot_point *best = NULL;
-    char rate[UNITS_CAP], text[160];
-    for (unsigned i = 0; i < d->n_series; i++)
-        for (size_t j = 0; j < d->marks[i].n && !*d->who[i]; j++)
-            if (!best || d->marks[i].at[j].y > best->y)
-                best = &d->marks[i].at[j];
-    if (!best)
-        return figure_headline(out, d->device, "Matrix products");
-    units_format(rate, sizeof rate, best->y, "flop/s");
-    snprintf(text, sizeof text, "%s at best: %s", rate, best->label);
-    return figure_headline(out, d->device, text);
-}
-
-/* Level lines where the best of a type has its roof, named above. */
-static void draw_roofs(struct xl__str *out, struct drawing *d)
-{
-    const struct plot *p = &d->plot;
-    for (unsigned i = 0; i < d->n_kinds; i++) {
-        char rate[UNITS_CAP], text[96];
-        if (!(d->roof[i] > 0))
-            continue;
-        const double y = plot_y(p, d->roof[i]);
-        units_format(rate, sizeof rate, d->roof[i], "flop/s");
-        snprintf(text, sizeof text, "roof of %s: %s", d->kind[i], rate);
-        svg_series(out, i);
-        svg_line(out, p->left, y, p->left + p->width, y, 2);
-        (void)plot_label(out, p, &d->taken, p->left, y - 8, text);
-        svg_group_end(out);
-    }
-}
-
-static void draw_all(struct xl__str *out, struct drawing *d)
-{
-    struct plot *p = &d->plot;
-    struct xl__str body = {0};
-    const double legend = tell(&body, d);
-    p->top = plot_legend(&body, PLOT_EDGE, legend, SVG_WIDTH - 2 * PLOT_EDGE,
-                         d->marks, d->n_series) + 26;
-    const double bottom = plot_frame(&body, p);
-    for (unsigned i = 0; i < d->n_series; i++)
-        plot_line(&body, p, &d->line[i]);
-    for (unsigned i = d->n_series; i-- > 0;) {
-        plot_marks(&body, p, &d->marks[i]);
-        plot_take_marks(&d->taken, p, &d->marks[i]);
-    }
-    draw_roofs(&body, d);
-    figure_write(out, &figure_gemm, &body, bottom + BELOW);
-}
-
-/* Types far apart want a logarithmic axis, like ones one that begins at 0. */
-static void choose_axis(struct drawing *d)
-{
-    static const double far = 8;
-    for (unsigned i = 0; i < d->n_kinds; i++)
-        plot_axis_hold(&d->plot.y, d->roof[i] > 0 ? d->roof[i] : (double)NAN);
-    if (d->plot.y.to < far * d->plot.y.from) {
-        d->plot.y.log_base = 0;
-        plot_axis_hold(&d->plot.y, 0);
-    }
-    plot_axis_widen(&d->plot.x);
-    plot_axis_widen(&d->plot.y);
-}
-
 static bool draw(const struct result_file *file, const json_t *device,
                  struct xl__str *out)
 {
     const struct result_row *row;
-    struct drawing *d = xl__calloc(1, sizeof *d);
-    char axis[80];
+    struct gemm_picture *d = xl__calloc(1, sizeof *d);
+    char axis[32];
     size_t n = 0;
     if (!d)
         return false;
@@ -306,23 +197,19 @@ static bool draw(const struct result_file *file, const json_t *device,
     d->device = device;
     find_sweep(d);
     name_axis(d, axis, sizeof axis);
-    d->plot = (struct plot){.left = LEFT,
-                            .width = SVG_WIDTH - LEFT - RIGHT,
-                            .height = HEIGHT,
-                            .x = plot_axis(2, "1", axis),
-                            .y = plot_axis(10, "flop/s", "Rate")};
+    d->plot.x = plot_axis(2, "1", axis);
+    d->plot.y = plot_axis(10, "flop/s", "");
     for (size_t i = 0; (row = next(d, &i));)
         add_row(d, row);
     for (unsigned i = 0; i < d->n_series; i++) {
-        n += d->marks[i].n;
-        keep_best(&d->line[i], d->is_sweep);
+        n += d->series[i].marks.n;
+        keep_best(&d->series[i].line, d->is_sweep);
     }
-    choose_axis(d);
     if (n > 0)
-        draw_all(out, d);
+        gemm_draw(out, d);
     for (unsigned i = 0; i < d->n_series; i++) {
-        plot_series_clear(&d->marks[i]);
-        plot_series_clear(&d->line[i]);
+        plot_series_clear(&d->series[i].marks);
+        plot_series_clear(&d->series[i].line);
     }
     free(d);
     return n > 0;
@@ -332,9 +219,9 @@ const struct figure figure_gemm = {
     .name = "gemm",
     .title = "Matrix products",
     .about =
-        "Rate by size, a colour for each type and a shape for each library, "
-        "with the roof of each type: what measured memory and arithmetic "
-        "allow. Lines join products of cubes, or the sizes of a sweep; hollow "
+        "Rate by size: m = n = k, or of other shapes the side of a cube of as "
+        "much work. Dotted lines are roofs, what measured memory and "
+        "arithmetic allow; lines join cubes, or the sizes of a sweep. Hollow "
         "marks are in doubt.",
     .draw = draw,
 };
