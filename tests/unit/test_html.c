@@ -258,6 +258,24 @@ static void a_page_asks_for_nothing(void **state)
     results_clear(&file);
 }
 
+static void command_lines_can_be_pasted(void **state)
+{
+    struct result_file file = take(
+        "{\"schema\": \"clbench/1\", \"tool\": {\"command\": \"expr\"},"
+        "\"environment\": {\"arguments\": [\"it's x\", \"a-b=c\", \"\"],"
+        "\"options\": {\"quick\": true, \"full\": false, \"seed\": 3,"
+        "\"max-time\": 0, \"device\": \"an H\", \"json\": null,"
+        "\"mode\": [\"one\", \"t$wo\"]}}, \"devices\": [], \"rows\": []}",
+        "a.json");
+    char *page = page_of(&file, 1);
+    (void)state;
+    has(page, "<code>clbench expr &#39;it&#39;\\&#39;&#39;s x&#39; a-b=c "
+              "&#39;&#39; --quick --seed 3 --device &#39;an H&#39; --mode one "
+              "--mode &#39;t$wo&#39;</code>");
+    free(page);
+    results_clear(&file);
+}
+
 static void empty_documents_are_pages(void **state)
 {
     struct result_file file = take(DOCUMENT("", ""), "a.json");
@@ -375,6 +393,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_row_is_there),
         cmocka_unit_test(nothing_of_a_document_runs),
         cmocka_unit_test(a_page_asks_for_nothing),
+        cmocka_unit_test(command_lines_can_be_pasted),
         cmocka_unit_test(empty_documents_are_pages),
         cmocka_unit_test(a_device_is_one_in_many_files),
         cmocka_unit_test(the_best_can_be_quoted),
