@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "base/stats.h"
 #include "device/device.h"
 #include "device/telemetry.h"
 
