@@ -26,7 +26,8 @@ static const char fish_quote[] = "\\'";
 
 static bool takes_file(const struct option_row *row)
 {
-    return strcmp(row->value ? row->value : "", "FILE") == 0;
+    const char *value = row->value ? row->value : "";
+    return strcmp(value, "FILE") == 0 || strcmp(value, "FOLDER") == 0;
 }
 
 /* The alternatives in a command's first word, "bash|zsh|fish", else NULL. */
