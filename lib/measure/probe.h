@@ -18,6 +18,7 @@ struct xl__probing {
     void (*each)(const xl_row *row, void *arg);
     void *arg;
     size_t most_wg; /* items a group may have here, by a trivial kernel */
+    bool is_hasty; /* times that are only looked at: noise costs no patience */
 };
 
 /* Get ready: test the clock, ask for most_wg. The rest of `p` is set. */

@@ -74,7 +74,7 @@ xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
     if (!probe)
         return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "there is no probe \"%s\"", name ? name : "");
-    struct xl__probing p = {q, how, each ? each : drop_row, arg, 1};
+    struct xl__probing p = {q, how, each ? each : drop_row, arg, 1, false};
     if (probe != &xl__probe_timer)
         TRY(xl__probing_begin(&p));
     TRY(probe->run(&p));
@@ -136,19 +136,19 @@ void xl__probe_emit(struct xl__probing *p, xl_row *row)
 
 xl_sampling xl__probe_sampling(const struct xl__probing *p)
 {
+    enum { PATIENCE = 4 };
     xl_sampling quick = {.warmup = 1,
                          .min_runs = 3,
                          .max_runs = 6,
                          .max_noise = 0.03,
-                         .max_s = 0.8,
-                         .patience = 4};
+                         .max_s = 0.8};
     xl_sampling full = {.warmup = 2,
                         .min_runs = 10,
                         .max_runs = 60,
                         .max_noise = 0.01,
-                        .max_s = 1,
-                        .patience = 4};
+                        .max_s = 1};
     xl_sampling how = p->how->quick ? quick : full;
+    how.patience = p->is_hasty ? 0 : PATIENCE;
     how.stop = p->how->stop;
     how.stop_arg = p->how->stop_arg;
     return how;

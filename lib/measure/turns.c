@@ -25,6 +25,7 @@ static struct xl__probing *brief(const struct xl__probing *p, struct brief *b)
     b->how.quick = true;
     b->p = *p;
     b->p.how = &b->how;
+    b->p.is_hasty = true;
     return &b->p;
 }
 

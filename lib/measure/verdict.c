@@ -60,9 +60,12 @@ static bool took_no_time(const struct judged *j)
     return is_timed(j) && !(j->row->samples.median_ns > 0);
 }
 
+/* Times and rates are not negative; a share that noise made is, at times. */
 static bool is_no_number(const struct judged *j)
 {
-    return is_timed(j) && !(isfinite(j->row->value) && j->row->value >= 0);
+    const xl_row *r = j->row;
+    return is_timed(j) && !(isfinite(r->value) &&
+                            (r->value >= 0 || xl__streq(r->unit, "1")));
 }
 
 /* A rate is its work over its time, and both are known apart from it: they

@@ -415,6 +415,13 @@ static void impossible_values_are_found(void **state)
     row.value = INFINITY;
     assert_int_equal(judge(&row, "not a number"), XL_ROW_REJECTED);
     row = sound_row();
+    row.value = -row.value;
+    assert_int_equal(judge(&row, "not a number"), XL_ROW_REJECTED);
+    row = sound_row();
+    row.value = -0.01; /* of two that overlap not at all */
+    row.unit = "1";
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row = sound_row();
     row.value *= 0.98; /* of the bytes over the time */
     assert_int_equal(judge(&row, "overflowed"), XL_ROW_REJECTED);
     row = sound_row();
