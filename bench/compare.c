@@ -151,8 +151,9 @@ static void measure(const struct comparison *c, struct pair *p, bool by_case)
     p->b_value = b.value;
     p->unit = a.unit;
     p->ratio.call = CALL_UNLIKE;
+    /* Another driver may have no event clock to be believed. */
     if (!a.is_alike || !b.is_alike || !xl__streq(a.unit, b.unit) ||
-        (!c->b.other && !xl__streq(a.clock, b.clock)))
+        (c->is_alike && !xl__streq(a.clock, b.clock)))
         return;
     p->shift.log_ratio = b.log_time - a.log_time;
     p->shift.within = a.within + b.within;

@@ -22,9 +22,22 @@ static bool is_same_chip_name(const char *a, const char *b)
     return n_a > 0 && n_a == n_b && strncmp(a, b, n_a) == 0;
 }
 
-/* The UUID, else the place on the bus, tell chips apart where both drivers
- * give one; names where they do not. */
-static bool is_same_chip(const json_t *a, const json_t *b)
+static bool is_cpu(const json_t *device)
+{
+    return json_is_true(
+        json_object_get(result_fact(device, "is_cpu"), "value"));
+}
+
+static const char *host_cpu(const struct side *side)
+{
+    return json_text_at(
+        json_object_get(side->files[0].document, "host"), "cpu");
+}
+
+/* The same UUID or place on the bus; a CPU under whatever name is the host's;
+ * else the same name. */
+static bool is_same_chip(const struct side *side_a, const json_t *a,
+                         const struct side *side_b, const json_t *b)
 {
     static const char *const ids[] = {"uuid", "pci"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -33,6 +46,8 @@ static bool is_same_chip(const json_t *a, const json_t *b)
         if (*id_a && strcmp(id_a, id_b) == 0)
             return true;
     }
+    if (is_cpu(a) && is_cpu(b) && *host_cpu(side_a))
+        return strcmp(host_cpu(side_a), host_cpu(side_b)) == 0;
     return is_same_chip_name(device_text(a, "name"), device_text(b, "name"));
 }
 
@@ -45,7 +60,7 @@ static const char *version_of(const struct side *side, const char *of)
 static enum relation relation_of(const struct side *a, const json_t *dev_a,
                                  const struct side *b, const json_t *dev_b)
 {
-    if (!is_same_chip(dev_a, dev_b))
+    if (!is_same_chip(a, dev_a, b, dev_b))
         return RELATION_DEVICE;
     if (strcmp(device_text(dev_a, "platform"),
                device_text(dev_b, "platform")) != 0)

@@ -24,6 +24,7 @@ struct run {
     const char *unit, *clock, *verdict, *variant; /* of gemm's first row */
     bool lacks_row;       /* gemm's last */
     unsigned n_samples;
+    bool is_cpu;
 };
 static const struct run plain = {
     .name = "Chip", .uuid = "u-1", .platform = "P", .driver = "1.0",
@@ -72,13 +73,14 @@ static void write_run(char path[PATH], const char *file, const struct run *run)
     xl__str_printf(&out,
                    "{\"schema\":\"clbench/1\",\"tool\":{\"version\":\"%s\","
                    "\"library\":\"0.1.0\"},\"host\":{\"load\":9.5,"
-                   "\"cores\":2},\"environment\":{\"date\":\"today\","
+                   "\"cpu\":\"C\",\"cores\":2},\"environment\":{\"date\":\"today\","
                    "\"variables\":{\"XL_SEED%s\":\"1\"}},\"devices\":[{"
                    "\"index\":0,\"name\":\"%s\",\"platform\":\"%s\","
-                   "\"driver\":\"%s\",\"uuid\":\"%s\",\"pci\":null}],"
+                   "\"driver\":\"%s\",\"uuid\":\"%s\",\"pci\":null,"
+                   "\"facts\":[{\"name\":\"is_cpu\",\"value\":%s}]}],"
                    "\"rows\":[",
                    run->version, run->driver, run->name, run->platform,
-                   run->driver, run->uuid);
+                   run->driver, run->uuid, run->is_cpu ? "true" : "false");
     for (unsigned k = 0; k < N_ROWS; k++) {
         const unsigned i = run->is_backwards ? N_ROWS - 1 - k : k;
         if (run->lacks_row && i == PER_OP - 1)
@@ -322,6 +324,28 @@ static void relations_are_named(void **state)
     }
 }
 
+/* A CPU has a name in every driver, and is the host's under each. */
+static void two_drivers_of_a_cpu(void **state)
+{
+    struct xl__str said = {0};
+    struct run a = plain, b = plain;
+    (void)state;
+    b.name = "pipe";
+    b.uuid = "";
+    b.platform = "Q";
+    b.clock = "wall"; /* its events are not believed; still comparable */
+    for (int i = 0; i < 2; i++) {
+        a.is_cpu = b.is_cpu = i == 1;
+        compare_runs(&s, &a, &b);
+        compare_say_relation(&s.list[0], &said);
+        assert_int_equal(strstr(xl__str_text(&said), "same chip") != NULL, i);
+        assert_int_equal(s.list[0].n_compared, N_ROWS);
+        xl__str_reset(&said);
+        sides_clear(&s);
+    }
+    xl__str_clear(&said);
+}
+
 /* -- several files -------------------------------------------------------- */
 
 static void repeats_measure_the_noise(void **state)
@@ -417,6 +441,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(missing_and_new_rows_are_told),
         cmocka_unit_test(few_samples_hold_no_gate),
         cmocka_unit_test(relations_are_named),
+        cmocka_unit_test(two_drivers_of_a_cpu),
         cmocka_unit_test(repeats_measure_the_noise),
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(files_hold_every_row),
