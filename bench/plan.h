@@ -13,12 +13,12 @@ enum { PLAN_NAME_CAP = 128 };
 /* A rate of a device, and where it is from. */
 struct plan_rate {
     double value; /* NaN: unknown */
-    char source[64]; /* "measured, matrix f16"; "--peak" */
+    char source[64]; /* "measured, read_bytes_per_s"; "--peak" */
 };
 
 struct plan_device {
     char name[PLAN_NAME_CAP];
-    char origin[PLAN_NAME_CAP]; /* "measured here", a file, "as given" */
+    char origin[PLAN_NAME_CAP]; /* "measured here", a file; "": given */
     struct plan_rate memory, bandwidth, peak, link;
     int index; /* of a device measured here; else -1 */
 };
@@ -61,7 +61,7 @@ struct plan_rates plan_rates(const struct plan_device *dev);
 
 /* -- what it becomes ------------------------------------------------------ */
 
-/* Batches of the tables: powers of two. */
+/* The curve has every batch up to here, tables the powers of two. */
 enum { PLAN_LAST_BATCH = 128 };
 
 /* plan_text.c, plan_text_device.c */

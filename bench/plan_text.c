@@ -204,10 +204,10 @@ static void meaning(FILE *to, const struct plan *p)
     fputc('\n', to);
     say(to, "What the bound means: to make its next token a model reads all "
             "of its weights (W), once for the whole batch (B), and for each "
-            "sequence the keys and values of its context (KV); and it "
-            "multiplies each token with P weights, 2 flop each. Whichever "
-            "takes longer at the device's best rates is the least time; no "
-            "program with these bytes is faster.");
+            "sequence the keys and values of its context (KV), taken as full; "
+            "and it multiplies each token with P weights, 2 flop each. "
+            "Whichever takes longer at the device's best rates is the least "
+            "time; no program with these bytes is faster.");
     if (p->work.model.experts > 0)
         say(to, "Of experts W has those that the batch is expected to need, "
                 "each token sent to any of them alike; where many go to the "

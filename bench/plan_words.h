@@ -21,11 +21,11 @@ void plan_say_bytes(struct xl__str *out, double bytes);
 void plan_say_bandwidth(struct xl__str *out, double bytes_per_s);
 void plan_say_peak(struct xl__str *out, double flop_per_s);
 void plan_say_seconds(struct xl__str *out, double s);
-/* "the weights", "the cache", "compute". */
+/* "weights", "cache", "compute": what sets a step's time. */
 const char *plan_bound_name(enum plan_bound by);
-/* "14e9 parameters (int4, 4 bit), ...": what is planned, in one sentence. */
+/* "14e9 parameters; 48 layers, ...": what is planned, and whose numbers. */
 void plan_say_what(struct xl__str *out, const struct plan *p);
-/* The formula of decoding with the numbers put in, and what comes of it. */
+/* The formula of decoding with the numbers put in, in lines. */
 void plan_say_decode(struct xl__str *out, const struct plan *p,
                      const struct plan_device *dev);
 /* The same of a prompt. */
