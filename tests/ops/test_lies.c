@@ -285,30 +285,33 @@ static void measure(struct test_device *t, const struct lie *lie, xl_row *row)
     xl_row_judge(row, t->device);
 }
 
-static void judge(const struct lie *lie, const char *timer, const xl_row *row,
-                  double true_ns)
+/* NULL, or what is not as it should be. */
+static const char *judge(const struct lie *lie, const char *timer,
+                         const xl_row *row, double true_ns)
 {
+    static char text[1024];
     const double share = row->samples.min_ns / true_ns;
-    if (lie->timer ? !strstr(timer, lie->timer) : *timer != '\0')
-        fail_msg("%s: the timer probe says \"%s\", not \"%s\"", lie->name,
-                 timer, lie->timer ? lie->timer : "");
-    if (!lie->cause && (share < 0.75 || (share > 1.25 && !lie->by_wall)))
-        fail_msg("%s: %.2f of the true time", lie->name, share);
-    if (lie->by_wall) { /* which what else runs here makes long, and noisy */
-        assert_true(row->warnings & XL_WARN(WALL_CLOCK));
-        assert_true(row->verdict <= XL_ROW_SUSPICIOUS);
-        return;
+    if (lie->timer ? !strstr(timer, lie->timer) : *timer != '\0') {
+        snprintf(text, sizeof text, "the timer probe says \"%s\"", timer);
+        return text;
     }
-    if (row->verdict != lie->verdict)
-        fail_msg("%s: %s, not %s: \"%s\"", lie->name,
-                 xl_verdict_name(row->verdict), xl_verdict_name(lie->verdict),
-                 row->reason);
-    if (lie->cause ? !strstr(row->reason, lie->cause) : *row->reason != '\0')
-        fail_msg("%s: the reason is \"%s\", not \"%s\"", lie->name,
-                 row->reason, lie->cause ? lie->cause : "");
+    if (!lie->cause && (share < 0.75 || (share > 1.25 && !lie->by_wall))) {
+        snprintf(text, sizeof text, "%.2f of the true time", share);
+        return text;
+    }
+    if (lie->by_wall) /* which what else runs here makes long, and noisy */
+        return row->warnings & XL_WARN(WALL_CLOCK) &&
+                       row->verdict <= XL_ROW_SUSPICIOUS
+                   ? NULL
+                   : "the wall clock is not used";
+    snprintf(text, sizeof text, "%s: \"%s\"", xl_verdict_name(row->verdict),
+             row->reason);
+    const bool is_said = lie->cause ? strstr(row->reason, lie->cause) != NULL
+                                    : *row->reason == '\0';
+    return row->verdict == lie->verdict && is_said ? NULL : text;
 }
 
-static void tell(const struct lie *lie)
+static const char *tell(const struct lie *lie)
 {
     struct driver d = {.work_ns = lie->work_ns > 0 ? lie->work_ns : 2 * MS,
                        .work = lie->work};
@@ -326,16 +329,24 @@ static void tell(const struct lie *lie)
     assert_status(xl_probe_run(t.queue, "timer", &quick, hear, &timer), XL_OK,
                   xl_error_detail(t.queue));
     measure(&t, lie, &row);
-    judge(lie, timer.reasons, &row, d.work_ns);
     test_device_close(&t);
     test_stub()->model(NULL);
+    return judge(lie, timer.reasons, &row, d.work_ns);
 }
 
+/* What else runs on the machine can look like a lie, and not so often in a
+ * row; a lie that nobody sees is never seen. */
 static void every_lie_is_caught(void **state)
 {
+    enum { TRIES = 4 };
     (void)state;
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
-        tell(&lies[i]);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        const char *wrong = tell(&lies[i]);
+        for (unsigned k = 1; wrong && k < TRIES; k++)
+            wrong = tell(&lies[i]);
+        if (wrong)
+            fail_msg("%s: %s", lies[i].name, wrong);
+    }
 }
 
 /* Times that a busy machine makes: each a third more than the one before. */
