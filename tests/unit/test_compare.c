@@ -218,6 +218,22 @@ static void rates_of_probes_count(void **state)
     json_decref((json_t *)(uintptr_t)json);
 }
 
+/* Rows of one name belong together in their order. */
+static void repeated_rows_keep_their_turn(void **state)
+{
+    char x[] = "x", y[] = "y";
+    struct result_row rows[] = {{.id = x, .device = ""},
+                                {.id = y, .device = ""},
+                                {.id = x, .device = ""}};
+    const struct result_file f = {.rows = rows, .n_rows = 3, .n_devices = 1};
+    const struct result_file less = {
+        .rows = rows, .n_rows = 2, .n_devices = 1};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        assert_ptr_equal(results_match(&f, i, &f), &rows[i]);
+    assert_null(results_match(&f, 2, &less));
+}
+
 static void other_changes_are_said(void **state)
 {
     static const struct {
@@ -437,6 +453,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(equal_runs_are_not_called),
         cmocka_unit_test(a_planted_slowdown_fails_the_gate),
         cmocka_unit_test(rates_of_probes_count),
+        cmocka_unit_test(repeated_rows_keep_their_turn),
         cmocka_unit_test(other_changes_are_said),
         cmocka_unit_test(missing_and_new_rows_are_told),
         cmocka_unit_test(few_samples_hold_no_gate),
