@@ -11,8 +11,8 @@
 
 /* Work that is not flushed may wait for the host; a flush takes time itself.
  * Two queues overlap only as far as both know their work, and one thread takes
- * about as long over a launch as a small product over its own (NV-44): each
- * queue has a thread. */
+ * about as long over a launch as a small product over its own (NV-44, NV-51):
+ * each queue has a thread. */
 enum { FLUSH_ALONE = 64, FLUSH_BESIDE = 8, MOST_QUEUES = 4 };
 
 xl_status peer_calls_gemm(xl_queue *const *q, const xl_gemm *const *op,
