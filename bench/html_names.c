@@ -53,7 +53,8 @@ void html_date(struct xl__str *out, const struct result_file *file)
 const char *html_file_name(const struct result_file *file)
 {
     const char *slash = strrchr(file->path, '/');
-    return slash ? slash + 1 : file->path;
+    const char *name = slash ? slash + 1 : file->path;
+    return *name ? name : "This run";
 }
 
 void html_run_name(struct xl__str *out, const struct html_page *page,

@@ -66,7 +66,7 @@ void html_run_name(struct xl__str *out, const struct html_page *page,
 /* When a file was made, "2025-01-31 12:00 UTC"; as it stands where it is no
  * date; nothing when it tells none. */
 void html_date(struct xl__str *out, const struct result_file *file);
-/* A file's name without its folders. */
+/* A file's name without its folders; "This run" when it has none. */
 const char *html_file_name(const struct result_file *file);
 /* The fact of a device that is best known: measured before told. NULL: no
  * file knows it. */

@@ -94,6 +94,7 @@ static void add_notes(struct xl__str *out, const struct html_page *page,
 static void group_section(struct xl__str *out, const struct html_page *page,
                           size_t i_group)
 {
+    enum { MANY = 100 };
     const struct html_group *group = &page->groups[i_group];
     struct xl__str title = {0}, caption = {0};
     const char *about = about_op(group->op);
@@ -102,9 +103,10 @@ static void group_section(struct xl__str *out, const struct html_page *page,
         n_points += group->rows[i].is_point;
     html_op_title(&title, group->op);
     html_add(out,
-             "<section class=\"op\" aria-labelledby=\"op-%z\">\n"
+             "<section class=\"op%m\" aria-labelledby=\"op-%z\">\n"
              "<h3 id=\"op-%z\">%s</h3>\n",
-             i_group, i_group, xl__str_text(&title));
+             group->n > MANY ? " long" : "", i_group, i_group,
+             xl__str_text(&title));
     if (about)
         html_add(out, "<p>%s</p>\n", about);
     add_notes(out, page, group);

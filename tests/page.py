@@ -440,6 +440,15 @@ class Page(unittest.TestCase):
               f"{len(self.text['large'].encode()) / 1e6:.2f} MB, open in "
               f"{min(took):.0f} ms")
         self.assertLess(min(took), MOST_LOAD_MS)
+        self.assertTrue(self.browser.run("""
+            new Promise(function (done) {
+              var tries = 400;
+              (function look() {
+                if (!document.querySelector(".long")) done(true);
+                else if (tries-- === 0) done(false);
+                else setTimeout(look, 50);
+              })();
+            });"""), "long sections are never laid out")
 
 
 if __name__ == "__main__":

@@ -170,6 +170,16 @@
     if (event.key === "Escape") hide();
   });
 
+  /* What was left for later so that the page opens at once. */
+  var later = all("section.long");
+  function layOut() {
+    var section = later.shift();
+    if (!section) return;
+    section.classList.remove("long");
+    setTimeout(layOut, 50);
+  }
+  addEventListener("load", function () { setTimeout(layOut, 500); });
+
   /* Folded parts are printed as well. */
   var folded = [];
   addEventListener("beforeprint", function () {
