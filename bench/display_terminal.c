@@ -53,6 +53,6 @@ static void gap(void *arg)
 struct display display_terminal(bool *colour)
 {
     *colour = text_wants_colour();
-    return (struct display){colour, text_terminal_columns(), title, paragraph,
-                            table, note, gap};
+    return (struct display){
+        colour, text_terminal_columns(), title, paragraph, table, note, gap};
 }

@@ -29,8 +29,8 @@ static char *label_of(const char *name)
 {
     struct xl__str out = {0};
     for (; *name; name++) {
-        const char c = *name >= 'A' && *name <= 'Z' ? (char)(*name + 'a' - 'A')
-                                                    : *name;
+        const char c =
+            *name >= 'A' && *name <= 'Z' ? (char)(*name + 'a' - 'A') : *name;
         if (is_plain(c))
             xl__str_add_n(&out, &c, 1);
         else if (out.len > 0 && out.text[out.len - 1] != '-')
@@ -68,8 +68,7 @@ static struct device *devices_of(const struct result_file *files, size_t n,
         *n_devices += files[i].n_devices;
     struct device *list = xl__calloc(*n_devices + 1, sizeof *list);
     for (size_t i = 0, at = 0; list && i < n; i++) {
-        const json_t *devices =
-            json_object_get(files[i].document, "devices");
+        const json_t *devices = json_object_get(files[i].document, "devices");
         for (size_t j = 0; j < files[i].n_devices; j++, at++) {
             list[at].file = &files[i];
             list[at].json = json_array_get(devices, j);

@@ -27,8 +27,7 @@ bool out_file_complain(struct session *s, const char *option, const char *path,
                        xl_status status)
 {
     const char *why = errno ? strerror(errno) : xl_status_text(status);
-    const char *place =
-        out_file_is_stdout(path) ? "standard output" : path;
+    const char *place = out_file_is_stdout(path) ? "standard output" : path;
     struct xl__str clean = {0};
     progress_hide(s);
     text_escape(&clean, place);

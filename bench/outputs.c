@@ -106,9 +106,9 @@ static xl_status write_one(const struct output *out,
     out->format->render(files, n, &text);
     errno = 0;
     const xl_status status =
-        text.broken ? XL_NO_MEMORY
-                    : out_file_replace(out->path, xl__str_text(&text),
-                                       text.len);
+        text.broken
+            ? XL_NO_MEMORY
+            : out_file_replace(out->path, xl__str_text(&text), text.len);
     const int kept = errno;
     xl__str_clear(&text);
     errno = kept;

@@ -12,7 +12,9 @@
 #include "units.h"
 
 enum {
-    CASE_COLUMNS = 30, DEVICE_COLUMNS = 24, NAME_COLUMNS = 12,
+    CASE_COLUMNS = 30,
+    DEVICE_COLUMNS = 24,
+    NAME_COLUMNS = 12,
     MOST_DEVICES = 8
 };
 
@@ -69,8 +71,8 @@ static void cell_variant(struct part *p, struct table *t, size_t i)
     xl__str_clear(&note);
 }
 
-static void cells_of_device(struct part *p, struct table *t,
-                            const xl_row *row, bool is_wide)
+static void cells_of_device(struct part *p, struct table *t, const xl_row *row,
+                            bool is_wide)
 {
     char number[UNITS_CAP];
     struct xl__str text = {0}, marks = {0};
@@ -93,10 +95,9 @@ static void cells_of_device(struct part *p, struct table *t,
     notes_of_row(&p->notes, row, p->set, &marks);
     if (marks.len > 0)
         xl__str_printf(&text, " [%s]", xl__str_text(&marks));
-    table_cell_coloured(t,
-                        is_quotable ? TABLE_PLAIN
-                                    : report_colour(row->verdict),
-                        xl__str_text(&text));
+    table_cell_coloured(
+        t, is_quotable ? TABLE_PLAIN : report_colour(row->verdict),
+        xl__str_text(&text));
     report_cell_percent(t, is_quotable ? report_frac(row) : NAN);
     xl__str_clear(&text);
     xl__str_clear(&marks);

@@ -24,9 +24,8 @@ static bool is_in_word(const char *text, size_t i)
 static void add_line(struct xl__str *out, const char *text)
 {
     for (size_t i = 0; text[i]; i++) {
-        const bool is_plain =
-            !strchr("\\`*_<>[]|&~$", text[i]) ||
-            (text[i] == '_' && is_in_word(text, i));
+        const bool is_plain = !strchr("\\`*_<>[]|&~$", text[i]) ||
+                              (text[i] == '_' && is_in_word(text, i));
         xl__str_add(out, is_plain ? "" : "\\");
         xl__str_add_n(out, &text[i], 1);
     }

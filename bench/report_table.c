@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results as tables for people, one a part, on the terminal as soon as the part
- * is measured. */
+/* Results as tables for people, one a part, on the terminal as soon as the
+ * part is measured. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,15 +50,16 @@ static void add_row(void *writer, xl_device *dev, const xl_row *row)
 static void show(struct writer *w)
 {
     const struct session *s = w->s;
-    struct part_device *devices = xl__calloc(s->n_devices + 1, sizeof *devices);
+    struct part_device *devices =
+        xl__calloc(s->n_devices + 1, sizeof *devices);
     bool colour = false;
     const struct display terminal = display_terminal(&colour);
-    struct part p = {w->title, w->note, devices, s->n_devices, &s->set,
-                     w->rows, {0}};
+    struct part p = {w->title, w->note, devices, s->n_devices,
+                     &s->set,  w->rows, {0}};
     for (unsigned i = 0; devices && i < s->n_devices; i++)
-        devices[i] = (struct part_device){
-            s->devices[i], xl_device_index(s->devices[i]),
-            report_fact_text(s->devices[i], "name", "?")};
+        devices[i] =
+            (struct part_device){s->devices[i], xl_device_index(s->devices[i]),
+                                 report_fact_text(s->devices[i], "name", "?")};
     if (devices)
         part_show(&p, &terminal);
     notes_clear(&p.notes);

@@ -54,8 +54,7 @@ static void read_samples(const struct result_row *from, xl_samples *out)
     out->p95_ns = s.p95;
     out->lo_ns = s.lo;
     out->hi_ns = s.hi;
-    out->wall_clock =
-        xl__streq(json_text_at(from->json, "clock"), "wall");
+    out->wall_clock = xl__streq(json_text_at(from->json, "clock"), "wall");
 }
 
 static xl_source source_of(const char *name)

@@ -48,9 +48,8 @@ void results_device_line(const json_t *device, struct xl__str *out)
 
 static bool is_usual(const char *member)
 {
-    static const char *const members[] = {"schema",  "tool",  "host",
-                                          "devices", "parts", "rows",
-                                          "environment"};
+    static const char *const members[] = {
+        "schema", "tool", "host", "devices", "parts", "rows", "environment"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         if (strcmp(members[i], member) == 0)
             return true;
@@ -166,8 +165,9 @@ void results_show(const struct result_file *file, bool is_whole, bool is_quiet,
         const char *name = json_text_at(dev, "name");
         const json_t *index = json_object_get(dev, "index");
         s.devices[i] = (struct part_device){
-            dev, json_is_integer(index) ? (unsigned)json_integer_value(index)
-                                        : (unsigned)i,
+            dev,
+            json_is_integer(index) ? (unsigned)json_integer_value(index)
+                                   : (unsigned)i,
             *name ? name : "?"};
     }
     for (size_t i = 0; s.devices && i < file->n_rows; i++)
