@@ -121,12 +121,14 @@ static void draw_all(struct xl__str *out, const struct result_file *file,
                      const json_t *device, struct plot *p,
                      const struct plot_series *s)
 {
+    static const double room = 1.4; /* above the last level, for its name */
     struct level level[MOST_LEVELS];
     struct plot_labels taken = {.n = 0};
     struct xl__str body = {0};
     const unsigned n = find_levels(file, device, level);
     for (unsigned i = 0; i < n; i++)
         plot_axis_hold(&p->y, level[i].s);
+    plot_axis_hold(&p->y, p->y.to * room);
     plot_axis_widen(&p->x);
     plot_axis_widen(&p->y);
     const double legend = tell(&body, device, level, n);
