@@ -73,7 +73,8 @@ static void write_run(char path[PATH], const char *file, const struct run *run)
     xl__str_printf(&out,
                    "{\"schema\":\"clbench/1\",\"tool\":{\"version\":\"%s\","
                    "\"library\":\"0.1.0\"},\"host\":{\"load\":9.5,"
-                   "\"cpu\":\"C\",\"cores\":2},\"environment\":{\"date\":\"today\","
+                   "\"cpu\":\"C\",\"cores\":2},"
+                   "\"environment\":{\"date\":\"today\","
                    "\"variables\":{\"XL_SEED%s\":\"1\"}},\"devices\":[{"
                    "\"index\":0,\"name\":\"%s\",\"platform\":\"%s\","
                    "\"driver\":\"%s\",\"uuid\":\"%s\",\"pci\":null,"
