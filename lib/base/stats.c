@@ -83,21 +83,25 @@ static size_t median_rank(size_t n)
     return rank;
 }
 
-/* Counts what is further than 5 deviations from the median. The deviation is
+/* Counts what is further than 5 deviations, and 1 %, from the median: where all
+ * are alike to a thousandth, what is off by two is none. The deviation is
  * estimated as 1.4826 MAD, which a normal distribution makes consistent; a MAD
  * of 0 (a coarse clock: over half of the samples alike) gives way to 1.2533
  * mean deviations, as in Iglewicz and Hoaglin, "How to Detect and Handle
  * Outliers", 1993, chapter 3. */
-static size_t count_outliers(const double *deviations, size_t n, double mad)
+static size_t count_outliers(const double *deviations, size_t n, double mad,
+                             double median)
 {
     static const double LIMIT = 5, PER_MAD = 1.4826, PER_MEAN = 1.2533;
+    static const double LEAST_SHARE = 0.01;
     double mean = 0;
     for (size_t i = 0; i < n; i++)
         mean += deviations[i] / (double)n;
     double scale = mad > 0 ? PER_MAD * mad : PER_MEAN * mean;
+    const double most = fmax(LIMIT * scale, LEAST_SHARE * fabs(median));
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        count += deviations[i] > LIMIT * scale;
+        count += deviations[i] > most;
     return count;
 }
 
@@ -119,7 +123,7 @@ struct xl__summary xl__summarise(const double *x, size_t n)
     for (size_t i = 0; i < n; i++)
         sorted[i] = fabs(sorted[i] - s.median);
     s.mad = xl__median(sorted, n);
-    s.n_outliers = count_outliers(sorted, n, s.mad);
+    s.n_outliers = count_outliers(sorted, n, s.mad, s.median);
     free(sorted);
     return s;
 }

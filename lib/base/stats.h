@@ -13,7 +13,7 @@ struct xl__summary {
     double median, mad;   /* mad: median absolute deviation, not scaled */
     double min, max, p05, p95;
     double lo, hi;       /* 95 % interval of the median, by order statistics */
-    size_t n_outliers;    /* beyond 5 scaled MAD of the median */
+    size_t n_outliers;    /* beyond 5 scaled MAD of the median, and 1 % */
 };
 
 /* Leaves `x` as it is; n >= 1. Returns all NaN when out of memory. */

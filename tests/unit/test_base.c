@@ -453,6 +453,11 @@ static void stats_summary(void **state)
     assert_int_equal(s.n_outliers, 0);
     const double same[] = {3, 3};
     assert_int_equal(xl__summarise(same, 2).n_outliers, 0);
+    /* Limit 5 * 1.4826 * 0.1 = 0.74, but 1 % is 10: 1009 is near, 1011 far. */
+    const double close[] = {999.9, 999.9, 1000, 1000, 1000.1, 1000.1, 1009};
+    assert_int_equal(xl__summarise(close, 7).n_outliers, 0);
+    const double far[] = {999.9, 999.9, 1000, 1000, 1000.1, 1000.1, 1011};
+    assert_int_equal(xl__summarise(far, 7).n_outliers, 1);
 }
 
 /* Ranks of the 95 % interval from published tables (1-based, lower): the
