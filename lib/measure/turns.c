@@ -110,8 +110,8 @@ xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
     if (half == 0)
         return XL_OK;
     see_time(&least[WHOLE], row->samples.min_ns);
-    for (unsigned i = 0; i < (settled ? TRIES : MOST_TRIES) &&
-                         fabs(scaling - 1) > good; i++) {
+    for (unsigned i = 0;
+         i < (settled ? TRIES : MOST_TRIES) && fabs(scaling - 1) > good; i++) {
         const bool is_whole = i % 2;
         xl_row other;
         xl_row_init(&other, "", NULL);
