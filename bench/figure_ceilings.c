@@ -68,6 +68,25 @@ static void line_name(const struct figure_ceilings *d, unsigned i,
                                     "source"));
 }
 
+enum {
+    NAME_LINE = 15, /* between names beside the plot */
+    LEAD = 12,      /* from the plot to a name's height */
+    BEFORE = 16     /* from the plot to the names */
+};
+
+double figure_ceilings_room(const struct figure_ceilings *d)
+{
+    double most = 0;
+    for (unsigned i = 0; i < d->picture.n_lines; i++) {
+        struct xl__str name = {0};
+        line_name(d, i, &name);
+        if (!d->lines[i].is_memory)
+            most = fmax(most, svg_text_width(xl__str_text(&name), svg_small));
+        xl__str_clear(&name);
+    }
+    return BEFORE + most;
+}
+
 static int by_rate(const void *a, const void *b)
 {
     const double x = ((const struct roof_line *)a)->rate;
@@ -139,8 +158,6 @@ static void draw_memories(struct xl__str *out, struct figure_ceilings *d)
             name_memory(out, d, i);
 }
 
-enum { NAME_LINE = 15 }; /* of names beside the plot */
-
 /* Names of peaks stand beside the plot, in order, each led to from its
  * line. */
 static void draw_peaks(struct xl__str *out, struct figure_ceilings *d)
@@ -162,8 +179,8 @@ static void draw_peaks(struct xl__str *out, struct figure_ceilings *d)
         plot_take_line(&d->taken, plot_x(p, line->rate / memory), y, right, y,
                        thin);
         name_y = fmax(name_y + NAME_LINE, y);
-        svg_line(out, right, y, right + 12, name_y, 0);
-        svg_text(out, right + 16, name_y + 4, svg_small, "start", svg_ink,
+        svg_line(out, right, y, right + LEAD, name_y, 0);
+        svg_text(out, right + BEFORE, name_y + 4, svg_small, "start", svg_ink,
                  xl__str_text(&name));
         xl__str_clear(&name);
     }

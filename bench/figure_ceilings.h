@@ -20,6 +20,8 @@ struct figure_ceilings {
 void figure_ceilings_find(struct figure_ceilings *d);
 /* Was one of the memories, or of the peaks, measured? */
 bool figure_ceilings_measured(const struct figure_ceilings *d, bool is_memory);
+/* What names of peaks take on the right of the plot. */
+double figure_ceilings_room(const struct figure_ceilings *d);
 void figure_ceilings_draw(struct xl__str *out, struct figure_ceilings *d);
 
 #endif

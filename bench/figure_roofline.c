@@ -13,7 +13,6 @@
 
 enum {
     LEFT = 92,
-    RIGHT = 172, /* names of peaks */
     HEIGHT = 400,
     BELOW = 12
 };
@@ -153,12 +152,13 @@ static bool draw(const struct result_file *file, const json_t *device,
     if (!d)
         return false;
     d->roof.device = device;
-    d->roof.plot = (struct plot){.left = LEFT,
-                            .width = SVG_WIDTH - LEFT - RIGHT,
-                            .height = HEIGHT,
-                            .x = plot_axis(2, "1", "flop per byte"),
-                            .y = plot_axis(10, "flop/s", "flop per second")};
+    d->roof.plot = (struct plot){
+        .left = LEFT,
+        .height = HEIGHT,
+        .x = plot_axis(2, "1", "flop per byte"),
+        .y = plot_axis(10, "flop/s", "flop per second")};
     figure_ceilings_find(&d->roof);
+    d->roof.plot.width = SVG_WIDTH - LEFT - figure_ceilings_room(&d->roof);
     find_marks(d, file);
     name_series(d);
     const bool is_roof = d->marks && roof_best(&d->roof.picture, true) > 0 &&
