@@ -288,7 +288,7 @@ fits
 expect 0 "compare repeats, as files" "$clbench" compare \
     "$folder/a.json,$folder/a.json" "$folder/a.json" --html "$folder/c.html" \
     --csv "$folder/c.csv" --markdown "$folder/c.md"
-says "and 1 more"
+says "1.000"
 grep -q "<svg" "$folder/c.html" || bad "no picture in the page"
 grep -q "^| gemm" "$folder/c.md" || bad "no row in Markdown"
 grep -q "time_b_over_a" "$folder/c.csv" || bad "no header in CSV"
