@@ -28,19 +28,6 @@ static unsigned divisor(unsigned a, unsigned b)
     return a;
 }
 
-static double banks_of(const struct result_file *file, const json_t *device)
-{
-    const struct result_row *row;
-    for (size_t i = 0; i < file->n_rows; i++) {
-        row = &file->rows[i];
-        if (xl__streq(figure_op(row), op) && xl__streq(row->variant, "banks") &&
-            xl__streq(row->verdict, "ok") &&
-            result_device(file, row) == device)
-            return figure_value(row);
-    }
-    return (double)NAN;
-}
-
 /* As many words share a bank as the greatest common divisor of stride and banks
  * says; twice over is enough to see it. */
 static void add_model(struct plot *p, struct plot_series *s, double banks)
@@ -87,7 +74,7 @@ static bool draw(const struct result_file *file, const json_t *device,
                      .height = HEIGHT,
                      .x = plot_axis(2, "1", "stride between neighbours, words"),
                      .y = plot_axis(0, "x", "Times as slow as stride 1")};
-    const double banks = banks_of(file, device);
+    const double banks = figure_found(file, device, op, "banks");
     struct xl__str body = {0};
     figure_collect(file, device, &curve, &p, &s[SEEN]);
     const bool is_drawn = s[SEEN].n > 1;

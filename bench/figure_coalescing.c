@@ -35,21 +35,6 @@ static void add_ideal(struct plot *p, struct plot_series *ideal,
     }
 }
 
-static double granule_of(const struct result_file *file, const json_t *device,
-                         const char *variant)
-{
-    const struct result_row *row;
-    for (size_t i = 0; i < file->n_rows; i++) {
-        row = &file->rows[i];
-        if (xl__streq(figure_op(row), op) &&
-            xl__streq(row->variant, variant) &&
-            result_device(file, row) == device &&
-            xl__streq(row->verdict, "ok"))
-            return figure_value(row);
-    }
-    return (double)NAN;
-}
-
 static double tell(struct xl__str *out, const json_t *device, double far,
                    double near)
 {
@@ -106,8 +91,8 @@ static double strides(struct xl__str *out, const struct result_file *file,
                       const json_t *device, struct plot *p,
                       struct plot_series *s)
 {
-    const double far = granule_of(file, device, "granule");
-    const double near = granule_of(file, device, "granule_llc");
+    const double far = figure_found(file, device, op, "granule");
+    const double near = figure_found(file, device, op, "granule_llc");
     const struct result_row *gather = figure_find(file, device, op, "gather");
     struct plot_labels taken = {.n = 0};
     add_ideal(p, &s[IDEAL], &s[FAR], far);

@@ -66,6 +66,20 @@ const struct result_row *figure_find(const struct result_file *file,
     return NULL;
 }
 
+double figure_found(const struct result_file *file, const json_t *device,
+                    const char *op, const char *variant)
+{
+    const json_t *index = json_object_get(device, "index");
+    for (size_t i = 0; i < file->n_rows; i++) {
+        const struct result_row *row = &file->rows[i];
+        if (xl__streq(figure_op(row), op) &&
+            xl__streq(row->variant, variant) && figure_is_firm(row) &&
+            json_equal(json_object_get(row->json, "device"), index))
+            return figure_value(row);
+    }
+    return (double)NAN;
+}
+
 void figure_collect(const struct result_file *file, const json_t *device,
                     const struct figure_curve *curve, struct plot *p,
                     struct plot_series *s)

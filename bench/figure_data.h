@@ -41,6 +41,9 @@ void figure_collect(const struct result_file *file, const json_t *device,
 const struct result_row *figure_find(const struct result_file *file,
                                      const json_t *device, const char *op,
                                      const char *variant);
+/* What a row without times tells, one that was concluded; NaN: nothing. */
+double figure_found(const struct result_file *file, const json_t *device,
+                    const char *op, const char *variant);
 /* The number of a fact; NaN: unknown. */
 double figure_fact(const json_t *device, const char *name);
 bool figure_is_measured(const json_t *device, const char *name);
