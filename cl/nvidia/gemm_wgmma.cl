@@ -102,13 +102,18 @@
 #define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
 #define PAIRS_48(X, d) PAIRS_32(X, d) X(d, 2, 4, 5)
 #define PAIRS_64(X, d) PAIRS_48(X, d) X(d, 3, 6, 7)
-#define PAIRS_96(X, d) PAIRS_64(X, d) X(d, 4, 8, 9) X(d, 5, 10, 11)
-#define PAIRS_128(X, d) PAIRS_96(X, d) X(d, 6, 12, 13) X(d, 7, 14, 15)
-#define PAIRS_160(X, d) PAIRS_128(X, d) X(d, 8, 16, 17) X(d, 9, 18, 19)
-#define PAIRS_192(X, d) PAIRS_160(X, d) X(d, 10, 20, 21) X(d, 11, 22, 23)
-#define PAIRS_256(X, d)                                                       \
-    PAIRS_192(X, d) X(d, 12, 24, 25) X(d, 13, 26, 27) X(d, 14, 28, 29)        \
-        X(d, 15, 30, 31)
+#define PAIRS_80(X, d) PAIRS_64(X, d) X(d, 4, 8, 9)
+#define PAIRS_96(X, d) PAIRS_80(X, d) X(d, 5, 10, 11)
+#define PAIRS_112(X, d) PAIRS_96(X, d) X(d, 6, 12, 13)
+#define PAIRS_128(X, d) PAIRS_112(X, d) X(d, 7, 14, 15)
+#define PAIRS_144(X, d) PAIRS_128(X, d) X(d, 8, 16, 17)
+#define PAIRS_160(X, d) PAIRS_144(X, d) X(d, 9, 18, 19)
+#define PAIRS_176(X, d) PAIRS_160(X, d) X(d, 10, 20, 21)
+#define PAIRS_192(X, d) PAIRS_176(X, d) X(d, 11, 22, 23)
+#define PAIRS_208(X, d) PAIRS_192(X, d) X(d, 12, 24, 25)
+#define PAIRS_224(X, d) PAIRS_208(X, d) X(d, 13, 26, 27)
+#define PAIRS_240(X, d) PAIRS_224(X, d) X(d, 14, 28, 29)
+#define PAIRS_256(X, d) PAIRS_240(X, d) X(d, 15, 30, 31)
 #define PAIRS(X, d) XL_CAT(PAIRS_, TN)(X, d)
 
 #if FORM == 0

@@ -16,7 +16,7 @@ enum { XL__MAX_TUNABLES = 16 };
 struct xl__tunable {
     const char *name;   /* the -D's name: "TM" */
     const char *help;
-    int legal[16];      /* ends with 0 */
+    int legal[20];      /* ends with 0 */
 };
 
 /* A whole set; never merged field by field. */
