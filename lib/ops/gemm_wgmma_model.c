@@ -31,6 +31,7 @@ enum { AT_ST = XL__GEMM_TK + 1, AT_GR, AT_PARTS, AT_TURN };
 enum {
     LINE_BYTES = 128,
     ROWS = 64,  /* of four warps, and of a box */
+    SLAB = 64,  /* columns of a box across k: a line of the cache in f16 */
     WARPS4 = 128, /* items of four warps */
     WARP = 32,
     BAND = 8,
@@ -44,6 +45,7 @@ enum {
 static const double per_clock = 32;       /* sums of a stage in a clock */
 static const double operand_bytes = 128;  /* local memory, per clock */
 static const double load_bytes = 80;      /* from the cache, a unit's clock */
+static const double astride_cost = 0.3;   /* of that: NV-52 */
 static const double blend = 4;            /* how two hinder each other */
 static const double one_alone = 1.02;     /* four warps that nobody relieves */
 static const double promotion = 1.1;      /* sums that leave the engine */
@@ -268,6 +270,14 @@ static double together(double a, double b)
     return pow(pow(a, blend) + pow(b, blend), 1 / blend);
 }
 
+/* Share of tiles whose boxes of B across k begin inside a line of the cache and
+ * touch two (NV-52). */
+static double astride(const struct xl__wgmma_view *v)
+{
+    const size_t step = v->t.bn & (~v->t.bn + 1); /* the largest power in it */
+    return v->b->across && step < SLAB ? 1 - (double)step / SLAB : 0;
+}
+
 /* Clocks of one stage of a tile: instructions read A's 64 rows and B anew
  * each. */
 static double stage_clocks(const struct xl__wgmma_view *v)
@@ -280,7 +290,8 @@ static double stage_clocks(const struct xl__wgmma_view *v)
         bm / ROWS * (ROWS + bn) * LINE_BYTES / operand_bytes;
     const double compute =
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
-    const double load = (double)stage_bytes(v) / load_bytes;
+    const double load = (double)stage_bytes(v) /
+                        (load_bytes * (1 - astride_cost * astride(v)));
     return together(compute, load) *
            (v->t.bm == ROWS ? one_alone : 1) *
            (v->job->promotes ? promotion : 1);
