@@ -38,7 +38,8 @@ static const xl_probing quick = {.quick = true, .seed = 7};
 
 static struct xl__probing probing(void)
 {
-    struct xl__probing p = {device.queue, &quick, drop_row, NULL, 1};
+    struct xl__probing p = {.q = device.queue, .how = &quick,
+                            .each = drop_row, .most_wg = 1};
     assert_status(xl__probing_begin(&p), XL_OK, xl_error_detail(p.q));
     return p;
 }
