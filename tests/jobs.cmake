@@ -448,14 +448,10 @@ xl_program(test_faults ops/test_faults.c LIBS clbench_static)
 xl_job(slow.faults LABELS device slow DRIVER pocl TIMEOUT 900
     COMMAND test_faults ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>)
 
-# clbench as its user sees it.
+# clbench as its user sees it, command by command: minutes on a busy machine.
 if(UNIX)
     foreach(driver pocl rusticl)
-        set(labels device)
-        if(driver STREQUAL "rusticl")
-            list(APPEND labels slow)
-        endif()
-        xl_job(device.cli.${driver} LABELS ${labels} DRIVER ${driver}
+        xl_job(device.cli.${driver} LABELS device slow DRIVER ${driver}
             TIMEOUT 1200 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
                 ${SCRATCH}/cli_${driver} ${PROJECT_SOURCE_DIR} ${XL_PYTHON}
                 ${ICD}/none)
@@ -536,7 +532,7 @@ endif()
 
 # The tuner among bad candidates. One hangs for 5 seconds.
 if(UNIX)
-    xl_job(device.tune_cli LABELS device DRIVER pocl TIMEOUT 600
+    xl_job(device.tune_cli LABELS device slow DRIVER pocl TIMEOUT 600
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tune.sh $<TARGET_FILE:clbench>
             ${SCRATCH}/tune ${PROJECT_SOURCE_DIR} ${XL_PYTHON})
     set_property(TEST device.tune_cli APPEND PROPERTY
