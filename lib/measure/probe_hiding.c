@@ -253,9 +253,19 @@ fail:
     return status;
 }
 
+/* The one item's walk is the same in each run, and short: a cache may have all
+ * of it by then. Where probe cache found memory's own latency, that stands. */
+static double latency_s(const struct xl__limits *l, const struct load *w,
+                        const struct grid *g)
+{
+    const double memory_ns = is_walk(w) ? xl__num_or(l, XL__F_dram_ns, 0) : 0;
+    return fmax(g->latency_s, memory_ns / 1e9);
+}
+
 static void conclude(struct xl__probing *p, const struct load *w,
                      const struct grid *g)
 {
+    const struct xl__limits *l = &p->q->ctx->device->limits;
     double top = 0;
     xl_row row;
     for (unsigned i = 0; i < g->n; i++)
@@ -264,7 +274,8 @@ static void conclude(struct xl__probing *p, const struct load *w,
     row.unit = "1";
     row.value = xl__knee(g->at, g->n);
     xl_row_found(&row, "little",
-                 top / w->work->per_step * g->latency_s / (double)w->units);
+                 top / w->work->per_step * latency_s(l, w, g) /
+                     (double)w->units);
     if (row.value > 0)
         xl__probe_emit(p, &row);
     else
