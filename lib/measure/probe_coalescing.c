@@ -323,7 +323,9 @@ fail:
 }
 
 /* The granule, and the useful rate that is left once each access has a granule
- * to itself. The smaller of the two curves' is the device's transaction. */
+ * to itself. The smaller of the two curves' is the device's transaction; not a
+ * CPU's, which fetches lines ahead and in pairs: 32, 64 and 128 bytes come out
+ * of one and the same. */
 static void emit_granule(struct xl__probing *p, const char *variant,
                          const double *access_ns, bool is_transaction)
 {
@@ -355,7 +357,7 @@ static xl_status strides(struct xl__probing *p, struct field *f)
     emit_granule(p, "granule", far_ns, f->lg_near == 0 && !cpu);
     if (f->lg_near > 0) {
         TRY(near_curve(p, f, near_ns));
-        emit_granule(p, "granule_llc", near_ns, true);
+        emit_granule(p, "granule_llc", near_ns, !cpu);
     }
 fail:
     return status;
