@@ -120,6 +120,23 @@ static void numbers_differ(void **state)
     }
 }
 
+/* An engine that keeps 12 bits of a sum cuts it at each of 256 instructions: by
+ * half of that in all, since the sum grows from nothing. */
+static void cutting_is_allowed_for(void **state)
+{
+    static const double cut = 256 * 0x1p-12 / 2, exact = 1 - 1e-9;
+    struct xl__matrix_type uncut = *type_of(XL_F8E4M3);
+    (void)state;
+    uncut.cut = 0;
+    for (unsigned item = 0; item < XL__MATRIX_LOOKS; item++) {
+        double off, without;
+        const double x = xl__matrix_want(XL__MATRIX_TEAMS,
+                                         type_of(XL_F8E4M3), item, &off);
+        (void)xl__matrix_want(XL__MATRIX_TEAMS, &uncut, item, &without);
+        assert_true(off - without >= cut * exact * fabs(x));
+    }
+}
+
 static void rates_are_by_clock_until_measured(void **state)
 {
     (void)state;
@@ -147,6 +164,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_sub_groups_products_are_the_hosts),
         cmocka_unit_test(four_sub_groups_products_are_the_hosts),
         cmocka_unit_test(numbers_differ),
+        cmocka_unit_test(cutting_is_allowed_for),
         cmocka_unit_test(rates_are_by_clock_until_measured),
     };
     test_args(argc, argv);
