@@ -56,7 +56,7 @@ static int compare(struct session *s, struct sides *sides, struct gate *gate)
     if (sides->n == 0)
         return complain("nothing to compare: no second file, device or "
                         "library; give another result file",
-                        gate_is_on(gate) ? EXIT_GATE : EXIT_FINE);
+                        gate_is_on(gate) ? EXIT_GATE : EXIT_USAGE);
     bool colour = false;
     const struct display terminal = display_terminal(&colour);
     if (session_tables(s))
