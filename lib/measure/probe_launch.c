@@ -14,48 +14,41 @@
 enum {
     QUICK_RUNS = 30,
     FULL_RUNS = 300,
-    BACK_TO_BACK = 200, /* launches in a sample */
+    LEAST_BACK_TO_BACK = 20, /* launches in a sample */
+    MOST_BACK_TO_BACK = 200,
     WARM_UP = 20
 };
 
-/* One sample, in nanoseconds of one launch. */
-typedef xl_status (*take_fn)(xl_queue *q, struct xl__ready *ready, double *ns);
+static const double sample_ns = 10e6; /* fewer launches where they are slow */
+
+/* One sample of n launches, in nanoseconds of one. */
+typedef xl_status (*take_fn)(xl_queue *q, struct xl__ready *ready, unsigned n,
+                             double *ns);
 
 static const struct xl__call no_call;
 
-static xl_status take_enqueue(xl_queue *q, struct xl__ready *ready, double *ns)
+static xl_status take_enqueue(xl_queue *q, struct xl__ready *ready, unsigned n,
+                              double *ns)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
-    for (unsigned i = 0; i < BACK_TO_BACK; i++)
+    for (unsigned i = 0; i < n; i++)
         TRY(xl__launch(q, ready, &no_call, NULL));
-    *ns = (double)(xl__now_ns() - start) / BACK_TO_BACK;
+    *ns = (double)(xl__now_ns() - start) / n;
     TRY(xl_queue_finish(q));
 fail:
     return status;
 }
 
-static xl_status take_round_trip(xl_queue *q, struct xl__ready *ready,
-                                 double *ns)
+static xl_status take_finished(xl_queue *q, struct xl__ready *ready,
+                               unsigned n, double *ns)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
-    TRY(xl__launch(q, ready, &no_call, NULL));
-    TRY(xl_queue_finish(q));
-    *ns = (double)(xl__now_ns() - start);
-fail:
-    return status;
-}
-
-static xl_status take_back_to_back(xl_queue *q, struct xl__ready *ready,
-                                   double *ns)
-{
-    xl_status status = XL_OK;
-    const uint64_t start = xl__now_ns();
-    for (unsigned i = 0; i < BACK_TO_BACK; i++)
+    for (unsigned i = 0; i < n; i++)
         TRY(xl__launch(q, ready, &no_call, NULL));
     TRY(xl_queue_finish(q));
-    *ns = (double)(xl__now_ns() - start) / BACK_TO_BACK;
+    *ns = (double)(xl__now_ns() - start) / n;
 fail:
     return status;
 }
@@ -103,17 +96,23 @@ static const struct cost {
     const char *variant;
     void (*say)(const struct xl__limits *l, struct xl__step *s, xl_row *row);
     take_fn take;
-    unsigned batch;
+    unsigned most;         /* launches in a sample */
     int fact;              /* -1: none */
 } costs[] = {
-    /* row           kernel         one sample         batch         fact */
-    {"enqueue",      say_nothing,   take_enqueue,      BACK_TO_BACK, -1},
-    {"round_trip",   say_nothing,   take_round_trip,   1,            XL__F_round_trip_ns},
-    {"back_to_back", say_nothing,   take_back_to_back, BACK_TO_BACK, XL__F_launch_ns},
-    {"arguments",    say_arguments, take_back_to_back, BACK_TO_BACK, -1},
-    {"local_memory", say_local,     take_back_to_back, BACK_TO_BACK, -1},
+    /* row           kernel         one sample     launches           fact */
+    {"enqueue",      say_nothing,   take_enqueue,  MOST_BACK_TO_BACK, -1},
+    {"round_trip",   say_nothing,   take_finished, 1,                 XL__F_round_trip_ns},
+    {"back_to_back", say_nothing,   take_finished, MOST_BACK_TO_BACK, XL__F_launch_ns},
+    {"arguments",    say_arguments, take_finished, MOST_BACK_TO_BACK, -1},
+    {"local_memory", say_local,     take_finished, MOST_BACK_TO_BACK, -1},
 };
 /* clang-format on */
+
+static unsigned launches_for(const struct cost *cost, double round_trip_ns)
+{
+    const double n = fmax(sample_ns / round_trip_ns, LEAST_BACK_TO_BACK);
+    return n < cost->most ? (unsigned)n : cost->most;
+}
 
 static xl_status sample_cost(struct xl__probing *p, struct xl__ready *ready,
                              const struct cost *cost, xl_row *row)
@@ -122,10 +121,11 @@ static xl_status sample_cost(struct xl__probing *p, struct xl__ready *ready,
     const unsigned most = p->how->quick ? QUICK_RUNS : FULL_RUNS;
     double ns = 0;
     for (unsigned i = 0; i < WARM_UP; i++)
-        TRY(take_round_trip(p->q, ready, &ns));
+        TRY(take_finished(p->q, ready, 1, &ns));
+    row->samples.batch = launches_for(cost, ns);
     while (row->samples.runs < most) {
         TRY(xl__probe_alive(p));
-        TRY(cost->take(p->q, ready, &ns));
+        TRY(cost->take(p->q, ready, row->samples.batch, &ns));
         row->samples.ns[row->samples.runs++] = ns;
     }
     xl__samples_summarise(&row->samples, NULL);
@@ -142,7 +142,6 @@ static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
     xl_row row;
     xl_row_init(&row, "probe_launch", cost->variant);
     row.unit = "s";
-    row.samples.batch = cost->batch;
     row.samples.wall_clock = true;
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
@@ -184,9 +183,9 @@ fail:
 const struct xl__probe xl__probe_launch = {
     {"launch",
      "The cost of a launch that does nothing: host time to enqueue, time from "
-     "enqueue to finished, and one of 200 back to back, also with 896 bytes "
-     "of arguments and with all local memory a group may have; all by the "
-     "wall clock. Fooled by drivers that only collect launches until someone "
+     "enqueue to finished, and one of up to 200 back to back, also with 896 "
+     "bytes of arguments and with all local memory a group may have; all by "
+     "the wall clock. Fooled by drivers that only collect launches until someone "
      "waits: enqueue is cheap there, and back_to_back is the truth.",
      false},
     run};
