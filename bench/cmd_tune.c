@@ -16,7 +16,7 @@ static const double ns_per_s = 1e9;
 
 static double left_s(const struct session *s)
 {
-    return s->set.max_time_s - (double)(xl__now_ns() - s->start_ns) / ns_per_s;
+    return s->limit_s - (double)(xl__now_ns() - s->start_ns) / ns_per_s;
 }
 
 /* Why sets cannot be written to `path`; NULL: they can. */
@@ -160,8 +160,7 @@ static int run(struct session *s)
     struct tune_classes *classes = xl__calloc(1, sizeof *classes);
     if (!classes)
         return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
-    s->set.max_time_s =
-        s->set.budget_s > 0 ? s->set.budget_s : default_budget_s;
+    s->limit_s = s->set.budget_s > 0 ? s->set.budget_s : default_budget_s;
     if (!(s->set.patience_s > 0))
         s->set.patience_s = default_patience_s;
     if (xl__streq(s->set.variant, "all"))

@@ -10,7 +10,7 @@ struct session;
 enum exit_code {
     EXIT_FINE = 0,
     EXIT_WRONG = 1,       /* a result was wrong; --strict: a rejected row too */
-    EXIT_USAGE = 2,       /* usage, or unknown device */
+    EXIT_USAGE = 2,       /* usage, unknown device, no time for a row */
     EXIT_NO_DEVICE = 3,   /* no usable device */
     EXIT_FILE = 4,        /* a file could not be read or written */
     EXIT_GATE = 5,        /* a comparison gate failed */

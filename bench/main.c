@@ -29,6 +29,20 @@ static bool files_clash(const struct session *s)
     return true;
 }
 
+/* A table that lacks rows should not look whole. */
+static void say_cut(const struct session *s)
+{
+    if (session_interrupted())
+        fprintf(stderr, "clbench: interrupted; what was measured until then "
+                        "was kept\n");
+    else if (s->is_late && s->set.max_time_s > 0)
+        fprintf(stderr, "clbench: --max-time %g ended it before all was "
+                        "measured; %s\n", s->set.max_time_s,
+                s->n_rows > 0 ? "what was measured until then was kept"
+                              : "give it more: a first run builds kernels and "
+                                "measures the device's peaks");
+}
+
 static int run(struct session *s)
 {
     if (files_clash(s))
@@ -46,10 +60,9 @@ static int run(struct session *s)
     const int trace_code = trace_close(s, s->trace);
     s->trace = NULL;
     report_code = trace_code > report_code ? trace_code : report_code;
-    if (session_interrupted() && !s->command->is_live) {
-        fprintf(stderr, "clbench: interrupted; what was measured until then "
-                        "was kept\n");
-        code = EXIT_INTERRUPTED;
+    if (!s->command->is_live) {
+        say_cut(s);
+        code = session_interrupted() ? EXIT_INTERRUPTED : code;
     }
     session_close(s);
     return code == EXIT_FINE ? report_code : code;

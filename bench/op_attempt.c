@@ -21,7 +21,7 @@ enum { MOST_DOUBTS = 2 };
 static double seconds_left(const struct session *s)
 {
     double passed = (double)(xl__now_ns() - s->start_ns) * 1e-9;
-    return s->set.max_time_s > 0 ? s->set.max_time_s - passed
+    return s->limit_s > 0 ? s->limit_s - passed
                                  : (double)INFINITY;
 }
 

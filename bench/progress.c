@@ -54,8 +54,8 @@ static void draw(struct session *s, uint64_t now)
     struct progress *p = &s->progress;
     char text[256];
     double left = 0;
-    if (s->set.max_time_s > 0)
-        left = s->set.max_time_s - (double)(now - s->start_ns) / ns_per_s;
+    if (s->limit_s > 0)
+        left = s->limit_s - (double)(now - s->start_ns) / ns_per_s;
     progress_text(p, (double)(now - p->start_ns) / ns_per_s,
                   left > 0 ? left : 0, text_terminal_columns() - 1, text,
                   sizeof text);

@@ -37,6 +37,7 @@ void session_begin(struct session *s)
 {
     interrupted = 0;
     s->start_ns = xl__now_ns();
+    s->limit_s = s->set.max_time_s;
     (void)signal(SIGINT, on_interrupt);
 }
 
@@ -151,8 +152,8 @@ bool session_stopped(void *session)
     struct session *s = session;
     progress_tick(s);
     double elapsed_s = (double)(xl__now_ns() - s->start_ns) / ns_per_s;
-    bool is_over = s->set.max_time_s > 0 && elapsed_s >= s->set.max_time_s;
-    return is_over || session_interrupted();
+    s->is_late |= s->limit_s > 0 && elapsed_s >= s->limit_s;
+    return s->is_late || session_interrupted();
 }
 
 void session_row(struct session *s, xl_device *dev, const xl_row *row)

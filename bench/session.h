@@ -26,6 +26,9 @@ struct session {
     struct trace *trace;    /* of --trace; NULL: none */
     struct progress progress;
     uint64_t start_ns;
+    double limit_s;         /* all it may take; 0: no bound. --max-time, or a
+                               command's own */
+    bool is_late;           /* the limit ended something */
     unsigned n_rows, n_wrong, n_rejected, n_errors;
     /* Told of each row as well; NULL: nobody. */
     void (*watch)(void *arg, xl_device *dev, const xl_row *row);
@@ -46,7 +49,7 @@ int session_open(struct session *s);
 int session_open_devices(struct session *s);
 /* A queue of ours on a device; says why on failure (NULL). */
 xl_queue *session_queue(struct session *s, xl_device *dev);
-/* Ctrl-C, or --max-time is over. Fits every `stop` callback. */
+/* Ctrl-C, or the limit is over. Fits every `stop` callback. */
 bool session_stopped(void *session);
 bool session_interrupted(void);
 /* Give a row to the report and count its verdict. */

@@ -46,7 +46,7 @@ static struct child *start(struct tune_worker *w)
     static const char *const variables[] = {TUNE_VARIABLE "=1", NULL};
     const struct child_step step = {
         .args = args, .variables = variables, .silence_s = start_s,
-        .longest_s = w->s->set.max_time_s + start_s, .stop = stops,
+        .longest_s = w->s->limit_s + start_s, .stop = stops,
         .stop_arg = w};
     return child_start(&step);
 }
