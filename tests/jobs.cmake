@@ -260,7 +260,7 @@ xl_program(test_whole unit/test_whole.c LIBS clbench_static)
 xl_job(unit.whole LABELS unit DRIVER none TIMEOUT 60 COMMAND test_whole)
 
 # Drivers that lie, about time above all.
-xl_program(test_lies ops/test_lies.c)
+xl_program(test_lies ops/test_lies.c simulated_clock.c)
 xl_job(stub.lies LABELS stub DRIVER stub TIMEOUT 120 COMMAND test_lies)
 xl_program(test_lies_real ops/test_lies_real.c)
 xl_job(device.lies LABELS device DRIVER pocl TIMEOUT 300

@@ -31,16 +31,23 @@ enum { XL_N_STAMPS = 4 };
 /* When does clFinish() come back? */
 enum xl_finish { XL_FINISH_WAITS, XL_FINISH_AFTER_MARKER, XL_FINISH_NEVER };
 
+/* Time goes by as a test says. */
+struct xl_clock {
+    unsigned long long (*now_ns)(void);
+    void (*sleep_ns)(unsigned long long ns);
+};
+
 /* A device that takes its time, and what its driver tells of it. Any function
- * may be NULL. The layer's device is real: `takes` and `finish` are the stub's
- * alone. */
+ * may be NULL. The layer's device is real: `takes`, `finish` and `clock` are
+ * the stub's alone. */
 struct xl_model {
     double (*takes)(void *arg, const struct xl_launch *launch); /* ns */
-    /* Stamps of a command, true at first, by the host's clock. */
+    /* Stamps of a command, true at first, by `clock`. */
     void (*tells)(void *arg, unsigned long long ns[XL_N_STAMPS]);
     /* Is this launch left out, and said to be done? */
     int (*drops)(void *arg, const struct xl_launch *launch);
     enum xl_finish finish;
+    const struct xl_clock *clock; /* of the stub: never NULL */
     void *arg;
 };
 

@@ -113,7 +113,7 @@ struct _cl_event {
     cl_command_queue queue; /* not retained; NULL: a user event */
     cl_command_type type;
     cl_ulong stamp_ns[XL_N_STAMPS];
-    cl_ulong due_ns; /* by the host's clock; 0: over */
+    cl_ulong due_ns; /* by the model's clock; 0: over */
     atomic_int status;
 };
 

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stub driver's device when it has a model (control.h): an in-order queue
- * on which every launch takes the time that the model says, by the host's own
+ * on which every launch takes the time that the model says, by the model's
  * clock. Who waits for it waits that long. What the events tell is up to the
  * model as well, which is where a driver lies. */
 #include "stub.h"
 
-#include <time.h>
-
 static const struct xl_model *model;
 static unsigned long long n_launches;
-
-static cl_ulong now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (cl_ulong)t.tv_sec * 1000000000u + (cl_ulong)t.tv_nsec;
-}
 
 void stub_set_model(const struct xl_model *to)
 {
@@ -38,7 +29,7 @@ double stub_takes(struct xl_launch *launch)
 void stub_work(cl_command_queue q, cl_command_type type, double ns,
                cl_event event)
 {
-    const cl_ulong now = now_ns();
+    const cl_ulong now = model->clock->now_ns();
     const cl_ulong start = q->busy.until_ns > now ? q->busy.until_ns : now;
     const cl_ulong end = start + (cl_ulong)ns;
     unsigned long long told[XL_N_STAMPS] = {now, now, start, end};
@@ -54,16 +45,11 @@ void stub_work(cl_command_queue q, cl_command_type type, double ns,
         stub_wait(end);
 }
 
-/* In sleep, but for the last part, which a sleep would miss. */
 void stub_wait(cl_ulong due_ns)
 {
-    enum { NEAR_NS = 200000 };
-    for (cl_ulong now = now_ns(); now < due_ns; now = now_ns()) {
-        const cl_ulong left = due_ns - now;
-        const struct timespec nap = {0, (long)(left - NEAR_NS)};
-        if (left > NEAR_NS && left < 1000000000u)
-            nanosleep(&nap, NULL);
-    }
+    const cl_ulong now = model ? model->clock->now_ns() : due_ns;
+    if (now < due_ns)
+        model->clock->sleep_ns(due_ns - now);
 }
 
 void stub_finish(cl_command_queue q)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bench/peers/torch_peer.py does besides calling libraries: turns, times,
-budgets, summaries, files. No device, no PyTorch: sides that sleep, and a
-module in PyTorch's place where graphs are recorded."""
+budgets, summaries, files. No device, no PyTorch: sides that sleep by a clock
+of ours, which no other program can disturb, and a module in PyTorch's place
+where graphs are recorded."""
 import contextlib
 import io
 import json
@@ -9,9 +10,10 @@ import os
 import random
 import sys
 import tempfile
-import time
+import threading
 import types
 import unittest
+from unittest import mock
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "..", "bench", "peers"))
@@ -23,40 +25,66 @@ import torch_peer_sets as sets  # noqa: E402
 import torch_peer_sides as sides  # noqa: E402
 
 
+class Clock:
+    """In place of the module `time`: goes on in sleeps alone."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+    perf_counter = monotonic
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+class Timed(unittest.TestCase):
+    def setUp(self):
+        self.clock = Clock()
+        patch = mock.patch.object(rounds, "time", self.clock)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+
 class Sleeper(rounds.Side):
     """Pieces are begun by run() and take their time in finish()."""
 
-    def __init__(self, name, each_s, log, unit=1):
+    def __init__(self, clock, name, each_s, log, unit=1):
         super().__init__(self.begin, self.wait, unit)
-        self.name, self.each_s, self.log, self.begun = name, each_s, log, 0
+        self.clock, self.name, self.each_s = clock, name, each_s
+        self.log, self.begun = log, 0
 
     def begin(self, n):
         self.begun += n
         self.log.append((self.name, n))
 
     def wait(self):
-        time.sleep(self.begun * self.each_s)
+        self.clock.sleep(self.begun * self.each_s)
         self.begun = 0
 
 
-class Turns(unittest.TestCase):
+class Turns(Timed):
     def test_batches_are_long_enough(self):
         log = []
-        n = rounds.pieces_of(Sleeper("a", 1e-4, log), least_s=0.02)
-        self.assertTrue(60 <= n <= 200, n)
+        a = Sleeper(self.clock, "a", 1e-4, log)
+        self.assertIn(rounds.pieces_of(a, least_s=0.02), (200, 201))
 
     def test_times_are_of_one_product(self):
         log = []
-        times = rounds.take_turns({"a": Sleeper("a", 2e-3, log),
-                                   "b": Sleeper("b", 4e-3, log, unit=2)}, 5,
-                                  least_s=0.01)
+        times = rounds.take_turns(
+            {"a": Sleeper(self.clock, "a", 2e-3, log),
+             "b": Sleeper(self.clock, "b", 4e-3, log, unit=2)}, 5,
+            least_s=0.01)
         self.assertEqual([len(t) for t in times.values()], [5, 5])
         for t in times.values():  # b's pieces are two products
-            self.assertTrue(2e6 <= min(t) < 4e6, t)
+            for ns in t:
+                self.assertAlmostEqual(ns, 2e6, delta=1)
 
     def test_the_order_changes(self):
         log = []
-        three = {n: Sleeper(n, 1e-4, log) for n in "abc"}
+        three = {n: Sleeper(self.clock, n, 1e-4, log) for n in "abc"}
         rounds.take_turns(three, 20, least_s=1e-4)
         order = [name for name, _ in log][-60:]
         first = [order[i] for i in range(0, 60, 3)]
@@ -66,8 +94,9 @@ class Turns(unittest.TestCase):
 
     def test_a_budget_ends_it_after_a_few(self):
         log = []
-        times = rounds.take_turns({"a": Sleeper("a", 1e-3, log)}, 9,
-                                  until=time.monotonic() - 1, least_s=1e-3)
+        times = rounds.take_turns(
+            {"a": Sleeper(self.clock, "a", 1e-3, log)}, 9,
+            until=self.clock.monotonic() - 1, least_s=1e-3)
         self.assertEqual(len(times["a"]), rounds.FEWEST_ROUNDS)
 
     def test_what_a_case_leaves_is_the_others(self):
@@ -88,21 +117,30 @@ class Turns(unittest.TestCase):
 
 
 class Hangs(unittest.TestCase):
+    LONGEST_S = 60  # of waiting for another thread; it takes no part of it
+
     def test_a_hung_device_is_left_with_what_there_is(self):
-        done = []
-        watch = rounds.Watch(0.05, lambda: done.append("told"),
-                             lambda code: done.append(code))
+        done, left = [], threading.Event()
+
+        def leave(code):
+            done.append(code)
+            left.set()
+
+        watch = rounds.Watch(0.05, lambda: done.append("told"), leave)
         with contextlib.redirect_stdout(io.StringIO()) as said:
             with watch("f16 nn 64"):
-                time.sleep(0.2)
+                self.assertTrue(left.wait(self.LONGEST_S))
         self.assertEqual(done, ["told", 3])
         self.assertIn("f16 nn 64", said.getvalue())
 
     def test_who_is_quick_is_left_alone(self):
         done = []
-        with rounds.Watch(0.1, lambda: done.append(1), done.append)("x"):
+        watch = rounds.Watch(10 * self.LONGEST_S, lambda: done.append(1),
+                             done.append)
+        with watch("x"):
             pass
-        time.sleep(0.2)
+        watch.timer.join(self.LONGEST_S)
+        self.assertFalse(watch.timer.is_alive())
         self.assertEqual(done, [])
 
 
@@ -110,8 +148,8 @@ class Recorder:
     """As much of PyTorch as a graph needs: calls are counted, and replayed
     where they were recorded."""
 
-    def __init__(self):
-        self.count, self.recording = 0, None
+    def __init__(self, clock):
+        self.clock, self.count, self.recording = clock, 0, None
         self.cuda = types.SimpleNamespace(synchronize=lambda: None,
                                           CUDAGraph=self.new, graph=self.graph)
 
@@ -131,15 +169,15 @@ class Recorder:
         if self.recording:
             self.recording.calls += 1
         else:
-            time.sleep(1e-3)
+            self.clock.sleep(1e-3)
 
 
-class Graphs(unittest.TestCase):
+class Graphs(Timed):
     def test_a_graph_replays_its_products(self):
-        torch = Recorder()
+        torch = Recorder(self.clock)
         loop = rounds.Side.of_call(torch.call, torch.cuda.synchronize)
         side = sides.graph_side(torch, torch.call, loop)
-        self.assertTrue(2 <= side.unit <= 10, side.unit)
+        self.assertIn(side.unit, (9, 10))  # of 1 ms in 10
         side.run(3)
         self.assertEqual(torch.count, 3 * side.unit)
 
