@@ -35,6 +35,15 @@ xl_status xl__search_data(struct xl__search *s, struct xl__case **out)
     return status;
 }
 
+void xl__search_clear(struct xl__search *s)
+{
+    if (s->has_data)
+        xl__case_clear(&s->data);
+    xl__space_clear(&s->space);
+    xl__journal_clear(&s->journal);
+    free(s->turns);
+}
+
 /* -- what is next ---------------------------------------------------------- */
 
 enum rank { OF_MODEL, OF_OLD, NEAR_BEST, NEAR_GOOD, ELSEWHERE };
@@ -86,25 +95,48 @@ static enum rank rank_of(const struct view *v, const struct xl__point *p)
     return ELSEWHERE;
 }
 
-/* -1: all were tried. */
-static long next(const struct xl__search *s)
+/* Is `a` to be tried before `b`? Of equals, what was found first is. */
+static int by_rank(const void *pa, const void *pb)
+{
+    const struct xl__turn *a = pa, *b = pb;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->est_ns != b->est_ns)
+        return a->est_ns < b->est_ns ? -1 : 1;
+    return a->at < b->at ? -1 : 1;
+}
+
+/* All that was not tried yet, in order. A space has tens of thousands of
+ * points: they are ranked again when a result changes ranks, as only good ones
+ * do, and not for every trial. */
+static xl_status line_up(struct xl__search *s)
 {
     struct view v = {.s = s};
-    long at = -1;
-    enum rank least = ELSEWHERE;
+    if (!xl__grow(&s->turns, &s->turns_cap, s->space.n, sizeof *s->turns))
+        return xl__error_set(&s->call->q->error, XL_NO_MEMORY,
+                             "the order of candidates");
     look(&v);
+    s->n_turns = s->n_taken = 0;
     for (size_t i = 0; i < s->space.n; i++) {
         const struct xl__point *p = &s->space.points[i];
-        if (p->is_tried)
-            continue;
-        const enum rank rank = rank_of(&v, p);
-        if (at < 0 || rank < least ||
-            (rank == least && p->est_ns < s->space.points[at].est_ns)) {
-            at = (long)i;
-            least = rank;
-        }
+        if (!p->is_tried)
+            s->turns[s->n_turns++] =
+                (struct xl__turn){p->est_ns, i, rank_of(&v, p)};
     }
-    return at;
+    qsort(s->turns, s->n_turns, sizeof *s->turns, by_rank);
+    s->is_lined_up = true;
+    return XL_OK;
+}
+
+/* *at -1: all were tried. */
+static xl_status next(struct xl__search *s, long *at)
+{
+    xl_status status = XL_OK;
+    if (!s->is_lined_up)
+        TRY(line_up(s));
+    *at = s->n_taken < s->n_turns ? (long)s->turns[s->n_taken++].at : -1;
+fail:
+    return status;
 }
 
 /* -- one trial ------------------------------------------------------------- */
@@ -202,7 +234,7 @@ fail:
     return status;
 }
 
-/* Is it the best now? And what is near a good one is worth a trial. */
+/* Is it the best now? And what is near a good one is worth a trial, soon. */
 static xl_status learn(struct xl__search *s, size_t at)
 {
     const xl_trial *r = &s->space.points[at].result;
@@ -211,9 +243,10 @@ static xl_status learn(struct xl__search *s, size_t at)
     if (s->best < 0 ||
         r->median_ns < s->space.points[s->best].result.median_ns)
         s->best = (long)at;
-    return is_good(s, &s->space.points[at])
-               ? xl__space_add_near(&s->space, at)
-               : XL_OK;
+    if (!is_good(s, &s->space.points[at]))
+        return XL_OK;
+    s->is_lined_up = false;
+    return xl__space_add_near(&s->space, at);
 }
 
 static bool is_stopped(const struct xl__search *s)
@@ -225,7 +258,8 @@ xl_status xl__search_run(struct xl__search *s)
 {
     xl_status status = XL_OK;
     while (!is_stopped(s) && elapsed_s(s) < s->budget_s) {
-        const long at = next(s);
+        long at;
+        TRY(next(s, &at));
         s->is_complete = at < 0;
         if (at < 0)
             break;

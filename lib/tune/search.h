@@ -6,10 +6,20 @@
 #include "tune/journal.h"
 #include "tune/trial.h"
 
+/* A point in the line of what is to be tried. */
+struct xl__turn {
+    double est_ns;
+    size_t at;
+    int rank;
+};
+
 struct xl__search {
     struct xl__op_call *call;
     const xl_tuning *how;
     struct xl__space space;
+    struct xl__turn *turns;   /* in order; n_taken of them were given out */
+    size_t n_turns, turns_cap, n_taken;
+    bool is_lined_up;         /* else what was learnt changed the order */
     struct xl__case data;     /* of trials in this process */
     bool has_data;
     struct xl__journal journal;
@@ -23,6 +33,7 @@ struct xl__search {
 /* Try candidates until none is left, the time is over or somebody says stop.
  * XL_OK then; else a failure that is no candidate's. */
 xl_status xl__search_run(struct xl__search *s);
+void xl__search_clear(struct xl__search *s);
 /* The data for trials in this process, made when first asked for. */
 xl_status xl__search_data(struct xl__search *s, struct xl__case **out);
 /* Tell the application where the search is; `now` NULL: re-timing. */

@@ -195,10 +195,7 @@ xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
     TRY(begin(&call, q, op, desc));
     TRY(search(s, out));
 fail:
-    if (s->has_data)
-        xl__case_clear(&s->data);
-    xl__space_clear(&s->space);
-    xl__journal_clear(&s->journal);
+    xl__search_clear(s);
     xl__op_call_end(&call);
     free(s);
     return status;

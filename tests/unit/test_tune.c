@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/files.h"
 #include "base/paths.h"
@@ -203,6 +204,44 @@ static void stub_none_right(void **state)
     assert_int_equal(out.n_tried, 1);
     assert_true(out.is_complete);
     assert_non_null(strstr(xl_error_detail(w.t.queue), "planted"));
+    close_watched(&w);
+}
+
+static xl_status refused(void *arg, const xl_candidate *c, double limit_ns,
+                         xl_trial *out)
+{
+    unsigned *n = arg;
+    (void)c;
+    (void)limit_ns;
+    ++*n;
+    *out = (xl_trial){.end = XL_TRIAL_REFUSED, .median_ns = NAN,
+                      .mad_ns = NAN};
+    return XL_OK;
+}
+
+/* All of tens of thousands of candidates are gone through in the time of one
+ * trial or two: 0.4 s, and 20 s where each is looked for among all others. */
+static void stub_many(void **state)
+{
+    enum { MANY = 20000, SIDE = 4096, MOST_S = 8 };
+    static struct watched w;
+    xl_tuned out;
+    unsigned n = 0;
+    const xl_tuning how = {.trial = refused, .arg = &n};
+    (void)state;
+    open_watched(&w, NULL);
+    const xl_gemm g = {.m = 1, .n = SIDE, .k = SIDE, .alpha = 1,
+                       .a = xl_mat_rows(NULL, SIDE, XL_F16),
+                       .b = xl_mat_cols(NULL, SIDE, XL_F16),
+                       .c = xl_mat_rows(NULL, SIDE, XL_F16)};
+    const clock_t begun = clock(); /* of this process: others may be busy */
+    assert_int_equal(xl_tune(w.t.queue, "gemm", &g, &how, &out),
+                     XL_UNSUPPORTED);
+    const double took_s = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    assert_true(n > MANY);
+    assert_int_equal(n, out.n_candidates);
+    assert_true(out.is_complete);
+    assert_true(took_s < MOST_S);
     close_watched(&w);
 }
 
@@ -696,6 +735,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stub_order),
         cmocka_unit_test(stub_none_right),
+        cmocka_unit_test(stub_many),
         cmocka_unit_test(stub_bad_input),
         cmocka_unit_test(stub_journal),
         cmocka_unit_test(stub_begun),
