@@ -32,11 +32,12 @@
  *               tile rows walked together; TI as what is multiplied
  *               (wgmma.clh); UA, UB lie along k (0), across (1);
  *               FORM of C: 0 16-bit, by boxes, TN a multiple of 64; 1 16-bit,
- *               by rows, TN of 16; n and lines of both of 8; 2 anything,
- *               with beta and epilogue; VC elements of an access to C in FORM
- *               2 and the join (1 2 4 8), dividing n and lines; PLANES (1 2
- *               3); PROMOTE 1 where sums leave the engine after each stage;
- *               SCALES, FLAG, TURNED, CUT; TA TC TY BATCH (0 1)
+ *               by rows, TN of 16; n and lines of both of 8, an epilogue short
+ *               and of vectors, since it is applied to sums where they are; 2
+ *               anything, with beta; VC elements of an access to C in FORM 2
+ *               and the join (1 2 4 8), dividing n and lines, else 2; PLANES
+ *               (1 2 3); PROMOTE 1 where sums leave the engine after each
+ *               stage; SCALES, FLAG, TURNED, CUT; TA TC TY BATCH (0 1)
  *               EPILOGUE: gemm.clh; XL_SPIN_LIMIT: tma.clh
  * Needs         sm_90a
  * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
@@ -94,9 +95,13 @@
  * are `apart` bytes apart. swizzled: the lane's chunk of the first. */
 #define PUT_PAIR(d, apart, pair, g, h)                                        \
     xl_put_16x16(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),    \
-                 PAIR_OF(d##g##_0, d##g##_1), PAIR_OF(d##g##_2, d##g##_3),    \
-                 PAIR_OF(d##h##_0, d##h##_1), PAIR_OF(d##h##_2, d##h##_3));
-#define PAIR_OF(x, y) xl_pair(TC, TO_FLOAT(x), TO_FLOAT(y))
+                 PAIR_OF(d##g##_0, d##g##_1, here.row, g),                    \
+                 PAIR_OF(d##g##_2, d##g##_3, here.below, g),                  \
+                 PAIR_OF(d##h##_0, d##h##_1, here.row, h),                    \
+                 PAIR_OF(d##h##_2, d##h##_3, here.below, h));
+#define PAIR_OF(x, y, row, g)                                                 \
+    pair_of(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z, row, \
+                           min(here.col + (g) * 8, here.last)))
 
 #define PAIRS_16(X, d) X(d, 0, 0, 1)
 #define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
@@ -115,6 +120,32 @@
 #define PAIRS_240(X, d) PAIRS_224(X, d) X(d, 14, 28, 29)
 #define PAIRS_256(X, d) PAIRS_240(X, d) X(d, 15, 30, 31)
 #define PAIRS(X, d) XL_CAT(PAIRS_, TN)(X, d)
+
+#if FORM < 2
+/* Where an item's sums are in C, for an epilogue: rows and columns that there
+ * are, for what it reads. */
+struct here {
+    ulong z, row, below;
+    uint col, last;
+};
+
+static inline struct here here_of(const struct place *p, uint lid, uint2 sizes)
+{
+    const uint row = p->m0 + lid / 32 * 16 + lid % 32 / 4;
+    struct here h;
+    h.z = p->z;
+    h.row = min(row, sizes.x - 1);
+    h.below = min(row + 8, sizes.x - 1);
+    h.col = p->n0 + lid % 4 * 2;
+    h.last = sizes.y - 2;
+    return h;
+}
+
+static inline uint pair_of(float2 v)
+{
+    return xl_pair(TC, v.x, v.y);
+}
+#endif
 
 #if FORM == 0
 #define C_PARAMS __global ELEM(TC) *restrict c, struct xl_map c_map
@@ -313,6 +344,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             }
 #endif
 #if FORM < 2
+            const struct here here = here_of(&p, lid, SIZES);
             if (alpha != 1) {
                 WG_GROUPS(SCALE_GROUP, RESULT)
             }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text that takes the place of cl/common/epilogue.clh: a function for one
- * element and one for each width that XL_VW may be, of which the preprocessor
+/* The text that takes the place of cl/common/epilogue.clh: functions for one
+ * element and for each width that XL_VW may be, of which the preprocessor
  * leaves one. Names at the kernel's level begin with ep, those inside are
  * emit.h's. */
 #include <limits.h>
@@ -63,13 +63,15 @@ static void write_lies(struct writing *w)
 {
     for (unsigned k = 0; k < w->ep->n; k++) {
         if (!w->ep->operand[k].is_scalar)
-            xl__str_printf(w->m.out, "#ifndef E%u\n#define E%u 2\n#endif\n",
-                           k, k);
+            xl__str_printf(w->m.out,
+                           "#ifndef E%u\n#define E%u 2\n#endif\n"
+                           "#ifndef EI%u\n#define EI%u 1\n#endif\n",
+                           k, k, k, k);
     }
     xl__str_add(w->m.out,
                 "#define XL_EP_AT(k) \\\n"
-                "    (ep##k + (ep##k##_at + z * ep##k##_z + i * ep##k##_i + "
-                "\\\n"
+                "    (ep##k + (ep##k##_at + z * ep##k##_z + \\\n"
+                "        (EI##k ? i * ep##k##_i : 0) + \\\n"
                 "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
                 "#define XL_EP_ALIGNED_ 0\n"
                 "#define XL_EP_ALIGNED_A 1\n");
@@ -105,6 +107,9 @@ static void write_params(struct writing *w)
 static void write_call(struct writing *w)
 {
     xl__str_printf(w->m.out,
+                   "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
+                   "    XL_CAT(xl_epilogue_of_, N)(y, z, i, j "
+                   "XL_EPILOGUE_ARGS)\n"
                    "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
                    "    XL_CAT(xl_epilogue_, N)((__global %s *)(p) + (at), "
                    "\\\n"
@@ -142,20 +147,34 @@ static void write_load(struct writing *w, unsigned k)
                   k);
 }
 
-static void write_store(struct writing *w)
+/* What an element is as a value. */
+static enum xl__vtype kind_of(xl_dtype dtype)
 {
     static const enum xl__vtype kind[XL_N_DTYPES] = {
         [XL_F32] = XL__V_F32, [XL_F16] = XL__V_F32, [XL_BF16] = XL__V_F32,
         [XL_I32] = XL__V_I32, [XL_I8] = XL__V_I32,  [XL_U8] = XL__V_I32,
         [XL_BOOL] = XL__V_BOOL};
+    return kind[dtype];
+}
+
+static void write_return(struct writing *w)
+{
+    struct xl__emit *m = &w->m;
+    xl__emit_indent(m);
+    xl__str_add(m->out, "return ");
+    xl__emit_ref_as(m, output(w)->node, m->vw, kind_of(w->ep->dtype));
+    xl__str_add(m->out, ";\n");
+}
+
+static void write_store(struct writing *w)
+{
     struct xl__emit *m = &w->m;
     const xl_dtype dtype = w->ep->dtype;
     const char *name = xl_dtype_name(dtype);
-    xl__emit_indent(m);
-    xl__str_printf(m->out, "const %s x = ",
-                   xl__emit_type(kind[dtype], m->vw));
-    xl__emit_ref_as(m, output(w)->node, m->vw, kind[dtype]);
-    xl__str_add(m->out, ";\n");
+    xl__emit_line(m,
+                  "const %s x = xl_epilogue_of_%u(y, z, i, j "
+                  "XL_EPILOGUE_ARGS);",
+                  xl__emit_type(kind_of(dtype), m->vw), m->vw);
     if (m->vw == 1) {
         xl__emit_line(m, "xl_store_%s_1(p, 0, x);", name);
         return;
@@ -166,19 +185,19 @@ static void write_store(struct writing *w)
     xl__emit_line(m, "    xl_store_%s_%u(p, 0, x);", name, m->vw);
 }
 
-/* Forced into the kernel, where `aligned` and how operands lie are known. */
-static void write_function(struct writing *w, unsigned width)
+/* Functions are forced into the kernel, where `aligned` and how operands lie
+ * are known. */
+static void write_value(struct writing *w, unsigned width)
 {
     struct xl__emit *m = &w->m;
     const unsigned y = w->leaf[w->ep->n];
     m->vw = width;
     xl__str_printf(m->out,
-                   "static inline __attribute__((always_inline)) void "
-                   "xl_epilogue_%u(\n"
-                   "    __global %s *p, const int aligned, const %s y,\n"
-                   "    const ulong z, const ulong i, const ulong j "
-                   "XL_EPILOGUE_PARAMS)\n{\n",
-                   width, xl__spell_elem(w->ep->dtype),
+                   "static inline __attribute__((always_inline)) %s "
+                   "xl_epilogue_of_%u(\n"
+                   "    const %s y, const ulong z, const ulong i, const "
+                   "ulong j XL_EPILOGUE_PARAMS)\n{\n",
+                   xl__emit_type(kind_of(w->ep->dtype), width), width,
                    xl__emit_type(XL__V_F32, width));
     m->indent = 1;
     if (y != UINT_MAX)
@@ -190,6 +209,24 @@ static void write_function(struct writing *w, unsigned width)
     }
     for (unsigned i = 0; i < m->g->n_nodes; i++)
         xl__emit_node(m, i, width);
+    write_return(w);
+    m->indent = 0;
+    xl__str_add(m->out, "}\n");
+}
+
+static void write_function(struct writing *w, unsigned width)
+{
+    struct xl__emit *m = &w->m;
+    write_value(w, width);
+    xl__str_printf(m->out,
+                   "static inline __attribute__((always_inline)) void "
+                   "xl_epilogue_%u(\n"
+                   "    __global %s *p, const int aligned, const %s y,\n"
+                   "    const ulong z, const ulong i, const ulong j "
+                   "XL_EPILOGUE_PARAMS)\n{\n",
+                   width, xl__spell_elem(w->ep->dtype),
+                   xl__emit_type(XL__V_F32, width));
+    m->indent = 1;
     write_store(w);
     m->indent = 0;
     xl__str_add(m->out, "}\n");

@@ -155,6 +155,23 @@ static size_t most_stages(const struct xl__limits *l,
 
 /* -- C -------------------------------------------------------------------- */
 
+/* May an item apply it to each sum where that is? The text is there once a sum,
+ * and should stay in the cache of instructions; what it reads is a row or a
+ * column, of which an item's two neighbours are enough. */
+static bool is_light(const struct xl__wgmma_view *v,
+                     const struct xl__snippet *s)
+{
+    const double most = 4096; /* instructions */
+    if (!s)
+        return true;
+    for (unsigned k = 0; k < s->n_operands; k++) {
+        const size_t *stride = s->operand[k].stride;
+        if (stride[XL__ALONG_ROWS] > 0 && stride[XL__ALONG_COLS] > 0)
+            return false;
+    }
+    return s->flop * (double)v->t.bn / 2 <= most;
+}
+
 /* Lines of C and what is wanted of its elements decide. */
 static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
 {
@@ -163,7 +180,8 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
     const bool is_plain =
         (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.turned &&
         v->job->at_rows == XL__WGMMA_NOWHERE &&
-        !xl__gemm_snippet(v->job->canonical) && v->s.c_aligned >= CHUNK &&
+        is_light(v, xl__gemm_snippet(v->job->canonical)) &&
+        v->s.c_aligned >= CHUNK &&
         v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
     if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
         return XL__FORM_BOXES;
@@ -175,10 +193,11 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
 size_t xl__wgmma_width(const struct xl__wgmma_view *v)
 {
     /* Of bytes, and where an item has few registers. */
-    enum { BYTES = 16, MOST = 8, FEW = 4 };
+    enum { BYTES = 16, MOST = 8, FEW = 4, PAIR = 2 };
+    if (v->form != XL__FORM_VALUES)
+        return PAIR; /* neighbours in an item's sums */
     const size_t elem = xl_dtype_bytes(v->g->c.dtype);
-    const bool is_few = elem == 1 || (v->form == XL__FORM_VALUES &&
-                                      v->t.bm == 3 * ROWS);
+    const bool is_few = elem == 1 || v->t.bm == 3 * ROWS;
     size_t width = xl__min_size(is_few ? FEW : MOST, BYTES / elem);
     while (width > 1 &&
            (v->s.c_aligned % width != 0 || v->s.n % width != 0))
@@ -303,11 +322,10 @@ static double store_clocks(const struct xl__wgmma_view *v)
     const double lanes = 128;
     const struct xl__snippet *snippet = xl__gemm_snippet(v->job->canonical);
     const double sums = (double)(v->t.bm * v->t.bn);
+    const double flop = sums * (snippet ? snippet->flop / lanes : 0);
     if (v->form != XL__FORM_VALUES)
-        return sums / boxes_sums;
-    return values_clocks +
-           sums * ((v->t.turned ? 2 : 1) / values_sums +
-                   (snippet ? snippet->flop / lanes : 0));
+        return sums / boxes_sums + flop;
+    return values_clocks + sums * (v->t.turned ? 2 : 1) / values_sums + flop;
 }
 
 /* Of the busiest group. */

@@ -92,12 +92,16 @@ void xl__define_way(struct xl__step *s, const char *what, const char *way)
     xl__define(s, name, 1);
 }
 
-/* E<k>: how tensor k lies along the columns that the kernel walks. */
-static void define_lie(struct xl__step *s, unsigned k, size_t stride)
+/* E<k>, EI<k>: how tensor k lies along the columns and the rows that the kernel
+ * walks. */
+static void define_lie(struct xl__step *s, unsigned k, size_t row_stride,
+                       size_t col_stride)
 {
     char name[16];
     snprintf(name, sizeof name, "E%u", k);
-    xl__define(s, name, stride <= 1 ? (long)stride : 2);
+    xl__define(s, name, col_stride <= 1 ? (long)col_stride : 2);
+    snprintf(name, sizeof name, "EI%u", k);
+    xl__define(s, name, row_stride > 0);
 }
 
 void xl__arg_snippet(struct xl__step *s, const struct xl__snippet *snippet,
@@ -118,7 +122,7 @@ void xl__arg_snippet(struct xl__step *s, const struct xl__snippet *snippet,
                 xl__arg_value_f32(s, value + k);
             continue;
         }
-        define_lie(s, k, o->stride[cols]);
+        define_lie(s, k, o->stride[rows], o->stride[cols]);
         xl__arg_mem(s, mem + k);
         xl__arg_value_u64(s, value + k);
         xl__arg_u64(s, o->stride[XL__ALONG_BATCH]);

@@ -99,8 +99,12 @@ static void whole_text(void **state)
         "#ifndef E0\n"
         "#define E0 2\n"
         "#endif\n"
+        "#ifndef EI0\n"
+        "#define EI0 1\n"
+        "#endif\n"
         "#define XL_EP_AT(k) \\\n"
-        "    (ep##k + (ep##k##_at + z * ep##k##_z + i * ep##k##_i + \\\n"
+        "    (ep##k + (ep##k##_at + z * ep##k##_z + \\\n"
+        "        (EI##k ? i * ep##k##_i : 0) + \\\n"
         "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
         "#define XL_EP_ALIGNED_ 0\n"
         "#define XL_EP_ALIGNED_A 1\n"
@@ -113,9 +117,9 @@ static void whole_text(void **state)
         "\n";
     static const char four[] =
         "#elif XL_VW == 4\n"
-        "static inline __attribute__((always_inline)) void xl_epilogue_4(\n"
-        "    __global ushort *p, const int aligned, const float4 y,\n"
-        "    const ulong z, const ulong i, const ulong j "
+        "static inline __attribute__((always_inline)) float4 "
+        "xl_epilogue_of_4(\n"
+        "    const float4 y, const ulong z, const ulong i, const ulong j "
         "XL_EPILOGUE_PARAMS)\n"
         "{\n"
         "    const float4 v0 = y;\n"
@@ -126,7 +130,15 @@ static void whole_text(void **state)
         "        : xl_loads_f16_4(m0, 0, ep0_j);\n"
         "    const float4 v2 = v0 + v1;\n"
         "    const float4 v3 = xl_relu_4(v2);\n"
-        "    const float4 x = v3;\n"
+        "    return v3;\n"
+        "}\n"
+        "static inline __attribute__((always_inline)) void xl_epilogue_4(\n"
+        "    __global ushort *p, const int aligned, const float4 y,\n"
+        "    const ulong z, const ulong i, const ulong j "
+        "XL_EPILOGUE_PARAMS)\n"
+        "{\n"
+        "    const float4 x = xl_epilogue_of_4(y, z, i, j "
+        "XL_EPILOGUE_ARGS);\n"
         "    if (aligned)\n"
         "        xl_storea_bf16_4(p, 0, x);\n"
         "    else\n"
@@ -136,6 +148,8 @@ static void whole_text(void **state)
     static const char call[] =
         "#endif\n"
         "\n"
+        "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
+        "    XL_CAT(xl_epilogue_of_, N)(y, z, i, j XL_EPILOGUE_ARGS)\n"
         "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
         "    XL_CAT(xl_epilogue_, N)((__global ushort *)(p) + (at), \\\n"
         "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j XL_EPILOGUE_ARGS)\n";
@@ -170,8 +184,7 @@ static void bodies(void **state)
                "    const float v3 = rint(v2);\n"
                "    const int v4 = xl_int_1(v3);\n"
                "    const int v5 = clamp(v4, -128, 127);\n"
-               "    const int x = v5;\n"
-               "    xl_store_i8_1(p, 0, x);\n"
+               "    return v5;\n"
                "}\n");
     check_body("t = y > r\nout = t & keep", "keep:bool[7,9] r:i32[7,1]",
                XL_BOOL,
@@ -183,13 +196,11 @@ static void bodies(void **state)
                "    const float v2 = convert_float(v1);\n"
                "    const int v3 = v0 > v2;\n"
                "    const int v5 = v3 & v4;\n"
-               "    const int x = v5;\n"
-               "    xl_store_bool_1(p, 0, x);\n"
+               "    return v5;\n"
                "}\n");
     check_body("y", "", XL_F32,
                "    const float v0 = y;\n"
-               "    const float x = v0;\n"
-               "    xl_store_f32_1(p, 0, x);\n"
+               "    return v0;\n"
                "}\n");
 }
 

@@ -279,6 +279,52 @@ static double est_ns(const struct xl__limits *l, const struct xl__variant *v,
     return out->est_ns;
 }
 
+/* An epilogue is applied where sums are if its text, once a sum, is short and
+ * it reads vectors; else C is written by values. */
+static void epilogue_forms(void **state)
+{
+    static const struct {
+        size_t rows, cols; /* strides of what it reads */
+        double flop;
+        size_t bn, n;
+        enum xl__wgmma_form form;
+    } seen[] = {{0, 1, 25, 256, 4096, XL__FORM_BOXES},
+                {1, 0, 25, 256, 4096, XL__FORM_BOXES},
+                {0, 0, 25, 96, 4096, XL__FORM_ROWS},
+                {4096, 1, 25, 256, 4096, XL__FORM_VALUES},
+                {0, 1, 33, 256, 4096, XL__FORM_VALUES},
+                {0, 1, 32, 256, 4096, XL__FORM_BOXES},
+                {0, 1, 64, 128, 4096, XL__FORM_BOXES},
+                {0, 1, 25, 256, 4092, XL__FORM_VALUES}};
+    struct xl__limits l;
+    (void)state;
+    make(&l);
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        struct xl__gemm c;
+        struct xl__wgmma_view v;
+        const struct xl__snippet s = {
+            .n_operands = 1, .flop = seen[i].flop,
+            .operand = {{.stride = {0, seen[i].rows, seen[i].cols}}}};
+        const struct xl__wgmma_tile t = {.bm = 128, .bn = seen[i].bn,
+                                         .bk = 64, .stages = 3, .band = 8,
+                                         .parts = 1};
+        rows_of(4096, seen[i].n, 4096, &c);
+        c.snippet = &s;
+        const struct xl__wgmma_job j = job_of(&c);
+        assert_true(xl__wgmma_view(&l, &j, &t, &v));
+        assert_int_equal(v.form, seen[i].form);
+        if (v.form != XL__FORM_VALUES)
+            assert_int_equal(xl__wgmma_width(&v), 2);
+        /* It is not for nothing. */
+        const char *bound;
+        const double ns = xl__wgmma_ns(&l, &v, &bound);
+        c.snippet = NULL;
+        assert_true(xl__wgmma_view(&l, &j, &t, &v));
+        assert_true(xl__wgmma_ns(&l, &v, &bound) < ns);
+    }
+    xl__limits_clear(&l);
+}
+
 /* Few rows of a narrow type are the engine's too (NV-49): 16 took gemm_skinny
  * 43 us. */
 static void few_rows(void **state)
@@ -646,6 +692,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(map_words),   cmocka_unit_test(map_refused),
         cmocka_unit_test(model_picks), cmocka_unit_test(model_thin),
         cmocka_unit_test(model_fits),  cmocka_unit_test(model_cuts),
+        cmocka_unit_test(epilogue_forms),
         cmocka_unit_test(few_rows),    cmocka_unit_test(rounded),
         cmocka_unit_test(plans),       cmocka_unit_test(refused),
     };
