@@ -19,7 +19,7 @@ import time
 import unittest
 
 CLBENCH, FOLDER, CHROMIUM = (os.path.abspath(path) for path in sys.argv[1:4])
-LONGEST_S = 60
+LONGEST_S = 900  # else it hangs
 MOST_BYTES = 2 << 20
 MOST_LOAD_MS = 1000
 MOST_TRIES = 5  # the machine may be busy

@@ -107,15 +107,14 @@ expect 0 "a log to standard output" "$clbench" top -i 0.1s -c 1 --json -
 # On a terminal it goes on; Ctrl-C ends it well, and leaves the last table.
 what="Ctrl-C on a terminal"
 "$python" - "$clbench" >"$out" 2>"$err" <<'PYTHON' || bad "$(cat "$err")"
-import os, pty, signal, sys, time
+import os, pty, signal, sys
 
 pid, fd = pty.fork()
 if pid == 0:
     os.environ["TERM"] = "xterm"
     os.execv(sys.argv[1], [sys.argv[1], "top", "-i", "0.1s"])
 seen = b""
-end = time.monotonic() + 20
-while seen.count(b"1410 MHz") < 3 and time.monotonic() < end:
+while seen.count(b"1410 MHz") < 3:  # the job's timeout ends what hangs
     seen += os.read(fd, 4096)
 os.kill(pid, signal.SIGINT)
 try:

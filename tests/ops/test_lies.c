@@ -2,9 +2,10 @@
 /* Drivers that lie, and rows that would believe them: the stub driver's device
  * takes its time and tells of it what a real driver has told. It and the
  * library go by a simulated clock, so that nothing else on the machine can be
- * taken for a lie but what is put there on purpose. Each lie is caught by the timer probe, by the row's verdict, or is got
- * round by the wall clock with the true time in the row; and the reason says
- * which lie it was. tests/README.md lists them. */
+ * taken for a lie but what is put there on purpose. Each lie is caught by the
+ * timer probe, by the row's verdict, or is got round by the wall clock with
+ * the true time in the row; and the reason says which lie it was.
+ * tests/README.md lists them. */
 #include "support.h"
 
 #include <math.h>
@@ -85,6 +86,7 @@ EACH(twice_as_fast, base + 2 * t)
 EACH(slower, base + t * 4 / 5)
 EACH(coarse, base + t / 1000000 * 1000000)
 EACH(narrow, base + (t & ((1u << 26) - 1)))
+EACH(again, base * 10 + t - d->n_work * 10 * MS)
 EACH(garbage, (t * 6364136223846793005u + 1442695040888963407u) >> 20)
 
 static void ends_early(void *arg, stamp ns[XL_N_STAMPS])
@@ -196,6 +198,7 @@ static const struct lie lies[] = {
     {"garbage for stamps", garbage, .timer = "the wall clock is used",
      BY_WALL},
     {"a counter of 26 bits", narrow, .runs = 3 * LONG_SERIES, BY_WALL},
+    {"a counter that begins again", again, BY_WALL},
     {"the stamps of another run", told_twice, BY_WALL},
     {"a clock of 1 ms steps", coarse, .work_ns = 5 * MS,
      .verdict = XL_ROW_SUSPICIOUS, .cause = "10 steps of the event clock"},

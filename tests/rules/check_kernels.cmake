@@ -37,7 +37,7 @@ endif()
 find_program(TIMEOUT timeout)
 set(limit)
 if(TIMEOUT)
-    set(limit ${TIMEOUT} 60)
+    set(limit ${TIMEOUT} 600) # a compiler that hangs
 endif()
 
 # A table's line: file, then options; "+name" turns an extension on.
