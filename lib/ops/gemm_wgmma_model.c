@@ -389,8 +389,8 @@ static void consider(struct search *s, struct xl__wgmma_tile *t)
     t->stages = LEAST_STAGES;
     if (!xl__wgmma_view(s->l, s->job, t, &v))
         return;
-    /* Narrow tiles are for products that are narrow. */
-    if (t->bn < ROWS && v.n > t->bn)
+    /* Narrow tiles are for products that are narrow, one way or the other. */
+    if (t->bn < ROWS && v.n > t->bn && v.m > ROWS && v.n > ROWS)
         return;
     t->stages = v.t.stages = most_stages(s->l, &v);
     const double ns = xl__wgmma_ns(s->l, &v, &bound);
