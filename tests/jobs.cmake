@@ -98,7 +98,7 @@ xl_job(unit.gemm_trials LABELS unit DRIVER none
 
 # Rounds of the peers, where there are processes to be disturbed by.
 if(UNIX)
-    xl_program(test_peers unit/test_peers.c
+    xl_program(test_peers unit/test_peers.c simulated_clock.c
         ${PROJECT_SOURCE_DIR}/bench/peers/rounds.c LIBS clbench_static)
     xl_job(unit.peers LABELS unit DRIVER none
         COMMAND test_peers)
@@ -145,7 +145,8 @@ set_target_properties(xl_fake_nvml PROPERTIES PREFIX lib OUTPUT_NAME nvidia-ml
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/nvml)
 target_link_libraries(xl_fake_nvml PRIVATE xl_warnings)
 if(UNIX)
-    xl_program(test_telemetry unit/test_telemetry.c LIBS clbench_static)
+    xl_program(test_telemetry unit/test_telemetry.c simulated_clock.c
+        LIBS clbench_static)
     add_dependencies(test_telemetry xl_fake_nvml)
     target_compile_definitions(test_telemetry PRIVATE
         XL_FAKE_NVML_LIBRARY="$<TARGET_FILE:xl_fake_nvml>")
