@@ -466,7 +466,7 @@ endif()
 # and one kernel per operation, take minutes to build.
 foreach(driver pocl rusticl)
     xl_job(device.expr_cases.${driver} LABELS device DRIVER ${driver}
-       
+
         COMMAND clbench verify --variant expr_fused --quick
         ENV ${uncached})
     foreach(variant fused unfused)

