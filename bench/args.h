@@ -44,7 +44,8 @@ struct settings {
     bool strict, quiet, help, version;
     bool list;              /* limits: name every fact; probe: every probe */
     bool damaged;           /* cache clear: damaged entries alone */
-    double budget_s, patience_s; /* tune; 0: not given */
+    double budget_s;   /* tune; 0: not given */
+    double patience_s; /* tune, doctor; 0: not given */
     double interval_s;      /* top; 0: not given */
     size_t count;           /* top: readings; 0: not given */
     size_t tries;           /* tune: candidates of a class; 0: no bound */

@@ -190,7 +190,12 @@ static void clear(struct doctor *d)
 
 static int run(struct session *s)
 {
+    /* A driver that builds its first kernel on a busy machine, or wakes eight
+     * devices, is silent for seconds. */
+    static const double default_patience_s = 60;
     struct doctor d = {.s = s};
+    if (!(s->set.patience_s > 0))
+        s->set.patience_s = default_patience_s;
     if (trial_is_child()) {
         trial_be_child();
         return EXIT_FINE;
@@ -211,7 +216,7 @@ static int run(struct session *s)
     return code;
 }
 
-static const char *const options[] = {"json", NULL};
+static const char *const options[] = {"json", "patience", NULL};
 
 const struct command cmd_doctor = {
     .name = "doctor",
@@ -225,7 +230,8 @@ const struct command cmd_doctor = {
         "folder of compiled programs.\n\n"
         "Each line is ok, a note or a problem, with what to do behind an "
         "arrow. With --json the document has schema clbench-doctor/1. A "
-        "driver that says nothing for 20 seconds is taken for hung.\n\n"
+        "driver that says nothing for as long as --patience is taken for "
+        "hung.\n\n"
         "Exit code 0: a device can be used; 3: none; 4: the JSON file cannot "
         "be written.",
     .options = options,

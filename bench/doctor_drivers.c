@@ -24,7 +24,8 @@ static void examine_loader(struct doctor *d)
     struct xl__str story = {0};
     struct findings *f = &d->findings;
     d->loader_path = icd_loader_path();
-    trial_run(&nothing, session_stopped, d->s, &d->loader);
+    trial_run(&nothing, d->s->set.patience_s, session_stopped, d->s,
+              &d->loader);
     const char *path = d->loader_path ? d->loader_path : "the system's own";
     if (d->loader.loader)
         findings_add(f, FINDING_OK, loader_part, NULL, "%s (%s)", path,
@@ -147,7 +148,8 @@ static void examine_alone(struct doctor *d)
                          "%s cannot be read, or is empty", icd_name(icd));
             continue;
         }
-        trial_run(&one, session_stopped, d->s, &d->alone[i]);
+        trial_run(&one, d->s->set.patience_s, session_stopped, d->s,
+                  &d->alone[i]);
         judge_alone(d, icd, &d->alone[i]);
     }
 }
@@ -192,7 +194,8 @@ static void examine_together(struct doctor *d)
     struct xl__str story = {0};
     if (session_interrupted())
         return;
-    trial_run(&everything, session_stopped, d->s, &d->together);
+    trial_run(&everything, d->s->set.patience_s, session_stopped, d->s,
+              &d->together);
     const struct trial *t = &d->together;
     bool has_failed = trial_failure(t, &story);
     for (size_t i = 0; i < t->n_devices; i++)

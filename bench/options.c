@@ -161,8 +161,8 @@ const struct option_row option_rows[] = {
      "try at most N candidates for a shape, then go on with the next", NULL,
      AT(tries), false, NULL},
     {"patience", 0, OPT_SECONDS, "90s|5m|1h",
-     "give up a candidate that says nothing for so long beyond what its runs "
-     "should take; 20s when not given", NULL, AT(patience_s), false, NULL},
+     "what says nothing for so long hangs: a driver, 60s when not given; a "
+     "candidate, 20s beyond what its runs should take", NULL, AT(patience_s), false, NULL},
     {"interval", 'i', OPT_SECONDS, "0.5s|1m",
      "time from one reading to the next; 1s when not given", NULL,
      AT(interval_s), false, NULL},

@@ -11,9 +11,8 @@
 #include "base/paths.h"
 #include "trial_lines.h"
 
-/* A driver that builds its first kernel, or wakes eight devices, may be silent
- * for seconds; one that is silent for longer than this is stuck. */
-static const double silence_s = 20, longest_s = 120;
+/* A driver that speaks now and then comes to an end, too, or is stuck. */
+static const double longest_silences = 5;
 
 /* -- lines into facts ----------------------------------------------------- */
 
@@ -165,8 +164,8 @@ static char *folder_of(const struct trial_of *of)
     return folder;
 }
 
-void trial_run(const struct trial_of *of, bool (*stop)(void *arg),
-               void *stop_arg, struct trial *out)
+void trial_run(const struct trial_of *of, double silence_s,
+               bool (*stop)(void *arg), void *stop_arg, struct trial *out)
 {
     static const char *const args[] = {"doctor", "--quiet", NULL};
     struct xl__str mark = {0}, vendors = {0}, names = {0};
@@ -185,8 +184,10 @@ void trial_run(const struct trial_of *of, bool (*stop)(void *arg),
     const char *const variables[] = {
         xl__str_text(&mark), is_alone ? xl__str_text(&vendors) : NULL,
         xl__str_text(&names), "OPENCL_VENDOR_PATH", NULL};
-    const struct child_step step = {args,      variables, silence_s,
-                                    longest_s, stop,      stop_arg};
+    const struct child_step step = {
+        .args = args, .variables = variables, .silence_s = silence_s,
+        .longest_s = longest_silences * silence_s, .stop = stop,
+        .stop_arg = stop_arg};
     child_run(&step, &result);
     out->end = result.end;
     out->code = result.code;

@@ -44,9 +44,10 @@ struct trial_of {
     bool nothing;        /* no driver at all: the loader by itself */
 };
 
-/* trial_clear() afterwards. `stop` as in struct child_step. */
-void trial_run(const struct trial_of *of, bool (*stop)(void *arg),
-               void *stop_arg, struct trial *out);
+/* trial_clear() afterwards. A driver that is silent for longer than silence_s
+ * is taken for hung; `stop` as in struct child_step. */
+void trial_run(const struct trial_of *of, double silence_s,
+               bool (*stop)(void *arg), void *stop_arg, struct trial *out);
 void trial_clear(struct trial *t);
 /* "crashed (SIGSEGV) while ..."; false when it ended well. */
 bool trial_failure(const struct trial *t, struct xl__str *story);

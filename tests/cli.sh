@@ -199,7 +199,7 @@ done
 expect 0 "explain" "$clbench" explain gemm 100x90x80
 says "gemm_ref"
 fits
-expect 0 "doctor" "$clbench" doctor
+expect 0 "doctor" "$clbench" doctor --patience 10m
 expect 0 "cache list" "$clbench" cache list
 expect 0 "cache stats" "$clbench" cache stats
 expect 0 "cache verify" "$clbench" cache verify

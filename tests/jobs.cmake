@@ -522,7 +522,7 @@ if(UNIX AND XL_PYTHON)
         FAIL_REGULAR_EXPRESSION "FAILED: ")
 endif()
 
-# The doctor among bad drivers. They take a moment: one hangs for 20 seconds.
+# The doctor among bad drivers, one of which hangs for seconds.
 if(UNIX)
     xl_job(device.doctor LABELS device DRIVER pocl
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/doctor.sh $<TARGET_FILE:clbench>
@@ -532,7 +532,7 @@ if(UNIX)
         FAIL_REGULAR_EXPRESSION "FAILED: ")
 endif()
 
-# The tuner among bad candidates. One hangs for 5 seconds.
+# The tuner among bad candidates. One hangs for as long as a search takes.
 if(UNIX)
     xl_job(device.tune_cli LABELS device slow DRIVER pocl
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tune.sh $<TARGET_FILE:clbench>
