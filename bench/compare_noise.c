@@ -23,16 +23,30 @@ double noise_quantile(double p)
     return lo;
 }
 
+/* Source: Shaw, "Sampling Student's T distribution", Journal of Computational
+ * Finance 9(4), 2006: for 4 degrees it is a formula. */
+double noise_heavy_quantile(double p)
+{
+    const double a = sqrt(4 * p * (1 - p));
+    return a < 1 ? 2 * sqrt(cos(acos(a) / 3) / a - 1) : 0;
+}
+
 static double square(double x)
 {
     return x * x;
 }
 
-/* Normal deviates that an interval reaches to either side which holds with
- * `confidence` for each of `n` at once. Source: Bonferroni's inequality. */
-static double reach(size_t n)
+static double quantile(enum noise_source source, double p)
 {
-    return noise_quantile(1 - (1 - confidence) / 2 / (double)(n ? n : 1));
+    return source == NOISE_OF_ROWS ? noise_heavy_quantile(p)
+                                   : noise_quantile(p);
+}
+
+/* Deviates that an interval reaches to either side which holds with
+ * `confidence` for each of `n` at once. Source: Bonferroni's inequality. */
+static double reach(enum noise_source source, size_t n)
+{
+    return quantile(source, 1 - (1 - confidence) / 2 / (double)(n ? n : 1));
 }
 
 /* -- inside a run --------------------------------------------------------- */
@@ -48,15 +62,16 @@ double noise_within(const double *ns, size_t n)
         return (double)NAN;
     const struct xl__summary s = xl__summarise(ns, n);
     const double deviates =
-        n < FEW ? noise_quantile(1 - ldexp(1, -(int)n)) : reach(1);
+        n < FEW ? noise_quantile(1 - ldexp(1, -(int)n))
+                : noise_quantile((1 + confidence) / 2);
     const double shared = n > MOST_ALONE ? (double)n / MOST_ALONE : 1;
     return square(log(s.hi / s.lo) / 2 / deviates) * shared;
 }
 
 /* -- between runs --------------------------------------------------------- */
 
-/* Two thirds of normal differences are below this many deviations. One third
- * of the rows may have really changed, or be wild, without moving it. */
+/* Of the differences this many are looked at, from the least. One third of the
+ * rows may have really changed, or be wild, without moving it. */
 static const double share = 2.0 / 3;
 
 /* The share's quantile of the squares over what is foreseen. */
@@ -70,11 +85,11 @@ static double standing(const struct shift *list, size_t n, double noise,
 
 /* As Paule and Mandel solve for the variance between laboratories (J. Res.
  * NBS 87(5), 1982), with a quantile in place of the sum. */
-double noise_of(const struct shift *list, size_t n)
+double noise_of(const struct shift *list, size_t n, enum noise_source source)
 {
     enum { STEPS = 60 };
     static const double least = 1e-12, most = 1e4;
-    const double target = square(noise_quantile((1 + share) / 2));
+    const double target = square(quantile(source, (1 + share) / 2));
     double lo = least, hi = most;
     double *scratch = n ? xl__calloc(n, sizeof *scratch) : NULL;
     if (!scratch)
@@ -119,7 +134,7 @@ static bool centre(struct shift *list, size_t n)
 /* Of all rows, and of the rows of each op that has enough of them: transfers
  * may be wild where products stand still. */
 static bool noise_by_op(struct noise *noise, const struct shift *list,
-                        size_t n, bool is_centred)
+                        size_t n)
 {
     enum { FEWEST_OF_OP = 5 };
     struct shift *copy = xl__calloc(n ? n : 1, sizeof *copy);
@@ -129,8 +144,8 @@ static bool noise_by_op(struct noise *noise, const struct shift *list,
         const size_t k = pick(list, n, op, copy);
         double found = 0;
         if (k >= (is_all ? 1 : FEWEST_OF_OP)) {
-            fine = !is_centred || centre(copy, k);
-            found = noise_of(copy, k);
+            fine = noise->source == NOISE_OF_REPEATS || centre(copy, k);
+            found = noise_of(copy, k, noise->source);
         }
         fine = fine && !isnan(found);
         *(is_all ? &noise->all : &noise->op[op]) = found;
@@ -143,7 +158,7 @@ bool noise_from_repeats(struct noise *noise, const struct shift *list,
                         size_t n)
 {
     *noise = (struct noise){.source = NOISE_OF_REPEATS};
-    return noise_by_op(noise, list, n, false);
+    return noise_by_op(noise, list, n);
 }
 
 /* The scatter about the middle of all rows, and of each op's rows about their
@@ -152,7 +167,7 @@ bool noise_from_repeats(struct noise *noise, const struct shift *list,
 bool noise_from_rows(struct noise *noise, const struct shift *rows, size_t n)
 {
     *noise = (struct noise){.source = NOISE_OF_ROWS};
-    return noise_by_op(noise, rows, n, true);
+    return noise_by_op(noise, rows, n);
 }
 
 void noise_assume(struct noise *noise, double percent)
@@ -170,7 +185,7 @@ static double noise_at(const struct noise *noise, const struct shift *row)
 
 void noise_intervals(const struct noise *noise, struct shift *rows, size_t n)
 {
-    const double deviates = reach(n);
+    const double deviates = reach(noise->source, n);
     for (size_t i = 0; i < n; i++) {
         struct shift *row = &rows[i];
         const double between = fmax(noise_at(noise, row), row->own);
@@ -200,7 +215,8 @@ struct shift noise_mean(const struct noise *noise, const struct shift *rows,
     }
     mean.log_ratio /= k;
     mean.within = apart / (k * k) + common / k;
-    const double half = reach(n_ops) * sqrt(mean.within);
+    const double half =
+        reach(noise->source, n_ops) * sqrt(mean.within);
     mean.lo = mean.log_ratio - half;
     mean.hi = mean.log_ratio + half;
     return mean;
