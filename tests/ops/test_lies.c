@@ -86,7 +86,7 @@ EACH(twice_as_fast, base + 2 * t)
 EACH(slower, base + t * 4 / 5)
 EACH(coarse, base + t / 1000000 * 1000000)
 EACH(narrow, base + (t & ((1u << 26) - 1)))
-EACH(again, base * 10 + t - d->n_work * 10 * MS)
+EACH(again, (double)(base * 10 + t) - d->n_work * 10 * MS)
 EACH(garbage, (t * 6364136223846793005u + 1442695040888963407u) >> 20)
 
 static void ends_early(void *arg, stamp ns[XL_N_STAMPS])
