@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "expr/trial.h"
 #include "runtime/lib.h"
 #include "runtime/program.h"
@@ -112,6 +113,7 @@ static xl_status judge(struct run *r, struct xl__context *ctx, bool *trusted,
 {
     xl_status status = XL_OK;
     size_t n_sure;
+    struct xl__str story = {0};
     TRY(run(r));
     *trusted = xl__small_judge(&r->small, &n_sure, why);
     if (*trusted && n_sure == 0)
@@ -119,8 +121,11 @@ static xl_status judge(struct run *r, struct xl__context *ctx, bool *trusted,
                 "self-check of %s: every result hangs on how sums round, so "
                 "only its memory was checked",
                 r->target->plan.step[0].kernel);
-    xl__ready_judged(ctx, r->target, *trusted);
+    if (!*trusted)
+        xl__str_printf(&story, "%s: %s", r->target->plan.step[0].kernel, why);
+    xl__ready_judged(ctx, r->target, *trusted, xl__str_text(&story));
 fail:
+    xl__str_clear(&story);
     return status;
 }
 

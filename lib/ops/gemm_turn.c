@@ -85,6 +85,7 @@ void xl__gemm_turn_add(const xl_gemm *g, const struct xl__gemm_side *side,
     const size_t elem = elem_bytes(g), each = WORD / elem;
     s->source = "gemm_turn.cl";
     s->kernel = "gemm_turn";
+    s->is_aid = true;
     xl__define(s, "BYTES", (long)elem);
     xl__define(s, "UNIT", (long)xl__gemm_side_unit(side));
     xl__define(s, "WORDS", on_words(g, side));

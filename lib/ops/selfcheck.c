@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "ops/op.h"
+#include "ops/params.h"
 #include "runtime/lib.h"
 #include "runtime/program.h"
 #include "runtime/where.h"
 
-enum { SMALL_CAP = 512 };
+enum { SMALL_CAP = 512, PARAMS_CAP = 256 };
 
 /* One trial run. */
 struct run {
@@ -102,6 +104,20 @@ static void clear(struct run *r)
     xl_queue_destroy(r->q);
 }
 
+/* "gemm_mma TM=64 TN=64, gemm_turn + gemm_mma: C(3, 4) of ..." */
+static void tell(const struct run *r, const char *why, struct xl__str *story)
+{
+    char tunables[PARAMS_CAP];
+    const struct xl__candidate *c = r->candidate;
+    const struct xl__plan *p = &r->ready->plan;
+    xl__params_text(c->variant, &c->params, tunables, sizeof tunables);
+    xl__str_printf(story, "%s%s%s", c->variant->name, *tunables ? " " : "",
+                   tunables);
+    for (unsigned i = 0; p->n_steps > 1 && i < p->n_steps; i++)
+        xl__str_printf(story, "%s%s", i ? " + " : ", ", p->step[i].kernel);
+    xl__str_printf(story, ": %s", why);
+}
+
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
                         const struct xl__candidate *candidate,
@@ -110,6 +126,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct run r = {.op = op, .candidate = candidate, .target = ready};
+    struct xl__str story = {0};
     const enum xl__trust known = xl__ready_trust(ready);
     *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
     if (*trusted)
@@ -127,8 +144,11 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                              candidate->variant->name, xl_status_name(status));
     TRY(run(&r, canonical));
     *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
-    xl__ready_judged(q->ctx, ready, *trusted);
+    if (!*trusted)
+        tell(&r, why, &story);
+    xl__ready_judged(q->ctx, ready, *trusted, xl__str_text(&story));
 fail:
+    xl__str_clear(&story);
     if (status != XL_OK && r.q)
         xl__error_set(&q->error, status, "self-check of %s: %s",
                       candidate->variant->name, xl_error_detail(r.q));

@@ -56,6 +56,7 @@ static void free_programs(struct xl__program *p)
             clReleaseProgram(p->cl);
         free(p->key);
         free(p->build_log);
+        free(p->story);
         free(p);
         p = next;
     }

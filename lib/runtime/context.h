@@ -14,6 +14,7 @@ struct xl__program {
     char *key;          /* full key text: see program.h */
     cl_program cl;      /* NULL: an external step */
     enum xl__trust trust;
+    char *story;        /* of the plan that failed with it; NULL: not known */
     char *build_log;    /* "" when empty */
     double build_ns;
     bool from_cache, is_kept; /* came from the store; is in it */

@@ -7,7 +7,8 @@
  *        8          8  K, length of the key text
  *       16          8  P, length of the payload
  *       24          K  key text, no 0 byte in it or after it
- *     24+K          P  payload: what clGetProgramInfo() gave
+ *     24+K          P  payload: what clGetProgramInfo() gave; of a program that
+ *                      failed, the story
  *   24+K+P         16  XXH3-128 of all bytes before it
  *
  * Numbers are little-endian. Nothing may follow. */

@@ -36,9 +36,11 @@ xl_status xl__ready_private(xl_queue *q, const struct xl__ready *ready,
 /* The self-check's verdict on this plan (not the next ones): the weakest of its
  * programs'. */
 enum xl__trust xl__ready_trust(const struct xl__ready *ready);
-/* Keep a verdict with its programs; one that passed before stays so. */
+/* Keep a verdict with its programs; one that passed before stays so, and an
+ * aid is not blamed while another program may be. `story` of a wrong result:
+ * which plan's, and how. */
 void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
-                      bool is_right);
+                      bool is_right, const char *story);
 
 /* Enqueue every step, and those of the next plans, in order, after sync's wait list. */
 xl_status xl__launch(xl_queue *q, struct xl__ready *ready,

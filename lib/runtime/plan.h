@@ -85,6 +85,8 @@ struct xl__step {
     unsigned dims;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     size_t local_mem_bytes;     /* static and dynamic together */
+    bool is_aid;         /* of many variants' plans, and so the last to be
+                            blamed for a wrong result */
     int slice_dim;       /* the dimension along which a long launch may be cut
                             at work-group borders; -1: it may not */
     unsigned n_args;

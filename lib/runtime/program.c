@@ -153,7 +153,24 @@ static void free_program(struct xl__program *p)
         clReleaseProgram(p->cl);
     free(p->key);
     free(p->build_log);
+    free(p->story);
     free(p);
+}
+
+/* An entry that failed keeps its story in place of a binary. NULL: it is of an
+ * older library, and holds one. */
+static char *story_in(const struct xl__entry *entry)
+{
+    char *story = xl__calloc(entry->n_bytes + 1, 1);
+    bool is_text = entry->n_bytes > 0;
+    for (size_t i = 0; story && i < entry->n_bytes; i++) {
+        story[i] = (char)entry->payload[i];
+        is_text = is_text && story[i] >= ' ' && story[i] <= '~';
+    }
+    if (is_text)
+        return story;
+    free(story);
+    return NULL;
 }
 
 /* Fill in cl, from the store or by building. */
@@ -166,6 +183,7 @@ static xl_status fetch(struct wanted *w, struct xl__program *p)
                                &entry);
     if (found && entry.trust == XL__FAILED) {
         p->trust = XL__FAILED; /* nobody will run it: no need to load it */
+        p->story = story_in(&entry);
         p->is_kept = true;
     } else if (found && w->step->external) {
         p->trust = entry.trust;
@@ -223,6 +241,12 @@ static void keep(struct xl__context *ctx, struct xl__program *p)
 {
     size_t n = 0;
     unsigned char *bytes = NULL;
+    if (p->trust == XL__FAILED) {
+        n = p->story ? strlen(p->story) : 0;
+        xl__store_put(&ctx->lib->store, p->key, p->story, n, p->trust);
+        p->is_kept = true;
+        return;
+    }
     /* Some drivers compile every kernel once more to answer (CP-10). */
     if (p->cl && ctx->lib->store.root)
         bytes = xl__binary_of(p->cl, &n);
@@ -240,11 +264,13 @@ void xl__program_keep(struct xl__context *ctx, struct xl__program *p)
 }
 
 void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
-                       enum xl__trust trust)
+                       enum xl__trust trust, const char *story)
 {
     xl__lock_take(&ctx->lock);
     if (p->trust != trust || !p->is_kept) {
         p->trust = trust;
+        if (story && !p->story)
+            p->story = xl__strdup(story);
         keep(ctx, p);
     }
     xl__lock_drop(&ctx->lock);

@@ -16,9 +16,10 @@ xl_status xl__program_get(struct xl__context *ctx, const struct xl__step *step,
 /* Save it in the store if it is not there: after its kernels were created,
  * since some drivers compile only then. */
 void xl__program_keep(struct xl__context *ctx, struct xl__program *p);
-/* Set the self-check's verdict and keep it on disk. */
+/* Set the self-check's verdict and keep it on disk. A failure has a story: the
+ * plan whose result was wrong, and how; else NULL. */
 void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
-                       enum xl__trust trust);
+                       enum xl__trust trust, const char *story);
 /* The queue's own cl_kernel of it. Cached on the queue. */
 xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
                          cl_kernel *out);

@@ -76,11 +76,13 @@ static xl_status make_step(xl_queue *q, struct xl__ready *r, unsigned i)
     xl_status status = XL_OK;
     const struct xl__step *step = &r->plan.step[i];
     TRY(xl__program_get(q->ctx, step, &r->program[i], &q->error));
+    const char *story = r->program[i]->story;
     if (r->program[i]->trust == XL__FAILED)
         TRY(xl__error_set(&q->error, XL_UNTRUSTED,
-                          "%s gave wrong results on this driver before; "
+                          "%s gave wrong results on this driver before%s%s; "
                           "`clbench cache clear` has it tested again",
-                          step->kernel));
+                          step->kernel, story ? ", in " : "",
+                          story ? story : ""));
     if (step->external)
         return XL_OK;
     TRY(xl__kernel_get(q, r->program[i], step->kernel, &r->kernel[i]));
@@ -130,13 +132,28 @@ enum xl__trust xl__ready_trust(const struct xl__ready *ready)
     return least;
 }
 
-void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
-                      bool is_right)
+/* Could another step than an aid have been wrong? */
+static bool is_aid_spared(const struct xl__ready *ready)
 {
     for (unsigned i = 0; i < ready->plan.n_steps; i++) {
-        if (ready->program[i]->trust != XL__PASSED)
-            xl__program_trust(ctx, ready->program[i],
-                              is_right ? XL__PASSED : XL__FAILED);
+        if (!ready->plan.step[i].is_aid &&
+            ready->program[i]->trust != XL__PASSED)
+            return true;
+    }
+    return false;
+}
+
+void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
+                      bool is_right, const char *story)
+{
+    const bool spared = !is_right && is_aid_spared(ready);
+    for (unsigned i = 0; i < ready->plan.n_steps; i++) {
+        if (ready->program[i]->trust == XL__PASSED ||
+            (spared && ready->plan.step[i].is_aid))
+            continue;
+        xl__program_trust(ctx, ready->program[i],
+                          is_right ? XL__PASSED : XL__FAILED,
+                          is_right ? NULL : story);
     }
 }
 

@@ -510,6 +510,49 @@ static void test_untrusted(void **state)
         fail_msg("alive: %s", stub->live_text());
 }
 
+/* A wrong result is told with its plan and its test, at once and later; what
+ * turns operands for many variants is not blamed for the product. */
+static void test_blame(void **state)
+{
+    enum { HIGH = 2047, WIDE = 2049, DEPTH = 2053 }; /* no line is on words */
+    static const struct {
+        xl_dtype dtype; /* of the same size: one gemm_turn, two gemm_mma */
+        const char *says, *not_says;
+    } runs[] = {{XL_F16, "gemm_mma: C(0, 0) of", "before"},
+                {XL_F16,
+                 "gemm_mma gave wrong results on this driver before, in "
+                 "gemm_mma TM=",
+                 NULL},
+                {XL_F16, "gemm_turn + gemm_mma", NULL},
+                {XL_F16, ": C(0, 0) of", NULL},
+                {XL_F16, "`clbench cache clear`", NULL},
+                {XL_BF16, "gemm_mma: C(0, 0) of", "before"}};
+    const char *cache = test_scratch("blame");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct world w;
+        memset(&w, 0, sizeof w);
+        w.options.cache_dir = cache;
+        set_up_queue(&w);
+        xl_gemm g = {.m = HIGH,
+                     .n = WIDE,
+                     .k = DEPTH,
+                     .a = xl_mat_cols(NULL, HIGH, runs[i].dtype),
+                     .b = xl_mat_rows(NULL, WIDE, runs[i].dtype),
+                     .c = xl_mat_rows(NULL, WIDE, runs[i].dtype),
+                     .alpha = 1.0,
+                     .variant = "gemm_mma"};
+        assert_status(xl_gemm_prepare(w.queue, &g), XL_UNTRUSTED,
+                      xl_error_detail(w.queue));
+        const char *story = xl_error_detail(w.queue);
+        if (!strstr(story, runs[i].says) ||
+            (runs[i].not_says && strstr(story, runs[i].not_says)))
+            fail_msg("%zu: \"%s\"", i, story);
+        close_all(&w);
+    }
+}
+
 /* Faults within the self-check: never a result that was not trusted. */
 static unsigned fail_in_trial(const char *entry,
                               xl_status (*act)(struct world *w))
@@ -587,6 +630,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_build_log),
         cmocka_unit_test(test_untrusted),
+        cmocka_unit_test(test_blame),
         cmocka_unit_test(test_selfcheck_faults),
         cmocka_unit_test(test_release_faults),
     };
