@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "op_bench.h"
+#include "report.h"
 #include "roof.h"
 #include "text.h"
 #include "units.h"
@@ -109,6 +111,16 @@ static void print_bound(xl_queue *q, const xl_row *row, const xl_roof *roof)
     printf(": %s at best\n", text);
 }
 
+static void print_head(const char *op, const char *shape, xl_device *dev)
+{
+    struct xl__str line = {0};
+    xl__str_printf(&line, "%s %s on device %u, %s", op, shape,
+                   xl_device_index(dev), report_fact_text(dev, "name", "?"));
+    text_line(stdout, xl__str_text(&line));
+    printf("\n");
+    xl__str_clear(&line);
+}
+
 static int explain(struct session *s, xl_device *dev,
                    const struct bench_op *op, const void *c)
 {
@@ -117,7 +129,6 @@ static int explain(struct session *s, xl_device *dev,
     const struct bench_data none = {.seed = 0};
     const struct bench_work work = {
         .c = c, .data = &none, .variant = s->set.variant};
-    xl_fact name;
     xl_row row;
     xl_queue *q = session_queue(s, dev);
     if (!q)
@@ -126,9 +137,7 @@ static int explain(struct session *s, xl_device *dev,
     xl_row_init(&row, op->name, "");
     op->describe(c, &row);
     xl_status status = op->explain(q, &work, choices, &n);
-    if (xl_device_fact(dev, "name", XL_UNKNOWN, &name) == XL_OK && name.text)
-        printf("%s %s on device %u, %s\n\n", op->name, s->set.words[1],
-               xl_device_index(dev), name.text);
+    print_head(op->name, s->set.words[1], dev);
     print_limits(dev);
     printf("\n  Variants, best first\n");
     for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)

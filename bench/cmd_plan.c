@@ -133,7 +133,6 @@ static const char *const options[] = {
 const struct command cmd_plan = {
     .name = "plan",
     .summary = "what of a language model fits, and how fast at most",
-    .words = "",
     .about =
         "Says what memory a language model takes - weights, keys and values "
         "of its context, activations -, what of it fits on a device, and the "

@@ -94,19 +94,33 @@ static void list(void)
     }
 }
 
+static void complain(const char *name)
+{
+    enum { MOST = 64 };
+    const char *names[MOST + 1] = {NULL};
+    struct xl__str text = {0};
+    const xl_probe_info *p;
+    for (unsigned i = 0; i < MOST && (p = xl_probe_at(i)) != NULL; i++)
+        names[i] = p->name;
+    text_escape(&text, name);
+    xl__str_add(&text, "'; ");
+    const char *near = text_nearest(name, names);
+    if (near)
+        xl__str_printf(&text, "did you mean '%s'? ", near);
+    xl__str_add(&text, "there are: ");
+    for (unsigned i = 0; names[i]; i++)
+        xl__str_printf(&text, "%s%s", i ? ", " : "", names[i]);
+    fprintf(stderr, "clbench: no probe is called '%s\n", xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
 /* Are all names probes? Says which is not. */
 static bool known(const struct session *s)
 {
     for (unsigned i = 0; i < s->set.n_words; i++) {
         if (probes_find(s->set.words[i]))
             continue;
-        struct xl__str names = {0};
-        const xl_probe_info *p;
-        for (unsigned j = 0; (p = xl_probe_at(j)) != NULL; j++)
-            xl__str_printf(&names, "%s%s", j ? ", " : "", p->name);
-        fprintf(stderr, "clbench: no probe is called '%s'; there are: %s\n",
-                s->set.words[i], xl__str_text(&names));
-        xl__str_clear(&names);
+        complain(s->set.words[i]);
         return false;
     }
     return true;

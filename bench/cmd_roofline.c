@@ -333,7 +333,6 @@ static const char *const options[] = {
 const struct command cmd_roofline = {
     .name = "roofline",
     .summary = "measured ceilings, and every op of ours among them",
-    .words = "",
     .about =
         "Measures the ceilings of a device that are not known yet - memory, "
         "each cache, local memory, plain and matrix arithmetic of each type - "

@@ -115,7 +115,6 @@ static const char *const options[] = {
 const struct command cmd_suite = {
     .name = "",
     .summary = "limits, peaks, coalescing, GEMM, softmax, fusion in a minute",
-    .words = "",
     .about =
         "With no command clbench measures the chosen device in about a "
         "minute: its limits and where each number came from, its peaks, how "

@@ -317,7 +317,6 @@ static const char *const options[] = {
 const struct command cmd_verify = {
     .name = "verify",
     .summary = "check every variant against the host",
-    .words = "",
     .about =
         "Runs every variant over the built-in cases: each transpose and type, "
         "odd sizes, padding, offsets, scalars, infinities and NaN, rows of 1 "

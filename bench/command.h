@@ -20,7 +20,7 @@ enum exit_code {
 struct command {
     const char *name;     /* "" : the suite, when no command is named */
     const char *summary;  /* one line for `clbench --help` */
-    const char *words;    /* positional arguments: "[SHAPE...]" */
+    const char *words;    /* positional arguments: "[SHAPE...]"; NULL: none */
     const char *about;    /* paragraphs for --help and the man page */
     const char *const *options; /* long names it takes beside the common ones;
                                    NULL-terminated; rows of the one table */

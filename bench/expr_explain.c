@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "json_values.h"
+#include "report.h"
 #include "text.h"
 #include "units.h"
 
@@ -177,9 +178,11 @@ static xl_status print_all(struct session *s, xl_queue *q, const xl_expr *e,
 
 static void print_head(const xl_device *dev, const struct expr_job *job)
 {
-    xl_fact name;
-    if (xl_device_fact(dev, "name", XL_UNKNOWN, &name) == XL_OK && name.text)
-        printf("expr on device %u, %s\n", xl_device_index(dev), name.text);
+    struct xl__str line = {0};
+    xl__str_printf(&line, "expr on device %u, %s", xl_device_index(dev),
+                   report_fact_text(dev, "name", "?"));
+    text_line(stdout, xl__str_text(&line));
+    xl__str_clear(&line);
     print_text(job->spec.text);
     print_names(&job->spec);
 }

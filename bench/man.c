@@ -18,8 +18,8 @@ static const struct entry exit_codes[] = {
     {"0", "everything ran and was right"},
     {"1", "a result was wrong, or a kernel failed; with --strict also a "
           "rejected row"},
-    {"2", "wrong usage, an unknown or ambiguous device, or --max-time over "
-          "before the first row"},
+    {"2", "wrong usage, no such device, or --max-time over before the first "
+          "row"},
     {"3", "no usable device: no driver, or one that fails"},
     {"4", "a file could not be read or written"},
     {"5", "a gate failed: compare --fail-on, gemm --cliff"},

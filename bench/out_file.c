@@ -39,11 +39,27 @@ bool out_file_complain(struct session *s, const char *option, const char *path,
     return false;
 }
 
+static bool no_more(const char *name, void *arg)
+{
+    (void)name;
+    (void)arg;
+    return false;
+}
+
+static bool is_folder(const char *path)
+{
+    return xl__dir_names(path, no_more, NULL) == XL_OK;
+}
+
 bool out_file_try(struct session *s, const char *option, const char *path)
 {
     struct xl__str trial = {0};
     if (out_file_is_stream(path))
         return true;
+    if (is_folder(path)) {
+        errno = EISDIR;
+        return out_file_complain(s, option, path, XL_IO);
+    }
     xl__str_printf(&trial, "%s.trial", path);
     errno = 0;
     const xl_status status =

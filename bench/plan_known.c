@@ -191,12 +191,12 @@ static bool no_such(const json_t *all, const char *name, struct xl__str *why)
         if (n < MOST)
             names[n++] = key;
     const char *near = text_nearest(name, names);
-    xl__str_printf(why, "no model called '%s' is known%s%s%s; 'clbench plan "
-                        "--list' names them; give one, a model's config.json, "
-                        "or its numbers: --params, --layers, --kv-heads, "
-                        "--head-dim",
-                   name, near ? ", did you mean '" : "", near ? near : "",
-                   near ? "'?" : "");
+    xl__str_printf(why, "no model called '%s' is known; ", name);
+    if (near)
+        xl__str_printf(why, "did you mean '%s'? ", near);
+    xl__str_add(why, "'clbench plan --list' names them; give one, a model's "
+                     "config.json, or its numbers: --params, --layers, "
+                     "--kv-heads, --head-dim");
     return false;
 }
 

@@ -151,6 +151,16 @@ void text_cut(struct xl__str *out, const char *text, size_t columns)
         xl__str_add(out, " ");
 }
 
+void text_line(FILE *to, const char *text)
+{
+    struct xl__str clean = {0}, cut = {0};
+    text_escape(&clean, text);
+    text_cut(&cut, xl__str_text(&clean), text_terminal_columns());
+    fprintf(to, "%s\n", xl__str_text(&cut));
+    xl__str_clear(&clean);
+    xl__str_clear(&cut);
+}
+
 /* Print the words of one paragraph, up to `end`. */
 static void fill(FILE *to, const char *at, const char *end, unsigned indent,
                  unsigned width)

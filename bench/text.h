@@ -19,6 +19,9 @@ void text_escape_lines(struct xl__str *out, const char *text);
 size_t text_columns(const char *text);
 /* Append as much of `text` as fits in `columns`, ending in ".." when cut. */
 void text_cut(struct xl__str *out, const char *text, size_t columns);
+/* Print a line, made clean and cut to the terminal's columns: a heading that
+ * has a device's name in it, say, which can be long. */
+void text_line(FILE *to, const char *text);
 /* Print paragraphs, filled to `width` behind `indent` blanks. An empty line
  * parts paragraphs; a line that begins with a blank is printed as it is. */
 void text_wrap(FILE *to, const char *text, unsigned indent, unsigned width);

@@ -121,13 +121,11 @@ static bool are_typed(const struct tune_result *results, unsigned n)
 
 static void print_head(const struct session *s, const char *what)
 {
-    struct xl__str line = {0}, cut = {0};
-    xl__str_printf(&line, "%s on %u: ", what, xl_device_index(s->devices[0]));
-    text_escape(&line, report_fact_text(s->devices[0], "name", "?"));
-    text_cut(&cut, xl__str_text(&line), text_terminal_columns());
-    printf("%s\n", xl__str_text(&cut));
+    struct xl__str line = {0};
+    xl__str_printf(&line, "%s on %u: %s", what, xl_device_index(s->devices[0]),
+                   report_fact_text(s->devices[0], "name", "?"));
+    text_line(stdout, xl__str_text(&line));
     xl__str_clear(&line);
-    xl__str_clear(&cut);
 }
 
 void tune_print(const struct session *s, const struct tune_result *results,

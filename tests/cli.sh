@@ -48,9 +48,9 @@ is_plain() {
         bad "escape sequences though not on a terminal"
     fi
 }
-# 80 columns; a heading that gives a device's whole name may be longer.
+# 80 columns; the heading that gives a device's whole name may be longer.
 fits() {
-    long=$(LC_ALL=C awk 'length > 80 && !/device 0|vendor table/' "$out")
+    long=$(LC_ALL=C awk 'length > 80 && !/vendor table/' "$out")
     [ -z "$long" ] || bad "beyond 80 columns: $long"
 }
 is_json() {
@@ -370,6 +370,8 @@ warns "nonsense"
 is_quiet "$out"
 expect 2 "unknown option" "$clbench" gemm --nonsense
 warns "nonsense"
+expect 2 "unknown probe" "$clbench" probe bandwith
+warns "'bandwith'; did you mean 'bandwidth'? there are: timer,"
 expect 2 "unknown device" "$clbench" --device 99
 warns "99"
 is_quiet "$out"
@@ -462,6 +464,11 @@ expect 3 "no driver, devices" env OCL_ICD_VENDORS="$no_drivers" "$clbench" \
 expect 4 "unwritable file" "$clbench" gemm 16 --max-time 200 \
     --json "$folder/none/x.json"
 warns "none/x.json"
+for option in json csv markdown html; do
+    expect 4 "a folder for a file" "$clbench" gemm 16 --$option "$folder"
+    warns "Is a directory"
+    is_quiet "$out"
+done
 expect 4 "unwritable picture" "$clbench" split gemm 64 --tile 8x8 --units 4 \
     --svg "$folder/none/x.svg"
 warns "none/x.svg"

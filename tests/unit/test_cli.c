@@ -319,6 +319,13 @@ static void help_fits_the_terminal(void **state)
             if (strlen(line) > 60 && line[0] != ' ')
                 fail_msg("%s: %s", commands[i]->name, line);
     }
+    test_setenv("COLUMNS", "80");
+    for (unsigned i = 0; commands[i]; i++) {
+        print_help(commands[i]);
+        for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+            if (strlen(line) > 80 || line[strlen(line) - 1] == ' ')
+                fail_msg("%s: %s", commands[i]->name, line);
+    }
     test_setenv("COLUMNS", NULL);
 }
 
