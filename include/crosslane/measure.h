@@ -21,8 +21,9 @@ typedef struct xl_sampling {
     unsigned min_runs, max_runs;
     double max_noise;   ///< stop once MAD / median <= this, e.g. 0.01
     double max_s;       ///< stop after this many seconds anyway; 0: no bound
-    unsigned patience;  ///< so many times max_runs and max_s while too few or
-                        ///< too noisy to be quoted; 0 is 1
+    unsigned patience;  ///< so many times max_s, whatever max_runs (without
+                        ///< max_s: so many times max_runs) while the median
+                        ///< is not known well enough to be quoted; 0 is 1
     bool cold;          ///< empty the caches before each run
     bool (*stop)(void *arg); ///< asked between runs; NULL: never
     void *stop_arg;
@@ -52,7 +53,8 @@ enum { XL_MAX_SAMPLES = 1024 };
 /** What was seen. Times are of one run, in nanoseconds. */
 typedef struct xl_samples {
     unsigned runs;       ///< samples taken, at most XL_MAX_SAMPLES
-    unsigned batch;      ///< runs in one sample; sample = total / batch
+    unsigned batch;      ///< runs in one sample; sample = total / batch, or
+                         ///< the middle run where each is timed by itself
     double median_ns, mad_ns, min_ns, p95_ns;
     double lo_ns, hi_ns; ///< 95 % interval of the median
     double overhead_ns;  ///< median of host time minus device time
@@ -193,8 +195,9 @@ XL_API void xl_row_found(xl_row *row, const char *name, double value);
 
 /**
  * Give the row its verdict from its samples, value and roof and from what is
- * known of the device: above the bound, clocks that disagree, too noisy. A
- * verdict that is already worse stays. lib/measure/verdict.c has the rules.
+ * known of the device: above the bound, clocks that disagree, a median that is
+ * not known. A verdict that is already worse stays. lib/measure/verdict.c has
+ * the rules.
  */
 XL_API void xl_row_judge(xl_row *row, const xl_device *dev);
 

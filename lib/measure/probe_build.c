@@ -86,6 +86,15 @@ fail:
     return status;
 }
 
+/* All stages have as many samples. */
+static bool is_wanted(xl_row row[N_STAGES], unsigned least)
+{
+    bool wanted = false;
+    for (unsigned i = 0; i < N_STAGES; i++)
+        wanted = xl__samples_wanted(&row[i].samples, least) || wanted;
+    return wanted;
+}
+
 static xl_status run(struct xl__probing *p)
 {
     xl_status status = XL_OK;
@@ -97,9 +106,9 @@ static xl_status run(struct xl__probing *p)
         row[i].unit = "s";
         row[i].samples.wall_clock = true;
         row[i].samples.batch = 1;
-        row[i].samples.runs = n;
     }
-    for (unsigned i = 0; i < n; i++) {
+    while (is_wanted(row, n)) {
+        const unsigned i = row[COLD].samples.runs;
         bool stored = false;
         const long unique = (long)((xl__now_ns() >> 8) & 0x7fffffff);
         const struct xl__plan plan = plan_unique(unique);
@@ -107,6 +116,8 @@ static xl_status run(struct xl__probing *p)
         TRY(first_result(p->q, &plan, &row[COLD].samples.ns[i]));
         TRY(again(p, &plan, &row[CONTEXT].samples.ns[i],
                   &row[CACHED].samples.ns[i], &stored));
+        for (unsigned k = 0; k < N_STAGES; k++)
+            row[k].samples.runs++;
         all_stored = all_stored && stored;
     }
     if (!all_stored) {

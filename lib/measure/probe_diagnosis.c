@@ -127,7 +127,7 @@ static xl_status sample_wall(struct xl__probing *p, struct planted *k,
     xl_status status = XL_OK;
     out->batch = 1;
     out->wall_clock = true;
-    while (out->runs < RUNS) {
+    while (xl__samples_wanted(out, RUNS)) {
         const uint64_t start = xl__now_ns();
         TRY(enqueue(p->q, k));
         TRY(xl_queue_finish(p->q));

@@ -174,7 +174,7 @@ static xl_status on_host(struct xl__probing *p, struct climb *x, xl_row *row)
     const double want_ns = p->how->quick ? quick_ns : long_ns;
     row->samples.batch = 1;
     row->samples.wall_clock = true;
-    for (x->count = 1; row->samples.runs < HOST_RUNS;) {
+    for (x->count = 1; xl__samples_wanted(&row->samples, HOST_RUNS);) {
         TRY(xl__probe_alive(p));
         const uint64_t start = xl__now_ns();
         multiply(x);

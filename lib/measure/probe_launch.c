@@ -8,48 +8,62 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "measure/probe.h"
 #include "measure/sampler.h"
+#include "measure/transfer.h"
 
 enum {
-    QUICK_RUNS = 30,
-    FULL_RUNS = 300,
+    QUICK_RUNS = 15,
+    FULL_RUNS = 60,
     LEAST_BACK_TO_BACK = 20, /* launches in a sample */
     MOST_BACK_TO_BACK = 200,
     WARM_UP = 20
 };
 
-static const double sample_ns = 10e6; /* fewer launches where they are slow */
-
-/* One sample of n launches, in nanoseconds of one. */
-typedef xl_status (*take_fn)(xl_queue *q, struct xl__ready *ready, unsigned n,
-                             double *ns);
-
 static const struct xl__call no_call;
 
-static xl_status take_enqueue(xl_queue *q, struct xl__ready *ready, unsigned n,
-                              double *ns)
+/* So many launches, and when the last was enqueued and finished. */
+struct launches {
+    double enqueued_ns, finished_ns;
+};
+
+static xl_status launch(xl_queue *q, struct xl__ready *ready, unsigned n,
+                        struct launches *out)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < n; i++)
         TRY(xl__launch(q, ready, &no_call, NULL));
-    *ns = (double)(xl__now_ns() - start) / n;
+    out->enqueued_ns = (double)(xl__now_ns() - start);
     TRY(xl_queue_finish(q));
+    out->finished_ns = (double)(xl__now_ns() - start);
 fail:
     return status;
 }
 
-static xl_status take_finished(xl_queue *q, struct xl__ready *ready,
-                               unsigned n, double *ns)
+/* Back to back, as the sampler's source. */
+struct timed {
+    xl_queue *q;
+    struct xl__ready *ready;
+    bool enqueue_only;
+};
+
+static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
 {
-    xl_status status = XL_OK;
-    const uint64_t start = xl__now_ns();
-    for (unsigned i = 0; i < n; i++)
-        TRY(xl__launch(q, ready, &no_call, NULL));
-    TRY(xl_queue_finish(q));
-    *ns = (double)(xl__now_ns() - start) / n;
-fail:
+    const struct timed *t = arg;
+    struct launches seen = {NAN, NAN};
+    const xl_status status = launch(t->q, t->ready, batch, &seen);
+    out->device_ns = NAN;
+    out->spent_ns = seen.finished_ns;
+    out->host_ns = t->enqueue_only ? seen.enqueued_ns : seen.finished_ns;
+    return status;
+}
+
+/* One, waited for: struct xl__run. */
+static xl_status once(struct xl__probing *p, void *ready, double *ns)
+{
+    struct launches seen = {NAN, NAN};
+    const xl_status status = launch(p->q, ready, 1, &seen);
+    *ns = seen.finished_ns;
     return status;
 }
 
@@ -91,44 +105,54 @@ static void say_local(const struct xl__limits *l, struct xl__step *s,
     xl_row_param(row, "bytes", (double)bytes);
 }
 
+enum how { ENQUEUE, ALONE, BACK_TO_BACK };
+
 /* clang-format off */
 static const struct cost {
     const char *variant;
     void (*say)(const struct xl__limits *l, struct xl__step *s, xl_row *row);
-    take_fn take;
-    unsigned most;         /* launches in a sample */
+    enum how how;
     int fact;              /* -1: none */
 } costs[] = {
-    /* row           kernel         one sample     launches           fact */
-    {"enqueue",      say_nothing,   take_enqueue,  MOST_BACK_TO_BACK, -1},
-    {"round_trip",   say_nothing,   take_finished, 1,                 XL__F_round_trip_ns},
-    {"back_to_back", say_nothing,   take_finished, MOST_BACK_TO_BACK, XL__F_launch_ns},
-    {"arguments",    say_arguments, take_finished, MOST_BACK_TO_BACK, -1},
-    {"local_memory", say_local,     take_finished, MOST_BACK_TO_BACK, -1},
+    /* row           kernel         launched      fact */
+    {"enqueue",      say_nothing,   ENQUEUE,      -1},
+    {"round_trip",   say_nothing,   ALONE,        XL__F_round_trip_ns},
+    {"back_to_back", say_nothing,   BACK_TO_BACK, XL__F_launch_ns},
+    {"arguments",    say_arguments, BACK_TO_BACK, -1},
+    {"local_memory", say_local,     BACK_TO_BACK, -1},
 };
 /* clang-format on */
 
-static unsigned launches_for(const struct cost *cost, double round_trip_ns)
+static xl_status sample_many(struct xl__probing *p, struct xl__ready *ready,
+                             const struct cost *cost, xl_samples *out)
 {
-    const double n = fmax(sample_ns / round_trip_ns, LEAST_BACK_TO_BACK);
-    return n < cost->most ? (unsigned)n : cost->most;
+    xl_status status = XL_OK;
+    struct timed timed = {p->q, ready, cost->how == ENQUEUE};
+    const struct xl__sample_source source = {.take = take,
+                                             .arg = &timed,
+                                             .min_batch = LEAST_BACK_TO_BACK,
+                                             .max_batch = MOST_BACK_TO_BACK,
+                                             .wall = true};
+    xl_sampling how = xl__probe_sampling(p);
+    how.warmup = WARM_UP;
+    how.min_runs = how.max_runs = p->how->quick ? QUICK_RUNS : FULL_RUNS;
+    TRY(xl__probe_alive(p));
+    TRY(xl__sample_on(p->q->ctx->device, &how, &source, 1, out));
+    /* The host's clock was asked for, and is fine enough. */
+    out->warnings &= ~(XL_WARN(WALL_CLOCK) | XL_WARN(TOO_SHORT));
+fail:
+    return status;
 }
 
 static xl_status sample_cost(struct xl__probing *p, struct xl__ready *ready,
                              const struct cost *cost, xl_row *row)
 {
     xl_status status = XL_OK;
-    const unsigned most = p->how->quick ? QUICK_RUNS : FULL_RUNS;
-    double ns = 0;
-    for (unsigned i = 0; i < WARM_UP; i++)
-        TRY(take_finished(p->q, ready, 1, &ns));
-    row->samples.batch = launches_for(cost, ns);
-    while (row->samples.runs < most) {
-        TRY(xl__probe_alive(p));
-        TRY(cost->take(p->q, ready, row->samples.batch, &ns));
-        row->samples.ns[row->samples.runs++] = ns;
-    }
-    xl__samples_summarise(&row->samples, NULL);
+    const struct xl__run alone = {once, ready};
+    if (cost->how == ALONE)
+        TRY(xl__sample_runs(p, &alone, 1, &row->samples));
+    else
+        TRY(sample_many(p, ready, cost, &row->samples));
     row->value = row->samples.median_ns * 1e-9;
 fail:
     return status;
@@ -142,7 +166,6 @@ static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
     xl_row row;
     xl_row_init(&row, "probe_launch", cost->variant);
     row.unit = "s";
-    row.samples.wall_clock = true;
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan.n_steps = 1;

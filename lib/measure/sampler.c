@@ -3,7 +3,9 @@
  * from first start to last end; the host's wall clock where timer.c does not
  * believe it or no event is to be had. A clock that is coarse for the work is
  * helped by batches. Rules first, the queue after them.
- * Source of the stop rule: order statistics only, since times are skewed. */
+ * All rules rest on order statistics, since times are skewed. Sampling ends
+ * once the spread is small and the median is known; a spread that stays wide
+ * needs no more than a median that is known, which more samples bring. */
 #include "measure/sampler.h"
 
 #include <math.h>
@@ -21,12 +23,14 @@
 static const double batch_ns = 1e6;      /* a batch lasts at least this */
 static const double steps_wanted = 200;  /* clock steps in a sample: 0.5 % */
 static const double drift_factor = 1.05; /* last third over first third */
-static const double least_known = 0.10;  /* MAD / median, for patience */
+static const double known_within = 0.10; /* of the median, to either side */
 static const double outlier_share = 0.10;
 enum {
     GROWTHS = 3,      /* times a batch that turned out short is enlarged */
     DRIFT_RUNS = 9,   /* fewer say nothing about drift */
+    DRIFT_SURE = 18,  /* fewer may look like it by chance */
     LEAST_RUNS = 3,   /* fewer say nothing about noise */
+    LEAVES_ONE = 9,   /* from which on one outlier leaves the interval alone */
     MOST_EVENTS = 512 /* alive at once; drivers run out of them (GE-16) */
 };
 
@@ -41,11 +45,12 @@ static bool is_coarse(double run_ns, const struct xl__sample_source *source,
 unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
                        bool wall)
 {
+    const unsigned least = source->min_batch ? source->min_batch : 1;
     if (!is_coarse(run_ns, source, wall) || run_ns >= batch_ns)
-        return 1;
+        return least;
     const double most = source->max_batch ? source->max_batch : 1;
     const double runs = run_ns > 0 ? ceil(batch_ns / run_ns) : most;
-    return (unsigned)fmin(fmax(runs, 1), most);
+    return (unsigned)fmin(fmax(runs, least), most);
 }
 
 /* Is what came later slower than what came first, beyond the noise? Noise is
@@ -61,10 +66,9 @@ static bool has_drift(const double *ns, unsigned n)
            late.median - early.median > 3 * fmax(early.mad, late.mad);
 }
 
-void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
+/* Returns how many of the samples are outliers. */
+static size_t take_stock(xl_samples *out)
 {
-    if (out->runs == 0)
-        return;
     const struct xl__summary s = xl__summarise(out->ns, out->runs);
     out->median_ns = s.median;
     out->mad_ns = s.mad;
@@ -72,22 +76,80 @@ void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
     out->p95_ns = s.p95;
     out->lo_ns = s.lo;
     out->hi_ns = s.hi;
-    if (how && s.mad > how->max_noise * s.median)
+    return s.n_outliers;
+}
+
+/* To either side of the median. The interval of fewer than LEAVES_ONE samples
+ * ends at the least and the most of them, and says nothing of the rest: there
+ * the spread has to do. */
+static double uncertainty(const xl_samples *s)
+{
+    return s->runs < LEAVES_ONE ? s->mad_ns : (s->hi_ns - s->lo_ns) / 2;
+}
+
+/* The interval takes samples for independent of each other. Where the machine
+ * stays in a state for many of them it comes out too narrow, and one half of
+ * the samples need not agree with the other. */
+bool xl__median_is_known(const xl_samples *s)
+{
+    const double most = known_within * s->median_ns;
+    const unsigned half = s->runs / 2;
+    if (uncertainty(s) > most)
+        return false;
+    if (s->runs < LEAVES_ONE)
+        return true;
+    const struct xl__summary early = xl__summarise(s->ns, half);
+    const struct xl__summary late = xl__summarise(s->ns + half,
+                                                  s->runs - half);
+    return !(fabs(late.median - early.median) / 2 > most);
+}
+
+bool xl__least_is_known(const xl_samples *s)
+{
+    double least = INFINITY, second = INFINITY;
+    for (unsigned i = 0; i < s->runs; i++) {
+        if (s->ns[i] < second)
+            second = fmax(s->ns[i], least);
+        least = fmin(s->ns[i], least);
+    }
+    return s->runs < 2 || second <= (1 + known_within) * least;
+}
+
+bool xl__samples_wanted(xl_samples *s, unsigned least)
+{
+    enum { PATIENCE = 4 };
+    if (s->runs < least || s->runs >= XL_MAX_SAMPLES)
+        return s->runs < least;
+    (void)take_stock(s);
+    return s->runs < PATIENCE * least && !xl__median_is_known(s);
+}
+
+void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
+{
+    if (out->runs == 0)
+        return;
+    const size_t n_outliers = take_stock(out);
+    if (how && out->mad_ns > how->max_noise * out->median_ns)
         out->warnings |= XL_WARN(NOISY);
     if (how && out->runs < how->min_runs)
         out->warnings |= XL_WARN(FEW_RUNS);
-    if ((double)s.n_outliers > outlier_share * out->runs)
+    if ((double)n_outliers > outlier_share * out->runs)
         out->warnings |= XL_WARN(OUTLIERS);
     if (has_drift(out->ns, out->runs))
         out->warnings |= XL_WARN(CLOCK_DRIFT);
 }
 
+/* Are more samples worth some patience? */
+static bool is_wild(const xl_samples *out)
+{
+    return out->runs < LEAST_RUNS || !xl__median_is_known(out) ||
+           (out->runs < DRIFT_SURE && has_drift(out->ns, out->runs));
+}
+
 static bool is_steady(const xl_sampling *how, const xl_samples *out)
 {
-    if (out->runs < how->min_runs)
-        return false;
-    const struct xl__summary s = xl__summarise(out->ns, out->runs);
-    return s.mad <= how->max_noise * s.median;
+    return out->runs >= how->min_runs &&
+           out->mad_ns <= how->max_noise * out->median_ns && !is_wild(out);
 }
 
 static bool is_stopped(const xl_sampling *how)
@@ -198,32 +260,28 @@ fail:
     return status;
 }
 
-/* Is this so noisy that more samples are worth some patience? */
-static bool is_wild(const xl_samples *out)
-{
-    if (out->runs < LEAST_RUNS)
-        return true;
-    const struct xl__summary s = xl__summarise(out->ns, out->runs);
-    return s.mad > least_known * s.median;
-}
-
 /* All steady, or their runs or time over? A piece that is steady goes on while
- * another is not: all see the same machine. */
-static bool is_over(const struct loop *loops, unsigned n, unsigned turns)
+ * another is not: all see the same machine. Patience is bounded by time where
+ * there is a bound of time, so that short runs become many. */
+static bool is_over(struct loop *loops, unsigned n, unsigned turns)
 {
     const xl_sampling *how = loops->how;
+    const double most_ns = n * how->max_s * 1e9;
     double spent_ns = 0;
     bool all_steady = true, any_wild = false;
     for (unsigned i = 0; i < n; i++) {
+        (void)take_stock(loops[i].out);
         spent_ns += loops[i].spent_ns;
         all_steady = all_steady && is_steady(how, loops[i].out);
         any_wild = any_wild || is_wild(loops[i].out);
     }
-    const unsigned patience =
-        any_wild && how->patience > 1 ? how->patience : 1;
-    return all_steady || turns >= XL_MAX_SAMPLES ||
-           turns / patience >= how->max_runs ||
-           (how->max_s > 0 && spent_ns >= n * patience * how->max_s * 1e9);
+    if (all_steady || turns >= XL_MAX_SAMPLES)
+        return true;
+    if (!any_wild || how->patience <= 1)
+        return turns >= how->max_runs ||
+               (how->max_s > 0 && spent_ns >= most_ns);
+    return how->max_s > 0 ? spent_ns >= how->patience * most_ns
+                          : turns / how->patience >= how->max_runs;
 }
 
 static xl_status run_loops(struct loop *loops, unsigned n)

@@ -20,6 +20,7 @@ struct xl__sample_source {
     double step_ns; /* of the event clock; NaN: not known */
     unsigned max_batch;
     bool wall; /* device_ns is not to be used */
+    unsigned min_batch; /* 0: 1 */
 };
 
 /* The loop over n sources in turn: warm up, size the batches, sample until all
@@ -34,9 +35,22 @@ xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
                         xl_samples *out);
 
 /* Runs to put into one sample, after one run took `run_ns` by the clock in
- * use: 1 unless that clock is too coarse for it. */
+ * use: the least unless that clock is too coarse for it. */
 unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
                        bool wall);
+
+/* Is the true median within 10 % of the one seen? Its 95 % interval says so,
+ * and both halves of the samples agree. The spread may be wider; of a single
+ * sample nothing speaks against it. */
+bool xl__median_is_known(const xl_samples *s);
+
+/* The same of the least, which is known once the two least are within 10 %. */
+bool xl__least_is_known(const xl_samples *s);
+
+/* Of a loop of its own, over runs that xl__sample() cannot take: is there to be
+ * one more? `least` of them, and up to four times as many while their median
+ * is not known. */
+bool xl__samples_wanted(xl_samples *s, unsigned least);
 
 /* Medians, interval and warnings of out->ns[0 .. runs - 1]; `how` may be
  * NULL: no bounds were set. */

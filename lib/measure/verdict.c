@@ -16,11 +16,11 @@
 #include "base/str.h"
 #include "device/device.h"
 #include "measure/conditions.h"
+#include "measure/sampler.h"
 
 static const double over_noise = 1.05;   /* over a measured roof: tolerated */
 static const double over_roof = 1.25;    /* and this is too much */
 static const double over_physics = 1.10; /* over clock x units x width */
-static const double most_noise = 0.10;   /* share of the median */
 static const double least_steps = 10;    /* of the clock, in one sample */
 static const double ahead = 0.05;        /* event time over wall time */
 static const double lost_ns = 2e6;       /* host time beyond any launch */
@@ -170,14 +170,19 @@ static bool too_short(const struct judged *j)
            s->median_ns * s->batch < least_steps * j->step_ns;
 }
 
-/* The spread is wide, and the runs are too few to know their median well all
- * the same: its 95 % interval is as wide. */
+/* Not by the spread: the median of runs that differ widely is a sound number
+ * once there are enough of them. Shares and ratios are not made of it. */
 static bool is_noisy(const struct judged *j)
 {
-    const xl_samples *s = &j->row->samples;
-    const double most = most_noise * s->median_ns;
-    return is_timed(j) && s->mad_ns > most &&
-           !((s->hi_ns - s->lo_ns) / 2 <= most);
+    return is_timed(j) && !xl__streq(j->row->unit, "1") &&
+           !xl__median_is_known(&j->row->samples);
+}
+
+/* Noise only adds to a time, so ratios are of the shortest runs. */
+static bool is_noisy_ratio(const struct judged *j)
+{
+    return is_timed(j) && xl__streq(j->row->unit, "1") &&
+           !xl__least_is_known(&j->row->samples);
 }
 
 /* Of two, one may be anything. */
@@ -228,10 +233,11 @@ static const struct {
     {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time"},
     {event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
     {too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
-    {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: runs differ by more than 10 %, and so may their median"},
     {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs"},
     {clock_fell,        XL_ROW_SUSPICIOUS, NULL /* from where to where */},
     {drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
+    {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: the median may be off by more than 10 %"},
+    {is_noisy_ratio,    XL_ROW_SUSPICIOUS, "noisy: not even the two shortest runs are within 10 %"},
 };
 /* clang-format on */
 

@@ -75,6 +75,33 @@ static double fact(enum xl__fact_id id)
     return device.device->limits.measured[id].value;
 }
 
+/* -- runs ------------------------------------------------------------------ */
+
+/* A copy of 15 us of which one in twenty waits a time slice for its turn. */
+static xl_status waits_at_times(struct xl__probing *p, void *arg, double *ns)
+{
+    enum { EACH = 20 };
+    unsigned *n = arg;
+    (void)p;
+    *ns = ++*n % EACH == 0 ? 4e6 : 15e3;
+    return XL_OK;
+}
+
+static void a_run_that_waits_moves_no_sample(void **state)
+{
+    (void)state;
+    const xl_probing how = {.quick = true};
+    struct xl__probing p = {.q = device.queue, .how = &how};
+    unsigned n = 0;
+    const struct xl__run run = {waits_at_times, &n};
+    xl_samples *s = test_calloc(1, sizeof *s);
+    assert_int_equal(xl__sample_runs(&p, &run, 1, s), XL_OK);
+    assert_true(s->batch > 1);
+    for (unsigned i = 0; i < s->runs; i++)
+        assert_true(s->ns[i] == 15e3);
+    test_free(s);
+}
+
 /* -- shared memory, and memory of its own ---------------------------------- */
 
 static void shared_memory_is_called_so(void **state)
@@ -233,6 +260,7 @@ int main(int argc, char **argv)
 {
     const bool copied = getenv("XL_LAYER_COPIED_MAPS") != NULL;
     const struct CMUnitTest shared[] = {
+        cmocka_unit_test(a_run_that_waits_moves_no_sample),
         cmocka_unit_test(shared_memory_is_called_so),
         cmocka_unit_test(queues_hand_on_what_they_did),
         cmocka_unit_test(devices_reach_each_other),

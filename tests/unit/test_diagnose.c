@@ -238,8 +238,8 @@ static void a_falling_clock_is_throttle(void **state)
         .min_runs = 30, .max_runs = 30, .max_noise = 0.01};
     for (unsigned falls = 0; falls < 2; falls++) {
         struct falling f = {.ns = 1e6, .slope = falls ? 0.02 : 0};
-        const struct xl__sample_source source = {falling_take, &f, 1, 1,
-                                                 false};
+        const struct xl__sample_source source = {
+            .take = falling_take, .arg = &f, .step_ns = 1};
         xl_work w = {.groups = 4096, .wg_size = 256,
                      .flop = {{.dtype = XL_F32, .count = 50e9}}};
         xl_samples *s = test_calloc(1, sizeof *s);

@@ -25,6 +25,7 @@ struct fake {
     double host_extra; /* of one call */
     double wobble;     /* run i takes 1 + wobble * (i mod 3 - 1) as long */
     double slope;      /* and 1 + slope * i on top */
+    double even;       /* and evenly from 1 - even to 1 + even */
     double outlier;    /* every fifth run takes that many times as long; 0 */
     xl_status fails;
     unsigned fails_at; /* call number */
@@ -38,6 +39,7 @@ static xl_status fake_take(void *arg, unsigned batch, struct xl__timing *out)
         return f->fails;
     const double i = f->calls;
     double factor = (1 + f->wobble * (fmod(i, 3) - 1)) * (1 + f->slope * i);
+    factor *= 1 + f->even * (2 * fmod(0.618034 * i, 1) - 1);
     if (f->outlier > 0 && f->calls % 5 == 4)
         factor *= f->outlier;
     f->calls++;
@@ -55,7 +57,11 @@ static xl_samples sample(struct fake *f, const xl_sampling *how,
                          double step_ns, bool wall, xl_status want)
 {
     xl_samples out;
-    const struct xl__sample_source source = {fake_take, f, step_ns, 512, wall};
+    const struct xl__sample_source source = {.take = fake_take,
+                                             .arg = f,
+                                             .step_ns = step_ns,
+                                             .max_batch = 512,
+                                             .wall = wall};
     memset(&out, 0, sizeof out);
     assert_int_equal(xl__sample(how, &source, 1, &out), want);
     return out;
@@ -155,8 +161,8 @@ static void pieces_take_turns(void **state)
     struct in_turn steady = {&turns, {.device_ns = 2e6}, 'a'};
     struct in_turn noisy = {&turns, {.device_ns = 8e6, .wobble = 0.2}, 'b'};
     const struct xl__sample_source sources[] = {
-        {take_in_turn, &steady, 1, 512, false},
-        {take_in_turn, &noisy, 1, 512, false}};
+        {.take = take_in_turn, .arg = &steady, .step_ns = 1},
+        {.take = take_in_turn, .arg = &noisy, .step_ns = 1}};
     xl_sampling how = usual;
     xl_samples out[2];
     how.max_runs = 6;
@@ -273,6 +279,41 @@ static void patience_is_for_noise(void **state)
                      3 * how.max_runs);
     struct fake calm = {.device_ns = 2e6, .wobble = 0.02};
     assert_int_equal(sample(&calm, &how, 1, false, XL_OK).runs, how.max_runs);
+    /* Where there is a bound of time, it alone counts: many short runs. */
+    how.max_s = 0.1;
+    const unsigned runs = sample(&wild, &how, 1, false, XL_OK).runs;
+    assert_in_range(runs, 3 * how.max_runs + 1, 200); /* until it is known */
+    assert_int_equal(sample(&calm, &how, 1, false, XL_OK).runs, how.max_runs);
+}
+
+/* A spread that is wide needs no more samples than its median does. */
+static void patience_ends_with_a_known_median(void **state)
+{
+    (void)state;
+    xl_sampling how = usual;
+    how.max_runs = how.min_runs;
+    how.max_s = 10;
+    how.patience = 10;
+    struct fake even = {.device_ns = 2e6, .even = 0.5};
+    const xl_samples s = sample(&even, &how, 1, false, XL_OK);
+    assert_true(xl__median_is_known(&s));
+    assert_true(s.mad_ns > 0.2 * s.median_ns);
+    assert_true(s.warnings & XL_WARN(NOISY)); /* and it is told */
+    assert_in_range(s.runs, 20, 300);
+}
+
+/* Nine samples that rise by chance are not enough to say so. */
+static void drift_is_looked_at_again(void **state)
+{
+    (void)state;
+    xl_sampling how = usual;
+    how.min_runs = how.max_runs = 9;
+    how.max_s = 10;
+    how.patience = 2;
+    struct fake rises = {.device_ns = 2e6, .slope = 0.01};
+    const xl_samples s = sample(&rises, &how, 1, false, XL_OK);
+    assert_int_equal(s.runs, 18);
+    assert_true(s.warnings & XL_WARN(CLOCK_DRIFT));
 }
 
 static void no_more_samples_than_fit(void **state)
@@ -442,16 +483,6 @@ static void folded_and_unsteady_work_is_found(void **state)
     xl_row_param(&row, "scaling", 1.02);
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
     row = sound_row();
-    row.samples.mad_ns = 1.1e5;
-    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
-    row = sound_row();
-    row.samples.mad_ns = 1.1e5; /* wide, but of so many runs that ... */
-    row.samples.lo_ns = 0.92e6;
-    row.samples.hi_ns = 1.08e6; /* ... their median is well known */
-    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
-    row.samples.hi_ns = 1.2e6;
-    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
-    row = sound_row();
     row.samples.runs = 2;
     assert_int_equal(judge(&row, "fewer than 3"), XL_ROW_SUSPICIOUS);
     row = sound_row();
@@ -460,12 +491,90 @@ static void folded_and_unsteady_work_is_found(void **state)
     assert_int_equal(row.warnings, XL_WARN(CLOCK_DRIFT));
 }
 
+/* A row of these samples, in ms. */
+static xl_row row_of(const double *ms, unsigned n)
+{
+    xl_row row = sound_row();
+    row.samples.runs = n;
+    for (unsigned i = 0; i < n; i++)
+        row.samples.ns[i] = 1e6 * ms[i];
+    xl__samples_summarise(&row.samples, NULL);
+    row.value = row.bytes / (row.samples.median_ns * 1e-9);
+    row.roof.value = row.value / 0.8;
+    return row;
+}
+
+static void a_median_that_is_not_known_is_noisy(void **state)
+{
+    (void)state;
+    enum { MANY = 400, FEW = 24 };
+    static const double few[] = {1, 1.01, 1.02, 1.05, 1.4, 0.8, 1.3, 1.25};
+    static const double one_off[] = {1, 1.01, 1.4, 1.02, 1.05, 1, 1, 1, 1};
+    double ms[MANY];
+    /* As wide as 0.5 to 1.5, evenly: MAD 25 %, whatever their number. */
+    for (unsigned i = 0; i < MANY; i++)
+        ms[i] = 0.5 + fmod(0.618034 * i, 1);
+    xl_row row = row_of(ms, FEW);
+    assert_true(row.samples.mad_ns > 0.2e6);
+    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
+    row = row_of(ms, MANY);
+    assert_true(row.samples.mad_ns > 0.2e6);
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    /* Two modes, of which a little more than half are one: MAD 0. */
+    for (unsigned i = 0; i < FEW; i++)
+        ms[i] = fmod(0.618034 * i, 1) < 0.55 ? 1 : 2;
+    row = row_of(ms, FEW);
+    assert_near(row.samples.mad_ns, 0);
+    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
+    /* Too few for an interval: by their spread. */
+    row = row_of(few, 5);
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row = row_of(few, 8);
+    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
+    row = row_of(one_off, 9);
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    /* Each half knows its median well, and they differ. */
+    for (unsigned i = 0; i < MANY; i++)
+        ms[i] = (0.8 + 0.4 * fmod(0.618034 * i, 1)) * (i < MANY / 2 ? 1.3 : 1);
+    row = row_of(ms, MANY);
+    assert_true(row.samples.hi_ns - row.samples.lo_ns <
+                0.2 * row.samples.median_ns);
+    assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
+}
+
+/* Ratios are of the shortest runs, and go by those. */
+static void ratios_go_by_the_shortest_runs(void **state)
+{
+    (void)state;
+    static const double ms[] = {3, 1.05, 2, 1, 2.5, 1.5, 3, 2.2, 2.8};
+    xl_row row = row_of(ms, 9);
+    assert_int_equal(judge(&row, "noisy: the median"), XL_ROW_SUSPICIOUS);
+    row = row_of(ms, 9);
+    row.unit = "1";
+    assert_int_equal(judge(&row, NULL), XL_ROW_OK);
+    row.samples.ns[1] = 1.2e6;
+    assert_int_equal(judge(&row, "shortest"), XL_ROW_SUSPICIOUS);
+}
+
+/* A clock that dropped after a few runs leaves two modes: the cause is told,
+ * not what it looks like. */
+static void drift_is_told_before_noise(void **state)
+{
+    (void)state;
+    double ms[20];
+    for (unsigned i = 0; i < 20; i++)
+        ms[i] = i < 9 ? 1 : 1.4;
+    xl_row row = row_of(ms, 20);
+    assert_int_equal(judge(&row, "later runs"), XL_ROW_SUSPICIOUS);
+}
+
 static void worse_verdicts_stay(void **state)
 {
     (void)state;
     xl_row row = sound_row();
     xl__probe_reject(&row, "the result was wrong");
-    row.samples.mad_ns = 2e5;
+    row.samples.lo_ns = 0.5e6;
+    row.samples.hi_ns = 1.5e6;
     assert_int_equal(judge(&row, "the result was wrong"), XL_ROW_REJECTED);
     row = sound_row();
     row.verdict = XL_ROW_ERROR;
@@ -473,7 +582,8 @@ static void worse_verdicts_stay(void **state)
     row.samples.median_ns = 0;
     assert_int_equal(judge(&row, "lost"), XL_ROW_ERROR);
     row = sound_row();
-    row.samples.mad_ns = 2e5;       /* suspicious, and ... */
+    row.samples.lo_ns = 0.5e6;
+    row.samples.hi_ns = 1.5e6;      /* suspicious, and ... */
     row.roof.value = row.value / 2; /* ... impossible */
     assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
 }
@@ -752,12 +862,17 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_wall_clock_steps_in),
         cmocka_unit_test(drift_and_outliers_are_told),
         cmocka_unit_test(patience_is_for_noise),
+        cmocka_unit_test(patience_ends_with_a_known_median),
+        cmocka_unit_test(drift_is_looked_at_again),
         cmocka_unit_test(no_more_samples_than_fit),
         cmocka_unit_test(sound_rows_pass),
         cmocka_unit_test(roofs_are_not_exceeded),
         cmocka_unit_test(clocks_that_lie_are_found),
         cmocka_unit_test(folded_and_unsteady_work_is_found),
         cmocka_unit_test(impossible_values_are_found),
+        cmocka_unit_test(a_median_that_is_not_known_is_noisy),
+        cmocka_unit_test(ratios_go_by_the_shortest_runs),
+        cmocka_unit_test(drift_is_told_before_noise),
         cmocka_unit_test(worse_verdicts_stay),
         cmocka_unit_test(rows_start_unknown_and_hold_their_room),
         cmocka_unit_test(bounds_are_the_lower_ceiling),
