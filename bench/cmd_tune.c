@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/mem.h"
+#include "base/paths.h"
+#include "base/str.h"
 #include "tune.h"
 
 static const double default_budget_s = 300, default_patience_s = 20;
@@ -44,6 +46,38 @@ static int check_output(const struct session *s)
         return EXIT_FINE;
     fprintf(stderr, "clbench: --output: '%s' cannot be written: %s; give a "
                     "file in a folder that you may write to\n", path, why);
+    return EXIT_FILE;
+}
+
+/* Why nothing can be saved in the user's own folder; NULL: it can. */
+static const char *refusal_of_folder(const char *dir)
+{
+    const char *why = NULL;
+    if (!dir)
+        return "XL_TUNED_DIR is 'off', or there is no home for it";
+    if (xl__path_access(dir) != XL__WRITABLE &&
+        xl__dir_make(dir, &why) != XL_OK)
+        return why ? why : "out of memory";
+    char *path = xl__path_join(dir, "tuned.json");
+    why = path ? refusal(path) : "out of memory";
+    free(path);
+    return why;
+}
+
+/* Likewise. */
+static int check_folder(struct session *s)
+{
+    const char *dir = xl_tuned_dir(s->lib);
+    const char *why = s->set.output ? NULL : refusal_of_folder(dir);
+    struct xl__str text = {0};
+    if (!why)
+        return EXIT_FINE;
+    xl__str_printf(&text, "what is found could not be kept in the folder of "
+                          "tuned sets%s%s: %s; give --output FILE, or another "
+                          "folder in XL_TUNED_DIR",
+                   dir ? " " : "", dir ? dir : "", why);
+    session_say(s, "", xl__str_text(&text));
+    xl__str_clear(&text);
     return EXIT_FILE;
 }
 
@@ -85,10 +119,13 @@ static int tune(struct session *s, xl_queue *q,
                 const struct tune_classes *classes)
 {
     unsigned n_done = 0;
+    int code = check_folder(s);
+    if (code != EXIT_FINE)
+        return code;
     struct tune_result *results = xl__calloc(classes->n, sizeof *results);
     if (!results)
         return session_fail(s, "tuning", XL_NO_MEMORY, "");
-    int code = search_all(s, q, classes, results, &n_done);
+    code = search_all(s, q, classes, results, &n_done);
     tune_print(s, results, n_done);
     if (code == EXIT_FINE)
         tell_unreached(s, classes, n_done);

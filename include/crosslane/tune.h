@@ -121,6 +121,10 @@ XL_API xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
 XL_API xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
                                const xl_tuned *result, const char *path);
 
+/** The user's folder of those files, or NULL: there is none, and a result can
+ *  only be saved to a path. Lives with @p lib. */
+XL_API const char *xl_tuned_dir(const xl_lib *lib);
+
 /** One entry that concerns a device. Strings live until the callback ends. */
 typedef struct xl_tuned_entry {
     const char *op, *shape_class, *variant, *tunables;

@@ -269,6 +269,11 @@ fail:
     return status;
 }
 
+const char *xl_tuned_dir(const xl_lib *lib)
+{
+    return lib ? lib->tuned.user_dir : NULL;
+}
+
 /* Does a stronger set for the same op and class stand before this one? */
 static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
 {

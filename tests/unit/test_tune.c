@@ -267,6 +267,8 @@ static void stub_bad_input(void **state)
     (void)state;
     open_watched(&w, NULL);
     xl_queue *q = w.t.queue;
+    assert_null(xl_tuned_dir(NULL));
+    assert_string_equal(xl_tuned_dir(w.t.lib), w.dir);
     assert_int_equal(xl_tune(NULL, "gemm", &w.g, NULL, &out),
                      XL_BAD_ARGUMENT);
     assert_int_equal(xl_tune(q, "gemm", NULL, NULL, &out), XL_BAD_ARGUMENT);
