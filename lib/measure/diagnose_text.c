@@ -111,10 +111,14 @@ void xl__need_tell(const struct xl__need *n, const xl_work *work,
         xl__str_printf(out, ", %.3g %% of it with %.0f group%s on %.0f units,",
                        percent * n->fill, work->groups,
                        work->groups > 1 ? "s" : "", units);
-    xl__str_add(out, " need ");
+    const bool is_within = ns <= work->ns;
+    xl__str_add(out, is_within ? " need " : " would need ");
     xl__tell_time(out, ns);
-    xl__str_add(out, " of ");
+    xl__str_add(out, is_within ? " of " : ", more than the ");
     xl__tell_time(out, work->ns);
-    if (ns <= work->ns)
+    if (is_within)
         xl__str_printf(out, " (%.0f %%)", percent * ns / work->ns);
+    else
+        xl__str_add(out, " it took: here the rate is higher, or not all of "
+                         "it is done");
 }
