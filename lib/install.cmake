@@ -57,7 +57,15 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfig.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfigVersion.cmake
     DESTINATION ${XL_CMAKE_DIR})
 
-# Below ${prefix} where they are, so that a moved tree can still be found.
+# Below ${prefix}, which is told from where the file lies: `cmake --install
+# --prefix` and a moved tree are found. A library outside has no such place.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(PC_PREFIX "\${pcfiledir}/${up}")
+endif()
 foreach(dir LIB INCLUDE)
     if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}DIR}")
         set(PC_${dir}DIR "${CMAKE_INSTALL_${dir}DIR}")
