@@ -193,23 +193,35 @@ static bool is_near(double got, double want)
 }
 
 /* Within a power of two of what the system says, where the machine lets it be
- * seen: in one of a few tries. */
+ * seen: in one of a few tries. Others on the machine take caches, too: beside
+ * them what is found is right of what is left, and not judged. */
 static void caches_are_those_of_the_system(void **state)
 {
     (void)state;
     enum { TRIES = 4, L1D = 0, L2 = 2 };
+    static const double others_most = 0.02; /* of the machine's time */
     struct seen seen = {0};
-    bool all_near = false;
+    xl_telemetry *machine = NULL;
+    xl_reading r;
+    bool all_near = false, was_ours = false;
+    assert_int_equal(xl_telemetry_open(device.device, &machine), XL_OK);
     for (unsigned i = 0; i < TRIES && !all_near; i++) {
+        xl_telemetry_read(machine, &r);
         seen = probe("cache");
+        xl_telemetry_read(machine, &r);
+        was_ours = was_ours || r.value[XL_SENSOR_OTHERS] < others_most;
         assert_true(seen.points > 30);
         all_near = is_near(seen.l1_bytes, system_cache(L1D)) &&
                    is_near(seen.l2_bytes, system_cache(L2)) &&
                    seen.dram_ns > 5 * seen.l1_ns;
     }
-    if (!all_near)
-        fail_msg("l1 %g, l2 %g B; l1 %g, dram %g ns", seen.l1_bytes,
-                 seen.l2_bytes, seen.l1_ns, seen.dram_ns);
+    xl_telemetry_close(machine);
+    if (all_near)
+        return;
+    print_message("l1 %g, l2 %g B; l1 %g, dram %g ns; others %.2g\n",
+                  seen.l1_bytes, seen.l2_bytes, seen.l1_ns, seen.dram_ns,
+                  r.value[XL_SENSOR_OTHERS]);
+    assert_false(was_ours);
 }
 
 /* More than a megabyte: entries of a few KiB each, hundreds of them. */

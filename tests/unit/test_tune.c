@@ -17,6 +17,8 @@
 #include "tune/space.h"
 
 enum { SIZE = 96, MOST = 400 };
+/* What ends a search is its list, or stop_after: a slow machine is no end. */
+static const double unhurried_s = 1e6;
 
 /* -- a search that is watched ----------------------------------------------*/
 
@@ -155,7 +157,7 @@ static void stub_order(void **state)
     w.plant = plant_valley;
     w.stop_after = 120;
     /* Nothing is right on the stub itself: the final says so. */
-    assert_int_equal(tune(&w, 60, NULL, &out), XL_UNSUPPORTED);
+    assert_int_equal(tune(&w, unhurried_s, NULL, &out), XL_UNSUPPORTED);
     assert_non_null(strstr(xl_error_detail(w.t.queue), "in this process"));
     assert_int_equal(w.n, 120);
     assert_int_equal(w.n_retimed, 1);
@@ -193,14 +195,14 @@ static void stub_none_right(void **state)
     open_watched(&w, NULL);
     w.plant = plant_ends;
     w.stop_after = 6;
-    assert_int_equal(tune(&w, 60, NULL, &out), XL_CANCELLED);
+    assert_int_equal(tune(&w, unhurried_s, NULL, &out), XL_CANCELLED);
     assert_int_equal(out.n_tried, 6);
     assert_int_equal(out.n_lost, 6);
     assert_false(out.is_complete);
     w.n = 0;
     w.stop_after = MOST;
     w.g.variant = "gemm_ref"; /* one point in all */
-    assert_int_equal(tune(&w, 60, NULL, &out), XL_UNSUPPORTED);
+    assert_int_equal(tune(&w, unhurried_s, NULL, &out), XL_UNSUPPORTED);
     assert_int_equal(out.n_tried, 1);
     assert_true(out.is_complete);
     assert_non_null(strstr(xl_error_detail(w.t.queue), "planted"));
@@ -330,13 +332,13 @@ static void stub_journal(void **state)
     char *path = xl__path_join(w.dir, "journal");
     w.plant = plant_valley;
     w.stop_after = FIRST;
-    tune(&w, 60, path, &out);
+    tune(&w, unhurried_s, path, &out);
     assert_int_equal(out.n_resumed, 0);
     memcpy(before, w.tried, sizeof before);
     tear(path);
     w.n = 0;
     w.stop_after = ALL;
-    tune(&w, 60, path, &out);
+    tune(&w, unhurried_s, path, &out);
     assert_int_equal(out.n_resumed, FIRST - 1);
     assert_int_equal(out.n_tried, FIRST - 1 + ALL);
     assert_string_equal(w.tried[0].tunables, before[FIRST - 1].tunables);
@@ -345,7 +347,7 @@ static void stub_journal(void **state)
     w.n = 0;
     w.stop_after = 1;
     w.g.k = SIZE + 1;
-    tune(&w, 60, path, &out);
+    tune(&w, unhurried_s, path, &out);
     assert_int_equal(out.n_resumed, 0);
     free(path);
     close_watched(&w);
@@ -367,12 +369,13 @@ static void stub_begun(void **state)
                          XL_CANCELLED);
     w.plant = plant_valley;
     w.stop_after = 1;
-    tune(&w, 60, path, &out);
+    tune(&w, unhurried_s, path, &out);
     assert_int_equal(out.n_resumed, 1);
     assert_true(out.n_lost >= 1);
     /* Nor is a journal that cannot be written passed over. */
     w.n = 0;
-    assert_int_equal(tune(&w, 60, "/no/such/folder/journal", &out), XL_IO);
+    assert_int_equal(tune(&w, unhurried_s, "/no/such/folder/journal", &out),
+                     XL_IO);
     assert_non_null(strstr(xl_error_detail(w.t.queue), "journal"));
     free(path);
     close_watched(&w);
@@ -410,7 +413,7 @@ static void device_planted(void **state)
     w.plant = plant_bad;
     w.is_real = true;
     w.stop_after = 6;
-    assert_status(tune(&w, 60, NULL, &out), XL_OK,
+    assert_status(tune(&w, unhurried_s, NULL, &out), XL_OK,
                   xl_error_detail(w.t.queue));
     assert_true(out.n_lost >= 4); /* the liar may be lost, too */
     for (unsigned i = 1; i <= 4; i++)
@@ -479,7 +482,7 @@ static void device_wrong_kernel(void **state)
     w.plant = plant_by_tm;
     w.g.variant = "gemm_tiled";
     w.stop_after = 200;
-    assert_status(tune(&w, 60, NULL, &out), XL_OK,
+    assert_status(tune(&w, unhurried_s, NULL, &out), XL_OK,
                   xl_error_detail(w.t.queue));
     for (unsigned i = 0; i < w.n; i++) {
         const int tm = value_of(w.tried[i].tunables, "TM=");
@@ -704,7 +707,7 @@ static void device_passed_over(void **state)
     w.is_real = true;
     w.stop_after = 5;
     xl_tuned out;
-    assert_status(tune(&w, 60, NULL, &out), XL_OK,
+    assert_status(tune(&w, unhurried_s, NULL, &out), XL_OK,
                   xl_error_detail(w.t.queue));
     bool was_tried = false;
     for (unsigned i = 0; i < w.n; i++)
