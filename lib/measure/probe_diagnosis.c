@@ -146,6 +146,7 @@ static xl_status sample(struct xl__probing *p, struct planted *k, xl_row *row)
         return sample_wall(p, k, &row->samples);
     if (k->kind->is_slowing) {
         how.min_runs = how.max_runs = SLOWING_RUNS;
+        how.patience = 0;
         how.max_s = 0;
     }
     return xl_samples_take(p->q, &how, enqueue, k, &row->samples);

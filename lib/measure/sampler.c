@@ -81,10 +81,17 @@ static size_t take_stock(xl_samples *out)
 
 /* To either side of the median. The interval of fewer than LEAVES_ONE samples
  * ends at the least and the most of them, and says nothing of the rest: there
- * the spread has to do. */
+ * the quarters have to do, which two modes do not escape as they do MAD. */
 static double uncertainty(const xl_samples *s)
 {
-    return s->runs < LEAVES_ONE ? s->mad_ns : (s->hi_ns - s->lo_ns) / 2;
+    static const double lower = 0.25, upper = 0.75;
+    double few[LEAVES_ONE];
+    if (s->runs >= LEAVES_ONE)
+        return (s->hi_ns - s->lo_ns) / 2;
+    memcpy(few, s->ns, s->runs * sizeof *few);
+    return (xl__quantile(few, s->runs, upper) -
+            xl__quantile(few, s->runs, lower)) /
+           2;
 }
 
 /* The interval takes samples for independent of each other. Where the machine
@@ -94,8 +101,8 @@ bool xl__median_is_known(const xl_samples *s)
 {
     const double most = known_within * s->median_ns;
     const unsigned half = s->runs / 2;
-    if (uncertainty(s) > most)
-        return false;
+    if (s->runs == 0 || uncertainty(s) > most)
+        return s->runs == 0;
     if (s->runs < LEAVES_ONE)
         return true;
     const struct xl__summary early = xl__summarise(s->ns, half);

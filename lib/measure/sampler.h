@@ -39,9 +39,11 @@ xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
 unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
                        bool wall);
 
-/* Is the true median within 10 % of the one seen? Its 95 % interval says so,
- * and both halves of the samples agree. The spread may be wider; of a single
- * sample nothing speaks against it. */
+/* Is the true median within 10 % of the one seen?
+ *     (hi - lo) / 2 <= 0.1 median,  lo and hi its 95 % interval: base/stats.c,
+ *     |median of the later half - of the earlier half| / 2 <= 0.1 median;
+ * of fewer than 9 samples (third quarter - first) / 2 <= 0.1 median. The
+ * spread may be wider; against a single sample nothing speaks. */
 bool xl__median_is_known(const xl_samples *s);
 
 /* The same of the least, which is known once the two least are within 10 %. */

@@ -47,7 +47,7 @@ fail:
  * for where it does not. */
 static xl_sampling sampling(const struct xl__probing *p)
 {
-    enum { PATIENCE = 12 };
+    enum { PATIENCE = 8 };
     static const double quick_s = 0.1, full_s = 0.3; /* of one run's */
     xl_sampling how = xl__probe_sampling(p);
     how.warmup = 1;

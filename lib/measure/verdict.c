@@ -171,10 +171,12 @@ static bool too_short(const struct judged *j)
 }
 
 /* Not by the spread: the median of runs that differ widely is a sound number
- * once there are enough of them. Shares and ratios are not made of it. */
+ * once there are enough of them. Shares and ratios are not made of it, and of
+ * runs that are found to slow down that is told. */
 static bool is_noisy(const struct judged *j)
 {
     return is_timed(j) && !xl__streq(j->row->unit, "1") &&
+           j->row->diagnosis.limiter != XL_LIMITER_THROTTLE &&
            !xl__median_is_known(&j->row->samples);
 }
 
