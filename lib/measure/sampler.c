@@ -101,8 +101,10 @@ bool xl__median_is_known(const xl_samples *s)
 {
     const double most = known_within * s->median_ns;
     const unsigned half = s->runs / 2;
-    if (s->runs == 0 || uncertainty(s) > most)
-        return s->runs == 0;
+    if (s->runs == 0)
+        return true;
+    if (uncertainty(s) > most)
+        return false;
     if (s->runs < LEAVES_ONE)
         return true;
     const struct xl__summary early = xl__summarise(s->ns, half);
