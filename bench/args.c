@@ -224,11 +224,11 @@ static bool read_list(const char *text, struct option_list *out)
     return true;
 }
 
-/* A whole number from 1 on. */
-static bool read_count(const char *text, size_t *out)
+/* A whole number from `least` on. */
+static bool read_count(const char *text, size_t least, size_t *out)
 {
     uint64_t value = 0;
-    if (!read_uint(text, &value) || value == 0)
+    if (!read_uint(text, &value) || value < least)
         return false;
     *out = (size_t)value;
     return *out == value;
@@ -246,7 +246,9 @@ static bool store(const struct option_row *row, const char *text, void *field)
     case OPT_UINT:
         return read_uint(text, field);
     case OPT_COUNT:
-        return read_count(text, field);
+        return read_count(text, 1, field);
+    case OPT_SIZE:
+        return read_count(text, 0, field);
     case OPT_SECONDS:
         return read_seconds(text, field);
     case OPT_PERCENT:
@@ -273,21 +275,46 @@ bool option_is_given(const struct option_row *row, const struct settings *set)
 
 /* -- the whole line ------------------------------------------------------- */
 
+/* "help COMMAND" is "COMMAND --help". */
 static const struct command *find_command(int argc, char **argv,
-                                          const char **name)
+                                          const char **name, bool *is_help)
 {
     struct cursor c = {argv, argc, 1, NULL, false};
     struct item item;
     *name = "";
-    while (next_item(&c, &item))
-        if (!item.is_option) {
+    *is_help = false;
+    while (next_item(&c, &item)) {
+        if (item.is_option)
+            continue;
+        if (*is_help || strcmp(item.text, "help") != 0) {
             *name = item.text;
             break;
         }
+        *is_help = true;
+    }
     for (unsigned i = 0; commands[i]; i++)
         if (strcmp(commands[i]->name, *name) == 0)
             return commands[i];
     return NULL;
+}
+
+/* What is asked for where a letter stands for it; "" where it is spelled
+ * out. */
+static const char *in_words(enum option_kind kind)
+{
+    switch (kind) {
+    case OPT_UINT:
+    case OPT_SIZE:
+        return ", a whole number";
+    case OPT_COUNT:
+        return ", a whole number from 1 on";
+    case OPT_SECONDS:
+        return ", a time above 0, in seconds or with s, m or h behind it";
+    case OPT_PERCENT:
+        return ", a percentage";
+    default:
+        return "";
+    }
 }
 
 static bool set_option(const struct command *c, const struct item *item,
@@ -305,8 +332,8 @@ static bool set_option(const struct command *c, const struct item *item,
     if (row->kind != OPT_FLAG && !item->value)
         return complain(c, "--%s wants a value: %s", row->name, row->value);
     if (!option_set(row, item->value, set))
-        return complain(c, "--%s: '%s' will not do; give %s", row->name,
-                        item->value, row->value);
+        return complain(c, "--%s: '%s' will not do; give %s%s", row->name,
+                        item->value, row->value, in_words(row->kind));
     return true;
 }
 
@@ -336,7 +363,7 @@ bool args_parse(int argc, char **argv, struct settings *set,
         .dtype = XL_N_DTYPES, .trans = -1, .layout = -1, .seed = 1,
         .margin = NAN, .noise = NAN};
     const char *name = NULL;
-    *command = find_command(argc, argv, &name);
+    *command = find_command(argc, argv, &name, &set->help);
     if (!*command)
         return unknown_command(name);
     set->words = xl__calloc((size_t)argc + 1, sizeof *set->words);

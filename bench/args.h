@@ -82,6 +82,7 @@ struct settings {
 enum option_kind {
     OPT_FLAG, OPT_TEXT, OPT_UINT, OPT_SECONDS, OPT_PERCENT, OPT_CHOICE,
     OPT_COUNT, /* from 1 on */
+    OPT_SIZE,  /* from 0 on */
     OPT_LIST   /* may be given again */
 };
 

@@ -94,7 +94,7 @@ static json_t *examine_cache(struct doctor *d)
     return out;
 }
 
-/* Which vendor's advice fits, when nothing at all can be used. */
+/* Which vendor's advice fits, when no driver shows a device. */
 static void advise_all(struct doctor *d)
 {
     for (const struct advice_vendor *v = advice_vendors; v->name; v++)
@@ -108,10 +108,12 @@ static void conclude(struct doctor *d)
     size_t n = findings_count(f, FINDING_PROBLEM);
     const char *plural = n == 1 ? "problem" : "problems";
     if (d->n_usable == 0) {
+        const bool is_shown = d->together.n_devices > 0;
         findings_add(f, FINDING_PROBLEM, todo_part, NULL,
-                     "no device can be used; %zu %s above. By maker:", n,
-                     plural);
-        advise_all(d);
+                     "no device can be used; %zu %s above%s", n, plural,
+                     is_shown ? ", each with what helps" : ". By maker:");
+        if (!is_shown)
+            advise_all(d);
         return;
     }
     findings_add(f, FINDING_OK, todo_part, NULL, "%u %s can be used%s",

@@ -98,6 +98,9 @@ static json_t *options_json(const struct session *s)
             value = *(const size_t *)field ? json_uint(*(const size_t *)field)
                                            : json_null();
             break;
+        case OPT_SIZE:
+            value = json_uint(*(const size_t *)field);
+            break;
         case OPT_SECONDS:
         case OPT_PERCENT:
             value = json_number(*(const double *)field);

@@ -105,6 +105,9 @@ static void help_program(FILE *to, const struct command *suite, unsigned width)
         if (*commands[i]->name)
             fprintf(to, "  %-10s  %s\n", commands[i]->name,
                     commands[i]->summary);
+    fputs("\n", to);
+    text_wrap(to, "'clbench COMMAND --help' says more of one, with examples "
+                  "and its options.", 2, width);
     fputs("\nWithout a command:\n", to);
     text_wrap(to, suite->about ? suite->about : suite->summary, 2, width);
     fputs("\nShapes:\n", to);

@@ -51,7 +51,7 @@ const struct option_row option_rows[] = {
     {"stride", 0, OPT_COUNT, "N",
      "rows and columns from one place of the filter to the next; 1 when not "
      "given", NULL, AT(stride), false, NULL},
-    {"pad", 0, OPT_COUNT, "N",
+    {"pad", 0, OPT_SIZE, "N",
      "rows and columns of zeros on each side of an image; none when not "
      "given", NULL, AT(pad), false, NULL},
     {"dilation", 0, OPT_COUNT, "N",

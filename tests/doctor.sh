@@ -3,6 +3,7 @@
 # `clbench doctor` among bad drivers: each is named, none is suffered.
 #
 #   doctor.sh CLBENCH FOLDER CC PYTHON FOLDER_OF_POCL FOLDER_OF_RUSTICL
+#       FOLDER_OF_STUB DEVICE_OF_STUB
 set -u
 
 clbench=$1
@@ -11,6 +12,9 @@ cc=$3
 python=$4
 pocl=$5
 rusticl=$6
+stub=$7
+XL_STUB_DEVICE=$8
+export XL_STUB_DEVICE
 failed=0
 count=0
 
@@ -87,6 +91,10 @@ doctor 3 "$folder/company" "address.icd: driver" "works when its driver is" \
     "can be used while address.icd is there"
 RUSTICL_ENABLE='' doctor 3 "$rusticl" "RUSTICL_ENABLE must name"
 RUSTICL_ENABLE=llvmpipe doctor 0 "$rusticl" "1 device can be used"
+# Each maker's advice on installing is for who sees no device at all.
+doctor 3 "$folder/none" "By maker:" "PoCL works"
+doctor 3 "$stub" "does not run a kernel" "above, each with what helps"
+! grep -q "PoCL works" "$out" || bad "stub" "a driver that is there is advised"
 
 # The document, and a place where it cannot be written.
 env OCL_ICD_VENDORS="$pocl" "$clbench" doctor --patience "$patience" \

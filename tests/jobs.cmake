@@ -527,7 +527,8 @@ if(UNIX)
     xl_job(device.doctor LABELS device DRIVER pocl
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/doctor.sh $<TARGET_FILE:clbench>
             ${SCRATCH}/doctor ${CMAKE_C_COMPILER} ${XL_PYTHON} ${ICD}/pocl
-            ${ICD}/rusticl)
+            ${ICD}/rusticl ${ICD}/stub
+            ${CMAKE_CURRENT_SOURCE_DIR}/stub/devices/h200.txt)
     set_property(TEST device.doctor APPEND PROPERTY
         FAIL_REGULAR_EXPRESSION "FAILED: ")
 endif()

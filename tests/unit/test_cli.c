@@ -163,6 +163,22 @@ static void values_of_each_kind(void **state)
     assert_true(parse("compare --help", &set, &c));
     assert_true(set.help);
     args_free(&set);
+    assert_true(parse("help compare", &set, &c));
+    assert_true(set.help);
+    assert_string_equal(c->name, "compare");
+    args_free(&set);
+    assert_true(parse("help", &set, &c));
+    assert_true(set.help);
+    assert_string_equal(c->name, "");
+    args_free(&set);
+    /* A word of that name elsewhere is a word. */
+    assert_true(parse("report help", &set, &c));
+    assert_false(set.help);
+    assert_int_equal(set.n_words, 1);
+    args_free(&set);
+    assert_true(parse("conv --pad 0", &set, &c));
+    assert_int_equal(set.pad, 0);
+    args_free(&set);
 }
 
 static void lists_are_given_again(void **state)
@@ -214,7 +230,11 @@ static void refusals_say_why(void **state)
         {"--damaged", "the suite does not take --damaged"},
         {"compare", "too few arguments"},
         {"softmax --portability", "softmax does not take --portability"},
-        {"gemm --batch 0", "'0' will not do"},
+        {"gemm --batch 0", "'0' will not do; give N, a whole number from 1"},
+        {"gemm --seed x", "give N, a whole number ("},
+        {"gemm --max-time x", "give S, a time above 0, in seconds"},
+        {"conv --pad -1", "'-1' will not do; give N, a whole number ("},
+        {"help frobnicate", "unknown command 'frobnicate'"},
         {"gemm --cliff -3", "'-3' will not do"},
         {"compare a b --margin 5:%", "give P%"},
         {"compare a b --noise x", "give P%"},
