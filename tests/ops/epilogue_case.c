@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "ops/gemm_small.h"
 
-enum { GUARD = 0x5B, OFFSET = 16, GAP = 4, PRODUCTS = 3, MOST = 8, TURNS = 3 };
+enum { GUARD = 0x5B, OFFSET = 16, GAP = 8, PRODUCTS = 3, MOST = 8, TURNS = 3 };
 
 static const char reference[] = "gemm_ref";
 
@@ -413,25 +413,27 @@ static bool run_variant(struct running *r, const char *variant,
 /* Odd sizes; even ones; few rows of long sums, which may be cut. */
 static const size_t sizes[][3] = {{13, 37, 21}, {16, 64, 32}, {2, 70, 2999}};
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
+/* Lines of whole 16 bytes, several tiles, none of which ends where C does. */
+static const size_t wide_size[3] = {152, 328, 96};
 
-static bool is_wanted(const char *variant, size_t turn, unsigned size)
+static bool is_wanted(const char *variant, size_t turn, bool is_turn)
 {
     const char *only = getenv("XL_TEST_VARIANT");
     if (only)
         return strcmp(only, variant) == 0;
     return getenv("XL_TEST_FULL") || strcmp(variant, reference) == 0 ||
-           (turn % TURNS == 0 && turn / TURNS % N_SIZES == size);
+           (turn % TURNS == 0 && is_turn);
 }
 
 static unsigned run_size(const struct test_device *t,
                          const struct epilogue_case *c, size_t turn,
-                         unsigned size)
+                         const size_t size[3])
 {
     struct running r = {.t = t, .c = c};
     const char *variant;
     unsigned n = 0;
     xl__rng_seed(&r.rng, 1);
-    set_up(&r, sizes[size]);
+    set_up(&r, size);
     const size_t bytes = r.result.elems * xl_dtype_bytes(c->out);
     void *old = xl__calloc(bytes, 1);
     assert_non_null(old);
@@ -439,7 +441,9 @@ static unsigned run_size(const struct test_device *t,
     for (unsigned i = 0; (variant = xl_variant_name(t->device, "gemm", i));
          i++) {
         const bool took =
-            is_wanted(variant, turn + i, size) &&
+            is_wanted(variant, turn + i,
+                      size == wide_size ||
+                          size == sizes[(turn + i) / TURNS % N_SIZES]) &&
             run_variant(&r, variant, old);
         if (!took && !getenv("XL_TEST_VARIANT"))
             assert_string_not_equal(variant, reference);
@@ -458,7 +462,9 @@ unsigned epilogue_run(const struct test_device *t,
                       const struct epilogue_case *c, size_t turn)
 {
     unsigned n = 0;
+    if (c->how & CASE_WIDE)
+        return run_size(t, c, turn, wide_size);
     for (unsigned i = 0; i < N_SIZES; i++)
-        n += run_size(t, c, turn, i);
+        n += run_size(t, c, turn, sizes[i]);
     return n;
 }

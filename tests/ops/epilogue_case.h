@@ -12,7 +12,8 @@ enum {
     CASE_TURNED = 1, /* C is column-major */
     CASE_BATCH = 2,
     CASE_LISTS = 4,  /* a batch by offsets */
-    CASE_BETA = 8    /* -0.5, else 0 */
+    CASE_BETA = 8,   /* -0.5, else 0 */
+    CASE_WIDE = 16   /* of one larger size, for kernels that want alignment */
 };
 
 struct epilogue_case {

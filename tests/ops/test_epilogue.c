@@ -22,6 +22,7 @@ F(plus, y + x[0])
 F(plus_two, y + x[0] + x[1])
 F(relu_plus, fmax(y + x[0], 0))
 F(gelu_plus, gelu(y + x[0]))
+F(gelu_twice, gelu(gelu(y + x[0])))
 F(silu_of, y / (1 + exp(-y)))
 F(scaled, y *x[0])
 F(rounded, rint(y))
@@ -95,6 +96,22 @@ static const struct epilogue_case lies[] = {
     {"y + r + b", "r:f32[z,m,n]T b:f32[z,m,1]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH | CASE_TURNED},
     {"y + r + b", "r:f32[z,m,n] b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_LISTS},
 };
+
+/* Of kernels that apply what is short and reads vectors to sums where they are,
+ * and must still do the rest. */
+static const struct epilogue_case wide[] = {
+    {"relu(y + bias)", "bias:f32[n]", XL_F16, XL_F16, relu_plus, 1, CASE_WIDE},
+    {"gelu(y + bias)", "bias:f16[n]", XL_F16, XL_F16, gelu_plus, 64, CASE_WIDE},
+    {"y + bias", "bias:f32[m,1]", XL_BF16, XL_BF16, plus, 1, CASE_WIDE},
+    {"y * s", "s:f32=0.3", XL_F16, XL_BF16, scaled, 1, CASE_WIDE},
+    {"(y + a) * b + c", "a:f16[n] b:f32[m,1] c:f32[]", XL_F16, XL_F16, three, 64, CASE_WIDE},
+    {"y + r + b", "r:f32[z,1,n] b:f32[z,m,1]", XL_F16, XL_F16, plus_two, 2, CASE_WIDE | CASE_BATCH},
+    {"y + r + b", "r:f32[m,1] b:bf16[n]3", XL_F16, XL_F16, plus_two, 2, CASE_WIDE | CASE_TURNED},
+    {"y * s + b", "s:f32[n] b:f32[n]", XL_I8, XL_F16, scaled_plus, 2, CASE_WIDE},
+    {"y + r", "r:f16[m,n]", XL_F16, XL_F16, plus, 1, CASE_WIDE},
+    {"y + bias", "bias:f32[n]", XL_F16, XL_F16, plus, 1, CASE_WIDE | CASE_BETA},
+    {"gelu(gelu(y + bias))", "bias:f16[n]", XL_F16, XL_F16, gelu_twice, 64, CASE_WIDE},
+};
 /* clang-format on */
 
 /* -- tests ----------------------------------------------------------------- */
@@ -127,6 +144,12 @@ static void test_lies(void **state)
     RUN(lies);
 }
 
+static void test_wide(void **state)
+{
+    (void)state;
+    RUN(wide);
+}
+
 static int open_device(void **state)
 {
     (void)state;
@@ -147,6 +170,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_wide),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
