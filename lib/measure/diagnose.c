@@ -219,8 +219,8 @@ static void ask_all(struct counting *c)
         ask_fact(c, XL_LIMITER_TRANSFER, w->download_bytes, "B",
                  XL__F_download_bytes_per_s, 1);
     }
-    ask_each(c, XL_LIMITER_LAUNCH, w->launches, "launches",
-             XL__F_launch_ns);
+    ask_each(c, XL_LIMITER_LAUNCH, w->launches,
+             w->launches > 1 ? "launches" : "launch", XL__F_launch_ns);
     ask_memory(c);
     for (unsigned i = 0; i < XL_MAX_FLOP_KINDS; i++)
         ask_flop(c, &w->flop[i]);

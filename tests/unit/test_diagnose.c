@@ -363,7 +363,8 @@ static void captured_rows_are_named(void **state)
     w = (xl_work){.ns = 6.9e3, .groups = 1, .wg_size = 1, .launches = 1};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_LAUNCH);
-    assert_non_null(strstr(d.evidence, "need 6.85 us of 6.9 us (99 %)"));
+    assert_non_null(strstr(d.evidence, "1 launch of 6.85 us need "
+                                       "6.85 us of 6.9 us (99 %)"));
     /* One that takes less than was measured contradicts the rate. */
     w.ns = 4e3;
     d = diagnose(&measured, &w);
