@@ -131,17 +131,29 @@ static double native(enum xl__expr_op op, const num *a, double f)
     return loose * (is_absolute ? 1 + fabs(a[0].x) + scale : scale);
 }
 
+/* gelu(x) = max(x, 0) - w 2^P, w = |x|, P near log2 Phi(-w). To 8 ulp at w = 0:
+ * 3 of 2^P, the others of rounding P and the product and of P itself. Above 0
+ * that is enough, for there w 2^P is the lesser part and vanishes. Below, P may
+ * be off by what grows as P^2.5, and P does as w^2: w^5 ulp more. Where 2^P is
+ * subnormal a device may have 0. */
+static double tail_ulp(double x)
+{
+    static const double subnormal = -12.9; /* P(12.9) = -125.06 */
+    return x < subnormal ? 0.5 / xl__eval_u : x < 0 ? pow(-x, 5) : 0;
+}
+
 /* The operation's own rounding: an ulp is at most 2 u relative. */
 static double rounding(const struct xl__graph *g, enum xl__expr_op op,
                        const num *a, double f)
 {
-    const double ulp = xl__expr_ops[op].ulp;
+    const enum xl__eval_by by = xl__eval_rules[op].by;
+    const double ulp = xl__expr_ops[op].ulp +
+                       (by == XL__BY_TAIL ? tail_ulp(a[0].x) : 0);
     const double u = xl__eval_u * (ulp > 0 ? 2 * ulp : 1);
     double of = fabs(f);
-    if (xl__eval_rules[op].by == XL__BY_NOTHING || !isfinite(f) ||
-        is_exact(op, a, f))
+    if (by == XL__BY_NOTHING || !isfinite(f) || is_exact(op, a, f))
         return 0;
-    if (xl__eval_rules[op].by == XL__BY_ARGUMENT && isfinite(a[0].x))
+    if (by == XL__BY_ARGUMENT && isfinite(a[0].x))
         of = fmax(of, fabs(a[0].x));
     return u * of + (g->fast_math ? native(op, a, f) : 0);
 }

@@ -81,7 +81,7 @@ const struct xl__eval_rule xl__eval_rules[XL__N_EXPR_OPS] = {
     [XL__E_ERF] = {.f1 = erf, .by = XL__BY_RESULT},
     [XL__E_SIGMOID] = {.f1 = sigmoid, .by = XL__BY_RESULT},
     [XL__E_SOFTPLUS] = {.f1 = softplus, .by = XL__BY_RESULT},
-    [XL__E_GELU] = {.f1 = gelu, .by = XL__BY_ARGUMENT, .steep = 1.13},
+    [XL__E_GELU] = {.f1 = gelu, .by = XL__BY_TAIL, .steep = 1.13},
     [XL__E_GELU_TANH] = {.f1 = gelu_tanh,
                          .by = XL__BY_ARGUMENT,
                          .steep = 1.13},

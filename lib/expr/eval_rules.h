@@ -10,7 +10,8 @@
 enum xl__eval_by {
     XL__BY_NOTHING,  /* exact */
     XL__BY_RESULT,
-    XL__BY_ARGUMENT  /* or the result, if larger: x times what cancels */
+    XL__BY_ARGUMENT, /* or the result, if larger: x times what cancels */
+    XL__BY_TAIL      /* the result, more and more loosely below 0 */
 };
 
 /* One of f1, f2, f3. steep: the largest slope, of what bends. */

@@ -68,7 +68,7 @@ enum xl__result {
  XX(ERF,       "erf",       MAP,    1, FLOAT, 20, 16)             \
  XX(SIGMOID,   "sigmoid",   MAP,    1, FLOAT, 16, 8)              \
  XX(RELU,      "relu",      MAP,    1, SAME,  1,  0)              \
- XX(GELU,      "gelu",      MAP,    1, FLOAT, 24, 24)             \
+ XX(GELU,      "gelu",      MAP,    1, FLOAT, 24, 8)              \
  XX(GELU_TANH, "gelu_tanh", MAP,    1, FLOAT, 24, 24)             \
  XX(SILU,      "silu",      MAP,    1, FLOAT, 16, 10)             \
  XX(SOFTPLUS,  "softplus",  MAP,    1, FLOAT, 24, 8)              \

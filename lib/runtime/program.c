@@ -82,8 +82,8 @@ static xl_status describe(struct wanted *w)
             &w->key, "source %s %016llx\n", w->step->source,
             (unsigned long long)xl__hash64(w->text.text, w->text.len));
     }
-    xl__str_printf(&w->options, "%s%s", dev->vendor->build_options,
-                   w->step->options);
+    xl__str_printf(&w->options, "%s%s%s", dev->vendor->build_options,
+                   *dev->vendor->build_options ? " " : "", w->step->options);
     TRY(describe_target(w));
     xl__str_printf(&w->key, "options %s\n", xl__str_text(&w->options));
     add_device(&w->key, &dev->limits);

@@ -123,7 +123,7 @@ const struct xl__vendor xl__vendor_nvidia = {
     .name = "nvidia",
     .matches = matches,
     .correct = correct,
-    .build_options = "",
+    .build_options = "-DXL_EXP2_PTX", /* NV-53 */
     .lane_option = "-DXL_LANE_PTX", /* NV-08 */
     .rebuild = &xl__nvidia_rebuild,
     .variants = {[XL__OP_GEMM] = gemm,

@@ -204,7 +204,20 @@ static uint32_t some_int(struct xl__rng *rng, size_t i)
     return i % 3 == 0 ? special[any % 8] : i % 3 == 1 ? any : any % 41 - 20;
 }
 
-static void fill(struct job *j, uint64_t seed)
+/* All binades of both signs, 1024 of each, with infinities and NaN, if there
+ * are DENSE of them; no subnormals again. */
+static uint32_t float_of_binade(struct xl__rng *rng, size_t i)
+{
+    enum { REST = 13, TOP = 1 << 10 };
+    const uint32_t bits = (uint32_t)i << REST;
+    if ((bits & 0x7f800000u) == 0)
+        return bits & 0x80000000u;
+    return i % TOP == 0 ? bits : bits | (uint32_t)xl__rng_below(rng, 1 << REST);
+}
+
+typedef uint32_t make_float(struct xl__rng *rng, size_t i);
+
+static void fill(struct job *j, uint64_t seed, make_float *make)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
@@ -215,7 +228,7 @@ static void fill(struct job *j, uint64_t seed)
             const size_t kind =
                 k == 0 ? i : (size_t)xl__rng_below(&rng, 64);
             put(j->memory[k], dtype, i,
-                dtype == XL_F32 ? some_float(&rng, kind)
+                dtype == XL_F32 ? make(&rng, kind)
                                 : some_int(&rng, kind));
         }
     }
@@ -278,10 +291,10 @@ static void compare(const struct job *j, unsigned k, size_t i, unsigned vw)
 }
 
 /* Run what is in the batch, compare it, and begin anew. */
-static void finish(struct job *j, struct batch_way way)
+static void finish_with(struct job *j, struct batch_way way, make_float *make)
 {
     set_up(j);
-    fill(j, 17);
+    fill(j, 17, make);
     run(j, way);
     for (unsigned k = j->b.n_inputs; k < j->b.group.n_operands; k++) {
         for (size_t i = 0; i < j->b.group.loop[0].size; i++)
@@ -289,6 +302,11 @@ static void finish(struct job *j, struct batch_way way)
         check_guard(j, k);
     }
     end(j);
+}
+
+static void finish(struct job *j, struct batch_way way)
+{
+    finish_with(j, way, some_float);
 }
 
 static void each_operation(enum xl__vtype type, struct batch_way way)
@@ -330,7 +348,7 @@ static void of_bools(void **state)
 }
 
 /* Functions of one float, densely; what they reach is printed. */
-static void check_dense(struct batch_way way, bool is_fast)
+static void check_dense(struct batch_way way, bool is_fast, make_float *make)
 {
     struct job j = {.memory = {NULL}};
     memset(worst_ulp, 0, sizeof worst_ulp);
@@ -344,7 +362,7 @@ static void check_dense(struct batch_way way, bool is_fast)
             batch_node((enum xl__expr_op)op, XL__V_F32, &n))
             batch_add(&j.b, &n, XL_F32, 1, 0);
     }
-    finish(&j, way);
+    finish_with(&j, way, make);
     for (unsigned k = 1; k < j.b.group.n_operands && !is_fast; k++)
         print_message("%-10s %s %6.2f ulp\n",
                       xl__expr_ops[j.b.node[k].op].name,
@@ -355,16 +373,24 @@ static void dense(void **state)
 {
     (void)state;
     if (first_way == 0)
-        check_dense((struct batch_way){false, 16}, false);
-    check_dense((struct batch_way){true, 4}, false);
+        check_dense((struct batch_way){false, 16}, false, some_float);
+    check_dense((struct batch_way){true, 4}, false, some_float);
+}
+
+static void binades(void **state)
+{
+    (void)state;
+    if (first_way == 0)
+        check_dense((struct batch_way){false, 16}, false, float_of_binade);
+    check_dense((struct batch_way){true, 4}, false, float_of_binade);
 }
 
 static void dense_and_fast(void **state)
 {
     (void)state;
     if (first_way == 0)
-        check_dense((struct batch_way){false, 16}, true);
-    check_dense((struct batch_way){true, 4}, true);
+        check_dense((struct batch_way){false, 16}, true, some_float);
+    check_dense((struct batch_way){true, 4}, true, some_float);
 }
 
 static void casts(void **state)
@@ -408,7 +434,7 @@ static void check_access(size_t from, size_t to, size_t shift,
         batch_add(&j.b, &n, dtypes[d], to, shift);
     }
     set_up(&j);
-    fill(&j, 3);
+    fill(&j, 3, some_float);
     run(&j, way);
     for (unsigned d = 0; d < N; d++) {
         for (size_t i = 0; i < COUNT; i++) {
@@ -526,6 +552,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_floats),   cmocka_unit_test(of_integers),
         cmocka_unit_test(of_bools),    cmocka_unit_test(dense),
+        cmocka_unit_test(binades),
         cmocka_unit_test(dense_and_fast),
         cmocka_unit_test(casts),       cmocka_unit_test(accesses),
         cmocka_unit_test(random_numbers), cmocka_unit_test(known_answer),

@@ -7,7 +7,8 @@ cmake_minimum_required(VERSION 3.22)
 
 set(allowed
     "^lib/vendor/|^lib/device/identify\\.c$|^bench/advice\\.c$"
-    "|^cl/common/(copy|subgroup|dot|mma|unit)\\.clh$|^cl/probe/probe_matrix\\.cl$"
+    "|^cl/common/(copy|subgroup|dot|exp2|mma|unit)\\.clh$"
+    "|^cl/probe/probe_matrix\\.cl$"
     "|^cl/(nvidia|amd|intel|cpu)/")
 string(CONCAT allowed ${allowed})
 set(words
