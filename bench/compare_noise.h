@@ -14,9 +14,9 @@
  *
  * Where the scatter of the rows is all that tells the noise, a row that is
  * wilder than most is not told from one that changed, so the differences are
- * taken to have the tails of Student's t with 4 degrees of freedom: in 149
+ * taken to have the tails of Student's t with 4 degrees of freedom: in 56
  * pairs of equal runs on busy shared cores one row in a hundred was beyond 4
- * times what two thirds stay under, one in a thousand beyond 7 to 9 (t: 4.2
+ * times what two thirds stay under, one in a thousand beyond 7 to 10 (t: 4.2
  * and 7.8; normal: 2.7 and 3.4). Repeats show each row's own noise. */
 #ifndef CLBENCH_COMPARE_NOISE_H
 #define CLBENCH_COMPARE_NOISE_H
