@@ -157,7 +157,7 @@ static size_t most_stages(const struct xl__limits *l,
 
 /* May an item apply it to each sum where that is? The text is there once a sum,
  * and should stay in the cache of instructions; what it reads is a row or a
- * column, of which an item's two neighbours are enough. */
+ * column, of which an item's two neighbours are enough (NV-54). */
 static bool is_light(const struct xl__wgmma_view *v,
                      const struct xl__snippet *s)
 {

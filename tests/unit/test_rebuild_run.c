@@ -183,7 +183,7 @@ static void test_store(void **state)
     begin(&w, dir);
     test_stub()->builds(&usual);
     assert_status(get(&w), XL_OK, story(&w));
-    xl__program_trust(w.at.queue->ctx, w.program, XL__PASSED);
+    xl__program_trust(w.at.queue->ctx, w.program, XL__PASSED, NULL);
     end(&w);
 
     begin(&w, dir);
@@ -344,7 +344,10 @@ static void test_keys(void **state)
     assert_status(get(&w), XL_OK, story(&w));
     assert_ptr_not_equal(w.program, first);
     assert_false(key_has(&w, "target"));
-    options_are(&w, " -DTEST=1");
+    char options[128];
+    snprintf(options, sizeof options, "%s  -DTEST=1",
+             w.at.device->vendor->build_options);
+    options_are(&w, options);
     end(&w);
 }
 
