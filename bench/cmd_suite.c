@@ -119,8 +119,8 @@ const struct command cmd_suite = {
         "With no command clbench measures the chosen device in about a "
         "minute: its limits and where each number came from, its peaks, how "
         "it fetches memory, and the library's GEMM, softmax and fused "
-        "expressions against those peaks. --full takes every case and more repeats. Ctrl-C keeps and "
-        "prints what there is.",
+        "expressions against those peaks. --full takes every case and more "
+        "repeats. Ctrl-C keeps and prints what there is.",
     .options = options,
     .min_words = 0,
     .max_words = 0,

@@ -162,7 +162,8 @@ const struct option_row option_rows[] = {
      AT(tries), false, NULL},
     {"patience", 0, OPT_SECONDS, "90s|5m|1h",
      "what says nothing for so long hangs: a driver, 60s when not given; a "
-     "candidate, 20s beyond what its runs should take", NULL, AT(patience_s), false, NULL},
+     "candidate, 20s beyond what its runs should take",
+     NULL, AT(patience_s), false, NULL},
     {"interval", 'i', OPT_SECONDS, "0.5s|1m",
      "time from one reading to the next; 1s when not given", NULL,
      AT(interval_s), false, NULL},

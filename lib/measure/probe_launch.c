@@ -208,7 +208,7 @@ const struct xl__probe xl__probe_launch = {
      "The cost of a launch that does nothing: host time to enqueue, time from "
      "enqueue to finished, and one of up to 200 back to back, also with 896 "
      "bytes of arguments and with all local memory a group may have; all by "
-     "the wall clock. Fooled by drivers that only collect launches until someone "
-     "waits: enqueue is cheap there, and back_to_back is the truth.",
+     "the wall clock. Fooled by drivers that only collect launches until "
+     "someone waits: enqueue is cheap there, and back_to_back is the truth.",
      false},
     run};

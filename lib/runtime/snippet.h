@@ -56,10 +56,11 @@ void xl__snippets_clear(struct xl__context *ctx);
 
 /* plan.c: hand the snippet to a step: its text, its defines (EPILOGUE=1, and
  * E<k> of each tensor: 0 one value for a whole row, 1 contiguous along
- * columns, 2 neither; EI<k>: 0 one value for a whole column, 1 not), and its arguments: of a tensor memory, offset and
- * strides along batch, rows and columns; of a scalar its value. Operand k is
- * call.mem[mem + k], its offset or value call.value[value + k]. `turned`: the
- * kernel's rows are the result's columns. NULL s: nothing. */
+ * columns, 2 neither; EI<k>: 0 one value for a whole column, 1 not), and its
+ * arguments: of a tensor memory, offset and strides along batch, rows and
+ * columns; of a scalar its value. Operand k is call.mem[mem + k], its offset or
+ * value call.value[value + k]. `turned`: the kernel's rows are the result's
+ * columns. NULL s: nothing. */
 void xl__arg_snippet(struct xl__step *step, const struct xl__snippet *s,
                      unsigned mem, unsigned value, bool turned);
 
