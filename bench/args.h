@@ -111,6 +111,9 @@ const struct option_row *option_find(const char *name);
 /* Set what the row stands for; false: the text will not do. */
 bool option_set(const struct option_row *row, const char *text,
                 struct settings *set);
+/* What a value must be where a letter stands for it: ", a whole number"; ""
+ * where help spells it out. */
+const char *option_asks(enum option_kind kind);
 bool option_is_given(const struct option_row *row, const struct settings *set);
 /* The name of an OPT_CHOICE's value; NULL when it was not given. */
 const char *option_choice(const struct option_row *row, int value);
