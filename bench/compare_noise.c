@@ -42,11 +42,15 @@ static double quantile(enum noise_source source, double p)
                                    : noise_quantile(p);
 }
 
-/* Deviates that an interval reaches to either side which holds with
- * `confidence` for each of `n` at once. Source: Bonferroni's inequality. */
-static double reach(enum noise_source source, size_t n)
+/* What an interval reaches to either side which holds with `confidence` for
+ * each of `n` at once. What samples tell of themselves is normal, whatever the
+ * noise between runs is. Source: Bonferroni's inequality. */
+static double reach(enum noise_source source, size_t n, double within,
+                    double between)
 {
-    return quantile(source, 1 - (1 - confidence) / 2 / (double)(n ? n : 1));
+    const double p = 1 - (1 - confidence) / 2 / (double)(n ? n : 1);
+    return sqrt(square(noise_quantile(p)) * within +
+                square(quantile(source, p)) * between);
 }
 
 /* -- inside a run --------------------------------------------------------- */
@@ -185,12 +189,11 @@ static double noise_at(const struct noise *noise, const struct shift *row)
 
 void noise_intervals(const struct noise *noise, struct shift *rows, size_t n)
 {
-    const double deviates = reach(noise->source, n);
     for (size_t i = 0; i < n; i++) {
         struct shift *row = &rows[i];
         const double between = fmax(noise_at(noise, row), row->own);
         const double half =
-            deviates * sqrt(row->within + row->runs * between);
+            reach(noise->source, n, row->within, row->runs * between);
         row->lo = row->log_ratio - half;
         row->hi = row->log_ratio + half;
     }
@@ -202,21 +205,22 @@ struct shift noise_mean(const struct noise *noise, const struct shift *rows,
                         size_t n, unsigned op, unsigned n_ops)
 {
     struct shift mean = {.op = op};
-    double apart = 0, common = 0, k = 0;
+    double within = 0, apart = 0, common = 0, k = 0;
     for (size_t i = 0; i < n; i++) {
         if (n_ops > 0 && rows[i].op != op)
             continue;
         const double at = noise_at(noise, &rows[i]);
         mean.log_ratio += rows[i].log_ratio;
-        apart += rows[i].within +
-                 rows[i].runs * fmax(at, rows[i].own) / 2;
+        within += rows[i].within;
+        apart += rows[i].runs * fmax(at, rows[i].own) / 2;
         common += rows[i].runs * (n_ops > 0 ? at : noise->all) / 2;
         k++;
     }
     mean.log_ratio /= k;
-    mean.within = apart / (k * k) + common / k;
+    const double between = apart / (k * k) + common / k;
+    mean.within = within / (k * k) + between;
     const double half =
-        reach(noise->source, n_ops) * sqrt(mean.within);
+        reach(noise->source, n_ops, within / (k * k), between);
     mean.lo = mean.log_ratio - half;
     mean.hi = mean.log_ratio + half;
     return mean;

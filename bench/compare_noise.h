@@ -17,7 +17,9 @@
  * taken to have the tails of Student's t with 4 degrees of freedom: in 56
  * pairs of equal runs on busy shared cores one row in a hundred was beyond 4
  * times what two thirds stay under, one in a thousand beyond 7 to 10 (t: 4.2
- * and 7.8; normal: 2.7 and 3.4). Repeats show each row's own noise. */
+ * and 7.8; normal: 2.7 and 3.4). Repeats show each row's own noise. What the
+ * samples of one run tell of their median stays normal: beside itself, slowed
+ * by 20 %, a run is called as before. */
 #ifndef CLBENCH_COMPARE_NOISE_H
 #define CLBENCH_COMPARE_NOISE_H
 

@@ -294,6 +294,27 @@ static void a_slow_op_is_found(void **state)
     }
 }
 
+/* Where runs do not differ, samples that vary by 2 % do not hide 20 %: theirs
+ * is no heavy tail. */
+static void samples_keep_their_tails(void **state)
+{
+    enum { OP = 2 };
+    static struct shift rows[N_ROWS];
+    struct noise noise;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS; i++)
+        rows[i] = (struct shift){.within = 0.02 * 0.02,
+                                 .runs = 2,
+                                 .op = (unsigned)(i / PER_OP)};
+    for (size_t i = 0; i < PER_OP; i++)
+        rows[OP * PER_OP + i].log_ratio = log(1.2);
+    assert_true(noise_from_rows(&noise, rows, N_ROWS));
+    noise_intervals(&noise, rows, N_ROWS);
+    assert_int_equal(count(rows, OP * PER_OP, (OP + 1) * PER_OP, CALL_SLOWER),
+                     PER_OP);
+    assert_int_equal(wrong_calls(rows), PER_OP);
+}
+
 /* A quarter of an op's rows, and all rows of all ops. */
 static void few_rows_and_all_rows_are_found(void **state)
 {
@@ -360,6 +381,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(hardly_any_equal_run_has_a_call),
         cmocka_unit_test(no_difference_is_no_call),
         cmocka_unit_test(a_slow_op_is_found),
+        cmocka_unit_test(samples_keep_their_tails),
         cmocka_unit_test(few_rows_and_all_rows_are_found),
         cmocka_unit_test(repeats_tell_what_rows_cannot),
     };
