@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This program, once more, in a process of its own. The child leads a process
- * group, so that what it starts dies with it; an alarm() survives exec and
- * ends it even when this program was killed first. Its words are taken in
- * slices of time, between which it may be found too late, or dead. */
+ * group, so that what it starts dies with it. Where this program is killed
+ * first it goes too: at once on Linux, elsewhere by an alarm(), which survives
+ * exec. Its words are taken in slices of time, between which it may be found
+ * too late, or dead. */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
 #endif
@@ -22,6 +23,9 @@
 #include <unistd.h>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
+#endif
+#ifdef __linux__
+#include <sys/prctl.h>
 #endif
 
 #include "base/clock.h"
@@ -106,15 +110,28 @@ static void set_variables(const char *const *variables)
     }
 }
 
+/* A driver that hangs would have a core until the alarm. */
+static void die_with(pid_t parent)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXEC_FAILED); /* it was killed in between */
+#else
+    (void)parent;
+#endif
+}
+
 /* In the child: never returns. */
-static void become(const struct child_step *step, const char *path, int in,
-                   int out)
+static void become(const struct child_step *step, pid_t parent,
+                   const char *path, int in, int out)
 {
     enum { MOST_ARGS = 15 };
     char *argv[MOST_ARGS + 2] = {(char *)path};
     for (int i = 0; i < MOST_ARGS && step->args[i]; i++)
         argv[i + 1] = (char *)step->args[i];
     setpgid(0, 0);
+    die_with(parent);
     signal(SIGINT, SIG_DFL);
     alarm((unsigned)step->longest_s + ALARM_LATER_S);
     restore_variables();
@@ -230,10 +247,11 @@ static bool launch(struct child *c)
     char path[PATH_CAP];
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     if (own_path(path, sizeof path) && make_pipe(in) && make_pipe(out)) {
+        const pid_t parent = getpid();
         (void)fflush(NULL);
         c->pid = fork();
         if (c->pid == 0)
-            become(&c->step, path, in[0], out[1]);
+            become(&c->step, parent, path, in[0], out[1]);
     }
     shut(&in[0]);
     shut(&out[1]);

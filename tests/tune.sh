@@ -185,8 +185,18 @@ while [ "$n" -lt 3 ] && kill -0 $pid 2>/dev/null; do
     sleep 0.2
     n=$(journals | xargs cat 2>/dev/null | grep -c '"right"')
 done
+# Its child too, though that hears and does nothing, as one in a driver.
+child=$(cut -d ' ' -f 1 "/proc/$pid/task/$pid/children" 2>/dev/null)
+[ -z "$child" ] || kill -STOP "$child"
 kill -9 $pid
 wait $pid 2>/dev/null
+tries=0
+while [ -n "$child" ] && [ "$tries" -lt 100 ] &&
+    grep -q '^State:[[:space:]]*[^ZX]' "/proc/$child/status" 2>/dev/null; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+[ "$tries" -lt 100 ] || bad "its child lives on"
 [ "$n" -ge 3 ] || bad "no three candidates in the journal"
 n=$(journals | xargs cat | grep -c -v '"begun"')
 expect 130 "goes on, and is interrupted" "$python" \
