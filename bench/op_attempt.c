@@ -17,12 +17,11 @@
 /* Roofs are measured again at most so often: each time takes seconds. */
 enum { MOST_DOUBTS = 2 };
 
-/* Seconds that --max-time leaves; infinite without one. */
+/* Seconds that the session's limit leaves; infinite without one. */
 static double seconds_left(const struct session *s)
 {
     double passed = (double)(xl__now_ns() - s->start_ns) * 1e-9;
-    return s->limit_s > 0 ? s->limit_s - passed
-                                 : (double)INFINITY;
+    return s->limit_s > 0 ? s->limit_s - passed : (double)INFINITY;
 }
 
 /* Would this row take too long? Says so. */

@@ -258,7 +258,7 @@ int bench_run(struct session *s, const struct bench_op *op,
         }
         progress_hide(s);
         report_part_end(s->report);
-        if (s->is_late && s->n_rows == 0)
+        if (code == EXIT_FINE && s->is_late && s->n_rows == 0)
             code = EXIT_USAGE; /* 0 would say that there are results */
     }
     progress_end(s);

@@ -209,15 +209,16 @@ static void model_thin(void **state)
     xl__limits_clear(&l);
 }
 
-/* Tiles that were the faster ones by a fifth and by 6 % where the model once
- * held others for as good: NV-52, NV-50. */
+/* Tiles that were the faster ones by a fifth, by 6 and by 3 % where the model
+ * once held others for as good, or did not look: NV-52, NV-50, NV-54. */
 static void model_fits(void **state)
 {
     static const struct {
         size_t m, n, k, bm, bn;
         bool across;
     } seen[] = {{1536, 1536, 1536, 192, 96, true},
-                {512, 3584, 18944, 128, 112, false}};
+                {512, 3584, 18944, 128, 112, false},
+                {64, 4096, 4096, 64, 32, false}};
     struct xl__limits l;
     (void)state;
     make(&l);
