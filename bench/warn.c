@@ -9,7 +9,8 @@
 struct warning {
     const char *text;
     const char *advice;       /* NULL: none */
-    const char *advice_quick; /* instead, with --quick; NULL: the same */
+    const char *advice_quick; /* instead, of the quick extent, which is
+                                 the suite's own; NULL: the same */
 };
 
 #define CODE_OF(name, text) [XL_WARN_BIT_##name] = text,
@@ -21,7 +22,7 @@ static const struct warning warnings[XL_N_WARN] = {
     [XL_WARN_BIT_NOISY] = {
         .text = "the spread stayed wide",
         .advice = "close other programs, or compare medians only",
-        .advice_quick = "run without --quick, so that more runs are taken"},
+        .advice_quick = "run with --full, so that more runs are taken"},
     [XL_WARN_BIT_TOO_SHORT] = {
         .text = "a batch of runs took less than 1 ms",
         .advice = "take a larger shape"},
@@ -35,7 +36,7 @@ static const struct warning warnings[XL_N_WARN] = {
     [XL_WARN_BIT_FEW_RUNS] = {
         .text = "few runs were taken",
         .advice = "allow more time with --max-time, or use --full",
-        .advice_quick = "run without --quick"},
+        .advice_quick = "run with --full"},
     [XL_WARN_BIT_OUTLIERS] = {
         .text = "more than one run in ten was an outlier",
         .advice = "another program may be using the device"},

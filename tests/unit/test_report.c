@@ -583,6 +583,19 @@ static void results_refuse_other_files(void **state)
     }
 }
 
+/* The suite is of the quick extent though nobody said --quick. */
+static void advice_fits_the_extent(void **state)
+{
+    const struct settings quick = {.quick = true}, usual = {.quick = false};
+    (void)state;
+    for (unsigned bit = 0; bit < XL_N_WARN; bit++) {
+        const char *advice = warn_advice(bit, &quick);
+        assert_true(!advice || !strstr(advice, "--quick"));
+    }
+    assert_non_null(strstr(warn_advice(XL_WARN_BIT_NOISY, &quick), "--full"));
+    assert_null(strstr(warn_advice(XL_WARN_BIT_NOISY, &usual), "--full"));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +618,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(json_where_nobody_may_write),
         cmocka_unit_test(results_know_rows_again),
         cmocka_unit_test(results_leave_out_what_has_no_time),
+        cmocka_unit_test(advice_fits_the_extent),
         cmocka_unit_test(results_refuse_other_files),
     };
     test_args(argc, argv);
