@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every command, in the order of the help. Adding one: a cmd_x.c, its
  * declaration in command.h, a line here. */
-#include "command.h"
+#include "cli/command.h"
 
 const struct command *const commands[] = {
     &cmd_suite,   &cmd_devices, &cmd_limits, &cmd_probe,   &cmd_gemm,

@@ -3,11 +3,11 @@
  * commands. */
 #include <string.h>
 
-#include "child.h"
-#include "outputs.h"
-#include "report.h"
-#include "session.h"
-#include "trace.h"
+#include "cli/subprocess.h"
+#include "report/outputs.h"
+#include "report/report.h"
+#include "cli/session.h"
+#include "results/trace.h"
 
 static void print_version(void)
 {

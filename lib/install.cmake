@@ -19,7 +19,8 @@ if(NOT APPLE AND NOT WIN32)
 endif()
 install(TARGETS clbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # clbench has them in itself; these are to be read, and for the peers.
-install(FILES ${XL_SHAPES} DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane/shapes)
+install(DIRECTORY bench/cases/shapes
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane)
 
 # -- manual and completions, from the program's own option table --------------
 if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/files.h"
-#include "base/mem.h"
-#include "base/paths.h"
+#include "base/os/files.h"
+#include "base/alloc.h"
+#include "base/os/paths.h"
 #include "runtime/lib.h"
 
 static const size_t default_cache_bytes = (size_t)256 << 20;

@@ -17,8 +17,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/mem.h"
+#include "base/os/files.h"
+#include "base/alloc.h"
 
 extern char **environ;
 

@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "base/rng.h"
 #include "libm_loops.h"
-#include "report.h"
+#include "report/report.h"
 #include "rounds.h"
-#include "table.h"
-#include "text.h"
+#include "cli/table.h"
+#include "cli/console.h"
 
 enum { X, Y, OUT, N_BUFFERS };
 enum { OURS, FAST, THEIRS, N_SIDES };

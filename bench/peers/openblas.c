@@ -12,15 +12,15 @@
 #include <cblas.h>
 
 #include "base/error.h"
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "fair.h"
-#include "op_bench.h"
-#include "ref.h"
-#include "report.h"
+#include "timing/run_cases.h"
+#include "cases/host_ops.h"
+#include "report/report.h"
 #include "rounds.h"
-#include "table.h"
-#include "text.h"
-#include "units.h"
+#include "cli/table.h"
+#include "cli/console.h"
+#include "cli/units.h"
 
 enum { A, B, C };
 enum { OURS, THEIRS, N_SIDES };

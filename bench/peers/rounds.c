@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "base/error.h"
 #include "base/stats.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { QUICK_ROUNDS = 7, ROUNDS = 15, FULL_ROUNDS = 41 };
 enum { MOST_FLUSHES = 1024, FEWEST_FLUSHES = 3, REDONE_PER_ROUND = 4 };

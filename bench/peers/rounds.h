@@ -7,8 +7,8 @@
 #ifndef PEERS_ROUNDS_H
 #define PEERS_ROUNDS_H
 
-#include "json_values.h"
-#include "session.h"
+#include "results/json.h"
+#include "cli/session.h"
 
 enum { ROUNDS_SIDES = 4, ROUNDS_MOST = 64 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "base/rng.h"
 
 /* Ascending; NaN, which differs from itself, last: the order stays total. */

@@ -12,7 +12,7 @@
 #include <xlocale.h>
 #endif
 
-#include "base/mem.h"
+#include "base/alloc.h"
 
 /* Room for `more` bytes and the 0 byte; false if broken. */
 static bool reserve(struct xl__str *s, size_t more)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "device/cl_info.h"
 
 xl_status xl__device_create(cl_device_id id, xl_device **out,

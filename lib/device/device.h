@@ -5,8 +5,8 @@
 
 #include <crosslane/telemetry.h>
 
-#include "device/limits.h"
-#include "device/vendor.h"
+#include "device/facts.h"
+#include "device/vendor_table.h"
 
 struct xl_device {
     cl_device_id id;

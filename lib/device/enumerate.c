@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "device/cl_info.h"
 
 enum { PLATFORM_NOT_FOUND = -1001 }; /* cl_khr_icd: the loader found none */

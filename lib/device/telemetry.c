@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/os/clock.h"
+#include "base/alloc.h"
 #include "device/device.h"
 
 enum { MOST_SOURCES = 8, READ_SHARE = 100 };

@@ -26,7 +26,7 @@ struct xl__telemetry_source {
     void (*close)(void *kept);
 };
 
-/* vendor/telemetry.c: in the order they are asked, NULL-terminated. */
+/* targets/telemetry_sources.c: in the order they are asked, NULL-terminated. */
 extern const struct xl__telemetry_source *const xl__telemetry_sources[];
 
 /* A reading in which nothing is known. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/files.h"
-#include "base/mem.h"
+#include "base/os/files.h"
+#include "base/alloc.h"
 #include "base/str.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "expr/run.h"
 
 /* -- equal expressions are one -------------------------------------------- */

@@ -3,9 +3,9 @@
  * plan is made; a key that is found again was right the first time. */
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "expr/run.h"
-#include "expr/words.h"
+#include "expr/language/functions.h"
 
 /* -- views ---------------------------------------------------------------- */
 

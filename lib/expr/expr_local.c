@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "expr/run.h"
 
 enum { UNKNOWN = UINT_MAX };

@@ -5,7 +5,7 @@
  * many parts there are. So it takes the very same program. */
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "expr/trial.h"
 
 enum { FEW = 3, MOST_CHUNKS = 3, TURNS = 2 };

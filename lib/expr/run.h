@@ -7,8 +7,8 @@
 #define XL_EXPR_RUN_H
 
 #include "base/hash.h"
-#include "expr/group.h"
-#include "expr/tree.h"
+#include "expr/graph/group.h"
+#include "expr/language/tree.h"
 #include "runtime/launch.h"
 
 enum { XL__EXPR_VARIANTS = 2, XL__EXPR_WHY = 192 };

@@ -4,7 +4,7 @@
  * Source: Williams, Waterman, Patterson, CACM 52(4), 2009. */
 #include <math.h>
 
-#include "device/rates.h"
+#include "device/peak_rates.h"
 #include "measure/probe.h"
 
 struct ceiling {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What makes a row unfit to quote: one table of conditions, worst first. A
  * verdict given before (a wrong result, an error) stays if it is worse. Each
- * condition says where its bound comes from; tests/ops/test_lies.c has drivers
+ * condition says where its bound comes from; tests/lib/measure/test_wrong_drivers.c has drivers
  * and kernels tell each lie.
  *
  * Roofs: a roof we measured carries noise, as the row does, so a few percent
@@ -15,8 +15,8 @@
 
 #include "base/str.h"
 #include "device/device.h"
-#include "measure/conditions.h"
-#include "measure/sampler.h"
+#include "sampling/conditions.h"
+#include "sampling/sampler.h"
 
 static const double over_noise = 1.05;   /* over a measured roof: tolerated */
 static const double over_roof = 1.25;    /* and this is too much */

@@ -3,7 +3,7 @@
 #ifndef XL_OPS_VARIANTS_H
 #define XL_OPS_VARIANTS_H
 
-#include "ops/op.h"
+#include "ops/path/op.h"
 
 extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
     xl__gemm_wgmma, xl__gemm_cpu, xl__gemm_mma, xl__gemm_simt, xl__gemm_skinny,

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 
 unsigned char *xl__binary_of(cl_program program, size_t *n)
 {

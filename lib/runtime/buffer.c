@@ -2,7 +2,7 @@
 /* Helpers over cl_mem. */
 #include <crosslane/buffer.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "device/cl_info.h"
 #include "runtime/launch.h"
 
@@ -69,7 +69,7 @@ static struct xl__plan plan_fill(const struct xl__limits *l, size_t n_words)
     const bool cpu = xl__is(l, XL__F_is_cpu);
     struct xl__plan plan = {.n_steps = 1, .bytes = 4.0 * (double)n_words};
     struct xl__step *s = &plan.step[0];
-    s->source = "fill.cl";
+    s->source = "common/fill.cl";
     s->kernel = "fill";
     s->dims = 1;
     s->slice_dim = -1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contexts of one xl_lib: made when a first queue of a (cl_context,
  * device) pair comes, gone with the last. */
-#include "runtime/snippet.h"
+#include "runtime/epilogue.h"
 
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "device/cl_info.h"
 
 static xl_status make(xl_lib *lib, cl_context cl, cl_device_id id,

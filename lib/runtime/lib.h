@@ -6,10 +6,10 @@
 #include <crosslane/crosslane.h>
 
 #include "base/error.h"
-#include "base/lock.h"
+#include "base/os/lock.h"
 #include "device/device.h"
-#include "runtime/store.h"
-#include "runtime/tune_db.h"
+#include "runtime/store/store.h"
+#include "runtime/tuned/tuned_sets.h"
 
 struct xl__context;
 

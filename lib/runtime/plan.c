@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appending to a step. An argument too many is a variant's programming error:
  * it is dropped here, and the driver refuses the launch for lack of it. */
-#include "runtime/snippet.h"
+#include "runtime/epilogue.h"
 
 #include <ctype.h>
 #include <stdio.h>

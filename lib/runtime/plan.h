@@ -75,7 +75,7 @@ struct xl__step {
                             text is called; static */
     const char *text;    /* generated text; NULL: the embedded file's. Borrowed
                             until the plan is ready */
-    const struct xl__snippet *snippet; /* in place of epilogue.clh; NULL: the
+    const struct xl__snippet *snippet; /* in place of common/epilogue.clh; NULL: the
                                           file itself */
     const char *kernel;  /* function name; the step's label; static */
     const char *target;  /* the machine it needs, by the vendor table's

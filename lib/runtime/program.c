@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "base/hash.h"
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "device/cl_info.h"
 #include "runtime/binary.h"
-#include "runtime/program_rebuild.h"
-#include "runtime/snippet.h"
+#include "runtime/retarget.h"
+#include "runtime/epilogue.h"
 #include "runtime/sources.h"
 
 /* What went into one look-up; freed by done(). */

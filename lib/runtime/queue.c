@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "device/cl_info.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"

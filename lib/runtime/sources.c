@@ -7,49 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/files.h"
-#include "base/mem.h"
+#include "base/os/files.h"
+#include "base/alloc.h"
 
 enum { MAX_INCLUDES = 16 };
 
 struct loading {
     const char *cl_dir, *epilogue;
     struct xl__error *error;
-    char *seen[MAX_INCLUDES]; /* base names included so far */
+    char *seen[MAX_INCLUDES]; /* paths included so far */
     unsigned n_seen;
 };
 
-struct search {
-    const char *name;
-    char *path; /* of the file found */
-};
-
-static bool is_it(const char *path, void *arg)
-{
-    struct search *s = arg;
-    const size_t len = strlen(path), want = strlen(s->name);
-    if (len <= want || strcmp(path + len - want, s->name) != 0)
-        return true;
-    if (path[len - want - 1] != '/' && path[len - want - 1] != '\\')
-        return true;
-    s->path = xl__strdup(path);
-    return false;
-}
-
+/* The file below `cl_dir`. */
 static xl_status read_from_dir(struct loading *l, const char *name,
                                char **text, size_t *len)
 {
-    xl_status status = XL_OK;
-    struct search found = {name, NULL};
-    TRY(xl__dir_walk(l->cl_dir, is_it, &found));
-    if (!found.path)
-        TRY(XL_IO);
-    TRY(xl__file_read(found.path, text, len));
-fail:
-    free(found.path);
+    xl_status status = XL_NO_MEMORY;
+    struct xl__str path = {0};
+    xl__str_add(&path, l->cl_dir);
+    xl__str_add(&path, "/");
+    xl__str_add(&path, name);
+    if (!path.broken)
+        status = xl__file_read(path.text, text, len);
     if (status != XL_OK)
         xl__error_set(l->error, status, "kernel %s: not readable below %s",
                       name, l->cl_dir);
+    xl__str_clear(&path);
     return status;
 }
 
@@ -134,7 +118,7 @@ static xl_status append(struct loading *l, const char *name,
 {
     char *text = NULL;
     size_t len = 0;
-    if (l->epilogue && strcmp(name, "epilogue.clh") == 0)
+    if (l->epilogue && strcmp(name, "common/epilogue.clh") == 0)
         return expand(l, name, l->epilogue, out);
     xl_status status = read_text(l, name, &text, &len);
     if (status == XL_OK)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel texts: embedded in the library, or read from a folder while
- * developing. Base names are unique. */
+ * developing. A text is named by its path below cl/, as in an #include. */
 #ifndef XL_RUNTIME_SOURCES_H
 #define XL_RUNTIME_SOURCES_H
 
 #include "base/error.h"
 
 struct xl__embedded {
-    const char *name; /* base name */
+    const char *name; /* its path below cl/: "gemm/tiled.cl" */
     const unsigned char *text;
     size_t len;
 };
@@ -16,10 +16,10 @@ extern const struct xl__embedded xl__embedded[];
 
 /* Where texts come from. */
 struct xl__source {
-    const char *cl_dir;   /* this folder and its sub-folders; NULL: embedded */
-    const char *name;     /* of the file; what generated text is called */
+    const char *cl_dir;   /* a folder like cl/; NULL: embedded */
+    const char *name;     /* path below cl/; what generated text is called */
     const char *text;     /* generated; NULL: the file's */
-    const char *epilogue; /* generated, in place of epilogue.clh; NULL: the
+    const char *epilogue; /* generated, in place of common/epilogue.clh; NULL: the
                              file itself */
 };
 

@@ -11,10 +11,10 @@
 
 #include <crosslane/crosslane.h>
 
-#include "base/files.h"
-#include "base/mem.h"
+#include "base/os/files.h"
+#include "base/alloc.h"
 #include "runtime/lib.h"
-#include "runtime/tune_file.h"
+#include "runtime/tuned/tuned_file.h"
 
 static const char BEGUN[] = "begun";
 enum { SOURCES_CAP = sizeof(((struct xl__tuned *)0)->sources) };

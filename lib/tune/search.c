@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/os/clock.h"
+#include "base/alloc.h"
 #include "runtime/lib.h"
 
 enum { MOST_GOOD = 16 };

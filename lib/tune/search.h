@@ -4,7 +4,7 @@
 #define XL_TUNE_SEARCH_H
 
 #include "tune/journal.h"
-#include "tune/trial.h"
+#include "tune/candidate.h"
 
 /* A point in the line of what is to be tried. */
 struct xl__turn {

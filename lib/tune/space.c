@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
+#include "base/alloc.h"
 #include "base/rng.h"
-#include "ops/params.h"
+#include "ops/path/tunables.h"
 
 enum {
     FEW = 1 << 16,   /* points that are all planned */

@@ -6,7 +6,7 @@
 
 #include <crosslane/tune.h>
 
-#include "ops/call.h"
+#include "ops/path/call.h"
 
 /* One way to run the call. */
 struct xl__point {

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "ops/params.h"
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "ops/path/tunables.h"
 #include "runtime/lib.h"
 #include "tune/search.h"
 

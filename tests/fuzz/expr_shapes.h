@@ -5,7 +5,7 @@
 #ifndef XL_FUZZ_EXPR_SHAPES_H
 #define XL_FUZZ_EXPR_SHAPES_H
 
-#include "expr/group.h"
+#include "expr/graph/group.h"
 
 enum { SHAPE_SETS = 8, SHAPE_NAMES = 14, DEVICES = 4 };
 

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "expr/eval.h"
-#include "expr/tree.h"
+#include "base/alloc.h"
+#include "expr/host/eval.h"
+#include "expr/language/tree.h"
 #include "expr_shapes.h"
 
 enum {

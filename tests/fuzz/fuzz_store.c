@@ -6,13 +6,13 @@
  * the lengths behind it are to be met as well.
  *
  * Build: clang -fsanitize=fuzzer,address,undefined with lib/base/hash.c,
- * lib/base/mem.c and lib/runtime/entry.c. Run: fuzz_store corpus_store */
+ * lib/base/alloc.c and lib/runtime/store/entry.c. Run: fuzz_store corpus_store */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "runtime/entry.h"
+#include "runtime/store/entry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

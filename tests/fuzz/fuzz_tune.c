@@ -3,13 +3,13 @@
  * are taken whole or refused with a phrase; what was taken comes back the same
  * when it is written and read again.
  *
- * Build: clang -fsanitize=fuzzer,address,undefined with lib/base/mem.c,
- * lib/base/str.c and lib/runtime/tune_file.c. Run: fuzz_tune corpus_tune */
+ * Build: clang -fsanitize=fuzzer,address,undefined with lib/base/alloc.c,
+ * lib/base/str.c and lib/runtime/tuned/tuned_file.c. Run: fuzz_tune corpus_tune */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/tune_file.h"
+#include "runtime/tuned/tuned_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

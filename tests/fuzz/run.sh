@@ -16,22 +16,22 @@ folder=$4
 cd "$source_dir"
 case $target in
 store)
-    sources="lib/base/hash.c lib/base/mem.c lib/runtime/entry.c"
+    sources="lib/base/hash.c lib/base/alloc.c lib/runtime/store/entry.c"
     options=
     runs=1000000
     ;;
 expr) # all of the compiler that needs no device
     sources=$(ls lib/expr/*.c | grep -v '/expr[_.]')
     sources="$sources lib/base/error.c lib/base/half.c lib/base/hash.c
-        lib/base/lock.c lib/base/mem.c lib/base/rng.c lib/base/stats.c lib/base/str.c
-        lib/device/cl_info.c lib/device/limits.c lib/device/rates.c
-        lib/ops/dtype.c lib/runtime/plan.c -lOpenCL"
+        lib/base/os/lock.c lib/base/alloc.c lib/base/rng.c lib/base/stats.c lib/base/str.c
+        lib/device/cl_info.c lib/device/facts.c lib/device/peak_rates.c
+        lib/base/dtype.c lib/runtime/plan.c -lOpenCL"
     options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=60"
     runs=100000
     ;;
 tune)
-    sources="lib/base/error.c lib/base/mem.c lib/base/str.c
-        lib/runtime/tune_file.c -ljansson"
+    sources="lib/base/error.c lib/base/alloc.c lib/base/str.c
+        lib/runtime/tuned/tuned_file.c -ljansson"
     options="-max_len=4096"
     runs=100000
     ;;

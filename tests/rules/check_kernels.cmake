@@ -3,7 +3,7 @@
 #   KIND=portable   as plain OpenCL C 1.2 with every extension off
 #   KIND=amd        for each of CPUS, optimised, with no register spilled
 #   KIND=intel      for each of CPUS by ocloc
-#   KIND=nvidia     those below cl/nvidia, by clang and ASSEMBLER for each of
+#   KIND=nvidia     those in a folder nvidia, by clang and ASSEMBLER for each of
 #                   CPUS, with no register spilled and nothing serialized
 # With WRITER=<test_expr_emit> it is the kernels which that program writes.
 #   cmake -DSOURCE_DIR=<tree> -DKIND=... -DCOMPILER=... [-DLIBCLC=<bc>]
@@ -63,7 +63,7 @@ function(report name cpu result said)
     set_property(GLOBAL APPEND PROPERTY compiled "${name}")
 endfunction()
 
-set(common -x cl -cl-std=CL1.2 -I${SOURCE_DIR}/cl/common)
+set(common -x cl -cl-std=CL1.2 -I${SOURCE_DIR}/cl)
 
 function(compile_portable file options extensions)
     set(ext "-all")
@@ -102,7 +102,7 @@ function(compile_intel file options extensions)
     foreach(cpu IN LISTS CPUS)
         execute_process(COMMAND ${limit} ${COMPILER} compile -q
             -file ${folder}/${file} -device ${cpu} -out_dir ${SCRATCH}
-            -options "-cl-std=CL1.2 -I${SOURCE_DIR}/cl/common ${flat}"
+            -options "-cl-std=CL1.2 -I${SOURCE_DIR}/cl ${flat}"
             RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE more)
         report("${file} ${options}" ${cpu} "${result}" "${said}${more}")
     endforeach()
@@ -115,7 +115,7 @@ function(compile_nvidia file options extensions items)
     foreach(cpu IN LISTS CPUS)
         execute_process(COMMAND ${limit} ${COMPILER}
             --target=nvptx64-nvidia-nvcl -march=${cpu} -nogpulib ${common}
-            -I${SOURCE_DIR}/cl/nvidia -Xclang -mlink-builtin-bitcode
+            -Xclang -mlink-builtin-bitcode
             -Xclang ${LIBCLC} -O3 ${options} -S -o ${text} ${folder}/${file}
             RESULT_VARIABLE result ERROR_VARIABLE said)
         if(NOT result)
@@ -139,7 +139,7 @@ function(compile line)
     if(line MATCHES " @portable" AND NOT KIND STREQUAL "portable")
         return()
     endif()
-    if(line MATCHES "^nvidia/")
+    if(line MATCHES "/nvidia/")
         if(KIND STREQUAL "nvidia")
             split_line("${line}" file options extensions)
             string(REGEX MATCH "@([0-9]+)" items "${line}")
@@ -169,7 +169,8 @@ if(WRITER)
 else()
     # Every file by itself, then the table.
     file(GLOB lines RELATIVE ${folder} ${folder}/common/*.clh
-        ${folder}/generic/*.cl ${folder}/probe/*.cl)
+        ${folder}/expr/*.clh ${folder}/*/*.cl)
+    list(FILTER lines EXCLUDE REGEX "/(cpu|skinny_thread)\\.cl$")
     if(KIND STREQUAL "nvidia")
         set(lines)
     endif()
@@ -179,7 +180,7 @@ else()
     file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/kernel_options.txt table
         REGEX "^[a-z]")
     if(KIND STREQUAL "nvidia")
-        list(FILTER table INCLUDE REGEX "^nvidia/")
+        list(FILTER table INCLUDE REGEX "/nvidia/")
     endif()
 endif()
 foreach(line IN LISTS lines table)

@@ -6,10 +6,10 @@
 cmake_minimum_required(VERSION 3.22)
 
 set(allowed
-    "^lib/vendor/|^lib/device/identify\\.c$|^bench/advice\\.c$"
-    "|^cl/common/(copy|subgroup|dot|exp2|mma|unit)\\.clh$"
-    "|^cl/probe/probe_matrix\\.cl$"
-    "|^cl/(nvidia|amd|intel|cpu)/")
+    "^lib/targets/|^lib/device/identify\\.c$|^bench/cli/hints\\.c$"
+    "|^cl/common/(async_copy|subgroup|dot|exp2|matrix|compute_unit)\\.clh$"
+    "|^cl/probe/matrix_engine\\.cl$"
+    "|^cl/[a-z]+/(nvidia|amd|intel)/")
 string(CONCAT allowed ${allowed})
 set(words
     "nvidia|amd|amdgcn|rocm|intel|qualcomm|adreno|mali|apple|radeon|geforce"
@@ -29,6 +29,8 @@ foreach(file IN LISTS files)
     string(TOLOWER "${text}" text)
     string(REGEX REPLACE "/\\*[^*]*\\*+([^/*][^*]*\\*+)*/" "" text "${text}")
     string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+    # A kernel's path names the folder of its vendor.
+    string(REGEX REPLACE "\"[a-z0-9_/]+\\.clh?\"" "" text "${text}")
     # The compiler's name for an operating system.
     string(REPLACE "__apple__" "" text "${text}")
     string(REGEX MATCHALL "(^|[^a-z])(${words})([^a-z])" hits "${text}")

@@ -6,13 +6,23 @@ set(label)
 function(xl_rule name script)
     add_test(NAME rules.${name} COMMAND ${CMAKE_COMMAND}
         -DSOURCE_DIR=${PROJECT_SOURCE_DIR} ${ARGN}
-        -P ${CMAKE_CURRENT_SOURCE_DIR}/rules/${script}.cmake)
+        -P ${XL_TESTS}/rules/${script}.cmake)
     set_tests_properties(rules.${name} PROPERTIES LABELS "rules;${label}"
         SKIP_REGULAR_EXPRESSION "SKIPPED:")
     xl_timeout(rules.${name} ${label})
 endfunction()
 
-xl_rule(layers check_layers)
+# xl_python_rule(name argument...): likewise, rules/check_<name>.py.
+function(xl_python_rule name)
+    if(XL_PYTHON)
+        add_test(NAME rules.${name} COMMAND ${XL_PYTHON}
+            ${XL_TESTS}/rules/check_${name}.py ${PROJECT_SOURCE_DIR} ${ARGN})
+        set_tests_properties(rules.${name} PROPERTIES LABELS rules)
+        xl_timeout(rules.${name})
+    endif()
+endfunction()
+
+xl_python_rule(layers ${CMAKE_BINARY_DIR})
 xl_rule(names check_names -DSYMBOLS=${CMAKE_NM}
     -DLIBRARY=$<TARGET_FILE:crosslane>)
 xl_rule(notes check_notes)

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one case table. Sizes are odd or prime where edges are to be hit, and
+ * small enough that the host's answer in double takes no time. */
+#include "cases/gemm_cases.h"
+
+enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
+
+#define V CASE_VERIFY
+#define VQ (CASE_VERIFY | CASE_QUICK)
+#define B CASE_BENCH
+#define BQ (CASE_BENCH | CASE_QUICK)
+#define BB (CASE_BENCH | CASE_BIG)
+
+/* A batch of products of 37 x 29 x 23, all scaled. */
+#define MANY(name, use, count, places, trans, in, out)                        \
+    {name, use, 37, 29, 23, trans, 2, -3, in, out,                            \
+     3, 2, 1, 0, 4, 2, false, false, DATA_NORMAL, {count, places}, false, XL_ACCURACY_FULL}
+
+/* A bare product: alpha 1, beta 0, dense, row-major. */
+#define PLAIN(name, use, m, n, k, trans, in, out)                             \
+    {name, use, m, n, k, trans, 1, 0, in, out,                                \
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE}
+/* The four ways to store A and B. */
+#define FOUR(name, use, m, n, k, in, out)                                     \
+    PLAIN(name " nn", use, m, n, k, NN, in, out),                             \
+    PLAIN(name " tn", use, m, n, k, TN, in, out),                             \
+    PLAIN(name " nt", use, m, n, k, NT, in, out),                             \
+    PLAIN(name " tt", use, m, n, k, TT, in, out)
+
+/* Lines and offsets at multiples of 64 elements, whatever the sizes: what is
+ * copied by boxes has its edges in NaN. */
+#define PAD64(x) ((64 - (x) % 64) % 64)
+#define LINED(name, m, n, k, trans, beta, in, out)                            \
+    {name, V, m, n, k, trans, 1, beta, in, out,                               \
+     PAD64((trans) & 1 ? (m) : (k)), PAD64((trans) & 2 ? (k) : (n)), PAD64(n), \
+     64, 128, 192, false, false, DATA_NORMAL, CASE_ONE}
+#define LINED_FOUR(name, m, n, k, beta, in, out)                              \
+    LINED(name " nn", m, n, k, NN, beta, in, out),                            \
+    LINED(name " tn", m, n, k, TN, beta, in, out),                            \
+    LINED(name " nt", m, n, k, NT, beta, in, out),                            \
+    LINED(name " tt", m, n, k, TT, beta, in, out)
+
+/* clang-format off */
+const struct gemm_case gemm_cases[] = {
+    /* Every transpose and type, with edges in every direction. A driver takes
+     * a second or more to build a program, so the quick ones are the fewest
+     * that read both operands of each type both ways. */
+    FOUR("odd f32",       VQ, 67, 53, 41, XL_F32,  XL_F32),
+    PLAIN("odd f16 nn",   V,  67, 53, 41, NN, XL_F16,  XL_F16),
+    PLAIN("odd f16 tn",   VQ, 67, 53, 41, TN, XL_F16,  XL_F16),
+    PLAIN("odd f16 nt",   VQ, 67, 53, 41, NT, XL_F16,  XL_F16),
+    PLAIN("odd f16 tt",   V,  67, 53, 41, TT, XL_F16,  XL_F16),
+    FOUR("odd f16-f32",   V,  67, 53, 41, XL_F16,  XL_F32),
+    PLAIN("odd bf16 nn",  V,  67, 53, 41, NN, XL_BF16, XL_BF16),
+    PLAIN("odd bf16 tn",  VQ, 67, 53, 41, TN, XL_BF16, XL_BF16),
+    PLAIN("odd bf16 nt",  VQ, 67, 53, 41, NT, XL_BF16, XL_BF16),
+    PLAIN("odd bf16 tt",  V,  67, 53, 41, TT, XL_BF16, XL_BF16),
+    FOUR("odd bf16-f32",  V,  67, 53, 41, XL_BF16, XL_F32),
+    /* Whole tiles, then one more and one less in each direction. */
+    FOUR("whole f32",     V, 128, 128, 128, XL_F32,  XL_F32),
+    FOUR("whole f16",     V, 128, 128, 128, XL_F16,  XL_F16),
+    FOUR("past f32",      V, 129, 257, 130, XL_F32,  XL_F32),
+    FOUR("short f32",     V, 127, 255, 126, XL_F32,  XL_F32),
+    FOUR("past bf16",     V, 129, 257, 130, XL_BF16, XL_F32),
+    /* Ones. */
+    PLAIN("1x1x1",        VQ, 1, 1, 1,       NN, XL_F32, XL_F32),
+    PLAIN("1x1x1 f16",    V,  1, 1, 1,       TT, XL_F16, XL_F16),
+    PLAIN("k=1",          VQ, 61, 59, 1,     NN, XL_F32, XL_F32),
+    PLAIN("k=1 tt",       V,  61, 59, 1,     TT, XL_F16, XL_F32),
+    PLAIN("m=1",          VQ, 1, 509, 251,   NN, XL_F32, XL_F32),
+    PLAIN("m=1 nt",       V,  1, 509, 251,   NT, XL_F32, XL_F32),
+    PLAIN("m=1 f16",      V,  1, 509, 251,   NN, XL_F16, XL_F16),
+    PLAIN("n=1",          VQ, 509, 1, 251,   NN, XL_F32, XL_F32),
+    PLAIN("n=1 tn",       V,  509, 1, 251,   TN, XL_F32, XL_F32),
+    PLAIN("dot",          V,  1, 1, 10007,   NT, XL_F32, XL_F32),
+    PLAIN("outer",        V,  257, 263, 2,   NN, XL_F32, XL_F32),
+    /* Skinny and deep. */
+    PLAIN("tall",         V,  1031, 3, 17,   NN, XL_F32, XL_F32),
+    PLAIN("wide",         V,  3, 1031, 17,   NN, XL_F32, XL_F32),
+    PLAIN("deep",         VQ, 13, 11, 4099,  NN, XL_F32, XL_F32),
+    PLAIN("deep f16",     V,  13, 11, 4099,  NT, XL_F16, XL_F16),
+    /* Few rows or columns: 1 to 16 that share a reading, both ways to lie. */
+    PLAIN("rows 2 nt",    V,  2, 517, 1030,  NT, XL_F32, XL_F32),
+    PLAIN("rows 4",       VQ, 4, 516, 1031,  NN, XL_F32, XL_F32),
+    PLAIN("rows 5 f16",   V,  5, 640, 333,   NN, XL_F16, XL_F16),
+    PLAIN("rows 16 nt",   V,  16, 333, 640,  NT, XL_F16, XL_F32),
+    PLAIN("rows 9 bf16",  V,  9, 1000, 72,   TN, XL_BF16, XL_BF16),
+    PLAIN("columns 3 tt", V,  700, 3, 1001,  TT, XL_F32, XL_F32),
+    PLAIN("columns 8 tn", V,  515, 8, 260,   TN, XL_F16, XL_F16),
+    PLAIN("row, long k",  V,  1, 7, 100003,  NT, XL_F32, XL_F32),
+    PLAIN("larger",       V,  311, 307, 293, NN, XL_F32, XL_F32),
+    PLAIN("larger tt",    V,  311, 307, 293, TT, XL_F32, XL_F32),
+    PLAIN("larger f16",   V,  311, 307, 293, NT, XL_F16, XL_F32),
+    PLAIN("engine row",   V,  1, 128, 128,   NN, XL_F32, XL_F32),
+    PLAIN("engine block", V,  128, 128, 128, NN, XL_F16, XL_F32),
+
+    /* name            use   m    n    k  trans alpha beta  in       out      pad a b c  offset a b c  cols   one    data */
+    {"alpha 0",         VQ,  67,  53,  41, NN,  0,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"alpha 0 beta 1",  V,   67,  53,  41, NN,  0,    1,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"beta 1",          VQ,  67,  53,  41, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"both -0.5",       VQ,  67,  53,  41, TN, -0.5, -0.5, XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"-0.5 and 1 f16",  VQ,  67,  53,  41, NT, -0.5,  1,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"1 and -0.5 bf16", V,   67,  53,  41, NN,  1,   -0.5, XL_BF16, XL_BF16, 0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"third",           V,   67,  53,  41, TT,  1/3., 0.1, XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"large f16-f32",   V,   67,  53,  41, NN,  1,    0,   XL_F16,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_LARGE, CASE_ONE},
+    {"large f16",       V,   67,  53,  41, NN,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_LARGE, CASE_ONE},
+    {"pad 1",           VQ,  67,  53,  41, NN,  1,    1,   XL_F32,  XL_F32,  1, 1, 1,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"pad to 64",       V,   64,  60,  61, TN,  1,    0,   XL_F32,  XL_F32,  0, 4, 4,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"pad f16",         VQ,  67,  53,  41, TN,  1,    1,   XL_F16,  XL_F16,  3, 5, 7,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+    {"offset 1",        VQ,  64,  64,  64, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   1, 1, 1,      false, false, DATA_NORMAL, CASE_ONE},
+    {"offset 1 f16",    V,   64,  64,  64, NT,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   1, 3, 5,      false, false, DATA_NORMAL, CASE_ONE},
+    LINED_FOUR("lines f16",       131, 133, 135, 0, XL_F16, XL_F16),
+    LINED_FOUR("lines bf16",      131, 136, 137, 0, XL_BF16, XL_BF16),
+    LINED_FOUR("lines f16-f32",   259, 67,  201, 1, XL_F16, XL_F32),
+    LINED("lines 2 tiles",        300, 520, 330, NN, 0, XL_F16, XL_F16),
+    LINED("lines 2 tiles tt",     300, 520, 330, TT, 0, XL_F16, XL_F16),
+    LINED("lines beta",           300, 517, 330, NT, 1, XL_BF16, XL_BF16),
+    LINED("lines i8",             131, 133, 261, NT, 0, XL_I8, XL_I32),
+    LINED("lines e4m3",           131, 133, 261, NT, 0, XL_F8E4M3, XL_F16),
+    LINED("lines rows 16",        16,  520, 1031, NN, 0, XL_F16, XL_F16),
+    LINED("lines columns 9",      515, 9,   1031, NT, 0, XL_BF16, XL_F32),
+    {"offset 64",       V,   64,  64,  64, NN,  1,    1,   XL_F32,  XL_F32,  0, 0, 0,   64, 128, 64,  false, false, DATA_NORMAL, CASE_ONE},
+    {"offset and pad",  V,   67,  53,  41, TN,  1,    1,   XL_BF16, XL_F32,  3, 2, 5,   7, 12, 33,    false, false, DATA_NORMAL, CASE_ONE},
+    {"columns",         VQ,  67,  53,  41, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"columns tt",      V,   67,  53,  41, TT,  1,    1,   XL_F32,  XL_F32,  1, 2, 3,   5, 6, 7,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"columns tn f16",  V,   67,  53,  41, TN,  1,    0,   XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"columns nt",      V,   128, 96,  64, NT,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"A A^T",           VQ,  129, 129, 67, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+    {"A^T A f16",       V,   129, 129, 67, TN,  1,    0,   XL_F16,  XL_F32,  2, 0, 0,   3, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+
+    /* Other types: sums in f64; exact sums of i8; C of another type. */
+    FOUR("odd f64",       V,  67, 53, 41, XL_F64,  XL_F64),
+    FOUR("odd i8",        V,  67, 53, 41, XL_I8,   XL_I32),
+    PLAIN("f64",          VQ, 131, 97, 515, NN, XL_F64, XL_F64),
+    PLAIN("i8",           VQ, 131, 97, 515, NT, XL_I8,  XL_I32),
+    PLAIN("i8 long",      V,  17, 19, 70001, NT, XL_I8, XL_I32),
+    PLAIN("i8 row",       V,  1, 517, 1031, NN, XL_I8,  XL_I32),
+    PLAIN("f64 row",      V,  2, 517, 1031, NT, XL_F64, XL_F64),
+    PLAIN("i8-f32",       V,  67, 53, 41, NN, XL_I8,   XL_F32),
+    PLAIN("i8-f16",       V,  67, 53, 41, TT, XL_I8,   XL_F16),
+    PLAIN("i8-bf16",      V,  67, 53, 41, TN, XL_I8,   XL_BF16),
+    PLAIN("f32-f16",      V,  67, 53, 41, NN, XL_F32,  XL_F16),
+    PLAIN("f32-bf16",     V,  67, 53, 41, NT, XL_F32,  XL_BF16),
+    PLAIN("f16-bf16",     V,  67, 53, 41, TN, XL_F16,  XL_BF16),
+    PLAIN("bf16-f16",     V,  67, 53, 41, TT, XL_BF16, XL_F16),
+    PLAIN("e4m3 nn",      V,  67, 53, 41, NN, XL_F8E4M3, XL_F32),
+    PLAIN("e4m3 tn",      VQ, 67, 53, 41, TN, XL_F8E4M3, XL_BF16),
+    PLAIN("e4m3 nt",      V, 129, 65, 515, NT, XL_F8E4M3, XL_F16),
+    PLAIN("e4m3 tt",      V,  67, 53, 41, TT, XL_F8E4M3, XL_F32),
+    PLAIN("e4m3 row",     V,  1, 517, 1031, NN, XL_F8E4M3, XL_F32),
+    PLAIN("e4m3 rows",    V,  9, 1000, 72, NT, XL_F8E4M3, XL_F32),
+    PLAIN("e5m2 nn",      V, 131, 97, 515, NN, XL_F8E5M2, XL_F16),
+    PLAIN("e5m2 tn",      V,  67, 53, 41, TN, XL_F8E5M2, XL_F32),
+    PLAIN("e5m2 nt",      VQ, 67, 53, 41, NT, XL_F8E5M2, XL_F32),
+    PLAIN("e5m2 tt",      V, 128, 128, 128, TT, XL_F8E5M2, XL_BF16),
+    PLAIN("e5m2 columns", V,  700, 3, 1001, TT, XL_F8E5M2, XL_F32),
+    {"scaled f64",      V,   67,  53,  41, TN, 1/3., 0.1,  XL_F64,  XL_F64,  1, 2, 3,   5, 6, 7,      true,  false, DATA_NORMAL, CASE_ONE},
+    {"scaled i8",       VQ,  67,  53,  41, TN, -2,   3,    XL_I8,   XL_I32,  3, 5, 7,   1, 2, 3,      false, false, DATA_NORMAL, CASE_ONE},
+    {"scaled i8 cols",  V,   67,  53,  41, NT,  2,  -1,    XL_I8,   XL_I32,  3, 5, 7,   1, 2, 3,      true,  false, DATA_NORMAL, CASE_ONE},
+
+    {"scaled e4m3",     V,   67,  53,  41, NT, -0.5, 1.5,  XL_F8E4M3, XL_F32, 3, 5, 7,  1, 2, 3,      false, false, DATA_NORMAL, CASE_ONE},
+    {"scaled e5m2 cols", V,  67,  53,  41, NN,  2,  -1,    XL_F8E5M2, XL_BF16, 3, 5, 7, 1, 2, 3,      true,  false, DATA_NORMAL, CASE_ONE},
+
+    /* What may be traded for speed. */
+#define TRADED(name, use, m, n, k, trans, in, out, accuracy)                  \
+    {name, use, m, n, k, trans, 1, 0, in, out,                                \
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {0, BATCH_STEPS}, false,    \
+     accuracy}
+    TRADED("fast f32",    V, 129, 65, 515, NN, XL_F32, XL_F32, XL_ACCURACY_FAST),
+    TRADED("fast f32 tt", V,  67, 53, 41,  TT, XL_F32, XL_F16, XL_ACCURACY_FAST),
+    TRADED("split f32",   V, 129, 65, 515, NN, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
+    TRADED("split f32 tn", V, 67, 53, 1027, TN, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
+    TRADED("split f32 nt", V, 257, 196, 640, NT, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
+    TRADED("split f32 tt", V, 61, 129, 577, TT, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
+    TRADED("split f32 few", V, 67, 53, 41, TT, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
+    {"split f32 scaled", V, 140, 90, 601, TN, 2, -3, XL_F32, XL_F32,
+     3, 4, 5, 1, 8, 3, true, false, DATA_NORMAL, {0, BATCH_STEPS}, true,
+     XL_ACCURACY_SPLIT},
+    TRADED("fast e4m3",   V, 129, 65, 515, NT, XL_F8E4M3, XL_F32, XL_ACCURACY_FAST),
+    TRADED("fast e5m2",   V,  67, 53, 41,  TN, XL_F8E5M2, XL_F16, XL_ACCURACY_FAST),
+
+    /* Batches. */
+    MANY("batch",         VQ, 5, BATCH_STEPS,    NN, XL_F32,  XL_F32),
+    MANY("batch tt",      V,  5, BATCH_STEPS,    TT, XL_F32,  XL_F32),
+    MANY("batch f16",     V,  5, BATCH_STEPS,    NT, XL_F16,  XL_F16),
+    MANY("batch bf16",    V,  5, BATCH_STEPS,    TN, XL_BF16, XL_F32),
+    MANY("batch f64",     V,  3, BATCH_STEPS,    NN, XL_F64,  XL_F64),
+    MANY("batch i8",      V,  3, BATCH_STEPS,    NT, XL_I8,   XL_I32),
+    MANY("batch e4m3",    V,  3, BATCH_LISTS,    NN, XL_F8E4M3, XL_F32),
+    MANY("batch one B",   V,  7, BATCH_SHARED_B, NN, XL_F32,  XL_F32),
+    MANY("batch lists",   VQ, 5, BATCH_LISTS,    NN, XL_F32,  XL_F32),
+    MANY("batch lists tn", V, 4, BATCH_LISTS,    TN, XL_F16,  XL_F32),
+    {"batch columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    {"batch lists cols", V,  37,  29,  23, NT, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_LISTS}, false, XL_ACCURACY_FULL},
+    {"batch rows",      V,   1,  517, 131, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    {"batch rows f16",  V,   3,  131, 517, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_LISTS}, false, XL_ACCURACY_FULL},
+    {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+
+    /* relu(y + bias) on the way to memory. */
+#define BIAS(name, use, m, n, k, trans, in, out, columns, count)              \
+    {name, use, m, n, k, trans, 1, 0, in, out,                                \
+     0, 0, 1, 0, 0, 0, columns, false, DATA_NORMAL, {count, BATCH_STEPS}, true,                  \
+     XL_ACCURACY_FULL}
+    BIAS("bias relu",        VQ, 67, 53, 41,   NN, XL_F32,  XL_F32,  false, 0),
+    BIAS("bias relu cols",   V,  67, 53, 41,   TN, XL_F32,  XL_F32,  true,  0),
+    BIAS("bias relu f16",    V,  128, 96, 64,  NT, XL_F16,  XL_F16,  false, 0),
+    BIAS("bias relu i8",     V,  67, 53, 41,   NT, XL_I8,   XL_F32,  false, 0),
+    BIAS("bias relu e4m3",   V,  67, 53, 41,   TT, XL_F8E4M3, XL_BF16, false, 0),
+    BIAS("bias relu row",    V,  1, 517, 1031, NN, XL_F32,  XL_F32,  false, 0),
+    BIAS("bias relu rows",   V,  4, 517, 1031, NT, XL_F16,  XL_F32,  false, 0),
+    BIAS("bias relu deep",   V,  13, 11, 4099, NN, XL_F32,  XL_F32,  false, 0),
+    BIAS("bias relu batch",  V,  37, 29, 23,   NN, XL_F32,  XL_F32,  false, 4),
+
+    /* Large enough for many groups; a sample of the result is checked. */
+    PLAIN("sample f32",   V,  1009, 1013, 521, NN, XL_F32, XL_F32),
+    PLAIN("sample f16",   V,  1009, 1013, 521, TN, XL_F16, XL_F16),
+
+    /* Timed. */
+    PLAIN("cube 1024 f32",   BQ, 1024, 1024, 1024, NN, XL_F32,  XL_F32),
+    PLAIN("cube 2048 f32",   BQ, 2048, 2048, 2048, NN, XL_F32,  XL_F32),
+    PLAIN("cube 4096 f32",   BQ, 4096, 4096, 4096, NN, XL_F32,  XL_F32),
+    PLAIN("cube 1024 f16",   BQ, 1024, 1024, 1024, NN, XL_F16,  XL_F16),
+    PLAIN("cube 4096 f16",   B,  4096, 4096, 4096, NN, XL_F16,  XL_F16),
+    PLAIN("cube 1024 bf16",  BQ, 1024, 1024, 1024, NN, XL_BF16, XL_BF16),
+    PLAIN("cube 4096 bf16",  B,  4096, 4096, 4096, NN, XL_BF16, XL_BF16),
+    PLAIN("cube 4096 e4m3",  B,  4096, 4096, 4096, NT, XL_F8E4M3, XL_BF16),
+    PLAIN("cube 8192 f32",   BB, 8192, 8192, 8192, NN, XL_F32,  XL_F32),
+    PLAIN("cube 8192 f16",   BB, 8192, 8192, 8192, NN, XL_F16,  XL_F16),
+    {"batch 10000x32", BQ, 32, 32, 32, NN, 1, 0, XL_F32, XL_F32,
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {10000, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    PLAIN("odd 1000",        B,  1000, 1023, 517,  NN, XL_F32,  XL_F32),
+    PLAIN("cube 1024 tn",    B,  1024, 1024, 1024, TN, XL_F32,  XL_F32),
+    PLAIN("cube 1024 nt",    B,  1024, 1024, 1024, NT, XL_F32,  XL_F32),
+    PLAIN("cube 1024 tt",    B,  1024, 1024, 1024, TT, XL_F32,  XL_F32),
+    /* A linear layer: x (batch x in) times the transposed weights. */
+    PLAIN("linear 512 f16",  B,  512, 4096, 1024,  NT, XL_F16,  XL_F16),
+    PLAIN("linear 1 f16",    B,  1,   4096, 1024,  NT, XL_F16,  XL_F16),
+    PLAIN("linear 512 f32",  B,  512, 4096, 1024,  NT, XL_F32,  XL_F32),
+    PLAIN("linear 1 f32",    B,  1,   4096, 1024,  NT, XL_F32,  XL_F32),
+    /* Tiles, waves and row alignment fall apart at these. */
+    PLAIN("sawtooth 1792",   B,  1792, 1792, 1792, NN, XL_F16,  XL_F16),
+    PLAIN("sawtooth 1793",   B,  1793, 1793, 1793, NN, XL_F16,  XL_F16),
+    PLAIN("sawtooth 2048",   B,  2048, 2048, 2048, NN, XL_F16,  XL_F16),
+    PLAIN("sawtooth 2049",   B,  2049, 2049, 2049, NN, XL_F16,  XL_F16),
+#define LD(pad, text)                                                         \
+    {"row alignment " text, B, 2048, 2048, 2048, NN, 1, 0, XL_F16, XL_F16,    \
+     pad, pad, pad, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE}
+    LD(0, "2048"), LD(1, "2049"), LD(2, "2050"), LD(3, "2051"), LD(4, "2052"),
+    LD(5, "2053"), LD(6, "2054"), LD(7, "2055"), LD(8, "2056"),
+    {"A A^T 4096",      B,  4096, 4096, 4096, NN, 1,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+    {"A A^T 8192",      BB, 8192, 8192, 8192, NN, 1,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
+    {NULL,              0,  0,    0,    0,    NN, 0,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
+};
+
+/* Dense, from one buffer to another, nothing special. */
+#define ROWS(name, use, rows, cols, dtype)                                    \
+    {name, use, rows, cols, dtype, 0, 0, false, 0, 0, DATA_NORMAL}
+
+const struct softmax_case softmax_cases[] = {
+    /* From one column to ten million. */
+    ROWS("1 column",      VQ, 37, 1, XL_F32),
+    ROWS("1 column f16",  V,  37, 1, XL_F16),
+    ROWS("2 columns",     V,  1021, 2, XL_F32),
+    ROWS("3 columns",     VQ, 1021, 3, XL_BF16),
+    ROWS("7 columns",     V,  4093, 7, XL_F32),
+    ROWS("31 columns",    V,  257, 31, XL_F16),
+    ROWS("64 columns",    V,  129, 64, XL_F32),
+    ROWS("127 columns",   VQ, 129, 127, XL_F32),
+    ROWS("255 f16",       VQ, 65, 255, XL_F16),
+    ROWS("257 bf16",      VQ, 65, 257, XL_BF16),
+    ROWS("1024 columns",  V,  33, 1024, XL_F32),
+    ROWS("1031 columns",  VQ, 33, 1031, XL_F32),
+    ROWS("1031 f16",      V,  33, 1031, XL_F16),
+    ROWS("4099 columns",  V,  7, 4099, XL_F32),
+    ROWS("4096 bf16",     V,  7, 4096, XL_BF16),
+    ROWS("65537 columns", VQ, 3, 65537, XL_F32),
+    ROWS("65537 f16",     V,  3, 65537, XL_F16),
+    ROWS("1000003 cols",  V,  2, 1000003, XL_F32),
+    ROWS("10^7 columns",  V,  1, 10000000, XL_F32),
+    ROWS("10^7 f16",      V,  1, 10000000, XL_F16),
+    ROWS("one row",       V,  1, 1009, XL_F32),
+    ROWS("many rows",     V,  100003, 5, XL_F32),
+
+    /* name             use  rows cols  dtype   scale mask in place pad off data */
+    {"specials",         VQ, 64,  127,  XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS},
+    {"specials long",    V,  16,  5003, XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS},
+    {"specials f16",     VQ, 64,  127,  XL_F16,  0,    0,  false,   0,  0,  DATA_SPECIALS},
+    {"specials bf16",    V,  64,  127,  XL_BF16, 0,    0,  true,    0,  0,  DATA_SPECIALS},
+    {"specials 1 col",   V,  64,  1,    XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS},
+    {"specials huge",    V,  8,   200003, XL_F32, 0,   0,  false,   0,  0,  DATA_SPECIALS},
+    {"specials masked",  V,  64,  131,  XL_F32,  0.5,  1,  false,   0,  0,  DATA_SPECIALS},
+    {"large",            VQ, 33,  1031, XL_F32,  0,    0,  false,   0,  0,  DATA_LARGE},
+    {"large f16",        V,  33,  1031, XL_F16,  0,    0,  false,   0,  0,  DATA_LARGE},
+    {"scale 0.125",      VQ, 33,  521,  XL_F32,  0.125, 0, false,   0,  0,  DATA_NORMAL},
+    {"scale -3",         V,  33,  521,  XL_F16,  -3,   0,  false,   0,  0,  DATA_NORMAL},
+    {"scale 0.1 long",   V,  2,   70001, XL_F32, 0.1,  0,  false,   0,  0,  DATA_NORMAL},
+    {"mask",             VQ, 33,  521,  XL_F32,  0,    1,  false,   0,  0,  DATA_NORMAL},
+    {"mask scaled",      V,  33,  521,  XL_F16,  0.3,  1,  false,   0,  0,  DATA_NORMAL},
+    {"mask row",         VQ, 33,  521,  XL_F32,  0,    2,  false,   0,  0,  DATA_NORMAL},
+    {"mask row bf16",    V,  33,  521,  XL_BF16, 0.5,  2,  true,    3,  5,  DATA_NORMAL},
+    {"mask long",        V,  2,   70001, XL_F32, 0,    1,  false,   0,  0,  DATA_NORMAL},
+    {"in place",         VQ, 33,  521,  XL_F32,  0,    0,  true,    0,  0,  DATA_NORMAL},
+    {"in place long",    V,  2,   70001, XL_F32, 0,    0,  true,    0,  0,  DATA_NORMAL},
+    {"in place f16",     V,  33,  521,  XL_F16,  0,    0,  true,    1,  1,  DATA_NORMAL},
+    {"pad 1",            VQ, 33,  521,  XL_F32,  0,    0,  false,   1,  0,  DATA_NORMAL},
+    {"pad to 512",       V,  33,  500,  XL_F32,  0,    0,  false,   12, 0,  DATA_NORMAL},
+    {"offset 1",         VQ, 33,  512,  XL_F32,  0,    0,  false,   0,  1,  DATA_NORMAL},
+    {"offset 3 f16",     VQ, 33,  512,  XL_F16,  0,    0,  false,   5,  3,  DATA_NORMAL},
+    {"offset 64",        V,  33,  512,  XL_F32,  0,    0,  false,   0,  64, DATA_NORMAL},
+
+    /* Timed. */
+    ROWS("4096x4096 f32",   BQ, 4096, 4096, XL_F32),
+    ROWS("16384x1024 f32",  BQ, 16384, 1024, XL_F32),
+    ROWS("64x1000000 f32",  BQ, 64, 1000000, XL_F32),
+    ROWS("4096x4096 f16",   BQ, 4096, 4096, XL_F16),
+    ROWS("4096x4096 bf16",  B,  4096, 4096, XL_BF16),
+    ROWS("16384x4096 f32",  B,  16384, 4096, XL_F32),
+    ROWS("100000x100 f32",  B,  100000, 100, XL_F32),
+    ROWS("1x10000000 f32",  B,  1, 10000000, XL_F32),
+    ROWS("8192x32768 f32",  BB, 8192, 32768, XL_F32),
+    ROWS("256x1048576 f32", BB, 256, 1048576, XL_F32),
+    {NULL, 0, 0, 0, XL_F32, 0, 0, false, 0, 0, DATA_NORMAL},
+};
+/* clang-format on */

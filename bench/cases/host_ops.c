@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* References in double and the tolerances that go with them; each bound stands
+ * beside its formula. u is the unit roundoff of f32 throughout, since every op
+ * sums in f32. */
+#include "cases/host_ops.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/half.h"
+
+/* Largest finite values, and the first that round beyond them. */
+static const double F16_OVERFLOW = 65520.0;
+static const double F32_OVERFLOW = 3.4028235677973366e38;
+static const double BF16_OVERFLOW = 3.3961775292304957e38;
+
+double ref_load(const void *data, size_t i, xl_dtype dtype)
+{
+    switch (dtype) {
+    case XL_F32: return (double)((const float *)data)[i];
+    case XL_F16: return (double)xl__f16_to_f32(((const uint16_t *)data)[i]);
+    case XL_BF16: return (double)xl__bf16_to_f32(((const uint16_t *)data)[i]);
+    case XL_F8E4M3: return (double)xl__e4m3_to_f32(((const uint8_t *)data)[i]);
+    case XL_F8E5M2: return (double)xl__e5m2_to_f32(((const uint8_t *)data)[i]);
+    case XL_F64: return ((const double *)data)[i];
+    case XL_I32: return (double)((const int32_t *)data)[i];
+    case XL_I8: return (double)((const int8_t *)data)[i];
+    case XL_U8: return (double)((const uint8_t *)data)[i];
+    case XL_BOOL: return (double)(((const uint8_t *)data)[i] != 0);
+    default: return NAN;
+    }
+}
+
+void ref_store(void *data, size_t i, xl_dtype dtype, double x)
+{
+    switch (dtype) {
+    case XL_F32: ((float *)data)[i] = (float)x; break;
+    case XL_F16: ((uint16_t *)data)[i] = xl__f32_to_f16((float)x); break;
+    case XL_BF16: ((uint16_t *)data)[i] = xl__f32_to_bf16((float)x); break;
+    case XL_F8E4M3: ((uint8_t *)data)[i] = xl__f32_to_e4m3((float)x); break;
+    case XL_F8E5M2: ((uint8_t *)data)[i] = xl__f32_to_e5m2((float)x); break;
+    case XL_F64: ((double *)data)[i] = x; break;
+    case XL_I32: ((int32_t *)data)[i] = (int32_t)x; break;
+    case XL_I8: ((int8_t *)data)[i] = (int8_t)x; break;
+    case XL_U8: ((uint8_t *)data)[i] = (uint8_t)x; break;
+    case XL_BOOL: ((uint8_t *)data)[i] = x != 0; break;
+    default: break;
+    }
+}
+
+double ref_at(const struct ref_mat *m, size_t i, size_t j)
+{
+    return ref_load(m->data, m->offset + i * m->row_stride + j * m->col_stride,
+                    m->dtype);
+}
+
+double ref_roundoff(xl_dtype dtype)
+{
+    switch (dtype) {
+    case XL_F16: return 0x1p-11;
+    case XL_BF16: return 0x1p-8;
+    case XL_F64: return 0x1p-53;
+    default: return 0x1p-24;
+    }
+}
+
+double ref_floor(xl_dtype dtype)
+{
+    /* vstore_half keeps subnormals; f32 and bf16 may be flushed to zero. */
+    return dtype == XL_F16 ? 0x1p-25 : dtype == XL_F64 ? 0x1p-1022 : 0x1p-126;
+}
+
+double ref_normal(struct xl__rng *rng)
+{
+    /* Variance of four uniforms over 2^16 steps: 4 (2^32 - 1) / 12. */
+    static const double mean = 2.0 * 65535.0;
+    static const double scale = 1.0 / 37837.227; /* its root */
+    uint64_t x = xl__rng_next(rng);
+    uint64_t sum = (x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) +
+                   (x >> 48);
+    return ((double)sum - mean) * scale;
+}
+
+double ref_draw(struct xl__rng *rng, xl_dtype dtype)
+{
+    static const double bytes = 34;
+    return ref_normal(rng) * (dtype == XL_I8 ? bytes : 1);
+}
+
+void ref_fill(void *data, size_t n, xl_dtype dtype, struct xl__rng *rng)
+{
+    for (size_t i = 0; i < n; i++)
+        ref_store(data, i, dtype, ref_draw(rng, dtype));
+}
+
+void ref_dense(const struct ref_mat *m, size_t rows, size_t cols, double *dst)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < cols; j++)
+            dst[i * cols + j] = ref_at(m, i, j);
+    }
+}
+
+void ref_gemm_row(const double *a, const double *b, size_t n, size_t k,
+                  double *sum, double *mag)
+{
+    memset(sum, 0, n * sizeof *sum);
+    memset(mag, 0, n * sizeof *mag);
+    for (size_t p = 0; p < k; p++) {
+        const double *b_row = b + p * n;
+        for (size_t j = 0; j < n; j++) {
+            double product = a[p] * b_row[j];
+            sum[j] += product;
+            mag[j] += fabs(product);
+        }
+    }
+}
+
+void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
+                  const size_t at[2], size_t k, double *sum, double *mag)
+{
+    *sum = *mag = 0;
+    for (size_t p = 0; p < k; p++) {
+        double product = ref_at(a, at[0], p) * ref_at(b, p, at[1]);
+        *sum += product;
+        *mag += fabs(product);
+    }
+}
+
+/* What a product of k terms loses as a share of |A| |B|: ops.h, Accuracy. Sums
+ * of i8 are exact, but rounded once into a float. In f64 this host rounds as
+ * often as the device. */
+static double product_loss(const struct ref_gemm_scale *s)
+{
+    static const struct {
+        double operand, term;
+        double block, stay; /* of the terms that stay in an engine's sums */
+    } losses[XL_N_DTYPES][XL_N_ACCURACIES] = {
+        [XL_F32] = {{0, 0x1p-24},
+                    {0x1p-21, 0x1p-24, 0x1p-22, 64},
+                    {0x1p-10, 0x1p-23}},
+        [XL_F16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
+        [XL_BF16] = {{0, 0x1p-23}, {0, 0x1p-23}, {0, 0x1p-23}},
+        [XL_F64] = {{0, 0x1p-52}, {0, 0x1p-52}, {0, 0x1p-52}},
+        [XL_F8E4M3] = {{0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-12}},
+        [XL_F8E5M2] = {{0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-23, 0x1p-12, 128},
+                       {0, 0x1p-12}},
+    };
+    const double operand = 1 + losses[s->in][s->accuracy].operand;
+    const double sums =
+        (double)s->k * losses[s->in][s->accuracy].term +
+        fmin((double)s->k, losses[s->in][s->accuracy].stay) *
+            losses[s->in][s->accuracy].block;
+    return s->in == XL_I8
+               ? ref_roundoff(XL_F32)
+               : operand * operand * (1 + sums) - 1;
+}
+
+/* |c^ - c| <= loss |alpha| mag + 3 u (|alpha| mag + |beta c0|) + output
+ * rounding; the 3 with scalars alone: alpha rounded to f32, its product, the
+ * last addition. Rounding to a narrower type adds u_out |c^|; each product may
+ * be flushed. What stays in i32 is exact. */
+double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
+                     double old, double *tol)
+{
+    static const double scalar_roundings = 3, exact = 0.25;
+    const bool is_scaled = s->alpha != 1 || s->beta != 0;
+    const bool is_wide = s->in == XL_F64;
+    const double more = is_scaled ? scalar_roundings : 0;
+    const double u = (is_wide ? 2 : 1) *
+                     ref_roundoff(is_wide ? XL_F64 : XL_F32);
+    const double loss = product_loss(s);
+    double added = s->beta == 0 ? 0 : s->beta * old;
+    double want = s->alpha * sum + added;
+    double error = (loss + more * u * (1 + loss)) * fabs(s->alpha) * mag +
+                   more * u * fabs(added) +
+                   ((double)s->k + more) * (1 + fabs(s->alpha)) *
+                       ref_floor(is_wide ? XL_F64 : XL_F32);
+    if (s->out == XL_I32)
+        error = exact;
+    else if (s->out != XL_F32 && s->out != XL_F64)
+        error += ref_roundoff(s->out) * (fabs(want) + error) +
+                 ref_floor(s->out);
+    *tol = error;
+    return want;
+}
+
+void ref_softmax_row(const double *x, size_t cols, double *y, double *max)
+{
+    double top = -INFINITY, sum = 0;
+    bool is_bad = false;
+    for (size_t j = 0; j < cols; j++) {
+        is_bad = is_bad || isnan(x[j]) || x[j] == INFINITY;
+        if (x[j] > top)
+            top = x[j];
+    }
+    *max = top;
+    for (size_t j = 0; j < cols; j++) {
+        y[j] = is_bad ? (double)NAN : top == -INFINITY ? 0 : exp(x[j] - top);
+        sum += y[j];
+    }
+    for (size_t j = 0; j < cols && sum > 0; j++)
+        y[j] /= sum;
+}
+
+/* Relative: (|x - max| + 48 + 2 log2 cols) u and the slack of x; then one
+ * rounding. Source: ops.h, Accuracy. */
+double ref_softmax_tol(double want, double below, double slack, size_t cols,
+                       xl_dtype out)
+{
+    static const double fixed_terms = 48;
+    double u = ref_roundoff(XL_F32);
+    double rel = (below + fixed_terms + 2 * log2((double)cols)) * u;
+    rel += slack;
+    return want * (rel + ref_roundoff(out) * (1 + rel)) + ref_floor(out) +
+           ref_floor(XL_F32);
+}
+
+static double overflow_of(xl_dtype dtype)
+{
+    return dtype == XL_F16    ? F16_OVERFLOW
+           : dtype == XL_BF16 ? BF16_OVERFLOW
+           : dtype == XL_F32  ? F32_OVERFLOW
+                              : DBL_MAX;
+}
+
+double ref_error(double got, double want, double tol, xl_dtype out)
+{
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got) ? 0 : INFINITY;
+    if (got == want)
+        return 0;
+    bool same_sign = signbit(got) == signbit(want);
+    if (isinf(got) && same_sign && fabs(want) + tol >= overflow_of(out))
+        return 0;
+    if (isinf(got) || isinf(want))
+        return INFINITY;
+    return fabs(got - want) / tol;
+}

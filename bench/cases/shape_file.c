@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of shape files. It cuts lines into words and hands options to
+ * the one table, so that whatever a command learns to take, a line takes. */
+#include "cases/shape_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/files.h"
+#include "base/alloc.h"
+
+/* Options that say what a shape is; the others are of the whole run. */
+static const char *const line_options[] = {
+    "dtype", "trans",    "accuracy", "batch",  "stride",
+    "pad",   "dilation", "groups",   "layout", NULL};
+
+static const char blanks[] = " \t\r";
+
+/* -- the text ------------------------------------------------------------- */
+
+static const struct shape_text *find_text(const char *name)
+{
+    static const char ending[] = ".txt";
+    const size_t len = strlen(name);
+    for (const struct shape_text *t = shape_texts; t->name; t++)
+        if (strncmp(t->name, name, len) == 0 &&
+            strcmp(t->name + len, ending) == 0)
+            return t;
+    return NULL;
+}
+
+static bool no_such_text(const char *name, struct xl__str *why)
+{
+    xl__str_printf(why, "no shapes called '%s' come with clbench; there are:",
+                   name);
+    for (const struct shape_text *t = shape_texts; t->name; t++)
+        xl__str_printf(why, " %.*s", (int)strcspn(t->name, "."), t->name);
+    xl__str_printf(why, "; a file of yours is './%s'", name);
+    return false;
+}
+
+static bool read_text(struct shape_file *f, struct xl__str *why)
+{
+    size_t len = 0;
+    if (!strpbrk(f->name, "./\\")) {
+        const struct shape_text *t = find_text(f->name);
+        if (!t)
+            return no_such_text(f->name, why);
+        f->text = xl__calloc(t->len + 1, 1);
+        if (f->text)
+            memcpy(f->text, t->text, t->len);
+        return f->text != NULL;
+    }
+    errno = 0;
+    if (xl__file_read(f->name, &f->text, &len) != XL_OK) {
+        xl__str_printf(why, "'%s' cannot be read: %s", f->name,
+                       errno ? strerror(errno) : "out of memory");
+        return false;
+    }
+    if (strlen(f->text) == len)
+        return true;
+    xl__str_printf(why, "'%s' is no text: it has a byte 0; give a file of "
+                        "shapes, one a line", f->name);
+    return false;
+}
+
+/* -- a line --------------------------------------------------------------- */
+
+static bool wrong(const struct shape_file *f, const struct shape_line *l,
+                  unsigned column, struct xl__str *why)
+{
+    xl__str_printf(why, "%s:%u:%u: ", f->name, l->number, column);
+    return false;
+}
+
+/* The end of a name: a colon before a blank or the end; NULL: no name. */
+static char *name_end(char *line)
+{
+    for (char *at = line; (at = strchr(at, ':')) != NULL; at++)
+        if (at[1] == '\0' || strchr(blanks, at[1]))
+            return at;
+    return NULL;
+}
+
+/* Words behind `at` of the line that begins at `begin`. */
+static bool cut_words(const struct shape_file *f, struct shape_line *l,
+                      const char *begin, char *at, struct xl__str *why)
+{
+    for (at += strspn(at, blanks); *at; at += strspn(at, blanks)) {
+        const unsigned column = (unsigned)(at - begin) + 1;
+        if (l->n_words == SHAPE_LINE_WORDS) {
+            wrong(f, l, column, why);
+            xl__str_printf(why, "a line has at most %d words behind its name; "
+                                "give one shape a line", SHAPE_LINE_WORDS);
+            return false;
+        }
+        l->word[l->n_words++] = (struct shape_word){at, column};
+        at += strcspn(at, blanks);
+        if (*at)
+            *at++ = '\0';
+    }
+    if (l->n_words > 0)
+        return true;
+    wrong(f, l, (unsigned)(at - begin) + 1, why);
+    xl__str_printf(why, "'%s' has no shape; give NAME: SHAPE", l->name);
+    return false;
+}
+
+static bool add_line(struct shape_file *f, char *line, unsigned number,
+                     struct xl__str *why)
+{
+    struct shape_line l = {.number = number};
+    line[strcspn(line, "#")] = '\0';
+    char *at = line + strspn(line, blanks);
+    if (!*at)
+        return true;
+    char *end = name_end(at);
+    if (end == at) {
+        wrong(f, &l, (unsigned)(at - line) + 1, why);
+        xl__str_add(why, "a name is missing before ':'");
+        return false;
+    }
+    if (end) {
+        l.name = at;
+        *end = '\0';
+        at = end + 1;
+    }
+    if (!cut_words(f, &l, line, at, why))
+        return false;
+    if (!xl__grow(&f->line, &f->cap, f->n + 1, sizeof *f->line)) {
+        xl__str_printf(why, "'%s' is too large for the memory there is",
+                       f->name);
+        return false;
+    }
+    f->line[f->n++] = l;
+    return true;
+}
+
+bool shape_file_read(const char *name, struct shape_file *out,
+                     struct xl__str *why)
+{
+    *out = (struct shape_file){.name = name};
+    if (!read_text(out, why))
+        return false;
+    unsigned number = 1;
+    for (char *line = out->text; line; number++) {
+        char *next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        if (!add_line(out, line, number, why))
+            return false;
+        line = next;
+    }
+    if (out->n > 0)
+        return true;
+    xl__str_printf(why, "'%s' has no shapes; give one a line, such as "
+                        "'512x6144x4096 f16 nt'", name);
+    return false;
+}
+
+void shape_file_clear(struct shape_file *f)
+{
+    free(f->text);
+    free(f->line);
+    *f = (struct shape_file){.name = NULL};
+}
+
+/* -- what a line says ----------------------------------------------------- */
+
+static bool is_line_option(const struct command *c,
+                           const struct option_row *row)
+{
+    for (const char *const *name = line_options; *name; name++)
+        if (strcmp(*name, row->name) == 0)
+            return command_takes(c, row);
+    return false;
+}
+
+static bool is_choice(const struct option_row *row, const char *text)
+{
+    for (int i = 0; row->choices && row->choices[i]; i++)
+        if (strcmp(row->choices[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* The option of "batch=8" or of "f16"; *value is its text. */
+static const struct option_row *option_of(const struct command *c,
+                                          const char *word, const char **value)
+{
+    const size_t len = strcspn(word, "=");
+    *value = word[len] ? word + len + 1 : word;
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        if (!is_line_option(c, row))
+            continue;
+        if (word[len] ? strncmp(row->name, word, len) == 0 && !row->name[len]
+                      : is_choice(row, word))
+            return row;
+    }
+    return NULL;
+}
+
+static void say_options(const struct command *c, struct xl__str *why)
+{
+    const char *before = " ";
+    for (const char *const *name = line_options; *name; name++) {
+        const struct option_row *row = option_find(*name);
+        if (!row || !command_takes(c, row))
+            continue;
+        xl__str_printf(why, "%s%s=%s", before, row->name, row->value);
+        before = ", ";
+    }
+}
+
+bool shape_file_settings(const struct shape_file *f, size_t i,
+                         const struct command *c, struct settings *set,
+                         struct xl__str *why)
+{
+    const struct shape_line *l = &f->line[i];
+    const struct settings line = *set;
+    set->case_name = l->name;
+    for (unsigned w = 1; w < l->n_words; w++) {
+        const char *value, *word = l->word[w].text;
+        const struct option_row *row = option_of(c, word, &value);
+        struct settings trial = *set;
+        if (row && option_set(row, value, &trial)) {
+            if (!option_is_given(row, &line))
+                *set = trial;
+            continue;
+        }
+        shape_file_place(f, i, w, why);
+        xl__str_printf(why, "'%s' will not do; behind a shape give", word);
+        say_options(c, why);
+        return false;
+    }
+    return true;
+}
+
+void shape_file_place(const struct shape_file *f, size_t i, unsigned word,
+                      struct xl__str *out)
+{
+    const struct shape_line *l = &f->line[i];
+    wrong(f, l, l->word[word].column, out);
+}
+
+void shape_file_list(FILE *to)
+{
+    enum { NAME_COLUMNS = 14 };
+    for (const struct shape_text *t = shape_texts; t->name; t++) {
+        const char *text = (const char *)t->text;
+        /* The licence stands in the first line, the title in the second. */
+        const char *title = strchr(text, '\n');
+        title = title ? title + 1 + strspn(title + 1, "# ") : "";
+        fprintf(to, "  %-*.*s  %.*s\n", NAME_COLUMNS,
+                (int)strcspn(t->name, "."), t->name,
+                (int)strcspn(title, "\n"), title);
+    }
+}

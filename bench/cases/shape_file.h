@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of shapes: a shape a line, as on the command line.
+ *
+ *   # what the sizes are of
+ *   8b qkv 512:  512x6144x4096  f16 nt
+ *   32x32x32  batch=10000
+ *
+ * A name, ended by a colon, stands in front if wanted; options of the command
+ * follow the shape, without dashes: "batch=8", or a choice alone: "f16". */
+#ifndef CLBENCH_SHAPE_FILE_H
+#define CLBENCH_SHAPE_FILE_H
+
+#include "base/str.h"
+#include "cli/command.h"
+
+enum { SHAPE_LINE_WORDS = 8 };
+
+/* One line; texts are the file's. */
+struct shape_line {
+    const char *name; /* NULL: none */
+    struct shape_word {
+        const char *text;
+        unsigned column; /* from 1 */
+    } word[SHAPE_LINE_WORDS]; /* the shape first */
+    unsigned n_words, number; /* of the line, from 1 */
+};
+
+struct shape_file {
+    const char *name; /* as it was asked for */
+    char *text;
+    struct shape_line *line;
+    size_t n, cap;
+};
+
+/* The texts that come with clbench; NULL name last. Names end in ".txt". */
+struct shape_text {
+    const char *name;
+    const unsigned char *text;
+    size_t len;
+};
+extern const struct shape_text shape_texts[];
+
+/* Read a file, or one of clbench's by its bare name: "gemm_llm". A name with
+ * a dot or a slash is a file's. On failure *why says where and what to do. */
+bool shape_file_read(const char *name, struct shape_file *out,
+                     struct xl__str *why);
+void shape_file_clear(struct shape_file *f);
+
+/* The settings of line `i`: those of the command line, which stand above it,
+ * and the line's own. False: *why as above. */
+bool shape_file_settings(const struct shape_file *f, size_t i,
+                         const struct command *c, struct settings *set,
+                         struct xl__str *why);
+/* "FILE:LINE:COLUMN: " for word `word` of line `i`. */
+void shape_file_place(const struct shape_file *f, size_t i, unsigned word,
+                      struct xl__str *out);
+/* The names of those that come with clbench, each with its first comment. */
+void shape_file_list(FILE *to);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pipeline's timeline, from `clbench pipeline`: each way of running it, its
+ * uploads, kernels and downloads on one scale, what bounds it in words. */
+#include <math.h>
+#include <stdio.h>
+
+#include "charts/figures.h"
+#include "results/json.h"
+#include "cli/units.h"
+
+enum {
+    LEFT = 92,
+    RIGHT = 84,   /* room for a total */
+    LANE = 14,
+    LANE_GAP = 3,
+    MODE_GAP = 14,
+    MOST_COMMANDS = 2048, /* drawn of a way */
+    LETTERS = 106,
+    BELOW = 6
+};
+
+static const char *const lanes[] = {"upload", "kernels", "download"};
+enum { N_LANES = sizeof lanes / sizeof *lanes };
+
+static double number_at(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static unsigned lane_of(const json_t *command)
+{
+    unsigned i = 0;
+    while (i < N_LANES &&
+           !xl__streq(lanes[i], json_text_at(command, "lane")))
+        i++;
+    return i;
+}
+
+/* Can it be drawn on this axis? */
+static bool span_of(const json_t *command, const struct plot_axis *axis,
+                    double *start, double *end)
+{
+    *start = number_at(command, "start_ns");
+    *end = number_at(command, "end_ns");
+    return plot_can_show(axis, *start) && plot_can_show(axis, *end) &&
+           *start <= *end && lane_of(command) < N_LANES;
+}
+
+static size_t n_commands(const json_t *mode)
+{
+    const size_t n = json_array_size(json_object_get(mode, "commands"));
+    return n < MOST_COMMANDS ? n : MOST_COMMANDS;
+}
+
+/* The axis holds each end and each total; the number of commands that can be
+ * shown. */
+static size_t hold(struct plot_axis *axis, const json_t *modes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(modes); i++) {
+        const json_t *mode = json_array_get(modes, i);
+        const json_t *commands = json_object_get(mode, "commands");
+        plot_axis_hold(axis, number_at(mode, "total_ns"));
+        for (size_t j = 0; j < n_commands(mode); j++) {
+            double start, end;
+            if (!span_of(json_array_get(commands, j), axis, &start, &end))
+                continue;
+            plot_axis_hold(axis, start);
+            plot_axis_hold(axis, end);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* -- one way of running --------------------------------------------------- */
+
+static void tip_of(const json_t *command, double start, double end,
+                   struct xl__str *out)
+{
+    char from[UNITS_CAP], took[UNITS_CAP], bytes[UNITS_CAP];
+    const double size = number_at(command, "bytes");
+    units_time(from, sizeof from, start);
+    units_time(took, sizeof took, end - start);
+    xl__str_printf(out, "%s: %s from %s on", json_text_at(command, "name"),
+                   took, from);
+    if (size > 0) {
+        units_bytes(bytes, sizeof bytes, size);
+        xl__str_printf(out, ", %s", bytes);
+    }
+}
+
+static void draw_lane(struct xl__str *out, const struct plot *p,
+                      const json_t *mode, unsigned lane, double y)
+{
+    static const double thin = 0.8, between = 0.4;
+    const json_t *commands = json_object_get(mode, "commands");
+    svg_series(out, lane);
+    for (size_t i = 0; i < n_commands(mode); i++) {
+        const json_t *command = json_array_get(commands, i);
+        struct xl__str tip = {0};
+        double start, end;
+        if (lane_of(command) != lane ||
+            !span_of(command, &p->x, &start, &end))
+            continue;
+        const double x = plot_x(p, start);
+        tip_of(command, start, end, &tip);
+        svg_rect(out, x, y, fmax(plot_x(p, end) - x - between, thin), LANE,
+                 svg_ink, xl__str_text(&tip));
+        xl__str_clear(&tip);
+    }
+    svg_group_end(out);
+}
+
+static double draw_mode(struct xl__str *out, const struct plot *p,
+                        const json_t *mode, double y)
+{
+    static const double height = N_LANES * (LANE + LANE_GAP) - LANE_GAP;
+    const double total = number_at(mode, "total_ns");
+    char time[UNITS_CAP];
+    svg_text(out, p->left - 10, y + height / 2 + 4, svg_small, "end", svg_ink,
+             json_text_at(mode, "mode"));
+    svg_grid(out);
+    for (unsigned lane = 0; lane < N_LANES; lane++)
+        svg_rect(out, p->left, y + lane * (LANE + LANE_GAP),
+                 plot_x(p, total) - p->left, LANE, svg_ink, NULL);
+    svg_group_end(out);
+    for (unsigned lane = 0; lane < N_LANES; lane++)
+        draw_lane(out, p, mode, lane, y + lane * (LANE + LANE_GAP));
+    units_time(time, sizeof time, total);
+    svg_text(out, plot_x(p, total) + 8, y + height / 2 + 4, svg_small, "start",
+             svg_ink, time);
+    return y + height + MODE_GAP;
+}
+
+/* -- the whole ------------------------------------------------------------ */
+
+static double tell(struct xl__str *out, const json_t *device,
+                   const json_t *entry)
+{
+    const json_t *bound = json_object_get(entry, "bound");
+    const char *by = json_text_at(bound, "by");
+    struct xl__str text = {0};
+    char share[UNITS_CAP];
+    units_percent(share, sizeof share, number_at(bound, "share"));
+    xl__str_printf(&text, "%s %s", json_text_at(entry, "stages"),
+                   json_text_at(entry, "dtype"));
+    if (*by)
+        xl__str_printf(&text, ": bound by %s, %s of the quickest way", by,
+                       share);
+    const double y = figure_headline(out, device, xl__str_text(&text));
+    xl__str_clear(&text);
+    return y;
+}
+
+static double draw_legend(struct xl__str *out, double y)
+{
+    struct plot_series s[N_LANES];
+    for (unsigned i = 0; i < N_LANES; i++) {
+        s[i] = (struct plot_series){
+            .colour = i, .shape = 1, .has_marks = true, .n = 1};
+        xl__strcpy(s[i].name, sizeof s[i].name, lanes[i]);
+    }
+    return plot_legend(out, PLOT_EDGE, y, SVG_WIDTH, s, N_LANES);
+}
+
+static void add_first(const json_t *entry, struct xl__str *out)
+{
+    const json_t *firsts = json_object_get(entry, "first_calls");
+    for (size_t i = 0; i < json_array_size(firsts); i++) {
+        const json_t *first = json_array_get(firsts, i);
+        const double build = number_at(first, "build_ns");
+        char whole[UNITS_CAP], built[UNITS_CAP];
+        units_time(whole, sizeof whole,
+                   number_at(first, "open_ns") + build +
+                       number_at(first, "run_ns"));
+        units_time(built, sizeof built, build);
+        xl__str_printf(out, " First call, kernels %s: %s, %s of it for them.",
+                       json_text_at(first, "kernels"), whole, built);
+    }
+}
+
+static double draw_words(struct xl__str *out, const json_t *entry, double y)
+{
+    struct xl__str text = {0}, line = {0};
+    xl__str_add(&text, json_text_at(json_object_get(entry, "bound"), "words"));
+    add_first(entry, &text);
+    /* Lines of the terminal are one paragraph here. */
+    for (const char *c = xl__str_text(&text); *c; c++)
+        xl__str_add_n(&line, *c == '\n' ? " " : c, 1);
+    svg_aside(out);
+    y = svg_paragraph(out, PLOT_EDGE, y, svg_small, LETTERS,
+                      xl__str_text(&line));
+    svg_group_end(out);
+    xl__str_clear(&text);
+    xl__str_clear(&line);
+    return y;
+}
+
+static bool draw(const struct result_file *file, const json_t *device,
+                 struct xl__str *out)
+{
+    const json_t *entry = figure_entry(file, device, "pipeline");
+    const json_t *modes = json_object_get(entry, "modes");
+    struct plot p = {.left = LEFT,
+                     .width = SVG_WIDTH - LEFT - RIGHT,
+                     .x = plot_axis(0, "ns", "time from the first call on"),
+                     .y = plot_axis(0, "1", "")};
+    struct xl__str body = {0};
+    if (hold(&p.x, modes) == 0)
+        return false;
+    plot_axis_hold(&p.x, 0);
+    p.top = draw_legend(&body, tell(&body, device, entry));
+    double y = p.top + MODE_GAP / 2.0;
+    const size_t n = json_array_size(modes);
+    p.height = (double)n * (N_LANES * (LANE + LANE_GAP) - LANE_GAP + MODE_GAP);
+    const double bottom = plot_frame(&body, &p);
+    for (size_t i = 0; i < n; i++)
+        y = draw_mode(&body, &p, json_array_get(modes, i), y);
+    figure_write(out, &figure_pipeline, &body,
+                 draw_words(&body, entry, bottom + 26) + BELOW);
+    return true;
+}
+
+const struct figure figure_pipeline = {
+    .name = "pipeline",
+    .title = "Pipeline",
+    .about =
+        "What the device does when, for each way of running the chain: a box "
+        "is a command, grey is waiting. Where uploads, kernels and downloads "
+        "lie above one another they are done at the same time.",
+    .draw = draw,
+};

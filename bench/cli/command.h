@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command is, and what the program's exit codes mean. */
+#ifndef CLBENCH_COMMAND_H
+#define CLBENCH_COMMAND_H
+
+#include "cli/args.h"
+
+struct session;
+
+enum exit_code {
+    EXIT_FINE = 0,
+    EXIT_WRONG = 1,       /* a result was wrong; --strict: a rejected row too */
+    EXIT_USAGE = 2,       /* usage, unknown device, no time for a row */
+    EXIT_NO_DEVICE = 3,   /* no usable device */
+    EXIT_FILE = 4,        /* a file could not be read or written */
+    EXIT_GATE = 5,        /* a comparison gate failed */
+    EXIT_INTERRUPTED = 130
+};
+
+struct command {
+    const char *name;     /* "" : the suite, when no command is named */
+    const char *summary;  /* one line for `clbench --help` */
+    const char *words;    /* positional arguments: "[SHAPE...]"; NULL: none */
+    const char *about;    /* paragraphs for --help and the man page */
+    const char *const *options; /* long names it takes beside the common ones;
+                                   NULL-terminated; rows of the one table */
+    unsigned min_words, max_words;
+    bool is_live;         /* goes on until Ctrl-C, which is no failure then;
+                             its --json is a log of its own */
+    int (*run)(struct session *s); /* an exit_code */
+    bool draws_itself; /* --svg is a picture of its own, not the report's */
+};
+
+/* What every command that shows results can write them to. */
+#define REPORT_OPTIONS "csv", "markdown", "html", "svg"
+
+extern const struct command cmd_suite, cmd_devices, cmd_limits, cmd_probe,
+    cmd_gemm, cmd_softmax, cmd_expr, cmd_verify, cmd_explain, cmd_compare,
+    cmd_doctor, cmd_cache, cmd_completion, cmd_conv, cmd_split, cmd_pipeline,
+    cmd_roofline, cmd_tune, cmd_top, cmd_plan,
+    cmd_report;
+extern const struct command *const commands[]; /* NULL-terminated; main.c */
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shell completions from the command and option tables: the words of every
+ * command, the options it takes, the values of choices, files after --json. */
+#include "cli/args.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/command.h"
+
+/* Text inside the shell's single quotes. bash and zsh close, escape and open
+ * again; fish knows \'. */
+static void quoted(FILE *to, const char *text, const char *quote)
+{
+    fputc('\'', to);
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs(quote, to);
+        else
+            fputc(*text, to);
+    }
+    fputc('\'', to);
+}
+static const char sh_quote[] = "'\\''";
+static const char fish_quote[] = "\\'";
+
+static bool takes_file(const struct option_row *row)
+{
+    const char *value = row->value ? row->value : "";
+    return strcmp(value, "FILE") == 0 || strcmp(value, "FOLDER") == 0;
+}
+
+/* The alternatives in a command's first word, "bash|zsh|fish", else NULL. */
+static const char *word_choices(const struct command *c)
+{
+    return c->words && strchr(c->words, '|') ? c->words : NULL;
+}
+
+/* Those alternatives with blanks between. */
+static void spaced(FILE *to, const char *text)
+{
+    for (; *text && *text != ' '; text++)
+        if (!strchr("[].", *text))
+            fputc(*text == '|' ? ' ' : *text, to);
+}
+
+static bool takes_json_words(const struct command *c)
+{
+    return c->words && strstr(c->words, ".json");
+}
+
+static void option_names(FILE *to, const struct command *c)
+{
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (command_takes(c, row))
+            fprintf(to, " --%s", row->name);
+}
+
+/* -- bash ----------------------------------------------------------------- */
+
+static void bash_values(FILE *to)
+{
+    fputs("    case $prev in\n", to);
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        if (row->kind == OPT_FLAG)
+            continue;
+        fprintf(to, "    --%s", row->name);
+        if (row->letter)
+            fprintf(to, "|-%c", row->letter);
+        fputs(") ", to);
+        if (takes_file(row))
+            fputs("COMPREPLY=($(compgen -f -- \"$cur\")); ", to);
+        else if (row->choices) {
+            fputs("COMPREPLY=($(compgen -W '", to);
+            for (unsigned i = 0; row->choices[i]; i++)
+                fprintf(to, "%s%s", i ? " " : "", row->choices[i]);
+            fputs("' -- \"$cur\")); ", to);
+        }
+        fputs("return ;;\n", to);
+    }
+    fputs("    esac\n", to);
+}
+
+static void bash_commands(FILE *to)
+{
+    fputs("    case $command in\n", to);
+    for (unsigned i = 0; commands[i]; i++) {
+        const struct command *c = commands[i];
+        fprintf(to, "    %s) options='", *c->name ? c->name : "''");
+        option_names(to, c);
+        fputs("'; words='", to);
+        if (word_choices(c))
+            spaced(to, c->words);
+        fprintf(to, "'; files=%d ;;\n", takes_json_words(c));
+    }
+    fputs("    esac\n", to);
+}
+
+static void bash(FILE *to)
+{
+    fputs("# bash completion of clbench, made by: clbench completion bash\n"
+          "_clbench()\n{\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]}\n"
+          "    local prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    local command='' options='' words='' files=0 word i\n"
+          "    COMPREPLY=()\n",
+          to);
+    bash_values(to);
+    fputs("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+          "        word=${COMP_WORDS[i]}\n        case $word in\n        ",
+          to);
+    const char *bar = "";
+    for (unsigned i = 0; commands[i]; i++)
+        if (*commands[i]->name) {
+            fprintf(to, "%s%s", bar, commands[i]->name);
+            bar = "|";
+        }
+    fputs(") command=$word; break ;;\n        esac\n    done\n", to);
+    bash_commands(to);
+    fputs("    if [[ $cur == -* ]]; then\n        words=$options\n"
+          "    elif [[ -z $command ]]; then\n        words='",
+          to);
+    for (unsigned i = 0; commands[i]; i++)
+        fprintf(to, "%s ", commands[i]->name);
+    fputs("'\n    elif ((files)); then\n"
+          "        COMPREPLY=($(compgen -f -- \"$cur\"))\n        return\n"
+          "    fi\n"
+          "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+          "}\ncomplete -F _clbench clbench\n",
+          to);
+}
+
+/* -- zsh ------------------------------------------------------------------ */
+
+/* _arguments wants brackets and colons of a description escaped. */
+static void zsh_text(FILE *to, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("[]:\\", *text))
+            fputc('\\', to);
+        if (*text == '\'')
+            fputs(sh_quote, to);
+        else
+            fputc(*text, to);
+    }
+}
+
+static void zsh_option(FILE *to, const struct option_row *row)
+{
+    fprintf(to, "            '--%s[", row->name);
+    zsh_text(to, row->help);
+    fputc(']', to);
+    if (row->kind != OPT_FLAG) {
+        fputc(':', to);
+        zsh_text(to, row->value);
+        fputc(':', to);
+        if (takes_file(row))
+            fputs("_files", to);
+        for (unsigned i = 0; row->choices && row->choices[i]; i++)
+            fprintf(to, "%s%s", i ? " " : "(", row->choices[i]);
+        if (row->choices)
+            fputc(')', to);
+    }
+    fputs("' \\\n", to);
+}
+
+static void zsh_command(FILE *to, const struct command *c)
+{
+    fprintf(to, "    %s)\n        _arguments \\\n", *c->name ? c->name : "''");
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (command_takes(c, row))
+            zsh_option(to, row);
+    if (!*c->name)
+        fputs("            '1:command:->command'", to);
+    else if (word_choices(c)) {
+        fputs("            '*:argument:(", to);
+        spaced(to, c->words);
+        fputs(")'", to);
+    } else if (takes_json_words(c))
+        fputs("            '*:file:_files'", to);
+    else
+        fputs("            '*:argument: '", to);
+    fputs("\n        ;;\n", to);
+}
+
+static void zsh(FILE *to)
+{
+    fputs("#compdef clbench\n"
+          "# zsh completion of clbench, made by: clbench completion zsh\n"
+          "_clbench() {\n    local state\n    local -a names\n"
+          "    names=(\n",
+          to);
+    for (unsigned i = 0; commands[i]; i++)
+        if (*commands[i]->name) {
+            fprintf(to, "        '%s:", commands[i]->name);
+            zsh_text(to, commands[i]->summary);
+            fputs("'\n", to);
+        }
+    fputs("    )\n    local command='' word\n"
+          "    for word in ${words[2,CURRENT-1]}; do\n"
+          "        if (( ${names[(I)$word:*]} )); then\n"
+          "            command=$word\n            break\n        fi\n"
+          "    done\n    case $command in\n",
+          to);
+    for (unsigned i = 0; commands[i]; i++)
+        zsh_command(to, commands[i]);
+    fputs("    esac\n"
+          "    [[ $state == command ]] && _describe command names\n"
+          "    return 0\n}\n"
+          "if [[ $funcstack[1] == _clbench ]]; then\n    _clbench \"$@\"\n"
+          "else\n    compdef _clbench clbench\nfi\n",
+          to);
+}
+
+/* -- fish ----------------------------------------------------------------- */
+
+static void fish_condition(FILE *to, const struct command *c)
+{
+    if (*c->name)
+        fprintf(to, " -n '__fish_seen_subcommand_from %s'", c->name);
+    else
+        fputs(" -n __fish_use_subcommand", to);
+}
+
+static void fish_option(FILE *to, const struct command *c,
+                        const struct option_row *row)
+{
+    fputs("complete -c clbench", to);
+    fish_condition(to, c);
+    fprintf(to, " -l %s", row->name);
+    if (row->letter)
+        fprintf(to, " -s %c", row->letter);
+    if (row->kind != OPT_FLAG)
+        fputs(takes_file(row) ? " -rF" : " -x", to);
+    if (row->choices) {
+        fputs(" -a '", to);
+        for (unsigned i = 0; row->choices[i]; i++)
+            fprintf(to, "%s%s", i ? " " : "", row->choices[i]);
+        fputc('\'', to);
+    }
+    fputs(" -d ", to);
+    quoted(to, row->help, fish_quote);
+    fputc('\n', to);
+}
+
+static void fish(FILE *to)
+{
+    fputs("# fish completion of clbench, made by: clbench completion fish\n"
+          "complete -c clbench -f\n",
+          to);
+    for (unsigned i = 0; commands[i]; i++) {
+        const struct command *c = commands[i];
+        if (*c->name) {
+            fprintf(to,
+                    "complete -c clbench -n __fish_use_subcommand -a %s -d ",
+                    c->name);
+            quoted(to, c->summary, fish_quote);
+            fputc('\n', to);
+        }
+        for (const struct option_row *row = option_rows; row->name; row++)
+            if (command_takes(c, row))
+                fish_option(to, c, row);
+        bool has_words = word_choices(c) != NULL;
+        if (!has_words && !takes_json_words(c))
+            continue;
+        fputs("complete -c clbench", to);
+        fish_condition(to, c);
+        fputs(has_words ? " -a '" : " -F", to);
+        if (has_words)
+            spaced(to, c->words);
+        fputs(has_words ? "'\n" : "\n", to);
+    }
+}
+
+bool args_completion(FILE *to, const char *shell)
+{
+    static const struct {
+        const char *name;
+        void (*print)(FILE *to);
+    } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++)
+        if (xl__streq(shells[i].name, shell)) {
+            shells[i].print(to);
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text on a terminal. UTF-8 is decoded strictly (RFC 3629); what is not UTF-8,
+ * or is a control character, never reaches the terminal. Widths: 0 for
+ * combining marks, 2 for the East Asian wide blocks (Unicode TR 11), else 1.
+ */
+#include "cli/console.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/host_info.h"
+#include "base/alloc.h"
+
+struct range {
+    uint32_t first, last;
+};
+static const struct range zero_wide[] = {
+    {0x0300, 0x036f}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},
+    {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0, 0},
+};
+static const struct range two_wide[] = {
+    {0x1100, 0x115f},   {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f},   {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff},
+    {0x20000, 0x3fffd}, {0, 0},
+};
+
+static bool within(const struct range *r, uint32_t c)
+{
+    for (; r->last; r++)
+        if (c >= r->first && c <= r->last)
+            return true;
+    return false;
+}
+
+/* Lead bytes by length: mask, value, and the least code it may stand for, so
+ * that no character has two spellings. */
+static const struct {
+    unsigned char mask, lead;
+    unsigned len;
+    uint32_t least;
+} leads[] = {
+    {0x80, 0x00, 1, 0x00},
+    {0xe0, 0xc0, 2, 0x80},
+    {0xf0, 0xe0, 3, 0x800},
+    {0xf8, 0xf0, 4, 0x10000},
+};
+enum { N_LEADS = sizeof leads / sizeof leads[0], TAIL_BITS = 6 };
+
+/* Decode one character: its length, or 0 when it is not UTF-8. */
+static unsigned decode(const char *text, uint32_t *code)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    for (unsigned i = 0; i < N_LEADS; i++) {
+        if ((s[0] & leads[i].mask) != leads[i].lead)
+            continue;
+        uint32_t c = s[0] & (unsigned char)~leads[i].mask;
+        for (unsigned j = 1; j < leads[i].len; j++) {
+            if ((s[j] & 0xc0) != 0x80)
+                return 0;
+            c = c << TAIL_BITS | (s[j] & 0x3f);
+        }
+        bool surrogate = c >= 0xd800 && c <= 0xdfff;
+        if (c < leads[i].least || c > 0x10ffff || surrogate)
+            return 0;
+        *code = c;
+        return leads[i].len;
+    }
+    return 0;
+}
+
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0);
+}
+
+void text_escape(struct xl__str *out, const char *text)
+{
+    while (*text) {
+        uint32_t code = 0;
+        unsigned len = decode(text, &code);
+        if (len > 0 && !is_control(code)) {
+            xl__str_add_n(out, text, len);
+            text += len;
+            continue;
+        }
+        for (len = len ? len : 1; len > 0; len--, text++)
+            xl__str_printf(out, "\\x%02X", (unsigned)(unsigned char)*text);
+    }
+}
+
+void text_escape_lines(struct xl__str *out, const char *text)
+{
+    struct xl__str line = {0};
+    for (;;) {
+        const size_t len = strcspn(text, "\n");
+        xl__str_reset(&line);
+        xl__str_add_n(&line, text, len);
+        text_escape(out, xl__str_text(&line));
+        text += len + (text[len] == '\n');
+        if (!*text)
+            break;
+        xl__str_add(out, "\n");
+    }
+    out->broken = out->broken || line.broken;
+    xl__str_clear(&line);
+}
+
+/* Columns of the character at `text`; *len its bytes. */
+static size_t character(const char *text, unsigned *len)
+{
+    uint32_t code = 0;
+    *len = decode(text, &code);
+    if (*len == 0) {
+        *len = 1;
+        return 1;
+    }
+    if (within(zero_wide, code))
+        return 0;
+    return within(two_wide, code) ? 2 : 1;
+}
+
+size_t text_columns(const char *text)
+{
+    size_t columns = 0;
+    unsigned len = 0;
+    for (; *text; text += len)
+        columns += character(text, &len);
+    return columns;
+}
+
+void text_cut(struct xl__str *out, const char *text, size_t columns)
+{
+    static const char dots[] = "..";
+    if (text_columns(text) <= columns) {
+        xl__str_add(out, text);
+        return;
+    }
+    size_t n_dots = xl__min_size(columns, sizeof dots - 1);
+    size_t left = columns - n_dots;
+    unsigned len = 0;
+    for (; *text; text += len) {
+        size_t wide = character(text, &len);
+        if (wide > left)
+            break;
+        left -= wide;
+        xl__str_add_n(out, text, len);
+    }
+    xl__str_add_n(out, dots, n_dots);
+    for (; left > 0; left--)
+        xl__str_add(out, " ");
+}
+
+void text_line(FILE *to, const char *text)
+{
+    struct xl__str clean = {0}, cut = {0};
+    text_escape(&clean, text);
+    text_cut(&cut, xl__str_text(&clean), text_terminal_columns());
+    fprintf(to, "%s\n", xl__str_text(&cut));
+    xl__str_clear(&clean);
+    xl__str_clear(&cut);
+}
+
+/* Print the words of one paragraph, up to `end`. */
+static void fill(FILE *to, const char *at, const char *end, unsigned indent,
+                 unsigned width)
+{
+    size_t column = 0;
+    while (at < end) {
+        size_t gap = strspn(at, " \n");
+        at += gap;
+        size_t len = strcspn(at, " \n");
+        if (at + len > end || len == 0)
+            break;
+        if (column > 0 && column + 1 + len > width) {
+            fputc('\n', to);
+            column = 0;
+        }
+        if (column == 0)
+            column =
+                (size_t)fprintf(to, "%*s%.*s", (int)indent, "", (int)len, at);
+        else
+            column += (size_t)fprintf(to, " %.*s", (int)len, at);
+        at += len;
+    }
+    if (column > 0)
+        fputc('\n', to);
+}
+
+/* The end of the paragraph, or of the one line kept as it is, at `at`. */
+static const char *paragraph_end(const char *at)
+{
+    const char *end = strchr(at, '\n');
+    if (*at == '\n')
+        return at;
+    if (*at == ' ')
+        return end ? end : at + strlen(at);
+    while (end && end[1] != '\n' && end[1] != ' ' && end[1] != '\0')
+        end = strchr(end + 1, '\n');
+    return end ? end : at + strlen(at);
+}
+
+void text_wrap(FILE *to, const char *text, unsigned indent, unsigned width)
+{
+    const char *at = text;
+    while (*at) {
+        const char *end = paragraph_end(at);
+        if (end == at)
+            fputc('\n', to);
+        else if (*at == ' ')
+            fprintf(to, "%*s%.*s\n", (int)indent, "", (int)(end - at), at);
+        else
+            fill(to, at, end, indent, width);
+        at = *end ? end + 1 : end;
+    }
+}
+
+/* Edit distance (Levenshtein 1966), words up to this long. */
+enum { LONGEST_WORD = 31 };
+
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[LONGEST_WORD + 1];
+    size_t n_a = strlen(a), n_b = strlen(b);
+    if (n_a > LONGEST_WORD || n_b > LONGEST_WORD)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= n_b; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n_a; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n_b; j++) {
+            size_t swap = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = xl__min_size(swap, 1 + xl__min_size(row[j - 1], row[j]));
+        }
+    }
+    return row[n_b];
+}
+
+const char *text_nearest(const char *text, const char *const *names)
+{
+    const char *best = NULL;
+    size_t least = strlen(text) / 2 + 1;
+    for (; *names; names++) {
+        bool begins = strncmp(*names, text, strlen(text)) == 0;
+        size_t d = begins ? 1 : distance(text, *names);
+        if (**names && d < least) {
+            least = d;
+            best = *names;
+        }
+    }
+    return best;
+}
+
+unsigned text_terminal_columns(void)
+{
+    enum { DEFAULT_COLUMNS = 80, FEWEST = 20, MOST = 1000 };
+    const char *said = getenv("COLUMNS");
+    unsigned long columns = said ? strtoul(said, NULL, 10) : 0;
+    if (columns == 0)
+        columns = xl__terminal_columns(XL__STDOUT);
+    if (columns == 0)
+        columns = xl__terminal_columns(XL__STDERR);
+    if (columns == 0)
+        return DEFAULT_COLUMNS;
+    if (columns < FEWEST)
+        return FEWEST;
+    return columns > MOST ? MOST : (unsigned)columns;
+}
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value;
+}
+
+bool text_wants_colour(void)
+{
+    if (is_set("NO_COLOR"))
+        return false;
+    if (is_set("CLICOLOR_FORCE") && !xl__streq(getenv("CLICOLOR_FORCE"), "0"))
+        return true;
+    return xl__is_terminal(XL__STDOUT) && is_set("TERM") &&
+           !xl__streq(getenv("TERM"), "dumb");
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run of the program. The first Ctrl-C only sets a flag that every
+ * measuring loop asks for; the second finds the default handler and ends the
+ * program, so that a hung driver cannot hold the user. */
+#include "cli/session.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "cli/hints.h"
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "report/outputs.h"
+#include "report/report.h"
+#include "cli/console.h"
+
+static volatile sig_atomic_t interrupted;
+
+static const double ns_per_s = 1e9;
+
+static void on_interrupt(int number)
+{
+    interrupted = 1;
+    (void)signal(number, SIG_DFL);
+}
+
+bool session_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+void session_begin(struct session *s)
+{
+    interrupted = 0;
+    s->start_ns = xl__now_ns();
+    s->limit_s = s->set.max_time_s;
+    (void)signal(SIGINT, on_interrupt);
+}
+
+bool session_tables(const struct session *s)
+{
+    return !outputs_take_stdout(&s->set);
+}
+
+void session_say(struct session *s, const char *before, const char *text)
+{
+    struct xl__str clean = {0};
+    progress_hide(s);
+    text_escape_lines(&clean, text);
+    fprintf(stderr, "clbench: %s%s\n", before, xl__str_text(&clean));
+    xl__str_clear(&clean);
+}
+
+static void on_log(xl_log_level level, const char *text, void *arg)
+{
+    struct session *s = arg;
+    if (level == XL_LOG_WARNING && !s->set.quiet)
+        session_say(s, "warning: ", text);
+}
+
+static void add_line(struct xl__str *text, const char *line)
+{
+    if (text->len > 0)
+        xl__str_add(text, "\n");
+    xl__str_add(text, line);
+}
+
+int session_open(struct session *s)
+{
+    xl_options options = {.log = on_log, .log_arg = s,
+                          .cache_dir = s->no_cache ? "" : NULL};
+    if (s->lib)
+        return EXIT_FINE;
+    xl_status status = xl_open(&options, &s->lib);
+    if (status != XL_OK)
+        return session_fail(s, "opening the library", status, "");
+    return EXIT_FINE;
+}
+
+static int choose_all(struct session *s, unsigned n)
+{
+    s->devices = xl__calloc(n, sizeof *s->devices);
+    if (!s->devices)
+        return session_fail(s, "listing devices", XL_NO_MEMORY, "");
+    for (unsigned i = 0; i < n; i++) {
+        xl_device *dev = xl_device_at(s->lib, i);
+        if (dev)
+            s->devices[s->n_devices++] = dev;
+    }
+    return EXIT_FINE;
+}
+
+static int choose_one(struct session *s)
+{
+    xl_device *dev = NULL;
+    xl_status status =
+        xl_device_find(s->lib, s->set.device ? s->set.device : "0", &dev);
+    if (status != XL_OK) {
+        session_say(s, "", xl_lib_error(s->lib));
+        return status == XL_NO_MEMORY ? EXIT_NO_DEVICE : EXIT_USAGE;
+    }
+    s->devices = xl__calloc(1, sizeof *s->devices);
+    if (!s->devices)
+        return session_fail(s, "listing devices", XL_NO_MEMORY, "");
+    s->devices[s->n_devices++] = dev;
+    return EXIT_FINE;
+}
+
+int session_open_devices(struct session *s)
+{
+    unsigned n = 0;
+    int code = session_open(s);
+    if (code != EXIT_FINE || s->n_devices > 0)
+        return code;
+    xl_status status = xl_device_count(s->lib, &n);
+    if (status != XL_OK) {
+        struct xl__str text = {0};
+        const char *story = xl_lib_error(s->lib);
+        add_line(&text, *story ? story : xl_status_text(status));
+        if (!strstr(story, "clbench doctor"))
+            add_line(&text, "run 'clbench doctor': it looks for the cause and "
+                            "says what to do");
+        session_say(s, "", xl__str_text(&text));
+        xl__str_clear(&text);
+        return EXIT_NO_DEVICE;
+    }
+    code = s->set.all_devices ? choose_all(s, n) : choose_one(s);
+    for (unsigned i = 0; i < s->n_devices; i++)
+        xl_telemetry_watch(s->devices[i], true);
+    return code;
+}
+
+xl_queue *session_queue(struct session *s, xl_device *dev)
+{
+    xl_queue *q = NULL;
+    xl_status status = xl_queue_create(s->lib, dev, &q);
+    if (status == XL_OK)
+        return q;
+    struct xl__str doing = {0};
+    xl__str_printf(&doing, "device %u: making a queue", xl_device_index(dev));
+    (void)session_fail(s, xl__str_text(&doing), status, xl_lib_error(s->lib));
+    xl__str_clear(&doing);
+    return NULL;
+}
+
+bool session_stopped(void *session)
+{
+    struct session *s = session;
+    progress_tick(s);
+    double elapsed_s = (double)(xl__now_ns() - s->start_ns) / ns_per_s;
+    s->is_late |= s->limit_s > 0 && elapsed_s >= s->limit_s;
+    return s->is_late || session_interrupted();
+}
+
+void session_row(struct session *s, xl_device *dev, const xl_row *row)
+{
+    s->n_rows++;
+    s->n_rejected += row->verdict == XL_ROW_REJECTED;
+    s->n_errors += row->verdict == XL_ROW_ERROR;
+    report_row(s->report, dev, row);
+    if (s->watch)
+        s->watch(s->watch_arg, dev, row);
+}
+
+static const struct {
+    xl_status status;
+    int code;
+} code_of_status[] = {
+    {XL_BAD_ARGUMENT, EXIT_USAGE},
+    {XL_BAD_SHAPE, EXIT_USAGE},
+    {XL_OVERFLOW, EXIT_USAGE},
+    {XL_AMBIGUOUS, EXIT_USAGE},
+    {XL_BAD_SCALAR, EXIT_USAGE},
+    {XL_IO, EXIT_FILE},
+    {XL_NO_SPACE, EXIT_FILE},
+    {XL_CORRUPT, EXIT_FILE},
+    {XL_WRONG_RESULT, EXIT_WRONG},
+    {XL_UNTRUSTED, EXIT_WRONG},
+    {XL_BUILD_FAILED, EXIT_WRONG},
+    {XL_CANCELLED, EXIT_FINE},
+    {XL_OK, EXIT_FINE},
+};
+
+int session_fail(struct session *s, const char *doing, xl_status status,
+                 const char *detail)
+{
+    struct xl__str text = {0};
+    xl__str_printf(&text, "%s: %s (%s)", doing, xl_status_text(status),
+                   xl_status_name(status));
+    if (detail && *detail)
+        xl__str_printf(&text, ": %s", detail);
+    const char *advice = advice_for_status(status);
+    if (advice && !s->set.quiet)
+        add_line(&text, advice);
+    session_say(s, "", xl__str_text(&text));
+    xl__str_clear(&text);
+    if (session_interrupted())
+        return EXIT_INTERRUPTED;
+    size_t n = sizeof code_of_status / sizeof code_of_status[0];
+    for (size_t i = 0; i < n; i++)
+        if (code_of_status[i].status == status)
+            return code_of_status[i].code;
+    return EXIT_NO_DEVICE;
+}
+
+int session_result(const struct session *s)
+{
+    if (session_interrupted())
+        return EXIT_INTERRUPTED;
+    bool strictly_wrong = s->set.strict && s->n_rejected > 0;
+    return s->n_wrong > 0 || s->n_errors > 0 || strictly_wrong ? EXIT_WRONG
+                                                               : EXIT_FINE;
+}
+
+void session_close(struct session *s)
+{
+    progress_end(s);
+    json_decref(s->extra);
+    s->extra = NULL;
+    free(s->devices);
+    s->devices = NULL;
+    s->n_devices = 0;
+    xl_close(s->lib);
+    s->lib = NULL;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This program, once more, in a process of its own. The child leads a process
+ * group, so that what it starts dies with it. Where this program is killed
+ * first it goes too: at once on Linux, elsewhere by an alarm(), which survives
+ * exec. Its words are taken in slices of time, between which it may be found
+ * too late, or dead. */
+#ifdef __APPLE__
+#define _DARWIN_C_SOURCE
+#endif
+#include "cli/subprocess.h"
+
+#include <stddef.h>
+
+#ifndef _WIN32
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "base/str.h"
+
+enum {
+    SLICE_MS = 50,
+    CHUNK = 4096,
+    MOST_OUTPUT = 256 * 1024,
+    EXEC_FAILED = 127,
+    ALARM_LATER_S = 10 /* than the watchdog, which can say what happened */
+};
+
+static const double ns_per_s = 1e9;
+static const double farewell_s = 5; /* for a child that has nothing to do */
+
+struct child {
+    struct child_step step;
+    pid_t pid;
+    int from, to; /* its output; its standard input, -1 when closed */
+    uint64_t start_ns, heard_ns;
+    struct xl__str heard; /* and not handed on yet */
+    bool is_open;         /* its output may bring more */
+    bool has_ended;
+    struct child_result result;
+};
+
+static bool own_path(char *out, size_t cap)
+{
+#ifdef __APPLE__
+    uint32_t len = (uint32_t)cap;
+    return _NSGetExecutablePath(out, &len) == 0;
+#else
+    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
+    if (n <= 0)
+        return false;
+    out[n] = 0;
+    return true;
+#endif
+}
+
+static struct {
+    const char *name;
+    char *value; /* NULL: it was not set */
+} remembered[] = {{"OCL_ICD_FILENAMES", NULL},
+                  {"OCL_ICD_VENDORS", NULL},
+                  {"OPENCL_LAYERS", NULL}};
+
+void child_remember(void)
+{
+    for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
+        const char *value = getenv(remembered[i].name);
+        free(remembered[i].value);
+        remembered[i].value = value ? xl__strdup(value) : NULL;
+    }
+}
+
+static void restore_variables(void)
+{
+    for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
+        if (remembered[i].value)
+            setenv(remembered[i].name, remembered[i].value, 1);
+    }
+}
+
+static void set_variables(const char *const *variables)
+{
+    for (; *variables; variables++) {
+        char name[64];
+        const char *equals = strchr(*variables, '=');
+        if (!equals) {
+            unsetenv(*variables);
+            continue;
+        }
+        size_t len = (size_t)(equals - *variables);
+        if (len >= sizeof name)
+            continue;
+        memcpy(name, *variables, len);
+        name[len] = 0;
+        setenv(name, equals + 1, 1);
+    }
+}
+
+/* A driver that hangs would have a core until the alarm. */
+static void die_with(pid_t parent)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXEC_FAILED); /* it was killed in between */
+#else
+    (void)parent;
+#endif
+}
+
+/* In the child: never returns. */
+static void become(const struct child_step *step, pid_t parent,
+                   const char *path, int in, int out)
+{
+    enum { MOST_ARGS = 15 };
+    char *argv[MOST_ARGS + 2] = {(char *)path};
+    for (int i = 0; i < MOST_ARGS && step->args[i]; i++)
+        argv[i + 1] = (char *)step->args[i];
+    setpgid(0, 0);
+    die_with(parent);
+    signal(SIGINT, SIG_DFL);
+    alarm((unsigned)step->longest_s + ALARM_LATER_S);
+    restore_variables();
+    set_variables(step->variables);
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(out, STDERR_FILENO);
+    execv(path, argv);
+    _exit(EXEC_FAILED);
+}
+
+static double since(uint64_t start_ns)
+{
+    return (double)(xl__now_ns() - start_ns) / ns_per_s;
+}
+
+/* What there is to read now. */
+static void take(struct child *c)
+{
+    char bytes[CHUNK];
+    ssize_t n;
+    while ((n = read(c->from, bytes, sizeof bytes)) > 0) {
+        c->heard_ns = xl__now_ns();
+        for (ssize_t i = 0; i < n; i++)
+            if (bytes[i] == 0)
+                bytes[i] = ' ';
+        if (c->heard.len < MOST_OUTPUT)
+            xl__str_add_n(&c->heard, bytes, (size_t)n);
+    }
+    c->is_open = n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Why it must be killed now; CHILD_EXITED: it need not. */
+static enum child_end must_end(const struct child *c)
+{
+    const struct child_step *step = &c->step;
+    if (step->stop && step->stop(step->stop_arg))
+        return CHILD_STOPPED;
+    bool is_late = since(c->heard_ns) >= step->silence_s ||
+                   since(c->start_ns) >= step->longest_s;
+    return is_late ? CHILD_HUNG : CHILD_EXITED;
+}
+
+/* `state` is what waitpid() told of it. */
+static void conclude(struct child *c, enum child_end end, int state)
+{
+    struct child_result *r = &c->result;
+    c->has_ended = true;
+    r->took_s = since(c->start_ns);
+    r->end = end;
+    kill(-c->pid, SIGKILL);
+    if (end != CHILD_EXITED)
+        return;
+    r->end = WIFSIGNALED(state) ? CHILD_SIGNALLED : CHILD_EXITED;
+    r->code = WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state);
+    if (r->end == CHILD_EXITED && r->code == EXEC_FAILED)
+        r->end = CHILD_NOT_RUN;
+}
+
+static void slay(struct child *c, enum child_end end)
+{
+    int state = 0;
+    kill(c->pid, SIGKILL); /* it may not lead its group yet */
+    kill(-c->pid, SIGKILL);
+    while (waitpid(c->pid, &state, 0) < 0 && errno == EINTR)
+        ;
+    conclude(c, end, state);
+}
+
+/* A slice of time; false once it has ended and all its words are there. */
+static bool turn(struct child *c)
+{
+    struct pollfd from = {.fd = c->is_open ? c->from : -1, .events = POLLIN};
+    int state = 0;
+    if (c->has_ended)
+        return false;
+    (void)poll(&from, 1, SLICE_MS);
+    bool has_ended = waitpid(c->pid, &state, WNOHANG) == c->pid;
+    if (c->is_open)
+        take(c);
+    enum child_end end = has_ended ? CHILD_EXITED : must_end(c);
+    if (has_ended)
+        conclude(c, CHILD_EXITED, state);
+    else if (end != CHILD_EXITED)
+        slay(c, end);
+    return !c->has_ended;
+}
+
+/* -- starting and ending --------------------------------------------------- */
+
+static void shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static bool make_pipe(int ends[2])
+{
+    if (pipe(ends) != 0) {
+        ends[0] = ends[1] = -1;
+        return false;
+    }
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+/* false: no process was made. */
+static bool launch(struct child *c)
+{
+    enum { PATH_CAP = 4096 };
+    char path[PATH_CAP];
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    if (own_path(path, sizeof path) && make_pipe(in) && make_pipe(out)) {
+        const pid_t parent = getpid();
+        (void)fflush(NULL);
+        c->pid = fork();
+        if (c->pid == 0)
+            become(&c->step, parent, path, in[0], out[1]);
+    }
+    shut(&in[0]);
+    shut(&out[1]);
+    c->from = out[0];
+    c->to = in[1];
+    if (c->pid <= 0)
+        return false;
+    fcntl(c->from, F_SETFL, O_NONBLOCK);
+    c->start_ns = c->heard_ns = xl__now_ns();
+    c->is_open = true;
+    return true;
+}
+
+struct child *child_start(const struct child_step *step)
+{
+    struct child *c = xl__calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->step = *step;
+    c->pid = -1;
+    if (launch(c))
+        return c;
+    shut(&c->from);
+    shut(&c->to);
+    free(c);
+    return NULL;
+}
+
+/* Is there nobody to read it, write() tells by an error, not by a signal. */
+bool child_say(struct child *c, const char *text, double silence_s)
+{
+    size_t len = strlen(text);
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    ssize_t n = 0;
+    while (len > 0 && (n = write(c->to, text, len)) != 0) {
+        if (n < 0 && errno != EINTR)
+            break;
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    signal(SIGPIPE, before);
+    c->step.silence_s = silence_s;
+    c->heard_ns = xl__now_ns();
+    return len == 0;
+}
+
+/* Cut the first line off what was heard; all of it when nothing will follow
+ * it. */
+static bool cut_line(struct child *c, struct xl__str *line)
+{
+    struct xl__str *heard = &c->heard;
+    if (heard->len == 0)
+        return false;
+    size_t len = strcspn(heard->text, "\n");
+    bool is_whole = heard->text[len] == '\n';
+    if (!is_whole && !c->has_ended)
+        return false;
+    xl__str_add_n(line, heard->text, len);
+    len += is_whole;
+    memmove(heard->text, heard->text + len, heard->len - len + 1);
+    heard->len -= len;
+    return true;
+}
+
+bool child_hear(struct child *c, struct xl__str *line)
+{
+    xl__str_reset(line);
+    while (!cut_line(c, line))
+        if (!turn(c) && c->heard.len == 0)
+            return false;
+    return true;
+}
+
+void child_end(struct child *c, struct child_result *out)
+{
+    shut(&c->to);
+    while (turn(c))
+        ;
+    shut(&c->from);
+    *out = c->result;
+    out->output = c->heard;
+    free(c);
+}
+
+void child_dismiss(struct child *c)
+{
+    struct child_result result;
+    if (!c)
+        return;
+    c->step.longest_s = since(c->start_ns) + farewell_s;
+    child_end(c, &result);
+    child_clear(&result);
+}
+
+#else
+
+struct child *child_start(const struct child_step *step)
+{
+    (void)step;
+    return NULL;
+}
+
+bool child_say(struct child *c, const char *text, double silence_s)
+{
+    (void)c;
+    (void)text;
+    (void)silence_s;
+    return false;
+}
+
+bool child_hear(struct child *c, struct xl__str *line)
+{
+    (void)c;
+    (void)line;
+    return false;
+}
+
+void child_end(struct child *c, struct child_result *out)
+{
+    (void)c;
+    *out = (struct child_result){.end = CHILD_NOT_RUN};
+}
+
+void child_dismiss(struct child *c)
+{
+    (void)c;
+}
+
+void child_remember(void) {}
+#endif
+
+void child_run(const struct child_step *step, struct child_result *out)
+{
+    struct child *c = child_start(step);
+    *out = (struct child_result){.end = CHILD_NOT_RUN};
+    if (c)
+        child_end(c, out);
+}
+
+void child_clear(struct child_result *r)
+{
+    xl__str_clear(&r->output);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of text. Cells are kept until the end, since a column is as wide as
+ * its widest cell; a table that is too wide takes columns away from the widest
+ * column that allows it, one at a time. */
+#include "cli/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/console.h"
+
+struct cell {
+    char *text; /* NULL: out of memory when it was made */
+    enum table_colour colour;
+};
+
+enum { MAX_COLUMNS = 24, INDENT = 2, GAP = 2, NARROW_GAP = 1 };
+
+struct table {
+    struct table_column columns[MAX_COLUMNS];
+    unsigned n_columns;
+    struct cell *cells;
+    size_t n_cells, cap;
+};
+
+static const char *const colour_codes[] = {"", "\033[32m", "\033[33m",
+                                           "\033[31m"};
+static const char colour_end[] = "\033[0m";
+
+struct table *table_create(const struct table_column *columns, unsigned n)
+{
+    struct table *t = n <= MAX_COLUMNS ? xl__calloc(1, sizeof *t) : NULL;
+    if (!t)
+        return NULL;
+    memcpy(t->columns, columns, n * sizeof *columns);
+    t->n_columns = n;
+    return t;
+}
+
+void table_destroy(struct table *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_cells; i++)
+        free(t->cells[i].text);
+    free(t->cells);
+    free(t);
+}
+
+static void add(struct table *t, enum table_colour colour, char *text)
+{
+    if (!t ||
+        !xl__grow(&t->cells, &t->cap, t->n_cells + 1, sizeof *t->cells)) {
+        free(text);
+        return;
+    }
+    t->cells[t->n_cells++] = (struct cell){text, colour};
+}
+
+void table_cell(struct table *t, const char *fmt, ...)
+{
+    struct xl__str raw = {0}, clean = {0};
+    va_list args;
+    va_start(args, fmt);
+    xl__str_vprintf(&raw, fmt, args);
+    va_end(args);
+    text_escape(&clean, xl__str_text(&raw));
+    xl__str_clear(&raw);
+    add(t, TABLE_PLAIN, xl__str_steal(&clean));
+}
+
+void table_cell_coloured(struct table *t, enum table_colour colour,
+                         const char *text)
+{
+    struct xl__str clean = {0};
+    text_escape(&clean, text);
+    add(t, colour, xl__str_steal(&clean));
+}
+
+static const char *text_of(const struct cell *c)
+{
+    return c->text ? c->text : "";
+}
+
+unsigned table_columns(const struct table *t,
+                       const struct table_column **columns)
+{
+    *columns = t ? t->columns : NULL;
+    return t ? t->n_columns : 0;
+}
+
+size_t table_lines(const struct table *t)
+{
+    return t ? (t->n_cells + t->n_columns - 1) / t->n_columns : 0;
+}
+
+const char *table_text(const struct table *t, size_t line, unsigned column)
+{
+    const size_t i = line * t->n_columns + column;
+    return i < t->n_cells ? text_of(&t->cells[i]) : "";
+}
+
+static size_t measure(const struct table *t, size_t *widths)
+{
+    size_t total = INDENT;
+    for (unsigned j = 0; j < t->n_columns; j++) {
+        widths[j] = text_columns(t->columns[j].title);
+        for (size_t i = j; i < t->n_cells; i += t->n_columns)
+            widths[j] =
+                xl__max_size(widths[j], text_columns(text_of(&t->cells[i])));
+        total += widths[j];
+    }
+    return total;
+}
+
+/* Take away what is too much. */
+static void squeeze(const struct table *t, size_t *widths, size_t excess)
+{
+    for (; excess > 0; excess--) {
+        size_t *widest = NULL;
+        for (unsigned j = 0; j < t->n_columns; j++) {
+            bool may = t->columns[j].least && widths[j] > t->columns[j].least;
+            if (may && (!widest || widths[j] > *widest))
+                widest = &widths[j];
+        }
+        if (!widest)
+            return;
+        --*widest;
+    }
+}
+
+struct printing {
+    FILE *to;
+    const struct table *t;
+    const size_t *widths;
+    bool colour;
+    size_t gap;  /* between columns */
+    size_t owed; /* blanks, printed only when text follows */
+};
+
+static void print_cell(struct printing *p, unsigned j, const char *text,
+                       enum table_colour colour)
+{
+    struct xl__str cut = {0};
+    text_cut(&cut, text, p->widths[j]);
+    const char *shown = xl__str_text(&cut);
+    size_t fill = p->widths[j] - text_columns(shown);
+    bool right = p->t->columns[j].right;
+    bool paint = p->colour && colour != TABLE_PLAIN;
+    p->owed += (j > 0 ? p->gap : INDENT) + (right ? fill : 0);
+    if (*shown) {
+        fprintf(p->to, "%*s%s%s%s", (int)p->owed, "",
+                paint ? colour_codes[colour] : "", shown,
+                paint ? colour_end : "");
+        p->owed = 0;
+    }
+    p->owed += right ? 0 : fill;
+    if (j + 1 == p->t->n_columns) {
+        fputc('\n', p->to);
+        p->owed = 0;
+    }
+    xl__str_clear(&cut);
+}
+
+void table_print(FILE *to, const struct table *t, unsigned width, bool colour)
+{
+    size_t widths[MAX_COLUMNS] = {0};
+    if (!t)
+        return;
+    size_t n_gaps = t->n_columns - 1, total = measure(t, widths);
+    size_t gap = total + n_gaps * GAP > width ? NARROW_GAP : GAP;
+    total += n_gaps * gap;
+    squeeze(t, widths, total > width ? total - width : 0);
+    struct printing p = {to, t, widths, colour, gap, 0};
+    for (unsigned j = 0; j < t->n_columns; j++)
+        print_cell(&p, j, t->columns[j].title, TABLE_PLAIN);
+    for (size_t i = 0; i < t->n_cells; i++)
+        print_cell(&p, (unsigned)(i % t->n_columns), text_of(&t->cells[i]),
+                   t->cells[i].colour);
+    if (t->n_cells % t->n_columns != 0)
+        fputc('\n', to);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench conv`: convolutions of the user's or of the case table, timed. */
+#include "timing/run_cases.h"
+
+static int run(struct session *s)
+{
+    if (s->set.list) {
+        shape_file_list(stdout);
+        return EXIT_FINE;
+    }
+    return bench_command(s, &bench_conv);
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "variant", "dtype", "layout", "stride", "pad",
+    "dilation", "groups", "shapes", "list", "trace", "json", REPORT_OPTIONS,
+    "seed", "quick", "full", "max-time", "strict", NULL};
+
+const struct command cmd_conv = {
+    .name = "conv",
+    .summary = "time convolutions",
+    .words = "[SHAPE...]",
+    .about =
+        "Times a convolution, forward, for each SHAPE, NxHxWxC:KxRxS (images, "
+        "their rows, columns and channels; filters, their rows and columns), "
+        "or for the built-in cases when none is given. The order of a SHAPE "
+        "says nothing of memory: --layout does. Every result is compared with "
+        "the host in double, on a sample, before and after it is timed. "
+        "--shapes takes the cases from a file, such as those that come with "
+        "clbench: conv_resnet50, conv_mobilenet.\n\n"
+        "  clbench conv 32x56x56x64:64x3x3 --pad 1 --layout nhwc\n"
+        "  clbench conv --shapes conv_resnet50 --variant all --json r.json",
+    .options = options,
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run,
+};

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench doctor`: what is installed, what answers, and what to do. No driver
+ * runs in this process: one that crashes or hangs is named, not suffered. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "cli/hints.h"
+#include "base/os/files.h"
+#include "cli/host_info.h"
+#include "doctor/doctor.h"
+#include "results/environment.h"
+#include "results/json.h"
+#include "cli/session.h"
+#include "cli/console.h"
+#include "cli/units.h"
+
+static const char variables_part[] = "Variables", cache_part[] = "Cache",
+                  todo_part[] = "What to do";
+
+static void list_variable(const char *name, const char *value, void *arg)
+{
+    findings_add(arg, FINDING_NOTE, variables_part, NULL,
+                 "%s=%s is set: it may hide devices or change them", name,
+                 value);
+}
+
+static void examine_variables(struct doctor *d)
+{
+    size_t before = d->findings.n;
+    environment_variables(list_variable, &d->findings);
+    if (d->findings.n == before)
+        findings_add(&d->findings, FINDING_OK, variables_part, NULL,
+                     "none is set that hides or changes devices");
+}
+
+/* Can a file be made there? Its name is that of no entry. */
+static bool can_write(const char *folder)
+{
+    struct xl__str path = {0};
+    xl__str_printf(&path, "%s/clbench-doctor.trial", folder);
+    bool can = xl__file_replace(xl__str_text(&path), "", 0) == XL_OK;
+    if (can)
+        (void)xl__file_remove(xl__str_text(&path));
+    xl__str_clear(&path);
+    return can;
+}
+
+static json_t *examine_cache(struct doctor *d)
+{
+    struct findings *f = &d->findings;
+    xl_cache_stats got = {0};
+    char size[UNITS_CAP], limit[UNITS_CAP];
+    json_t *out = json_object();
+    if (session_open(d->s) != EXIT_FINE)
+        return out;
+    const char *folder = xl_cache_dir(d->s->lib);
+    json_put(out, "folder", json_text(folder));
+    if (!folder) {
+        findings_add(f, FINDING_NOTE, cache_part,
+                     "Give XL_CACHE_DIR a private folder, or unset it",
+                     "off: each run compiles its kernels anew");
+        return out;
+    }
+    xl_status status = xl_cache_stats_get(d->s->lib, &got);
+    json_put(out, "entries", json_uint(got.n_entries));
+    json_put(out, "damaged", json_uint(got.n_damaged));
+    json_put(out, "bytes", json_uint(got.bytes));
+    bool is_made = xl__path_access(folder) != XL__ABSENT;
+    bool writes = !is_made || can_write(folder);
+    json_put(out, "writable", json_boolean(writes));
+    units_format(size, sizeof size, (double)got.bytes, "B");
+    units_format(limit, sizeof limit, (double)got.limit_bytes, "B");
+    if (status != XL_OK || !writes)
+        findings_add(f, FINDING_PROBLEM, cache_part,
+                     "Make the folder yours and private, or point "
+                     "XL_CACHE_DIR elsewhere",
+                     "%s cannot be used: %s", folder,
+                     status != XL_OK ? xl_lib_error(d->s->lib)
+                                     : "no file can be written there");
+    else if (got.n_damaged > 0)
+        findings_add(f, FINDING_NOTE, cache_part,
+                     "`clbench cache clear --damaged` removes them",
+                     "%s: %llu of %llu entries are damaged and not used",
+                     folder, (unsigned long long)got.n_damaged,
+                     (unsigned long long)got.n_entries);
+    else
+        findings_add(f, FINDING_OK, cache_part, NULL,
+                     "%s: %llu entries, %s of %s", folder,
+                     (unsigned long long)got.n_entries, size, limit);
+    return out;
+}
+
+/* Which vendor's advice fits, when no driver shows a device. */
+static void advise_all(struct doctor *d)
+{
+    for (const struct advice_vendor *v = advice_vendors; v->name; v++)
+        findings_add(&d->findings, FINDING_NOTE, todo_part,
+                     d->container ? v->container : v->install, "%s:", v->name);
+}
+
+static void conclude(struct doctor *d)
+{
+    struct findings *f = &d->findings;
+    size_t n = findings_count(f, FINDING_PROBLEM);
+    const char *plural = n == 1 ? "problem" : "problems";
+    if (d->n_usable == 0) {
+        const bool is_shown = d->together.n_devices > 0;
+        findings_add(f, FINDING_PROBLEM, todo_part, NULL,
+                     "no device can be used; %zu %s above%s", n, plural,
+                     is_shown ? ", each with what helps" : ". By maker:");
+        if (!is_shown)
+            advise_all(d);
+        return;
+    }
+    findings_add(f, FINDING_OK, todo_part, NULL, "%u %s can be used%s",
+                 d->n_usable, d->n_usable == 1 ? "device" : "devices",
+                 n == 0 ? "; nothing must be done" : "");
+    if (n > 0)
+        findings_add(f, FINDING_NOTE, todo_part, NULL,
+                     "%zu %s above, each with what helps", n, plural);
+}
+
+/* -- JSON ----------------------------------------------------------------- */
+
+static json_t *loader_json(const struct doctor *d)
+{
+    json_t *out = json_object();
+    json_put(out, "path", json_text(d->loader_path));
+    json_put(out, "name", json_text(d->loader.loader));
+    json_put(out, "place", json_text(d->icds.place));
+    json_put(out, "variable", json_text(d->icds.variable));
+    return out;
+}
+
+static char *document(const struct doctor *d, json_t *cache)
+{
+    json_t *root = json_object();
+    json_put(root, "schema", json_string("clbench-doctor/1"));
+    json_put(root, "tool", environment_tool(d->s));
+    json_put(root, "host", environment_host());
+    json_put(root, "environment", environment_json(d->s));
+    json_put(root, "usable", json_integer(d->n_usable));
+    json_put(root, "loader", loader_json(d));
+    json_put(root, "drivers", doctor_drivers_json(d));
+    json_put(root, "devices", doctor_devices_json(&d->together));
+    json_put(root, "container", json_text(d->container));
+    json_put(root, "gpus", json_incref(d->gpus));
+    json_put(root, "cache", json_incref(cache));
+    json_put(root, "findings", findings_json(&d->findings));
+    char *text = json_dumps(root, JSON_INDENT(1));
+    json_decref(root);
+    return text;
+}
+
+static bool write_json(const struct doctor *d, json_t *cache)
+{
+    struct xl__str text = {0};
+    const char *path = d->s->set.json;
+    char *json = document(d, cache);
+    xl__str_add(&text, json ? json : "");
+    xl__str_add(&text, "\n");
+    bool is_done = json && !text.broken;
+    free(json);
+    errno = 0;
+    if (is_done && strcmp(path, "-") == 0)
+        is_done = fputs(text.text, stdout) >= 0 && fflush(stdout) == 0;
+    else if (is_done)
+        is_done = xl__file_replace(path, text.text, text.len) == XL_OK;
+    if (!is_done)
+        fprintf(stderr, "clbench: --json: '%s' cannot be written: %s\n", path,
+                errno ? strerror(errno) : "out of memory");
+    xl__str_clear(&text);
+    return is_done;
+}
+
+static void clear(struct doctor *d)
+{
+    for (size_t i = 0; d->alone && i < d->icds.n; i++)
+        trial_clear(&d->alone[i]);
+    free(d->alone);
+    trial_clear(&d->loader);
+    trial_clear(&d->together);
+    icds_clear(&d->icds);
+    findings_clear(&d->findings);
+    free(d->loader_path);
+    json_decref(d->gpus);
+}
+
+static int run(struct session *s)
+{
+    /* A driver that builds its first kernel on a busy machine, or wakes eight
+     * devices, is silent for seconds. */
+    static const double default_patience_s = 60;
+    struct doctor d = {.s = s};
+    if (!(s->set.patience_s > 0))
+        s->set.patience_s = default_patience_s;
+    if (trial_is_child()) {
+        trial_be_child();
+        return EXIT_FINE;
+    }
+    d.findings.to = session_tables(s) ? stdout : NULL;
+    d.findings.width = text_terminal_columns();
+    d.findings.colour = text_wants_colour();
+    doctor_drivers(&d);
+    doctor_machine(&d);
+    examine_variables(&d);
+    json_t *cache = examine_cache(&d);
+    conclude(&d);
+    int code = d.n_usable > 0 ? EXIT_FINE : EXIT_NO_DEVICE;
+    if (s->set.json && !write_json(&d, cache))
+        code = EXIT_FILE;
+    json_decref(cache);
+    clear(&d);
+    return code;
+}
+
+static const char *const options[] = {"json", "patience", NULL};
+
+const struct command cmd_doctor = {
+    .name = "doctor",
+    .summary = "look for what keeps devices away, and say what to do",
+    .about =
+        "Names the OpenCL loader and every driver that it is told of, and "
+        "tries each driver in a process of its own: one that crashes or hangs "
+        "is named. Then all of them together, with a kernel compiled and run "
+        "on every device; the hardware that no driver shows; device nodes and "
+        "their permissions; containers; variables that hide devices; the "
+        "folder of compiled programs.\n\n"
+        "Each line is ok, a note or a problem, with what to do behind an "
+        "arrow. With --json the document has schema clbench-doctor/1. A "
+        "driver that says nothing for as long as --patience is taken for "
+        "hung.\n\n"
+        "Exit code 0: a device can be used; 3: none; 4: the JSON file cannot "
+        "be written.",
+    .options = options,
+    .run = run,
+};

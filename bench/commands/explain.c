@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench explain`: why this variant, tile and work-group, from the same data
+ * that the library decides by. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "timing/run_cases.h"
+#include "report/report.h"
+#include "timing/roof.h"
+#include "cli/console.h"
+#include "cli/units.h"
+
+enum { INDENT = 4 };
+
+/* Facts that plans are made from, in the order they are shown. */
+static const char *const limits[] = {
+    "compute_units", "max_wg_size", "local_mem_bytes", "has_local_mem",
+    "subgroup_width", "native_vector_f32", "cache_line_bytes", "llc_bytes",
+    "mem_align_bytes", "max_alloc_bytes", "has_f16_arith", "has_watchdog",
+    "mma", "wgmma", "matrix_per_cu_f16", "peak_f32_flop_per_s",
+    "copy_bytes_per_s", NULL};
+
+static void print_fact(const char *name, const xl_fact *f)
+{
+    char text[96] = "unknown";
+    if (f->kind == XL_FACT_TEXT && f->text)
+        snprintf(text, sizeof text, "%s", f->text);
+    else if (f->kind == XL_FACT_BOOL && !isnan(f->value))
+        snprintf(text, sizeof text, "%s", f->value != 0 ? "yes" : "no");
+    else if (f->kind == XL_FACT_NUMBER && !isnan(f->value))
+        units_format(text, sizeof text, f->value, f->unit);
+    printf("    %-22s %-24s %s%s%s\n", name, text, xl_source_name(f->source),
+           f->note ? ", " : "", f->note ? f->note : "");
+}
+
+static void print_limits(const xl_device *dev)
+{
+    xl_fact f;
+    printf("  Limits used, with their sources\n");
+    for (unsigned i = 0; limits[i]; i++) {
+        if (xl_device_fact(dev, limits[i], XL_UNKNOWN, &f) == XL_OK)
+            print_fact(limits[i], &f);
+    }
+}
+
+static void print_sizes(const char *name, const size_t size[3])
+{
+    if (size[0] == 0)
+        printf("      %-14s the driver's choice\n", name);
+    else
+        printf("      %-14s %zu x %zu x %zu\n", name, size[0], size[1],
+               size[2]);
+}
+
+static void print_chosen(const xl_choice *c, const char *unit)
+{
+    char text[UNITS_CAP];
+    double amount = strcmp(unit, "B/s") == 0 ? c->bytes : c->flop;
+    if (*c->tunables) {
+        printf("      tile:\n");
+        text_wrap(stdout, c->tunables, 2 * INDENT, text_terminal_columns());
+    }
+    print_sizes("work-group", c->wg);
+    print_sizes("global size", c->global);
+    units_format(text, sizeof text, (double)c->local_mem_bytes, "B");
+    printf("      %-14s %s\n", "local memory", text);
+    units_format(text, sizeof text, (double)c->scratch_bytes, "B");
+    printf("      %-14s %s\n", "scratch", text);
+    printf("      %-14s %u\n", "launches", c->n_steps);
+    units_time(text, sizeof text, c->est_ns);
+    printf("      %-14s %s, limited by %s", "expected", text, c->bound);
+    units_format(text, sizeof text, amount / c->est_ns * 1e9, unit);
+    printf(" (%s)\n", text);
+    printf("      %-14s %s\n", "repeats", c->repeats);
+}
+
+static void print_choice(unsigned place, const xl_choice *c, const char *unit)
+{
+    char text[UNITS_CAP];
+    printf("    %u. %s%s\n", place, c->variant,
+           c->chosen ? "  <- chosen" : "");
+    if (*c->why)
+        text_wrap(stdout, c->why, INDENT + 2, text_terminal_columns());
+    if (c->chosen) {
+        print_chosen(c, unit);
+    } else if (!isnan(c->est_ns)) {
+        units_time(text, sizeof text, c->est_ns);
+        printf("      expected %s, limited by %s\n", text, c->bound);
+    }
+}
+
+/* What the roofline of this device allows, once its peaks are known. */
+static void print_bound(xl_queue *q, const xl_row *row, const xl_roof *roof)
+{
+    xl_bound bound;
+    char text[UNITS_CAP];
+    bool is_rate = strcmp(row->unit, "B/s") == 0;
+    printf("  Bound on this device\n");
+    if (roof_bound(q, roof, row, false, &bound) != XL_OK) {
+        printf("    unknown: its peaks could not be measured\n");
+        return;
+    }
+    units_format(text, sizeof text, bound.value, bound.unit);
+    double amount = is_rate ? row->bytes : row->flop;
+    printf("    %s, set by %s (%s)", text, bound.name,
+           xl_source_name(bound.source));
+    units_time(text, sizeof text, amount / bound.value * 1e9);
+    printf(": %s at best\n", text);
+}
+
+static void print_head(const char *op, const char *shape, xl_device *dev)
+{
+    struct xl__str line = {0};
+    xl__str_printf(&line, "%s %s on device %u, %s", op, shape,
+                   xl_device_index(dev), report_fact_text(dev, "name", "?"));
+    text_line(stdout, xl__str_text(&line));
+    printf("\n");
+    xl__str_clear(&line);
+}
+
+static int explain(struct session *s, xl_device *dev,
+                   const struct bench_op *op, const void *c)
+{
+    xl_choice choices[BENCH_MAX_CHOICES];
+    unsigned n = BENCH_MAX_CHOICES;
+    const struct bench_data none = {.seed = 0};
+    const struct bench_work work = {
+        .c = c, .data = &none, .variant = s->set.variant};
+    xl_row row;
+    xl_queue *q = session_queue(s, dev);
+    if (!q)
+        return EXIT_NO_DEVICE;
+    memset(choices, 0, sizeof choices);
+    xl_row_init(&row, op->name, "");
+    op->describe(c, &row);
+    xl_status status = op->explain(q, &work, choices, &n);
+    print_head(op->name, s->set.words[1], dev);
+    print_limits(dev);
+    printf("\n  Variants, best first\n");
+    for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
+        print_choice(i + 1, &choices[i], row.unit);
+    int code = EXIT_FINE;
+    if (status != XL_OK)
+        code = session_fail(s, "explaining", status, xl_error_detail(q));
+    else
+        printf("\n");
+    const xl_roof roof = op->engine ? op->engine(c) : roof_usual(row.dtype);
+    if (status == XL_OK)
+        print_bound(q, &row, &roof);
+    xl_queue_destroy(q);
+    return code;
+}
+
+static int run(struct session *s)
+{
+    const struct bench_op *op = bench_op_find(s->set.words[0]);
+    char why[160];
+    if (!op)
+        return EXIT_USAGE;
+    void *c = calloc(1, op->case_bytes);
+    if (!c)
+        return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
+    int code = EXIT_USAGE;
+    if (op->parse(&s->set, s->set.words[1], c, why, sizeof why))
+        code = session_open_devices(s);
+    else
+        fprintf(stderr, "clbench: %s\n", why);
+    for (unsigned i = 0; code == EXIT_FINE && i < s->n_devices; i++)
+        code = explain(s, s->devices[i], op, c);
+    free(c);
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
+    "layout", "stride", "pad", "dilation", "groups", NULL};
+
+const struct command cmd_explain = {
+    .name = "explain",
+    .summary = "why a variant, tile and work-group are chosen",
+    .words = "OP SHAPE",
+    .about =
+        "Shows what the library would do for one call and why: the limits it "
+        "went by and where each came from, the variants in order, why each "
+        "before the chosen one was passed over, tile and work-group, local "
+        "memory, and what the device's measured peaks allow.\n\n"
+        "  clbench explain gemm 1000x1000x1000 --device 1\n"
+        "  clbench explain softmax 4096x4096 --dtype f16\n"
+        "  clbench explain conv 8x56x56x64:64x3x3 --pad 1\n\n"
+        "Expressions are explained by 'clbench expr TEXT --explain'.",
+    .options = options,
+    .min_words = 2,
+    .max_words = 2,
+    .run = run,
+};

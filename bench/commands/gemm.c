@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench gemm`: shapes of the user's or of the case table, timed. */
+#include "tiling/cliffs.h"
+#include "tiling/operand_reads.h"
+#include "tiling/sweep.h"
+#include "timing/run_cases.h"
+
+static int run(struct session *s)
+{
+    if (s->set.list) {
+        shape_file_list(stdout);
+        return EXIT_FINE;
+    }
+    if (s->set.sweep)
+        return sweep_run(s);
+    if (s->set.reads)
+        return reads_run(s);
+    if (s->set.cliff)
+        return cliff_run(s);
+    return bench_command(s, &bench_gemm);
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
+    "shapes", "sweep", "reads", "cliff", "list", "trace", "json",
+    REPORT_OPTIONS, "seed", "quick", "full", "max-time", "strict", NULL};
+
+const struct command cmd_gemm = {
+    .name = "gemm",
+    .summary = "time matrix products",
+    .words = "[SHAPE...]",
+    .about =
+        "Times C = A B for each SHAPE, MxNxK or N for a cube, or for the "
+        "built-in cases when none is given. Every result is compared with "
+        "the host in double, on a sample, before and after it is timed. "
+        "Built-in cases that would take long are skipped with a line that "
+        "says so; --full runs them. --shapes takes the cases from a file, such "
+        "as those that come with clbench: gemm_square, gemm_llm, "
+        "gemm_batched. --sweep tells tiles, waves and row alignment apart, "
+        "--reads counts what tiles read, --cliff looks for shapes that fall "
+        "off.\n\n"
+        "  clbench gemm 1000x1023x517 --dtype f16 --trans nt --variant all\n"
+        "  clbench gemm --shapes gemm_llm --quick --json llm.json\n"
+        "  clbench gemm --sweep n=1780:2060:4 --dtype f16\n"
+        "  clbench gemm 2048 --sweep ld=2048:2056\n"
+        "  clbench gemm --cliff 200 --seed 7 --max-time 600",
+    .options = options,
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run,
+};

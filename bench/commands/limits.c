@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench limits`: every fact about a device, and where it came from. What
+ * drivers most often answer wrong, the sub-group width and the event clock, is
+ * measured first. */
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "report/report.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/console.h"
+#include "cli/units.h"
+
+static void ignore_row(const xl_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
+/* A device that cannot run a probe keeps what its driver says. */
+static void measure(struct session *s, xl_device *dev)
+{
+    static const char *const probes[] = {"timer", "subgroup"};
+    const xl_probing how = {.quick = true,
+                            .seed = s->set.seed,
+                            .stop = session_stopped,
+                            .stop_arg = s};
+    xl_queue *q = NULL;
+    if (xl_queue_create(s->lib, dev, &q) != XL_OK)
+        return;
+    for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
+        progress_step(s, probes[i]);
+        (void)xl_probe_run(q, probes[i], &how, ignore_row, NULL);
+    }
+    xl_queue_destroy(q);
+}
+
+static void add_list(struct xl__str *out, const xl_fact *fact)
+{
+    char text[UNITS_CAP];
+    for (unsigned i = 0; i < fact->n_list; i++) {
+        units_format(text, sizeof text, fact->list[i], fact->unit);
+        xl__str_printf(out, "%s%s", i ? ", " : "", text);
+    }
+}
+
+static void fact_text(struct xl__str *out, const xl_fact *fact)
+{
+    char text[UNITS_CAP];
+    if (fact->source == XL_UNKNOWN) {
+        xl__str_add(out, "-");
+        return;
+    }
+    switch (fact->kind) {
+    case XL_FACT_TEXT:
+        xl__str_add(out, fact->text ? fact->text : "-");
+        break;
+    case XL_FACT_LIST:
+        add_list(out, fact);
+        break;
+    case XL_FACT_BOOL:
+        xl__str_add(out, fact->value > 0 ? "yes" : "no");
+        break;
+    case XL_FACT_NUMBER:
+        units_format(text, sizeof text, fact->value, fact->unit);
+        xl__str_add(out, text);
+        break;
+    }
+}
+
+static bool differ(const xl_fact *a, const xl_fact *b)
+{
+    if (a->source == XL_UNKNOWN || b->source == XL_UNKNOWN)
+        return false;
+    return a->value < b->value || a->value > b->value;
+}
+
+/* "subgroup_width: the driver says 64, measured 32" when not all agree with
+ * what is used; else nothing. */
+static void disagreement(struct xl__str *out, const xl_device *dev,
+                         const char *name, const xl_fact *used)
+{
+    static const struct {
+        xl_source source;
+        const char *words;
+    } others[] = {{XL_QUERIED, "the driver says "},
+                  {XL_MEASURED, "measured "}};
+    const char *before = ": ";
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        xl_fact other;
+        bool known =
+            xl_device_fact(dev, name, others[i].source, &other) == XL_OK;
+        if (!known || !differ(&other, used))
+            continue;
+        if (*before == ':')
+            xl__str_add(out, name);
+        xl__str_printf(out, "%s%s", before, others[i].words);
+        fact_text(out, &other);
+        before = ", ";
+    }
+}
+
+static void add_fact(struct table *t, const xl_device *dev, const char *name)
+{
+    xl_fact fact;
+    struct xl__str value = {0};
+    if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
+        return;
+    fact_text(&value, &fact);
+    table_cell(t, "%s", name);
+    table_cell(t, "%s", xl__str_text(&value));
+    table_cell(t, "%s", xl_source_name(fact.source));
+    table_cell(t, "%s", fact.note ? fact.note : "");
+    xl__str_clear(&value);
+}
+
+/* Texts that the table had to cut, and disagreements. */
+static void print_remarks(const xl_device *dev, unsigned width)
+{
+    enum { SHOWN_WHOLE = 24 };
+    const char *name = NULL;
+    for (unsigned i = 0; (name = xl_fact_name(i, NULL)) != NULL; i++) {
+        xl_fact fact;
+        struct xl__str raw = {0}, clean = {0};
+        if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
+            continue;
+        if (fact.text && text_columns(fact.text) > SHOWN_WHOLE)
+            xl__str_printf(&raw, "%s: %s", name, fact.text);
+        else
+            disagreement(&raw, dev, name, &fact);
+        text_escape(&clean, xl__str_text(&raw));
+        text_wrap(stdout, xl__str_text(&clean), 2, width - 2);
+        xl__str_clear(&raw);
+        xl__str_clear(&clean);
+    }
+}
+
+static void print_facts(const xl_device *dev)
+{
+    static const struct table_column columns[] = {
+        {"fact", false, 0},
+        {"value", false, 24},
+        {"source", false, 0},
+        {"note", false, 0},
+    };
+    unsigned width = text_terminal_columns();
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof columns[0]);
+    struct xl__str name = {0};
+    text_escape(&name, report_fact_text(dev, "name", "?"));
+    fprintf(stdout, "%u: %s (vendor table: %s)\n", xl_device_index(dev),
+            xl__str_text(&name), xl_device_vendor_table(dev));
+    xl__str_clear(&name);
+    const char *fact = NULL;
+    for (unsigned i = 0; (fact = xl_fact_name(i, NULL)) != NULL; i++)
+        add_fact(t, dev, fact);
+    table_print(stdout, t, width, false);
+    table_destroy(t);
+    print_remarks(dev, width);
+    fputc('\n', stdout);
+    fflush(stdout);
+}
+
+static int list_names(void)
+{
+    unsigned width = text_terminal_columns();
+    const char *help = NULL, *name = NULL;
+    for (unsigned i = 0; (name = xl_fact_name(i, &help)) != NULL; i++) {
+        fprintf(stdout, "%s\n", name);
+        text_wrap(stdout, help ? help : "", 4, width - 4);
+    }
+    return EXIT_FINE;
+}
+
+static int run(struct session *s)
+{
+    enum { PROBES_A_DEVICE = 2 };
+    if (s->set.list)
+        return list_names();
+    int code = session_open_devices(s);
+    if (code != EXIT_FINE)
+        return code;
+    progress_begin(s, PROBES_A_DEVICE * s->n_devices);
+    for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
+        measure(s, s->devices[i]);
+        progress_hide(s);
+        if (session_tables(s))
+            print_facts(s->devices[i]);
+    }
+    progress_end(s);
+    return session_result(s);
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "json", REPORT_OPTIONS, "max-time", "seed",
+    "list", NULL};
+
+const struct command cmd_limits = {
+    .name = "limits",
+    .summary = "every fact about a device, with its source",
+    .about =
+        "Prints each number that the library goes by, with its unit and where "
+        "it came from: queried (the driver's answer), measured (a probe, on "
+        "this device), known (a vendor document, by its note in vendor-notes) "
+        "or assumed. Where driver, probe and use disagree, the note says so. "
+        "The sub-group width and the event clock are measured first.",
+    .options = options,
+    .run = run,
+};

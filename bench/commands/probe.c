@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench probe`: what a device does, measured. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "commands/probes.h"
+#include "cli/progress.h"
+#include "report/report.h"
+#include "cli/console.h"
+
+struct sink {
+    struct session *s;
+    xl_device *dev;
+};
+
+static void take_row(const xl_row *row, void *arg)
+{
+    struct sink *to = arg;
+    session_row(to->s, to->dev, row);
+}
+
+/* A device that lacks what a probe needs gets a row that says so. */
+static int absent(struct sink *to, const char *name, xl_queue *q,
+                  xl_status status)
+{
+    const char *detail = xl_error_detail(q);
+    char doing[64];
+    xl_row row;
+    if (status == XL_UNSUPPORTED) {
+        xl_row_init(&row, name, "");
+        row.verdict = XL_ROW_UNSUPPORTED;
+        snprintf(row.reason, sizeof row.reason, "%s", detail);
+        session_row(to->s, to->dev, &row);
+        return EXIT_FINE;
+    }
+    snprintf(doing, sizeof doing, "probe %s", name);
+    return session_fail(to->s, doing, status, detail);
+}
+
+static int on_device(struct session *s, xl_device *dev,
+                     const xl_probe_info *probe)
+{
+    struct sink to = {s, dev};
+    xl_probing how = {.quick = !s->set.full, .seed = s->set.seed,
+                      .stop = session_stopped, .stop_arg = s};
+    xl_queue *q = session_queue(s, dev);
+    int code = EXIT_FINE;
+    if (!q)
+        return EXIT_NO_DEVICE;
+    progress_step(s, probe->name);
+    xl_status status = xl_probe_run(q, probe->name, &how, take_row, &to);
+    if (status != XL_OK && status != XL_CANCELLED)
+        code = absent(&to, probe->name, q, status);
+    xl_queue_destroy(q);
+    return code;
+}
+
+int probes_run(struct session *s, const xl_probe_info *probe)
+{
+    char title[64];
+    int code = EXIT_FINE;
+    snprintf(title, sizeof title, "Probe: %s", probe->name);
+    progress_begin(s, s->n_devices);
+    report_part(s->report, title, probe->what);
+    for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
+        int failed = on_device(s, s->devices[i], probe);
+        code = failed ? failed : code;
+    }
+    progress_hide(s);
+    report_part_end(s->report);
+    progress_end(s);
+    return code;
+}
+
+const xl_probe_info *probes_find(const char *name)
+{
+    const xl_probe_info *p;
+    for (unsigned i = 0; (p = xl_probe_at(i)) != NULL; i++) {
+        if (strcmp(p->name, name) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+static void list(void)
+{
+    enum { INDENT = 14 };
+    const xl_probe_info *p;
+    unsigned width = text_terminal_columns();
+    for (unsigned i = 0; (p = xl_probe_at(i)) != NULL; i++) {
+        printf("%s%s\n", p->name, p->in_quick ? "  (in the suite)" : "");
+        text_wrap(stdout, p->what, INDENT, width);
+    }
+}
+
+static void complain(const char *name)
+{
+    enum { MOST = 64 };
+    const char *names[MOST + 1] = {NULL};
+    struct xl__str text = {0};
+    const xl_probe_info *p;
+    for (unsigned i = 0; i < MOST && (p = xl_probe_at(i)) != NULL; i++)
+        names[i] = p->name;
+    text_escape(&text, name);
+    xl__str_add(&text, "'; ");
+    const char *near = text_nearest(name, names);
+    if (near)
+        xl__str_printf(&text, "did you mean '%s'? ", near);
+    xl__str_add(&text, "there are: ");
+    for (unsigned i = 0; names[i]; i++)
+        xl__str_printf(&text, "%s%s", i ? ", " : "", names[i]);
+    fprintf(stderr, "clbench: no probe is called '%s\n", xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+/* Are all names probes? Says which is not. */
+static bool known(const struct session *s)
+{
+    for (unsigned i = 0; i < s->set.n_words; i++) {
+        if (probes_find(s->set.words[i]))
+            continue;
+        complain(s->set.words[i]);
+        return false;
+    }
+    return true;
+}
+
+static int run(struct session *s)
+{
+    const xl_probe_info *p;
+    if (s->set.list) {
+        list();
+        return EXIT_FINE;
+    }
+    if (!known(s))
+        return EXIT_USAGE;
+    int code = session_open_devices(s);
+    if (code != EXIT_FINE)
+        return code;
+    for (unsigned i = 0; i < s->set.n_words && !session_stopped(s); i++) {
+        int failed = probes_run(s, probes_find(s->set.words[i]));
+        code = failed ? failed : code;
+    }
+    for (unsigned i = 0; !s->set.n_words && (p = xl_probe_at(i)) != NULL &&
+                         !session_stopped(s); i++) {
+        if (s->set.quick && !p->in_quick)
+            continue;
+        int failed = probes_run(s, p);
+        code = failed ? failed : code;
+    }
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "json", REPORT_OPTIONS, "seed", "quick", "full",
+    "max-time", "strict", "list", NULL};
+
+const struct command cmd_probe = {
+    .name = "probe",
+    .summary = "measure what a device can do",
+    .words = "[NAME...]",
+    .about =
+        "Runs the named probes, or all of them: bandwidth, coalescing, peak "
+        "arithmetic, launch cost and others; --list says what each measures "
+        "and how it can be fooled. Data is random and incompressible, working "
+        "sets lie beyond the last-level cache, and results are read back, so "
+        "that nothing folds away. --full takes more points.",
+    .options = options,
+    .min_words = 0,
+    .max_words = 32,
+    .run = run,
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench report`: result files once more, in whichever form. What it writes
+ * is what the run would have written with the same options. */
+#include <stdio.h>
+
+#include "report/outputs.h"
+#include "report/results_words.h"
+#include "cli/session.h"
+
+enum { MOST_FILES = 16 };
+
+static int read_files(struct session *s, struct result_file *files)
+{
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < s->set.n_words; i++) {
+        char why[512];
+        if (results_read(s->set.words[i], &files[i], why, sizeof why))
+            continue;
+        session_say(s, "", why);
+        code = EXIT_FILE;
+    }
+    return code;
+}
+
+static int write_files(struct session *s, const struct result_file *files)
+{
+    struct outputs outputs;
+    outputs_begin(&outputs, s);
+    if (!outputs_add_all(&outputs, renderers) ||
+        !outputs_add_figures(&outputs))
+        return EXIT_FILE;
+    outputs_write(&outputs, files, s->set.n_words, true);
+    return outputs_code(&outputs);
+}
+
+static void print(const struct session *s, const struct result_file *file)
+{
+    bool colour = false;
+    const struct display terminal = display_terminal(&colour);
+    struct xl__str text = {0};
+    terminal.title(terminal.arg, file->path);
+    results_headline(file, &text);
+    terminal.text(terminal.arg, xl__str_text(&text));
+    for (size_t i = 0; i < file->n_devices; i++) {
+        xl__str_reset(&text);
+        results_device_line(
+            json_array_get(json_object_get(file->document, "devices"), i),
+            &text);
+        terminal.text(terminal.arg, xl__str_text(&text));
+    }
+    terminal.gap(terminal.arg);
+    results_show(file, false, s->set.quiet, &terminal);
+    xl__str_reset(&text);
+    results_tally(file, &text);
+    terminal.title(terminal.arg, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+static int run(struct session *s)
+{
+    struct result_file files[MOST_FILES] = {{.path = NULL}};
+    const size_t n = s->set.n_words;
+    int code = read_files(s, files);
+    if (code == EXIT_FINE && outputs_are_wanted(&s->set))
+        code = write_files(s, files);
+    else
+        for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
+            if (i > 0)
+                fputc('\n', stdout);
+            print(s, &files[i]);
+        }
+    for (size_t i = 0; i < n; i++)
+        results_clear(&files[i]);
+    return code;
+}
+
+static const char *const options[] = {REPORT_OPTIONS, NULL};
+
+const struct command cmd_report = {
+    .name = "report",
+    .summary = "result files as tables, a page, a spreadsheet, pictures",
+    .words = "RUN.json [MORE.json...]",
+    .about =
+        "Shows results that --json wrote, without measuring anything again: "
+        "on the terminal as the run showed them, or as files. Each file holds "
+        "all rows with their verdicts; the HTML page and the pictures are "
+        "those of several runs or devices together. Every measuring command "
+        "takes the same options, so a run can write them at once.\n\n"
+        "  clbench --json run.json\n"
+        "  clbench report run.json\n"
+        "  clbench report run.json --html run.html\n"
+        "  clbench report cpu.json gpu.json --html both.html --svg pictures\n"
+        "  clbench report run.json --markdown - >>notes.md\n\n"
+        "Points of curves are in the files and not on the terminal. What a "
+        "command draws there itself, such as the timeline of a pipeline, is a "
+        "plain table here.",
+    .options = options,
+    .min_words = 1,
+    .max_words = MOST_FILES,
+    .run = run,
+};

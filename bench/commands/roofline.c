@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench roofline`: the device's measured ceilings, and every op of ours
+ * among them: how far below its roof each stays, and why. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "timing/peaks.h"
+#include "results/json.h"
+#include "timing/run_cases.h"
+#include "cli/progress.h"
+#include "report/report.h"
+#include "report/report_limits.h"
+#include "charts/text_charts.h"
+#include "cli/table.h"
+#include "cli/console.h"
+#include "cli/units.h"
+
+enum { INDENT = 2, MOST_LINES = 16, MOST_MARKS = 26, NAME_CAP = 40 };
+
+/* Which places are taken: all, or only on a GPU, whose arithmetic makes them
+ * short. */
+static const struct place {
+    const struct bench_op *op;
+    const char *shape;
+    xl_dtype dtype;
+    bool is_big;
+} places[] = {
+    {&bench_gemm, "256", XL_F32, false},
+    {&bench_gemm, "1024", XL_F32, false},
+    {&bench_gemm, "1024", XL_F16, false},
+    {&bench_gemm, "8x4096x4096", XL_F16, false},
+    {&bench_gemm, "4096", XL_F32, true},
+    {&bench_gemm, "4096", XL_F16, true},
+    {&bench_gemm, "8192", XL_F16, true},
+    {&bench_conv, "8x28x28x64:64x3x3", XL_F32, false},
+    {&bench_conv, "32x56x56x64:64x3x3", XL_F16, true},
+    {&bench_softmax, "1024x1024", XL_F32, false},
+    {&bench_softmax, "4096x4096", XL_F32, false},
+    {&bench_softmax, "16384x4096", XL_F16, true},
+};
+enum { N_PLACES = sizeof places / sizeof places[0] };
+
+/* -- rows ----------------------------------------------------------------- */
+
+/* The rows as they come, and how each is called. */
+struct seen {
+    struct rows rows;
+    char name[MOST_MARKS][NAME_CAP];
+    const struct place *place; /* the one that runs; NULL: of a table */
+};
+
+static void keep_row(void *arg, xl_device *dev, const xl_row *row)
+{
+    struct seen *seen = arg;
+    struct xl__str name = {0};
+    const size_t i = seen->rows.n;
+    if (i == MOST_MARKS || !rows_add(&seen->rows, dev, row))
+        return;
+    if (seen->place)
+        xl__str_printf(&name, "%s %s", seen->place->shape,
+                       xl_dtype_name(seen->place->dtype));
+    else
+        rows_case(&seen->rows, i, &name);
+    xl__strcpy(seen->name[i], NAME_CAP, xl__str_text(&name));
+    xl__str_clear(&name);
+}
+
+static bool is_gpu(const xl_device *dev)
+{
+    xl_fact f;
+    return xl_device_fact(dev, "is_gpu", XL_UNKNOWN, &f) == XL_OK &&
+           f.value > 0;
+}
+
+static int run_place(struct session *s, const struct place *place)
+{
+    void *c = xl__calloc(1, place->op->case_bytes);
+    const void *list[1] = {c};
+    struct settings set = s->set;
+    char why[160] = "";
+    int code = EXIT_FINE;
+    set.dtype = place->dtype;
+    set.layout = -1;
+    set.pad = 1;
+    if (!c)
+        return session_fail(s, "starting", XL_NO_MEMORY, "");
+    if (place->op->parse(&set, place->shape, c, why, sizeof why))
+        code = bench_run(s, place->op, list, 1, CASES_OF_TABLE);
+    else
+        code = session_fail(s, "reading a shape", XL_BAD_ARGUMENT, why);
+    free(c);
+    return code;
+}
+
+/* Each op's own tables stay away: one holds them all. */
+static int run_places(struct session *s, const xl_device *dev,
+                      struct seen *seen)
+{
+    struct bench_op fused = bench_expr;
+    int code = EXIT_FINE;
+    fused.runs_all = false;
+    for (unsigned i = 0; i < N_PLACES && !session_stopped(s); i++) {
+        if (places[i].is_big && !is_gpu(dev))
+            continue;
+        seen->place = &places[i];
+        const int failed = run_place(s, &places[i]);
+        code = failed ? failed : code;
+    }
+    seen->place = NULL;
+    if (!session_stopped(s)) {
+        const int failed = bench_table(s, &fused);
+        code = failed ? failed : code;
+    }
+    return code;
+}
+
+/* -- where each lies ------------------------------------------------------ */
+
+static double rate_of(const xl_row *row)
+{
+    return row->diagnosis.flop_per_s;
+}
+
+/* What the roofline allows, in flop a second, whatever the row's unit. */
+static double bound_of(const xl_row *row)
+{
+    return row->roof.value / row->value * rate_of(row);
+}
+
+static bool is_placed(const xl_row *row)
+{
+    return row->diagnosis.intensity > 0 && rate_of(row) > 0;
+}
+
+static char letter_of(size_t i)
+{
+    return (char)('a' + i);
+}
+
+static void draw(const xl_device *dev, const struct rows *rows)
+{
+    struct roof_line lines[MOST_LINES];
+    struct roof_mark marks[MOST_MARKS];
+    struct roof_picture p = {lines, 0, marks, 0};
+    struct xl__str text = {0};
+    for (const struct ceiling *c = ceilings; c->fact; c++)
+        if (ceiling_rate(dev, c) > 0)
+            lines[p.n_lines++] = (struct roof_line){
+                c->name, ceiling_rate(dev, c), c->is_memory};
+    for (size_t i = 0; i < rows->n; i++) {
+        const xl_row *row = &rows->list[i].row;
+        if (is_placed(row))
+            marks[p.n_marks++] = (struct roof_mark){
+                row->diagnosis.intensity, rate_of(row), letter_of(i)};
+    }
+    roof_draw(&text, &p, text_terminal_columns());
+    printf("\n%s\n", xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+static void cell_number(struct table *t, double value, const char *unit)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, value, unit);
+    table_cell(t, "%s", text);
+}
+
+static void cell_percent(struct table *t, double frac)
+{
+    char text[UNITS_CAP];
+    units_percent(text, sizeof text, frac);
+    table_cell(t, "%s", text);
+}
+
+static void cell_gap(struct table *t, struct notes *notes,
+                     const struct session *s, const xl_row *row)
+{
+    char limiter[UNITS_CAP];
+    struct xl__str marks = {0};
+    report_limiter(row, limiter, sizeof limiter);
+    notes_of_row(notes, row, &s->set, &marks);
+    table_cell(t, "%s%s%s%s", limiter, marks.len ? " [" : "",
+               xl__str_text(&marks), marks.len ? "]" : "");
+    xl__str_clear(&marks);
+}
+
+static void print_places(const struct session *s, const struct seen *seen,
+                         struct notes *notes)
+{
+    static const struct table_column columns[] = {
+        {"", false, 0},       {"op", false, 0},      {"case", false, 10},
+        {"flop/B", true, 0},  {"rate", true, 0},     {"of roof", true, 0},
+        {"model", true, 0},   {"gap by", false, 12}};
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < seen->rows.n; i++) {
+        const xl_row *row = &seen->rows.list[i].row;
+        const double model = rows_found(row, "model_ns");
+        table_cell(t, "%c", is_placed(row) ? letter_of(i) : ' ');
+        table_cell(t, "%s", row->op);
+        table_cell(t, "%s", seen->name[i]);
+        cell_number(t, row->diagnosis.intensity, "1");
+        cell_number(t, rate_of(row), "flop/s");
+        cell_percent(t, rate_of(row) / bound_of(row));
+        cell_percent(t, model / row->samples.median_ns);
+        cell_gap(t, notes, s, row);
+    }
+    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_destroy(t);
+}
+
+static void print(const struct session *s, const xl_device *dev,
+                  const struct seen *seen)
+{
+    const struct rows *rows = &seen->rows;
+    struct notes notes = {0};
+    struct xl__str name = {0};
+    bool colour = false;
+    const struct display terminal = display_terminal(&colour);
+    text_escape(&name, report_fact_text(dev, "name", "?"));
+    printf("Roofline of %u: %s\n", xl_device_index(dev),
+           xl__str_text(&name));
+    xl__str_clear(&name);
+    ceilings_print(dev);
+    draw(dev, rows);
+    print_places(s, seen, &notes);
+    if (!s->set.quiet) {
+        terminal.text(
+            terminal.arg,
+            "of roof: of what the roofline of these ceilings allows; "
+            "model: the library's estimate over the time it took; "
+            "gap by: what limits it, ? where that is likely alone");
+        report_limits(rows, &terminal);
+    }
+    for (size_t i = 0; i < notes.n; i++)
+        terminal.note(terminal.arg, i + 1, notes.text[i]);
+    printf("\n");
+    fflush(stdout);
+    notes_clear(&notes);
+}
+
+/* -- for files ------------------------------------------------------------ */
+
+static json_t *place_json(const struct seen *seen, size_t i)
+{
+    const xl_row *row = &seen->rows.list[i].row;
+    struct xl__str id = {0};
+    json_t *out = json_object();
+    char letter[] = {letter_of(i), '\0'};
+    report_row_id(&id, row);
+    json_put(out, "letter", json_text(letter));
+    json_put(out, "row", json_text(xl__str_text(&id)));
+    json_put(out, "case", json_text(seen->name[i]));
+    json_put(out, "intensity", json_number(row->diagnosis.intensity));
+    json_put(out, "flop_per_s", json_number(rate_of(row)));
+    json_put(out, "bound_flop_per_s", json_number(bound_of(row)));
+    json_put(out, "bound_name", json_text(row->roof.name));
+    json_put(out, "model_ns", json_number(rows_found(row, "model_ns")));
+    json_put(out, "median_ns", json_number(row->samples.median_ns));
+    json_put(out, "limiter",
+             json_text(xl_limiter_name(row->diagnosis.limiter)));
+    xl__str_clear(&id);
+    return out;
+}
+
+static void record(struct session *s, const xl_device *dev,
+                   const struct seen *seen)
+{
+    json_t *all, *out = json_object(), *list = json_array();
+    if (!s->extra)
+        s->extra = json_object();
+    all = json_object_get(s->extra, "roofline");
+    if (!all) {
+        json_put(s->extra, "roofline", json_array());
+        all = json_object_get(s->extra, "roofline");
+    }
+    for (size_t i = 0; i < seen->rows.n; i++)
+        json_add(list, place_json(seen, i));
+    json_put(out, "device", json_integer(xl_device_index(dev)));
+    json_put(out, "ceilings", ceilings_json(dev));
+    json_put(out, "places", list);
+    json_add(all, out);
+}
+
+/* -- the command ---------------------------------------------------------- */
+
+/* One device at a time: a picture is of one. */
+static int on_device(struct session *s, xl_device *dev)
+{
+    struct seen seen = {0};
+    struct session one = *s;
+    int code = ceilings_measure(s, dev);
+    if (code != EXIT_FINE)
+        return code;
+    one.devices = &dev;
+    one.n_devices = 1;
+    one.watch = keep_row;
+    one.watch_arg = &seen;
+    report_mute(s->report, true);
+    code = run_places(&one, dev, &seen);
+    report_mute(s->report, false);
+    s->progress = one.progress;
+    s->n_rows = one.n_rows;
+    s->n_wrong = one.n_wrong;
+    s->n_rejected = one.n_rejected;
+    s->n_errors = one.n_errors;
+    progress_hide(s);
+    if (session_tables(s))
+        print(s, dev, &seen);
+    record(s, dev, &seen);
+    rows_clear(&seen.rows);
+    return code;
+}
+
+static int run(struct session *s)
+{
+    int code = session_open_devices(s);
+    s->set.quick = !s->set.full;
+    for (unsigned i = 0;
+         code == EXIT_FINE && i < s->n_devices && !session_stopped(s); i++)
+        code = on_device(s, s->devices[i]);
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "json", REPORT_OPTIONS, "seed", "quick", "full",
+    "max-time", "strict", NULL};
+
+const struct command cmd_roofline = {
+    .name = "roofline",
+    .summary = "measured ceilings, and every op of ours among them",
+    .about =
+        "Measures the ceilings of a device that are not known yet - memory, "
+        "each cache, local memory, plain and matrix arithmetic of each type - "
+        "and draws them with where the library's products, convolutions, "
+        "softmaxes and fused expressions lie, both axes logarithmic. Each is "
+        "held against the roofline and against the library's own estimate, "
+        "and what makes the gap is named from its counts. --json has all of "
+        "it, rows and ceilings.\n\n"
+        "  clbench roofline --device 1\n"
+        "  clbench roofline --json roofline.json",
+    .options = options,
+    .min_words = 0,
+    .max_words = 0,
+    .run = run,
+};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench split`: a result's tiles, and the units that run them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/os/paths.h"
+#include "results/json.h"
+#include "cli/output_file.h"
+#include "cases/shapes.h"
+#include "tiling/measurement.h"
+#include "cli/console.h"
+
+static int usage(const char *why)
+{
+    struct xl__str clean = {0};
+    text_escape(&clean, why);
+    fprintf(stderr, "clbench: %s\n", xl__str_text(&clean));
+    xl__str_clear(&clean);
+    return EXIT_USAGE;
+}
+
+/* -- what is asked -------------------------------------------------------- */
+
+static size_t size_of(const xl_row *row, const char *name, size_t otherwise)
+{
+    for (unsigned i = 0; i < row->n_shape; i++)
+        if (strcmp(row->shape[i].name, name) == 0)
+            return (size_t)row->shape[i].value;
+    return otherwise;
+}
+
+/* The type, rows and columns of the result, by the names that its rows in
+ * reports have. */
+static void find_sizes(struct split_job *job)
+{
+    xl_row row;
+    xl_row_init(&row, job->op->name, "");
+    job->op->describe(job->c, &row);
+    job->dtype = row.dtype;
+    if (job->op == &bench_conv)
+        return;
+    job->m = size_of(&row, "m", size_of(&row, "rows", 0));
+    job->n = size_of(&row, "n", size_of(&row, "cols", 0));
+    job->count = size_of(&row, "batch", 1);
+}
+
+static bool read_tile(struct split_job *job, char *why, size_t cap)
+{
+    const char *text = job->s->set.tile;
+    size_t tile[2];
+    if (!text)
+        return true;
+    if (job->m == 0) {
+        snprintf(why, cap, "--tile: tiles of a %s are not rows by columns of "
+                           "its result; ask about gemm or softmax",
+                 job->op->name);
+        return false;
+    }
+    if (!shape_rows(text, tile, why, cap))
+        return false;
+    if (tile[0] > job->m || tile[1] > job->n) {
+        snprintf(why, cap, "--tile: %zux%zu is larger than the result, "
+                           "%zux%zu; give one that fits",
+                 tile[0], tile[1], job->m, job->n);
+        return false;
+    }
+    job->rows = tile[0];
+    job->cols = tile[1];
+    return true;
+}
+
+static bool read_sweep(struct split_job *job, struct sweep *sweep, char *why,
+                       size_t cap)
+{
+    if (!job->s->set.sweep)
+        return true;
+    if (!sweep_read(job->s->set.sweep, sweep, why, cap))
+        return false;
+    if (sweep->k || sweep->ld || job->op != &bench_gemm) {
+        snprintf(why, cap, "--sweep: the sawtooth has rows, columns or both "
+                           "of a gemm's result; give m, n or nm, as in "
+                           "nm=1780:2060");
+        return false;
+    }
+    job->sweep = sweep;
+    return true;
+}
+
+static bool read_all(struct split_job *job, void *c, struct sweep *sweep,
+                     char *why, size_t cap)
+{
+    const struct settings *set = &job->s->set;
+    if (!job->op->parse(set, set->words[1], c, why, cap))
+        return false;
+    job->c = c;
+    find_sizes(job);
+    if (set->units > SPLIT_MOST_UNITS) {
+        snprintf(why, cap, "--units: at most %d", SPLIT_MOST_UNITS);
+        return false;
+    }
+    return read_tile(job, why, cap) && read_sweep(job, sweep, why, cap);
+}
+
+/* -- the pages ------------------------------------------------------------ */
+
+static bool is_folder(const char *path)
+{
+    const size_t len = strlen(path);
+    return len > 0 && path[len - 1] == '/';
+}
+
+/* The user's file, or one in the user's folder that says what it shows. */
+static char *picture_path(const struct session *s, const xl_device *dev)
+{
+    struct xl__str name = {0};
+    char *out = NULL;
+    if (!is_folder(s->set.svg))
+        return xl__strdup(s->set.svg);
+    xl__str_printf(&name, "split-%s-%s", s->set.words[0], s->set.words[1]);
+    for (size_t i = 0; i < name.len; i++)
+        if (strchr("/\\:", name.text[i]))
+            name.text[i] = '-';
+    if (dev)
+        xl__str_printf(&name, "-d%u", xl_device_index(dev));
+    xl__str_add(&name, ".svg");
+    if (!name.broken)
+        out = xl__path_join(s->set.svg, xl__str_text(&name));
+    xl__str_clear(&name);
+    return out;
+}
+
+static int write_picture(struct session *s, const xl_device *dev,
+                         const struct split_page *p)
+{
+    struct xl__str svg = {0};
+    char *path = picture_path(s, dev);
+    split_svg(p, &svg);
+    const bool is_written =
+        path && !svg.broken &&
+        out_file_write(s, "svg", path, xl__str_text(&svg), svg.len);
+    if (is_written && session_tables(s))
+        printf("The picture: %s\n", path);
+    xl__str_clear(&svg);
+    free(path);
+    return is_written ? EXIT_FINE : EXIT_FILE;
+}
+
+static int show(const struct split_job *job, xl_device *dev, json_t *json)
+{
+    struct session *s = job->s;
+    struct split_page page;
+    int code = split_run(job, dev, &page);
+    progress_hide(s);
+    if (code == EXIT_FINE) {
+        json_t *entry = split_json(&page);
+        json_put(entry, "device",
+                 dev ? json_integer(xl_device_index(dev)) : NULL);
+        json_add(json, entry);
+        if (session_tables(s))
+            split_text(stdout, &page, text_terminal_columns(),
+                       text_wants_colour());
+        if (s->set.svg)
+            code = write_picture(s, dev, &page);
+    }
+    split_page_clear(&page);
+    return code;
+}
+
+static int show_all(const struct split_job *job)
+{
+    struct session *s = job->s;
+    json_t *json = json_array();
+    int code = EXIT_FINE;
+    s->extra = json_object();
+    json_put(s->extra, "split", json);
+    if (job->rows > 0 && s->set.units > 0)
+        return show(job, NULL, json);
+    code = session_open_devices(s);
+    if (code != EXIT_FINE)
+        return code;
+    if (s->n_devices > 1 && s->set.svg && !is_folder(s->set.svg))
+        return usage("--svg: a picture for each device wants a folder: give "
+                     "a path that ends in /");
+    const size_t sizes = job->sweep ? sweep_count(job->sweep) : 0;
+    progress_begin(s, s->n_devices * (unsigned)(1 + sizes));
+    for (unsigned i = 0; i < s->n_devices && !session_interrupted(); i++) {
+        const int failed = show(job, s->devices[i], json);
+        code = failed ? failed : code;
+    }
+    progress_end(s);
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
+static int run(struct session *s)
+{
+    struct split_job job = {.s = s, .count = 1};
+    struct sweep sweep;
+    char why[256];
+    job.op = bench_op_find(s->set.words[0]);
+    if (!job.op)
+        return EXIT_USAGE;
+    void *c = xl__calloc(1, job.op->case_bytes);
+    if (!c)
+        return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
+    const int code = read_all(&job, c, &sweep, why, sizeof why)
+                         ? show_all(&job)
+                         : usage(why);
+    free(c);
+    return code;
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
+    "layout", "stride", "pad", "dilation", "groups", "tile", "units", "sweep",
+    "svg", "json", "csv", "markdown", "html", "seed", "max-time", NULL};
+
+const struct command cmd_split = {
+    .name = "split",
+    .summary = "how a result becomes tiles, and which unit runs which",
+    .words = "OP SHAPE",
+    .about =
+        "Shows how the result of one call falls into tiles and work-groups, "
+        "how many waves they make and how full these are, what of the tiles "
+        "lies beyond the result, and which compute unit ran which tile and "
+        "when. The latter is measured where a kernel can learn its unit: on a "
+        "stand-in, a launch of as many groups of as many items and as much "
+        "local memory, which works for as long as the call took and records "
+        "itself. Elsewhere it is modelled, and said so. Below comes the "
+        "sawtooth: what whole tiles and whole waves leave of a device's rate, "
+        "size by size; with --sweep, timed beside it.\n\n"
+        "With --tile, --units or both it asks what if, and runs nothing.\n\n"
+        "  clbench split gemm 1024x1024x1024\n"
+        "  clbench split gemm 4096 --dtype f16 --svg split.svg\n"
+        "  clbench split gemm 2048 --tile 256x128 --units 132\n"
+        "  clbench split gemm 2048 --dtype f16 --sweep nm=1780:2060:4\n"
+        "  clbench split softmax 4096x4096",
+    .options = options,
+    .min_words = 2,
+    .max_words = 2,
+    .run = run,
+    .draws_itself = true,
+};

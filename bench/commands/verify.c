@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench verify`: every variant x case of the table on this device, compared
+ * with the host in double. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cases/gemm_cases.h"
+#include "cases/conv_cases.h"
+#include "cli/progress.h"
+#include "report/report.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/console.h"
+#include "verify/verify.h"
+
+/* One variant's standing. */
+struct tally {
+    const char *variant;
+    unsigned n_right, n_wrong, n_refused, n_failed;
+    double worst;
+    const char *worst_case;
+    char first[320]; /* the first failure */
+};
+
+/* A case of one of the ops; the others are NULL. */
+struct any_case {
+    const struct gemm_case *gemm;
+    const struct conv_case *conv;
+    const struct softmax_case *softmax;
+    const struct expr_case *expr;
+};
+
+static const char *const expr_variants[] = {"expr_fused", "expr_unfused",
+                                            NULL};
+
+struct verifier {
+    struct session *s;
+    xl_queue *q;
+    xl_device *dev;
+    struct table *table;
+};
+
+static bool is_wanted(const struct session *s, unsigned use, xl_dtype dtype)
+{
+    return (use & CASE_VERIFY) && (!s->set.quick || (use & CASE_QUICK)) &&
+           (s->set.dtype == XL_N_DTYPES || s->set.dtype == dtype);
+}
+
+/* Row i of an op's table; false past the last. */
+typedef bool row_fn(const struct session *s, unsigned i, struct any_case *out,
+                    bool *wanted);
+
+static bool gemm_row(const struct session *s, unsigned i, struct any_case *out,
+                     bool *wanted)
+{
+    const struct gemm_case *c = &gemm_cases[i];
+    out->gemm = c;
+    *wanted = is_wanted(s, c->use, c->in) &&
+              (s->set.trans < 0 || s->set.trans == c->trans);
+    return c->name != NULL;
+}
+
+static bool conv_row(const struct session *s, unsigned i, struct any_case *out,
+                     bool *wanted)
+{
+    const struct conv_case *c = &conv_cases[i];
+    out->conv = c;
+    *wanted = is_wanted(s, c->use, c->in);
+    return c->name != NULL;
+}
+
+static bool softmax_row(const struct session *s, unsigned i,
+                        struct any_case *out, bool *wanted)
+{
+    const struct softmax_case *c = &softmax_cases[i];
+    out->softmax = c;
+    *wanted = is_wanted(s, c->use, c->dtype);
+    return c->name != NULL;
+}
+
+/* Of the type that --dtype asks for is an expression whose first name is. */
+static bool expr_row(const struct session *s, unsigned i, struct any_case *out,
+                     bool *wanted)
+{
+    char why[EXPR_WHY_CAP];
+    struct expr_spec spec;
+    const struct expr_case *c = &expr_cases[i];
+    out->expr = c;
+    *wanted = c->name && (c->use & CASE_VERIFY) &&
+              expr_case_spec(c, false, &spec, why) &&
+              is_wanted(s, c->use, spec.name[0].dtype);
+    return c->name != NULL;
+}
+
+static const struct {
+    const char *name;
+    row_fn *row;
+} tables[] = {{"gemm", gemm_row}, {"conv", conv_row}, {"softmax", softmax_row},
+              {"expr", expr_row}};
+enum { N_TABLES = sizeof tables / sizeof tables[0] };
+
+/* The next case of an op that this run wants, from row *i on; false past the
+ * last. */
+static bool next_case(const struct session *s, row_fn *row, unsigned *i,
+                      struct any_case *out)
+{
+    bool wanted = false, is_there = true;
+    while (is_there && !wanted) {
+        memset(out, 0, sizeof *out);
+        is_there = row(s, (*i)++, out, &wanted);
+    }
+    return is_there;
+}
+
+static const char *name_of(const struct any_case *c)
+{
+    return c->gemm      ? c->gemm->name
+           : c->conv    ? c->conv->name
+           : c->softmax ? c->softmax->name
+                        : c->expr->name;
+}
+
+static void case_text(const struct any_case *c, char *out, size_t cap)
+{
+    static const char *const trans[] = {"nn", "tn", "nt", "tt"};
+    const struct gemm_case *g = c->gemm;
+    if (g)
+        snprintf(out, cap, "gemm '%s' %zux%zux%zu %s->%s %s", g->name, g->m,
+                 g->n, g->k, xl_dtype_name(g->in), xl_dtype_name(g->out),
+                 trans[g->trans]);
+    else if (c->conv)
+        snprintf(out, cap, "conv '%s' %zux%zux%zux%zu:%zux%zux%zu %s",
+                 c->conv->name, c->conv->n, c->conv->h, c->conv->w, c->conv->c,
+                 c->conv->k, c->conv->r, c->conv->s,
+                 xl_dtype_name(c->conv->in));
+    else if (c->softmax)
+        snprintf(out, cap, "softmax '%s' %zux%zu %s", c->softmax->name,
+                 c->softmax->rows, c->softmax->cols,
+                 xl_dtype_name(c->softmax->dtype));
+    else
+        snprintf(out, cap, "expr '%s' %s", c->expr->name, c->expr->text);
+}
+
+static xl_status verify_case(xl_queue *q, const struct any_case *c,
+                             const char *variant, uint64_t seed,
+                             struct check_result *found)
+{
+    if (c->gemm)
+        return verify_gemm(q, c->gemm, variant, seed, found);
+    if (c->conv)
+        return verify_conv(q, c->conv, variant, seed, found);
+    if (c->softmax)
+        return verify_softmax(q, c->softmax, variant, seed, found);
+    return verify_expr(q, c->expr, variant, seed, found);
+}
+
+static void note_failure(struct verifier *v, struct tally *t,
+                         const char *text, const char *why)
+{
+    progress_hide(v->s);
+    fprintf(stderr, "clbench: device %u: %s, %s: %s\n",
+            xl_device_index(v->dev), t->variant, text, why);
+    if (!*t->first)
+        snprintf(t->first, sizeof t->first, "%.100s: %.200s", text, why);
+}
+
+static void one_case(struct verifier *v, struct tally *t,
+                     const struct any_case *c)
+{
+    struct check_result found;
+    char text[128];
+    uint64_t seed = v->s->set.seed;
+    case_text(c, text, sizeof text);
+    xl_status status = verify_case(v->q, c, t->variant, seed, &found);
+    if (status == XL_OK) {
+        t->n_right++;
+        if (found.worst > t->worst) {
+            t->worst = found.worst;
+            t->worst_case = name_of(c);
+        }
+    } else if (status == XL_UNSUPPORTED) {
+        t->n_refused++;
+    } else if (status == XL_WRONG_RESULT) {
+        t->n_wrong++;
+        note_failure(v, t, text, found.why);
+    } else {
+        const char *detail = xl_error_detail(v->q);
+        t->n_failed++;
+        note_failure(v, t, text, *detail ? detail : xl_status_text(status));
+    }
+}
+
+/* One line of the table, and one row of the file. */
+static void show(struct verifier *v, const struct tally *t)
+{
+    unsigned n_bad = t->n_wrong + t->n_failed;
+    xl_row row;
+    table_cell(v->table, "%u", xl_device_index(v->dev));
+    table_cell(v->table, "%s", t->variant);
+    table_cell(v->table, "%u", t->n_right);
+    table_cell(v->table, "%u", t->n_wrong);
+    table_cell(v->table, "%u", t->n_failed);
+    table_cell(v->table, "%u", t->n_refused);
+    table_cell(v->table, "%.3f", t->worst);
+    table_cell(v->table, "%s", t->worst_case ? t->worst_case : "");
+    table_cell_coloured(v->table, n_bad ? TABLE_RED : TABLE_GREEN,
+                        n_bad ? "WRONG" : "ok");
+    v->s->n_wrong += n_bad;
+    xl_row_init(&row, "verify", t->variant);
+    row.seed = v->s->set.seed;
+    xl_row_shape(&row, "cases", t->n_right + n_bad);
+    xl_row_param(&row, "right", t->n_right);
+    xl_row_param(&row, "wrong", t->n_wrong);
+    xl_row_param(&row, "failed", t->n_failed);
+    xl_row_param(&row, "refused", t->n_refused);
+    xl_row_param(&row, "worst", t->worst);
+    row.verdict = n_bad ? XL_ROW_REJECTED
+                  : t->n_right ? XL_ROW_OK : XL_ROW_UNSUPPORTED;
+    snprintf(row.reason, sizeof row.reason, "%.190s",
+             t->n_right + n_bad ? t->first : "no case applies here");
+    session_row(v->s, v->dev, &row);
+}
+
+static void one_variant(struct verifier *v, row_fn *row, const char *variant)
+{
+    struct tally t = {.variant = variant};
+    struct any_case c;
+    const char *wanted = v->s->set.variant;
+    if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, variant) != 0)
+        return;
+    progress_step(v->s, variant);
+    for (unsigned i = 0; !session_stopped(v->s) &&
+                         next_case(v->s, row, &i, &c);)
+        one_case(v, &t, &c);
+    show(v, &t);
+}
+
+/* The check that joins both ops. */
+static void joined(struct verifier *v)
+{
+    struct check_result found;
+    struct tally t = {.variant = "gemm+softmax"};
+    progress_step(v->s, "gemm+softmax");
+    xl_status status = verify_precision(v->q, v->s->set.seed, &found);
+    t.n_right = status == XL_OK;
+    t.n_wrong = status == XL_WRONG_RESULT;
+    t.n_failed = !t.n_right && !t.n_wrong;
+    t.worst = found.worst;
+    t.worst_case = "logits to 6e4";
+    if (t.n_failed)
+        note_failure(v, &t, "precision", xl_error_detail(v->q));
+    if (t.n_wrong)
+        note_failure(v, &t, "precision", found.why);
+    show(v, &t);
+}
+
+/* The variants of expressions are the same on every device. */
+static const char *variant_at(const xl_device *dev, unsigned table, unsigned i)
+{
+    return tables[table].row == expr_row
+               ? expr_variants[i]
+               : xl_variant_name(dev, tables[table].name, i);
+}
+
+static int on_device(struct session *s, xl_device *dev, struct table *table)
+{
+    struct verifier v = {s, session_queue(s, dev), dev, table};
+    const char *variant;
+    if (!v.q)
+        return EXIT_NO_DEVICE;
+    for (unsigned o = 0; o < N_TABLES; o++) {
+        for (unsigned i = 0; (variant = variant_at(dev, o, i)) != NULL; i++)
+            if (!session_stopped(s))
+                one_variant(&v, tables[o].row, variant);
+    }
+    if (!s->set.variant && !session_stopped(s))
+        joined(&v);
+    xl_queue_destroy(v.q);
+    return EXIT_FINE;
+}
+
+static int run(struct session *s)
+{
+    static const struct table_column columns[] = {
+        {"device", true, 0}, {"variant", false, 0}, {"right", true, 0},
+        {"wrong", true, 0}, {"failed", true, 0}, {"n/a", true, 0},
+        {"worst/tol", true, 0}, {"its case", false, 8}, {"", false, 0}};
+    enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_STEPS = 8 };
+    /* Kernels as they are now, whatever was kept; and some drivers take twice
+     * as long when a binary is asked for (CP-10). */
+    s->no_cache = true;
+    int code = session_open_devices(s);
+    if (code != EXIT_FINE)
+        return code;
+    struct table *table = table_create(columns, N_COLUMNS);
+    progress_begin(s, N_STEPS * s->n_devices);
+    for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
+        int failed = on_device(s, s->devices[i], table);
+        code = failed ? failed : code;
+    }
+    progress_end(s);
+    if (session_tables(s)) {
+        printf("Verify: every variant against the host in double; an error "
+               "over its\ntolerance above 1 is wrong\n\n");
+        table_print(stdout, table, text_terminal_columns(),
+                    text_wants_colour());
+    }
+    table_destroy(table);
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
+static const char *const options[] = {
+    "device", "all-devices", "variant", "dtype", "trans", "json",
+    REPORT_OPTIONS, "seed", "quick", "max-time", NULL};
+
+const struct command cmd_verify = {
+    .name = "verify",
+    .summary = "check every variant against the host",
+    .about =
+        "Runs every variant over the built-in cases: each transpose and type, "
+        "odd sizes, padding, offsets, scalars, infinities and NaN, rows of 1 "
+        "to ten million columns, and expressions from a sum to an option's "
+        "price, fused and unfused. Results are compared with the host in double "
+        "within the documented error bounds; buffers stand between guard "
+        "zones that must not be touched. Every program is built anew: the "
+        "cache is left alone. Exit code 1 when anything is wrong. "
+        "--quick takes the everyday subset.",
+    .options = options,
+    .min_words = 0,
+    .max_words = 0,
+    .run = run,
+};

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/differences.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "results/json.h"
+#include "cli/units.h"
+
+static const char *device_text(const json_t *device, const char *name)
+{
+    return json_text_at(device, name);
+}
+
+/* The letters of a name before what a driver adds: "(radeonsi, ...)". */
+static bool is_same_chip_name(const char *a, const char *b)
+{
+    const char *tail_a = strstr(a, " ("), *tail_b = strstr(b, " (");
+    const size_t n_a = tail_a ? (size_t)(tail_a - a) : strlen(a);
+    const size_t n_b = tail_b ? (size_t)(tail_b - b) : strlen(b);
+    return n_a > 0 && n_a == n_b && strncmp(a, b, n_a) == 0;
+}
+
+static bool is_cpu(const json_t *device)
+{
+    return json_is_true(
+        json_object_get(result_fact(device, "is_cpu"), "value"));
+}
+
+static const char *host_cpu(const struct side *side)
+{
+    return json_text_at(
+        json_object_get(side->files[0].document, "host"), "cpu");
+}
+
+/* The same UUID or place on the bus; a CPU under whatever name is the host's;
+ * else the same name. */
+static bool is_same_chip(const struct side *side_a, const json_t *a,
+                         const struct side *side_b, const json_t *b)
+{
+    static const char *const ids[] = {"uuid", "pci"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const char *id_a = device_text(a, ids[i]);
+        const char *id_b = device_text(b, ids[i]);
+        if (*id_a && strcmp(id_a, id_b) == 0)
+            return true;
+    }
+    if (is_cpu(a) && is_cpu(b) && *host_cpu(side_a))
+        return strcmp(host_cpu(side_a), host_cpu(side_b)) == 0;
+    return is_same_chip_name(device_text(a, "name"), device_text(b, "name"));
+}
+
+static const char *version_of(const struct side *side, const char *of)
+{
+    return json_text_at(
+        json_object_get(side->files[0].document, "tool"), of);
+}
+
+static enum relation relation_of(const struct side *a, const json_t *dev_a,
+                                 const struct side *b, const json_t *dev_b)
+{
+    if (!is_same_chip(a, dev_a, b, dev_b))
+        return RELATION_DEVICE;
+    if (strcmp(device_text(dev_a, "platform"),
+               device_text(dev_b, "platform")) != 0)
+        return RELATION_PLATFORM;
+    if (strcmp(device_text(dev_a, "driver"), device_text(dev_b, "driver")) !=
+        0)
+        return RELATION_DRIVER;
+    if (strcmp(version_of(a, "version"), version_of(b, "version")) != 0 ||
+        strcmp(version_of(a, "library"), version_of(b, "library")) != 0)
+        return RELATION_PROGRAM;
+    return RELATION_SAME;
+}
+
+/* Of a side's rows, the first that ran on its device. */
+static const json_t *device_of(const struct side *side)
+{
+    const struct result_file *f = &side->files[0];
+    for (size_t i = 0; i < f->n_rows; i++)
+        if (!side->device || strcmp(f->rows[i].device, side->device) == 0)
+            return result_device(f, &f->rows[i]);
+    return json_array_get(json_object_get(f->document, "devices"), 0);
+}
+
+enum relation compare_relation(const struct side *a, const struct side *b)
+{
+    const json_t *all_a =
+        json_object_get(a->files[0].document, "devices");
+    const json_t *all_b =
+        json_object_get(b->files[0].document, "devices");
+    enum relation most = RELATION_SAME;
+    if (a->device || b->device || json_array_size(all_a) < 2 ||
+        json_array_size(all_b) < 2)
+        return relation_of(a, device_of(a), b, device_of(b));
+    for (size_t i = 0; i < json_array_size(all_a); i++) {
+        enum relation least = RELATION_DEVICE;
+        for (size_t j = 0; j < json_array_size(all_b); j++) {
+            const enum relation found =
+                relation_of(a, json_array_get(all_a, i), b,
+                            json_array_get(all_b, j));
+            least = found < least ? found : least;
+        }
+        most = least > most ? least : most;
+    }
+    return most;
+}
+
+bool compare_is_alike(const struct side *a, const struct side *b)
+{
+    return !b->other && compare_relation(a, b) <= RELATION_DRIVER;
+}
+
+/* -- in words ------------------------------------------------------------- */
+
+static void say_driver(const struct side *side, struct xl__str *out)
+{
+    const json_t *device = device_of(side);
+    xl__str_printf(out, "%s %s", device_text(device, "platform"),
+                   device_text(device, "driver"));
+}
+
+void compare_say_side(const struct side *side, struct xl__str *out)
+{
+    const struct result_file *f = &side->files[0];
+    const size_t n_devices = side->device ? 1 : f->n_devices;
+    xl__str_add(out, f->path);
+    if (side->n_files > 1)
+        xl__str_printf(out, " and %zu more", side->n_files - 1);
+    xl__str_printf(out, ": %s", device_text(device_of(side), "name"));
+    if (n_devices > 1)
+        xl__str_printf(out, " and %zu more", n_devices - 1);
+    xl__str_add(out, ", ");
+    say_driver(side, out);
+    xl__str_printf(
+        out, ", clbench %s, %s", version_of(side, "version"),
+        json_text_at(json_object_get(f->document, "environment"), "date"));
+    if (side->other)
+        xl__str_printf(out, ", %s", side->other);
+}
+
+void compare_say_relation(const struct comparison *c, struct xl__str *out)
+{
+    switch (compare_relation(&c->a, &c->b)) {
+    case RELATION_SAME:
+        xl__str_add(out, "The same device, driver and clbench: runs of the "
+                         "same.");
+        break;
+    case RELATION_PROGRAM:
+        xl__str_printf(out,
+                       "The same device and driver, another clbench: %s with "
+                       "library %s, and %s with %s.",
+                       version_of(&c->a, "version"),
+                       version_of(&c->a, "library"),
+                       version_of(&c->b, "version"),
+                       version_of(&c->b, "library"));
+        break;
+    case RELATION_DRIVER:
+    case RELATION_PLATFORM:
+        xl__str_add(out, "Two drivers on the same chip: ");
+        say_driver(&c->a, out);
+        xl__str_add(out, " and ");
+        say_driver(&c->b, out);
+        xl__str_add(out, ".");
+        break;
+    case RELATION_DEVICE:
+        xl__str_add(out, "Different devices.");
+        break;
+    }
+}
+
+static void say_percent(double log_noise, struct xl__str *out)
+{
+    char text[UNITS_CAP];
+    units_percent(text, sizeof text, expm1(sqrt(log_noise)));
+    xl__str_add(out, text);
+}
+
+/* The wildest op, if it is much wilder than the rest. */
+static void say_wildest(const struct comparison *c, struct xl__str *out)
+{
+    static const double much = 4; /* of a variance: twice as far */
+    size_t worst = 0;
+    for (size_t i = 1; i < c->n_ops; i++)
+        if (c->noise.op[i] > c->noise.op[worst])
+            worst = i;
+    if (c->n_ops == 0 || c->noise.op[worst] <= much * c->noise.all)
+        return;
+    xl__str_printf(out, ", %s by ", c->ops[worst].op);
+    say_percent(c->noise.op[worst], out);
+}
+
+void compare_say_noise(const struct comparison *c, struct xl__str *out)
+{
+    const bool is_assumed = c->noise.source == NOISE_ASSUMED;
+    xl__str_printf(out, "Two runs of the same %s by ",
+                   is_assumed ? "are taken to differ" : "differ");
+    say_percent(c->noise.all, out);
+    say_wildest(c, out);
+    switch (c->noise.source) {
+    case NOISE_OF_REPEATS:
+        xl__str_add(out, ", as the repeats show.");
+        break;
+    case NOISE_OF_ROWS:
+        xl__str_add(out, ", as most rows do here; several files a side, "
+                         "a1.json,a2.json, measure it.");
+        break;
+    case NOISE_ASSUMED:
+        xl__str_add(out, "; --noise says otherwise, several files a side, "
+                         "a1.json,a2.json, measure it.");
+        break;
+    }
+}
+
+/* More at work than cores, half as many again. */
+static void say_load(const struct side *side, char letter,
+                     struct xl__str *out)
+{
+    static const double busy = 1.5;
+    const json_t *host = json_object_get(side->files[0].document, "host");
+    const double load = json_number_value(json_object_get(host, "load"));
+    const double cores = json_number_value(json_object_get(host, "cores"));
+    if (cores > 0 && load > busy * cores)
+        xl__str_printf(out, "%c's machine was busy: load %.1f on %.0f cores. ",
+                       letter, load, cores);
+}
+
+static void say_variables(const struct comparison *c, struct xl__str *out)
+{
+    const json_t *of[2];
+    const struct side *sides[2] = {&c->a, &c->b};
+    const char *name = NULL;
+    json_t *value = NULL;
+    size_t n = 0;
+    for (int i = 0; i < 2; i++)
+        of[i] = json_object_get(
+            json_object_get(sides[i]->files[0].document, "environment"),
+            "variables");
+    for (int i = 0; i < 2; i++)
+        json_object_foreach((json_t *)(uintptr_t)of[i], name, value)
+        {
+            const json_t *there = json_object_get(of[1 - i], name);
+            if ((i == 1 && there) || json_equal(value, there))
+                continue;
+            xl__str_printf(out, "%s%s", n++ > 0 ? ", " : "Variables differ: ",
+                           name);
+        }
+    if (n > 0)
+        xl__str_add(out, ". ");
+}
+
+void compare_say_conditions(const struct comparison *c, struct xl__str *out)
+{
+    say_load(&c->a, 'a', out);
+    say_load(&c->b, 'b', out);
+    say_variables(c, out);
+}
+
+void compare_say_calls(const struct comparison *c, struct xl__str *out)
+{
+    xl__str_printf(out, "%zu rows compared:", c->n_compared);
+    for (enum call k = 0; k < N_CALLS; k++)
+        if (c->all.n_call[k] > 0 || call_has_interval(k))
+            xl__str_printf(out, "%s %zu %s", k > 0 ? "," : "",
+                           c->all.n_call[k], call_name(k));
+    xl__str_add(out, ".");
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/gate.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_slower(const char *text, double *percent)
+{
+    static const char word[] = "slower:";
+    char *end = NULL;
+    if (strncmp(text, word, sizeof word - 1) != 0)
+        return false;
+    text += sizeof word - 1;
+    *percent = strtod(text, &end);
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return false;
+    end += *end == '%';
+    return end > text && *end == '\0' && isfinite(*percent);
+}
+
+static bool read_part(struct gate *gate, const char *part)
+{
+    if (strcmp(part, "rejected") == 0)
+        gate->rejected = true;
+    else if (strcmp(part, "missing") == 0)
+        gate->missing = true;
+    else
+        return read_slower(part, &gate->slower);
+    return true;
+}
+
+char *gate_read(struct gate *gate, const struct option_list *list)
+{
+    *gate = (struct gate){.slower = (double)NAN};
+    for (unsigned i = 0; i < list->n; i++)
+        for (const char *at = list->value[i]; at;) {
+            struct xl__str part = {0};
+            const size_t len = strcspn(at, ",");
+            xl__str_add_n(&part, at, len);
+            if (!read_part(gate, xl__str_text(&part)))
+                return xl__str_steal(&part);
+            xl__str_clear(&part);
+            at = at[len] ? at + len + 1 : NULL;
+        }
+    return NULL;
+}
+
+bool gate_is_on(const struct gate *gate)
+{
+    return !isnan(gate->slower) || gate->rejected || gate->missing;
+}
+
+/* The whole interval beyond the limit, not its middle. */
+static bool is_beyond(const struct gate *gate, const struct ratio *ratio)
+{
+    static const double whole = 100;
+    return ratio->lo > 1 + gate->slower / whole;
+}
+
+void gate_mark(struct gate *gate, struct comparison *c)
+{
+    gate->n_compared += c->n_compared;
+    for (size_t i = 0; i < c->n; i++) {
+        struct pair *p = &c->pairs[i];
+        const bool is_slower = is_beyond(gate, &p->ratio);
+        const bool is_rejected = gate->rejected && pair_is_rejected(p);
+        const bool is_missing =
+            gate->missing && p->ratio.call == CALL_MISSING;
+        gate->n_slower += is_slower;
+        gate->n_rejected += is_rejected;
+        gate->n_missing += is_missing;
+        p->is_gated = is_slower || is_rejected || is_missing;
+    }
+    for (size_t i = 0; i < c->n_ops; i++) {
+        c->ops[i].is_gated = is_beyond(gate, &c->ops[i].mean);
+        gate->n_slower_ops += c->ops[i].is_gated;
+    }
+}
+
+static bool sees_nothing(const struct gate *gate)
+{
+    return !isnan(gate->slower) && gate->n_compared == 0;
+}
+
+bool gate_fails(const struct gate *gate)
+{
+    return gate->n_slower + gate->n_slower_ops + gate->n_rejected +
+                   gate->n_missing > 0 ||
+           sees_nothing(gate);
+}
+
+static const char *word(bool fails)
+{
+    return fails ? "FAILED" : "passed";
+}
+
+void gate_say(const struct gate *gate, struct xl__str *out)
+{
+    if (sees_nothing(gate))
+        xl__str_printf(out, "gate slower:%g%%: FAILED, nothing to compare: no "
+                            "row has a time and runs enough on both sides\n",
+                       gate->slower);
+    else if (!isnan(gate->slower))
+        xl__str_printf(out, "gate slower:%g%%: %s, rows: %zu, ops: %zu\n",
+                       gate->slower,
+                       word(gate->n_slower + gate->n_slower_ops > 0),
+                       gate->n_slower, gate->n_slower_ops);
+    if (gate->rejected)
+        xl__str_printf(out, "gate rejected: %s, rows: %zu\n",
+                       word(gate->n_rejected > 0), gate->n_rejected);
+    if (gate->missing)
+        xl__str_printf(out, "gate missing: %s, rows: %zu\n",
+                       word(gate->n_missing > 0), gate->n_missing);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One device's rows: a list of columns, each with the function that fills a
+ * cell. What rows found decides which columns there are: those that count
+ * kernels tell what they move and gain, those of a sweep why sizes differ. */
+#include "report/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/report_limits.h"
+#include "cli/units.h"
+
+/* The row that a line is made of. */
+struct line {
+    const struct rows *rows;
+    struct notes *notes;
+    const struct settings *set;
+    size_t i;
+    const xl_row *row;
+    struct table *t;
+};
+
+struct column {
+    struct table_column head;
+    void (*cell)(const struct line *l);
+};
+
+double report_frac(const xl_row *row)
+{
+    return row->roof.value > 0 ? row->value / row->roof.value : NAN;
+}
+
+enum table_colour report_colour(xl_verdict verdict)
+{
+    static const enum table_colour colours[] = {
+        [XL_ROW_OK] = TABLE_GREEN,     [XL_ROW_SUSPICIOUS] = TABLE_YELLOW,
+        [XL_ROW_REJECTED] = TABLE_RED, [XL_ROW_UNSUPPORTED] = TABLE_PLAIN,
+        [XL_ROW_ERROR] = TABLE_RED,
+    };
+    return colours[verdict];
+}
+
+void report_cell_case(struct table *t, const struct rows *rows, size_t i)
+{
+    struct xl__str text = {0};
+    rows_case(rows, i, &text);
+    table_cell(t, "%s", xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+void report_cell_percent(struct table *t, double frac)
+{
+    char text[UNITS_CAP];
+    units_percent(text, sizeof text, frac);
+    table_cell(t, "%s", text);
+}
+
+/* -- cells ---------------------------------------------------------------- */
+
+static void cell_case(const struct line *l)
+{
+    report_cell_case(l->t, l->rows, l->i);
+}
+
+static void cell_variant(const struct line *l)
+{
+    table_cell(l->t, "%s", *l->row->variant ? l->row->variant : "-");
+}
+
+/* "fused" of "expr_fused" where the op is the same all along. */
+static void cell_method(const struct line *l)
+{
+    const size_t len = strlen(l->row->op);
+    const char *variant = l->row->variant;
+    bool has_op = strncmp(variant, l->row->op, len) == 0 &&
+                  variant[len] == '_';
+    table_cell(l->t, "%s", has_op ? variant + len + 1 : variant);
+}
+
+static void cell_median(const struct line *l)
+{
+    char text[UNITS_CAP];
+    const xl_samples *s = &l->row->samples;
+    units_time(text, sizeof text, s->runs > 0 ? s->median_ns : NAN);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_spread(const struct line *l)
+{
+    const xl_samples *s = &l->row->samples;
+    report_cell_percent(l->t, s->runs > 1 && s->median_ns > 0
+                                  ? s->mad_ns / s->median_ns
+                                  : NAN);
+}
+
+static void cell_value(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, l->row->value, l->row->unit);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_roof(const struct line *l)
+{
+    report_cell_percent(l->t, report_frac(l->row));
+}
+
+static void cell_verdict(const struct line *l)
+{
+    struct xl__str verdict = {0}, marks = {0};
+    notes_of_row(l->notes, l->row, l->set, &marks);
+    xl__str_add(&verdict, xl_verdict_name(l->row->verdict));
+    if (marks.len > 0)
+        xl__str_printf(&verdict, " [%s]", xl__str_text(&marks));
+    table_cell_coloured(l->t, report_colour(l->row->verdict),
+                        xl__str_text(&verdict));
+    xl__str_clear(&verdict);
+    xl__str_clear(&marks);
+}
+
+static void cell_kernels(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_number(text, sizeof text, rows_found(l->row, "kernels"));
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_moved(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_bytes(text, sizeof text, l->row->bytes > 0 ? l->row->bytes : NAN);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_gigabytes(const struct line *l)
+{
+    static const double giga = 1e9;
+    char text[UNITS_CAP];
+    units_number(text, sizeof text, l->row->value / giga);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_gain(const struct line *l)
+{
+    const double gain = rows_found(l->row, "gain");
+    table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
+}
+
+/* -- a sweep's cells ------------------------------------------------------ */
+
+/* The largest of the table, of which bars and shares are. */
+static double largest(const struct line *l, double (*of)(const xl_row *row))
+{
+    double most = 0;
+    for (size_t i = 0; i < l->rows->n; i++)
+        most = fmax(most, of(&l->rows->list[i].row));
+    return most;
+}
+
+static double value_of(const xl_row *row)
+{
+    return row->value;
+}
+
+/* The rate that is left to explain once tiles and waves are. */
+static double rest_of(const xl_row *row)
+{
+    const double area = rows_found(row, "area");
+    return row->value / (rows_found(row, "fill") * (isnan(area) ? 1 : area));
+}
+
+/* Two steps to a column. */
+static void cell_bar(const struct line *l)
+{
+    enum { BAR = 12 };
+    char bar[BAR + 2] = "";
+    const double share = value_of(l->row) / largest(l, value_of);
+    const int steps =
+        share >= 0 && share <= 1 ? (int)(share * 2 * BAR + 0.5) : 0;
+    for (int i = 0; i < (steps + 1) / 2; i++)
+        bar[i] = 2 * i + 1 < steps ? '#' : ':';
+    table_cell(l->t, "%s", bar);
+}
+
+static void cell_area(const struct line *l)
+{
+    report_cell_percent(l->t, rows_found(l->row, "area"));
+}
+
+static void cell_waves(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_number(text, sizeof text, rows_found(l->row, "waves"));
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_fill(const struct line *l)
+{
+    report_cell_percent(l->t, rows_found(l->row, "fill"));
+}
+
+static void cell_align(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, rows_found(l->row, "align_bytes"), "B");
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_rest(const struct line *l)
+{
+    report_cell_percent(l->t, rest_of(l->row) / largest(l, rest_of));
+}
+
+/* -- cells beside a bound ------------------------------------------------- */
+
+static void cell_bound(const struct line *l)
+{
+    char text[UNITS_CAP];
+    units_time(text, sizeof text, rows_found(l->row, "bound_ns"));
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_times(const struct line *l)
+{
+    table_cell(l->t, "%.2f", rows_found(l->row, "times"));
+}
+
+static void cell_limit(const struct line *l)
+{
+    table_cell(l->t, "%s", l->row->roof.name ? l->row->roof.name : "-");
+}
+
+/* -- cells of a staircase ------------------------------------------------- */
+
+/* What a level holds, or a point walks over. */
+static void cell_size(const struct line *l)
+{
+    char text[UNITS_CAP];
+    double bytes = rows_found(l->row, "size_bytes");
+    if (isnan(bytes) && l->row->n_shape > 0)
+        bytes = l->row->shape[0].value;
+    units_format(text, sizeof text, bytes, "B");
+    table_cell(l->t, "%s", text);
+}
+
+static bool is_time(const xl_row *row)
+{
+    return strcmp(row->unit, "s") == 0 && row->value > 0;
+}
+
+/* Of times alone; each # is as much as the one before times a factor, since
+ * the last level is a hundred times as far as the first. */
+static void cell_stair(const struct line *l)
+{
+    enum { STAIR = 16 };
+    char bar[STAIR + 2] = "";
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < l->rows->n; i++) {
+        const xl_row *row = &l->rows->list[i].row;
+        least = is_time(row) ? fmin(least, row->value) : least;
+        most = is_time(row) ? fmax(most, row->value) : most;
+    }
+    const double share = log(l->row->value / least) / log(most / least);
+    if (is_time(l->row) && share >= 0 && share <= 1)
+        memset(bar, '#', 1 + (size_t)(share * STAIR));
+    table_cell(l->t, "%s", bar);
+}
+
+/* -- cells of a diagnosis ------------------------------------------------- */
+
+static void cell_limiter(const struct line *l)
+{
+    char text[UNITS_CAP];
+    report_limiter(l->row, text, sizeof text);
+    table_cell(l->t, "%s", text);
+}
+
+static void cell_share(const struct line *l)
+{
+    report_cell_percent(l->t, rows_found(l->row, "share"));
+}
+
+/* -- tables --------------------------------------------------------------- */
+
+static const struct column usual[] = {
+    {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
+    {{"median", true, 0}, cell_median}, {{"+-", true, 0}, cell_spread},
+    {{"value", true, 0}, cell_value},   {{"roof", true, 0}, cell_roof},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
+/* Of an op of ours: what limits it beside. */
+static const struct column limited[] = {
+    {{"case", false, 12}, cell_case},    {{"variant", false, 8}, cell_variant},
+    {{"median", true, 0}, cell_median},  {{"+-", true, 0}, cell_spread},
+    {{"value", true, 0}, cell_value},    {{"roof", true, 0}, cell_roof},
+    {{"limit", false, 6}, cell_limiter}, {{"verdict", false, 0}, cell_verdict},
+};
+
+static const struct column counted[] = {
+    {{"case", false, 8}, cell_case},    {{"variant", false, 0}, cell_method},
+    {{"n", true, 0}, cell_kernels},     {{"moved", true, 0}, cell_moved},
+    {{"median", true, 0}, cell_median}, {{"GB/s", true, 0}, cell_gigabytes},
+    {{"roof", true, 0}, cell_roof},     {{"gain", true, 0}, cell_gain},
+    {{"limit", false, 4}, cell_limiter},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
+/* What was planted beside what was named. */
+static const struct column planted[] = {
+    {{"kernel", false, 8}, cell_variant}, {{"planted", false, 8}, cell_case},
+    {{"named", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
+    {{"median", true, 0}, cell_median},   {{"verdict", false, 0}, cell_verdict},
+};
+
+static const struct column swept[] = {
+    {{"size", false, 8}, cell_case},    {{"variant", false, 4}, cell_method},
+    {{"median", true, 0}, cell_median}, {{"value", true, 0}, cell_value},
+    {{"", false, 6}, cell_bar},         {{"area", true, 0}, cell_area},
+    {{"waves", true, 0}, cell_waves},   {{"fill", true, 0}, cell_fill},
+    {{"rows", true, 0}, cell_align},    {{"rest", true, 0}, cell_rest},
+};
+
+static const struct column bounded[] = {
+    {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
+    {{"median", true, 0}, cell_median}, {{"allowed", true, 0}, cell_bound},
+    {{"times", true, 0}, cell_times},   {{"limit", false, 0}, cell_limit},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
+static const struct column staired[] = {
+    {{"level", false, 0}, cell_variant}, {{"size", true, 0}, cell_size},
+    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_stair},
+    {{"+-", true, 0}, cell_spread},      {{"median", true, 0}, cell_median},
+    {{"verdict", false, 0}, cell_verdict},
+};
+
+static const struct column verdict = {{"verdict", false, 0}, cell_verdict};
+
+enum { MOST_COLUMNS = 10 };
+
+/* By what their rows found; the first that fits. */
+static const struct {
+    const char *found;
+    const struct column *columns;
+    unsigned n;
+} sets[] = {
+    {"kernels", counted, sizeof counted / sizeof counted[0]},
+    {"align_bytes", swept, sizeof swept / sizeof swept[0]},
+    {"times", bounded, sizeof bounded / sizeof bounded[0]},
+    {"share", planted, sizeof planted / sizeof planted[0]},
+    {"size_bytes", staired, sizeof staired / sizeof staired[0]},
+    {NULL, usual, sizeof usual / sizeof usual[0]},
+};
+
+static bool have_found(const struct rows *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (!isnan(rows_found(&rows->list[i].row, name)))
+            return true;
+    return false;
+}
+
+static bool have_limiter(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (*rows->list[i].row.diagnosis.evidence)
+            return true;
+    return false;
+}
+
+/* The table's columns as one list; their number. */
+static unsigned choose(const struct rows *rows, bool is_wide,
+                       struct column *out)
+{
+    unsigned i = 0, n = 0;
+    bool has_verdict = false;
+    while (sets[i].found && !have_found(rows, sets[i].found))
+        i++;
+    const bool is_limited = !sets[i].found && have_limiter(rows);
+    const struct column *columns = is_limited ? limited : sets[i].columns;
+    const unsigned n_columns =
+        is_limited ? sizeof limited / sizeof limited[0] : sets[i].n;
+    for (; n < n_columns; n++) {
+        out[n] = columns[n];
+        has_verdict = has_verdict || columns[n].cell == cell_verdict;
+    }
+    if (is_wide && !has_verdict)
+        out[n++] = verdict;
+    return n;
+}
+
+struct table *report_one_device(const struct rows *rows, struct notes *notes,
+                                const struct settings *set, bool is_wide)
+{
+    struct column columns[MOST_COLUMNS + 1];
+    struct table_column heads[MOST_COLUMNS + 1];
+    struct line l = {.rows = rows, .notes = notes, .set = set};
+    const unsigned n = choose(rows, is_wide, columns);
+    for (unsigned c = 0; c < n; c++)
+        heads[c] = columns[c].head;
+    l.t = table_create(heads, n);
+    for (l.i = 0; l.i < rows->n; l.i++) {
+        l.row = &rows->list[l.i].row;
+        for (unsigned c = 0; c < n; c++)
+            columns[c].cell(&l);
+    }
+    return l.t;
+}

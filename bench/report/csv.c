@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results as CSV (RFC 4180): one header line, then every row of every file, a
+ * column per field that rows have in common. What is not known is empty. A
+ * text that a spreadsheet would take for a formula gets an apostrophe in front
+ * of it: results may come from anywhere. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "report/csv.h"
+#include "results/json.h"
+#include "report/render.h"
+#include "cli/console.h"
+
+const char csv_end[] = "\r\n";
+
+/* The row that a line is made of. */
+struct line {
+    const struct result_file *file;
+    const struct result_row *row;
+    struct xl__summary times; /* of its samples; NaN: none */
+    struct xl__str *out;
+};
+
+/* -- a field -------------------------------------------------------------- */
+
+void csv_text(struct xl__str *out, const char *text)
+{
+    struct xl__str clean = {0};
+    if (*text && strchr("=+-@\n", *text))
+        xl__str_add(&clean, "'");
+    text_escape_lines(&clean, text);
+    const char *c = xl__str_text(&clean);
+    const bool is_quoted = c[strcspn(c, ",\"\n")] != '\0';
+    xl__str_add(out, is_quoted ? "\"" : "");
+    for (; *c; c++) {
+        xl__str_add_n(out, c, 1);
+        xl__str_add(out, *c == '"' ? "\"" : "");
+    }
+    xl__str_add(out, is_quoted ? "\"" : "");
+    out->broken = out->broken || clean.broken;
+    xl__str_clear(&clean);
+}
+
+/* As few digits as bring the same number back. */
+void csv_number(struct xl__str *out, double value)
+{
+    enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
+    char digits[32] = "";
+    for (int n = FEWEST_DIGITS; n <= MOST_DIGITS && isfinite(value); n++) {
+        snprintf(digits, sizeof digits, "%.*g", n, value);
+        if (!(strtod(digits, NULL) < value || strtod(digits, NULL) > value))
+            break;
+    }
+    xl__str_add(out, digits);
+}
+
+static void add_member(const struct line *l, const char *member)
+{
+    csv_text(l->out, json_text_at(l->row->json, member));
+}
+
+/* "m=64 n=64 k=64" */
+static void add_settings(const struct line *l, const char *member)
+{
+    struct xl__str text = {0};
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(json_object_get(l->row->json, member), name, value)
+    {
+        xl__str_printf(&text, "%s%s=", text.len ? " " : "", name);
+        if (json_is_number(value))
+            csv_number(&text, json_number_value(value));
+        else if (json_is_string(value))
+            xl__str_add(&text, json_string_value(value));
+    }
+    csv_text(l->out, xl__str_text(&text));
+    l->out->broken = l->out->broken || text.broken;
+    xl__str_clear(&text);
+}
+
+/* -- columns -------------------------------------------------------------- */
+
+static void file(const struct line *l)
+{
+    csv_text(l->out, l->file->path);
+}
+
+static void device(const struct line *l)
+{
+    csv_text(l->out, result_device_name(l->file, l->row));
+}
+
+static void driver(const struct line *l)
+{
+    csv_text(l->out,
+             json_text_at(result_device(l->file, l->row), "driver"));
+}
+
+static void shape(const struct line *l)
+{
+    add_settings(l, "shape");
+}
+
+static void params(const struct line *l)
+{
+    add_settings(l, "params");
+}
+
+static void median(const struct line *l)
+{
+    csv_number(l->out, result_number(l->row, NULL, "median_ns"));
+}
+
+static void mad(const struct line *l)
+{
+    csv_number(l->out, result_number(l->row, NULL, "mad_ns"));
+}
+
+static void lo(const struct line *l)
+{
+    csv_number(l->out, l->times.lo);
+}
+
+static void hi(const struct line *l)
+{
+    csv_number(l->out, l->times.hi);
+}
+
+static void runs(const struct line *l)
+{
+    csv_number(l->out, result_number(l->row, NULL, "runs"));
+}
+
+static void value(const struct line *l)
+{
+    csv_number(l->out, result_number(l->row, NULL, "value"));
+}
+
+static void roof(const struct line *l)
+{
+    csv_text(l->out,
+             json_text_at(json_object_get(l->row->json, "roof"), "name"));
+}
+
+static void roof_value(const struct line *l)
+{
+    csv_number(l->out, result_number(l->row, "roof", "value"));
+}
+
+static void frac(const struct line *l)
+{
+    csv_number(l->out, l->row->frac);
+}
+
+static void limiter(const struct line *l)
+{
+    const json_t *diagnosis = json_object_get(l->row->json, "diagnosis");
+    csv_text(l->out, json_text_at(diagnosis, "limiter"));
+}
+
+static void warnings(const struct line *l)
+{
+    const json_t *list = json_object_get(l->row->json, "warnings");
+    struct xl__str text = {0};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *code = json_string_value(json_array_get(list, i));
+        xl__str_printf(&text, "%s%s", text.len ? " " : "", code ? code : "");
+    }
+    csv_text(l->out, xl__str_text(&text));
+    l->out->broken = l->out->broken || text.broken;
+    xl__str_clear(&text);
+}
+
+/* A column is a function, or the row's member of its name. */
+static const struct {
+    const char *name;
+    void (*add)(const struct line *l);
+} columns[] = {
+    {"file", file},       {"device", device},       {"driver", driver},
+    {"id", NULL},         {"op", NULL},             {"variant", NULL},
+    {"shape", shape},     {"params", params},       {"dtype", NULL},
+    {"cache", NULL},      {"median_ns", median},    {"mad_ns", mad},
+    {"lo_ns", lo},        {"hi_ns", hi},            {"runs", runs},
+    {"value", value},     {"unit", NULL},           {"roof", roof},
+    {"roof_value", roof_value}, {"frac", frac},     {"limiter", limiter},
+    {"verdict", NULL},    {"reason", NULL},         {"warnings", warnings},
+};
+enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+
+static void add_row(const struct result_file *from,
+                    const struct result_row *row, struct xl__str *out)
+{
+    struct line l = {from, row, {.lo = NAN, .hi = NAN}, out};
+    if (row->n > 0)
+        l.times = xl__summarise(row->ns, row->n);
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        xl__str_add(out, i > 0 ? "," : "");
+        if (columns[i].add)
+            columns[i].add(&l);
+        else
+            add_member(&l, columns[i].name);
+    }
+    xl__str_add(out, csv_end);
+}
+
+static void render(const struct result_file *files, size_t n,
+                   struct xl__str *out)
+{
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        xl__str_printf(out, "%s%s", i > 0 ? "," : "", columns[i].name);
+    xl__str_add(out, csv_end);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < files[i].n_rows; j++)
+            add_row(&files[i], &files[i].rows[j], out);
+}
+
+const struct renderer render_csv = {"csv", render};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a page shows, gathered from its documents: devices, each once however
+ * many files have it; rows by op. The sections of the page are one file each,
+ * html_x.c. */
+#ifndef CLBENCH_HTML_PAGE_H
+#define CLBENCH_HTML_PAGE_H
+
+#include "base/str.h"
+#include "report/html.h"
+#include "results/result_file.h"
+
+/* A device, and what ran on it in one file. */
+struct html_run {
+    const struct result_file *file;
+    const json_t *json; /* the entry of "devices" */
+    size_t i_device;
+};
+
+/* The same hardware through the same driver. */
+struct html_device {
+    const char *name, *platform, *driver;
+    const json_t *json; /* of the first file that has it */
+    size_t n_rows, n_verdict[HTML_VERDICTS + 1]; /* by html_verdict_rank() */
+};
+
+struct html_row {
+    const struct result_row *row;
+    size_t i_run;
+    char *words;       /* "1024 f32": what sets it apart in its group */
+    bool is_point;     /* of a curve */
+    bool is_mixed;     /* rows of several runs are in its group */
+};
+
+/* All rows of an op. */
+struct html_group {
+    const char *op;
+    struct html_row *rows;
+    size_t n, cap;
+    char *common; /* what all rows share: "trans=nn"; "" when nothing */
+};
+
+struct html_page {
+    const struct result_file *files;
+    size_t n_files;
+    struct html_run *runs;
+    size_t n_runs, runs_cap;
+    struct html_device *devices;
+    size_t n_devices, devices_cap;
+    struct html_group *groups;
+    size_t n_groups, groups_cap;
+    size_t n_rows;
+};
+
+/* False when memory runs out; to be cleared either way. */
+bool html_page_gather(struct html_page *page, const struct result_file *files,
+                      size_t n);
+void html_page_clear(struct html_page *page);
+
+/* "GEMM" of "gemm", "Probe: bandwidth" of "probe_bandwidth". */
+void html_op_title(struct xl__str *out, const char *op);
+bool html_op_is_probe(const char *op);
+/* How a run is told from the others of the page: its device where there are
+ * several, its file where another has that device too. Not yet escaped. */
+void html_run_name(struct xl__str *out, const struct html_page *page,
+                   size_t i_run);
+/* When a file was made, "2025-01-31 12:00 UTC"; as it stands where it is no
+ * date; nothing when it tells none. */
+void html_date(struct xl__str *out, const struct result_file *file);
+/* A file's name without its folders; "This run" when it has none. */
+const char *html_file_name(const struct result_file *file);
+/* The fact of a device that is best known: measured before told. NULL: no
+ * file knows it. */
+const json_t *html_fact(const struct html_page *page, size_t i_device,
+                        const char *name);
+/* A fact's value as text with its unit; "-" when unknown. */
+void html_fact_value(struct xl__str *out, const json_t *fact);
+/* The number of a warning's code, or of a limiter's name; their count when it
+ * is none. */
+unsigned html_warning_of(const char *code);
+unsigned html_limiter_of(const char *name);
+
+/* The sections, from top to bottom. */
+void html_summary(struct xl__str *out, const struct html_page *page);
+void html_best(struct xl__str *out, const struct html_page *page);
+void html_reasons(struct xl__str *out, const struct html_page *page);
+void html_devices(struct xl__str *out, const struct html_page *page);
+void html_figures(struct xl__str *out, const struct html_page *page);
+void html_rows(struct xl__str *out, const struct html_page *page);
+/* The cases of a group that several runs have, a column a run. */
+void html_beside(struct xl__str *out, const struct html_page *page,
+                 const struct html_group *group);
+void html_glossary(struct xl__str *out, const struct html_page *page);
+void html_environment(struct xl__str *out, const struct html_page *page);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readings for people. Unknown is "-", never 0. */
+#include <math.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "cli/table.h"
+#include "report/telemetry.h"
+#include "cli/console.h"
+#include "cli/units.h"
+
+static const double mega = 1e6, gib = 1024.0 * 1024.0 * 1024.0;
+
+/* "645/700 W", "645 W", "-" */
+static void cell_of(struct table *t, double value, double most, double unit,
+                    int digits, const char *name)
+{
+    if (isnan(value))
+        table_cell(t, "-");
+    else if (isnan(most))
+        table_cell(t, "%.*f %s", digits, value / unit, name);
+    else
+        table_cell(t, "%.*f/%.0f %s", digits, value / unit, most / unit, name);
+}
+
+static void cell_busy(struct table *t, const xl_reading *r)
+{
+    char text[UNITS_CAP];
+    units_percent(text, sizeof text, r->value[XL_SENSOR_BUSY]);
+    table_cell(t, "%s", text);
+}
+
+/* An alarm in red, a limit in yellow. */
+static void cell_held(struct table *t, const xl_reading *r)
+{
+    struct xl__str text = {0};
+    enum table_colour colour = TABLE_PLAIN;
+    for (unsigned i = 0; i < XL_N_THROTTLES; i++) {
+        if (!(r->throttle & 1u << i))
+            continue;
+        xl__str_printf(&text, "%s%s", text.len ? ", " : "",
+                       xl_throttle_name((xl_throttle)i));
+        if (xl_throttle_is_alarm((xl_throttle)i))
+            colour = TABLE_RED;
+        else if (i != XL_THROTTLE_IDLE && colour == TABLE_PLAIN)
+            colour = TABLE_YELLOW;
+    }
+    if (text.len == 0)
+        xl__str_add(&text, r->tells_throttle ? "nothing" : "-");
+    table_cell_coloured(t, colour, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+void telemetry_table(FILE *to, const struct telemetry_device *d, unsigned n,
+                     unsigned width, bool colour)
+{
+    static const struct table_column columns[] = {
+        {"#", true, 0},      {"device", false, 8}, {"busy", true, 0},
+        {"memory", true, 0}, {"clock", true, 0},   {"temp", true, 0},
+        {"power", true, 0},  {"held by", false, 7}};
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof *columns);
+    for (unsigned i = 0; i < n; i++) {
+        const xl_reading *r = &d[i].now;
+        const double *v = r->value;
+        table_cell(t, "%u", xl_device_index(d[i].dev));
+        table_cell(t, "%s", report_fact_text(d[i].dev, "name", "?"));
+        cell_busy(t, r);
+        cell_of(t, v[XL_SENSOR_MEMORY_USED], v[XL_SENSOR_MEMORY_TOTAL], gib,
+                1, "GiB");
+        cell_of(t, v[XL_SENSOR_CLOCK], NAN, mega, 0, "MHz");
+        cell_of(t, v[XL_SENSOR_TEMPERATURE], NAN, 1, 0, "C");
+        cell_of(t, v[XL_SENSOR_POWER], v[XL_SENSOR_POWER_LIMIT], 1, 0, "W");
+        cell_held(t, r);
+    }
+    table_print(to, t, width, colour);
+    table_destroy(t);
+}
+
+/* -- rows ------------------------------------------------------------------ */
+
+/* The largest of what rows saw. */
+static void take_most(xl_conditions *all, const xl_conditions *c)
+{
+    all->readings += c->readings;
+    all->clock_lo_hz = fmin(all->clock_lo_hz, c->clock_lo_hz);
+    all->clock_hi_hz = fmax(all->clock_hi_hz, c->clock_hi_hz);
+    all->temperature_c = fmax(all->temperature_c, c->temperature_c);
+    all->power_w = fmax(all->power_w, c->power_w);
+    all->power_limit_w = fmax(all->power_limit_w, c->power_limit_w);
+}
+
+void telemetry_rows(const struct rows *rows, const void *dev,
+                    struct xl__str *out)
+{
+    xl_conditions all = {.clock_lo_hz = NAN, .clock_hi_hz = NAN,
+                         .temperature_c = NAN, .power_w = NAN,
+                         .power_limit_w = NAN};
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->list[i].dev == dev &&
+            rows->list[i].row.samples.conditions.readings > 0)
+            take_most(&all, &rows->list[i].row.samples.conditions);
+    if (isnan(all.temperature_c) && isnan(all.power_w))
+        return;
+    if (all.clock_lo_hz < all.clock_hi_hz)
+        xl__str_printf(out, "%.0f to ", all.clock_lo_hz / mega);
+    if (!isnan(all.clock_hi_hz))
+        xl__str_printf(out, "%.0f MHz", all.clock_hi_hz / mega);
+    if (!isnan(all.temperature_c))
+        xl__str_printf(out, "%sup to %.0f C", out->len ? ", " : "",
+                       all.temperature_c);
+    if (!isnan(all.power_w))
+        xl__str_printf(out, "%s%.0f", out->len ? ", " : "", all.power_w);
+    if (!isnan(all.power_w) && !isnan(all.power_limit_w))
+        xl__str_printf(out, " of %.0f", all.power_limit_w);
+    if (!isnan(all.power_w))
+        xl__str_add(out, " W");
+}
+
+/* -- every sensor ---------------------------------------------------------- */
+
+static void cell_sensor(struct table *t, double value, const char *unit)
+{
+    char text[UNITS_CAP];
+    if (strcmp(unit, "1") == 0)
+        units_number(text, sizeof text, value);
+    else
+        units_format(text, sizeof text, value, unit);
+    table_cell(t, "%s", text);
+}
+
+void telemetry_legend(FILE *to, unsigned width)
+{
+    struct xl__str text = {0};
+    const char *name, *help;
+    for (unsigned i = 0; (name = xl_sensor_name((xl_sensor)i, NULL, &help));
+         i++) {
+        xl__str_reset(&text);
+        xl__str_printf(&text, "%s: %s", name, help);
+        text_wrap(to, xl__str_text(&text), 2, width - 2);
+    }
+    text_wrap(to, "held by: what keeps the clock from being higher", 2,
+              width - 2);
+    xl__str_clear(&text);
+}
+
+void telemetry_list(FILE *to, const struct telemetry_device *d,
+                    unsigned width)
+{
+    static const struct table_column columns[] = {
+        {"sensor", false, 0}, {"value", true, 0}, {"told by", false, 20}};
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof *columns);
+    const xl_reading *r = &d->now;
+    const char *unit;
+    for (unsigned i = 0; i < XL_N_SENSORS; i++) {
+        table_cell(t, "%s", xl_sensor_name((xl_sensor)i, &unit, NULL));
+        cell_sensor(t, r->value[i], unit);
+        table_cell(t, "%s", r->source[i] ? r->source[i] : "-");
+    }
+    table_cell(t, "held by");
+    cell_held(t, r);
+    table_cell(t, "%s", r->throttle_source ? r->throttle_source : "-");
+    table_print(to, t, width, false);
+    table_destroy(t);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run as a result document: devices with every fact, rows with every sample,
+ * and where they were taken. What a command measures beside its rows comes
+ * from the session's `extra`. */
+#include "results/document.h"
+
+#include <math.h>
+
+#include "base/str.h"
+#include "results/environment.h"
+#include "results/json.h"
+#include "report/report.h"
+#include "cli/session.h"
+#include "report/telemetry.h"
+#include "results/warnings.h"
+
+/* -- a device ------------------------------------------------------------- */
+
+static json_t *fact_value(const xl_fact *fact)
+{
+    json_t *list = NULL;
+    if (fact->source == XL_UNKNOWN)
+        return json_null();
+    switch (fact->kind) {
+    case XL_FACT_NUMBER:
+        return json_number(fact->value);
+    case XL_FACT_BOOL:
+        return isnan(fact->value) ? json_null() : json_boolean(fact->value);
+    case XL_FACT_TEXT:
+        return json_text(fact->text);
+    case XL_FACT_LIST:
+        list = json_array();
+        for (unsigned i = 0; i < fact->n_list; i++)
+            json_add(list, json_number(fact->list[i]));
+        return list;
+    }
+    return json_null();
+}
+
+static json_t *facts_json(const xl_device *dev)
+{
+    json_t *facts = json_array();
+    const char *name = NULL;
+    for (unsigned i = 0; (name = xl_fact_name(i, NULL)) != NULL; i++) {
+        xl_fact fact;
+        if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
+            continue;
+        json_t *out = json_object();
+        const char *unit = fact.unit && *fact.unit ? fact.unit : NULL;
+        json_put(out, "name", json_string(name));
+        json_put(out, "value", fact_value(&fact));
+        json_put(out, "unit", json_text(unit));
+        json_put(out, "source", json_string(xl_source_name(fact.source)));
+        json_put(out, "note", json_text(fact.note));
+        json_add(facts, out);
+    }
+    return facts;
+}
+
+static json_t *device_json(const xl_device *dev)
+{
+    static const char *const texts[] = {"name",   "platform", "vendor",
+                                        "driver", "uuid",     "pci"};
+    json_t *out = json_object();
+    json_put(out, "index", json_integer(xl_device_index(dev)));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        json_put(out, texts[i],
+                 json_text(report_fact_text(dev, texts[i], NULL)));
+    json_put(out, "facts", facts_json(dev));
+    return out;
+}
+
+/* -- a row ---------------------------------------------------------------- */
+
+static json_t *params_json(const xl_param *p, unsigned n)
+{
+    json_t *out = json_object();
+    for (unsigned i = 0; i < n; i++)
+        json_put(out, p[i].name,
+                 *p[i].text ? json_text(p[i].text) : json_number(p[i].value));
+    return out;
+}
+
+static json_t *samples_json(const xl_samples *samples)
+{
+    json_t *out = json_array();
+    for (unsigned i = 0; i < samples->runs && i < XL_MAX_SAMPLES; i++)
+        json_add(out, json_number(samples->ns[i]));
+    return out;
+}
+
+static json_t *roof_json(const xl_row *row)
+{
+    if (isnan(row->roof.value))
+        return json_null();
+    json_t *out = json_object();
+    double frac = row->roof.value > 0 ? row->value / row->roof.value : NAN;
+    json_put(out, "name", json_text(row->roof.name));
+    json_put(out, "value", json_number(row->roof.value));
+    json_put(out, "source", json_string(xl_source_name(row->roof.source)));
+    json_put(out, "frac", json_number(frac));
+    return out;
+}
+
+static json_t *warnings_json(unsigned warnings)
+{
+    json_t *out = json_array();
+    for (unsigned i = 0; i < XL_N_WARN; i++)
+        if (warnings & 1u << i)
+            json_add(out, json_string(warn_code(i)));
+    return out;
+}
+
+static json_t *id_json(const xl_row *row)
+{
+    struct xl__str id = {0};
+    report_row_id(&id, row);
+    json_t *out = id.broken ? NULL : json_text(xl__str_text(&id));
+    xl__str_clear(&id);
+    return out;
+}
+
+static void put_timing(json_t *out, const xl_row *row)
+{
+    const xl_samples *samples = &row->samples;
+    bool timed = samples->runs > 0;
+    const char *clock = samples->wall_clock ? "wall" : "event";
+    json_put(out, "runs", json_integer(samples->runs));
+    json_put(out, "samples_ns", samples_json(samples));
+    json_put(out, "median_ns", json_number(timed ? samples->median_ns : NAN));
+    json_put(out, "mad_ns", json_number(timed ? samples->mad_ns : NAN));
+    json_put(out, "cache", json_string(row->cold ? "cold" : "hot"));
+    json_put(out, "clock", timed ? json_string(clock) : json_null());
+}
+
+/* What the counts say, each limiter's least time beside it. */
+static json_t *diagnosis_json(const xl_row *row)
+{
+    const xl_diagnosis *d = &row->diagnosis;
+    const bool is_named = d->limiter != XL_LIMITER_UNKNOWN;
+    if (!*d->evidence)
+        return json_null();
+    json_t *out = json_object(), *needs = json_object();
+    for (unsigned i = 0; i < XL_N_LIMITERS; i++)
+        if (!isnan(d->need_ns[i]))
+            json_put(needs, xl_limiter_name((xl_limiter)i),
+                     json_number(d->need_ns[i]));
+    json_put(out, "limiter",
+             json_text(is_named ? xl_limiter_name(d->limiter) : NULL));
+    json_put(out, "is_likely", json_boolean(d->is_likely));
+    json_put(out, "share", json_number(d->share));
+    json_put(out, "evidence", json_text(d->evidence));
+    json_put(out, "advice",
+             json_text(is_named ? xl_limiter_advice(d->limiter) : NULL));
+    json_put(out, "need_ns", needs);
+    json_put(out, "flop_per_s",
+             json_number(d->flop_per_s > 0 ? d->flop_per_s : NAN));
+    json_put(out, "bytes_per_s",
+             json_number(d->bytes_per_s > 0 ? d->bytes_per_s : NAN));
+    json_put(out, "busy", json_number(d->busy));
+    json_put(out, "intensity", json_number(d->intensity));
+    json_put(out, "idle_engine", json_text(*d->engine ? d->engine : NULL));
+    return out;
+}
+
+static json_t *row_json(const struct document *d, const xl_device *dev,
+                        const xl_row *row)
+{
+    const size_t n_parts = json_array_size(d->parts);
+    json_t *out = json_object();
+    bool typed = row->dtype < XL_N_DTYPES;
+    json_put(out, "id", id_json(row));
+    json_put(out, "part", d->is_in_part ? json_uint(n_parts - 1)
+                                        : json_null());
+    json_put(out, "device", json_integer(xl_device_index(dev)));
+    json_put(out, "op", json_text(row->op));
+    json_put(out, "variant", json_text(*row->variant ? row->variant : NULL));
+    json_put(out, "shape", params_json(row->shape, row->n_shape));
+    json_put(out, "params", params_json(row->params, row->n_params));
+    json_put(out, "seed", json_uint(row->seed));
+    json_put(out, "dtype",
+             json_text(typed ? xl_dtype_name(row->dtype) : NULL));
+    put_timing(out, row);
+    json_put(out, "value", json_number(row->value));
+    json_put(out, "unit",
+             json_text(row->unit && *row->unit ? row->unit : NULL));
+    json_put(out, "flop", json_number(row->flop > 0 ? row->flop : NAN));
+    json_put(out, "bytes", json_number(row->bytes > 0 ? row->bytes : NAN));
+    json_put(out, "roof", roof_json(row));
+    json_put(out, "diagnosis", diagnosis_json(row));
+    json_put(out, "conditions",
+             telemetry_conditions(&row->samples.conditions));
+    json_put(out, "verdict", json_string(xl_verdict_name(row->verdict)));
+    json_put(out, "reason", json_text(*row->reason ? row->reason : NULL));
+    json_put(out, "warnings", warnings_json(row->warnings));
+    return out;
+}
+
+/* -- the whole ------------------------------------------------------------ */
+
+bool document_begin(struct document *d)
+{
+    *d = (struct document){json_array(), json_array(), false};
+    return d->rows && d->parts;
+}
+
+void document_clear(struct document *d)
+{
+    json_decref(d->rows);
+    json_decref(d->parts);
+    *d = (struct document){NULL, NULL, false};
+}
+
+void document_part(struct document *d, const char *title, const char *note)
+{
+    json_t *out = json_object();
+    json_put(out, "title", json_text(title));
+    json_put(out, "note", json_lines(note));
+    json_add(d->parts, out);
+    d->is_in_part = true;
+}
+
+void document_part_end(struct document *d)
+{
+    d->is_in_part = false;
+}
+
+void document_row(struct document *d, const xl_device *dev, const xl_row *row)
+{
+    json_add(d->rows, row_json(d, dev, row));
+}
+
+json_t *document_json(const struct document *d, const struct session *s)
+{
+    json_t *root = json_object(), *devices = json_array();
+    for (unsigned i = 0; i < s->n_devices; i++)
+        json_add(devices, device_json(s->devices[i]));
+    json_put(root, "schema", json_string("clbench/1"));
+    json_put(root, "tool", environment_tool(s));
+    json_put(root, "host", environment_host());
+    json_put(root, "environment", environment_json(s));
+    json_put(root, "devices", devices);
+    json_put(root, "parts", json_incref(d->parts));
+    json_put(root, "rows", json_incref(d->rows));
+    if (s->extra)
+        (void)json_object_update_missing(root, s->extra);
+    return root;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A result is compared with the host before it is timed and again after, so
+ * that no number stands for a wrong answer. */
+#include "timing/attempt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os/clock.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "timing/diagnose.h"
+#include "timing/roof.h"
+#include "timing/whole.h"
+
+/* Roofs are measured again at most so often: each time takes seconds. */
+enum { MOST_DOUBTS = 2 };
+
+/* Seconds that the session's limit leaves; infinite without one. */
+static double seconds_left(const struct session *s)
+{
+    double passed = (double)(xl__now_ns() - s->start_ns) * 1e-9;
+    return s->limit_s > 0 ? s->limit_s - passed : (double)INFINITY;
+}
+
+/* Would this row take too long? Says so. */
+static bool is_too_long(const struct attempt *t, double run_ns)
+{
+    const struct extent *e = t->b->extent;
+    struct session *s = t->b->s;
+    double runs = 1.0 + e->sampling.warmup + e->sampling.min_runs;
+    double need_s = runs * run_ns * 1e-9;
+    bool past_row =
+        t->b->origin == CASES_OF_TABLE && e->row_s > 0 && need_s > e->row_s;
+    bool past_run = need_s > seconds_left(s);
+    if (!past_row && !past_run)
+        return false;
+    char shape[96];
+    size_t at = 0;
+    for (unsigned i = 0; i < t->row.n_params; i++)
+        if (strcmp(t->row.params[i].name, "case") == 0)
+            at += (size_t)snprintf(shape, sizeof shape, "'%s' ",
+                                   t->row.params[i].text);
+    for (unsigned i = 0; i < t->row.n_shape && at < sizeof shape; i++)
+        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%.0f",
+                               i ? "x" : "", t->row.shape[i].value);
+    progress_hide(s);
+    if (!s->set.quiet)
+        fprintf(stderr, "clbench: %s %s %s %s skipped: about %.0f s; %s\n",
+                t->row.op, shape, xl_dtype_name(t->row.dtype), t->row.variant,
+                need_s,
+                past_run ? "over --max-time"
+                         : "--full, or naming it, runs it");
+    return true;
+}
+
+static void refuse(struct attempt *t, xl_verdict verdict, const char *why)
+{
+    t->is_live = false;
+    t->row.verdict = verdict;
+    snprintf(t->row.reason, sizeof t->row.reason, "%s", why);
+    session_row(t->b->s, t->dev, &t->row);
+}
+
+void attempt_fail(struct attempt *t, xl_status status)
+{
+    const char *detail = xl_error_detail(t->q);
+    refuse(t, status == XL_UNSUPPORTED ? XL_ROW_UNSUPPORTED : XL_ROW_ERROR,
+           *detail ? detail : xl_status_text(status));
+}
+
+static void wrong_row(struct attempt *t, const struct check_result *found)
+{
+    char why[192];
+    snprintf(why, sizeof why, "wrong result: %.170s", found->why);
+    t->b->s->n_wrong++;
+    refuse(t, XL_ROW_REJECTED, why);
+}
+
+void attempt_describe(struct attempt *t)
+{
+    const char *variant = t->work.variant;
+    xl_row_init(&t->row, t->b->op->name, variant ? variant : "");
+    t->row.seed = t->b->s->set.seed;
+    t->b->op->describe(t->work.c, &t->row);
+}
+
+/* -- before the timing ---------------------------------------------------- */
+
+/* Which variant will run, and the model's time for it; false: none, and the
+ * row says why. */
+static bool choose(struct attempt *t, double *est_ns)
+{
+    xl_choice choices[BENCH_MAX_CHOICES];
+    unsigned n = BENCH_MAX_CHOICES;
+    const struct bench_op *op = t->b->op;
+    const char *wanted = t->work.variant;
+    memset(choices, 0, sizeof choices);
+    xl_status status = op->explain(t->q, &t->work, choices, &n);
+    for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++) {
+        const xl_choice *c = &choices[i];
+        if (status == XL_OK && c->chosen) {
+            xl__strcpy(t->row.variant, sizeof t->row.variant, c->variant);
+            *est_ns = c->est_ns;
+            t->choice = *c;
+            xl_row_found(&t->row, "model_ns", c->est_ns);
+            diagnose_idle(choices, n, t->idle, sizeof t->idle);
+            if (op->chosen)
+                op->chosen(t->work.c, t->dev, c, &t->row);
+            return true;
+        }
+        if (wanted && strcmp(c->variant, wanted) == 0 && *c->why) {
+            refuse(t, XL_ROW_UNSUPPORTED, c->why);
+            return false;
+        }
+    }
+    attempt_fail(t, status == XL_OK ? XL_UNSUPPORTED : status);
+    return false;
+}
+
+xl_status attempt_enqueue(xl_queue *q, void *arg)
+{
+    struct attempt *t = arg;
+    return t->b->op->run(q, &t->work);
+}
+
+/* Run once from a fresh start and compare; *ns is what the run took. */
+static xl_status checked_run(struct attempt *t, double *ns,
+                             struct check_result *out)
+{
+    xl_status status = XL_OK;
+    TRY(bench_data_reset(t->q, t->work.data));
+    uint64_t start = xl__now_ns();
+    TRY(attempt_enqueue(t->q, t));
+    TRY(xl_queue_finish(t->q));
+    *ns = (double)(xl__now_ns() - start);
+    TRY(t->b->op->check(t->q, &t->work, out));
+    TRY(whole_written(t->q, t->work.data, out));
+fail:
+    return status;
+}
+
+void attempt_line_up(struct attempt *t)
+{
+    const struct bench_op *op = t->b->op;
+    struct check_result found;
+    double est_ns = NAN, ns = 0;
+    xl_status status = op->open ? op->open(t->q, &t->work) : XL_OK;
+    t->is_open = op->open != NULL;
+    if (status != XL_OK) {
+        attempt_fail(t, status);
+        return;
+    }
+    if (!choose(t, &est_ns))
+        return;
+    est_ns = pace_foresee(&t->b->paces, t->dev, &t->row, est_ns);
+    if (est_ns > 0 && is_too_long(t, est_ns))
+        return;
+    status = checked_run(t, &ns, &found);
+    if (status == XL_OK && op->check_whole)
+        status = op->check_whole(t->q, &t->work, &found);
+    if (status == XL_WRONG_RESULT)
+        wrong_row(t, &found);
+    else if (status != XL_OK)
+        attempt_fail(t, status);
+    else
+        t->is_live = !is_too_long(t, ns);
+}
+
+/* -- after it ------------------------------------------------------------- */
+
+static void roof_by_fact(struct attempt *t, const struct bench_roof *roof)
+{
+    xl_fact fact;
+    if (xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) == XL_OK &&
+        fact.value > 0)
+        t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
+}
+
+static void roof_by_line(struct attempt *t, bool again)
+{
+    const struct bench_op *op = t->b->op;
+    const xl_roof roof =
+        op->engine ? op->engine(t->work.c) : roof_usual(t->row.dtype);
+    xl_bound bound;
+    if (roof_bound(t->q, &roof, &t->row, again, &bound) == XL_OK)
+        t->row.roof = bound;
+}
+
+/* Is the roof a bound? `again`: measured once more. */
+static bool add_roof(struct attempt *t, bool again)
+{
+    const struct bench_op *op = t->b->op;
+    if (!op->roof) {
+        roof_by_line(t, again);
+        return true;
+    }
+    const struct bench_roof roof = op->roof(t->work.c);
+    if (again)
+        (void)xl_peaks_measure_again(t->q, XL_F32);
+    roof_by_fact(t, &roof);
+    return roof.is_bound;
+}
+
+/* Is the row above a roof that a busy machine may have made too low? */
+static bool doubts_roof(const struct attempt *t)
+{
+    static const double tolerated = 1.05; /* as the verdict's noise */
+    const xl_bound *roof = &t->row.roof;
+    return roof->source == XL_MEASURED &&
+           t->row.value > tolerated * roof->value &&
+           t->b->n_doubts < MOST_DOUBTS;
+}
+
+/* The roof, and the verdict by it if it is a bound. */
+static void judge(struct attempt *t)
+{
+    const bool is_bound = add_roof(t, false);
+    if (is_bound && doubts_roof(t)) {
+        t->b->n_doubts++;
+        (void)add_roof(t, true);
+    }
+    const xl_bound roof = t->row.roof;
+    if (!is_bound)
+        t->row.roof.value = NAN;
+    xl_row_judge(&t->row, t->dev);
+    t->row.roof = roof;
+}
+
+/* What limits it, by its own counts and those of the op. */
+static void diagnose(struct attempt *t)
+{
+    const struct bench_op *op = t->b->op;
+    xl_work work;
+    diagnose_count(&t->choice, &t->row, &work);
+    work.flop[0].why = *t->idle ? t->idle : NULL;
+    if (op->count)
+        op->count(t->work.c, &t->choice, &work);
+    xl_diagnose(t->dev, &work, &t->row.diagnosis);
+}
+
+void attempt_conclude(struct attempt *t)
+{
+    xl_row *row = &t->row;
+    struct check_result found;
+    double ns;
+    const xl_status status = checked_run(t, &ns, &found);
+    if (status == XL_WRONG_RESULT) {
+        wrong_row(t, &found);
+        return;
+    }
+    if (status != XL_OK) {
+        attempt_fail(t, status);
+        return;
+    }
+    double amount = strcmp(row->unit, "B/s") == 0 ? row->bytes : row->flop;
+    row->value = amount / row->samples.median_ns * 1e9;
+    row->warnings = row->samples.warnings;
+    pace_note(&t->b->paces, t->dev, row, row->samples.median_ns);
+    judge(t);
+    diagnose(t);
+}

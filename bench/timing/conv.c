@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution's side of the timing loop. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/alloc.h"
+#include "cases/conv_cases.h"
+#include "timing/run_cases.h"
+#include "verify/verify.h"
+
+enum { IN, FILTERS, OUT, NORM };
+enum { SAMPLE = 1024 };
+
+/* -- a shape ------------------------------------------------------------ */
+
+/* Sizes parted by x, as many as `n`; false unless they end with `end`. */
+static bool read_sizes(const char **at, size_t *size, unsigned n, char end)
+{
+    static const size_t base = 10;
+    for (unsigned i = 0; i < n; i++) {
+        size[i] = 0;
+        for (; isdigit((unsigned char)**at); (*at)++)
+            if (!xl__mul(size[i], base, &size[i]) ||
+                !xl__add(size[i], (size_t)(**at - '0'), &size[i]))
+                return false;
+        if (size[i] == 0 || **at != (i + 1 < n ? 'x' : end))
+            return false;
+        *at += i + 1 < n || end;
+    }
+    return true;
+}
+
+static bool parse(const struct settings *set, const char *word, void *arg,
+                  char *why, size_t why_cap)
+{
+    struct conv_case *c = arg;
+    size_t in[4], filters[3], p, q;
+    const char *at = word;
+    if (!read_sizes(&at, in, 4, ':') || !read_sizes(&at, filters, 3, 0)) {
+        snprintf(why, why_cap,
+                 "shape '%s': give images and filters as NxHxWxC:KxRxS, such "
+                 "as 32x56x56x64:64x3x3",
+                 word);
+        return false;
+    }
+    *c = (struct conv_case){
+        .name = "own", .use = CASE_BENCH, .n = in[0], .h = in[1], .w = in[2],
+        .c = in[3], .k = filters[0], .r = filters[1], .s = filters[2],
+        .groups = set->groups, .stride = {set->stride, set->stride},
+        .dilation = {set->dilation, set->dilation},
+        .pad = {set->pad, set->pad, set->pad, set->pad},
+        .order = set->layout == XL_NHWC ? CONV_NHWC : CONV_NCHW, .alpha = 1};
+    c->in = c->out = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    const xl_conv d = conv_descriptor(c);
+    if (xl_conv_out_size(&d, &p, &q) == XL_OK)
+        return true;
+    snprintf(why, why_cap,
+             "shape '%s': %s", word,
+             c->groups && (c->c % c->groups || c->k % c->groups)
+                 ? "groups must divide channels and filters"
+                 : "the filter is larger than the padded image");
+    return false;
+}
+
+/* -- memory ------------------------------------------------------------- */
+
+static size_t elems_of(const size_t size[4])
+{
+    return size[0] * size[1] * size[2] * size[3];
+}
+
+static size_t filter_elems(const struct conv_case *c)
+{
+    return c->c / (c->groups ? c->groups : 1) * c->r * c->s;
+}
+
+static void layout(const void *arg, struct bench_buffer *buffers)
+{
+    const struct conv_case *c = arg;
+    size_t in[4], out[4];
+    conv_in_size(c, in);
+    conv_out_size(c, out);
+    buffers[IN] = bench_input(elems_of(in), c->in);
+    buffers[FILTERS] = bench_input(c->k * filter_elems(c), c->in);
+    buffers[OUT] = bench_result(elems_of(out), c->out, false);
+    for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++)
+        buffers[NORM + i] = bench_input(c->k, XL_F32);
+}
+
+static void describe_filter(const struct conv_case *c, xl_row *row)
+{
+    static const char *const names[] = {"nchw", "nhwc", "nhwc to nchw",
+                                        "nchw to nhwc"};
+    xl_row_param_text(row, "layout", names[c->order]);
+    if (c->stride[0] > 1 || c->stride[1] > 1)
+        xl_row_param(row, "stride", (double)c->stride[0]);
+    if (c->pad[0] > 0)
+        xl_row_param(row, "pad", (double)c->pad[0]);
+    if (c->dilation[0] > 1)
+        xl_row_param(row, "dilation", (double)c->dilation[0]);
+    if (c->groups > 1)
+        xl_row_param(row, "groups", (double)c->groups);
+    if (c->has_norm)
+        xl_row_param_text(row, "epilogue", "batch norm, relu");
+}
+
+static void describe(const void *arg, xl_row *row)
+{
+    const struct conv_case *c = arg;
+    size_t in[4], out[4];
+    conv_in_size(c, in);
+    conv_out_size(c, out);
+    row->dtype = c->in;
+    row->unit = "flop/s";
+    xl_row_shape(row, "n", (double)c->n);
+    xl_row_shape(row, "h", (double)c->h);
+    xl_row_shape(row, "w", (double)c->w);
+    xl_row_shape(row, "c", (double)c->c);
+    xl_row_shape(row, "k", (double)c->k);
+    xl_row_shape(row, "r", (double)c->r);
+    xl_row_shape(row, "s", (double)c->s);
+    describe_filter(c, row);
+    const double read = (double)elems_of(in) +
+                        (double)c->k * (double)filter_elems(c);
+    row->flop = 2 * (double)elems_of(out) * (double)filter_elems(c);
+    row->bytes = read * (double)xl_dtype_bytes(c->in) +
+                 (double)elems_of(out) * (double)xl_dtype_bytes(c->out) *
+                     (c->beta != 0 ? 2 : 1);
+}
+
+/* -- runs --------------------------------------------------------------- */
+
+static xl_conv descriptor(const struct bench_work *w,
+                          xl_binding bindings[CONV_N_NORM])
+{
+    const struct conv_case *c = w->c;
+    xl_conv d = conv_descriptor(c);
+    d.in.mem.buf = w->data->mem[IN];
+    d.filters.mem.buf = w->data->mem[FILTERS];
+    d.out.mem.buf = w->data->mem[OUT];
+    d.variant = w->variant;
+    if (c->has_norm) {
+        conv_norm_bind(&d, w->data->mem + NORM, bindings);
+        d.epilogue = (xl_epilogue){conv_norm_text, bindings, CONV_N_NORM};
+    }
+    return d;
+}
+
+static xl_status run(xl_queue *q, const struct bench_work *w)
+{
+    xl_binding bindings[CONV_N_NORM];
+    const xl_conv d = descriptor(w, bindings);
+    return xl_conv_run(q, &d, NULL);
+}
+
+static xl_status explain(xl_queue *q, const struct bench_work *w,
+                         xl_choice *out, unsigned *n)
+{
+    xl_binding bindings[CONV_N_NORM];
+    const xl_conv d = descriptor(w, bindings);
+    return xl_conv_explain(q, &d, out, *n, n);
+}
+
+static void count_products(const void *arg, const xl_choice *choice,
+                           xl_work *work)
+{
+    (void)arg;
+    (void)choice;
+    work->flop[0].is_product = true;
+}
+
+static struct ref_mat lines_of(const void *data, struct conv_lines lines,
+                               xl_dtype dtype)
+{
+    return (struct ref_mat){data, 0, lines.cols, 1, dtype};
+}
+
+/* The last element and others at random. */
+static void check_sample(const struct conv_case *c, const struct bench_data *d,
+                         const void *got, struct check_result *found)
+{
+    const xl_conv desc = conv_descriptor(c);
+    size_t in[4], out[4], at[4];
+    conv_in_size(c, in);
+    conv_out_size(c, out);
+    const struct ref_mat result =
+        lines_of(got, conv_lines(desc.out.layout, out), c->out);
+    struct conv_ref ref = {.c = c};
+    struct xl__rng rng;
+    ref.in = lines_of(d->host[IN], conv_lines(desc.in.layout, in), c->in);
+    ref.filters = lines_of(d->host[FILTERS],
+                           (struct conv_lines){c->k, filter_elems(c)}, c->in);
+    for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++)
+        ref.norm[i] = d->host[NORM + i];
+    xl__rng_seed(&rng, d->seed);
+    for (unsigned s = 0; s < SAMPLE; s++) {
+        const size_t all = elems_of(out);
+        const size_t i = s ? (size_t)xl__rng_below(&rng, all) : all - 1;
+        struct seen e = {.name = "out", .dtype = c->out};
+        conv_place(c, i, at);
+        e.i = at[0] * c->k + at[1];
+        e.j = at[2] * out[3] + at[3];
+        e.want = conv_want(&ref, at, &e.tol);
+        e.got = conv_out_at(c, &result, at);
+        check_element(found, &e);
+    }
+}
+
+static xl_status check(xl_queue *q, const struct bench_work *w,
+                       struct check_result *found)
+{
+    const struct conv_case *c = w->c;
+    const size_t bytes =
+        w->data->buffer[OUT].elems * xl_dtype_bytes(c->out);
+    xl_status status = XL_OK;
+    void *got = malloc(bytes);
+    check_init(found);
+    TRY(got ? XL_OK : XL_NO_MEMORY);
+    TRY(xl_buffer_read(q, w->data->mem[OUT], 0, got, bytes));
+    check_sample(c, w->data, got, found);
+    status = found->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(got);
+    return status;
+}
+
+/* Does the table's case belong to this run? */
+static bool is_wanted(const struct session *s, const struct conv_case *c)
+{
+    const struct settings *set = &s->set;
+    return (c->use & CASE_BENCH) && (!set->quick || (c->use & CASE_QUICK)) &&
+           (set->dtype == XL_N_DTYPES || set->dtype == c->in) &&
+           (set->layout < 0 || set->layout == (c->order == CONV_NHWC));
+}
+
+static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
+{
+    const struct conv_case *row = &conv_cases[i];
+    if (!row->name)
+        return false;
+    *wanted = is_wanted(s, row);
+    memcpy(c, row, sizeof *row);
+    return true;
+}
+
+const struct bench_op bench_conv = {
+    .name = "conv",
+    .title = "Convolution",
+    .note = "2 n k p q c r s / groups flop a run, roof from this device's "
+            "measured peaks",
+    .case_bytes = sizeof(struct conv_case),
+    .parse = parse,
+    .table = table,
+    .layout = layout,
+    .describe = describe,
+    .run = run,
+    .explain = explain,
+    .count = count_products,
+    .check = check,
+};

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An expression's side of the timing loop. What is counted is what a variant's
+ * own kernels move, so each rate is one of memory, and the times alone tell
+ * the gain. */
+#include "timing/expr.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "verify/verify.h"
+
+static const char *const variants[] = {EXPR_FUSED, EXPR_UNFUSED, NULL};
+
+/* -- the case as buffers and a row ---------------------------------------- */
+
+static void layout(const void *arg, struct bench_buffer *buffers)
+{
+    const struct expr_job *job = arg;
+    for (unsigned k = 0; k < job->spec.n; k++) {
+        const struct expr_name *n = &job->spec.name[k];
+        if (!n->is_scalar)
+            buffers[k] = (struct bench_buffer){
+                expr_stored_elems(n), n->dtype, n->is_input, n->is_result,
+                expr_stored_elems(n) != expr_elems(n)};
+    }
+}
+
+static void fill(const void *arg, unsigned k, void *host, struct xl__rng *rng)
+{
+    const struct expr_job *job = arg;
+    expr_fill(&job->spec.name[k], host, rng);
+}
+
+/* What tells it from any other: a row has room for a few words alone, so the
+ * end of a long text is its hash (FNV-1a). */
+static void short_text(char *out, size_t cap, const char *text)
+{
+    static const uint32_t offset = 2166136261u, prime = 16777619u;
+    enum { HASH_DIGITS = 8 };
+    uint32_t hash = offset;
+    snprintf(out, cap, "%s", text);
+    for (char *at = out; *at; at++)
+        *at = *at == '\n' ? ' ' : *at; /* it stands in a line */
+    if (strlen(text) < cap)
+        return;
+    for (const char *at = text; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * prime;
+    snprintf(out + cap - HASH_DIGITS - 3, HASH_DIGITS + 3, ".#%08x",
+             (unsigned)hash);
+}
+
+void expr_names_text(const struct expr_spec *s, struct xl__str *out)
+{
+    for (unsigned k = 0; k < s->n; k++) {
+        const struct expr_name *n = &s->name[k];
+        xl__str_printf(out, "%s%s=", k ? " " : "", n->name);
+        if (n->is_scalar) {
+            xl__str_printf(out, "%g", n->scalar);
+            continue;
+        }
+        expr_shape_text(out, n);
+        xl__str_printf(out, ":%s", xl_dtype_name(n->dtype));
+        if (n->is_transposed)
+            xl__str_add(out, ":t");
+        if (n->pad)
+            xl__str_printf(out, ":pad%zu", n->pad);
+        if (n->off)
+            xl__str_printf(out, ":off%zu", n->off);
+    }
+}
+
+/* The largest tensor stands for the size of the whole. */
+static const struct expr_name *largest(const struct expr_spec *s)
+{
+    const struct expr_name *best = NULL;
+    for (unsigned k = 0; k < s->n; k++)
+        if (!s->name[k].is_scalar &&
+            (!best || expr_elems(&s->name[k]) > expr_elems(best)))
+            best = &s->name[k];
+    return best;
+}
+
+static void describe(const void *arg, xl_row *row)
+{
+    const struct expr_job *job = arg;
+    const struct expr_name *n = largest(&job->spec);
+    struct xl__str names = {0};
+    char text[sizeof row->params[0].text];
+    row->unit = "B/s";
+    row->dtype = n ? n->dtype : XL_F32;
+    for (unsigned d = 0; n && d < n->n_dims; d++) {
+        snprintf(text, sizeof text, "d%u", d);
+        xl_row_shape(row, text, (double)n->size[d]);
+    }
+    short_text(text, sizeof text, job->c ? job->c->name : job->spec.text);
+    xl_row_param_text(row, "case", text);
+    if (!job->c) {
+        expr_names_text(&job->spec, &names);
+        short_text(text, sizeof text, xl__str_text(&names));
+        xl_row_param_text(row, "names", text);
+        xl__str_clear(&names);
+    }
+    if (job->fast_math)
+        xl_row_param_text(row, "math", "fast");
+}
+
+/* Bytes that are read and written, and by how many tensors of note. */
+struct traffic {
+    double read, written;
+    unsigned n_streams; /* inputs of more than an eighth of all that is read */
+    bool is_in_place;
+};
+
+static double bytes_of(const struct expr_name *n)
+{
+    return n->is_scalar
+               ? 0
+               : (double)(expr_elems(n) * xl_dtype_bytes(n->dtype));
+}
+
+static struct traffic traffic_of(const struct expr_spec *s)
+{
+    static const double of_note = 1 / 8.0;
+    struct traffic t = {0, 0, 0, false};
+    for (unsigned k = 0; k < s->n; k++) {
+        const struct expr_name *n = &s->name[k];
+        t.read += n->is_input ? bytes_of(n) : 0;
+        t.written += n->is_result ? bytes_of(n) : 0;
+        t.is_in_place = t.is_in_place || (n->is_input && n->is_result);
+    }
+    for (unsigned k = 0; k < s->n; k++)
+        t.n_streams += s->name[k].is_input &&
+                       bytes_of(&s->name[k]) > of_note * t.read;
+    return t;
+}
+
+/* A copy for what reads and writes, reading for what hardly writes. Neither
+ * bounds what is changed in place, since caches that fetch a line before it is
+ * written have it then, nor what is read from several places, which may come
+ * faster than from one. */
+static struct bench_roof roof(const void *arg)
+{
+    static const double hardly = 1 / 8.0;
+    const struct expr_job *job = arg;
+    const struct traffic t = traffic_of(&job->spec);
+    const bool is_reading = t.written < hardly * t.read;
+    return (struct bench_roof){
+        is_reading ? "read_bytes_per_s" : "copy_bytes_per_s",
+        is_reading ? "read" : "copy", !t.is_in_place && t.n_streams <= 1};
+}
+
+static void chosen(const void *c, const xl_device *dev,
+                   const xl_choice *choice, xl_row *row)
+{
+    (void)c;
+    (void)dev;
+    row->flop = choice->flop;
+    row->bytes = choice->bytes;
+    xl_row_found(row, "kernels", choice->n_steps);
+}
+
+static void relate(xl_row *const *rows, unsigned n)
+{
+    xl_row *fused = NULL, *unfused = NULL;
+    for (unsigned i = 0; i < n; i++) {
+        if (strcmp(rows[i]->variant, EXPR_FUSED) == 0)
+            fused = rows[i];
+        else
+            unfused = rows[i];
+    }
+    if (fused && unfused)
+        xl_row_found(fused, "gain", unfused->samples.median_ns /
+                                        fused->samples.median_ns);
+}
+
+/* -- running -------------------------------------------------------------- */
+
+static void bind_all(struct expr_running *r, const struct expr_job *job,
+                     const cl_mem *mem, const char *variant)
+{
+    r->job = job;
+    expr_bindings(&job->spec, mem, NULL, r->bindings);
+    r->args = (xl_expr_args){.bindings = r->bindings,
+                             .n_bindings = job->spec.n,
+                             .fast_math = job->fast_math,
+                             .variant = variant};
+}
+
+xl_status expr_job_compile(xl_queue *q, const struct expr_job *job,
+                           const char *variant, xl_expr **out)
+{
+    struct expr_running r;
+    bind_all(&r, job, NULL, variant);
+    return xl_expr_compile(q, job->spec.text, &r.args, out);
+}
+
+static xl_status open_job(xl_queue *q, struct bench_work *w)
+{
+    struct expr_running *r = xl__calloc(1, sizeof *r);
+    if (!r)
+        return XL_NO_MEMORY;
+    const struct expr_job *job = w->c;
+    w->state = r;
+    bind_all(r, job, w->data->mem, w->variant);
+    return xl_expr_compile(q, job->spec.text, &r->args, &r->e);
+}
+
+static void close_job(struct bench_work *w)
+{
+    struct expr_running *r = w->state;
+    if (r)
+        xl_expr_destroy(r->e);
+    free(r);
+    w->state = NULL;
+}
+
+static xl_status run(xl_queue *q, const struct bench_work *w)
+{
+    const struct expr_running *r = w->state;
+    return xl_expr_run(q, r->e, &r->args, NULL);
+}
+
+static xl_status explain(xl_queue *q, const struct bench_work *w,
+                         xl_choice *out, unsigned *n)
+{
+    const struct expr_running *r = w->state;
+    return xl_expr_explain(q, r->e, &r->args, out, *n, n);
+}
+
+/* -- the table ------------------------------------------------------------ */
+
+static bool table(const struct session *s, unsigned i, void *arg, bool *wanted)
+{
+    const struct expr_case *c = &expr_cases[i];
+    const struct settings *set = &s->set;
+    struct expr_job *job = arg;
+    char why[EXPR_WHY_CAP];
+    *wanted = false;
+    if (!c->name)
+        return false;
+    if (!c->timed || (set->quick && !(c->use & CASE_SUITE)) ||
+        ((c->use & CASE_BIG) && !set->full))
+        return true;
+    memset(job, 0, sizeof *job);
+    job->c = c;
+    job->fast_math = set->fast_math;
+    *wanted = expr_case_spec(c, true, &job->spec, why) &&
+              (set->dtype == XL_N_DTYPES ||
+               set->dtype == job->spec.name[0].dtype);
+    return true;
+}
+
+const struct bench_op bench_expr = {
+    .name = "expr",
+    .title = "Expressions",
+    .note = "fused, and one kernel per operation, in turns; each rate is of "
+            "what that variant's kernels move, n of them; gain: time unfused "
+            "over fused; roof from a copy measured here, or from reading "
+            "where little is written; no bound of what changes in place or "
+            "has several inputs",
+    .case_bytes = sizeof(struct expr_job),
+    .variants = variants,
+    .runs_all = true,
+    .table = table,
+    .layout = layout,
+    .fill = fill,
+    .describe = describe,
+    .open = open_job,
+    .close = close_job,
+    .run = run,
+    .explain = explain,
+    .chosen = chosen,
+    .roof = roof,
+    .check = expr_check,
+    .relate = relate,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An expression to be timed or explained: a row of the case table, or a text
+ * of the user's with what its names stand for. */
+#ifndef CLBENCH_OP_EXPR_H
+#define CLBENCH_OP_EXPR_H
+
+#include "cases/expr_cases.h"
+#include "timing/run_cases.h"
+
+struct expr_job {
+    const struct expr_case *c; /* NULL: the user's own */
+    struct expr_spec spec;
+    bool fast_math;
+};
+
+#define EXPR_FUSED "expr_fused"
+#define EXPR_UNFUSED "expr_unfused"
+
+/* One variant of a job on a device's memory: the state of a bench_work. */
+struct expr_running {
+    const struct expr_job *job;
+    xl_expr *e;
+    xl_binding bindings[XL_EXPR_MAX_BINDINGS];
+    xl_expr_args args;
+};
+
+/* op_expr_check.c: compare a sample of the results. */
+xl_status expr_check(xl_queue *q, const struct bench_work *w,
+                     struct check_result *out);
+
+/* "x=4096x4096:f16 eps=1e-05 out=4096:f32" */
+struct xl__str;
+void expr_names_text(const struct expr_spec *s, struct xl__str *out);
+
+/* Compile a job for a queue, with no memory bound yet; the caller destroys
+ * *out. On failure the story is in xl_error_detail(q). */
+xl_status expr_job_compile(xl_queue *q, const struct expr_job *job,
+                           const char *variant, xl_expr **out);
+
+#endif

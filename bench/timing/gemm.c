@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GEMM's side of the timing loop. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "timing/gemm.h"
+#include "timing/roof.h"
+#include "cases/shapes.h"
+
+static void layout(const void *arg, struct bench_buffer *buffers)
+{
+    const struct gemm_case *c = arg;
+    const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : count(c);
+    buffers[A] = bench_input(count(c) * rows_a(c) * ld_a(c), c->in);
+    if (!c->one_buffer)
+        buffers[B] = bench_input(n_b * rows_b(c) * ld_b(c), c->in);
+    buffers[C] = bench_result(count(c) * c->m * ld_c(c), c->out, c->pad_c > 0);
+}
+
+/* A name says which, and is no part of what makes two rows the same. */
+static void name_row(xl_row *row, const char *name)
+{
+    const unsigned i = row->n_params;
+    xl_row_param_text(row, "case", name);
+    if (row->n_params > i)
+        row->params[i].is_found = true;
+}
+
+static void describe(const void *arg, xl_row *row)
+{
+    static const char *const trans[] = {"nn", "tn", "nt", "tt"};
+    const struct gemm_case *c = arg;
+    double m = (double)c->m, n = (double)c->n, k = (double)c->k;
+    row->dtype = c->in;
+    row->unit = "flop/s";
+    xl_row_shape(row, "m", m);
+    xl_row_shape(row, "n", n);
+    xl_row_shape(row, "k", k);
+    if (c->use & CASE_NAMED)
+        name_row(row, c->name);
+    xl_row_param_text(row, "trans", c->one_buffer ? "A A^T" : trans[c->trans]);
+    xl_row_param_text(row, "out", xl_dtype_name(c->out));
+    if (c->accuracy != XL_ACCURACY_FULL)
+        xl_row_param_text(row, "accuracy",
+                          option_choice(option_find("accuracy"),
+                                        (int)c->accuracy));
+    xl_row_param(row, "alpha", c->alpha);
+    xl_row_param(row, "beta", c->beta);
+    if (c->pad_a || c->pad_b || c->pad_c) {
+        xl_row_param(row, "lda", (double)ld_a(c));
+        xl_row_param(row, "ldb", (double)ld_b(c));
+        xl_row_param(row, "ldc", (double)ld_c(c));
+    }
+    if (c->batch.count)
+        xl_row_shape(row, "batch", (double)c->batch.count);
+    const double times = (double)count(c);
+    const double n_b = c->one_buffer                         ? 0
+                       : c->batch.places == BATCH_SHARED_B ? 1
+                                                             : times;
+    double read =
+        (times * m * k + n_b * k * n) * (double)xl_dtype_bytes(c->in);
+    row->flop = 2 * m * n * k * times;
+    row->bytes = read + times * m * n * (double)xl_dtype_bytes(c->out) *
+                            (c->beta != 0 ? 2 : 1);
+}
+
+static xl_mat stored(cl_mem mem, size_t ld, xl_dtype dtype, bool transposed)
+{
+    return transposed ? xl_mat_cols(mem, ld, dtype)
+                      : xl_mat_rows(mem, ld, dtype);
+}
+
+static xl_gemm descriptor(const struct bench_work *w)
+{
+    const struct gemm_case *c = w->c;
+    const cl_mem *mem = w->data->mem;
+    bool ta = c->trans & 1, tb = c->trans & 2;
+    xl_gemm g = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
+                 .beta = c->beta, .variant = w->variant,
+                 .accuracy = c->accuracy};
+    g.a = stored(mem[A], ld_a(c), c->in, ta);
+    g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)
+                        : stored(mem[B], ld_b(c), c->in, tb);
+    g.c = stored(mem[C], ld_c(c), c->out, false);
+    g.batch = (xl_batch){.count = c->batch.count,
+                         .a_step = rows_a(c) * ld_a(c),
+                         .b_step = c->batch.places == BATCH_SHARED_B
+                                       ? 0
+                                       : rows_b(c) * ld_b(c),
+                         .c_step = c->m * ld_c(c)};
+    return g;
+}
+
+static xl_status run(xl_queue *q, const struct bench_work *w)
+{
+    xl_gemm g = descriptor(w);
+    return xl_gemm_run(q, &g, NULL);
+}
+
+static xl_status explain(xl_queue *q, const struct bench_work *w,
+                         xl_choice *out, unsigned *n)
+{
+    xl_gemm g = descriptor(w);
+    return xl_gemm_explain(q, &g, out, *n, n);
+}
+
+/* A matrix engine's where the type is one it multiplies, whatever variant ran:
+ * what a device could do is the same. Parts of f32 are three products of f16,
+ * the least there are for full accuracy. */
+static xl_roof engine(const void *arg)
+{
+    enum { PARTS = 3 };
+    const struct gemm_case *c = arg;
+    xl_roof roof = {.dtype = c->in, .engine = XL_ENGINE_MATRIX};
+    if (c->in == XL_F64 ||
+        (c->in == XL_F32 && c->accuracy == XL_ACCURACY_FULL))
+        return roof_usual(c->in);
+    if (c->in == XL_F32 && c->accuracy == XL_ACCURACY_SPLIT) {
+        roof.dtype = XL_F16;
+        roof.terms = PARTS;
+    }
+    return roof;
+}
+
+/* Each tile reads its rows of A and its columns of B past the caches of its
+ * own unit. */
+static void count_reads(const void *arg, const xl_choice *choice,
+                        xl_work *work)
+{
+    const struct gemm_case *c = arg;
+    const xl_tiling *tiles = &choice->tiling;
+    const double k = (double)c->k * (double)count(c);
+    work->flop[0].is_product = true;
+    if (tiles->rows == 0)
+        return;
+    const double a = (double)tiles->tiles_n * (double)c->m;
+    const double b = (double)tiles->tiles_m * (double)c->n;
+    const double written = (double)(count(c) * c->m * c->n) *
+                           (double)xl_dtype_bytes(c->out);
+    work->bytes[XL_LEVEL_LLC] =
+        (a + b) * k * (double)xl_dtype_bytes(c->in) + written;
+}
+
+static bool parse(const struct settings *set, const char *word, void *arg,
+                  char *why, size_t why_cap)
+{
+    struct gemm_case *c = arg;
+    size_t mnk[3];
+    if (!shape_gemm(word, mnk, why, why_cap))
+        return false;
+    c->name = set->case_name ? set->case_name : "own";
+    c->use = CASE_BENCH | (set->case_name ? CASE_NAMED : 0);
+    c->m = mnk[0];
+    c->n = mnk[1];
+    c->k = mnk[2];
+    c->batch.count = set->batch;
+    c->trans = set->trans < 0 ? 0 : set->trans;
+    c->alpha = 1;
+    c->accuracy = set->accuracy;
+    c->in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    c->out = c->in == XL_I8                              ? XL_I32
+             : c->in == XL_F8E4M3 || c->in == XL_F8E5M2 ? XL_BF16
+                                                         : c->in;
+    return true;
+}
+
+/* Does the table's case belong to this run? */
+static bool is_wanted(const struct session *s, const struct gemm_case *c)
+{
+    const struct settings *set = &s->set;
+    if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
+        return false;
+    if ((c->use & CASE_BIG) && !set->full)
+        return false;
+    return (set->dtype == XL_N_DTYPES || set->dtype == c->in) &&
+           (set->trans < 0 || set->trans == c->trans);
+}
+
+static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
+{
+    const struct gemm_case *row = &gemm_cases[i];
+    if (!row->name)
+        return false;
+    *wanted = is_wanted(s, row);
+    memcpy(c, row, sizeof *row);
+    return true;
+}
+
+const struct bench_op bench_gemm = {
+    .name = "gemm",
+    .title = "GEMM",
+    .note = "C = A B; 2 m n k flop a run, roof from this device's measured "
+            "peaks, the matrix engine's where it multiplies the type",
+    .case_bytes = sizeof(struct gemm_case),
+    .parse = parse,
+    .table = table,
+    .layout = layout,
+    .describe = describe,
+    .run = run,
+    .explain = explain,
+    .count = count_reads,
+    .engine = engine,
+    .check = gemm_check,
+    .check_whole = gemm_check_whole,
+};

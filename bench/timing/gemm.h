@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a timed GEMM's operands lie, and what is checked of its result. */
+#ifndef CLBENCH_OP_GEMM_H
+#define CLBENCH_OP_GEMM_H
+
+#include "timing/run_cases.h"
+
+enum { A, B, C };
+
+static inline size_t rows_a(const struct gemm_case *c)
+{
+    return c->trans & 1 ? c->k : c->m;
+}
+static inline size_t ld_a(const struct gemm_case *c)
+{
+    return (c->trans & 1 ? c->m : c->k) + c->pad_a;
+}
+static inline size_t rows_b(const struct gemm_case *c)
+{
+    return c->trans & 2 ? c->n : c->k;
+}
+static inline size_t ld_b(const struct gemm_case *c)
+{
+    return (c->trans & 2 ? c->k : c->n) + c->pad_b;
+}
+static inline size_t ld_c(const struct gemm_case *c)
+{
+    return c->n + c->pad_c;
+}
+
+static inline size_t count(const struct gemm_case *c)
+{
+    return c->batch.count ? c->batch.count : 1;
+}
+
+/* op_gemm_check.c: rows at random, and all of a single product. */
+xl_status gemm_check(xl_queue *q, const struct bench_work *w,
+                     struct check_result *out);
+xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
+                           struct check_result *out);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A timed GEMM's result: elements at random against sums in double, with a
+ * bound for each, and every element in the sums of rows. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "timing/gemm.h"
+#include "timing/op_gemm_sums.h"
+#include "verify/verify.h"
+
+enum { SAMPLE_ROWS = 16, SAMPLE_COLS = 64 };
+
+static struct ref_mat host_view(const void *data, size_t ld, xl_dtype dtype,
+                                bool transposed)
+{
+    struct ref_mat view = {data, 0, transposed ? 1 : ld, transposed ? ld : 1,
+                           dtype};
+    return view;
+}
+
+static struct ref_gemm_scale scale_of(const struct gemm_case *c)
+{
+    return (struct ref_gemm_scale){c->k,  c->alpha, c->beta,
+                                   c->in, c->out,   c->accuracy};
+}
+
+/* The host's operands of product z. */
+static void operands(const struct gemm_case *c, const struct bench_data *d,
+                     size_t z, struct ref_mat *a, struct ref_mat *b)
+{
+    const bool ta = c->trans & 1, tb = c->trans & 2;
+    *a = host_view(d->host[A], ld_a(c), c->in, ta);
+    *b = c->one_buffer ? host_view(d->host[A], ld_a(c), c->in, !ta)
+                       : host_view(d->host[B], ld_b(c), c->in, tb);
+    a->offset = z * rows_a(c) * ld_a(c);
+    if (c->batch.places != BATCH_SHARED_B)
+        b->offset = z * rows_b(c) * ld_b(c);
+}
+
+static void check_at(const struct gemm_case *c, const struct ref_mat ab[2],
+                     const size_t at[2], double got, struct check_result *out)
+{
+    const struct ref_gemm_scale scale = scale_of(c);
+    struct seen e = {
+        .name = "C", .i = at[0], .j = at[1], .got = got, .dtype = c->out};
+    double sum, mag;
+    ref_gemm_dot(&ab[A], &ab[B], at, c->k, &sum, &mag);
+    e.want = ref_gemm_want(&scale, sum, mag, 0, &e.tol);
+    check_element(out, &e);
+}
+
+/* One row of the result, of all products' rows, at random columns. */
+static void check_row(const struct gemm_case *c, const struct bench_data *d,
+                      size_t row, const void *line, struct check_result *out)
+{
+    struct ref_mat ab[2];
+    struct xl__rng rng;
+    operands(c, d, row / c->m, &ab[A], &ab[B]);
+    xl__rng_seed(&rng, d->seed + row);
+    for (size_t s = 0; s < SAMPLE_COLS; s++) {
+        const size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
+        check_at(c, ab, (size_t[2]){row % c->m, j}, ref_load(line, j, c->out),
+                 out);
+    }
+}
+
+xl_status gemm_check(xl_queue *q, const struct bench_work *w,
+                     struct check_result *out)
+{
+    const struct gemm_case *c = w->c;
+    const struct bench_data *d = w->data;
+    size_t size = xl_dtype_bytes(c->out);
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    void *line = malloc(c->n * size);
+    check_init(out);
+    xl__rng_seed(&rng, d->seed);
+    TRY(line ? XL_OK : XL_NO_MEMORY);
+    for (size_t s = 0; s < SAMPLE_ROWS; s++) {
+        const size_t rows = count(c) * c->m;
+        size_t i = s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
+        TRY(xl_buffer_read(q, d->mem[C], i * ld_c(c) * size, line,
+                           c->n * size));
+        check_row(c, d, i, line, out);
+    }
+    status = out->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    return status;
+}
+
+/* A row whose sum stands out, element by element. */
+static void blame_row(const struct gemm_sums *s, const struct gemm_case *c,
+                      size_t i, struct check_result *out)
+{
+    const struct ref_mat ab[2] = {s->a, s->b};
+    for (size_t j = 0; j < c->n; j++)
+        check_at(c, ab, (size_t[2]){i, j}, ref_at(&s->c, i, j), out);
+    if (!out->right)
+        return;
+    out->right = false;
+    snprintf(out->why, sizeof out->why,
+             "row %zu of C adds up to something else than the host's", i);
+}
+
+/* What one element may err, of operands that deviate by 1. */
+static double element_error(const struct gemm_case *c)
+{
+    const struct ref_gemm_scale scale = scale_of(c);
+    double tol;
+    (void)ref_gemm_want(&scale, 0, (double)c->k, 0, &tol);
+    return tol;
+}
+
+xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
+                           struct check_result *out)
+{
+    const struct gemm_case *c = w->c;
+    const struct bench_data *d = w->data;
+    const size_t bytes = c->m * ld_c(c) * xl_dtype_bytes(c->out);
+    struct gemm_sums s = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
+                          .least = element_error(c), .seed = d->seed};
+    xl_status status = XL_OK;
+    if (count(c) > 1 || c->beta != 0)
+        return XL_OK;
+    void *got = malloc(bytes);
+    TRY(got ? XL_OK : XL_NO_MEMORY);
+    TRY(xl_buffer_read(q, d->mem[C], 0, got, bytes));
+    operands(c, d, 0, &s.a, &s.b);
+    s.c = host_view(got, ld_c(c), c->out, false);
+    const size_t row = gemm_sums_outlier(&s);
+    if (row < c->m)
+        blame_row(&s, c, row, out);
+    status = out->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(got);
+    return status;
+}

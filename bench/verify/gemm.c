@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A GEMM case against the host in double. Small results are compared element
+ * by element; of a large one the crossing of some rows and columns (first and
+ * last always among them), and the rest must at least have been written. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/alloc.h"
+#include "verify/verify.h"
+
+/* Above this many multiplications a sample is taken. */
+static const double FULL_WORK = 5e7;
+enum { SAMPLE_LINES = 48 };
+
+struct gemm_check {
+    const struct gemm_case *c;
+    size_t count;
+    struct guarded a, b, bias, result; /* products stacked row after row */
+    cl_ulong *at;                      /* lists of A, B, C */
+    struct ref_mat ra, rb, old, got; /* as op() sees product z */
+};
+
+/* How one operand of a case lies: that of one product. */
+static struct guarded_layout layout_a(const struct gemm_case *c)
+{
+    const bool t = c->trans & 1;
+    return (struct guarded_layout){t ? c->k : c->m, t ? c->m : c->k, c->pad_a,
+                                   c->off_a, c->in};
+}
+static struct guarded_layout layout_b(const struct gemm_case *c)
+{
+    const bool t = c->trans & 2;
+    return (struct guarded_layout){t ? c->n : c->k, t ? c->k : c->n, c->pad_b,
+                                   c->off_b, c->in};
+}
+static struct guarded_layout layout_c(const struct gemm_case *c)
+{
+    return (struct guarded_layout){c->columns_c ? c->n : c->m,
+                                   c->columns_c ? c->m : c->n, c->pad_c,
+                                   c->off_c, c->out};
+}
+
+/* Elements from one product to the next. */
+static size_t step_of(const struct guarded_layout *one)
+{
+    return one->rows * (one->cols + one->pad);
+}
+
+static xl_status stack(struct guarded *g, struct guarded_layout one,
+                       size_t count)
+{
+    one.rows *= count;
+    return guarded_init(g, &one);
+}
+
+/* Where product z is on the device's side: lists fall. */
+static size_t place_of(const struct gemm_check *t, size_t z)
+{
+    return t->c->batch.places == BATCH_LISTS ? t->count - 1 - z : z;
+}
+
+static xl_status make_lists(struct gemm_check *t)
+{
+    const struct guarded_layout la = layout_a(t->c), lb = layout_b(t->c),
+                                lc = layout_c(t->c);
+    if (t->c->batch.places != BATCH_LISTS)
+        return XL_OK;
+    t->at = xl__calloc(3 * t->count, sizeof *t->at);
+    for (size_t z = 0; t->at && z < t->count; z++) {
+        t->at[z] = place_of(t, z) * step_of(&la);
+        t->at[t->count + z] = place_of(t, z) * step_of(&lb);
+        t->at[2 * t->count + z] = place_of(t, z) * step_of(&lc);
+    }
+    return t->at ? XL_OK : XL_NO_MEMORY;
+}
+
+static xl_status prepare(struct gemm_check *t, struct xl__rng *rng)
+{
+    const struct gemm_case *c = t->c;
+    xl_status status;
+    t->count = c->batch.count ? c->batch.count : 1;
+    const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : t->count;
+    TRY(stack(&t->a, layout_a(c), t->count));
+    guarded_fill(&t->a, rng);
+    if (!c->one_buffer) {
+        TRY(stack(&t->b, layout_b(c), n_b));
+        guarded_fill(&t->b, rng);
+    }
+    if (c->bias_relu) {
+        const struct guarded_layout line = {1, c->n, 0, 0, XL_F32};
+        TRY(guarded_init(&t->bias, &line));
+        guarded_fill(&t->bias, rng);
+    }
+    TRY(stack(&t->result, layout_c(c), t->count));
+    /* With beta 0 the old C stays NaN: it must not be read. */
+    if (c->beta != 0)
+        guarded_fill(&t->result, rng);
+    TRY(make_lists(t));
+fail:
+    return status;
+}
+
+/* A up to 6e4, B small enough that sums stay near f16's limit. */
+static void enlarge(struct gemm_check *t, struct xl__rng *rng)
+{
+    static const double largest = 6e4, other = 0.3;
+    for (size_t i = 0; i < t->a.rows * t->a.cols; i++)
+        guarded_set(&t->a, i / t->a.cols, i % t->a.cols,
+                    largest * (2 * xl__rng_uniform(rng) - 1));
+    for (size_t i = 0; i < t->b.rows * t->b.cols; i++)
+        guarded_set(&t->b, i / t->b.cols, i % t->b.cols,
+                    other * ref_normal(rng));
+}
+
+static xl_batch batch_of(const struct gemm_check *t)
+{
+    const struct guarded_layout la = layout_a(t->c), lb = layout_b(t->c),
+                                lc = layout_c(t->c);
+    xl_batch b = {.count = t->c->batch.count};
+    if (t->at) {
+        b.a_at = t->at;
+        b.b_at = t->at + t->count;
+        b.c_at = t->at + 2 * t->count;
+        return b;
+    }
+    b.a_step = step_of(&la);
+    b.b_step = t->c->batch.places == BATCH_SHARED_B ? 0 : step_of(&lb);
+    b.c_step = step_of(&lc);
+    return b;
+}
+
+/* All buffers, or those that a case has. */
+static xl_status each_buffer(struct gemm_check *t, xl_queue *q,
+                             xl_status (*move)(struct guarded *g, xl_queue *q))
+{
+    struct guarded *const all[] = {&t->a, &t->b, &t->bias, &t->result};
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < 4; i++) {
+        if (all[i]->host)
+            TRY(move(all[i], q));
+    }
+fail:
+    return status;
+}
+
+static xl_status run(struct gemm_check *t, xl_queue *q, const char *variant)
+{
+    const struct gemm_case *c = t->c;
+    bool ta = c->trans & 1, tb = c->trans & 2;
+    xl_status status;
+    TRY(each_buffer(t, q, guarded_upload));
+    xl_gemm g = {.m = c->m, .n = c->n, .k = c->k,
+                 .a = guarded_view(&t->a, ta),
+                 .b = c->one_buffer ? guarded_view(&t->a, !ta)
+                                    : guarded_view(&t->b, tb),
+                 .c = guarded_view(&t->result, c->columns_c),
+                 .alpha = c->alpha, .beta = c->beta, .variant = variant,
+                 .batch = batch_of(t), .accuracy = c->accuracy};
+    xl_binding bias = {.name = "bias"};
+    if (c->bias_relu) {
+        bias.tensor = xl_tensor_dense(t->bias.mem, XL_F32, 1, &c->n);
+        bias.tensor.offset = t->bias.first;
+        g.epilogue = (xl_epilogue){"relu(y + bias)", &bias, 1};
+    }
+    TRY(xl_gemm_run(q, &g, NULL));
+    TRY(each_buffer(t, q, guarded_download));
+fail:
+    return status;
+}
+
+/* Look at product z. */
+static void look_at(struct gemm_check *t, size_t z)
+{
+    const struct gemm_case *c = t->c;
+    const struct guarded_layout la = layout_a(c), lb = layout_b(c),
+                                lc = layout_c(c);
+    bool ta = c->trans & 1, tb = c->trans & 2;
+    const size_t at = place_of(t, z);
+    t->ra = guarded_host(&t->a, ta);
+    t->rb = c->one_buffer ? guarded_host(&t->a, !ta) : guarded_host(&t->b, tb);
+    t->old = guarded_host(&t->result, c->columns_c);
+    t->got = guarded_back(&t->result, c->columns_c);
+    t->ra.offset += at * step_of(&la);
+    if (c->batch.places != BATCH_SHARED_B)
+        t->rb.offset += at * step_of(&lb);
+    t->old.offset += at * step_of(&lc);
+    t->got.offset += at * step_of(&lc);
+}
+
+static void check_one(const struct gemm_check *t, const size_t at[2],
+                      const double sum_mag[2], struct check_result *out)
+{
+    const struct gemm_case *c = t->c;
+    struct ref_gemm_scale s = {c->k,  c->alpha, c->beta,
+                               c->in, c->out,   c->accuracy};
+    struct seen e = {.name = "C", .i = at[0], .j = at[1], .dtype = c->out};
+    e.want = ref_gemm_want(&s, sum_mag[0], sum_mag[1],
+                           ref_at(&t->old, at[0], at[1]), &e.tol);
+    if (c->bias_relu) {
+        const double bias = ref_load(t->bias.host, t->bias.first + at[1],
+                                     XL_F32);
+        e.want = fmax(0, e.want + bias);
+        /* the sum with the bias rounds once more, and so does what is
+         * stored, which may be larger than y */
+        e.tol += ref_roundoff(XL_F32) * (fabs(e.want) + fabs(bias)) +
+                 ref_roundoff(c->out) * fabs(e.want);
+    }
+    e.got = ref_at(&t->got, at[0], at[1]);
+    check_element(out, &e);
+}
+
+static xl_status check_all(const struct gemm_check *t,
+                           struct check_result *out)
+{
+    const struct gemm_case *c = t->c;
+    size_t n = c->n, k = c->k;
+    double *a = xl__calloc(c->m, k * sizeof *a);
+    double *b = xl__calloc(k, n * sizeof *b);
+    double *line = xl__calloc(n, 2 * sizeof *line);
+    xl_status status = a && b && line ? XL_OK : XL_NO_MEMORY;
+    if (status != XL_OK)
+        goto fail;
+    ref_dense(&t->ra, c->m, k, a);
+    ref_dense(&t->rb, k, n, b);
+    for (size_t i = 0; i < c->m; i++) {
+        ref_gemm_row(a + i * k, b, n, k, line, line + n);
+        for (size_t j = 0; j < n; j++)
+            check_one(t, (size_t[2]){i, j}, (double[2]){line[j], line[n + j]},
+                      out);
+    }
+fail:
+    free(a);
+    free(b);
+    free(line);
+    return status;
+}
+
+/* First, last, and others at random. */
+static size_t sample_line(size_t i, size_t n, struct xl__rng *rng)
+{
+    return i == 0 ? 0 : i == 1 ? n - 1 : (size_t)xl__rng_below(rng, n);
+}
+
+static void check_sample(const struct gemm_check *t, struct xl__rng *rng,
+                         struct check_result *out)
+{
+    const struct gemm_case *c = t->c;
+    size_t column[SAMPLE_LINES];
+    for (size_t j = 0; j < SAMPLE_LINES; j++)
+        column[j] = sample_line(j, c->n, rng);
+    for (size_t i = 0; i < SAMPLE_LINES; i++) {
+        size_t row = sample_line(i, c->m, rng);
+        for (size_t j = 0; j < SAMPLE_LINES; j++) {
+            size_t at[2] = {row, column[j]};
+            double sum_mag[2];
+            ref_gemm_dot(&t->ra, &t->rb, at, c->k, &sum_mag[0], &sum_mag[1]);
+            check_one(t, at, sum_mag, out);
+        }
+    }
+    for (size_t i = 0; i < c->m * c->n && out->right; i++) {
+        struct seen e = {"C", i / c->n, i % c->n, 0, 0, 1, c->out};
+        e.got = ref_at(&t->got, e.i, e.j);
+        if (isnan(e.got))
+            check_element(out, &e);
+    }
+}
+
+/* Every element of one product where that is little work, else a sample. */
+static xl_status check_product(struct gemm_check *t, struct xl__rng *rng,
+                               struct check_result *out)
+{
+    const struct gemm_case *c = t->c;
+    const double work = (double)c->m * (double)c->n * (double)c->k;
+    if (work <= FULL_WORK)
+        return check_all(t, out);
+    check_sample(t, rng, out);
+    return XL_OK;
+}
+
+static void clear(struct gemm_check *t)
+{
+    guarded_clear(&t->a);
+    guarded_clear(&t->b);
+    guarded_clear(&t->bias);
+    guarded_clear(&t->result);
+    free(t->at);
+}
+
+int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
+                const char *variant, unsigned long long seed,
+                struct check_result *out)
+{
+    struct gemm_check t = {.c = c};
+    struct xl__rng rng;
+    xl_status status;
+
+    check_init(out);
+    xl__rng_seed(&rng, seed);
+    TRY(prepare(&t, &rng));
+    if (c->data == DATA_LARGE)
+        enlarge(&t, &rng);
+    TRY(run(&t, q, variant));
+    for (size_t z = 0; z < t.count && out->right; z++) {
+        look_at(&t, z);
+        TRY(check_product(&t, &rng, out));
+    }
+    check_guards(out, &t.a, "A", false);
+    if (!c->one_buffer)
+        check_guards(out, &t.b, "B", false);
+    check_guards(out, &t.result, "C", true);
+    status = out->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    clear(&t);
+    return status;
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      out = epilogue(alpha conv(in, filters) + beta out) as a
+ *               product of matrices that is never spread out: a TM x TN tile
+ *               of the result per work-group, an RM x RN part of it in each
+ *               item's registers, slices TK deep through local memory, as in
+ *               gemm/tiled.cl. Of a group of channels one side is filters, the
+ *               other the pixels of all images; both are c r s deep:
+ *
+ *                 FIRST 1 (NCHW)            FIRST 0 (NHWC)
+ *                           pixels                    filters
+ *                         +--------+                +--------+
+ *                         |   in   |                |        |
+ *                +--------+--------+       +--------+--------+
+ *        filters |        |  out   | pixels|   in   |  out   |
+ *                +--------+--------+       +--------+--------+
+ *
+ *               An item gathers the same pixels in every slice. It keeps where
+ *               their windows begin, and walks through c, r, s by adding, with
+ *               carries, what a slice is in these digits.
+ * Arguments     in, out: base, offset, strides along n, c, h, w, in elements,
+ *               out's pixels evenly spaced; filters: base, offset; h, w of in;
+ *               p q, q of out; pixels of all images; cg channels and kg
+ *               filters of a group; r, s; stride and dilation along h and w;
+ *               padding above and left; the step's digits: c, r, s; tiles
+ *               along rows and columns; beta == 0: out is not read. The rest:
+ *               gemm/gemm.clh
+ * Launch        local TM TN / (RM RN), global that times the tiles of all
+ *               groups of channels, 1-D
+ * Local memory  ST TK (TM + TN + 2 PAD) values, PAD 16 bytes
+ * -D            TM TN TK, RM RN (1, 2, 4, 8, 16) dividing TM TN;
+ *               ST slices kept (1, 2); GR tile rows walked together; FIRST;
+ *               LAST 1: c is the innermost digit, 0: s is; MIX 1: filters are
+ *               in the other order; VP elements of in to a load, along c,
+ *               dividing cg (VP > 1: LAST 1); VF of filters, dividing cg;
+ *               VC of out, dividing p q (FIRST 1) or kg; all aligned;
+ *               TA, TC, TY, EPILOGUE: gemm/gemm.clh
+ * Needs         OpenCL C 1.2; double for f64
+ * Cost          2 n k p q cg r s flop; in is read r s times for each tile of
+ *               filters, mostly from caches
+ * Source        NV-23 (tiles, bands); Chetlur et al. 2014, section 3 */
+#ifndef TM
+#define TM 32
+#define TN 32
+#define TK 8
+#define RM 4
+#define RN 4
+#endif
+#ifndef ST
+#define ST 1
+#endif
+#ifndef GR
+#define GR 8
+#endif
+#ifndef FIRST
+#define FIRST 1
+#endif
+#ifndef LAST
+#define LAST 0
+#endif
+#ifndef MIX
+#define MIX 0
+#endif
+#ifndef VP
+#define VP 1
+#define VF 1
+#define VC 1
+#endif
+#if VC > 1
+#define XL_VW VC
+#else
+#define XL_VW 2
+#endif
+#include "gemm/gemm.clh"
+
+#define WX (TN / RN)
+#define WY (TM / RM)
+#define NT (WX * WY)
+
+/* Values in 16 bytes: rows and columns of an item come in such groups, and
+ * lines of a slice are so much longer, since both sides may be turned. */
+#if TA == 3
+#define QUAD 2
+#else
+#define QUAD 4
+#endif
+#define LA (TM + QUAD)
+#define LB (TN + QUAD)
+#if RM < QUAD
+#define QM RM
+#else
+#define QM QUAD
+#endif
+#if RN < QUAD
+#define QN RN
+#else
+#define QN QUAD
+#endif
+#define ROW(r) ((r) / QM * (TM * QM / RM) + (r) % QM)
+#define COL(r) ((r) / QN * (TN * QN / RN) + (r) % QN)
+
+/* Pixels and filters of a tile, and their slices' lines. */
+#if FIRST
+#define TP TN
+#define TF TM
+#define LP LB
+#define LF LA
+#else
+#define TP TM
+#define TF TN
+#define LP LA
+#define LF LB
+#endif
+
+/* An item's share of the pixels' slice: PX pixels at X(i), at KX depths that
+ * are KSTEP apart, from K0 on. */
+#if VP > 1
+#define PX (TP * TK / (VP * NT))
+#define KX 1
+#define X(i) (lid / (TK / VP) + (i) * (NT * VP / TK))
+#define K0 (lid % (TK / VP) * VP)
+#else
+#define PX (TP > NT ? TP / NT : 1)
+#define KX (TP * TK / (NT * PX))
+#define X(i) (lid % (TP / PX) + (i) * (TP / PX))
+#define K0 (lid / (TP / PX))
+#endif
+#define KSTEP (TK / KX)
+/* Of the filters' slice: place of the i-th vector. */
+#define NF (TF * TK / (VF * NT))
+#define F_X(i) ((i) / (TK / VF))
+#define F_K(i) ((i) % (TK / VF) * VF)
+
+/* A vector along the depth goes down a column of the slice. */
+#define SPREAD1(d, ld, v) ((d)[0] = (v))
+#define SPREAD2(d, ld, v) ((d)[0] = (v).s0, (d)[ld] = (v).s1)
+#define SPREAD4(d, ld, v)                                                     \
+    ((d)[0] = (v).s0, (d)[ld] = (v).s1, (d)[2 * (ld)] = (v).s2,               \
+     (d)[3 * (ld)] = (v).s3)
+#define UNPACK1(f, v) ((f)[0] = (v))
+#define UNPACK2(f, v) ((f)[0] = (v).s0, (f)[1] = (v).s1)
+#define UNPACK4(f, v)                                                         \
+    ((f)[0] = (v).s0, (f)[1] = (v).s1, (f)[2] = (v).s2, (f)[3] = (v).s3)
+#define FETCH(Q, f, p)                                                        \
+    do {                                                                      \
+        const VALUEV(Q, TA) q_ = *(__local const VALUEV(Q, TA) *)(p);         \
+        XL_CAT(UNPACK, Q)(f, q_);                                             \
+    } while (0)
+#define PACK1(f) ((f)[0])
+#define PACK2(f) ((SUMV(2))((f)[0], (f)[1]))
+#define PACK4(f) ((SUMV(4))((f)[0], (f)[1], (f)[2], (f)[3]))
+
+typedef VALUEV(1, TA) value;
+
+/* Where a walk through the filter is. */
+struct tap {
+    uint c, r, s;
+};
+
+static inline struct tap first_tap(uint k, uint cg, uint size_r, uint size_s)
+{
+    struct tap t;
+#if LAST
+    t.c = k % cg;
+    k /= cg;
+    t.s = k % size_s;
+    t.r = k / size_s;
+#else
+    t.s = k % size_s;
+    k /= size_s;
+    t.r = k % size_r;
+    t.c = k / size_r;
+#endif
+    return t;
+}
+
+/* Digits are less than their sizes, so one carry each will do. */
+static inline void go_on(struct tap *t, const struct tap step, uint cg,
+                         uint size_r, uint size_s)
+{
+#if LAST
+    t->c += step.c;
+    t->s += step.s;
+    t->r += step.r;
+    if (t->c >= cg) {
+        t->c -= cg;
+        t->s++;
+    }
+    if (t->s >= size_s) {
+        t->s -= size_s;
+        t->r++;
+    }
+#else
+    t->s += step.s;
+    t->r += step.r;
+    t->c += step.c;
+    if (t->s >= size_s) {
+        t->s -= size_s;
+        t->r++;
+    }
+    if (t->r >= size_r) {
+        t->r -= size_r;
+        t->c++;
+    }
+#endif
+}
+
+/* Past the last tap? */
+#if LAST
+#define IS_TAP(t) ((t).r < size_r)
+#else
+#define IS_TAP(t) ((t).c < cg)
+#endif
+
+/* Where a filter has the k-th tap. */
+#if MIX
+#define TAP_AT(k) ((k) % cg * (size_r * size_s) + (k) / cg)
+#else
+#define TAP_AT(k) (k)
+#endif
+
+/* The item's place in the group. */
+static inline uint2 place_in_group(uint lid)
+{
+#if WX % 8 == 0 && WY % 4 == 0
+    const uint lane = lid % 32, patch = lid / 32;
+    return (uint2)(patch % (WX / 8) * 8 + lane / 8 * 2 + lane % 2,
+                   patch / (WX / 8) * 4 + lane / 2 % 4);
+#else
+    return (uint2)(lid % WX, lid / WX);
+#endif
+}
+
+/* The loads of one slice; `tap` and `k` move on to the next. */
+#define GATHER                                                                \
+    do {                                                                      \
+        _Pragma("unroll") for (uint j = 0; j < KX; j++)                       \
+        {                                                                     \
+            _Pragma("unroll") for (uint i = 0; i < PX; i++)                   \
+            {                                                                 \
+                const int y = y0[i] + (int)(tap.r * dilation_h);              \
+                const int x = x0[i] + (int)(tap.s * dilation_w);              \
+                const bool is_in = IS_TAP(tap) && (uint)y < h && (uint)x < w; \
+                const uint at =                                               \
+                    is_in ? tap.c * sc + (uint)y * sh + (uint)x * sw : 0;     \
+                next_p[j * PX + i] = LOADVA(VP, TA, image[i], at);            \
+                if (!is_in)                                                   \
+                    next_p[j * PX + i] = (VALUEV(VP, TA))(0);                 \
+            }                                                                 \
+            go_on(&tap, step, cg, size_r, size_s);                            \
+        }                                                                     \
+        _Pragma("unroll") for (uint j = 0; j < NF; j++)                       \
+        {                                                                     \
+            const uint at = k + F_K(lid + j * NT);                            \
+            next_f[j] = LOADVA(VF, TA, filters,                               \
+                               at_f[j] + (at < depth ? TAP_AT(at) : 0));      \
+            if (at >= depth)                                                  \
+                next_f[j] = (VALUEV(VF, TA))(0);                              \
+        }                                                                     \
+        k += TK;                                                              \
+    } while (0)
+
+__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
+conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
+           uint sc, uint sh, uint sw, __global const ELEM(TA) *restrict filters,
+           ulong off_filters, __global ELEM(TC) *restrict out, ulong off_out,
+           ulong on, ulong oc, ulong oq, uint h, uint w, uint per_image,
+           uint q, uint pixels, uint cg, uint kg, uint size_r, uint size_s,
+           uint stride_h, uint stride_w, uint dilation_h, uint dilation_w,
+           uint pad_top, uint pad_left, uint step_c, uint step_r, uint step_s,
+           uint tiles_m, uint tiles_n, GEMM_LAST_PARAMS)
+{
+    __local value la[ST * TK * LA] __attribute__((aligned(16)));
+    __local value lb[ST * TK * LB] __attribute__((aligned(16)));
+    const uint lid = (uint)get_local_id(0);
+    const uint2 place = place_in_group(lid);
+    const uint depth = cg * size_r * size_s;
+    const struct tap step = {step_c, step_r, step_s};
+
+    /* Bands of GR tile rows, walked column by column: groups that run at one
+     * time share rows and columns in the cache. */
+    uint tile = (uint)xl_group_id(0);
+    const uint group = tile / (tiles_m * tiles_n);
+    tile -= group * (tiles_m * tiles_n);
+    const uint band = tile / (GR * tiles_n);
+    const uint in_band = tile - band * GR * tiles_n;
+    const uint height = min((uint)GR, tiles_m - band * GR);
+    const uint tile_n = in_band / height;
+    const uint m0 = (band * GR + in_band - tile_n * height) * TM;
+    const uint n0 = tile_n * TN;
+#if FIRST
+    const uint f0 = m0, p0 = n0;
+#else
+    const uint f0 = n0, p0 = m0;
+#endif
+
+    /* Pixels and filters past the edge repeat the last one. */
+    __global const ELEM(TA) *image[PX];
+    int y0[PX], x0[PX];
+    #pragma unroll
+    for (uint i = 0; i < PX; i++) {
+        const uint pixel = min(p0 + X(i), pixels - 1);
+        const uint n = pixel / per_image;
+        const uint row = (pixel - n * per_image) / q;
+        const uint col = pixel - n * per_image - row * q;
+        image[i] = in + (off_in + n * sn + (ulong)(group * cg) * sc);
+        y0[i] = (int)(row * stride_h) - (int)pad_top;
+        x0[i] = (int)(col * stride_w) - (int)pad_left;
+    }
+    uint at_f[NF];
+    filters += off_filters + (ulong)(group * kg + f0) * depth;
+    #pragma unroll
+    for (uint j = 0; j < NF; j++)
+        at_f[j] = min((uint)F_X(lid + j * NT), kg - f0 - 1) * depth;
+
+    struct tap tap = first_tap(K0, cg, size_r, size_s);
+    uint k = 0;
+    VALUEV(VP, TA) next_p[PX * KX];
+    VALUEV(VF, TA) next_f[NF];
+    GATHER;
+
+    SUM sum[RM][RN];
+    #pragma unroll
+    for (uint r = 0; r < RM; r++) {
+        #pragma unroll
+        for (uint s = 0; s < RN; s++)
+            sum[r][s] = 0;
+    }
+
+    uint slot = 0;
+    for (;;) {
+        __local value *pa = la + slot * (TK * LA);
+        __local value *pb = lb + slot * (TK * LB);
+#if FIRST
+        __local value *pp = pb, *pf = pa;
+#else
+        __local value *pp = pa, *pf = pb;
+#endif
+        #pragma unroll
+        for (uint j = 0; j < KX; j++) {
+            #pragma unroll
+            for (uint i = 0; i < PX; i++)
+                XL_CAT(SPREAD, VP)(pp + (K0 + j * KSTEP) * LP + X(i), LP,
+                                   next_p[j * PX + i]);
+        }
+        #pragma unroll
+        for (uint j = 0; j < NF; j++) {
+            const uint i = lid + j * NT;
+            XL_CAT(SPREAD, VF)(pf + F_K(i) * LF + F_X(i), LF, next_f[j]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const bool is_last = k >= depth;
+        if (!is_last)
+            GATHER;
+        pa += place.y * QM;
+        pb += place.x * QN;
+        #pragma unroll
+        for (uint l = 0; l < TK; l++) {
+            value fa[RM], fb[RN];
+            #pragma unroll
+            for (uint r = 0; r < RM; r += QM)
+                FETCH(QM, fa + r, pa + l * LA + ROW(r));
+            #pragma unroll
+            for (uint s = 0; s < RN; s += QN)
+                FETCH(QN, fb + s, pb + l * LB + COL(s));
+            #pragma unroll
+            for (uint r = 0; r < RM; r++) {
+                #pragma unroll
+                for (uint s = 0; s < RN; s++)
+                    sum[r][s] = MUL_ADD(fa[r], fb[s], sum[r][s]);
+            }
+        }
+        if (is_last)
+            break;
+        /* With two slots the barrier above also says that everyone has left
+         * the slot that is written next. */
+#if ST == 1
+        barrier(CLK_LOCAL_MEM_FENCE);
+#else
+        slot ^= 1;
+#endif
+    }
+
+    const uint k0 = group * kg;
+    #pragma unroll
+    for (uint r = 0; r < RM; r++) {
+        const uint row = m0 + place.y * QM + ROW(r);
+        #pragma unroll
+        for (uint s = 0; s < RN; s += VC) {
+            const uint col = n0 + place.x * QN + COL(s);
+#if FIRST
+            const uint filter = row, pixel = col;
+#else
+            const uint filter = col, pixel = row;
+#endif
+            const uint n = pixel / per_image;
+            const uint rest = pixel - n * per_image;
+            if (filter < kg && pixel < pixels) {
+                const ulong at =
+                    off_out + n * on + (k0 + filter) * oc + rest * oq;
+                const VALUEV(VC, TY) y =
+                    GEMM_Y(VC, XL_CAT(PACK, VC)(sum[r] + s), out, at);
+#if FIRST
+                GEMM_STORE(VC, A, out, at, y, n, k0 + filter, rest);
+#else
+                GEMM_STORE(VC, A, out, at, y, n, rest, k0 + filter);
+#endif
+            }
+        }
+    }
+}

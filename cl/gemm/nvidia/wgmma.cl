@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      C = epilogue(alpha A B + beta C) in tiles of TM x TN on matrix
+ *               instructions of four warps. The last warp's first item is the
+ *               producer: it has boxes of A and B copied into a ring of ST
+ *               stages, TK of k each; NC = TM / 64 groups of four warps, 64
+ *               rows each, multiply what has arrived:
+ *
+ *                 producer  | s0 | s1 | s2 | s0 ...      waits for empty[s]
+ *                 consumers      | s0 | s1 | s2 ...      wait for full[s]
+ *
+ *               Groups stay: each goes on with another tile, whose stages are
+ *               on their way while the last one's sums go to C.
+ *               CUT: from tile `whole` on, stages of all tiles in a row are
+ *               dealt out to groups; parts of tiles go to scratch, which
+ *               gemm/nvidia/wgmma_join.cl adds in order of k, 64 rows and 32
+ *               columns a group. lib/ops/gemm/gemm_stream.h
+ *               PLANES: A and B are planes behind one another, of which those
+ *               i and j with i + j < PLANES are multiplied into one sum
+ * Arguments     head: 16 numbers, named below; their 128 bytes also align the
+ *               maps behind them (NV-32). A and B: pointer and map of rank 3,
+ *               boxes of 128 bytes by TM (TN) lines along k, or 64 elements
+ *               across by TK lines; the third dimension is products times
+ *               planes. C: pointer, with FORM 0 a map, boxes of 64 x 64.
+ *               scratch (with CUT, SCALES or FLAG): words, see head. The rest:
+ *               gemm/gemm.clh. TURNED: rows of the tile are columns of C, so that
+ *               a product of few rows fills it
+ * Launch        local 128 NC + 32, global that times groups, no more than
+ *               compute units. 1-D, not sliced
+ * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
+ *               0: 2 TM TN, else 8192 NC; 16 ST
+ * -D            TM, TN (common/nvidia/wgmma_ptx.clh), TK 128 bytes of elements, ST stages, GR
+ *               tile rows walked together; TI as what is multiplied
+ *               (common/nvidia/wgmma_ptx.clh); UA, UB lie along k (0), across (1);
+ *               FORM of C: 0 16-bit, by boxes, TN a multiple of 64; 1 16-bit,
+ *               by rows, TN of 16; n and lines of both of 8, an epilogue short
+ *               and of vectors, since it is applied to sums where they are; 2
+ *               anything, with beta; VC elements of an access to C in FORM 2
+ *               and the join (1 2 4 8), dividing n and lines, else 2; PLANES
+ *               (1 2 3); PROMOTE 1 where sums leave the engine after each
+ *               stage; SCALES, FLAG, TURNED, CUT; TA TC TY BATCH (0 1)
+ *               EPILOGUE: gemm/gemm.clh; XL_SPIN_LIMIT: common/nvidia/tma.clh
+ * Needs         sm_90a
+ * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
+ * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32 */
+#include "gemm/nvidia/wgmma_ring.clh"
+#include "common/nvidia/warp.clh"
+#include "common/nvidia/wgmma_ptx.clh"
+
+/* -- what is multiplied --------------------------------------------------- */
+
+#define MULTIPLY_AT(a, b, s, more)                                            \
+    WG_MULTIPLY(d, (a) + (s) * WG_STEP(UA), (b) + (s) * WG_STEP(UB), more)
+/* 128 bytes of k of planes i and j. */
+#define TERM(i, j, more)                                                      \
+    do {                                                                      \
+        const ulong a_ = desc_a + at + (i) * (A_BYTES / 16);                  \
+        const ulong b_ = desc_b + at + (j) * (B_BYTES / 16);                  \
+        MULTIPLY_AT(a_, b_, 0, more);                                         \
+        MULTIPLY_AT(a_, b_, 1, 1);                                            \
+        MULTIPLY_AT(a_, b_, 2, 1);                                            \
+        MULTIPLY_AT(a_, b_, 3, 1);                                            \
+    } while (0)
+/* The small terms first. */
+#if PLANES == 1
+#define TERMS(more) TERM(0, 0, more)
+#elif PLANES == 2
+#define TERMS(more)                                                           \
+    TERM(0, 1, more);                                                         \
+    TERM(1, 0, 1);                                                            \
+    TERM(0, 0, 1)
+#else
+#define TERMS(more)                                                           \
+    TERM(0, 2, more);                                                         \
+    TERM(1, 1, 1);                                                            \
+    TERM(2, 0, 1);                                                            \
+    TERM(0, 1, 1);                                                            \
+    TERM(1, 0, 1);                                                            \
+    TERM(0, 0, 1)
+#endif
+
+/* Where a tile's sums are in the end: RESULT. */
+#if PROMOTE
+#define RESULT all
+#define ADD_GROUP(d, g)                                                       \
+    all##g##_0 += d##g##_0, all##g##_1 += d##g##_1;                           \
+    all##g##_2 += d##g##_2, all##g##_3 += d##g##_3;
+#define CLEAR_GROUP(d, g) d##g##_0 = d##g##_1 = d##g##_2 = d##g##_3 = 0;
+#else
+#define RESULT d
+#endif
+
+/* -- a tile's sums to C --------------------------------------------------- */
+
+/* Groups g and h of 8 columns, the pair-th 16, into slices of 64 columns that
+ * are `apart` bytes apart. swizzled: the lane's chunk of the first. */
+#define PUT_PAIR(d, apart, pair, g, h)                                        \
+    xl_put_16x16(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),    \
+                 PAIR_OF(d##g##_0, d##g##_1, here.row, g),                    \
+                 PAIR_OF(d##g##_2, d##g##_3, here.below, g),                  \
+                 PAIR_OF(d##h##_0, d##h##_1, here.row, h),                    \
+                 PAIR_OF(d##h##_2, d##h##_3, here.below, h));
+#define PAIR_OF(x, y, row, g)                                                 \
+    pair_of(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z, row, \
+                           min(here.col + (g) * 8, here.last)))
+
+#define PAIRS_16(X, d) X(d, 0, 0, 1)
+#define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
+#define PAIRS_48(X, d) PAIRS_32(X, d) X(d, 2, 4, 5)
+#define PAIRS_64(X, d) PAIRS_48(X, d) X(d, 3, 6, 7)
+#define PAIRS_80(X, d) PAIRS_64(X, d) X(d, 4, 8, 9)
+#define PAIRS_96(X, d) PAIRS_80(X, d) X(d, 5, 10, 11)
+#define PAIRS_112(X, d) PAIRS_96(X, d) X(d, 6, 12, 13)
+#define PAIRS_128(X, d) PAIRS_112(X, d) X(d, 7, 14, 15)
+#define PAIRS_144(X, d) PAIRS_128(X, d) X(d, 8, 16, 17)
+#define PAIRS_160(X, d) PAIRS_144(X, d) X(d, 9, 18, 19)
+#define PAIRS_176(X, d) PAIRS_160(X, d) X(d, 10, 20, 21)
+#define PAIRS_192(X, d) PAIRS_176(X, d) X(d, 11, 22, 23)
+#define PAIRS_208(X, d) PAIRS_192(X, d) X(d, 12, 24, 25)
+#define PAIRS_224(X, d) PAIRS_208(X, d) X(d, 13, 26, 27)
+#define PAIRS_240(X, d) PAIRS_224(X, d) X(d, 14, 28, 29)
+#define PAIRS_256(X, d) PAIRS_240(X, d) X(d, 15, 30, 31)
+#define PAIRS(X, d) XL_CAT(PAIRS_, TN)(X, d)
+
+#if FORM < 2
+/* Where an item's sums are in C, for an epilogue: rows and columns that there
+ * are, for what it reads. */
+struct here {
+    ulong z, row, below;
+    uint col, last;
+};
+
+static inline struct here here_of(const struct place *p, uint lid, uint2 sizes)
+{
+    const uint row = p->m0 + lid / 32 * 16 + lid % 32 / 4;
+    struct here h;
+    h.z = p->z;
+    h.row = min(row, sizes.x - 1);
+    h.below = min(row + 8, sizes.x - 1);
+    h.col = p->n0 + lid % 4 * 2;
+    h.last = sizes.y - 2;
+    return h;
+}
+
+static inline uint pair_of(float2 v)
+{
+    return xl_pair(TC, v.x, v.y);
+}
+#endif
+
+#if FORM == 0
+#define C_PARAMS __global ELEM(TC) *restrict c, struct xl_map c_map
+#else
+#define C_PARAMS __global ELEM(TC) *restrict c
+#endif
+
+/* Sums of ints become floats with alpha; others are what they are, or are
+ * multiplied first. */
+#if TI == 5
+#define TO_FLOAT(x) (alpha * (float)(x))
+#define SCALE_GROUP(d, g)
+#else
+#define TO_FLOAT(x) (x)
+#define SCALE_GROUP(d, g)                                                     \
+    d##g##_0 *= alpha, d##g##_1 *= alpha;                                     \
+    d##g##_2 *= alpha, d##g##_3 *= alpha;
+#endif
+
+/* FORM 0, 1: */
+#define PUT_SLICES(d, pair, g, h) PUT_PAIR(d, SLAB, pair, g, h)
+#define PUT_ONE(d, pair, g, h)                                                \
+    if (slice == (pair) / 4)                                                  \
+    PUT_PAIR(d, 0, pair, g, h)
+/* FORM 2: */
+#define KEEP_GROUP(d, g)                                                      \
+    if (b.col == (g) / 4 * 32)                                                \
+        keep(kept, lane, (g) % 4, d##g##_0, d##g##_1, d##g##_2, d##g##_3);
+/* CUT: */
+#define PART_GROUP(d, g)                                                      \
+    parts[SUMS_AT(w.part, four, g, lid % 128)] =                              \
+        (sums4)(d##g##_0, d##g##_1, d##g##_2, d##g##_3);
+
+#if FORM == 1
+/* 16 rows of 64 columns, by 8 at a time. */
+static inline void store_rows(__local const uchar *kept, uint lane, uint col0,
+                              __global ELEM(TC) *c, const struct block *b)
+{
+    const uint col = col0 + lane % 8 * 8;
+    #pragma unroll 2
+    for (uint pass = 0; pass < 4; pass++) {
+        const uint r = pass * 4 + lane / 8, row = b->row + r;
+        const uint4 v = *(__local const uint4 *)(kept + r * LINE +
+                                                 (lane % 8 ^ (r & 7)) * 16);
+        if (row < b->rest.x && col < b->rest.y)
+            *(__global uint4 *)(c + (b->at + row * b->line + col)) = v;
+    }
+}
+#endif
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
+           __global const uchar *b_, struct xl_map b_map,
+           C_PARAMS SCRATCH_PARAMS, GEMM_LAST_PARAMS)
+{
+    __local uchar mem[LOCAL_BYTES] __attribute__((aligned(1024)));
+    const uint lid = (uint)get_local_id(0), lane = lid % 32;
+    const uint ring = XL_LOCAL(mem);
+    const uint full = ring + BARS_AT, empty = full + ST * 8;
+    const uint2 counts = COUNTS;
+    XL_MAP(map_a, gemm_wgmma, 1);
+    XL_MAP(map_b, gemm_wgmma, 3);
+    struct work w;
+    const uint four = xl_four(lid);
+    uint early = 0;
+    first_work(&w, counts FIRST_ARGS);
+#if FLAG
+    if (scratch[AT_FLAG] != 0)
+        return;
+#endif
+
+    if (lid == NC * 128) {
+        const struct place p = place_of(w.tile, GRID, INVERSE);
+        const struct corner at = corner_of(&p, PLACE_A, PLACE_B, APART);
+        xl_map_fetch(map_a);
+        xl_map_fetch(map_b);
+        xl_bar_init(full, 1);
+        xl_bar_publish();
+        load_stage(ring, full, map_a, map_b, &at, w.unit);
+        xl_bar_init(empty, NC * 4);
+        for (uint s = 1; s < ST; s++) {
+            xl_bar_init(full + s * 8, 1);
+            xl_bar_init(empty + s * 8, NC * 4);
+        }
+        xl_bar_publish();
+        early = min(w.n, (uint)EARLIEST);
+        for (uint s = 1; s < early; s++)
+            load_stage(ring + s * STAGE, full + s * 8, map_a, map_b, &at,
+                       w.unit + s);
+    }
+    /* The producer does not wait for the others. */
+    if (four == NC)
+        xl_pass(0, ITEMS);
+    else
+        xl_meet(0, ITEMS);
+
+    if (four == NC) {
+#if MORE
+        XL_GIVE_REGISTERS(PRODUCER_KEEPS);
+#endif
+        if (lid == NC * 128) {
+            uint s = early == ST ? 0 : early, phase = early < ST;
+            do {
+                const struct place p = place_of(w.tile, GRID, INVERSE);
+                const struct corner at =
+                    corner_of(&p, PLACE_A, PLACE_B, APART);
+                #pragma unroll 1
+                for (uint u = early; u < w.n; u++) {
+                    xl_bar_wait(empty + s * 8, phase);
+                    load_stage(ring + s * STAGE, full + s * 8, map_a, map_b,
+                               &at, w.unit + u);
+                    if (++s == ST) {
+                        s = 0;
+                        phase ^= 1;
+                    }
+                }
+                early = 0;
+            } while (NEXT_WORK(w));
+        }
+    } else {
+#if MORE
+        XL_TAKE_REGISTERS(CONSUMER_HAS);
+#endif
+        WG_SUMS(d);
+#if PROMOTE
+        WG_SUMS(RESULT);
+#endif
+        const uint is_first = lane == 0;
+        const ulong desc_a = WG_DESC(ring + four * SLAB, UA);
+        const ulong desc_b = WG_DESC(ring + PLANES * A_BYTES, UB);
+        uint s = 0, phase = 0;
+#if FORM == 0
+        XL_MAP(map_c, gemm_wgmma, 5);
+        const bool stores = lid % 128 == 0;
+        const uint put_from = ring + KEEP_AT + four * (TN / 64 * SLAB);
+        const uint to = put_from + lid / 32 % 4 * (16 * LINE) +
+                        lane % 16 * LINE;
+        const uint swizzled = (lane / 16 ^ (lane & 7)) * 16;
+        if (stores)
+            xl_map_fetch(map_c);
+#elif FORM == 1
+        const uint kept_at = KEEP_AT + lid / 32 * (16 * LINE);
+        const uint to = ring + kept_at + lane % 16 * LINE;
+        const uint swizzled = (lane / 16 ^ (lane & 7)) * 16;
+#else
+        __local SUM *kept =
+            (__local SUM *)(mem + KEEP_AT) + lid / 32 * KEPT_WORDS;
+#endif
+        do {
+            const struct place p = place_of(w.tile, GRID, INVERSE);
+#if PROMOTE
+            WG_GROUPS(CLEAR_GROUP, RESULT)
+            #pragma unroll 1
+            for (uint u = 0; u < w.n; u++) {
+                xl_bar_wait(full + s * 8, phase);
+                const ulong at = s * (STAGE / 16);
+                wg_open();
+                TERMS(0);
+                wg_close();
+                WG_WAIT(d);
+                xl_bar_arrive(empty + s * 8, is_first);
+                WG_GROUPS(ADD_GROUP, d)
+                if (++s == ST) {
+                    s = 0;
+                    phase ^= 1;
+                }
+            }
+#else
+            /* A stage is given back when the next one's instructions are
+             * under way: the engine never waits for the loop. */
+            uint last = s, more = 0;
+            #pragma unroll 1
+            for (uint u = 0; u < w.n; u++) {
+                xl_bar_wait(full + s * 8, phase);
+                const ulong at = s * (STAGE / 16);
+                wg_open();
+                TERMS(more);
+                wg_close();
+                wg_wait_but_one();
+                xl_bar_arrive(empty + last * 8, is_first & more);
+                more = 1;
+                last = s;
+                if (++s == ST) {
+                    s = 0;
+                    phase ^= 1;
+                }
+            }
+            WG_WAIT(d);
+            xl_bar_arrive(empty + last * 8, is_first);
+#endif
+#if CUT
+            if (w.n < counts.y) {
+                __global sums4 *parts = (__global sums4 *)(scratch + AT_SUMS);
+                WG_GROUPS(PART_GROUP, RESULT)
+                continue;
+            }
+#endif
+#if FORM < 2
+            const struct here here = here_of(&p, lid, SIZES);
+            if (alpha != 1) {
+                WG_GROUPS(SCALE_GROUP, RESULT)
+            }
+#endif
+#if FORM == 0
+            if (stores)
+                xl_box_read(); /* of the tile before */
+            xl_meet(four + 1, 128);
+            PAIRS(PUT_SLICES, RESULT)
+            xl_box_fence();
+            xl_meet(four + 1, 128);
+            if (stores) {
+                const int2 c0 = PLACE_C + (int2)((int)p.n0, (int)p.m0);
+                #pragma unroll
+                for (int i = 0; i < TN / 64; i++)
+                    xl_box_store(map_c, put_from + i * SLAB, c0.x + i * 64,
+                                 c0.y + (int)four * 64, (int)p.z);
+                xl_box_commit();
+            }
+#else
+            BLOCK_OF(b, p, OFF_C, LINE_C, SIZES, AT_ROWS, AT_COLS);
+            b.row = lid / 32 * 16;
+#if FORM == 1
+            #pragma unroll
+            for (uint slice = 0; slice < (TN + 63) / 64; slice++) {
+                PAIRS(PUT_ONE, RESULT)
+                xl_meet_warp();
+                store_rows(mem + kept_at, lane, slice * 64, c, &b);
+                xl_meet_warp();
+            }
+#else
+            #pragma unroll 1
+            for (b.col = 0; b.col < b.rest.y; b.col += 32) {
+                WG_GROUPS(KEEP_GROUP, RESULT)
+                xl_meet_warp();
+                store_block(kept, lane, c, &b SCALED_ARGS, GEMM_STORE_ARGS);
+                xl_meet_warp();
+            }
+#endif
+#endif
+        } while (NEXT_WORK(w));
+#if FORM == 0
+        if (stores)
+            xl_box_read();
+#endif
+    }
+}

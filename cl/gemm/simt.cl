@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      C = epilogue(alpha A B + beta C) in floats on plain FMA units:
+ *               a TM x TN tile of C at a time to a work-group, an RM x RN part
+ *               of it in each item's registers, slices of A and B, TK deep,
+ *               through local memory. Tiles, lanes and bands are those of
+ *               gemm/tiled.cl; what is added here keeps the units fed:
+ *
+ *                 memory       |  load s+1            |  load s+2
+ *                 local memory |     values of s      |     values of s+1
+ *                 registers    |  0  1  2 .. TK-1     |  0  1  2 .. TK-1
+ *                 FMA          |    0  1  2 .. TK-2  TK-1  0  1 ..
+ *                 barrier      |                      |
+ *
+ *               An item's values of one depth are fetched while those of the
+ *               depth before are multiplied, and the last ones of a slice are
+ *               multiplied behind the barrier that shows the next slice: no
+ *               wait is without work. The odd rest of k comes first, guarded,
+ *               so the loop carries no guards; rows and columns past the edge
+ *               repeat the last one and are not stored.
+ *               CUT: tiles cut by k; gemm_tiled_join adds up their parts.
+ * Arguments     each matrix: base, offset, stride across (m or n), stride
+ *               along k, in elements; C: row stride, column stride.
+ *               m, n, k: at most 2^32 slices deep; the rest: gemm/tiled.cl
+ * Launch        local TM TN / (RM RN); global that times the tiles of all
+ *               products, or `whole` and the groups behind. 1-D
+ * Local memory  4 ST TK (TM + PA + TN + PB) bytes, P 4 where U = 0, else 0
+ * -D            TM TN TK (even), RM RN (2, 4, 8, 16) dividing TM TN;
+ *               ST slices kept: 2, more with COPY 2; GR tile rows walked
+ *               together; CUT; TA (0, 1, 2), TC, TY, BATCH, EPILOGUE,
+ *               GUARD: gemm/gemm.clh;
+ *               COPY 1: slices go through registers; 2 (TA 0): by copies that
+ *               are under way ST - 1 slices ahead, XL_COPY_...: common/async_copy.clh;
+ *               UA, UB contiguous along k (0), across (1), neither (2);
+ *               VA, VB, VC vector widths (1, 2, 4): dividing the contiguous
+ *               size, with aligned lines; 1 where COPY 2 meets U = 0; VC > 1
+ *               needs rows of C contiguous. TM TK and TN TK are multiples of
+ *               V times the items.
+ * Needs         OpenCL C 1.2
+ * Cost          2 m n k flop; k (m n / TN + m n / TM) elements read; CUT: a
+ *               part is written and read once
+ * Source        NV-39; S. Gray, "SGEMM", Maxas wiki (values fetched a depth
+ *               ahead) */
+#ifndef ST
+#define ST 2
+#endif
+#ifndef COPY
+#define COPY 1
+#endif
+#ifndef UA
+#define UA 0
+#define UB 1
+#endif
+#ifndef VA
+#define VA 1
+#define VB 1
+#define VC 1
+#endif
+#if VC > 1
+#define XL_VW VC
+#else
+#define XL_VW 2
+#endif
+#include "gemm/tile_items.clh"
+#include "common/async_copy.clh"
+
+/* -- a slice -------------------------------------------------------------- */
+
+/* Loads an item makes of it, and place of the i-th vector in it. What is
+ * contiguous along k is loaded eight values of a line at a time: whole sectors
+ * of memory, and no two lanes meet in a bank when the vector goes down a
+ * column of the slice. */
+#define NA (TM * TK / (VA * NT))
+#define NB (TN * TK / (VB * NT))
+#define RUN (TK < 8 ? TK : 8)
+#define X_ALONG(i, T, V) ((i) / (RUN / (V)) % (T))
+#define K_ALONG(i, T, V)                                                      \
+    ((i) % (RUN / (V)) * (V) + (i) / (RUN / (V) * (T)) * RUN)
+#define X_ACROSS(i, T, V) ((i) % ((T) / (V)) * (V))
+#define K_ACROSS(i, T, V) ((i) / ((T) / (V)))
+#if UA == 0
+#define LA (TM + QUAD)
+#define A_X(i) X_ALONG(i, TM, VA)
+#define A_K(i) K_ALONG(i, TM, VA)
+#define A_LAST(rest) ((rest) - 1)
+#define A_STEP 1
+#define A_PUT(d, v) XL_CAT(SPREAD, VA)(d, LA, v)
+#else
+#define LA TM
+#define A_X(i) X_ACROSS(i, TM, VA)
+#define A_K(i) K_ACROSS(i, TM, VA)
+#define A_LAST(rest) ((rest) - VA)
+#define A_STEP sk_a
+#define A_PUT(d, v) (*(__local FLOATV(VA) *)(d) = (v))
+#endif
+#if UB == 0
+#define LB (TN + QUAD)
+#define B_X(i) X_ALONG(i, TN, VB)
+#define B_K(i) K_ALONG(i, TN, VB)
+#define B_LAST(rest) ((rest) - 1)
+#define B_STEP 1
+#define B_PUT(d, v) XL_CAT(SPREAD, VB)(d, LB, v)
+#else
+#define LB TN
+#define B_X(i) X_ACROSS(i, TN, VB)
+#define B_K(i) K_ACROSS(i, TN, VB)
+#define B_LAST(rest) ((rest) - VB)
+#define B_STEP sk_b
+#define B_PUT(d, v) (*(__local FLOATV(VB) *)(d) = (v))
+#endif
+
+/* A's part first, then B's. */
+#define A_AT(i) (A_K(i) * LA + A_X(i))
+#define B_AT(i) (TK * LA + B_K(i) * LB + B_X(i))
+#define SLICE (TK * (LA + LB))
+#define AFTER(slot) ((slot) == (ST - 1) * SLICE ? 0 : (slot) + SLICE)
+#define AHEAD (ST - 1)
+
+/* A vector along k goes down a column of the slice. */
+#define SPREAD1(d, ld, v) ((d)[0] = (v))
+#define SPREAD2(d, ld, v) ((d)[0] = (v).s0, (d)[ld] = (v).s1)
+#define SPREAD4(d, ld, v)                                                     \
+    ((d)[0] = (v).s0, (d)[ld] = (v).s1, (d)[2 * (ld)] = (v).s2,               \
+     (d)[3 * (ld)] = (v).s3)
+
+#define UNPACK1(f, v) ((f)[0] = (v))
+#define UNPACK2(f, v) ((f)[0] = (v).s0, (f)[1] = (v).s1)
+#define UNPACK4(f, v)                                                         \
+    ((f)[0] = (v).s0, (f)[1] = (v).s1, (f)[2] = (v).s2, (f)[3] = (v).s3)
+#define FETCH(Q, f, p)                                                        \
+    do {                                                                      \
+        const FLOATV(Q) q_ = *(__local const FLOATV(Q) *)(p);                 \
+        XL_CAT(UNPACK, Q)(f, q_);                                             \
+    } while (0)
+
+/* -- an item's part ------------------------------------------------------- */
+
+/* Of a slice: where its vectors come from, and they themselves. */
+struct lines {
+    __global const ELEM(TA) *a[NA], *b[NB];
+};
+struct vectors {
+    FLOATV(VA) a[NA];
+    FLOATV(VB) b[NB];
+};
+/* Of one depth of a slice. */
+struct values {
+    float a[RM], b[RN];
+};
+
+/* The first slice, which ends at `depth`; then `from` is at the second. */
+static inline void load_first(struct vectors *v, struct lines *from, uint lid,
+                              uint depth, ulong sk_a, ulong sk_b)
+{
+    #pragma unroll
+    for (uint j = 0; j < NA; j++) {
+        v->a[j] = (FLOATV(VA))(0);
+        if (A_K(lid + j * NT) < depth)
+            v->a[j] = LOADVA(VA, TA, from->a[j], 0);
+        from->a[j] += depth * A_STEP;
+    }
+    #pragma unroll
+    for (uint j = 0; j < NB; j++) {
+        v->b[j] = (FLOATV(VB))(0);
+        if (B_K(lid + j * NT) < depth)
+            v->b[j] = LOADVA(VB, TA, from->b[j], 0);
+        from->b[j] += depth * B_STEP;
+    }
+}
+
+static inline void put(__local float *slice, uint lid, const struct vectors *v)
+{
+    #pragma unroll
+    for (uint j = 0; j < NA; j++)
+        A_PUT(slice + A_AT(lid + j * NT), v->a[j]);
+    #pragma unroll
+    for (uint j = 0; j < NB; j++)
+        B_PUT(slice + B_AT(lid + j * NT), v->b[j]);
+}
+
+static inline void step_on(struct lines *from, ulong sk_a, ulong sk_b)
+{
+    #pragma unroll
+    for (uint j = 0; j < NA; j++)
+        from->a[j] += TK * A_STEP;
+    #pragma unroll
+    for (uint j = 0; j < NB; j++)
+        from->b[j] += TK * B_STEP;
+}
+
+#if COPY == 2
+#define COPY_BYTES(V) XL_CAT(COPY_BYTES_, V)
+#define COPY_BYTES_1 4
+#define COPY_BYTES_2 8
+#define COPY_BYTES_4 16
+
+static inline void copy(__local float *slice, uint lid,
+                        const struct lines *from)
+{
+    #pragma unroll
+    for (uint j = 0; j < NA; j++)
+        XL_COPY(COPY_BYTES(VA), slice + A_AT(lid + j * NT), from->a[j]);
+    #pragma unroll
+    for (uint j = 0; j < NB; j++)
+        XL_COPY(COPY_BYTES(VB), slice + B_AT(lid + j * NT), from->b[j]);
+}
+#else
+static inline void load(struct vectors *v, const struct lines *from)
+{
+    #pragma unroll
+    for (uint j = 0; j < NA; j++)
+        v->a[j] = LOADVA(VA, TA, from->a[j], 0);
+    #pragma unroll
+    for (uint j = 0; j < NB; j++)
+        v->b[j] = LOADVA(VB, TA, from->b[j], 0);
+}
+#endif
+
+/* Its rows and columns begin at the pointers. */
+static inline void fetch(struct values *v, __local const float *rows,
+                         __local const float *cols)
+{
+    #pragma unroll
+    for (uint r = 0; r < RM; r += QM)
+        FETCH(QM, v->a + r, rows + ROW(r));
+    #pragma unroll
+    for (uint s = 0; s < RN; s += QN)
+        FETCH(QN, v->b + s, cols + COL(s));
+}
+
+static inline void multiply(SUM (*sum)[RN], const struct values *v)
+{
+    #pragma unroll
+    for (uint r = 0; r < RM; r++) {
+        #pragma unroll
+        for (uint s = 0; s < RN; s++)
+            sum[r][s] = fma(v->a[r], v->b[s], sum[r][s]);
+    }
+}
+
+/* A and B are not restrict, nor is C: what nobody can write is loaded as late
+ * as compilers like, past the barrier that its load stands before (NV-39). */
+__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
+gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
+          __global const ELEM(TA) *b, ulong off_b, ulong sx_b, ulong sk_b,
+          TILE_PARAMS)
+{
+    __local float slices[ST * SLICE] __attribute__((aligned(16)));
+    GEMM_GUARDED;
+    const uint lid = (uint)get_local_id(0);
+    const uint2 at = place_in_group(lid);
+    const uint rest_k = (uint)((k - 1) % TK) + 1;
+    struct work w = FIRST_WORK;
+    uint slot = 0;
+
+    do {
+        const struct place p = place_of(w.tile, tiles_m, tiles_n, m, n);
+        const uint depth = w.unit == 0 ? rest_k : TK;
+        const ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
+        const ulong from_a = off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a;
+        const ulong from_b = off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b;
+        struct lines from;
+        struct vectors next;
+        struct values values[2];
+        SUM sum[RM][RN];
+        #pragma unroll
+        for (uint j = 0; j < NA; j++) {
+            const uint i = lid + j * NT;
+            from.a[j] = a + from_a + A_K(i) * (IDX)A_STEP +
+                        min((uint)A_X(i), (uint)A_LAST(p.rest_m)) * (IDX)sx_a;
+        }
+        #pragma unroll
+        for (uint j = 0; j < NB; j++) {
+            const uint i = lid + j * NT;
+            from.b[j] = b + from_b + B_K(i) * (IDX)B_STEP +
+                        min((uint)B_X(i), (uint)B_LAST(p.rest_n)) * (IDX)sx_b;
+        }
+        load_first(&next, &from, lid, depth, sk_a, sk_b);
+        put(slices + slot, lid, &next);
+#if COPY == 2
+        uint filled = slot;
+        #pragma unroll
+        for (uint s = 1; s < AHEAD; s++) {
+            filled = AFTER(filled);
+            if (s < w.n) {
+                copy(slices + filled, lid, &from);
+                step_on(&from, sk_a, sk_b);
+            }
+            XL_COPY_CLOSE();
+        }
+#else
+        if (w.n > 1)
+            load(&next, &from);
+#endif
+
+        /* Of the slice before the first, whose last depth comes in the loop
+         * where those of all others do. */
+        #pragma unroll
+        for (uint r = 0; r < RM; r++) {
+            values[1].a[r] = 0;
+            #pragma unroll
+            for (uint s = 0; s < RN; s++)
+                sum[r][s] = 0;
+        }
+        #pragma unroll
+        for (uint s = 0; s < RN; s++)
+            values[1].b[s] = 0;
+
+        for (uint left = (uint)w.n - 1;; left--) {
+            __local const float *rows = slices + slot + at.y * QM;
+            __local const float *cols = slices + slot + TK * LA + at.x * QN;
+            /* The slice is there, and everyone has left the one before, in
+             * whose place the next one is put: in a next tile too. */
+            barrier(CLK_LOCAL_MEM_FENCE);
+            fetch(&values[0], rows, cols);
+#if COPY == 2
+            filled = AFTER(filled);
+            if (left >= AHEAD)
+                copy(slices + filled, lid, &from);
+            XL_COPY_CLOSE();
+#endif
+            multiply(sum, &values[1]);
+            #pragma unroll
+            for (uint l = 0; l < TK - 1; l++) {
+                fetch(&values[(l + 1) % 2], rows + (l + 1) * LA,
+                      cols + (l + 1) * LB);
+                multiply(sum, &values[l % 2]);
+            }
+            slot = AFTER(slot);
+            if (left == 0)
+                break;
+            step_on(&from, sk_a, sk_b);
+#if COPY == 2
+            XL_COPY_WAIT(ST - 2);
+#else
+            put(slices + slot, lid, &next);
+            if (left > 1)
+                load(&next, &from);
+#endif
+        }
+        multiply(sum, &values[1]);
+
+#if CUT
+        if (w.n < units) {
+            #pragma unroll
+            for (uint r = 0; r < RM; r++) {
+                #pragma unroll
+                for (uint s = 0; s < RN; s++)
+                    sums[SUMS_AT(w.part, r, s)] = sum[r][s];
+            }
+            continue;
+        }
+#endif
+        const ulong to =
+            off_c + GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c;
+        #pragma unroll
+        for (uint r = 0; r < RM; r++)
+            store_row(c, to, rs_c, cs_c, &p, at.y * QM + ROW(r), at.x, sum[r],
+                      GEMM_STORE_ARGS);
+    } while (NEXT_WORK(w));
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     a softmax over rows (normalization/softmax_reference.cl), by single items with
+ *               explicit vectors: for devices whose cores run one work-group
+ *               at a time and whose local memory is ordinary memory.
+ *
+ *   MODE 4  softmax_item_rows: `each` rows a group. exp of a row goes into a
+ *           private copy, which stays in the core's cache; while it is scaled
+ *           and written, the next row is read for its maximum.
+ *   MODE 5  softmax_item_long: a row a group, in two sweeps: running shift and
+ *           sum, then exp again.
+ *   MODE 6  softmax_item_sum, softmax_item_norm: the two sweeps in two
+ *           launches, each over chunks, for few long rows.
+ * Arguments:    ROW_PARAMS: src, dst of DT, rows x cols, contiguous columns;
+ *               mask of MT. MODE 4: each. MODE 6: sums, 2 words a chunk;
+ *               n_chunks of a row; chunk, its elements.
+ * Launch:       1-D, local 1. Groups: MODE 4 ceil(rows / each); MODE 5 rows;
+ *               MODE 6 rows n_chunks.
+ * Local memory: none.
+ * -D:           VW 1 2 4 8 16; VA VT DT MT MU; ROW_MAX: most columns of
+ *               MODE 4.
+ * Needs:        nothing.
+ * Cost:         5 rows cols flop; one read, one write; MODE 5, 6 two reads.
+ * Source:       Milakov, Gimelshein 2018, arXiv:1805.02867; Kahan 1965. */
+#include "common/prefetch.clh"
+#include "common/types.clh"
+#include "normalization/softmax.clh"
+
+#ifndef MODE
+#define MODE 4
+#endif
+#ifndef ROW_MAX
+#define ROW_MAX 1024
+#endif
+
+/* Vectors summed plainly before the compensated sum takes them over. */
+#define RUN 16
+#define SPAN (RUN * VW)
+
+/* A compensated sum in each lane. */
+struct sum {
+    FV sum, lost;
+};
+
+static inline void add(struct sum *s, const FV x)
+{
+    const FV term = x - s->lost, next = s->sum + term;
+    s->lost = (next - s->sum) - term;
+    s->sum = next;
+}
+
+/* As max, where the first is never NaN; one instruction on most. */
+static inline FV larger(const FV top, const FV x)
+{
+    return x > top ? x : top;
+}
+
+/* The largest value of up to SPAN from `first` on. */
+static inline FV top_of(const struct row r, const uint first)
+{
+    const uint end = min(first + SPAN, r.n);
+    FV top = (FV)(-INFINITY);
+    for (uint j = first; j < end; j += VW)
+        top = larger(top, get(r, j));
+    return top;
+}
+
+#if MODE == 4
+#if VW == 1
+#define HELD_LOAD(p) (*(p))
+#define HELD_STORE(x, p) (*(p) = (x))
+#else
+#define HELD_LOAD(p) XL_CAT(vload, VW)(0, p)
+#define HELD_STORE(x, p) XL_CAT(vstore, VW)(x, 0, p)
+#endif
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void softmax_item_rows(ROW_PARAMS, const ulong each)
+{
+    float held[ROW_MAX];
+    const ulong begin = xl_group_id(0) * each, end = min(begin + each, rows);
+    struct row r = ROW(begin);
+    FV top = (FV)(-INFINITY);
+    for (uint j = 0; j < r.n; j += SPAN)
+        top = larger(top, top_of(r, j));
+    for (ulong i = begin; i < end; i++) {
+        const struct row next = ROW(min(i + 1, end - 1));
+        const float shift = shift_of(MAX_OF(top));
+        struct sum s = {(FV)(0.0f), (FV)(0.0f)};
+        for (uint first = 0; first < r.n; first += SPAN) {
+            FV run = (FV)(0.0f);
+            for (uint j = first; j < min(first + SPAN, r.n); j += VW) {
+                const FV e = exp(get(r, j) - shift);
+                HELD_STORE(e, held + j);
+                run += e;
+                XL_AHEAD(next.src + j);
+                XL_AHEAD_WRITE(r.dst + j);
+            }
+            add(&s, run);
+        }
+        const float share = share_of(SUM_OF(s.sum));
+        top = (FV)(-INFINITY);
+        for (uint j = 0; j < r.n; j += VW) {
+            top = larger(top, get(next, j));
+            put(r, j, HELD_LOAD(held + j) * share);
+        }
+        r = next;
+    }
+}
+
+#else /* MODE 5, 6 */
+
+/* A shift and the sum of exp under it. */
+struct pair {
+    float shift, sum;
+};
+
+static inline struct pair sum_row(const struct row r)
+{
+    float shift = -INFINITY;
+    struct sum s = {(FV)(0.0f), (FV)(0.0f)};
+    for (uint first = 0; first < r.n; first += SPAN) {
+        const float top = MAX_OF(top_of(r, first));
+        if (top > shift + SLACK) {
+            const float factor = exp(shift - shift_of(top));
+            s.sum *= factor;
+            s.lost *= factor;
+            shift = top;
+        }
+        FV run = (FV)(0.0f);
+        for (uint j = first; j < min(first + SPAN, r.n); j += VW)
+            run += exp(get(r, j) - shift_of(shift));
+        add(&s, run);
+    }
+    return (struct pair){shift, SUM_OF(s.sum)};
+}
+
+static inline void norm_row(const struct row r, const struct pair p)
+{
+    const float shift = shift_of(p.shift), share = share_of(p.sum);
+    for (uint j = 0; j < r.n; j += VW)
+        put(r, j, exp(get(r, j) - shift) * share);
+}
+#endif
+
+#if MODE == 5
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void softmax_item_long(ROW_PARAMS)
+{
+    const struct row r = ROW(xl_group_id(0));
+    norm_row(r, sum_row(r));
+}
+#endif
+
+#if MODE == 6
+/* Chunk c of row i. */
+#define CHUNK(i, c)                                                           \
+    part_of((struct row)ROW(i), (c) * (ulong)chunk,                           \
+            (uint)min((ulong)chunk, cols - (c) * (ulong)chunk))
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void softmax_item_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
+                      const uint chunk)
+{
+    const ulong g = xl_group_id(0), i = g / n_chunks, c = g - i * n_chunks;
+    const struct pair p = sum_row(CHUNK(i, c));
+    vstore2((float2)(p.shift, p.sum), g, sums);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void softmax_item_norm(ROW_PARAMS, __global const float *sums,
+                       const uint n_chunks, const uint chunk)
+{
+    const ulong g = xl_group_id(0), i = g / n_chunks, base = i * n_chunks;
+    struct pair p = {-INFINITY, 0.0f};
+    for (uint c = 0; c < n_chunks; c++)
+        p.shift = fmax(p.shift, sums[2 * (base + c)]);
+    for (uint c = 0; c < n_chunks; c++) {
+        const float2 q = vload2(base + c, sums);
+        p.sum += q.y * exp(q.x - shift_of(p.shift));
+    }
+    norm_row(CHUNK(i, g - base), p);
+}
+#endif

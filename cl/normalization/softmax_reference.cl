@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     dst[i][j] = exp(x[i][j] - t) / sum_j exp(x[i][j] - t),
+ *               x = scale * src + mask, t = max_j x[i][j]; the specials of
+ *               xl_softmax_run(). One item a row, three sweeps over it.
+ * Arguments:    src, dst: rows x cols of DT from off_src, off_dst on, strides
+ *               src_ld, src_step and dst_ld, dst_step; may be one view. mask:
+ *               rows x cols of MT, strides mask_ld and mask_step, 0 allowed.
+ *               scale, rows, cols. Lengths in elements.
+ * Launch:       global >= rows in one dimension, any local size.
+ * Local memory: none.
+ * -D:           DT 0..2, MT -1..3, VW 1 (normalization/softmax.clh).
+ * Needs:        nothing; double precision for MT 3.
+ * Cost:         5 rows cols flop; 3 reads and 1 write of each element.
+ * Source:       Kahan 1965 for the sum, so that its length does not show. */
+#ifndef VW
+#define VW 1
+#endif
+#include "common/types.clh"
+#include "normalization/softmax.clh"
+
+/* BODY(j) for each column, written out sixteen times to a turn of the loop:
+ * some drivers end all loops of a work-item after 65535 turns (GE-24), and a
+ * compiler need not unroll. */
+#define IF(BODY, j)                                                           \
+    if ((j) < cols) {                                                         \
+        BODY(j)                                                               \
+    }
+#define FOUR(BODY, j) IF(BODY, j) IF(BODY, j + 1) IF(BODY, j + 2) IF(BODY, j + 3)
+#define FOR_COLS(BODY)                                                        \
+    for (ulong j = 0; j < cols; j += 16) {                                    \
+        FOUR(BODY, j) FOUR(BODY, j + 4) FOUR(BODY, j + 8) FOUR(BODY, j + 12)  \
+    }
+
+#define RAISE(j) top = fmax(top, at(r, j, src_step));
+#define ADD(j)                                                                \
+    const float term = exp(at(r, j, src_step) - shift) - lost;                \
+    const float next = sum + term;                                            \
+    lost = (next - sum) - term;                                               \
+    sum = next;
+#define PUT(j)                                                                \
+    STORE(DT, r.dst, (j) * dst_step,                                          \
+          exp(at(r, j, src_step) - shift) * share);
+
+/* x[i][j]. */
+static inline float at(const struct row r, const ulong j, const ulong step)
+{
+    const float x = LOAD(DT, r.src, j * step) * r.scale;
+#if MT >= 0
+    return x + LOAD(MT, r.mask, j * r.mask_step);
+#else
+    return x;
+#endif
+}
+
+__kernel void softmax_ref(ROW_PARAMS, const ulong src_step,
+                          const ulong dst_step)
+{
+    const ulong i = get_global_id(0);
+    if (i >= rows)
+        return;
+    const struct row r = ROW(i);
+    float top = -INFINITY, sum = 0.0f, lost = 0.0f;
+    FOR_COLS(RAISE)
+    const float shift = shift_of(top);
+    FOR_COLS(ADD)
+    const float share = share_of(sum);
+    FOR_COLS(PUT)
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     products of matrices whose words are mix(i), made finite, over
+ *               and over: out[item] is a sum of STEPS products of the same
+ *               few numbers, which the host makes too; the last turn's, since
+ *               each begins at 0.
+ * Arguments:    out: one number an item. turns: of STEPS steps.
+ * Launch:       one dimension, local size WG.
+ * Local memory: WAY 2: 1024 WG / 8 + 32768 bytes.
+ * -D:           WAY     0 nothing at all, so that the file compiles alone;
+ *                       1 a sub-group's instructions, operands in registers:
+ *                         CHAINS of them side by side, out is the sum of each
+ *                         chain's first element;
+ *                       2 those of four sub-groups, operands in local memory
+ *                         in lines of 128 bytes, 4 instructions a step; out
+ *                         is an item's first element
+ *               XL_MMA_PTX   the way to them
+ *               TI      dtype of the operands: 0 (rounded to 11 bits) 1 2 5 8
+ *               KEEP, SET    bits of a random word that are kept and set:
+ *                       sign, lowest bit of the exponent and fraction random,
+ *                       so numbers of 0.5 to 2 by amount, but for bytes
+ *               STEPS   of a turn
+ *               TN, UA, UB   WAY 2: 256, 0, 0, as common/nvidia/wgmma_ptx.clh has them
+ * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a.
+ * Cost:         turns * STEPS * 2 m n k flop: a sub-group's m n k is CHAINS *
+ *               16 * 8 * 32 / sizeof(TI), four's 4 * 64 * 256 * 32 /
+ *               sizeof(TI).
+ * Source:       PTX ISA 9.0, 9.7.14.5 and 9.7.15; NV-43. Random data, since
+ *               zeros draw less power: NV-45. */
+#ifndef WAY
+#define WAY 0
+#endif
+#ifndef WG
+#define WG 128
+#endif
+#ifndef TI
+#define TI 1
+#endif
+
+#if TI == 5
+typedef int number;
+#else
+typedef float number;
+#endif
+
+#if WAY > 0 && !defined(XL_MMA_PTX)
+#error "this way to a matrix engine has no probe"
+#endif
+
+#if WAY > 0
+static inline uint word_of(const uint i)
+{
+    uint x = i;
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return ((x ^ (x >> 16)) & (uint)KEEP) | (uint)SET;
+}
+#endif
+
+#if WAY == 0
+__kernel void matrix(__global number *restrict out, const uint turns)
+{
+    out[get_global_id(0)] = 0;
+}
+#endif
+
+#if WAY == 1
+/* Chains are the products of some tiles of A and some of B, as in a kernel
+ * whose operands are in registers. */
+#define TILES_A 4
+#define TILES_B 2
+#define WORDS_A 4
+#define WORDS_B 2
+#define LANES 32
+#define FIRST_B 1024 /* of its words' numbers */
+
+#if TI == 0
+#define TYPES "m16n8k8.row.col.f32.tf32.tf32.f32"
+#elif TI == 1
+#define TYPES "m16n8k16.row.col.f32.f16.f16.f32"
+#elif TI == 2
+#define TYPES "m16n8k16.row.col.f32.bf16.bf16.f32"
+#elif TI == 5
+#define TYPES "m16n8k32.row.col.s32.s8.s8.s32"
+#else
+#define TYPES "m16n8k32.row.col.f32.e4m3.e4m3.f32"
+#endif
+#if TI == 5
+#define SUM "+r"
+#else
+#define SUM "+f"
+#endif
+
+#define MULTIPLY(d, a, b)                                                     \
+    __asm volatile("mma.sync.aligned." TYPES " {%0, %1, %2, %3}, "            \
+                   "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"            \
+                   : SUM(d[0]), SUM(d[1]), SUM(d[2]), SUM(d[3])               \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),   \
+                     "r"(b[1]))
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+void matrix(__global number *restrict out, const uint turns)
+{
+    const uint lane = (uint)get_local_id(0) % LANES;
+    uint a[TILES_A][WORDS_A], b[TILES_B][WORDS_B];
+    number d[TILES_A * TILES_B][4], sum = 0;
+    #pragma unroll
+    for (uint w = 0; w < TILES_A * WORDS_A; w++)
+        a[w / WORDS_A][w % WORDS_A] = word_of(w * LANES + lane);
+    #pragma unroll
+    for (uint w = 0; w < TILES_B * WORDS_B; w++)
+        b[w / WORDS_B][w % WORDS_B] = word_of(FIRST_B + w * LANES + lane);
+    for (uint t = 0; t < turns; t++) {
+        #pragma unroll
+        for (uint c = 0; c < TILES_A * TILES_B; c++)
+            d[c][0] = d[c][1] = d[c][2] = d[c][3] = 0;
+        #pragma unroll
+        for (uint s = 0; s < STEPS; s++) {
+            #pragma unroll
+            for (uint c = 0; c < TILES_A * TILES_B; c++)
+                MULTIPLY(d[c], a[c / TILES_B], b[c % TILES_B]);
+        }
+    }
+    #pragma unroll
+    for (uint c = 0; c < TILES_A * TILES_B; c++)
+        sum += d[c][0];
+    out[get_global_id(0)] = sum;
+}
+#endif
+
+#if WAY == 2
+#include "common/nvidia/wgmma_ptx.clh"
+
+#define LINE 128 /* bytes, as the swizzle has them */
+#define A_BYTES (WG / 2 * LINE)
+#define B_BYTES (TN * LINE)
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+void matrix(__global number *restrict out, const uint turns)
+{
+    __local uint words[(A_BYTES + B_BYTES) / 4]
+        __attribute__((aligned(1024)));
+    for (uint i = get_local_id(0); i < (A_BYTES + B_BYTES) / 4; i += WG)
+        words[i] = word_of(i);
+    /* What plain stores wrote is read by another path. */
+    __asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint at = (uint)(size_t)words;
+    const uint slab = get_local_id(0) / 128;
+    const ulong a = WG_DESC(at + slab * 64 * LINE, 0);
+    const ulong b = WG_DESC(at + A_BYTES, 0);
+    WG_SUMS(d);
+    /* Of a known length, loops would be unrolled to more than the assembler
+     * finishes (NV-43). */
+    #pragma unroll 1
+    for (uint t = 0; t < turns; t++) {
+        #pragma unroll 1
+        for (uint s = 0; s < STEPS; s++) {
+            wg_open();
+            WG_MULTIPLY(d, a, b, s);
+            WG_MULTIPLY(d, a + WG_STEP(0), b + WG_STEP(0), 1);
+            WG_MULTIPLY(d, a + 2 * WG_STEP(0), b + 2 * WG_STEP(0), 1);
+            WG_MULTIPLY(d, a + 3 * WG_STEP(0), b + 3 * WG_STEP(0), 1);
+            wg_close();
+            wg_wait_but_one();
+        }
+    }
+    WG_WAIT(d);
+    out[get_global_id(0)] = d0_0;
+}
+#endif

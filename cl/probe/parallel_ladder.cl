@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     a part of C = A B, N x N each: the first `count` of its tiles
+ *               of TM x TN elements, along rows. Items take turns at them.
+ *               MODE 1: an item makes VEC neighbouring elements of a row (TM 1,
+ *               TN VEC), as the definition says: no tiling, nothing kept.
+ *               MODE 2: a group makes 64 x 64 by a sub-group's matrix
+ *               instructions, four sub-groups 32 x 32 each, over slices of A
+ *               and B in local memory.
+ * Arguments:    a, b: rows of LD elements, f32 (MODE 1) or f16 (MODE 2).
+ *               c: rows of N floats. count: of tiles.
+ * Launch:       one dimension, any size; MODE 2: local size 128.
+ * Local memory: MODE 2: 16 KiB; emulated, 3 KiB more.
+ * -D:           MODE; N; LD a multiple of 16, other than a power of 2, so that
+ *               a column is not all in one place of a cache
+ *               VEC     1 2 4 8 16
+ *               XL_MMA_...   MODE 2: common/matrix.clh
+ * Needs:        MODE 2: a matrix engine, or its emulation, which any device
+ *               runs.
+ * Cost:         2 N TM TN count flop.
+ * Source:       common/matrix.clh. */
+#ifndef MODE
+#define MODE 1
+#endif
+#ifndef N
+#define N 1024
+#define LD (N + 16)
+#endif
+#ifndef VEC
+#define VEC 1
+#endif
+
+#include "common/types.clh"
+
+#if MODE == 1
+__kernel void ladder(__global const float *restrict a,
+                     __global const float *restrict b,
+                     __global float *restrict c, const uint count)
+{
+    const uint first = (uint)get_global_id(0);
+    for (uint tile = first; tile < count; tile += get_global_size(0)) {
+        const uint row = tile / (N / VEC), col = tile % (N / VEC) * VEC;
+        FLOATV(VEC) sum = 0;
+        for (uint k = 0; k < N; k++)
+            sum += a[row * LD + k] *
+                   *(__global const FLOATV(VEC) *)(b + k * LD + col);
+        *(__global FLOATV(VEC) *)(c + row * N + col) = sum;
+    }
+}
+#endif
+
+#if MODE == 2
+#define MMA_T 1
+#include "common/matrix.clh"
+
+#define ITEMS 128
+#define TILE 64
+#define TK 64                 /* of a slice */
+#define LINE (TK * 2)         /* bytes: of A along k, of B across */
+#define SLICE (TILE * LINE)   /* of each */
+#define PART (TILE / 2)       /* of a sub-group */
+#define MI (PART / MMA_M)
+#define NI (PART / MMA_N)
+#define EACH 8                /* elements of 16 bytes */
+#define CHUNKS (LINE / 16)
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void ladder(__global const ushort *restrict a,
+            __global const ushort *restrict b, __global float *restrict c,
+            const uint count)
+{
+    __local uchar slices[2 * SLICE] __attribute__((aligned(128)));
+    MMA_TEAM(team, ITEMS);
+    const uint at = (uint)get_local_id(0), sg = at / MMA_LANES;
+    const uint row = sg / 2 * PART, col = sg % 2 * PART;
+    const uint groups = (uint)get_global_size(0) / ITEMS;
+    for (uint tile = (uint)xl_group_id(0); tile < count; tile += groups) {
+        const uint row0 = tile / (N / TILE) * TILE;
+        const uint col0 = tile % (N / TILE) * TILE;
+        mma_a fa[MI];
+        mma_b fb[NI];
+        mma_c sum[MI][NI];
+        MMA_UNROLL
+        for (uint i = 0; i < MI; i++) {
+            MMA_UNROLL
+            for (uint j = 0; j < NI; j++)
+                mma_zero(&sum[i][j]);
+        }
+        for (uint k0 = 0; k0 < N; k0 += TK) {
+            #pragma unroll
+            for (uint j = 0; j < TILE * CHUNKS / ITEMS; j++) {
+                const uint i = (at + j * ITEMS) / CHUNKS;
+                const uint chunk = at % CHUNKS;
+                *(__local uint4 *)(slices + MMA_AT_ALONG(LINE, i, chunk)) =
+                    *(__global const uint4 *)(a + (row0 + i) * LD + k0 +
+                                              chunk * EACH);
+                *(__local uint4 *)(slices + SLICE +
+                                   MMA_AT_ACROSS(LINE, i, chunk)) =
+                    *(__global const uint4 *)(b + (k0 + i) * LD + col0 +
+                                              chunk * EACH);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            MMA_UNROLL
+            for (uint kk = 0; kk < TK / MMA_K; kk++) {
+                mma_load_a_along(&team, fa, MI, slices, LINE, row, kk);
+                mma_load_b_across(&team, fb, NI, slices + SLICE, LINE, col,
+                                  kk);
+                MMA_UNROLL
+                for (uint i = 0; i < MI; i++) {
+                    MMA_UNROLL
+                    for (uint j = 0; j < NI; j++)
+                        mma(&team, &sum[i][j], &fa[i], &fb[j]);
+                }
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        MMA_UNROLL
+        for (uint i = 0; i < MI; i++) {
+            MMA_UNROLL
+            for (uint j = 0; j < NI; j++) {
+                MMA_UNROLL
+                for (uint e = 0; e < MMA_C_ELEMS; e++)
+                    c[(row0 + row + i * MMA_M + MMA_C_ROW(team.lane, e)) * N +
+                      col0 + col + j * MMA_N + MMA_C_COL(team.lane, e)] =
+                        sum[i][j].e[e];
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files on POSIX systems. System calls directly, not stdio: short writes and
+ * a full disk show where they happen, also under a fault injector. */
+#define _XOPEN_SOURCE 700 /* realpath() */
+#define _DARWIN_C_SOURCE  /* flock(), which others show anyway */
+#include "base/os/files.h"
+
+#ifndef _WIN32
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "base/str.h"
+
+enum {
+    CHUNK = 1 << 30, /* some systems refuse more in one call */
+    FIRST_READ = 1 << 12,
+    FILE_MODE = 0666, /* less the umask */
+    NAME_TRIES = 100
+};
+
+/* Closing must not hide why we came here. */
+static void close_quietly(int fd)
+{
+    int kept = errno;
+    close(fd);
+    errno = kept;
+}
+
+static void unlink_quietly(const char *path)
+{
+    int kept = errno;
+    unlink(path);
+    errno = kept;
+}
+
+static int open_retrying(const char *path, int flags)
+{
+    int fd;
+    do
+        fd = open(path, flags | O_CLOEXEC, FILE_MODE);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* -- reading ---------------------------------------------------------------*/
+
+/* Room for what the file says it has, and for the read that finds its end;
+ * grows when it was wrong (a pipe, a file being written). */
+static xl_status read_all(int fd, char **bytes, size_t *len, size_t *cap)
+{
+    struct stat info;
+    size_t guess = FIRST_READ;
+    if (fstat(fd, &info) == 0 && info.st_size > 0)
+        guess = (size_t)info.st_size + 2;
+    for (;;) {
+        size_t need = xl__max_size(*len + 2, guess);
+        if (!xl__grow(bytes, cap, need, 1))
+            return XL_NO_MEMORY;
+        size_t room = xl__min_size(*cap - *len - 1, CHUNK);
+        ssize_t n = read(fd, *bytes + *len, room);
+        if (n < 0 && errno != EINTR)
+            return XL_IO;
+        if (n == 0)
+            return XL_OK;
+        *len += n > 0 ? (size_t)n : 0;
+    }
+}
+
+xl_status xl__file_read(const char *path, char **bytes, size_t *len)
+{
+    size_t cap = 0;
+    *bytes = NULL;
+    *len = 0;
+    int fd = open_retrying(path, O_RDONLY);
+    if (fd < 0)
+        return XL_IO;
+    xl_status status = read_all(fd, bytes, len, &cap);
+    close_quietly(fd);
+    if (status == XL_OK) {
+        (*bytes)[*len] = 0;
+        return XL_OK;
+    }
+    free(*bytes);
+    *bytes = NULL;
+    *len = 0;
+    return status;
+}
+
+/* -- writing ---------------------------------------------------------------*/
+
+/* What errno means for something that was to be written. */
+static xl_status write_failure(void)
+{
+    return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? XL_NO_SPACE
+                                                                : XL_IO;
+}
+
+/* Writes all and closes; a network file system may say only at close() that
+ * the disk is full. */
+static xl_status write_and_close(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, bytes, xl__min_size(len, CHUNK));
+        if (n == 0)
+            errno = EIO;
+        if (n <= 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            close_quietly(fd);
+            return write_failure();
+        }
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return close(fd) == 0 || errno == EINTR ? XL_OK : write_failure();
+}
+
+/* Differs between processes, hosts that share the folder, and calls; O_EXCL
+ * has the last word. */
+static unsigned long long mixed_bits(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    unsigned long long address = (unsigned long long)(uintptr_t)&now;
+    unsigned long long ns = (unsigned long long)now.tv_nsec;
+    return ((unsigned long long)now.tv_sec << 32 ^ ns ^ address << 20) *
+           0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio */
+}
+
+/* Open a new file beside `path`; its name does not grow with path's. */
+static xl_status open_temporary(const char *path, struct xl__str *name,
+                                int *fd)
+{
+    const char *slash = strrchr(path, '/');
+    size_t dir_len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    for (int i = 0; i < NAME_TRIES; i++) {
+        xl__str_reset(name);
+        xl__str_add_n(name, path, dir_len);
+        xl__str_printf(name, "%s%ld-%d-%016llx%s", XL__TEMPORARY_PREFIX,
+                       (long)getpid(), i, mixed_bits(), XL__TEMPORARY_SUFFIX);
+        if (name->broken)
+            return XL_NO_MEMORY;
+        *fd = open_retrying(name->text, O_WRONLY | O_CREAT | O_EXCL);
+        if (*fd >= 0)
+            return XL_OK;
+        if (errno != EEXIST)
+            return write_failure();
+    }
+    return XL_IO;
+}
+
+static xl_status write_and_rename(const char *path, const char *bytes,
+                                  size_t len)
+{
+    struct xl__str name = {0};
+    int fd;
+    xl_status status = open_temporary(path, &name, &fd);
+    if (status != XL_OK)
+        goto end;
+    status = write_and_close(fd, bytes, len);
+    if (status == XL_OK && rename(name.text, path) != 0)
+        status = write_failure();
+    if (status != XL_OK)
+        unlink_quietly(name.text);
+end:
+    xl__str_clear(&name);
+    return status;
+}
+
+static xl_status write_in_place(const char *path, const char *bytes,
+                                size_t len)
+{
+    int fd = open_retrying(path, O_WRONLY);
+    return fd >= 0 ? write_and_close(fd, bytes, len) : write_failure();
+}
+
+xl_status xl__file_replace(const char *path, const void *bytes, size_t len)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return write_and_rename(path, bytes, len);
+    if (!S_ISREG(info.st_mode))
+        return write_in_place(path, bytes, len);
+    char *real = realpath(path, NULL);
+    xl_status status =
+        write_and_rename(real != NULL ? real : path, bytes, len);
+    free(real);
+    return status;
+}
+
+xl_status xl__file_append(const char *path, const void *bytes, size_t len)
+{
+    int fd = open_retrying(path, O_WRONLY | O_CREAT | O_APPEND);
+    return fd >= 0 ? write_and_close(fd, bytes, len) : write_failure();
+}
+
+/* -- locks -----------------------------------------------------------------*/
+
+/* flock() and not fcntl(): the latter's locks are a process', so that two of
+ * its threads would both have one. */
+xl_status xl__file_lock_take(const char *path, unsigned patience_ms,
+                             struct xl__file_lock *out)
+{
+    enum { STEP_MS = 10, NS_PER_MS = 1000000 };
+    int fd = open_retrying(path, O_RDWR | O_CREAT);
+    out->handle = -1;
+    if (fd < 0)
+        return XL_IO;
+    for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0;
+         waited += STEP_MS) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            close_quietly(fd);
+            return XL_IO;
+        }
+        if (waited >= patience_ms) {
+            close(fd);
+            errno = EBUSY;
+            return XL_IO;
+        }
+        xl__sleep_ns((uint64_t)STEP_MS * NS_PER_MS);
+    }
+    out->handle = fd;
+    return XL_OK;
+}
+
+void xl__file_lock_drop(struct xl__file_lock *lock)
+{
+    if (lock->handle >= 0)
+        close_quietly((int)lock->handle);
+    lock->handle = -1;
+}
+
+/* -- one file --------------------------------------------------------------*/
+
+bool xl__file_stat(const char *path, struct xl__file_info *out)
+{
+    static const int64_t NS_PER_S = 1000000000;
+    struct stat info;
+    if (lstat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+#ifdef __APPLE__
+    struct timespec used = info.st_mtimespec;
+#else
+    struct timespec used = info.st_mtim;
+#endif
+    out->bytes = (uint64_t)info.st_size;
+    out->used_unix_ns = (int64_t)used.tv_sec * NS_PER_S + used.tv_nsec;
+    return true;
+}
+
+bool xl__file_touch(const char *path)
+{
+    return utimensat(AT_FDCWD, path, NULL, 0) == 0;
+}
+
+bool xl__file_remove(const char *path)
+{
+    return unlink(path) == 0;
+}
+
+/* -- shared libraries ------------------------------------------------------*/
+
+void *xl__dlopen(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+void *xl__dlsym(void *library, const char *symbol)
+{
+    return dlsym(library, symbol);
+}
+
+void xl__dlclose(void *library)
+{
+    if (library != NULL)
+        dlclose(library);
+}
+#endif

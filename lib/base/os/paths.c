@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the user's caches and settings live. Relative XDG_… and HOME are
+ * ignored, as the XDG Base Directory Specification 0.8 asks: they would
+ * scatter folders over where programs are run. */
+#include "base/os/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#ifdef _WIN32
+static const char SEPARATORS[] = "\\/";
+#else
+static const char SEPARATORS[] = "/";
+#endif
+
+char *xl__path_join(const char *dir, const char *name)
+{
+    struct xl__str path = {0};
+    size_t len = strlen(dir);
+    xl__str_add(&path, dir);
+    if (len > 0 && strchr(SEPARATORS, dir[len - 1]) == NULL)
+        xl__str_add_n(&path, SEPARATORS, 1);
+    xl__str_add(&path, name);
+    return xl__str_steal(&path);
+}
+
+const char *xl__path_name(const char *path)
+{
+    const char *name = path;
+    for (const char *at = path; *at != 0; at++)
+        if (strchr(SEPARATORS, *at) != NULL)
+            name = at + 1;
+    return name;
+}
+
+#ifdef _WIN32
+static char *user_dir(const char *variable, const char *name)
+{
+    const char *base = getenv(variable);
+    return base != NULL && *base != 0 ? xl__path_join(base, name) : NULL;
+}
+
+char *xl__user_cache_dir(const char *name)
+{
+    return user_dir("LOCALAPPDATA", name);
+}
+
+char *xl__user_config_dir(const char *name)
+{
+    return user_dir("APPDATA", name);
+}
+
+#else
+/* The variable's value if it is an absolute path, else NULL. */
+static const char *absolute(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && value[0] == '/' ? value : NULL;
+}
+
+/* What the variable says (NULL: there is none), else below the home folder. */
+static char *user_dir(const char *variable, const char *below_home,
+                      const char *name)
+{
+    const char *base = variable != NULL ? absolute(variable) : NULL;
+    if (base != NULL)
+        return xl__path_join(base, name);
+    const char *home = absolute("HOME");
+    char *all = home != NULL ? xl__path_join(home, below_home) : NULL;
+    char *dir = all != NULL ? xl__path_join(all, name) : NULL;
+    free(all);
+    return dir;
+}
+
+#ifdef __APPLE__
+char *xl__user_cache_dir(const char *name)
+{
+    return user_dir(NULL, "Library/Caches", name);
+}
+
+char *xl__user_config_dir(const char *name)
+{
+    return user_dir(NULL, "Library/Application Support", name);
+}
+#else
+char *xl__user_cache_dir(const char *name)
+{
+    return user_dir("XDG_CACHE_HOME", ".cache", name);
+}
+
+char *xl__user_config_dir(const char *name)
+{
+    return user_dir("XDG_CONFIG_HOME", ".config", name);
+}
+#endif
+#endif

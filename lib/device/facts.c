@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The facts: one table made from XL__FACT_MAP, one loop that asks for them.
+ * An answer of the wrong size, or outside the range a real device could have,
+ * is no answer: drivers say 0, 1 or 2^64 - 1 when they do not know (GE-03). */
+#include "device/facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "device/cl_info.h"
+
+const struct xl__fact xl__facts[XL__N_FACTS] = {
+#define FACT(name, kind, unit, ask, query, factor, help)                      \
+    {#name, XL_FACT_##kind,   unit, XL__ASK_##ask,                            \
+     query, (double)(factor), help},
+    XL__FACT_MAP(FACT)
+#undef FACT
+};
+
+/* Bytes. */
+#define MIB 1048576.0
+#define GIB 1073741824.0
+#define TIB 1099511627776.0
+#define PIB 1125899906842624.0
+
+/* What a real device could have. high == 0: anything. */
+static const struct range {
+    double low, high;
+    bool power_of_2;
+} ranges[XL__N_FACTS] = {
+    [XL__F_vendor_id] = {1, UINT32_MAX, false},
+    [XL__F_compute_units] = {1, 65536, false},
+    [XL__F_clock_hz] = {1e8, 1e10, false}, /* GE-03 */
+    [XL__F_address_bits] = {32, 64, true},
+    [XL__F_global_mem_bytes] = {1, PIB, false},
+    [XL__F_max_alloc_bytes] = {1, PIB, false},
+    [XL__F_cache_bytes] = {1, TIB, false},
+    [XL__F_cache_line_bytes] = {4, 4096, true},
+    [XL__F_local_mem_bytes] = {1, GIB, false},
+    [XL__F_local_mem_dynamic_bytes] = {1, GIB, false},
+    [XL__F_local_banks] = {1, 1024, true},
+    [XL__F_max_wg_size] = {1, 65536, false},
+    [XL__F_max_wi_sizes] = {1, UINT32_MAX, false},
+    [XL__F_subgroup_width] = {1, 1024, true},
+    [XL__F_native_vector_f32] = {1, 64, true},
+    [XL__F_mem_align_bytes] = {1, 65536, true},
+    [XL__F_max_arg_bytes] = {1, MIB, false},
+    [XL__F_max_const_bytes] = {1, PIB, false},
+    [XL__F_timer_step_ns] = {1, 1e9, false},
+};
+
+static bool is_sane(enum xl__fact_id id, double value)
+{
+    const struct range *r = &ranges[id];
+    int exponent;
+
+    if (isnan(value))
+        return false;
+    if (xl__facts[id].kind == XL_FACT_BOOL)
+        return value == 0 || value == 1;
+    if (r->high == 0)
+        return true;
+    if (value < r->low || value > r->high)
+        return false;
+    return !r->power_of_2 || frexp(value, &exponent) == 0.5;
+}
+
+/* -- reading -------------------------------------------------------------- */
+
+double xl__num_or(const struct xl__limits *l, enum xl__fact_id id,
+                  double otherwise)
+{
+    double v = xl__num(l, id);
+
+    return isnan(v) ? otherwise : v;
+}
+
+bool xl__is(const struct xl__limits *l, enum xl__fact_id id)
+{
+    return xl__num(l, id) == 1;
+}
+
+const char *xl__text(const struct xl__limits *l, enum xl__fact_id id)
+{
+    return l->used[id].text ? l->used[id].text : "";
+}
+
+size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
+                   size_t otherwise)
+{
+    double v = xl__num(l, id);
+
+    if (isnan(v) || v < 0)
+        return otherwise;
+    return v >= (double)SIZE_MAX ? SIZE_MAX : (size_t)v;
+}
+
+/* -- writing -------------------------------------------------------------- */
+
+static void set(struct xl__answer *a, double value, xl_source source,
+                const char *note)
+{
+    a->value = value;
+    a->source = isnan(value) ? XL_UNKNOWN : source;
+    a->note = note;
+}
+
+static void set_text(struct xl__answer *a, const char *text, xl_source source,
+                     const char *note)
+{
+    char *copy = text && *text ? xl__strdup(text) : NULL;
+
+    free(a->text);
+    a->text = copy;
+    a->source = copy ? source : XL_UNKNOWN;
+    a->note = note;
+}
+
+void xl__limits_answer(struct xl__limits *l, enum xl__fact_id id, double value,
+                       const char *note)
+{
+    if (!is_sane(id, value))
+        return;
+    set(&l->queried[id], value, XL_QUERIED, note);
+    set(&l->used[id], value, XL_QUERIED, note);
+}
+
+void xl__limits_answer_text(struct xl__limits *l, enum xl__fact_id id,
+                            const char *text, const char *note)
+{
+    if (!text || !*text)
+        return;
+    set_text(&l->queried[id], text, XL_QUERIED, note);
+    set_text(&l->used[id], text, XL_QUERIED, note);
+}
+
+void xl__limits_correct(struct xl__limits *l, enum xl__fact_id id,
+                        double value, xl_source source, const char *note)
+{
+    set(&l->used[id], value, source, note);
+}
+
+void xl__limits_correct_text(struct xl__limits *l, enum xl__fact_id id,
+                             const char *text, xl_source source,
+                             const char *note)
+{
+    set_text(&l->used[id], text, source, note);
+}
+
+void xl__limits_measure(struct xl__limits *l, enum xl__fact_id id,
+                        double value)
+{
+    if (isnan(value))
+        return;
+    set(&l->measured[id], value, XL_MEASURED, NULL);
+    set(&l->used[id], value, XL_MEASURED, NULL);
+}
+
+static void each_answer(struct xl__limits *l,
+                        void (*visit)(struct xl__answer *a))
+{
+    for (size_t i = 0; i < XL__N_FACTS; i++) {
+        visit(&l->used[i]);
+        visit(&l->queried[i]);
+        visit(&l->measured[i]);
+    }
+}
+
+static void make_unknown(struct xl__answer *a)
+{
+    *a = (struct xl__answer){.value = NAN, .source = XL_UNKNOWN};
+}
+
+static void free_text(struct xl__answer *a)
+{
+    free(a->text);
+    make_unknown(a);
+}
+
+void xl__limits_init(struct xl__limits *l)
+{
+    each_answer(l, make_unknown);
+}
+
+void xl__limits_clear(struct xl__limits *l)
+{
+    each_answer(l, free_text);
+}
+
+/* -- asking --------------------------------------------------------------- */
+
+static double ask_number(cl_device_id d, const struct xl__fact *f)
+{
+    cl_uint u32;
+    cl_ulong u64;
+    size_t size;
+
+    switch (f->ask) {
+    case XL__ASK_U32:
+        return xl__device_u32(d, f->query, &u32) ? u32 * f->factor : NAN;
+    case XL__ASK_BOOL:
+        return xl__device_u32(d, f->query, &u32) ? (double)u32 : NAN;
+    case XL__ASK_U64:
+        return xl__device_u64(d, f->query, &u64) ? (double)u64 * f->factor
+                                                 : NAN;
+    case XL__ASK_SIZE:
+        return xl__device_size(d, f->query, &size) ? (double)size * f->factor
+                                                   : NAN;
+    case XL__ASK_BITS:
+        if (!xl__device_u64(d, f->query, &u64))
+            return NAN;
+        return (u64 & (cl_ulong)f->factor) != 0;
+    default:
+        return NAN;
+    }
+}
+
+static void ask_list(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
+{
+    struct xl__answer *a = &l->queried[id];
+    size_t sizes[sizeof a->list / sizeof *a->list];
+    unsigned n = 0, cap = sizeof sizes / sizeof *sizes;
+
+    if (!xl__device_sizes(d, xl__facts[id].query, sizes, cap, &n))
+        return;
+    for (unsigned i = 0; i < n; i++)
+        if (!is_sane(id, (double)sizes[i]))
+            return;
+    for (unsigned i = 0; i < n; i++)
+        a->list[i] = (double)sizes[i];
+    a->n_list = n;
+    a->source = XL_QUERIED;
+    l->used[id] = *a;
+}
+
+static void ask(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
+{
+    const struct xl__fact *f = &xl__facts[id];
+    char *text;
+
+    switch (f->ask) {
+    case XL__ASK_NONE:
+    case XL__ASK_SPECIAL:
+        break;
+    case XL__ASK_SIZES:
+        ask_list(l, id, d);
+        break;
+    case XL__ASK_TEXT:
+        text = xl__device_text(d, f->query);
+        xl__limits_answer_text(l, id, text, NULL);
+        free(text);
+        break;
+    default:
+        xl__limits_answer(l, id, ask_number(d, f), NULL);
+        break;
+    }
+}
+
+xl_status xl__limits_query(struct xl__limits *l, cl_device_id device,
+                           struct xl__error *e)
+{
+    bool answered = false;
+
+    for (size_t i = 0; i < XL__N_FACTS; i++) {
+        ask(l, (enum xl__fact_id)i, device);
+        answered = answered || l->queried[i].source == XL_QUERIED;
+    }
+    if (!answered)
+        return xl__error_set(e, XL_NO_DEVICE,
+                             "a device answers none of the queries");
+    return XL_OK;
+}

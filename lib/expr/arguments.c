@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call's arguments, checked and split: what plans depend on goes into the
+ * signature, memory, offsets and scalars into the call. Every message names
+ * the binding.
+ *
+ * A call that was made before runs through xl__expr_begin() alone: no
+ * allocation, no formatting unless something is wrong. */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "expr/run.h"
+#include "runtime/where.h"
+
+enum { MOST_ALIGN = 64, BASE_ALIGN = 128 }; /* elements; bytes of any buffer */
+
+static const uint64_t kind_of_key = UINT64_MAX; /* no op's id */
+
+static bool is_given(xl_mem mem) { return mem.buf || mem.svm; }
+
+/* -- reading -------------------------------------------------------------- */
+
+/* Of the name only that it fits: xl__expr_check_key() sees to the rest. */
+static xl_status read_name(struct xl__expr_call *c, unsigned i)
+{
+    const char *name = c->args->bindings[i].name;
+    char *to = c->key.sig.b[i].name;
+    if (!name)
+        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                             "binding %u has no name", i);
+    for (unsigned at = 0; name[at]; at++) {
+        if (at == XL_EXPR_MAX_NAME)
+            return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                                 "binding %u: the name \"%.*s...\" is longer "
+                                 "than %d letters",
+                                 i, XL_EXPR_MAX_NAME, name, XL_EXPR_MAX_NAME);
+        to[at] = name[at];
+    }
+    return XL_OK;
+}
+
+static xl_status read_tensor(struct xl__expr_call *c, unsigned i)
+{
+    const xl_tensor *t = &c->args->bindings[i].tensor;
+    struct xl__bound *b = &c->key.sig.b[i];
+    if (t->n_dims > XL_MAX_DIMS)
+        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                             "%s has %u dimensions; at most %d are possible",
+                             b->name, t->n_dims, XL_MAX_DIMS);
+    b->n_dims = t->n_dims;
+    b->dtype = (unsigned)t->dtype;
+    for (unsigned d = 0; d < t->n_dims; d++) {
+        b->size[d] = t->size[d];
+        /* Along one element a stride addresses nothing. */
+        b->stride[d] = t->size[d] == 1 ? 0 : t->stride[d];
+    }
+    c->call.mem[1 + i] = t->mem;
+    c->call.value[1 + i].u = t->offset;
+    return XL_OK;
+}
+
+static void read_scalar(struct xl__expr_call *c, unsigned i)
+{
+    c->key.sig.b[i].is_scalar = 1;
+    c->key.sig.b[i].dtype = (unsigned)c->args->bindings[i].tensor.dtype;
+    c->call.value[1 + i].f = c->args->bindings[i].scalar;
+}
+
+/* i32 takes whole numbers of 32 bits. */
+static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
+{
+    const struct xl__bound *b = &c->key.sig.b[i];
+    const double x = c->call.value[1 + i].f;
+    if (b->dtype != XL_I32 ||
+        (x >= INT32_MIN && x <= INT32_MAX && floor(x) == x))
+        return XL_OK;
+    return xl__error_set(&c->q->error, XL_BAD_SCALAR,
+                         "%s is %.17g, which is no whole number of 32 bits",
+                         b->name, x);
+}
+
+/* -- memory --------------------------------------------------------------- */
+
+static xl_status no_memory_but(const struct xl__expr_call *c, unsigned i,
+                               const char *what)
+{
+    return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                         "%s has %s; set exactly one of buf and svm",
+                         c->key.sig.b[i].name, what);
+}
+
+static xl_status find_span(struct xl__expr_call *c, unsigned i,
+                           struct xl__span *out)
+{
+    xl_status status = XL_OK;
+    const xl_mem mem = c->call.mem[1 + i];
+    const struct xl__bound *b = &c->key.sig.b[i];
+    const size_t offset = (size_t)c->call.value[1 + i].u;
+    struct xl__where at;
+    size_t end;
+    if (mem.buf && mem.svm)
+        return no_memory_but(c, i, "both a buffer and an SVM pointer");
+    out->elem = xl_dtype_bytes((xl_dtype)b->dtype);
+    TRY(xl__where(mem, &at, &c->q->error));
+    if (!xl__expr_end_byte(b, offset, &end))
+        return xl__expr_check_view(c, i); /* it has the words for that */
+    if (end > at.bytes)
+        TRY(xl__error_set(&c->q->error, XL_BUFFER_TOO_SMALL,
+                          "%s needs %zu bytes from the start of its buffer, "
+                          "which has %zu",
+                          b->name, end, at.bytes));
+    out->root = at.root;
+    out->begin = at.begin + offset * out->elem;
+    out->end = at.begin + end;
+fail:
+    return status;
+}
+
+/* Of the address of the first element, in elements. */
+static xl_status set_align(struct xl__expr_call *c, unsigned i,
+                           const struct xl__span *at)
+{
+    struct xl__bound *b = &c->key.sig.b[i];
+    const size_t elem = xl__max_size(1, at->elem);
+    const size_t bits = at->begin | BASE_ALIGN;
+    const size_t bytes = bits & (~bits + 1);
+    if (bytes < elem)
+        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                             "%s: its SVM pointer is not a multiple of %zu "
+                             "bytes, the size of %s",
+                             b->name, elem, xl_dtype_name((xl_dtype)b->dtype));
+    b->align = (unsigned)xl__min_size(MOST_ALIGN, bytes / elem);
+    return XL_OK;
+}
+
+static bool is_same_view(const struct xl__bound *a, const struct xl__span *at,
+                         const struct xl__bound *b, const struct xl__span *bt)
+{
+    return at->root == bt->root && at->begin == bt->begin &&
+           a->dtype == b->dtype && a->n_dims == b->n_dims &&
+           memcmp(a->size, b->size, sizeof a->size) == 0 &&
+           memcmp(a->stride, b->stride, sizeof a->stride) == 0;
+}
+
+/* Two views of which one is written. */
+static xl_status check_pair(const struct xl__expr_call *c, unsigned i,
+                            unsigned k, const struct xl__span *span)
+{
+    const struct xl__bound *b = c->key.sig.b;
+    const bool is_twice =
+        xl__expr_is_written(c, i) && xl__expr_is_written(c, k);
+    if (b[i].same_as == b[k].same_as && !is_twice)
+        return XL_OK;
+    if (xl__expr_are_apart(&b[i], &span[i], &b[k], &span[k]))
+        return XL_OK;
+    return xl__error_set(
+        &c->q->error, XL_OVERLAP,
+        "%s overlaps %s: bytes %zu to %zu and %zu to %zu of the same memory; "
+        "%s",
+        b[i].name, b[k].name, span[i].begin, span[i].end, span[k].begin,
+        span[k].end,
+        is_twice ? "both are written"
+                 : "what is written must be apart or the very same view");
+}
+
+static xl_status check_overlaps(const struct xl__expr_call *c,
+                                const struct xl__span *span)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < c->key.sig.n; i++) {
+        if (!is_given(c->call.mem[1 + i]) || !xl__expr_is_written(c, i))
+            continue;
+        for (unsigned k = 0; k < c->key.sig.n; k++) {
+            if (k != i && is_given(c->call.mem[1 + k]))
+                TRY(check_pair(c, i, k, span));
+        }
+    }
+fail:
+    return status;
+}
+
+/* Lengths and addresses of the memory that is there. */
+static xl_status look_at_memory(struct xl__expr_call *c,
+                                struct xl__span *span)
+{
+    xl_status status = XL_OK;
+    struct xl__bound *b = c->key.sig.b;
+    for (unsigned i = 0; i < c->key.sig.n; i++) {
+        b[i].same_as = i;
+        span[i] = (struct xl__span){0};
+        if (b[i].is_scalar)
+            continue;
+        span[i].elem = xl_dtype_bytes((xl_dtype)b[i].dtype);
+        span[i].begin = (size_t)c->call.value[1 + i].u * span[i].elem;
+        if (is_given(c->call.mem[1 + i]))
+            TRY(find_span(c, i, &span[i]));
+        TRY(set_align(c, i, &span[i]));
+        for (unsigned k = 0; k < i && b[i].same_as == i; k++) {
+            if (span[i].end > 0 && span[k].end > 0 &&
+                is_same_view(&b[i], &span[i], &b[k], &span[k]))
+                b[i].same_as = b[k].same_as;
+        }
+    }
+fail:
+    return status;
+}
+
+/* -- a call --------------------------------------------------------------- */
+
+static xl_status read_bindings(struct xl__expr_call *c, bool with_memory)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < c->args->n_bindings; i++) {
+        const xl_binding *b = &c->args->bindings[i];
+        TRY(read_name(c, i));
+        if (!b->is_scalar) {
+            TRY(read_tensor(c, i));
+            if (with_memory && !is_given(b->tensor.mem))
+                TRY(no_memory_but(c, i, "no memory"));
+            continue;
+        }
+        read_scalar(c, i);
+        if (with_memory)
+            TRY(check_scalar(c, i));
+    }
+fail:
+    return status;
+}
+
+static xl_status read_variant(struct xl__expr_call *c)
+{
+    const char *name = c->args->variant ? c->args->variant : "";
+    if (strlen(name) >= sizeof c->key.variant)
+        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                             "expressions have no variant \"%s\"", name);
+    memset(c->key.variant, 0, sizeof c->key.variant);
+    memcpy(c->key.variant, name, strlen(name));
+    return XL_OK;
+}
+
+xl_status xl__expr_begin(struct xl__expr_call *c, bool with_memory)
+{
+    xl_status status = XL_OK;
+    struct xl__span span[XL_EXPR_MAX_BINDINGS];
+    const xl_expr_args *args = c->args;
+    struct xl__error *e = &c->q->error;
+    xl__error_reset(e);
+    if (!c->e)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT, "the expression is NULL"));
+    if (!args || (args->n_bindings > 0 && !args->bindings))
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT, "there are no %s",
+                          args ? "bindings" : "arguments"));
+    if (args->n_bindings > XL_EXPR_MAX_BINDINGS)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
+                          "%u bindings; at most %d are possible",
+                          args->n_bindings, XL_EXPR_MAX_BINDINGS));
+    const size_t bound = offsetof(struct xl__signature, b) +
+                         args->n_bindings * sizeof(struct xl__bound);
+    memset(&c->call, 0, sizeof c->call);
+    memset(&c->key.sig, 0, bound);
+    c->key.kind = kind_of_key;
+    memcpy(c->key.id, c->e->id, sizeof c->key.id);
+    c->key.sig.n = args->n_bindings;
+    c->key.sig.fast_math = args->fast_math;
+    c->key_bytes = offsetof(struct xl__expr_key, sig) + bound;
+    c->call.mem[XL__MEM_SCRATCH] = args->workspace;
+    TRY(read_variant(c));
+    TRY(read_bindings(c, with_memory));
+    TRY(look_at_memory(c, span));
+    if (with_memory)
+        TRY(check_overlaps(c, span));
+fail:
+    return status;
+}
+
+xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes)
+{
+    xl_status status = XL_OK;
+    const xl_mem mem = c->call.mem[XL__MEM_SCRATCH];
+    struct xl__error *e = &c->q->error;
+    struct xl__where at;
+    if (bytes == 0 || !is_given(mem))
+        return XL_OK;
+    if (mem.buf && mem.svm)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
+                          "the workspace has both a buffer and an SVM "
+                          "pointer; set at most one"));
+    TRY(xl__where(mem, &at, e));
+    if (at.bytes < bytes)
+        TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
+                          "the workspace has %zu bytes, %zu are needed; ask "
+                          "xl_expr_workspace() for the size",
+                          at.bytes, bytes));
+    for (unsigned i = 0; i < c->key.sig.n; i++) {
+        struct xl__span span = {0};
+        if (c->key.sig.b[i].is_scalar)
+            continue;
+        TRY(find_span(c, i, &span));
+        if (span.root == at.root && span.begin < at.begin + bytes &&
+            at.begin < span.end)
+            TRY(xl__error_set(e, XL_OVERLAP,
+                              "%s overlaps the workspace: bytes %zu to %zu "
+                              "and %zu to %zu of the same memory",
+                              c->key.sig.b[i].name, span.begin, span.end,
+                              at.begin, at.begin + bytes));
+    }
+fail:
+    return status;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of spellings: one line an operation, and what differs between
+ * devices and between exact and fast arithmetic is a column. */
+#include "expr/codegen/opencl_ops.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- operations ------------------------------------------------------------ */
+
+/* f32: of floats. fast: of floats, where accuracy is not asked for; NULL: as
+ * f32. i32: of integers and bools. What devices differ in is behind the
+ * functions of ours (XL_OWN_MATH). */
+struct spelling {
+    const char *f32, *fast, *i32;
+    unsigned uses;
+};
+
+enum { M = XL__USES_MATH, R = XL__USES_RANDOM };
+
+#define WRAPPED(op) "as_int$s(as_uint$s($a) " op " as_uint$s($b))"
+#define OWN(name) "xl_" name "_$n($a)"
+
+/* clang-format off */
+static const struct spelling spelled[XL__N_EXPR_OPS] = {
+    [XL__E_NEG]   = {.f32 = "-$a", .i32 = "as_int$s(-as_uint$s($a))"},
+    [XL__E_NOT]   = {.i32 = "!$a"},
+    [XL__E_ABS]   = {.f32 = "fabs($a)", .i32 = "as_int$s(abs($a))"},
+    [XL__E_SIGN]  = {.f32 = OWN("sign"), .i32 = "clamp($a, -1, 1)"},
+    [XL__E_CEIL]  = {.f32 = "ceil($a)", .i32 = "$a"},
+    [XL__E_FLOOR] = {.f32 = "floor($a)", .i32 = "$a"},
+    [XL__E_ROUND] = {.f32 = "rint($a)", .i32 = "$a"},
+    [XL__E_TRUNC] = {.f32 = "trunc($a)", .i32 = "$a"},
+    [XL__E_ISNAN] = {.f32 = "isnan($a)", .i32 = "(int$s)(0)"},
+    [XL__E_SQRT]  = {.f32 = "sqrt($a)", .fast = "native_sqrt($a)"},
+    [XL__E_RSQRT] = {.f32 = "rsqrt($a)", .fast = "native_rsqrt($a)"},
+    [XL__E_EXP]   = {.f32 = "exp($a)", .fast = "native_exp($a)"},
+    [XL__E_EXP2]  = {.f32 = "exp2($a)", .fast = "native_exp2($a)"},
+    [XL__E_EXPM1] = {.f32 = "expm1($a)"},
+    [XL__E_LOG]   = {.f32 = "log($a)", .fast = "native_log($a)"},
+    [XL__E_LOG2]  = {.f32 = OWN("log2"), .fast = "native_log2($a)", .uses = M},
+    [XL__E_LOG1P] = {.f32 = "log1p($a)"},
+    [XL__E_SIN]   = {.f32 = OWN("sin"), .fast = OWN("native_sin"), .uses = M},
+    [XL__E_COS]   = {.f32 = OWN("cos"), .fast = OWN("native_cos"), .uses = M},
+    [XL__E_TAN]   = {.f32 = OWN("tan"), .uses = M},
+    [XL__E_TANH]  = {.f32 = "tanh($a)"},
+    [XL__E_ERF]   = {.f32 = OWN("erf"), .uses = M},
+    [XL__E_SIGMOID] = {.f32 = OWN("sigmoid"), .uses = M},
+    [XL__E_RELU]  = {.f32 = OWN("relu"), .i32 = "max($a, 0)"},
+    [XL__E_GELU]  = {.f32 = OWN("gelu"), .uses = M},
+    [XL__E_GELU_TANH] = {.f32 = OWN("gelu_tanh"), .uses = M},
+    [XL__E_SILU]  = {.f32 = OWN("silu"), .uses = M},
+    [XL__E_SOFTPLUS] = {.f32 = OWN("softplus"), .uses = M},
+    [XL__E_ADD]   = {.f32 = "$a + $b", .i32 = WRAPPED("+")},
+    [XL__E_SUB]   = {.f32 = "$a - $b", .i32 = WRAPPED("-")},
+    [XL__E_MUL]   = {.f32 = "$a * $b", .i32 = WRAPPED("*")},
+    [XL__E_DIV]   = {.f32 = "$a / $b", .fast = "native_divide($a, $b)"},
+    [XL__E_MOD]   = {.f32 = "fmod($a, $b)", .i32 = "xl_mod_$n($a, $b)"},
+    [XL__E_POW]   = {.f32 = "xl_power_$n($a, $b)", .i32 = "xl_pow_$n($a, $b)",
+                     .uses = M},
+    [XL__E_MIN]   = {.f32 = "xl_min_$n($a, $b)", .i32 = "min($a, $b)"},
+    [XL__E_MAX]   = {.f32 = "xl_max_$n($a, $b)", .i32 = "max($a, $b)"},
+    [XL__E_LT]    = {.f32 = "$a < $b", .i32 = "$a < $b"},
+    [XL__E_LE]    = {.f32 = "$a <= $b", .i32 = "$a <= $b"},
+    [XL__E_GT]    = {.f32 = "$a > $b", .i32 = "$a > $b"},
+    [XL__E_GE]    = {.f32 = "$a >= $b", .i32 = "$a >= $b"},
+    [XL__E_EQ]    = {.f32 = "$a == $b", .i32 = "$a == $b"},
+    [XL__E_NE]    = {.f32 = "$a != $b", .i32 = "$a != $b"},
+    [XL__E_AND]   = {.i32 = "$a & $b"},
+    [XL__E_OR]    = {.i32 = "$a | $b"},
+    [XL__E_FMA]   = {.f32 = "fma($a, $b, $c)"},
+    [XL__E_WHERE] = {.f32 = "$a ? $b : $c", .i32 = "$a ? $b : $c"},
+    [XL__E_CLAMP] = {.f32 = "xl_min_$n(xl_max_$n($a, $b), $c)",
+                     .i32 = "min(max($a, $b), $c)"},
+    [XL__E_RAND]  = {.f32 = "rand", .uses = R},
+    [XL__E_RANDN] = {.f32 = "randn", .uses = R | M},
+};
+/* clang-format on */
+
+const char *xl__spell_op(const struct xl__emit *m, enum xl__expr_op op,
+                         enum xl__vtype type)
+{
+    const struct spelling *s = &spelled[op];
+    const bool is_fast = m->g->fast_math;
+    if (type != XL__V_F32)
+        return s->i32;
+    return is_fast && s->fast ? s->fast : s->f32;
+}
+
+unsigned xl__spell_uses(const struct xl__graph *g,
+                        const struct xl__group *group)
+{
+    unsigned uses = 0;
+    for (unsigned i = 0; i < group->n_values; i++)
+        uses |= spelled[g->node[group->value[i].node].op].uses;
+    return uses;
+}
+
+enum xl__vtype xl__spell_wanted(const struct xl__graph *g,
+                                const struct xl__node *n, unsigned i)
+{
+    const enum xl__vtype a = g->node[n->arg[0]].type;
+    switch (xl__expr_ops[n->op].result) {
+    case XL__R_FLOAT:
+        return XL__V_F32;
+    case XL__R_LOGIC:
+        return XL__V_BOOL;
+    case XL__R_SAME:
+        return n->type;
+    case XL__R_BOOL: /* of bools, as numbers: a vector's true is -1 */
+        return a == XL__V_F32 || g->node[n->arg[1]].type == XL__V_F32
+                   ? XL__V_F32
+                   : XL__V_I32;
+    default:
+        break;
+    }
+    if (n->op == XL__E_WHERE && i == 0)
+        return XL__V_BOOL;
+    return n->op == XL__E_WHERE || n->op == XL__E_POW
+               ? n->type
+               : g->node[n->arg[i]].type;
+}
+
+const char *xl__spell_elem(xl_dtype dtype)
+{
+    static const char *const elem[XL_N_DTYPES] = {
+        [XL_F32] = "float", [XL_F16] = "ushort", [XL_BF16] = "ushort",
+        [XL_F64] = "double", [XL_I32] = "int", [XL_I8] = "char",
+        [XL_U8] = "uchar", [XL_BOOL] = "uchar"};
+    return elem[dtype];
+}
+
+/* -- constants ------------------------------------------------------------- */
+
+/* Digits only by integers: printf's own would follow the locale. Simple values
+ * as people write them, the others with their bits in sight. */
+static void spell_float(char text[40], float x)
+{
+    enum { PLACES = 10000, SIXTEENTHS = 16, CAP = 40 };
+    static const double most = 1e6;
+    const double size = fabs((double)x);
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isnan(x)) {
+        snprintf(text, CAP, "NAN");
+    } else if (isinf(x)) {
+        snprintf(text, CAP, "INFINITY");
+    } else if (size < most && size * SIXTEENTHS == floor(size * SIXTEENTHS)) {
+        const long whole = (long)size;
+        const long rest = lround((size - (double)whole) * PLACES);
+        int n = snprintf(text, CAP, "%ld.%04ld", whole, rest);
+        while (text[n - 1] == '0' && text[n - 2] != '.')
+            n--;
+        snprintf(text + n, (size_t)(CAP - n), "f");
+    } else if (size < (double)0x1p-126f) {
+        snprintf(text, CAP, "as_float(0x%08" PRIx32 "u)", bits & 0x7fffffffu);
+    } else {
+        snprintf(text, CAP, "0x1.%06" PRIx32 "p%+df",
+                 (bits & 0x7fffffu) << 1, (int)(bits >> 23 & 0xff) - 127);
+    }
+}
+
+static void spell_int(char text[40], int32_t x)
+{
+    enum { CAP = 40 };
+    if (x == INT32_MIN)
+        snprintf(text, CAP, "-2147483647 - 1");
+    else
+        snprintf(text, CAP, "%" PRId32, x);
+}
+
+void xl__spell_constant(struct xl__str *out, double value,
+                        enum xl__vtype type, unsigned width)
+{
+    char text[40];
+    const bool is_minus = type == XL__V_F32 && signbit(value) != 0;
+    if (type == XL__V_F32)
+        spell_float(text, (float)value);
+    else if (type == XL__V_I32)
+        spell_int(text, (int32_t)value);
+    else
+        spell_int(text, value == 0 ? 0 : width > 1 ? -1 : 1);
+    if (width > 1)
+        xl__str_printf(out, "(%s)", xl__emit_type(type, width));
+    const bool is_wrapped = width > 1 || is_minus || text[0] == '-';
+    xl__str_printf(out, is_wrapped ? "(%s%s)" : "%s%s", is_minus ? "-" : "",
+                   text);
+}

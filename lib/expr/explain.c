@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What would run and why: the variants' standing, and every kernel of the one
+ * with the better estimate. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/device.h"
+#include "expr/run.h"
+
+static const double ns_per_us = 1e3;
+
+/* -- variants ------------------------------------------------------------- */
+
+static void say_why(const struct xl__expr_call *call,
+                    const struct xl__expr_plans *p, unsigned i,
+                    unsigned chosen, xl_choice *out)
+{
+    const struct xl__expr_candidate *c = &p->c[i];
+    const size_t cap = sizeof out->why;
+    if (c->why[0])
+        xl__strcpy(out->why, cap, c->why);
+    else if (i != chosen)
+        snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
+                 c->s.est_ns / p->c[chosen].s.est_ns);
+    else if (call->key.variant[0])
+        xl__strcpy(out->why, cap, "the caller named it");
+    else
+        snprintf(out->why, cap, "the least estimate: %.1f us",
+                 c->s.est_ns / ns_per_us);
+}
+
+/* The step with the most work-items stands for the rest. */
+static void describe_steps(const struct xl__ready *first, xl_choice *out)
+{
+    double most = -1;
+    for (const struct xl__ready *r = first; r; r = r->next) {
+        out->n_steps += r->plan.n_steps;
+        for (unsigned i = 0; i < r->plan.n_steps; i++) {
+            const struct xl__step *s = &r->plan.step[i];
+            double items = 1;
+            for (unsigned d = 0; d < s->dims; d++)
+                items *= (double)s->global[d];
+            if (items <= most)
+                continue;
+            most = items;
+            for (unsigned d = 0; d < 3; d++) {
+                out->wg[d] = d < s->dims ? s->local[d] : 1;
+                out->global[d] = d < s->dims ? s->global[d] : 1;
+            }
+            out->local_mem_bytes = s->local_mem_bytes;
+        }
+    }
+}
+
+/* The group that takes longest says what limits it. */
+static const char *bound_of(const struct xl__schedule *s)
+{
+    const struct xl__group *slowest = &s->group[0];
+    for (unsigned i = 1; i < s->n_groups; i++) {
+        if (s->group[i].est_ns > slowest->est_ns)
+            slowest = &s->group[i];
+    }
+    return slowest->bound ? slowest->bound : "";
+}
+
+static void describe(const struct xl__expr_candidate *c, xl_choice *out)
+{
+    xl__strcpy(out->variant, sizeof out->variant, c->name);
+    xl__strcpy(out->repeats, sizeof out->repeats,
+               "bit for bit on one device and driver");
+    out->est_ns = out->flop = out->bytes = (double)NAN;
+    if (c->is_refused)
+        return;
+    out->est_ns = c->s.est_ns;
+    out->flop = c->s.flop;
+    out->bytes = c->s.bytes;
+    out->n_steps = 0;
+    for (unsigned i = 0; i < c->s.n_groups; i++) /* one more joins chunks */
+        out->n_steps += c->s.group[i].partial_bytes > 0 ? 2 : 1;
+    out->scratch_bytes = c->s.scratch_bytes;
+    xl__strcpy(out->bound, sizeof out->bound, bound_of(&c->s));
+}
+
+static xl_status explain(struct xl__expr_call *c, struct xl__expr_plans *p,
+                         xl_choice *out, unsigned cap)
+{
+    xl_status status = XL_OK;
+    struct xl__ready *ready = NULL;
+    unsigned chosen = 0;
+    TRY(xl__expr_plan(c, p));
+    TRY(xl__expr_first_good(c, p, &ready, &chosen));
+    for (unsigned i = 0; i < p->n && i < cap; i++) {
+        memset(&out[i], 0, sizeof out[i]);
+        describe(&p->c[i], &out[i]);
+        say_why(c, p, i, chosen, &out[i]);
+        if (i != chosen)
+            continue;
+        out[i].chosen = true;
+        out[i].n_steps = 0;
+        describe_steps(ready, &out[i]);
+        TRY(xl__ready_private(c->q, ready, &out[i].private_bytes));
+    }
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    return status;
+}
+
+xl_status xl_expr_explain(xl_queue *q, const xl_expr *e,
+                          const xl_expr_args *args, xl_choice *out,
+                          unsigned cap, unsigned *n)
+{
+    if (!q || !n || (cap > 0 && !out))
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    struct xl__expr_call c = {.q = q, .e = e, .args = args};
+    struct xl__expr_plans *p = xl__calloc(1, sizeof *p);
+    *n = 0;
+    if (!p)
+        return XL_NO_MEMORY;
+    TRY(xl__expr_begin(&c, false));
+    TRY(explain(&c, p, out, cap));
+    *n = p->n;
+fail:
+    xl__expr_plans_clear(p);
+    free(p);
+    return status;
+}
+
+/* -- kernels -------------------------------------------------------------- */
+
+/* "y = (x - mean) * rstd; t3 = ...": what leaves the group. */
+static void spell_results(const struct xl__expr_call *c,
+                          const struct xl__graph *g,
+                          const struct xl__group *group, struct xl__str *out)
+{
+    for (unsigned i = 0; i < group->n_operands; i++) {
+        const struct xl__operand *o = &group->operand[i];
+        if (!o->is_written)
+            continue;
+        xl__str_add(out, out->len > 0 ? "; " : "");
+        if (o->at == XL__AT_BINDING)
+            xl__str_printf(out, "%s = ", c->key.sig.b[o->index].name);
+        else
+            xl__str_printf(out, "t%u = ", o->index);
+        xl__graph_print(g, &c->key.sig, o->node, out);
+    }
+}
+
+/* Counts belong to the group's first kernel; one that joins reads what the
+ * first left in scratch. */
+static void give(const struct xl__group *group, const struct xl__code *code,
+                 const struct xl__plan *plan, const char *computes,
+                 void (*each)(const xl_expr_kernel *, void *), void *arg)
+{
+    for (unsigned i = 0; i < plan->n_steps; i++) {
+        const struct xl__step *s = &plan->step[i];
+        xl_expr_kernel k = {.name = s->kernel,
+                            .computes = computes,
+                            .why = xl__str_text(&group->why),
+                            .source = xl__str_text(&code->text[i])};
+        k.flop = i == 0 ? group->flop : 0;
+        k.bytes = i == 0 ? group->bytes : (double)group->partial_bytes;
+        for (unsigned d = 0; d < 3; d++) {
+            k.global[d] = d < s->dims ? s->global[d] : 1;
+            k.wg[d] = d < s->dims ? s->local[d] : 1;
+        }
+        each(&k, arg);
+    }
+}
+
+static xl_status show_group(const struct xl__expr_call *c,
+                            const struct xl__expr_plans *p,
+                            const struct xl__group *group,
+                            void (*each)(const xl_expr_kernel *, void *),
+                            void *arg)
+{
+    xl_status status = XL_OK;
+    struct xl__code code = {0};
+    struct xl__local own = {0};
+    struct xl__str computes = {0};
+    struct xl__plan *plan = xl__calloc(1, sizeof *plan);
+    if (!plan)
+        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
+    status = xl__expr_localise(&p->c[0].g, group, &own);
+    if (status == XL_OK)
+        status = xl__group_plan(&own.g, &c->q->ctx->device->limits, &own.group,
+                                &p->c[0].s, &code, plan);
+    if (status != XL_OK)
+        TRY(xl__error_set(&c->q->error, status,
+                          "a kernel does not fit this device: %s",
+                          xl__str_text(&group->why)));
+    spell_results(c, &p->c[0].g, group, &computes);
+    if (computes.broken)
+        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a kernel's text"));
+    give(group, &code, plan, xl__str_text(&computes), each, arg);
+fail:
+    xl__str_clear(&computes);
+    xl__local_clear(&own);
+    xl__code_clear(&code);
+    free(plan);
+    return status;
+}
+
+xl_status xl_expr_kernels(xl_queue *q, const xl_expr *e,
+                          const xl_expr_args *args,
+                          void (*each)(const xl_expr_kernel *, void *),
+                          void *arg)
+{
+    if (!q || !each)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    struct xl__expr_call c = {.q = q, .e = e, .args = args};
+    struct xl__expr_plans *p = xl__calloc(1, sizeof *p);
+    if (!p)
+        return XL_NO_MEMORY;
+    TRY(xl__expr_begin(&c, false));
+    TRY(xl__expr_plan(&c, p));
+    if (p->c[0].is_refused)
+        TRY(xl__error_set(&q->error, XL_UNSUPPORTED, "%s: %s", p->c[0].name,
+                          p->c[0].why));
+    for (unsigned i = 0; i < p->c[0].s.n_groups; i++)
+        TRY(show_group(&c, p, &p->c[0].s.group[i], each, arg));
+fail:
+    xl__expr_plans_clear(p);
+    free(p);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a cluster is stored for those to come. Results of reductions must
+ * be, as late as their shape lasts: sqrt(mean(x^2) + eps) and not mean(x^2).
+ * Elements are stored if to write and read them takes less time than to read
+ * once more what they are made of, or to compute them. */
+#include "expr/fuse/fuse.h"
+
+#include <math.h>
+
+#include "device/peak_rates.h"
+
+/* Questions to one cluster, so that the time is bounded. */
+enum { MOST_QUESTIONS = 64 };
+
+static void want(struct xl__fuser *f, const struct xl__cluster *c)
+{
+    bool is_here[XL_EXPR_MAX_BINDINGS] = {false};
+    for (unsigned i = 0; i < c->n_sinks; i++)
+        if (c->sink[i].output != XL__NEVER)
+            is_here[c->sink[i].output] = true;
+    for (unsigned n = 0; n < f->g->n_nodes; n++)
+        f->mark[n].is_wanted = false;
+    for (unsigned o = 0; o < f->g->n_outputs; o++)
+        if (f->output_in[o] == XL__NEVER && !is_here[o])
+            f->mark[f->g->output[o].node].is_wanted = true;
+    for (unsigned n = 0; n < f->g->n_nodes; n++) {
+        const struct xl__node *node = &f->g->node[n];
+        if (xl__is_reduction(node) && f->mark[n].reduced_in == XL__NEVER &&
+            f->mark[n].state == XL__OTHERS)
+            f->mark[node->arg[0]].is_wanted = true;
+    }
+}
+
+static double bytes_of(const struct xl__fuser *f, unsigned n)
+{
+    static const xl_dtype dtype[] = {
+        [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
+    const struct xl__node *node = &f->g->node[n];
+    return f->mark[n].elems * (double)xl_dtype_bytes(node->op == XL__E_INPUT
+                                                         ? node->dtype
+                                                         : dtype[node->type]);
+}
+
+static bool is_written(const struct xl__fuser *f, const struct xl__cluster *c,
+                       unsigned n)
+{
+    for (unsigned i = 0; i < c->n_sinks; i++)
+        if (c->sink[i].node == n && c->sink[i].output != XL__NEVER &&
+            f->can_read_back[c->sink[i].output])
+            return true;
+    return false;
+}
+
+/* Is it quicker to read n than to make it once more? */
+static bool is_worth_keeping(struct xl__fuser *f, struct xl__cluster *c,
+                             unsigned n)
+{
+    static const double ns_per_s = 1e9;
+    const double elems = f->mark[n].elems;
+    const bool written = is_written(f, c, n);
+    double flop = 0, bytes = 0;
+    xl__mark_below(f, n, f->n_clusters);
+    for (unsigned i = 0; i <= n; i++) {
+        const struct xl__node *node = &f->g->node[i];
+        if (!f->mark[i].is_below)
+            continue;
+        if (!xl__is_loaded(f, i, f->n_clusters))
+            flop += f->mark[i].is_row ? 0 : xl__expr_ops[node->op].flop;
+        else if (!f->mark[i].is_wanted)
+            bytes += bytes_of(f, i);
+    }
+    const double again = fmax(flop * elems / xl__rate_fma(f->l),
+                              bytes / xl__rate_memory(f->l)) *
+                         ns_per_s;
+    const double kept =
+        (written ? 1 : 2) * bytes_of(f, n) / xl__rate_memory(f->l) * ns_per_s;
+    xl__str_printf(&c->why,
+                   "%s values that are needed again are %s: %.3g us to %s "
+                   "them, %.3g us to make them again. ",
+                   xl__expr_ops[f->g->node[n].op].name,
+                   kept < again ? "stored" : "computed again", kept * 1e-3,
+                   written ? "read" : "write and read", again * 1e-3);
+    return kept < again;
+}
+
+static bool is_asked(const struct xl__fuser *f, const struct xl__cluster *c,
+                     unsigned n)
+{
+    const struct xl__mark *m = &f->mark[n];
+    return m->is_needed && !m->is_row && !m->is_scalar &&
+           !xl__is_reduction(&f->g->node[n]) &&
+           xl__extent_equal(&m->extent, &c->domain.all);
+}
+
+xl_status xl__keep(struct xl__fuser *f, struct xl__cluster *c, bool plainly)
+{
+    xl_status status;
+    const struct xl__extent rows = xl__domain_rows(&c->domain);
+    unsigned questions = plainly ? MOST_QUESTIONS : 0;
+    xl__str_reset(&c->why);
+    want(f, c);
+    for (unsigned n = f->g->n_nodes; n-- > 0;) {
+        const struct xl__node *node = &f->g->node[n];
+        const struct xl__mark *m = &f->mark[n];
+        if (!m->is_wanted || xl__is_loaded(f, n, f->n_clusters))
+            continue;
+        const bool is_result = m->state == XL__MINE &&
+                               (plainly ? xl__is_reduction(node)
+                                        : xl__extent_equal(&m->extent, &rows));
+        if (is_result || (questions < MOST_QUESTIONS && is_asked(f, c, n) &&
+                          ++questions && is_worth_keeping(f, c, n))) {
+            TRY(xl__store(f, c, n));
+            continue;
+        }
+        for (unsigned a = 0; !xl__is_reduction(node) && a < xl__args(node);
+             a++)
+            f->mark[node->arg[a]].is_wanted = true;
+    }
+    return XL_OK;
+fail:
+    return status;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops of a group: as few and as close as its operands allow; and the form
+ * that suits them. */
+#include "base/alloc.h"
+#include "device/peak_rates.h"
+#include "expr/graph/group.h"
+
+static void remove_loop(struct xl__group *g, unsigned at)
+{
+    g->n_loops--;
+    for (unsigned i = at; i < g->n_loops; i++)
+        g->loop[i] = g->loop[i + 1];
+    for (unsigned k = 0; k < g->n_operands; k++) {
+        size_t *stride = g->operand[k].stride;
+        for (unsigned i = at; i < g->n_loops; i++)
+            stride[i] = stride[i + 1];
+        stride[g->n_loops] = 0;
+    }
+}
+
+static void swap_loops(struct xl__group *g, unsigned a, unsigned b)
+{
+    const struct xl__loop loop = g->loop[a];
+    g->loop[a] = g->loop[b];
+    g->loop[b] = loop;
+    for (unsigned k = 0; k < g->n_operands; k++) {
+        size_t *stride = g->operand[k].stride;
+        const size_t step = stride[a];
+        stride[a] = stride[b];
+        stride[b] = step;
+    }
+}
+
+/* Loops of one turn go, but for the last of all. */
+static void drop(struct xl__group *g)
+{
+    for (unsigned i = 0; i < g->n_loops;) {
+        if (g->loop[i].size > 1 || g->n_loops == 1)
+            i++;
+        else
+            remove_loop(g, i);
+    }
+}
+
+/* A MAP's loops by the first written operand's strides, largest first, and by
+ * what is read where it stands still. */
+static void sort(struct xl__group *g)
+{
+    unsigned by = 0;
+    while (by + 1 < g->n_operands && !g->operand[by].is_written)
+        by++;
+    for (unsigned i = 1; i < g->n_loops; i++)
+        for (unsigned k = i;
+             k > 0 && g->operand[by].stride[k - 1] < g->operand[by].stride[k];
+             k--)
+            swap_loops(g, k - 1, k);
+}
+
+static bool are_one(const struct xl__group *g, unsigned outer)
+{
+    const unsigned inner = outer + 1;
+    if (g->loop[outer].is_reduced != g->loop[inner].is_reduced)
+        return false;
+    for (unsigned k = 0; k < g->n_operands; k++) {
+        const size_t *stride = g->operand[k].stride;
+        if (stride[outer] != stride[inner] * g->loop[inner].size)
+            return false;
+    }
+    return true;
+}
+
+static void join(struct xl__group *g)
+{
+    for (unsigned i = 0; i + 1 < g->n_loops;) {
+        if (!are_one(g, i)) {
+            i++;
+            continue;
+        }
+        g->loop[i + 1].size *= g->loop[i].size;
+        remove_loop(g, i);
+    }
+}
+
+static unsigned power_in(size_t x, unsigned most)
+{
+    unsigned p = 1;
+    while (p < most && x % (2 * p) == 0)
+        p *= 2;
+    return p;
+}
+
+static void align(const struct xl__signature *s, struct xl__group *g)
+{
+    for (unsigned k = 0; k < g->n_operands; k++) {
+        struct xl__operand *p = &g->operand[k];
+        p->align = XL__EXPR_MAX_VW;
+        if (p->at == XL__AT_BINDING)
+            p->align = power_in(s->b[p->index].align, p->align);
+        p->align = power_in(p->offset, p->align);
+        for (unsigned i = 0; i + 1 < g->n_loops; i++)
+            p->align = power_in(p->stride[i], p->align);
+    }
+}
+
+void xl__loops_settle(const struct xl__signature *s, struct xl__group *g)
+{
+    drop(g);
+    if (g->form == XL__FORM_MAP)
+        sort(g);
+    join(g);
+    align(s, g);
+}
+
+enum xl__form xl__form_choose(const struct xl__limits *l, double kept,
+                              double reduced, bool reduced_inside)
+{
+    /* Groups that keep a compute unit busy; how much more than its share of
+     * memory's rate a unit can have when others are idle. */
+    static const double groups_per_unit = 4, most_shares = 2;
+    static const double ns_per_s = 1e9;
+    const double units = (double)xl__size_or(l, XL__F_compute_units, 1);
+    const double row_ns = reduced * sizeof(float) * ns_per_s * units /
+                          (most_shares * xl__rate_memory(l));
+    if (!reduced_inside)
+        return XL__FORM_COLUMNS;
+    /* Pieces take a second launch; a row that is done in its time need not be
+     * cut. */
+    return kept >= groups_per_unit * units || row_ns <= xl__launch_ns(l)
+               ? XL__FORM_ROWS
+               : XL__FORM_PIECES;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A variance along rows that stay close to their items costs less in two
+ * sweeps, the mean first and then the squares about it, than in one that moves
+ * the mean along: reading the row again is free, dividing is not. So does the
+ * log of a sum of exp, with the maximum first. */
+#include <float.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "expr/graph/group.h"
+
+enum {
+    NEAR_ELEMS = 1 << 15 /* of a row in registers, or in a core's cache */
+};
+
+struct spreading {
+    const struct xl__graph *from;
+    const struct xl__limits *l;
+    struct xl__graph *to;
+    unsigned *number; /* in `to`, by number in `from` */
+};
+
+static bool is_near(const struct spreading *s, const struct xl__node *n)
+{
+    if (n->op != XL__E_VAR && n->op != XL__E_LOGSUMEXP)
+        return false;
+    const struct xl__shape *all = &s->from->node[n->arg[0]].shape;
+    const double kept = (double)xl__shape_elems(&n->shape);
+    const double reduced = (double)xl__shape_elems(all) / kept;
+    unsigned last = all->n_dims;
+    while (last > 0 && all->size[last - 1] == 1)
+        last--;
+    return reduced <= NEAR_ELEMS && last > 0 &&
+           (n->axes >> (last - 1) & 1) &&
+           xl__form_choose(s->l, kept, reduced, true) == XL__FORM_ROWS;
+}
+
+/* An operation on up to three nodes, of the shape of the first. */
+static unsigned make(struct spreading *s, enum xl__expr_op op, unsigned a,
+                     unsigned b, unsigned c)
+{
+    struct xl__node n = {.op = op, .type = XL__V_F32, .arg = {a, b, c}};
+    if (a == UINT_MAX || b == UINT_MAX || c == UINT_MAX)
+        return UINT_MAX;
+    if (op == XL__E_LE)
+        n.type = XL__V_BOOL;
+    n.shape = s->to->node[a].shape;
+    n.place = s->to->node[a].place;
+    return xl__graph_node(s->to, &n);
+}
+
+static unsigned number(struct spreading *s, double value)
+{
+    const struct xl__node n = {.op = XL__E_CONST, .type = XL__V_F32,
+                               .value = value};
+    return xl__graph_node(s->to, &n);
+}
+
+/* The reduction n, but of `x` and by `op`. */
+static unsigned reduce(struct spreading *s, struct xl__node n,
+                       enum xl__expr_op op, unsigned x)
+{
+    n.op = op;
+    n.arg[0] = x;
+    return x == UINT_MAX ? UINT_MAX : xl__graph_node(s->to, &n);
+}
+
+/* mean((x - mean(x))^2) */
+static unsigned squares_about_mean(struct spreading *s,
+                                   const struct xl__node *n)
+{
+    const unsigned mean = reduce(s, *n, XL__E_MEAN, n->arg[0]);
+    const unsigned off = make(s, XL__E_SUB, n->arg[0], mean, 0);
+    return reduce(s, *n, XL__E_MEAN, make(s, XL__E_MUL, off, off, 0));
+}
+
+/* top + log(sum(exp(x - top))), where top is max(x), or 0 where that is not
+ * finite: then what is infinite or no number comes through the sum. */
+static unsigned log_of_sum(struct spreading *s, const struct xl__node *n)
+{
+    const unsigned most = reduce(s, *n, XL__E_RMAX, n->arg[0]);
+    const unsigned size = make(s, XL__E_ABS, most, 0, 0);
+    const unsigned is_finite =
+        make(s, XL__E_LE, size, number(s, (double)FLT_MAX), 0);
+    const unsigned zero = number(s, 0);
+    struct xl__node choice = {.op = XL__E_WHERE, .type = XL__V_F32,
+                              .arg = {is_finite, most, zero}};
+    if (is_finite == UINT_MAX || zero == UINT_MAX)
+        return UINT_MAX;
+    choice.shape = n->shape;
+    const unsigned top = xl__graph_node(s->to, &choice);
+    const unsigned off = make(s, XL__E_SUB, n->arg[0], top, 0);
+    const unsigned sum =
+        reduce(s, *n, XL__E_SUM, make(s, XL__E_EXP, off, 0, 0));
+    return make(s, XL__E_ADD, make(s, XL__E_LOG, sum, 0, 0), top, 0);
+}
+
+static unsigned copy(struct spreading *s, unsigned i)
+{
+    const struct xl__node *old = &s->from->node[i];
+    struct xl__node n = *old;
+    for (unsigned a = 0; a < xl__expr_ops[n.op].n_args; a++)
+        n.arg[a] = s->number[n.arg[a]];
+    if (!is_near(s, old))
+        return xl__graph_node(s->to, &n);
+    return old->op == XL__E_VAR ? squares_about_mean(s, &n)
+                                : log_of_sum(s, &n);
+}
+
+xl_status xl__graph_spread(const struct xl__graph *from,
+                           const struct xl__limits *l, struct xl__graph *out)
+{
+    struct spreading s = {from, l, out, NULL};
+    xl_status status = XL_OK;
+    s.number = xl__calloc(from->n_nodes + 1, sizeof *s.number);
+    if (!s.number)
+        return XL_NO_MEMORY;
+    out->fast_math = from->fast_math;
+    out->is_spread = true;
+    for (unsigned i = 0; i < from->n_nodes && status == XL_OK; i++) {
+        s.number[i] = copy(&s, i);
+        if (s.number[i] == UINT_MAX)
+            status = XL_NO_MEMORY;
+    }
+    for (unsigned i = 0; i < from->n_outputs && status == XL_OK; i++) {
+        out->output[i] = from->output[i];
+        out->output[i].node = s.number[from->output[i].node];
+    }
+    out->n_outputs = from->n_outputs;
+    free(s.number);
+    return status == XL_OK ? xl__graph_prune(out) : status;
+}

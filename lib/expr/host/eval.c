@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of a group on the host: row by row, every value of a row at once.
+ * A node's numbers lie in one array over the reduced loops, or are one number
+ * when only kept loops vary it. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "expr/host/interval.h"
+
+typedef struct xl__eval_num num;
+
+struct numbers {
+    num *a;         /* NULL: not known yet */
+    unsigned every; /* 0: one for the whole row */
+    bool is_loaded; /* an operand gives it, whatever operation it is */
+};
+
+struct eval {
+    const struct xl__graph *g;
+    const struct xl__group *group;
+    const double *scalar;
+    struct xl__eval_mem *mem;
+    struct numbers *node; /* by number of the graph */
+    size_t inner;         /* of the reduced loops together */
+};
+
+/* -- places --------------------------------------------------------------- */
+
+/* Of the i-th turn of the kept (or reduced) loops. */
+static size_t place_of(const struct xl__group *group,
+                       const struct xl__operand *o, bool reduced, size_t i)
+{
+    size_t place = 0;
+    for (unsigned d = group->n_loops; d-- > 0;) {
+        const struct xl__loop *loop = &group->loop[d];
+        if (loop->is_reduced != reduced)
+            continue;
+        place += i % loop->size * o->stride[d];
+        i /= loop->size;
+    }
+    return place;
+}
+
+static size_t turns(const struct xl__group *group, bool reduced)
+{
+    size_t n = 1;
+    for (unsigned d = 0; d < group->n_loops; d++)
+        n *= group->loop[d].is_reduced == reduced ? group->loop[d].size : 1;
+    return n;
+}
+
+static bool is_same_for_row(const struct xl__group *group,
+                            const struct xl__operand *o)
+{
+    for (unsigned d = 0; d < group->n_loops; d++) {
+        if (group->loop[d].is_reduced && o->stride[d] > 0 &&
+            group->loop[d].size > 1)
+            return false;
+    }
+    return true;
+}
+
+/* -- leaves --------------------------------------------------------------- */
+
+/* Relative to the radius, which 24 bits keep below 5.8: the angle's rounding
+ * moves a number near 0 as much as one near the radius. */
+static num random_at(const struct eval *e, const struct xl__node *n,
+                     uint64_t place)
+{
+    static const double radius = 5.8;
+    const num seed = e->node[n->arg[0]].a[0];
+    const double x = xl__eval_rand(n->op, (int32_t)seed.x, place);
+    const double ulp = xl__expr_ops[n->op].ulp;
+    return xl__eval_settle(x, seed.err > 0 ? xl__eval_never
+                                           : 2 * xl__eval_u * ulp * radius);
+}
+
+static num load_at(const struct eval *e, unsigned operand, size_t place)
+{
+    const struct xl__operand *o = &e->group->operand[operand];
+    const struct xl__eval_mem *m = &e->mem[operand];
+    const struct xl__node *n = &e->g->node[o->node];
+    if (o->at == XL__AT_INDEX)
+        return random_at(e, n, o->offset + place);
+    num out = {m->value[place], m->error ? m->error[place] : 0};
+    if (n->type == XL__V_BOOL)
+        return xl__eval_round(out, XL_BOOL);
+    return n->type == XL__V_F32 ? xl__eval_settle(out.x, out.err) : out;
+}
+
+static void load(struct eval *e, unsigned operand, size_t row)
+{
+    const struct xl__operand *o = &e->group->operand[operand];
+    struct numbers *to = &e->node[o->node];
+    const size_t start = place_of(e->group, o, false, row);
+    const size_t n = to->every ? e->inner : 1;
+    for (size_t i = 0; i < n; i++)
+        to->a[i] = load_at(e, operand,
+                           start + place_of(e->group, o, true, i));
+}
+
+static num constant(const struct eval *e, const struct xl__node *n)
+{
+    const double x =
+        n->op == XL__E_SCALAR ? e->scalar[n->binding] : n->value;
+    return n->type == XL__V_F32 ? xl__eval_settle((double)(float)x, 0)
+                                : (num){x, 0};
+}
+
+/* -- values --------------------------------------------------------------- */
+
+static void map(struct eval *e, unsigned node)
+{
+    const struct xl__node *n = &e->g->node[node];
+    const unsigned n_args = xl__expr_ops[n->op].n_args;
+    struct numbers *to = &e->node[node];
+    const size_t count = to->every ? e->inner : 1;
+    for (size_t i = 0; i < count; i++) {
+        num arg[XL__EXPR_ARGS] = {{0, 0}};
+        for (unsigned k = 0; k < n_args; k++) {
+            const struct numbers *from = &e->node[n->arg[k]];
+            arg[k] = from->a[i * from->every];
+        }
+        to->a[i] = xl__eval_node(e->g, node, arg);
+    }
+}
+
+static void compute(struct eval *e, unsigned node)
+{
+    const struct xl__node *n = &e->g->node[node];
+    if (e->node[node].is_loaded)
+        return;
+    if (xl__expr_ops[n->op].cls == XL__C_MAP) {
+        map(e, node);
+    } else if (xl__expr_ops[n->op].cls == XL__C_REDUCE) {
+        const struct numbers *from = &e->node[n->arg[0]];
+        e->node[node].a[0] =
+            xl__eval_reduce(e->g, node, from->a, from->every, e->inner);
+    }
+}
+
+static void store(struct eval *e, unsigned operand, size_t row)
+{
+    const struct xl__operand *o = &e->group->operand[operand];
+    const struct xl__eval_mem *m = &e->mem[operand];
+    const struct numbers *from = &e->node[o->node];
+    const size_t start = place_of(e->group, o, false, row);
+    const size_t n = is_same_for_row(e->group, o) ? 1 : e->inner;
+    const enum xl__vtype type = e->g->node[o->node].type;
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = start + place_of(e->group, o, true, i);
+        num x = from->a[i * from->every];
+        if (o->dtype == XL_F32)
+            x = xl__eval_as(x, type, XL__V_F32);
+        x = xl__eval_round(x, o->dtype);
+        m->value[at] = x.x;
+        m->error[at] = x.err;
+    }
+}
+
+static void run_row(struct eval *e, size_t row)
+{
+    const struct xl__group *group = e->group;
+    for (unsigned i = 0; i < group->n_operands; i++) {
+        if (!group->operand[i].is_written)
+            load(e, i, row);
+    }
+    for (unsigned i = 0; i < group->n_values; i++)
+        compute(e, group->value[i].node);
+    for (unsigned i = 0; i < group->n_operands; i++) {
+        if (group->operand[i].is_written)
+            store(e, i, row);
+    }
+}
+
+/* -- memory --------------------------------------------------------------- */
+
+/* Memory for a node's numbers, once. */
+static xl_status give(struct eval *e, unsigned node, bool is_row)
+{
+    struct numbers *n = &e->node[node];
+    if (n->a)
+        return XL_OK;
+    n->every = is_row ? 0 : 1;
+    n->a = xl__calloc(is_row ? 1 : e->inner, sizeof *n->a);
+    return n->a ? XL_OK : XL_NO_MEMORY;
+}
+
+/* A reduction leaves one number; what follows from row values alone is one. */
+static xl_status give_value(struct eval *e, unsigned node)
+{
+    const struct xl__node *n = &e->g->node[node];
+    const struct xl__expr_op_info *op = &xl__expr_ops[n->op];
+    bool is_row = true;
+    if (op->cls == XL__C_LEAF || e->node[node].is_loaded)
+        return XL_OK;
+    for (unsigned i = 0; i < op->n_args; i++) {
+        if (!e->node[n->arg[i]].a)
+            return XL_UNSUPPORTED; /* not in an order that can be computed */
+        is_row = is_row && e->node[n->arg[i]].every == 0;
+    }
+    return give(e, node, is_row || op->cls == XL__C_REDUCE);
+}
+
+static xl_status give_all(struct eval *e)
+{
+    xl_status status = XL_OK;
+    const struct xl__group *group = e->group;
+    for (unsigned i = 0; i < e->g->n_nodes; i++) {
+        const struct xl__node *n = &e->g->node[i];
+        if (n->op != XL__E_CONST && n->op != XL__E_SCALAR)
+            continue;
+        TRY(give(e, i, true));
+        e->node[i].a[0] = constant(e, n);
+    }
+    for (unsigned i = 0; i < group->n_operands; i++) {
+        const struct xl__operand *o = &group->operand[i];
+        if (o->is_written)
+            continue;
+        TRY(give(e, o->node, is_same_for_row(group, o)));
+        e->node[o->node].is_loaded = true;
+    }
+    for (unsigned i = 0; i < group->n_values; i++)
+        TRY(give_value(e, group->value[i].node));
+fail:
+    return status;
+}
+
+xl_status xl__eval_group(const struct xl__graph *g,
+                         const struct xl__group *group, const double *scalar,
+                         struct xl__eval_mem *mem)
+{
+    xl_status status = XL_OK;
+    struct eval e = {.g = g, .group = group, .scalar = scalar, .mem = mem};
+    e.inner = turns(group, true);
+    e.node = xl__calloc(g->n_nodes, sizeof *e.node);
+    if (!e.node)
+        TRY(XL_NO_MEMORY);
+    TRY(give_all(&e));
+    const size_t rows = turns(group, false);
+    for (size_t row = 0; row < rows; row++)
+        run_row(&e, row);
+fail:
+    for (unsigned i = 0; e.node && i < g->n_nodes; i++)
+        free(e.node[i].a);
+    free(e.node);
+    return status;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions in double, with the bounds that expr.h states: what the
+ * arguments' errors become, and what a device's own order of summing and
+ * rounding may add. */
+#include "expr/host/interval.h"
+
+typedef struct xl__eval_num num;
+
+/* The numbers to reduce, as the operation wants them. */
+struct many {
+    const num *a;
+    unsigned every;
+    size_t n;
+    enum xl__vtype from, to;
+};
+
+static num at(const struct many *m, size_t i)
+{
+    return xl__eval_as(m->a[i * m->every], m->from, m->to);
+}
+
+/* Of a sum of floats: |error| <= 8 u sum |x|. */
+static const double of_sum = 8;
+
+struct sums { double x, size, err; };
+
+static struct sums sum_up(const struct many *m)
+{
+    struct sums s = {0, 0, 0};
+    for (size_t i = 0; i < m->n; i++) {
+        const num a = at(m, i);
+        s.x += a.x;
+        s.size += fabs(a.x) + a.err;
+        s.err += a.err;
+    }
+    return s;
+}
+
+/* A partial sum in the device's own order may pass the largest float. */
+static num sum_floats(const struct many *m)
+{
+    const struct sums s = sum_up(m);
+    if (isfinite(s.x) && s.size > (double)FLT_MAX)
+        return (num){s.x, xl__eval_never};
+    return xl__eval_settle(
+        s.x, s.err + (isfinite(s.x) ? of_sum * xl__eval_u * s.size : 0));
+}
+
+static num sum_integers(const struct many *m)
+{
+    const struct sums s = sum_up(m);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < m->n; i++)
+        bits += (uint32_t)(int32_t)at(m, i).x;
+    const int64_t x = bits <= INT32_MAX ? (int64_t)bits
+                                        : (int64_t)bits - UINT32_MAX - 1;
+    return (num){(double)x, s.err > 0 && s.size > INT32_MAX ? xl__eval_never
+                                                            : s.err};
+}
+
+/* The quotient, or the product with 1 / n: at most 2 roundings of 2.5 ulp. */
+static num mean(const struct many *m)
+{
+    enum { DIVISION = 10 };
+    const double n = (double)m->n;
+    const num s = sum_floats(m);
+    const double x = s.x / n;
+    if (!isfinite(x) || !isfinite(s.err))
+        return (num){x, s.err};
+    return xl__eval_settle(x, s.err / n + DIVISION * xl__eval_u * fabs(x));
+}
+
+/* d var = 2 / n sum (x - mean) dx + 1 / n sum dx^2 at most; squares below the
+ * least normal number may vanish. */
+static num variance(const struct many *m)
+{
+    enum { OF_VAR = 16 };
+    const double n = (double)m->n, u = xl__eval_u;
+    const struct sums s = sum_up(m);
+    const double middle = s.x / n;
+    double x = 0, err = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const num a = at(m, i);
+        const double d = a.x - middle;
+        x += d * d;
+        err += 2 * fabs(d) * a.err + a.err * a.err;
+    }
+    x /= n;
+    if (isfinite(x) && (s.size > (double)FLT_MAX || x * n > (double)FLT_MAX))
+        return (num){x, xl__eval_never};
+    if (!isfinite(x))
+        return xl__eval_settle(x, s.err);
+    return xl__eval_settle(x, err / n + (double)FLT_MIN +
+                                  OF_VAR * u * (x + u * middle * middle));
+}
+
+/* | |x + e| - |x| | <= |e|, lengths of vectors. A square is rounded, the sum
+ * as a sum, the root by 3 ulp. */
+static num length(const struct many *m)
+{
+    enum { OF_ROOT = 6 };
+    double sum = 0, moved = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const num a = at(m, i);
+        sum += a.x * a.x;
+        moved += a.err * a.err;
+    }
+    if (isfinite(sum) && sum > (double)FLT_MAX)
+        return (num){sqrt(sum), xl__eval_never};
+    const double x = sqrt(sum), lost = (double)m->n * (double)FLT_MIN;
+    if (!isfinite(x))
+        return xl__eval_settle(x, sqrt(moved));
+    return xl__eval_settle(
+        x, sqrt(moved) + x - sqrt(fmax(sum - lost, 0)) +
+               ((of_sum + 1) / 2 + OF_ROOT) * xl__eval_u * x);
+}
+
+/* -- the largest ---------------------------------------------------------- */
+
+/* a.x is nearer the end that is looked for; NaN is nearest. */
+static bool beats(bool for_most, double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) && !isnan(b);
+    return for_most ? a > b : a < b;
+}
+
+static size_t best(const struct many *m, bool for_most)
+{
+    size_t found = 0;
+    for (size_t i = 1; i < m->n; i++) {
+        if (beats(for_most, at(m, i).x, at(m, found).x))
+            found = i;
+    }
+    return found;
+}
+
+/* The ends of the interval are the extremes of the arguments' ends. */
+static num extreme(const struct many *m, bool for_most)
+{
+    const double x = at(m, best(m, for_most)).x;
+    double low = for_most ? -xl__eval_never : xl__eval_never, high = low;
+    for (size_t i = 0; i < m->n; i++) {
+        const num a = at(m, i);
+        if (isinf(a.err))
+            return (num){x, xl__eval_never};
+        if (isnan(a.x))
+            return (num){x, 0};
+        low = for_most ? fmax(low, a.x - a.err) : fmin(low, a.x - a.err);
+        high = for_most ? fmax(high, a.x + a.err) : fmin(high, a.x + a.err);
+    }
+    return (num){x, fmax(xl__eval_gap(low, x), xl__eval_gap(high, x))};
+}
+
+/* Sure when no other number may be as near the end; of exact equals the first
+ * is meant. */
+static num place(const struct many *m, bool for_most)
+{
+    const size_t found = best(m, for_most);
+    const num top = at(m, found);
+    double err = isinf(top.err) ? xl__eval_never : 0;
+    for (size_t i = 0; i < m->n && err == 0; i++) {
+        const num a = at(m, i);
+        const bool is_open = a.err > 0 || top.err > 0;
+        if (i != found && is_open && !isnan(top.x) &&
+            !(fabs(top.x - a.x) > a.err + top.err))
+            err = xl__eval_never;
+        if (isinf(a.err))
+            err = xl__eval_never;
+    }
+    return (num){(double)found, err};
+}
+
+/* One sure number that decides is enough. */
+static num decide(const struct many *m, double decides)
+{
+    num out = {1 - decides, 0};
+    for (size_t i = 0; i < m->n; i++) {
+        const num a = at(m, i);
+        if (a.x == decides && a.err == 0)
+            return (num){decides, 0};
+        if (a.x == decides)
+            out.x = decides;
+        out.err = fmax(out.err, a.err);
+    }
+    return out;
+}
+
+/* -- log(sum(exp(x))) ----------------------------------------------------- */
+
+/* Softmax's weights p carry the arguments' errors. exp has 3 ulp, and takes
+ * x - max with its rounding; what was summed under a smaller maximum is
+ * rescaled, which is an exp and a product each time the maximum rises. */
+static num logsumexp(const struct many *m)
+{
+    enum { OF_SUM = 64, OF_LOG = 6 };
+    const num top = extreme(m, true);
+    double sum = 0, moved = 0, shifted = 0, far = 0;
+    if (!isfinite(top.x) || isinf(top.err))
+        return xl__eval_settle(top.x, top.err);
+    for (size_t i = 0; i < m->n; i++) {
+        const num a = at(m, i);
+        const double d = a.x - top.x, p = exp(d);
+        sum += p;
+        if (p > 0) {
+            moved += p * a.err;
+            shifted += p * fabs(d);
+        }
+        far = fmax(far, a.err);
+    }
+    const double x = top.x + log(sum);
+    const double first = moved / sum, second = expm1(2 * far) * first;
+    const double own = OF_SUM + 2 * shifted / sum + OF_LOG * log(sum) +
+                       fabs(top.x) + fabs(x);
+    return xl__eval_settle(x, fmin(first + second, far) + own * xl__eval_u);
+}
+
+/* -- the table's reductions ----------------------------------------------- */
+
+static enum xl__vtype wanted(const struct xl__node *n, enum xl__vtype from)
+{
+    switch (xl__expr_ops[n->op].result) {
+    case XL__R_FLOAT:
+        return XL__V_F32;
+    case XL__R_LOGIC:
+        return XL__V_BOOL;
+    case XL__R_SAME:
+        return n->type;
+    default:
+        return from;
+    }
+}
+
+num xl__eval_reduce(const struct xl__graph *g, unsigned node, const num *a,
+                    unsigned every, size_t n)
+{
+    const struct xl__node *r = &g->node[node];
+    const enum xl__vtype from = g->node[r->arg[0]].type;
+    const struct many m = {a, every, n, from, wanted(r, from)};
+    switch (r->op) {
+    case XL__E_SUM:
+        return m.to == XL__V_F32 ? sum_floats(&m) : sum_integers(&m);
+    case XL__E_MEAN:
+        return mean(&m);
+    case XL__E_VAR:
+        return variance(&m);
+    case XL__E_RMIN:
+    case XL__E_RMAX:
+        return extreme(&m, r->op == XL__E_RMAX);
+    case XL__E_ARGMIN:
+    case XL__E_ARGMAX:
+        return place(&m, r->op == XL__E_ARGMAX);
+    case XL__E_ANY:
+    case XL__E_ALL:
+        return decide(&m, r->op == XL__E_ANY);
+    case XL__E_LOGSUMEXP:
+        return logsumexp(&m);
+    default:
+        return length(&m);
+    }
+}

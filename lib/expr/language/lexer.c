@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lexer. It asks neither the locale nor strtod() what a letter, a digit or
+ * a number is: only what is spelt out here is let in. */
+#include "expr/language/lexer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_DIGITS = 40,     /* kept of a number; one more tells that the rest
+                             is not 0 */
+    MOST_EXPONENT = 200000, /* beyond what a whole text of digits makes up
+                               for */
+    QUOTED = 40
+};
+
+/* From here on floats round to infinity: half a unit above the largest. */
+#define TOO_LARGE 340282356779733661637539395458142568448.0
+#define EXACT_INTEGERS 9007199254740992.0 /* 2^53 */
+
+/* Longest first, so that <= is not < and =. */
+static const char *const signs[] = {"...", "<=", ">=", "==", "!=", "+", "-",
+                                    "*",   "/",  "^",  "&",  "|",  "!", "<",
+                                    ">",   "=",  "(",  ")",  "[",  "]", ",",
+                                    ":"};
+
+/* What other languages write, and how it is written here. */
+static const struct {
+    const char *text, *here;
+} foreign[] = {
+    {"**", "a power is x^y"},
+    {"&&", "'and' is &"},
+    {"||", "'or' is |"},
+    {"//", "a quotient rounded down is floor(x / y)"},
+    {"%", "a remainder is mod(x, y)"},
+    {"?", "a choice is where(condition, x, y)"},
+    {"~", "'not' is !"},
+    {"{", "there are only ( and ["},
+    {"}", "there are only ) and ]"},
+};
+
+bool xl__is_sign(const struct xl__token *t, const char *sign)
+{
+    return t->kind == XL__TOK_SIGN && strlen(sign) == t->len &&
+           memcmp(t->text, sign, t->len) == 0;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* -- numbers --------------------------------------------------------------- */
+
+/* A number as it is read: its significant digits without a point. */
+struct digits {
+    char digit[MOST_DIGITS + 1];
+    unsigned n;
+    bool is_cut;    /* what was left out is not 0 */
+    long exponent;  /* of ten */
+};
+
+static void add_digit(struct digits *d, char c, bool is_fraction)
+{
+    bool is_kept = d->n < MOST_DIGITS && (d->n > 0 || c != '0');
+    if (is_kept)
+        d->digit[d->n++] = c;
+    else if (d->n > 0 && c != '0')
+        d->is_cut = true;
+    if (is_fraction)
+        d->exponent--;
+    if (!is_kept && d->n > 0)
+        d->exponent++;
+}
+
+/* Digits in front of and behind the point; how long that is. */
+static size_t read_digits(const char *text, struct digits *d, bool *is_float)
+{
+    size_t i = 0;
+    for (; is_digit(text[i]); i++)
+        add_digit(d, text[i], false);
+    *is_float = text[i] == '.' && text[i + 1] != '.';
+    if (!*is_float)
+        return i;
+    for (i++; is_digit(text[i]); i++)
+        add_digit(d, text[i], true);
+    return i;
+}
+
+/* e, a sign, digits; 0 when there is no such thing. */
+static size_t read_exponent(const char *text, struct digits *d)
+{
+    size_t i = 1;
+    long exponent = 0;
+    if (text[0] != 'e' && text[0] != 'E')
+        return 0;
+    bool is_negative = text[1] == '-';
+    if (text[1] == '-' || text[1] == '+')
+        i++;
+    if (!is_digit(text[i]))
+        return 0;
+    for (; is_digit(text[i]); i++)
+        if (exponent < MOST_EXPONENT)
+            exponent = exponent * 10 + (text[i] - '0');
+    d->exponent += is_negative ? -exponent : exponent;
+    return i;
+}
+
+/* The nearest double. Written without a point, the same digits mean the same
+ * in every locale. */
+static double value_of(const struct digits *d)
+{
+    char text[MOST_DIGITS + 32];
+    if (d->n == 0)
+        return 0;
+    snprintf(text, sizeof text, "%.*s%se%ld", (int)d->n, d->digit,
+             d->is_cut ? "1" : "", d->exponent - d->is_cut);
+    return strtod(text, NULL);
+}
+
+static size_t letters_and_digits(const char *text)
+{
+    size_t n = 0;
+    while (is_letter(text[n]) || is_digit(text[n]))
+        n++;
+    return n;
+}
+
+static xl_status no_number(const struct xl__lexer *l,
+                           const struct xl__token *t)
+{
+    size_t len = 0;
+    while (len < QUOTED && (is_letter(t->text[len]) ||
+                            is_digit(t->text[len]) || t->text[len] == '.'))
+        len++;
+    return xl__tree_error(l->tree, t->place, l->e, XL_BAD_ARGUMENT,
+                          "'%.*s' is no number; numbers are written 2, 2.5 or "
+                          "1e-3, and products 2 * x",
+                          (int)len, t->text);
+}
+
+static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
+{
+    struct digits d = {{0}, 0, false, 0};
+    bool is_float;
+    size_t len = read_digits(out->text, &d, &is_float);
+    size_t more = read_exponent(out->text + len, &d);
+    len += more;
+    if (letters_and_digits(out->text + len) > 0 ||
+        (out->text[len] == '.' && is_float))
+        return no_number(l, out);
+    out->kind = is_float || more > 0 ? XL__TOK_NUMBER : XL__TOK_INTEGER;
+    out->value = value_of(&d);
+    out->len = len;
+    if (out->kind == XL__TOK_NUMBER && out->value >= TOO_LARGE)
+        return xl__tree_error(l->tree, out->place, l->e, XL_BAD_ARGUMENT,
+                              "the number is too large for f32, which ends at "
+                              "3.4028235e38; infinity is inf");
+    if (out->kind == XL__TOK_INTEGER && out->value > EXACT_INTEGERS)
+        out->value = HUGE_VAL;
+    return XL_OK;
+}
+
+/* -- everything else ------------------------------------------------------- */
+
+static xl_status unknown_sign(const struct xl__lexer *l, unsigned place)
+{
+    const char *text = l->tree->text + place;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        if (starts(text, foreign[i].text))
+            return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+                                  "'%s' is not in the language; %s",
+                                  foreign[i].text, foreign[i].here);
+    }
+    if (*text > ' ' && *text <= '~')
+        return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+                              "'%c' is not in the language", *text);
+    return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+                          "byte 0x%02x is not in the language, which is plain "
+                          "ASCII",
+                          (unsigned)(unsigned char)*text);
+}
+
+static xl_status lex_sign(struct xl__lexer *l, struct xl__token *out)
+{
+    out->kind = XL__TOK_SIGN;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (starts(out->text, foreign[i].text))
+            return unknown_sign(l, out->place);
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (!starts(out->text, signs[i]))
+            continue;
+        out->len = strlen(signs[i]);
+        if (*out->text == '(' || *out->text == '[')
+            l->open++;
+        else if ((*out->text == ')' || *out->text == ']') && l->open > 0)
+            l->open--;
+        return XL_OK;
+    }
+    return unknown_sign(l, out->place);
+}
+
+/* Over blanks, comments, and newlines that end nothing. */
+static void skip(struct xl__lexer *l)
+{
+    const char *text = l->tree->text;
+    for (;;) {
+        char c = text[l->at];
+        if (c == '#')
+            l->at += (unsigned)strcspn(text + l->at, "\n");
+        else if (c == ' ' || c == '\t' || c == '\r' ||
+                 (c == '\n' && l->open > 0))
+            l->at++;
+        else
+            return;
+    }
+}
+
+xl_status xl__lex(struct xl__lexer *l, struct xl__token *out)
+{
+    xl_status status = XL_OK;
+    skip(l);
+    const char *text = l->tree->text + l->at;
+    *out = (struct xl__token){.text = text, .place = l->at};
+    if (*text == 0) {
+        out->kind = XL__TOK_END;
+    } else if (*text == ';' || *text == '\n') {
+        out->kind = XL__TOK_BREAK;
+        out->len = 1;
+    } else if (is_letter(*text)) {
+        out->kind = XL__TOK_NAME;
+        out->len = letters_and_digits(text);
+    } else if (is_digit(*text) || (*text == '.' && is_digit(text[1]))) {
+        status = lex_number(l, out);
+    } else {
+        status = lex_sign(l, out);
+    }
+    l->at += (unsigned)out->len;
+    return status;
+}

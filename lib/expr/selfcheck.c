@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First meeting of a group's program and a driver: the small case runs on a
+ * private queue of the same context and is compared with the host. The
+ * verdict is kept with the program, so each program is asked once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "expr/trial.h"
+#include "runtime/lib.h"
+#include "runtime/program.h"
+#include "runtime/where.h"
+
+/* One trial run. */
+struct run {
+    xl_queue *q; /* private */
+    const struct xl__signature *sig;
+    const struct xl__ready *target; /* whose programs are tested */
+    struct xl__ready *ready;        /* the small case's */
+    struct xl__code code;
+    struct xl__call call;
+    cl_mem own[XL__MAX_MEMS];
+    struct xl__small small;
+};
+
+/* Do the small case's steps use the very programs that are to be tested? */
+static bool same_programs(const struct run *r)
+{
+    const unsigned n = r->target->plan.n_steps;
+    for (unsigned i = 0; i < n; i++) {
+        if (i >= r->ready->plan.n_steps ||
+            r->ready->program[i] != r->target->program[i])
+            return false;
+    }
+    return n == r->ready->plan.n_steps;
+}
+
+static xl_status make(struct run *r)
+{
+    xl_status status = XL_OK;
+    struct xl__error *e = &r->q->error;
+    struct xl__small *t = &r->small;
+    r->ready = xl__calloc(1, sizeof *r->ready);
+    if (!r->ready)
+        TRY(xl__error_set(e, XL_NO_MEMORY, "a plan"));
+    status = xl__group_plan(t->g, &r->q->ctx->device->limits, &t->group, &t->s,
+                            &r->code, &r->ready->plan);
+    if (status != XL_OK)
+        TRY(xl__error_set(e, status, "the small case has no plan"));
+    r->ready->plan.scratch_bytes = t->s.scratch_bytes;
+    TRY(xl__ready_make(r->q, r->ready));
+    if (!same_programs(r))
+        TRY(xl__error_set(e, XL_UNSUPPORTED,
+                          "the small case took another program"));
+fail:
+    return status;
+}
+
+static xl_status upload(struct run *r)
+{
+    xl_status status = XL_OK;
+    const struct xl__small *t = &r->small;
+    for (unsigned i = 0; i < XL__MAX_MEMS; i++) {
+        if (t->bytes[i] == 0)
+            continue;
+        TRY(xl_buffer_create(r->q, t->bytes[i], &r->own[i]));
+        TRY(xl_buffer_write(r->q, r->own[i], 0, t->before[i], t->bytes[i]));
+    }
+    r->call.mem[XL__MEM_SCRATCH].buf = r->own[XL__MEM_SCRATCH];
+    for (unsigned i = 0; i < r->sig->n; i++) {
+        r->call.mem[1 + i].buf = r->own[1 + r->sig->b[i].same_as];
+        if (r->sig->b[i].is_scalar)
+            r->call.value[1 + i].f = t->scalar[i];
+    }
+fail:
+    return status;
+}
+
+static xl_status run(struct run *r)
+{
+    xl_status status = XL_OK;
+    struct xl__small *t = &r->small;
+    TRY(make(r));
+    TRY(upload(r));
+    TRY(xl__launch(r->q, r->ready, &r->call, NULL));
+    TRY(xl_queue_finish(r->q));
+    for (unsigned i = 0; i < XL__MAX_MEMS; i++) {
+        if (t->bytes[i] > 0)
+            TRY(xl_buffer_read(r->q, r->own[i], 0, t->after[i], t->bytes[i]));
+    }
+fail:
+    return status;
+}
+
+static void clear(struct run *r)
+{
+    for (unsigned i = 0; i < XL__MAX_MEMS; i++)
+        xl__where_release(r->own[i]);
+    if (r->ready)
+        xl__ready_clear(r->ready);
+    free(r->ready);
+    xl__code_clear(&r->code);
+    xl__small_clear(&r->small);
+    xl_queue_destroy(r->q);
+    free(r);
+}
+
+/* -- the verdict ---------------------------------------------------------- */
+
+static xl_status judge(struct run *r, struct xl__context *ctx, bool *trusted,
+                       char why[XL__EXPR_WHY])
+{
+    xl_status status = XL_OK;
+    size_t n_sure;
+    struct xl__str story = {0};
+    TRY(run(r));
+    *trusted = xl__small_judge(&r->small, &n_sure, why);
+    if (*trusted && n_sure == 0)
+        xl__log(ctx->lib, XL_LOG_INFO,
+                "self-check of %s: every result hangs on how sums round, so "
+                "only its memory was checked",
+                r->target->plan.step[0].kernel);
+    if (!*trusted)
+        xl__str_printf(&story, "%s: %s", r->target->plan.step[0].kernel, why);
+    xl__ready_judged(ctx, r->target, *trusted, xl__str_text(&story));
+fail:
+    xl__str_clear(&story);
+    return status;
+}
+
+xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
+                         const struct xl__schedule *s,
+                         const struct xl__ready *ready, bool *trusted,
+                         char why[XL__EXPR_WHY])
+{
+    xl_status status = XL_OK;
+    struct xl__error *e = &c->q->error;
+    const enum xl__trust known = xl__ready_trust(ready);
+    *trusted = known == XL__PASSED || c->q->ctx->lib->skip_selfcheck;
+    if (*trusted)
+        return XL_OK;
+    if (known == XL__FAILED) {
+        xl__strcpy(why, XL__EXPR_WHY,
+                   "gave wrong results on this driver before");
+        return XL_OK;
+    }
+    struct run *r = xl__calloc(1, sizeof *r);
+    if (!r)
+        return xl__error_set(e, XL_NO_MEMORY, "a self-check");
+    r->sig = &c->key.sig;
+    r->target = ready;
+    status = xl_queue_create_beside(c->q, &r->q);
+    if (status != XL_OK)
+        TRY(xl__error_set(e, status, "self-check: no queue of its own: %s",
+                          xl_status_name(status)));
+    status = xl__small_init(&r->small, l, s, r->sig);
+    if (status != XL_OK)
+        TRY(xl__error_set(e, status, "self-check: no data"));
+    status = judge(r, c->q->ctx, trusted, why);
+    if (status != XL_OK)
+        xl__error_set(e, status, "self-check of %s: %s",
+                      ready->plan.step[0].kernel, xl_error_detail(r->q));
+fail:
+    clear(r);
+    return status;
+}

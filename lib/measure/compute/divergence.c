@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What it costs that the items of a sub-group go different ways: 1, 2, 4 ...
+ * paths of the same length, dealt out item by item. In lock step the time
+ * follows their number; where items are threads of their own it does not. And
+ * the same paths dealt out by whole sub-groups, which is free everywhere. */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+#include "measure/probe.h"
+
+enum {
+    STEPS = 4, /* of a turn, as in probe/divergence.cl */
+    WG = 256,
+    GROUPS_A_UNIT = 8,
+    MOST_WAYS = 64, /* as many as there are paths */
+    SOME_WAYS = 8,  /* where items are threads, or nothing is known */
+    MOST_CURVE = 7, /* 1, 2, 4 ... 64 */
+    LOOKS = 128,    /* items that are compared */
+    PASSES = 3,     /* over a curve: the best time of each point counts */
+    ONE_OF = 4      /* where something may end long launches, one that goes one
+                       way lasts a fourth of the usual: others go MOST_WAYS */
+};
+/* Powers of the number of ways that count as lock step and as free. */
+static const double lock_step = 0.85, is_free = 0.15;
+static const double shared_cost = 1.25; /* and more is not free */
+
+/* The curve. */
+struct fork {
+    struct xl__turned t;
+    cl_mem out;
+    size_t items, wg, width; /* width 1: not lock step, or not known */
+    unsigned most;           /* ways */
+};
+
+/* A point of it: ways, dealt out every `span` items. */
+struct point {
+    const char *variant;
+    size_t span;
+    unsigned ways;
+};
+
+/* -- the paths ------------------------------------------------------------ */
+
+/* As in the kernel. */
+static cl_uint walk(cl_uint x, unsigned way, size_t steps)
+{
+    const cl_uint c = way * 0x9e3779b9u | 1;
+    const unsigned s = 5 + way % 11;
+    for (size_t i = 0; i < steps; i++) {
+        if (way % 2)
+            x ^= x >> s;
+        x = x * x + c;
+        if (way % 2 == 0)
+            x ^= x >> s;
+    }
+    return x;
+}
+
+static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+{
+    xl_status status = XL_OK;
+    const struct fork *f = t->arg;
+    const struct xl__step *s = &t->plan.step[0];
+    const size_t span = s->args[1].as.u, ways = s->args[2].as.u;
+    const size_t n = xl__min_size(LOOKS, f->items);
+    cl_uint seen[LOOKS];
+    bool right = true;
+    TRY(xl_buffer_read(p->q, f->out, 0, seen, n * sizeof *seen));
+    for (size_t i = 0; i < n; i++)
+        right = right && seen[i] == walk((cl_uint)i,
+                                         (unsigned)(i / span % ways),
+                                         STEPS * t->turns);
+    if (!right)
+        xl__probe_reject(row, "an item's number is not the host's: it went "
+                              "another way, or not all of it");
+fail:
+    return status;
+}
+
+/* -- points --------------------------------------------------------------- */
+
+static void make_plan(struct fork *f)
+{
+    struct xl__step *s = &f->t.plan.step[0];
+    f->t.plan.n_steps = 1;
+    s->source = "probe/divergence.cl";
+    s->kernel = "diverge";
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->local[0] = f->wg;
+    s->global[0] = f->items;
+    xl__define(s, "MOST", (long)f->most);
+    xl__arg_mem(s, 1);
+    xl__arg_u32(s, 1);
+    xl__arg_u32(s, 1);
+    xl__arg_u32(s, 0);
+    f->t.call.mem[1].buf = f->out;
+    f->t.amount = STEPS * (double)f->items;
+    f->t.look = look;
+    f->t.arg = f;
+}
+
+static xl_status measure(struct xl__probing *p, struct fork *f,
+                         const struct point *a, xl_row *row)
+{
+    xl_status status = XL_OK;
+    struct xl__step *s = &f->t.plan.step[0];
+    s->args[1].as.u = a->span;
+    s->args[2].as.u = a->ways;
+    xl_row_init(row, "probe_divergence", a->variant);
+    row->unit = "op/s";
+    xl_row_param(row, "ways", a->ways);
+    TRY(xl__probe_alive(p));
+    TRY(xl__turned_sample(p, &f->t, f->t.turns, row));
+    TRY(look(p, &f->t, row));
+fail:
+    return status;
+}
+
+/* Points of a curve from `first` ways on, each time the best of all passes;
+ * ns[0], of one way, may be there before. Rows are those of the last pass. */
+static xl_status curve(struct xl__probing *p, struct fork *f, struct point a,
+                       unsigned first, double *ns, unsigned *n)
+{
+    xl_status status = XL_OK;
+    const bool follows = a.span == 1 && f->width > 1;
+    for (unsigned pass = 1; pass <= PASSES; pass++) {
+        *n = first > 1;
+        for (a.ways = first; a.ways <= f->most; a.ways *= 2) {
+            xl_row row;
+            TRY(measure(p, f, &a, &row));
+            ns[*n] = pass == 1 ? row.samples.min_ns
+                               : fmin(ns[*n], row.samples.min_ns);
+            if (pass == PASSES) {
+                xl_row_found(&row, "slower", ns[*n] / ns[0]);
+                xl_row_found(&row, "want", follows ? a.ways : 1);
+                xl__probe_emit(p, &row);
+            }
+            ++*n;
+        }
+    }
+fail:
+    return status;
+}
+
+/* -- what the curve says -------------------------------------------------- */
+
+double xl__divergence_power(const double *ns, unsigned n)
+{
+    double power[MOST_CURVE];
+    if (n < 2 || n > MOST_CURVE || !(ns[0] > 0))
+        return NAN;
+    for (unsigned i = 1; i < n; i++)
+        power[i - 1] = log2(ns[i] / ns[0]) / i;
+    return xl__median(power, n - 1);
+}
+
+const char *xl__divergence_doubt(double power, bool in_lock_step)
+{
+    if (!(power > is_free) && in_lock_step)
+        return "all ways cost what one does, though items run in lock step "
+               "here: the compiler joined them";
+    if (power >= lock_step && !in_lock_step)
+        return "ways cost as in lock step, though items are said to be "
+               "threads of their own";
+    if (power > is_free && power < lock_step)
+        return "neither free nor lock step: some ways run side by side, or "
+               "the machine was busy";
+    return NULL;
+}
+
+static void conclude(struct xl__probing *p, const char *variant, double value,
+                     double want, const char *doubt)
+{
+    xl_row row;
+    xl_row_init(&row, "probe_divergence", variant);
+    row.unit = "1";
+    row.value = value;
+    if (!isnan(want))
+        xl_row_found(&row, "want", want);
+    if (doubt) {
+        row.verdict = XL_ROW_SUSPICIOUS;
+        xl__strcpy(row.reason, sizeof row.reason, doubt);
+    }
+    xl__probe_emit(p, &row);
+}
+
+static xl_status run_curves(struct xl__probing *p, struct fork *f)
+{
+    static const char dear[] =
+        "a branch that whole sub-groups share is not free here";
+    xl_status status = XL_OK;
+    const bool in_lock_step = f->width > 1;
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
+    const struct point split = {"split", 1, 1};
+    const struct point shared = {"shared", in_lock_step ? f->width : f->wg, 1};
+    double ns[MOST_CURVE];
+    unsigned n = 0;
+    TRY(curve(p, f, split, 1, ns, &n));
+    const double power = xl__divergence_power(ns, n);
+    const bool known = in_lock_step || scalar;
+    conclude(p, "power", power, known ? in_lock_step : NAN,
+             known ? xl__divergence_doubt(power, in_lock_step) : NULL);
+    if (scalar)
+        return XL_OK; /* an item is a sub-group of its own */
+    TRY(curve(p, f, shared, p->how->quick ? f->most : 2, ns, &n));
+    const double cost = ns[n - 1] / ns[0];
+    conclude(p, "cost", cost, 1, cost > shared_cost ? dear : NULL);
+fail:
+    return status;
+}
+
+/* -- the probe ------------------------------------------------------------ */
+
+static void lay_out(const struct xl__probing *p, struct fork *f)
+{
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    const bool scalar = xl__probe_is_scalar(l);
+    f->wg = scalar ? 1 : xl__min_size(WG, p->most_wg);
+    f->items = f->wg * units * (scalar ? XL__CPU_GROUPS : GROUPS_A_UNIT);
+    f->width = xl__size_or(l, XL__F_subgroup_width, 1);
+    const size_t ways = f->width > 1 ? xl__min_size(f->width, MOST_WAYS)
+                                     : SOME_WAYS;
+    for (f->most = 1; 2 * f->most <= ways;)
+        f->most *= 2;
+    f->items = xl__round_up(f->items, f->width * f->most);
+    f->items = xl__round_up(f->items, f->wg);
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    struct fork f = {.wg = 1};
+    lay_out(p, &f);
+    TRY(xl_buffer_create(p->q, f.items * sizeof(cl_uint), &f.out));
+    make_plan(&f);
+    TRY(xl__turned_find(p, &f.t, xl__turned_ns(p) / (cpu ? 1 : ONE_OF)));
+    TRY(run_curves(p, &f));
+fail:
+    if (f.out)
+        clReleaseMemObject(f.out);
+    return status;
+}
+
+const struct xl__probe xl__probe_divergence = {
+    {"divergence",
+     "Steps a second when the items of a sub-group take 1, 2, 4 ... paths of "
+     "the same length (split); beside them how many times slower that is than "
+     "one path, and what it should be: as many as there are ways in lock "
+     "step, 1 where items are threads, 1 when whole sub-groups take a path "
+     "(shared). \"power\" is the power of the ways that the time grows with: "
+     "1 in lock step, 0 where they are free; \"cost\" how many times slower "
+     "most ways are, shared. Fooled by hardware that runs several ways of a "
+     "sub-group side by side, and by instruction caches too small for all "
+     "paths.",
+     false},
+    run};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How wide the vectors of a CPU really are: tiles of sums in registers, as
+ * GEMM keeps them, at three widths. A driver may compile for less than the
+ * machine it runs on and go on naming the machine's width (CP-16); wide tiles
+ * then spill. Elements are small whole numbers, so that sums are exact. */
+#include <string.h>
+
+#include "base/rng.h"
+#include "measure/probe.h"
+
+enum { DEPTH = 64, TURNS = 200, MOST_RM = 8, MOST_RN = 32, MOST_ELEM = 3 };
+
+static const struct shape {
+    unsigned vector, rm, rn;
+} shapes[] = {{4, 4, 8}, {8, 4, 24}, {16, 8, 32}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* By less, a wider one stays: it is the driver's own word, and noise is no
+ * reason to doubt it. */
+static const double clearly = 1.1;
+
+struct panels {
+    cl_mem a, b, out;
+    size_t items;
+    float host_a[DEPTH * MOST_RM], host_b[DEPTH * MOST_RN];
+};
+
+static void draw(struct xl__rng *rng, float *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (float)xl__rng_below(rng, 2 * MOST_ELEM + 1) - MOST_ELEM;
+}
+
+static xl_status make_panels(struct xl__probing *p, struct panels *x)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, p->how->seed);
+    x->items = XL__CPU_GROUPS * xl__size_or(l, XL__F_compute_units, 1);
+    draw(&rng, x->host_a, DEPTH * MOST_RM);
+    draw(&rng, x->host_b, DEPTH * MOST_RN);
+    TRY(xl_buffer_create(p->q, sizeof x->host_a, &x->a));
+    TRY(xl_buffer_create(p->q, sizeof x->host_b, &x->b));
+    TRY(xl_buffer_create(p->q, x->items * MOST_RM * MOST_RN * sizeof(float),
+                         &x->out));
+    TRY(xl_buffer_write(p->q, x->a, 0, x->host_a, sizeof x->host_a));
+    TRY(xl_buffer_write(p->q, x->b, 0, x->host_b, sizeof x->host_b));
+fail:
+    return status;
+}
+
+static void make_plan(const struct shape *s, size_t items,
+                      struct xl__plan *plan)
+{
+    struct xl__step *step = &plan->step[0];
+    memset(plan, 0, sizeof *plan);
+    plan->n_steps = 1;
+    plan->flop = 2.0 * s->rm * s->rn * DEPTH * TURNS * (double)items;
+    step->source = "probe/register_tile.cl";
+    step->kernel = "tile";
+    step->dims = 1;
+    step->slice_dim = 0;
+    step->local[0] = 1;
+    step->global[0] = items;
+    xl__define(step, "VW", (long)s->vector);
+    xl__define(step, "RM", (long)s->rm);
+    xl__define(step, "RN", (long)s->rn);
+    xl__define(step, "DEPTH", DEPTH);
+    for (unsigned slot = 1; slot <= 3; slot++)
+        xl__arg_mem(step, slot);
+    xl__arg_u32(step, TURNS);
+}
+
+/* The last item's sums, against the host's. */
+static xl_status look(struct xl__probing *p, const struct panels *x,
+                      const struct shape *s, bool *right)
+{
+    xl_status status = XL_OK;
+    float seen[MOST_RM * MOST_RN];
+    const size_t n = (size_t)s->rm * s->rn;
+    TRY(xl_buffer_read(p->q, x->out, (x->items - 1) * n * sizeof *seen, seen,
+                       n * sizeof *seen));
+    *right = true;
+    for (unsigned r = 0; r < s->rm; r++) {
+        for (unsigned c = 0; c < s->rn; c++) {
+            float sum = 0;
+            for (unsigned l = 0; l < DEPTH; l++)
+                sum += x->host_a[l * s->rm + r] * x->host_b[l * s->rn + c];
+            if (seen[r * s->rn + c] != TURNS * sum)
+                *right = false;
+        }
+    }
+fail:
+    return status;
+}
+
+/* One width; its best rate, 0 when it was wrong. */
+static xl_status measure(struct xl__probing *p, const struct panels *x,
+                         const struct shape *s, double *rate)
+{
+    xl_status status = XL_OK;
+    struct xl__plan plan;
+    const struct xl__call call = {
+        .mem = {[1] = {x->a, NULL}, [2] = {x->b, NULL}, [3] = {x->out, NULL}}};
+    xl_row row;
+    bool right;
+    xl_row_init(&row, "probe_tile", "f32");
+    row.unit = "flop/s";
+    xl_row_param(&row, "vector", s->vector);
+    make_plan(s, x->items, &plan);
+    TRY(xl__probe_alive(p));
+    TRY(xl__probe_sample(p, &row, &plan, &call, plan.flop));
+    TRY(look(p, x, s, &right));
+    if (!right)
+        xl__probe_reject(&row, "a sum was wrong");
+    *rate = right ? xl__probe_peak(&row) : 0;
+    xl__probe_emit(p, &row);
+fail:
+    return status;
+}
+
+/* The driver's width, unless tiles of a narrower one are clearly faster. */
+unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n)
+{
+    unsigned best = 0;
+    for (unsigned i = 1; i < n && shapes[i].vector <= stated; i++) {
+        if (rate[i] * clearly >= rate[best])
+            best = i;
+    }
+    return shapes[best].vector;
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    struct xl__limits *l = &p->q->ctx->device->limits;
+    const double stated = l->queried[XL__F_native_vector_f32].value;
+    struct panels x = {0};
+    double rate[N_SHAPES];
+    xl_row row;
+    xl_row_init(&row, "probe_tile", "f32");
+    if (!xl__probe_is_scalar(l) || !(stated >= shapes[0].vector)) {
+        xl__probe_unsupported(p, &row,
+                              "work-items here are not threads with vectors");
+        return XL_OK;
+    }
+    TRY(make_panels(p, &x));
+    for (unsigned i = 0; i < N_SHAPES; i++)
+        TRY(measure(p, &x, &shapes[i], &rate[i]));
+    xl__limits_measure(l, XL__F_native_vector_f32,
+                       xl__tile_vector((unsigned)stated, rate, N_SHAPES));
+fail:
+    if (x.a)
+        clReleaseMemObject(x.a);
+    if (x.b)
+        clReleaseMemObject(x.b);
+    if (x.out)
+        clReleaseMemObject(x.out);
+    return status;
+}
+
+const struct xl__probe xl__probe_tile = {
+    {"tile",
+     "The rate of multiply-add (2 flop) of tiles of sums in registers, as a "
+     "matrix product on a CPU keeps them, in vectors of 4, 8 and 16 floats; "
+     "sums must be exact. Tells the width of vectors that pays: less than the "
+     "driver states where it compiles for less than the machine.",
+     true},
+    run};

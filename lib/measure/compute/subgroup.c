@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The width of a sub-group (warp, wavefront): read off the lane numbers where
+ * a kernel can ask for them; else from what divergence costs, since a
+ * sub-group whose items part ways must go both. A driver that answers
+ * otherwise is reported. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "measure/probe.h"
+
+enum {
+    WG = 256, /* divides into sub-groups of up to half of it */
+    LEAST_WG = 64,
+    GROUPS_PER_UNIT = 8,
+    FIRST_STEPS = 64,
+    MOST_STEPS = 1 << 20,
+    MOST_PERIODS = 8, /* 1, 2, 4 ... 128 */
+    PASSES = 3        /* over all periods: the best time of each counts */
+};
+
+static const double launch_ns = 0.5e6;
+/* Shares of the time at period 1. */
+static const double both_ways = 0.85, one_way = 0.7;
+
+static struct xl__plan plan_of(const char *kernel, const char *option,
+                               size_t groups, size_t wg)
+{
+    struct xl__plan plan = {.n_steps = 1};
+    struct xl__step *s = &plan.step[0];
+    s->source = "probe/subgroup.cl";
+    s->kernel = kernel;
+    snprintf(s->options, sizeof s->options, "%s", option ? option : "");
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->global[0] = groups * wg;
+    s->local[0] = wg;
+    xl__arg_mem(s, 1);
+    return plan;
+}
+
+/* -- by lane number ------------------------------------------------------- */
+
+const char *xl__lane_option(const xl_device *dev)
+{
+    if (dev->vendor->lane_option)
+        return dev->vendor->lane_option;
+    return xl__is(&dev->limits, XL__F_has_subgroups) ? "-DXL_LANE_SUBGROUP"
+                                                     : NULL;
+}
+
+/* One group's lanes; 0 when they do not count 0, 1 ... width - 1 over and
+ * over. */
+static unsigned width_of(const cl_uint *lane, size_t n)
+{
+    cl_uint width = 0;
+    for (size_t i = 0; i < n; i++)
+        width = lane[i] >= width ? lane[i] + 1 : width;
+    for (size_t i = 0; i < n; i++) {
+        if (lane[i] != i % width)
+            return 0;
+    }
+    return width;
+}
+
+static xl_status read_lanes(struct xl__probing *p, cl_mem out,
+                            const char *option, size_t wg, unsigned *width)
+{
+    xl_status status = XL_OK;
+    cl_uint lane[WG];
+    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    const struct xl__plan plan = plan_of("lanes", option, 1, wg);
+    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl_buffer_read(p->q, out, 0, lane, wg * sizeof *lane));
+    *width = width_of(lane, wg);
+fail:
+    return status;
+}
+
+/* In groups of two sizes: a "sub-group" that is always the whole group says
+ * nothing about the hardware. *width is 0 then. */
+static xl_status by_lane(struct xl__probing *p, cl_mem out, double *width)
+{
+    xl_status status = XL_OK;
+    const xl_device *dev = p->q->ctx->device;
+    const size_t wg = xl__min_size(WG, p->most_wg);
+    const char *option = xl__lane_option(dev);
+    unsigned large = 0, small = 0;
+    *width = NAN;
+    if (!option || wg < LEAST_WG)
+        return XL_OK;
+    TRY(read_lanes(p, out, option, wg, &large));
+    TRY(read_lanes(p, out, option, wg / 2, &small));
+    if (large > 0 && large == small && large < wg / 2)
+        *width = large;
+fail:
+    if (status == XL_BUILD_FAILED || status == XL_UNSUPPORTED) {
+        xl__error_reset(&p->q->error);
+        status = XL_OK; /* divergence is left */
+    }
+    return status;
+}
+
+static void emit_width(struct xl__probing *p, const char *variant,
+                       double width, bool sure)
+{
+    xl_row row;
+    xl_row_init(&row, "probe_subgroup", variant);
+    row.unit = "1";
+    row.value = width;
+    if (width > 0) {
+        xl__probe_settle(p, &row, XL__F_subgroup_width, sure);
+    } else {
+        row.verdict = XL_ROW_UNSUPPORTED;
+        xl__strcpy(row.reason, sizeof row.reason,
+                   "no width shows: work-items here do not run in lock-step");
+    }
+    xl__probe_emit(p, &row);
+}
+
+/* -- by divergence -------------------------------------------------------- */
+
+/* Two levels, far apart: both ways up to the width, one way from there. */
+double xl__divergence_width(const double *ns, unsigned n)
+{
+    unsigned at = 0;
+    while (at < n && ns[at] >= both_ways * ns[0])
+        at++;
+    if (at == 0 || at == n)
+        return NAN;
+    for (unsigned i = at; i < n; i++) {
+        if (ns[i] > one_way * ns[0])
+            return NAN;
+    }
+    return ldexp(1, (int)at);
+}
+
+struct fork {
+    cl_mem out;
+    size_t groups, wg, steps;
+};
+
+static xl_status time_period(struct xl__probing *p, const struct fork *f,
+                             size_t period, xl_row *row)
+{
+    struct xl__plan plan = plan_of("diverge", NULL, f->groups, f->wg);
+    const struct xl__call call = {.mem = {[1] = {f->out, NULL}}};
+    xl__arg_u32(&plan.step[0], period);
+    xl__arg_u32(&plan.step[0], f->steps);
+    xl_row_init(row, "probe_subgroup", "divergence");
+    row->unit = "s";
+    xl_row_param(row, "period", (double)period);
+    const xl_status status = xl__probe_alive(p);
+    return status == XL_OK ? xl__probe_sample(p, row, &plan, &call, 0)
+                           : status;
+}
+
+static xl_status calibrate(struct xl__probing *p, struct fork *f)
+{
+    xl_status status = XL_OK;
+    xl_row row;
+    for (f->steps = FIRST_STEPS;; f->steps *= 4) {
+        TRY(time_period(p, f, 1, &row));
+        if (row.samples.median_ns >= launch_ns || f->steps >= MOST_STEPS)
+            break;
+    }
+fail:
+    return status;
+}
+
+static xl_status one_pass(struct xl__probing *p, const struct fork *f,
+                          double *ns, unsigned n, bool last)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < n; i++) {
+        xl_row row;
+        TRY(time_period(p, f, (size_t)1 << i, &row));
+        ns[i] = fmin(ns[i], row.samples.min_ns);
+        if (last)
+            xl__probe_emit(p, &row);
+    }
+fail:
+    return status;
+}
+
+static xl_status by_divergence(struct xl__probing *p, struct fork *f,
+                               double *width)
+{
+    xl_status status = XL_OK;
+    double ns[MOST_PERIODS];
+    unsigned n = 0;
+    for (size_t period = 1; 2 * period <= f->wg && n < MOST_PERIODS;
+         period *= 2)
+        ns[n++] = INFINITY;
+    TRY(calibrate(p, f));
+    for (unsigned i = 1; i <= PASSES; i++)
+        TRY(one_pass(p, f, ns, n, i == PASSES));
+    *width = xl__divergence_width(ns, n);
+fail:
+    return status;
+}
+
+/* The quick way times divergence only where lanes told nothing. */
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const size_t wg = xl__min_size(WG, p->most_wg);
+    struct fork f = {
+        NULL, GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1), wg, 0};
+    double width = NAN, forked = NAN;
+    if (xl__probe_is_scalar(l)) { /* a step in the times would be noise */
+        emit_width(p, "divergence_width", NAN, false);
+        return XL_OK;
+    }
+    TRY(xl_buffer_create(p->q, f.groups * wg * sizeof(cl_uint), &f.out));
+    TRY(by_lane(p, f.out, &width));
+    if (width > 0)
+        emit_width(p, "lane", width, true);
+    if (!(width > 0) || !p->how->quick) {
+        TRY(by_divergence(p, &f, &forked));
+        emit_width(p, "divergence_width", forked, false);
+    }
+fail:
+    if (f.out)
+        clReleaseMemObject(f.out);
+    return status;
+}
+
+const struct xl__probe xl__probe_subgroup = {
+    {"subgroup",
+     "The width of a sub-group, by lane number where a kernel can read it, "
+     "else by the time of a branch whose sides alternate every 1, 2, 4 ... "
+     "items: it falls where a sub-group first takes one side only. Fooled by "
+     "a compiler that runs both sides always, as CPU drivers do; "
+     "then no width shows.",
+     true},
+    run};

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups that say where and when they run (probe/workgroup_trace.cl). The clock's step
+ * is found beside the host's clock, whatever a device counts in, and nothing
+ * is believed that cannot be: more units than there are, a thread that did two
+ * pieces at a time, pieces that ended before they began. */
+#include <crosslane/watch.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "measure/probe.h"
+#include "measure/compute/workgroup_trace.h"
+
+enum {
+    FIRST_TURNS = 16,
+    MOST_TURNS = 1 << 26,
+    MOST_FACTOR = 8, /* between two tries */
+    RUNS = 3,
+    MOST_CHECKED = 4 /* pieces: the host is one item at a time */
+};
+enum { AT_TURNS, AT_REST }; /* values of a call */
+static const double most_ns = 20e6, near_frac = 0.8;
+static const double least_clock_ns = 10e6; /* to tell its step by */
+
+struct watching {
+    xl_queue *q;
+    const xl_watch *what;
+    struct xl__ready *ready;
+    cl_mem mem;
+    struct xl__raw_piece *raw, *best;
+    struct xl__call call;
+    size_t turns;
+    double host_ns;         /* the last launch, by the host */
+    double first_ns, last_ns; /* middles of the first and the last launch, by
+                                 the host's clock; first_ns 0: none yet */
+    cl_ulong first, last;     /* by the device's */
+};
+
+/* -- the record, read ----------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+    const cl_ulong x = *(const cl_ulong *)a, y = *(const cl_ulong *)b;
+    return (x > y) - (x < y);
+}
+
+static unsigned place_in(const cl_ulong *ids, unsigned n, cl_ulong id)
+{
+    const cl_ulong *at = bsearch(&id, ids, n, sizeof *ids, by_id);
+    return at ? (unsigned)(at - ids) : 0;
+}
+
+/* The units' ids, each once, in order. */
+static unsigned unique_ids(const struct xl__raw_piece *raw, size_t n,
+                           cl_ulong *ids)
+{
+    unsigned n_ids = 0;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = raw[i].unit;
+    qsort(ids, n, sizeof *ids, by_id);
+    for (size_t i = 0; i < n; i++)
+        if (n_ids == 0 || ids[n_ids - 1] != ids[i])
+            ids[n_ids++] = ids[i];
+    return n_ids;
+}
+
+/* First start and last end; false: no clock ran. They stay whole numbers: a
+ * clock that counts nanoseconds since 1970 is beyond what a double tells
+ * apart. */
+static bool span_of(const struct xl__raw_piece *raw, size_t n,
+                    cl_ulong *first, cl_ulong *last)
+{
+    *first = raw[0].start;
+    *last = raw[0].end;
+    for (size_t i = 0; i < n; i++) {
+        if (raw[i].end < raw[i].start)
+            return false;
+        *first = raw[i].start < *first ? raw[i].start : *first;
+        *last = raw[i].end > *last ? raw[i].end : *last;
+    }
+    return *last > *first;
+}
+
+bool xl__watch_read(const struct xl__raw_piece *raw, size_t n, double step_ns,
+                    xl_piece_record *out, xl_watched *about)
+{
+    cl_ulong first, last;
+    cl_ulong *ids = xl__calloc(n, sizeof *ids);
+    if (!ids)
+        return false;
+    about->n_units = unique_ids(raw, n, ids);
+    about->has_clock = span_of(raw, n, &first, &last) && step_ns > 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i].unit = place_in(ids, about->n_units, raw[i].unit);
+        out[i].start_ns = out[i].end_ns = (double)NAN;
+        if (!about->has_clock)
+            continue;
+        out[i].start_ns = (double)(raw[i].start - first) * step_ns;
+        out[i].end_ns = (double)(raw[i].end - first) * step_ns;
+    }
+    if (about->has_clock)
+        about->total_ns = (double)(last - first) * step_ns;
+    free(ids);
+    return true;
+}
+
+static int by_unit_and_start(const void *a, const void *b)
+{
+    const xl_piece_record *x = a, *y = b;
+    if (x->unit != y->unit)
+        return x->unit < y->unit ? -1 : 1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+bool xl__watch_is_serial(const xl_piece_record *piece, size_t n)
+{
+    bool is_serial = true;
+    xl_piece_record *sorted = xl__calloc(n, sizeof *sorted);
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = piece[i];
+    qsort(sorted, n, sizeof *sorted, by_unit_and_start);
+    for (size_t i = 1; i < n; i++)
+        if (sorted[i].unit == sorted[i - 1].unit &&
+            sorted[i].start_ns < sorted[i - 1].end_ns)
+            is_serial = false;
+    free(sorted);
+    return is_serial;
+}
+
+/* -- a launch ------------------------------------------------------------- */
+
+static cl_uint chain(size_t item, size_t turns)
+{
+    cl_uint x = (cl_uint)item;
+    const cl_uint c = 2 * x + 1;
+    for (size_t i = 0; i < turns; i++)
+        x = x * x + c;
+    return x;
+}
+
+/* Some pieces, spread over all, the last one among them. */
+static xl_status check(struct watching *w)
+{
+    const xl_watch *what = w->what;
+    const size_t n = what->n_pieces;
+    const size_t checked = xl__min_size(n, MOST_CHECKED);
+    for (size_t i = 0; i < checked; i++) {
+        const size_t p = n - 1 - i * (n / checked);
+        const size_t turns = (size_t)(
+            p < what->whole ? w->call.value[AT_TURNS].u
+                            : w->call.value[AT_REST].u);
+        const size_t item = p * what->wg_items;
+        const cl_ulong want =
+            chain(item, turns) |
+            (cl_ulong)chain(item + what->wg_items - 1, turns) << 32;
+        if (w->raw[p].work != want)
+            return xl__error_set(&w->q->error, XL_WRONG_RESULT,
+                                 "group records: piece %zu computed %llx, not "
+                                 "%llx",
+                                 p, (unsigned long long)w->raw[p].work,
+                                 (unsigned long long)want);
+    }
+    return XL_OK;
+}
+
+static void note_clock(struct watching *w, double host_ns)
+{
+    cl_ulong first, last;
+    if (!span_of(w->raw, w->what->n_pieces, &first, &last))
+        return;
+    w->last_ns = host_ns;
+    w->last = first + (last - first) / 2;
+    if (w->first_ns > 0)
+        return;
+    w->first_ns = w->last_ns;
+    w->first = w->last;
+}
+
+/* The clock's step, by the middles of the first and the last launch. */
+static double step_of(const struct watching *w)
+{
+    return w->last > w->first ? (w->last_ns - w->first_ns) /
+                                    (double)(w->last - w->first)
+                              : (double)NAN;
+}
+
+static xl_status launch(struct watching *w, size_t turns)
+{
+    xl_status status = XL_OK;
+    const size_t rest = (size_t)((double)turns * w->what->rest_frac);
+    w->call.value[AT_TURNS].u = turns;
+    w->call.value[AT_REST].u = xl__max_size(rest, 1);
+    const uint64_t start = xl__now_ns();
+    TRY(xl__launch(w->q, w->ready, &w->call, NULL));
+    TRY(xl_queue_finish(w->q));
+    const uint64_t end = xl__now_ns();
+    w->host_ns = (double)(end - start);
+    TRY(xl_buffer_read(w->q, w->mem, 0, w->raw,
+                       w->what->n_pieces * sizeof *w->raw));
+    TRY(check(w));
+    note_clock(w, ((double)start + (double)end) / 2);
+fail:
+    return status;
+}
+
+/* How long it took: by its own clock, which does not count what a launch
+ * costs, or by the host's. */
+static double last_total(const struct watching *w)
+{
+    cl_ulong first, last;
+    const double step = step_of(w);
+    return step > 0 && span_of(w->raw, w->what->n_pieces, &first, &last)
+               ? (double)(last - first) * step
+               : w->host_ns;
+}
+
+/* -- the whole ------------------------------------------------------------ */
+
+static void plan_of(const struct watching *w, struct xl__plan *plan)
+{
+    const xl_watch *what = w->what;
+    const xl_device *dev = w->q->ctx->device;
+    const size_t words = xl__max_size(
+        what->wg_items, what->local_mem_bytes / sizeof(cl_uint));
+    struct xl__step *s = &plan->step[0];
+    plan->n_steps = 1;
+    s->source = "probe/workgroup_trace.cl";
+    s->kernel = "groups";
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->local[0] = what->wg_items;
+    s->global[0] = what->n_groups * what->wg_items;
+    s->local_mem_bytes = words * sizeof(cl_uint);
+    xl__define(s, "WG", (long)what->wg_items);
+    xl__define(s, "WORDS", (long)words);
+    xl__define_way(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
+    xl__arg_mem(s, 1);
+    xl__arg_u32(s, what->n_pieces);
+    xl__arg_u32(s, what->whole);
+    xl__arg_value_u32(s, AT_TURNS);
+    xl__arg_value_u32(s, AT_REST);
+}
+
+/* A device nobody knows must not be held for long: step by step. */
+static xl_status find_turns(struct watching *w)
+{
+    xl_status status = XL_OK;
+    const double want = fmin(w->what->want_ns, most_ns);
+    const uint64_t begin = xl__now_ns();
+    TRY(launch(w, FIRST_TURNS)); /* the driver's first steps take longer */
+    w->first_ns = 0;
+    for (w->turns = FIRST_TURNS;;) {
+        double ns = INFINITY;
+        for (unsigned i = 0; i < RUNS; i++) {
+            TRY(launch(w, w->turns));
+            ns = fmin(ns, last_total(w));
+        }
+        if (ns >= near_frac * want || w->turns >= MOST_TURNS)
+            break;
+        const double more = fmin(fmax(want / fmax(ns, 1), 1.1), MOST_FACTOR);
+        w->turns = (size_t)ceil((double)w->turns * more);
+    }
+    while (w->first_ns > 0 &&
+           (double)(xl__now_ns() - begin) < least_clock_ns)
+        TRY(launch(w, w->turns));
+fail:
+    return status;
+}
+
+static xl_status take_runs(struct watching *w, xl_watched *about)
+{
+    xl_status status = XL_OK;
+    double full = INFINITY, half = INFINITY;
+    for (unsigned i = 0; i < RUNS; i++) {
+        TRY(launch(w, w->turns / 2));
+        half = fmin(half, last_total(w));
+        TRY(launch(w, w->turns));
+        if (last_total(w) >= full)
+            continue;
+        full = last_total(w);
+        struct xl__raw_piece *kept = w->best;
+        w->best = w->raw;
+        w->raw = kept;
+    }
+    about->total_ns = full;
+    about->scaling = full / half * (double)(w->turns / 2) / (double)w->turns;
+fail:
+    return status;
+}
+
+/* Is what the pieces say possible? */
+static xl_status believe(struct watching *w, const xl_piece_record *out,
+                         const xl_watched *about)
+{
+    const struct xl__limits *l = &w->q->ctx->device->limits;
+    const double units = xl__num(l, XL__F_compute_units);
+    if (about->n_units > units)
+        return xl__error_set(&w->q->error, XL_UNSUPPORTED,
+                             "groups named %u compute units, but the device "
+                             "has %g",
+                             about->n_units, units);
+    if (about->is_thread && about->has_clock &&
+        !xl__watch_is_serial(out, w->what->n_pieces))
+        return xl__error_set(&w->q->error, XL_UNSUPPORTED,
+                             "local memory does not tell threads apart: two "
+                             "groups had the same at a time");
+    return XL_OK;
+}
+
+static xl_status run(struct watching *w, xl_piece_record *out,
+                     xl_watched *about)
+{
+    xl_status status = XL_OK;
+    const size_t n = w->what->n_pieces;
+    TRY(xl_buffer_create(w->q, n * sizeof *w->raw, &w->mem));
+    w->call.mem[1] = (xl_mem){w->mem, NULL};
+    plan_of(w, &w->ready->plan);
+    TRY(xl__ready_make(w->q, w->ready));
+    TRY(find_turns(w));
+    TRY(take_runs(w, about));
+    if (!xl__watch_read(w->best, n, step_of(w), out, about))
+        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "group records"));
+    TRY(believe(w, out, about));
+fail:
+    return status;
+}
+
+static bool is_sensible(const xl_watch *what)
+{
+    return what->n_pieces > 0 && what->n_pieces <= XL_MAX_WATCHED &&
+           what->n_groups > 0 && what->n_groups <= what->n_pieces &&
+           what->wg_items > 0 && what->whole <= what->n_pieces &&
+           what->rest_frac >= 0 && what->rest_frac <= 1 && what->want_ns > 0;
+}
+
+xl_status xl_groups_watch(xl_queue *q, const xl_watch *what,
+                          xl_piece_record *out, xl_watched *about)
+{
+    xl_status status = XL_OK;
+    struct watching w = {.q = q, .what = what};
+    if (!q || !what || !out || !about || !is_sensible(what))
+        return XL_BAD_ARGUMENT;
+    const char *way = xl__text(&q->ctx->device->limits, XL__F_unit_id);
+    xl__error_reset(&q->error);
+    *about = (xl_watched){.is_thread = xl__streq(way, "local_address")};
+    if (!*way)
+        return xl__error_set(&q->error, XL_UNSUPPORTED,
+                             "no way is known for a kernel to learn its "
+                             "compute unit here");
+    w.ready = xl__calloc(1, sizeof *w.ready);
+    w.raw = xl__calloc(what->n_pieces, sizeof *w.raw);
+    w.best = xl__calloc(what->n_pieces, sizeof *w.best);
+    if (!w.ready || !w.raw || !w.best)
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "group records"));
+    TRY(run(&w, out, about));
+fail:
+    if (w.mem)
+        clReleaseMemObject(w.mem);
+    if (w.ready)
+        xl__ready_clear(w.ready);
+    free(w.ready);
+    free(w.raw);
+    free(w.best);
+    return status;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planted kernels: one row each, one function that lays it out and counts
+ * it. */
+#include "measure/diagnosis/synthetic_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "measure/probe.h"
+
+enum {
+    WG = 256,
+    GROUPS_PER_UNIT = 16,
+    CHAINS = 8,
+    STEPS_A_TURN = 16, /* of probe/fma.cl */
+    UNROLL = 4,        /* of probe/bandwidth.cl */
+    WAYS = 4,          /* of branches */
+    LAUNCHES = 64,
+    STACK_WORDS = XL__PLANTED_RING
+};
+
+/* -- laying out ----------------------------------------------------------- */
+
+static struct xl__step *begin(struct xl__planted_run *r, const char *source,
+                              const char *kernel, size_t groups, size_t wg)
+{
+    struct xl__step *s = &r->plan.step[0];
+    r->plan.n_steps = 1;
+    r->launches = 1;
+    s->source = source;
+    s->kernel = kernel;
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->local[0] = wg;
+    s->global[0] = groups * wg;
+    r->work.groups = (double)groups;
+    r->work.wg_size = (double)wg;
+    r->work.launches = 1;
+    r->out_words = groups * wg;
+    return s;
+}
+
+static struct xl__step *begin_own(struct xl__planted_run *r,
+                                  const char *kernel, long only,
+                                  size_t groups, size_t wg)
+{
+    struct xl__step *s = begin(r, "probe/synthetic.cl", kernel, groups, wg);
+    xl__define(s, "ONLY", only);
+    return s;
+}
+
+static size_t wg_of(const struct xl__planting *on)
+{
+    return on->scalar ? 1 : xl__min_size(WG, on->most_wg);
+}
+
+static size_t groups_of(const struct xl__planting *on)
+{
+    const size_t units = xl__size_or(on->l, XL__F_compute_units, 1);
+    return units * (xl__is(on->l, XL__F_is_gpu) ? GROUPS_PER_UNIT
+                                                : XL__CPU_GROUPS);
+}
+
+/* Values of a native vector where an item is a thread. */
+static size_t vector_of(const struct xl__planting *on, size_t otherwise)
+{
+    enum { LEAST = 4, WIDEST = 16 };
+    const size_t native = xl__size_or(on->l, XL__F_native_vector_f32, LEAST);
+    return on->scalar ? xl__min_size(xl__max_size(native, LEAST), WIDEST)
+                      : otherwise;
+}
+
+static void count_flop(struct xl__planted_run *r, double flop)
+{
+    r->work.flop[0] = (xl_flop){.dtype = XL_F32, .count = flop};
+    r->plan.flop = flop;
+}
+
+/* -- each ----------------------------------------------------------------- */
+
+static void chains_in(const struct xl__planting *on, size_t groups,
+                      size_t turns, struct xl__planted_run *r)
+{
+    const size_t wg = wg_of(on), vec = vector_of(on, 1);
+    struct xl__step *s = begin(r, "probe/fma.cl", "flops", groups, wg);
+    xl__define(s, "VEC", (long)vec);
+    xl__define(s, "CHAINS", CHAINS);
+    xl__define(s, "FORM", on->scalar);
+    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_u32(s, turns);
+    count_flop(r, 2.0 * STEPS_A_TURN * CHAINS * (double)turns *
+                      (double)(vec * groups * wg));
+}
+
+static void make_chains(const struct xl__planting *on, size_t turns,
+                        struct xl__planted_run *r)
+{
+    chains_in(on, groups_of(on), turns, r);
+}
+
+static void make_tiny(const struct xl__planting *on, size_t turns,
+                      struct xl__planted_run *r)
+{
+    chains_in(on, 1, turns, r);
+}
+
+static void make_branches(const struct xl__planting *on, size_t turns,
+                          struct xl__planted_run *r)
+{
+    enum { FLOP_A_TURN = 8 * 8 * 2 };
+    const size_t groups = groups_of(on), wg = wg_of(on);
+    struct xl__step *s = begin_own(r, "branches", 1, groups, wg);
+    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_u32(s, turns);
+    count_flop(r, FLOP_A_TURN * (double)turns * (double)(groups * wg));
+    r->work.branch_ways = WAYS;
+}
+
+static void make_banks(const struct xl__planting *on, size_t turns,
+                       struct xl__planted_run *r)
+{
+    enum { BYTES_A_TURN = 16 * 4, ROWS = 64 };
+    const size_t banks = xl__size_or(on->l, XL__F_local_banks, 1);
+    const size_t width = xl__size_or(on->l, XL__F_subgroup_width, 1);
+    const size_t groups = groups_of(on), wg = wg_of(on);
+    struct xl__step *s = begin_own(r, "banks", 2, groups, wg);
+    xl__define(s, "WG", (long)wg);
+    xl__define(s, "ROWS", ROWS);
+    xl__define(s, "BANKS", (long)banks);
+    xl__arg_mem(s, XL__PLANTED_IN);
+    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_u32(s, turns);
+    s->local_mem_bytes = ROWS * banks * sizeof(cl_uint);
+    r->ring = banks;
+    r->work.bytes[XL_LEVEL_LOCAL] =
+        BYTES_A_TURN * (double)turns * (double)(groups * wg);
+    r->work.bank_ways = (double)xl__min_size(width, banks);
+}
+
+static void make_stack(const struct xl__planting *on, size_t turns,
+                       struct xl__planted_run *r)
+{
+    enum { BYTES_A_TURN = 4 * 4 * 4 };
+    const size_t groups = groups_of(on), wg = wg_of(on);
+    struct xl__step *s = begin_own(r, "stack", 3, groups, wg);
+    xl__define(s, "WORDS", STACK_WORDS);
+    xl__arg_mem(s, XL__PLANTED_IN);
+    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_u32(s, turns);
+    r->ring = STACK_WORDS;
+    r->work.private_bytes = STACK_WORDS * sizeof(cl_uint);
+    r->work.spill_bytes =
+        BYTES_A_TURN * (double)turns * (double)(groups * wg);
+}
+
+static void make_contended(const struct xl__planting *on, size_t turns,
+                           struct xl__planted_run *r)
+{
+    enum { ADDS_A_TURN = 4 };
+    const size_t groups = groups_of(on), wg = wg_of(on);
+    struct xl__step *s = begin_own(r, "contended", 4, groups, wg);
+    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_u32(s, groups * wg);
+    xl__arg_u32(s, turns);
+    r->out_words = 1;
+    r->work.same_atomics =
+        ADDS_A_TURN * (double)turns * (double)(groups * wg);
+}
+
+static void make_special(const struct xl__planting *on, size_t turns,
+                         struct xl__planted_run *r)
+{
+    enum { A_TURN = 16, VECTOR = 4 };
+    const size_t groups = groups_of(on), wg = wg_of(on);
+    const size_t vec = vector_of(on, VECTOR);
+    struct xl__step *s = begin_own(r, "special", 5, groups, wg);
+    xl__define(s, "VEC", (long)vec);
+    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_u32(s, turns);
+    r->work.special =
+        A_TURN * (double)turns * (double)(vec * groups * wg);
+}
+
+static void make_launches(const struct xl__planting *on, size_t turns,
+                          struct xl__planted_run *r)
+{
+    (void)on;
+    (void)turns;
+    begin(r, "probe/launch.cl", "nothing", 1, 1);
+    r->launches = LAUNCHES;
+    r->work.launches = LAUNCHES;
+    r->out_words = 0;
+}
+
+/* `rounds` copies of so many bytes; as probe_bandwidth.c lays them out. */
+static void copy_of(const struct xl__planting *on, size_t bytes,
+                    size_t rounds, struct xl__planted_run *r)
+{
+    enum { WIDE_VEC = 4, SCALAR_VEC = 16 };
+    static const double golden = 0.6180339887;
+    const size_t vec = on->scalar ? SCALAR_VEC : WIDE_VEC, wg = wg_of(on);
+    const size_t accesses = bytes / sizeof(cl_uint) / vec;
+    const size_t wanted = xl__is(on->l, XL__F_is_cpu) ? groups_of(on)
+                                                      : accesses;
+    const size_t count =
+        xl__max_size(accesses / (wanted * wg) / UNROLL, 1) * UNROLL;
+    const size_t blocks = accesses / (count * wg);
+    struct xl__step *s =
+        begin(r, "probe/bandwidth.cl", "copy", blocks, wg);
+    const double moved =
+        2.0 * (double)(blocks * count * wg * vec * sizeof(cl_uint));
+    xl__define(s, "WG", (long)wg);
+    xl__define(s, "VEC", (long)vec);
+    xl__define(s, "UNROLL", UNROLL);
+    xl__define(s, "ONLY", 4);
+    xl__arg_mem(s, XL__PLANTED_IN);
+    xl__arg_mem(s, XL__PLANTED_DST);
+    xl__arg_u32(s, count);
+    xl__arg_u32(s, blocks);
+    xl__arg_u32(s, (size_t)(golden * (double)blocks));
+    xl__arg_u32(s, rounds);
+    r->in_bytes = bytes;
+    r->out_words = 0;
+    r->plan.bytes = moved * (double)rounds;
+    r->work.bytes[XL_LEVEL_DRAM] = r->plan.bytes;
+    r->work.footprint_bytes = moved;
+}
+
+static void make_stream(const struct xl__planting *on, size_t turns,
+                        struct xl__planted_run *r)
+{
+    static const double enough = 64e6; /* where no cache holds more */
+    const double llc = xl__num_or(on->l, XL__F_llc_bytes, 0);
+    size_t bytes = xl__probe_far_bytes(on->l, on->quick);
+    (void)turns;
+    while ((double)bytes / 2 >= fmax(enough, llc))
+        bytes /= 2;
+    copy_of(on, bytes, 1, r);
+}
+
+static void make_resident(const struct xl__planting *on, size_t turns,
+                          struct xl__planted_run *r)
+{
+    copy_of(on, xl__probe_near_bytes(on->l) / 2, turns, r);
+}
+
+/* Bytes that come in, each of which the kernel looks at once. */
+static void make_upload(const struct xl__planting *on, size_t turns,
+                        struct xl__planted_run *r)
+{
+    enum { BYTES = 32 << 20 };
+    (void)turns;
+    copy_of(on, BYTES, 1, r);
+    r->upload_bytes = BYTES;
+    r->work.upload_bytes = BYTES;
+}
+
+/* -- where they cannot be had --------------------------------------------- */
+
+static const char *no_units(const struct xl__limits *l)
+{
+    return xl__num(l, XL__F_compute_units) >= 2
+               ? NULL
+               : "there is one compute unit: no grid is too small";
+}
+
+static const char *no_lock_step(const struct xl__limits *l)
+{
+    return xl__num(l, XL__F_subgroup_width) >= WAYS
+               ? NULL
+               : "items here are not known to run in lock-step";
+}
+
+static const char *no_banks(const struct xl__limits *l)
+{
+    return xl__is(l, XL__F_has_local_mem) &&
+                   xl__num(l, XL__F_local_banks) >= 2 &&
+                   xl__num(l, XL__F_subgroup_width) >= 2
+               ? NULL
+               : "local memory here is not known to have banks";
+}
+
+static const char *is_stack_near(const struct xl__limits *l)
+{
+    return xl__is(l, XL__F_is_cpu)
+               ? "private memory of a CPU is its stack, in the first cache"
+               : NULL;
+}
+
+static const char *no_cache_size(const struct xl__limits *l)
+{
+    return xl__probe_near_bytes(l) > 0
+               ? NULL
+               : "the size of the last-level cache is not known";
+}
+
+static const char *no_transfer(const struct xl__limits *l)
+{
+    return xl__is(l, XL__F_has_zero_copy)
+               ? "host and device share memory: nothing is moved"
+               : NULL;
+}
+
+/* -- what comes out ------------------------------------------------------- */
+
+/* Places in random order, each pointing to the next one (Sattolo). */
+void xl__planted_ring(uint64_t seed, cl_uint *ring, size_t n)
+{
+    struct xl__rng rng;
+    xl__rng_seed(&rng, seed);
+    for (size_t i = 0; i < n; i++)
+        ring[i] = (cl_uint)i;
+    for (size_t i = n - 1; i > 0; i--) {
+        const size_t j = (size_t)xl__rng_below(&rng, i);
+        const cl_uint kept = ring[i];
+        ring[i] = ring[j];
+        ring[j] = kept;
+    }
+}
+
+/* Where `steps` along one cycle lead from a place. */
+static cl_uint walk(const cl_uint *ring, size_t n, size_t steps, cl_uint from)
+{
+    for (size_t i = 0; i < steps % n; i++)
+        from = ring[from];
+    return from;
+}
+
+static bool is_walked(const struct xl__planted_word *w)
+{
+    enum { WALKS = 4, STEPS_A_TURN_EACH = 4 };
+    cl_uint word = 0, scale = 1;
+    for (cl_uint start = 0; start < WALKS; start++) {
+        word += scale * walk(w->ring, w->n_ring,
+                             STEPS_A_TURN_EACH * w->turns, start);
+        scale *= (cl_uint)w->n_ring;
+    }
+    return w->word == word;
+}
+
+static bool is_stacked(const struct xl__planted_word *w)
+{
+    enum { STEPS = 4 };
+    cl_uint next[XL__PLANTED_RING];
+    cl_uint a = 0, b = 1;
+    memcpy(next, w->ring, w->n_ring * sizeof *next);
+    for (size_t i = 0; i < STEPS * w->turns; i++) {
+        a = next[a];
+        b = next[b];
+        const cl_uint kept = next[a];
+        next[a] = next[b];
+        next[b] = kept;
+    }
+    return w->word == a + (cl_uint)w->n_ring * b;
+}
+
+/* Of all items' numbers x: a step is linear, so each one's sum is slope * x +
+ * offset, and so is the sum of all. */
+static bool is_summed(const struct xl__planted_word *w)
+{
+    enum { ADDS = 4 };
+    static const cl_uint factor = 1664525u, addend = 1013904223u;
+    cl_uint a = 1, c = 0, slope = 0, offset = 0;
+    for (size_t i = 0; i < ADDS * w->turns; i++) {
+        a *= factor;
+        c = c * factor + addend;
+        slope += a;
+        offset += c;
+    }
+    const uint64_t n = w->items;
+    const cl_uint numbers = (cl_uint)(n * (n - 1) / 2);
+    return w->word == slope * numbers + offset * (cl_uint)n;
+}
+
+static bool is_copied(const struct xl__planted_word *w)
+{
+    return w->word == xl__probe_word(w->seed, w->i);
+}
+
+static bool is_near(cl_uint word, double want, double tolerance)
+{
+    float got;
+    memcpy(&got, &word, sizeof got);
+    return fabs(got - want) <= tolerance * fabs(want);
+}
+
+static const double rounding = 1e-5;
+
+/* The constant of an item's map, in all kernels that have one. */
+static double constant(const struct xl__planted_word *w)
+{
+    return (double)(64 + w->i % 64) / 1024;
+}
+
+static bool is_settled(const struct xl__planted_word *w)
+{
+    return is_near(w->word, (1 - sqrt(1 - 4 * constant(w))) / 2, rounding);
+}
+
+/* Fixed points, by walking there: each step halves distances at least. */
+static bool is_way_right(const struct xl__planted_word *w)
+{
+    enum { STEPS = 100 };
+    const unsigned way = w->i % WAYS;
+    const double c = constant(w);
+    double x = 0;
+    for (unsigned i = 0; i < STEPS; i++) {
+        const double first[WAYS] = {x * x + c, c - x * x, x * c + c,
+                                    x * c + c};
+        x = first[way];
+        x = way == WAYS - 1 ? c - x * x : x * x + c;
+    }
+    return is_near(w->word, x, rounding);
+}
+
+/* x = 2^-x; native functions are as exact as their maker likes. */
+static bool is_halved(const struct xl__planted_word *w)
+{
+    static const double fixed_point = 0.6411857445, loose = 1e-3;
+    return is_near(w->word, fixed_point, loose);
+}
+
+/* clang-format off */
+const struct xl__planted xl__planted[] = {
+    /* name          limiter                by
+     * refuses       make           is_right       fixed  slowing */
+    {"fma_chain",     XL_LIMITER_FMA,        XL__F_peak_f32_flop_per_s,
+     NULL,            make_chains,   is_settled,    false, false},
+    {"tiny_grid",     XL_LIMITER_GROUPS,     XL__F_peak_f32_flop_per_s,
+     no_units,        make_tiny,     is_settled,    false, false},
+    {"divergence",    XL_LIMITER_DIVERGENCE, XL__F_peak_f32_flop_per_s,
+     no_lock_step,    make_branches, is_way_right,  false, false},
+    {"dram_stream",   XL_LIMITER_DRAM,       XL__F_copy_bytes_per_s,
+     NULL,            make_stream,   is_copied,     true,  false},
+    {"cache_stream",  XL_LIMITER_CACHE,      XL__F_llc_bytes_per_s,
+     no_cache_size,   make_resident, is_copied,     false, false},
+    {"bank_conflict", XL_LIMITER_BANKS,      XL__F_local_bytes_per_s,
+     no_banks,        make_banks,    is_walked,     false, false},
+    {"spill",         XL_LIMITER_SPILLS,     XL__F_copy_bytes_per_s,
+     is_stack_near,   make_stack,    is_stacked,    false, false},
+    {"special",       XL_LIMITER_SPECIAL,    XL__F_special_per_s,
+     NULL,            make_special,  is_halved,     false, false},
+    {"atomics",       XL_LIMITER_ATOMICS,    XL__F_atomic_same_per_s,
+     NULL,            make_contended, is_summed,    false, false},
+    {"launches",      XL_LIMITER_LAUNCH,     XL__F_launch_ns,
+     NULL,            make_launches, NULL,          true,  false},
+    {"upload",        XL_LIMITER_TRANSFER,   XL__F_upload_bytes_per_s,
+     no_transfer,     make_upload,   is_copied,     true,  false},
+    {"throttle",      XL_LIMITER_THROTTLE,   XL__F_peak_f32_flop_per_s,
+     NULL,            make_chains,   is_settled,    false, true},
+    {NULL, XL_LIMITER_UNKNOWN, XL__N_FACTS, NULL, NULL, NULL, false, false},
+};
+/* clang-format on */
+
+void xl__planted_make(const struct xl__planted *kind,
+                      const struct xl__planting *on, size_t turns,
+                      struct xl__planted_run *out)
+{
+    memset(out, 0, sizeof *out);
+    kind->make(on, turns, out);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a first call waits for: a program never seen before, and the same
+ * program in a fresh context, from our store; each until its first result is
+ * there, since drivers finish compiling as late as the first launch. Beside
+ * them, a fresh context and queue alone. */
+#include <math.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "measure/probe.h"
+#include "sampling/sampler.h"
+#include "runtime/program.h"
+
+enum { QUICK_RUNS = 3, FULL_RUNS = 10, ITEMS = 64 };
+
+enum stage { CONTEXT, COLD, CACHED, N_STAGES };
+static const char *const names[N_STAGES] = {"context", "cold", "cached"};
+
+/* A program that no cache has met: `unique` is part of its options. */
+static struct xl__plan plan_unique(long unique)
+{
+    struct xl__plan plan = {.n_steps = 1};
+    struct xl__step *s = &plan.step[0];
+    s->source = "probe/fma.cl";
+    s->kernel = "flops";
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->global[0] = ITEMS;
+    s->local[0] = 1;
+    xl__define(s, "TYPE", 0);
+    xl__define(s, "VEC", 4);
+    xl__define(s, "CHAINS", 4);
+    xl__define(s, "UNIQUE", unique);
+    xl__arg_mem(s, 1);
+    xl__arg_u32(s, 1);
+    return plan;
+}
+
+static xl_status first_result(xl_queue *q, const struct xl__plan *plan,
+                              double *ns)
+{
+    xl_status status = XL_OK;
+    cl_mem out = NULL;
+    float seen;
+    TRY(xl_buffer_create(q, ITEMS * sizeof seen, &out));
+    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    const uint64_t start = xl__now_ns();
+    TRY(xl__run_plan(q, plan, &call, NULL));
+    TRY(xl_buffer_read(q, out, 0, &seen, sizeof seen));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    if (out)
+        clReleaseMemObject(out);
+    return status;
+}
+
+/* A fresh context of the same device; a failure's story is told here. */
+static xl_status fresh_queue(xl_queue *q, xl_queue **out)
+{
+    xl_lib *lib = q->ctx->lib;
+    const xl_status status = xl_queue_create(lib, q->ctx->device, out);
+    if (status != XL_OK)
+        return xl__error_set(&q->error, status, "%s", xl_lib_error(lib));
+    return XL_OK;
+}
+
+/* A fresh context; in it the program, which the store should know. */
+static xl_status again(struct xl__probing *p, const struct xl__plan *plan,
+                       double *context_ns, double *ns, bool *stored)
+{
+    xl_status status = XL_OK;
+    struct xl__program *program = NULL;
+    xl_queue *fresh = NULL;
+    const uint64_t start = xl__now_ns();
+    TRY(fresh_queue(p->q, &fresh));
+    *context_ns = (double)(xl__now_ns() - start);
+    status = first_result(fresh, plan, ns);
+    if (status == XL_OK)
+        status = xl__program_get(fresh->ctx, &plan->step[0], &program,
+                                 &fresh->error);
+    if (status != XL_OK)
+        TRY(xl__error_set(&p->q->error, status, "%s", xl_error_detail(fresh)));
+    *stored = program->from_cache;
+fail:
+    xl_queue_destroy(fresh);
+    return status;
+}
+
+/* All stages have as many samples. */
+static bool is_wanted(xl_row row[N_STAGES], unsigned least)
+{
+    bool wanted = false;
+    for (unsigned i = 0; i < N_STAGES; i++)
+        wanted = xl__samples_wanted(&row[i].samples, least) || wanted;
+    return wanted;
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    const unsigned n = p->how->quick ? QUICK_RUNS : FULL_RUNS;
+    xl_row row[N_STAGES];
+    bool all_stored = true;
+    for (unsigned i = 0; i < N_STAGES; i++) {
+        xl_row_init(&row[i], "probe_build", names[i]);
+        row[i].unit = "s";
+        row[i].samples.wall_clock = true;
+        row[i].samples.batch = 1;
+    }
+    while (is_wanted(row, n)) {
+        const unsigned i = row[COLD].samples.runs;
+        bool stored = false;
+        const long unique = (long)((xl__now_ns() >> 8) & 0x7fffffff);
+        const struct xl__plan plan = plan_unique(unique);
+        TRY(xl__probe_alive(p));
+        TRY(first_result(p->q, &plan, &row[COLD].samples.ns[i]));
+        TRY(again(p, &plan, &row[CONTEXT].samples.ns[i],
+                  &row[CACHED].samples.ns[i], &stored));
+        for (unsigned k = 0; k < N_STAGES; k++)
+            row[k].samples.runs++;
+        all_stored = all_stored && stored;
+    }
+    if (!all_stored) {
+        row[CACHED].verdict = XL_ROW_UNSUPPORTED;
+        xl__strcpy(row[CACHED].reason, sizeof row[CACHED].reason,
+                   p->q->ctx->lib->store.dir
+                       ? "the store did not give the program back: built anew"
+                       : "the program cache is off: built anew");
+    }
+    for (unsigned i = 0; i < N_STAGES; i++) {
+        xl__samples_summarise(&row[i].samples, NULL);
+        row[i].value = row[i].samples.median_ns * 1e-9;
+        xl__probe_emit(p, &row[i]);
+    }
+fail:
+    return status;
+}
+
+const struct xl__probe xl__probe_build = {
+    {"build",
+     "Seconds from asking for a kernel to its first result: cold (a program "
+     "unique to this run), cached (in a fresh context, from crosslane's store "
+     "of binaries), and a fresh context alone. Drivers keep caches of their "
+     "own, which are left as they are: they cannot know a cold program, but "
+     "help the cached one. Some compile again from our binary.",
+     false},
+    run};

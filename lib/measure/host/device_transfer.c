@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From one place on devices to another: buffer to buffer within a device, and,
+ * where there is a second device, to it: by a copy and by a migration in a
+ * context of both, and through the host from one context to another. Before
+ * each run the source is changed where it lies, so that no earlier copy will
+ * do. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "device/cl_info.h"
+#include "measure/host/transfers.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20, WORD = 4 };
+
+static const size_t quick_sizes[] = {64 * KIB, 4 * MIB, 64 * MIB};
+static const size_t full_sizes[] = {64 * KIB, 256 * KIB, 1 * MIB,  4 * MIB,
+                                    16 * MIB, 64 * MIB,  256 * MIB};
+
+/* A buffer of a device, and the queue that works on it. */
+struct place {
+    struct xl__probing p; /* the probe's, with this place's queue */
+    cl_mem mem;
+};
+
+struct bench {
+    struct xl__probing *p;
+    struct place from, to;
+    struct xl__host_mem host; /* on the way, or none */
+    size_t bytes;             /* of a run */
+    cl_uint word;             /* the source's first */
+    double host_ns;           /* of the way through the host; NaN: not known */
+};
+
+/* -- ways ------------------------------------------------------------------ */
+
+static xl_status told(struct bench *b, const struct place *at,
+                      xl_status status)
+{
+    return xl__told(b->p, at->p.q, status);
+}
+
+static xl_status finish(struct bench *b, const struct place *at)
+{
+    return told(b, at, xl_queue_finish(at->p.q));
+}
+
+static xl_status change_source(struct bench *b)
+{
+    xl_status status = XL_OK;
+    TRY(told(b, &b->from, xl_buffer_fill(b->from.p.q, b->from.mem, 0,
+                                         ++b->word, 1)));
+    TRY(finish(b, &b->from));
+fail:
+    return status;
+}
+
+static xl_status copy_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    struct bench *b = arg;
+    (void)p;
+    TRY(change_source(b));
+    const uint64_t start = xl__now_ns();
+    CL_TRY(&b->p->q->error,
+           clEnqueueCopyBuffer(b->to.p.q->cl, b->from.mem, b->to.mem, 0, 0,
+                               b->bytes, 0, NULL, NULL));
+    TRY(finish(b, &b->to));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+static xl_status migrate_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    struct bench *b = arg;
+    (void)p;
+    TRY(change_source(b));
+    const uint64_t start = xl__now_ns();
+    CL_TRY(&b->p->q->error,
+           clEnqueueMigrateMemObjects(b->to.p.q->cl, 1, &b->from.mem, 0, 0,
+                                      NULL, NULL));
+    TRY(finish(b, &b->to));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+static xl_status host_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    struct bench *b = arg;
+    (void)p;
+    TRY(change_source(b));
+    const uint64_t start = xl__now_ns();
+    TRY(told(b, &b->from, xl__download(b->from.p.q, b->from.mem, 0, b->host.at,
+                                       b->bytes, NULL, NULL)));
+    TRY(finish(b, &b->from));
+    TRY(told(b, &b->to, xl__upload(b->to.p.q, b->to.mem, 0, b->host.at,
+                                   b->bytes, NULL)));
+    TRY(finish(b, &b->to));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+/* -- rows ------------------------------------------------------------------ */
+
+/* Is what `seen` holds, looked at from the target's side, the source's last
+ * state? Once more, with the first word as the others. */
+static xl_status check(struct bench *b, const struct xl__run *run, cl_mem seen,
+                       bool *right)
+{
+    xl_status status = XL_OK;
+    const uint64_t seed = b->p->how->seed;
+    double ns;
+    b->word = xl__probe_word(seed, 0) - 1; /* which change_source() counts */
+    TRY(run->once(b->p, run->arg, &ns));
+    TRY(told(b, &b->to, xl__buffer_right(&b->to.p, seen, b->bytes / WORD, seed,
+                                         right)));
+fail:
+    return status;
+}
+
+static const char no_copy[] =
+    "zero copy: nothing is moved, the devices share memory";
+
+/* passes: how often each byte is counted. A way that takes far less time than
+ * that through the host has moved nothing. */
+static xl_status run_way(struct bench *b, const char *name,
+                         xl_status (*once)(struct xl__probing *, void *,
+                                           double *),
+                         cl_mem seen, double passes, double *min_ns)
+{
+    xl_status status = XL_OK;
+    const struct xl__run run = {once, b};
+    const xl_device *other = b->to.p.q->ctx->device;
+    bool right;
+    xl_row row;
+    xl__transfer_row(&row, "probe_between", name, "", b->bytes);
+    if (other != b->p->q->ctx->device)
+        xl_row_param(&row, "to", other->index);
+    if (seen == b->to.mem) /* nothing of it is there before */
+        TRY(told(b, &b->to, xl_buffer_fill(b->to.p.q, seen, 0, 0,
+                                           b->bytes / WORD)));
+    TRY(xl__sample_runs(b->p, &run, 1, &row.samples));
+    TRY(check(b, &run, seen, &right));
+    if (!right)
+        xl__probe_reject(&row, "the words at the target are not the source's");
+    *min_ns = row.samples.min_ns;
+    xl__transfer_value(&row, passes * (double)b->bytes,
+                       xl__moves_nothing(*min_ns, b->host_ns) ? no_copy
+                                                              : NULL);
+    xl__probe_emit(b->p, &row);
+fail:
+    return status;
+}
+
+static xl_status create_place(struct bench *b, xl_queue *q, size_t bytes,
+                              struct place *at, size_t *got)
+{
+    const struct xl__limits *l = &q->ctx->device->limits;
+    at->p = *b->p;
+    at->p.q = q;
+    at->p.most_wg = xl__min_size(b->p->most_wg,
+                                 xl__size_or(l, XL__F_max_wg_size, 1));
+    return told(b, at, xl__probe_buffer(&at->p, bytes, &at->mem, got));
+}
+
+static void destroy_place(struct place *at)
+{
+    if (at->mem)
+        clReleaseMemObject(at->mem);
+    at->mem = NULL;
+}
+
+/* Both places; *bytes shrinks to what both hold. */
+static xl_status create_places(struct bench *b, xl_queue *from, xl_queue *to,
+                               size_t *bytes)
+{
+    xl_status status = XL_OK;
+    TRY(create_place(b, from, *bytes, &b->from, bytes));
+    TRY(create_place(b, to, *bytes, &b->to, bytes));
+fail:
+    return status;
+}
+
+static void destroy_places(struct bench *b)
+{
+    destroy_place(&b->from);
+    destroy_place(&b->to);
+}
+
+/* -- within a device ------------------------------------------------------- */
+
+static xl_status run_within(struct bench *b, size_t most)
+{
+    xl_status status = XL_OK;
+    const bool quick = b->p->how->quick;
+    const size_t *sizes = quick ? quick_sizes : full_sizes;
+    const size_t n = quick ? sizeof quick_sizes / sizeof *quick_sizes
+                           : sizeof full_sizes / sizeof *full_sizes;
+    double ns;
+    b->host_ns = NAN;
+    TRY(create_places(b, b->p->q, b->p->q, &most));
+    for (size_t i = 0; i < n && sizes[i] <= most; i++) {
+        b->bytes = sizes[i];
+        TRY(run_way(b, "within", copy_once, b->to.mem, 2, &ns));
+    }
+fail:
+    destroy_places(b);
+    return status;
+}
+
+/* -- to another device ----------------------------------------------------- */
+
+/* Of another silicon on the same platform; on the same platform at all, as
+ * drivers can show one device twice; of another silicon elsewhere. */
+static unsigned rank(const xl_device *self, const xl_device *other)
+{
+    const bool is_other = self->same_as != other->same_as;
+    if (self == other)
+        return 0;
+    if (self->platform == other->platform)
+        return is_other ? 3 : 2;
+    return is_other;
+}
+
+/* The best of them, the next in order first; NULL: there is none. */
+static xl_device *find_other(const struct xl__devices *all,
+                             const xl_device *self)
+{
+    xl_device *best = NULL;
+    for (unsigned i = 1; i < all->n_flat; i++) {
+        xl_device *other = all->flat[(self->index + i) % all->n_flat];
+        if (rank(self, other) > (best ? rank(self, best) : 0))
+            best = other;
+    }
+    return best;
+}
+
+/* What cannot be had here is a row, not the probe's failure. */
+static xl_status excuse(struct bench *b, const char *name, xl_status status)
+{
+    xl_row row;
+    if (status == XL_OK || status == XL_CANCELLED)
+        return status;
+    xl_row_init(&row, "probe_between", name);
+    xl__probe_unsupported(b->p, &row, xl_error_detail(b->p->q));
+    return XL_OK;
+}
+
+static xl_status create_queue(struct bench *b, cl_context context,
+                              const xl_device *dev, xl_queue **out)
+{
+    xl_status status = XL_OK;
+    xl_lib *lib = b->p->q->ctx->lib;
+    cl_int code;
+    cl_command_queue native = clCreateCommandQueue(context, dev->id, 0, &code);
+    CL_TRY(&b->p->q->error, code);
+    status = xl_queue_wrap(lib, native, out);
+    clReleaseCommandQueue(native);
+    if (status != XL_OK)
+        TRY(xl__error_set(&b->p->q->error, status, "%s", xl_lib_error(lib)));
+fail:
+    return status;
+}
+
+/* Queues of both devices in one context. */
+static xl_status create_pair(struct bench *b, const xl_device *other,
+                             xl_queue **here, xl_queue **there)
+{
+    xl_status status = XL_OK;
+    const xl_device *self = b->p->q->ctx->device;
+    const cl_context_properties on[] = {
+        CL_CONTEXT_PLATFORM, (cl_context_properties)self->platform, 0};
+    const cl_device_id ids[] = {self->id, other->id};
+    cl_int code;
+    cl_context context = clCreateContext(on, 2, ids, NULL, NULL, &code);
+    CL_TRY(&b->p->q->error, code);
+    status = create_queue(b, context, self, here);
+    if (status == XL_OK)
+        status = create_queue(b, context, other, there);
+    clReleaseContext(context); /* the queues keep it */
+fail:
+    return status;
+}
+
+static xl_status run_shared(struct bench *b, const xl_device *other)
+{
+    xl_status status = XL_OK;
+    xl_queue *here = NULL, *there = NULL;
+    size_t bytes = b->bytes;
+    double ns;
+    TRY(create_pair(b, other, &here, &there));
+    TRY(create_places(b, here, there, &bytes));
+    b->bytes = bytes;
+    TRY(run_way(b, "copy", copy_once, b->to.mem, 1, &ns));
+    TRY(run_way(b, "migrate", migrate_once, b->from.mem, 1, &ns));
+fail:
+    destroy_places(b);
+    xl_queue_destroy(here);
+    xl_queue_destroy(there);
+    return status;
+}
+
+/* Through memory that is pinned for the device at hand. */
+static xl_status run_through_host(struct bench *b, xl_device *other)
+{
+    xl_status status = XL_OK;
+    xl_queue *q = b->p->q, *there = NULL;
+    size_t bytes = b->bytes;
+    double ns;
+    status = xl_queue_create(q->ctx->lib, other, &there);
+    if (status != XL_OK)
+        TRY(xl__error_set(&q->error, status, "%s", xl_lib_error(q->ctx->lib)));
+    TRY(create_places(b, q, there, &bytes));
+    b->bytes = bytes;
+    TRY(xl__host_mem_create(q, true, bytes, &b->host));
+    TRY(run_way(b, "through_host", host_once, b->to.mem, 1, &ns));
+    b->host_ns = ns;
+fail:
+    xl__settle(q);
+    xl__settle(there);
+    xl__host_mem_destroy(q, &b->host);
+    destroy_places(b);
+    xl_queue_destroy(there);
+    return status;
+}
+
+static xl_status run_other(struct bench *b, size_t bytes)
+{
+    xl_status status = XL_OK;
+    xl_row row;
+    const xl_device *self = b->p->q->ctx->device;
+    xl_device *other = find_other(&b->p->q->ctx->lib->devices, self);
+    if (!other) {
+        xl_row_init(&row, "probe_between", "to_another");
+        xl__probe_unsupported(b->p, &row, "there is no second device");
+        return XL_OK;
+    }
+    b->bytes = bytes;
+    TRY(excuse(b, "through_host", run_through_host(b, other)));
+    if (self->platform == other->platform)
+        TRY(excuse(b, "copy", run_shared(b, other)));
+fail:
+    return status;
+}
+
+/* -- the probe ------------------------------------------------------------- */
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    struct bench b = {.p = p, .host_ns = NAN};
+    const size_t want = p->how->quick ? 64 * MIB : 256 * MIB;
+    const size_t bytes = xl__transfer_bytes(p, want);
+    TRY(run_within(&b, bytes));
+    TRY(run_other(&b, bytes));
+fail:
+    return status;
+}
+
+const struct xl__probe xl__probe_between = {
+    {"between",
+     "Bytes a second from buffer to buffer, by the wall clock: within the "
+     "device (read and written bytes both counted, as in bandwidth), and to a "
+     "second device, if there is one: through pinned host memory from context "
+     "to context, by a copy and by a migration in a context of both. The "
+     "source changes before each run. A way that is over three times faster "
+     "than through the host moves nothing, and is called zero copy. Fooled by "
+     "devices that are one silicon under two names.",
+     false},
+    run};

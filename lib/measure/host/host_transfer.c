@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between host and device: copies from and to pageable and pinned memory over
+ * a range of sizes, maps of three kinds of buffers, both ways at once, and
+ * whether data that is all alike goes faster. Where a map moves nothing, a
+ * copy has a cost, but no rate that a transfer could be told by.
+ * Source of the half-rate size: R. Hockney, "The science of computer
+ * benchmarking", 1996. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "device/cl_info.h"
+#include "measure/host/transfers.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20, WORD = 4 };
+
+enum kind { PAGEABLE, PINNED, N_KINDS };
+enum way { UP, DOWN, N_WAYS };
+
+static const char *const kind_names[] = {"pageable", "pinned"};
+static const char *const way_names[] = {"up", "down"};
+static const enum xl__fact_id way_facts[] = {XL__F_upload_bytes_per_s,
+                                             XL__F_download_bytes_per_s};
+
+static const size_t quick_sizes[] = {64 * KIB, 2 * MIB, 32 * MIB};
+static const size_t full_sizes[] = {4 * KIB,  16 * KIB, 64 * KIB,
+                                    256 * KIB, 1 * MIB, 4 * MIB,
+                                    16 * MIB, 64 * MIB, 256 * MIB};
+enum { MOST_SIZES = sizeof full_sizes / sizeof *full_sizes };
+
+static const char op[] = "probe_transfer";
+static const char own_copy[] =
+    "no transfer but a copy inside one memory (on CPUs a memcpy), timed, not "
+    "rated: mapping the buffer does without it";
+
+/* What is at both ends. */
+struct ends {
+    struct xl__probing *p;
+    xl_queue *q, *beside; /* two queues of one context */
+    size_t bytes;         /* of everything below */
+    struct xl__host_mem from[N_KINDS], to[N_KINDS];
+    cl_mem src, dst;      /* src: random words */
+    bool shares;          /* maps move nothing */
+};
+
+/* Times over sizes. */
+struct curve {
+    double bytes[MOST_SIZES + 1], ns[MOST_SIZES + 1];
+    unsigned n;
+};
+
+/* -- conclusions ----------------------------------------------------------- */
+
+/* Between two points the time is a latency and so much a byte: a line. */
+static double on_line(const double *bytes, const double *ns, double rate)
+{
+    const double slope = (ns[1] - ns[0]) / (bytes[1] - bytes[0]);
+    return rate * (ns[0] - slope * bytes[0]) / (1 - rate * slope);
+}
+
+/* From the large end down, since a small size may be fast by chance. */
+double xl__half_rate_bytes(const double *bytes, const double *ns, unsigned n)
+{
+    double best = 0;
+    for (unsigned i = 0; i < n; i++)
+        best = fmax(best, bytes[i] / ns[i]);
+    for (unsigned i = n; i-- > 1;) {
+        const double low = bytes[i - 1] / ns[i - 1], high = bytes[i] / ns[i];
+        if (low < best / 2 && high >= best / 2)
+            return on_line(&bytes[i - 1], &ns[i - 1], best / 2);
+    }
+    return NAN;
+}
+
+/* -- rows ------------------------------------------------------------------ */
+
+static void emit(struct ends *e, xl_row *row, double bytes, bool is_right)
+{
+    if (!is_right)
+        xl__probe_reject(row, "the words that arrived are not those sent");
+    xl__transfer_value(row, bytes, e->shares ? own_copy : NULL);
+    xl__probe_emit(e->p, row);
+}
+
+/* -- copies ---------------------------------------------------------------- */
+
+struct copy {
+    struct ends *e;
+    enum way way;
+    void *host;
+    cl_mem device;
+    size_t bytes;
+};
+
+static xl_status copy_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    const struct copy *c = arg;
+    const uint64_t start = xl__now_ns();
+    TRY(c->way == UP
+            ? xl__upload(p->q, c->device, 0, c->host, c->bytes, NULL)
+            : xl__download(p->q, c->device, 0, c->host, c->bytes, NULL, NULL));
+    TRY(xl_queue_finish(p->q));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+static struct copy plain_copy(struct ends *e, enum kind kind, enum way way,
+                              size_t bytes)
+{
+    return (struct copy){e, way, way == UP ? e->from[kind].at : e->to[kind].at,
+                         way == UP ? e->dst : e->src, bytes};
+}
+
+/* Nothing of what will be looked for is there yet. */
+static xl_status forget(const struct copy *c)
+{
+    if (c->way == UP)
+        return xl_buffer_fill(c->e->q, c->device, 0, 0, c->bytes / WORD);
+    cl_uint *words = c->host;
+    for (size_t i = 0; i < c->bytes / WORD; i++)
+        words[i] = 0;
+    return XL_OK;
+}
+
+static xl_status arrived(const struct copy *c, bool *right)
+{
+    struct xl__probing *p = c->e->p;
+    if (c->way == UP)
+        return xl__buffer_right(p, c->device, c->bytes / WORD, p->how->seed,
+                                right);
+    *right = xl__words_right(c->host, c->bytes / WORD, p->how->seed);
+    return XL_OK;
+}
+
+static xl_status sample_copy(struct copy *c, xl_row *row, bool *right)
+{
+    xl_status status = XL_OK;
+    const struct xl__run run = {copy_once, c};
+    TRY(forget(c));
+    TRY(xl__sample_runs(c->e->p, &run, 1, &row->samples));
+    TRY(arrived(c, right));
+fail:
+    return status;
+}
+
+static xl_status run_size(struct ends *e, enum kind kind, enum way way,
+                          size_t bytes, struct curve *curve)
+{
+    xl_status status = XL_OK;
+    struct copy c = plain_copy(e, kind, way, bytes);
+    bool right;
+    xl_row row;
+    xl__transfer_row(&row, op, kind_names[kind], way_names[way], bytes);
+    TRY(sample_copy(&c, &row, &right));
+    emit(e, &row, (double)bytes, right);
+    curve->bytes[curve->n] = (double)bytes;
+    curve->ns[curve->n++] = row.samples.median_ns;
+    if (right && !e->shares)
+        xl__probe_raise(&e->q->ctx->device->limits, way_facts[way],
+                        xl__probe_peak(&row));
+fail:
+    return status;
+}
+
+/* What is left of a copy when there is nothing to copy. */
+static xl_status run_latency(struct ends *e, enum way way,
+                             struct curve *curve)
+{
+    xl_status status = XL_OK;
+    struct copy c = plain_copy(e, PAGEABLE, way, WORD);
+    bool right;
+    xl_row row;
+    xl__transfer_row(&row, op, "latency", way_names[way], WORD);
+    TRY(sample_copy(&c, &row, &right));
+    if (!right)
+        xl__probe_reject(&row, "the word that arrived is not the one sent");
+    row.unit = "s";
+    row.value = row.samples.median_ns * 1e-9;
+    xl__probe_emit(e->p, &row);
+    curve->bytes[0] = WORD;
+    curve->ns[0] = row.samples.median_ns;
+fail:
+    return status;
+}
+
+static void tell_half(struct ends *e, enum kind kind, enum way way,
+                      const struct curve *curve)
+{
+    xl_row row;
+    xl_row_init(&row, op, way == UP ? "half_up" : "half_down");
+    xl_row_param_text(&row, "memory", kind_names[kind]);
+    row.unit = "B";
+    row.value = xl__half_rate_bytes(curve->bytes, curve->ns, curve->n);
+    xl__probe_emit(e->p, &row);
+}
+
+static xl_status run_copies(struct ends *e)
+{
+    xl_status status = XL_OK;
+    const size_t *sizes = e->p->how->quick ? quick_sizes : full_sizes;
+    const size_t n = e->p->how->quick
+                         ? sizeof quick_sizes / sizeof *quick_sizes
+                         : MOST_SIZES;
+    for (unsigned way = 0; way < N_WAYS; way++) {
+        struct curve curve = {.n = 1};
+        TRY(run_latency(e, (enum way)way, &curve));
+        for (unsigned kind = 0; kind < N_KINDS; kind++) {
+            curve.n = 1; /* the latency is the first point of each */
+            for (size_t i = 0; i < n && sizes[i] <= e->bytes; i++)
+                TRY(run_size(e, (enum kind)kind, (enum way)way, sizes[i],
+                             &curve));
+            if (!e->shares)
+                tell_half(e, (enum kind)kind, (enum way)way, &curve);
+        }
+    }
+fail:
+    return status;
+}
+
+/* -- maps ------------------------------------------------------------------ */
+
+/* Beside copies of pinned memory: a driver's map may move its bytes through
+ * such, several times as fast as pageable memory goes. */
+static xl_status run_maps(struct ends *e)
+{
+    xl_status status = XL_OK;
+    struct copy up = plain_copy(e, PINNED, UP, e->bytes);
+    struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
+    const struct xl__run copies[] = {{copy_once, &up}, {copy_once, &down}};
+    TRY(xl__map_rows(e->p, e->bytes, copies, &e->shares));
+    xl__limits_measure(&e->q->ctx->device->limits, XL__F_has_zero_copy,
+                       e->shares);
+fail:
+    return status;
+}
+
+/* -- both ways at once ----------------------------------------------------- */
+
+static xl_status both_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    struct ends *e = arg;
+    xl_queue *beside = e->beside;
+    const uint64_t start = xl__now_ns();
+    TRY(xl__upload(e->q, e->dst, 0, e->from[PINNED].at, e->bytes, NULL));
+    TRY(xl__flush(e->q));
+    TRY(xl__told(p, beside,
+                 xl__download(beside, e->src, 0, e->to[PINNED].at, e->bytes,
+                              NULL, NULL)));
+    TRY(xl__told(p, beside, xl__flush(beside)));
+    TRY(xl_queue_finish(e->q));
+    TRY(xl__told(p, beside, xl_queue_finish(beside)));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+static xl_status run_both(struct ends *e)
+{
+    xl_status status = XL_OK;
+    struct copy up = plain_copy(e, PINNED, UP, e->bytes);
+    struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
+    const struct xl__run runs[] = {
+        {copy_once, &up}, {copy_once, &down}, {both_once, e}};
+    enum { ALONE_UP, ALONE_DOWN, BOTH, N };
+    xl_row row;
+    bool up_right, down_right;
+    xl_samples *samples = xl__calloc(N, sizeof *samples);
+    if (!samples)
+        TRY(xl__error_set(&e->q->error, XL_NO_MEMORY, "samples"));
+    TRY(forget(&up));
+    TRY(forget(&down));
+    TRY(xl__sample_runs(e->p, runs, N, samples));
+    TRY(arrived(&up, &up_right));
+    TRY(arrived(&down, &down_right));
+    xl__transfer_row(&row, op, "both_ways", "", e->bytes);
+    row.samples = samples[BOTH];
+    const double overlap =
+        xl__overlap(samples[ALONE_UP].min_ns, samples[ALONE_DOWN].min_ns,
+                    samples[BOTH].min_ns);
+    xl_row_found(&row, "overlap", overlap);
+    xl__transfer_note(&row, xl__overlap_words(overlap));
+    emit(e, &row, 2 * (double)e->bytes, up_right && down_right);
+fail:
+    free(samples);
+    return status;
+}
+
+/* -- data that is all alike ------------------------------------------------ */
+
+static xl_status device_copy_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    const struct copy *c = arg;
+    const uint64_t start = xl__now_ns();
+    CL_TRY(&p->q->error, clEnqueueCopyBuffer(p->q->cl, c->device, c->e->dst, 0,
+                                             0, c->bytes, 0, NULL, NULL));
+    TRY(xl_queue_finish(p->q));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+enum { EQUAL_UP, EQUAL_DOWN, EQUAL_COPY, N_EQUAL };
+
+/* Every word random, or every word the same: on both sides. */
+static xl_status fill_all(struct ends *e, bool is_equal)
+{
+    xl_status status = XL_OK;
+    struct xl__host_mem *host = &e->from[PINNED];
+    const uint64_t seed = e->p->how->seed;
+    cl_uint *words = host->at;
+    for (size_t i = 0; i < e->bytes / WORD; i++)
+        words[i] = xl__probe_word(seed, is_equal ? 0 : i);
+    TRY(xl__upload(e->q, e->src, 0, host->at, e->bytes, NULL));
+    TRY(xl_queue_finish(e->q));
+fail:
+    return status;
+}
+
+/* The same commands on the same memory. */
+static xl_status time_equal(struct ends *e, bool is_equal, xl_samples *out)
+{
+    xl_status status = XL_OK;
+    struct copy up = plain_copy(e, PINNED, UP, e->bytes);
+    struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
+    const struct xl__run runs[] = {[EQUAL_UP] = {copy_once, &up},
+                                   [EQUAL_DOWN] = {copy_once, &down},
+                                   [EQUAL_COPY] = {device_copy_once, &down}};
+    TRY(fill_all(e, is_equal));
+    TRY(xl__sample_runs(e->p, runs, N_EQUAL, out));
+fail:
+    return status;
+}
+
+/* Equal words between two times of random ones: what drifts meets both. */
+static xl_status run_equal(struct ends *e)
+{
+    static const double faster = 1.15; /* than noise makes one of the two */
+    static const char *const names[] = {"up", "down", "copy"};
+    enum { BEFORE, EQUAL, AFTER, N };
+    xl_status status = XL_OK;
+    xl_samples *samples = xl__calloc((size_t)N * N_EQUAL, sizeof *samples);
+    if (!samples)
+        TRY(xl__error_set(&e->q->error, XL_NO_MEMORY, "samples"));
+    for (unsigned i = 0; i < N; i++)
+        TRY(time_equal(e, i == EQUAL, &samples[i * N_EQUAL]));
+    for (unsigned i = 0; i < N_EQUAL; i++) {
+        xl_row row;
+        xl__transfer_row(&row, op, "equal", names[i], e->bytes);
+        row.samples = samples[EQUAL * N_EQUAL + i];
+        row.unit = "1";
+        row.value = fmin(samples[BEFORE * N_EQUAL + i].min_ns,
+                         samples[AFTER * N_EQUAL + i].min_ns) /
+                    row.samples.min_ns;
+        if (row.value > faster)
+            xl__transfer_note(&row, "equal words go faster than random ones: "
+                                    "something on the way compresses them");
+        xl__probe_emit(e->p, &row);
+    }
+fail:
+    free(samples);
+    return status;
+}
+
+/* -- the probe ------------------------------------------------------------- */
+
+static xl_status create_ends(struct ends *e)
+{
+    xl_status status = XL_OK;
+    xl_lib *lib = e->q->ctx->lib;
+    const size_t want = e->p->how->quick ? 32 * MIB : 256 * MIB;
+    size_t got;
+    TRY(xl__probe_buffer(e->p, xl__transfer_bytes(e->p, want), &e->src, &got));
+    TRY(xl__probe_buffer(e->p, got, &e->dst, &e->bytes));
+    status = xl_queue_create_beside(e->q, &e->beside);
+    if (status != XL_OK)
+        TRY(xl__error_set(&e->q->error, status, "%s", xl_lib_error(lib)));
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        TRY(xl__host_mem_create(e->q, i == PINNED, e->bytes, &e->from[i]));
+        TRY(xl__host_mem_create(e->q, i == PINNED, e->bytes, &e->to[i]));
+        xl__host_mem_random(&e->from[i], e->p->how->seed);
+    }
+fail:
+    return status;
+}
+
+static void destroy_ends(struct ends *e)
+{
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        xl__host_mem_destroy(e->q, &e->from[i]);
+        xl__host_mem_destroy(e->q, &e->to[i]);
+    }
+    xl_queue_destroy(e->beside);
+    if (e->src)
+        clReleaseMemObject(e->src);
+    if (e->dst)
+        clReleaseMemObject(e->dst);
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    struct ends e = {.p = p, .q = p->q};
+    TRY(create_ends(&e));
+    TRY(run_maps(&e));
+    TRY(run_copies(&e));
+    TRY(run_both(&e));
+    TRY(run_equal(&e));
+fail:
+    xl__settle(e.q);
+    xl__settle(e.beside);
+    destroy_ends(&e);
+    return status;
+}
+
+const struct xl__probe xl__probe_transfer = {
+    {"transfer",
+     "Host to device (up) and back, each waited for, by the wall clock: from "
+     "pageable memory, from pinned memory, by maps of a device's buffer and of "
+     "buffers made with ALLOC_HOST_PTR and USE_HOST_PTR; half: the size that "
+     "reaches half of the best rate; latency: a single word; both ways at once "
+     "on two queues; equal: how much faster words go that are all the same. A "
+     "map that is over three times faster than a copy of pinned memory moves "
+     "nothing: that is called zero copy, and times stand in place of rates. "
+     "Fooled by drivers that move pages only once they are touched, and by a "
+     "link that sleeps until it has work.",
+     true},
+    run};

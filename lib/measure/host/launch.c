@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a launch costs, with a kernel that does nothing: the host's time to
+ * enqueue one, the time from enqueue to finished, and one of many back to
+ * back; the last also with arguments and local memory to be set up. All by the
+ * wall clock, which is what a program waits by. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "sampling/sampler.h"
+#include "measure/host/transfers.h"
+
+enum {
+    QUICK_RUNS = 15,
+    FULL_RUNS = 60,
+    LEAST_BACK_TO_BACK = 20, /* launches in a sample */
+    MOST_BACK_TO_BACK = 200,
+    WARM_UP = 20
+};
+
+static const struct xl__call no_call;
+
+/* So many launches, and when the last was enqueued and finished. */
+struct launches {
+    double enqueued_ns, finished_ns;
+};
+
+static xl_status launch(xl_queue *q, struct xl__ready *ready, unsigned n,
+                        struct launches *out)
+{
+    xl_status status = XL_OK;
+    const uint64_t start = xl__now_ns();
+    for (unsigned i = 0; i < n; i++)
+        TRY(xl__launch(q, ready, &no_call, NULL));
+    out->enqueued_ns = (double)(xl__now_ns() - start);
+    TRY(xl_queue_finish(q));
+    out->finished_ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+/* Back to back, as the sampler's source. */
+struct timed {
+    xl_queue *q;
+    struct xl__ready *ready;
+    bool enqueue_only;
+};
+
+static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
+{
+    const struct timed *t = arg;
+    struct launches seen = {NAN, NAN};
+    const xl_status status = launch(t->q, t->ready, batch, &seen);
+    out->device_ns = NAN;
+    out->spent_ns = seen.finished_ns;
+    out->host_ns = t->enqueue_only ? seen.enqueued_ns : seen.finished_ns;
+    return status;
+}
+
+/* One, waited for: struct xl__run. */
+static xl_status once(struct xl__probing *p, void *ready, double *ns)
+{
+    struct launches seen = {NAN, NAN};
+    const xl_status status = launch(p->q, ready, 1, &seen);
+    *ns = seen.finished_ns;
+    return status;
+}
+
+/* -- kernels --------------------------------------------------------------- */
+
+static void say_nothing(const struct xl__limits *l, struct xl__step *s,
+                        xl_row *row)
+{
+    (void)l, (void)row;
+    s->kernel = "nothing";
+}
+
+static void say_arguments(const struct xl__limits *l, struct xl__step *s,
+                          xl_row *row)
+{
+    enum { STRUCTS = 7, WORDS = 16 };
+    (void)l;
+    s->kernel = "arguments";
+    for (unsigned i = 0; i < STRUCTS; i++) {
+        xl__arg_words(s, WORDS);
+        for (unsigned k = 0; k < WORDS; k++)
+            xl__arg_u64(s, k);
+    }
+    xl_row_param(row, "bytes", STRUCTS * WORDS * sizeof(cl_ulong));
+}
+
+/* All that a group may have: units may have to share out anew what they have
+ * for caches and for local memory. */
+static void say_local(const struct xl__limits *l, struct xl__step *s,
+                      xl_row *row)
+{
+    enum { LEAST_BYTES = 1 << 10, SPARE_BYTES = 1 << 10 };
+    const size_t most = xl__size_or(l, XL__F_local_mem_bytes, 0);
+    const size_t bytes = most > LEAST_BYTES + SPARE_BYTES ? most - SPARE_BYTES
+                                                          : LEAST_BYTES;
+    s->kernel = "local_memory";
+    s->local_mem_bytes = bytes;
+    xl__define(s, "LOCAL_WORDS", (long)(bytes / sizeof(cl_uint)));
+    xl_row_param(row, "bytes", (double)bytes);
+}
+
+enum how { ENQUEUE, ALONE, BACK_TO_BACK };
+
+/* clang-format off */
+static const struct cost {
+    const char *variant;
+    void (*say)(const struct xl__limits *l, struct xl__step *s, xl_row *row);
+    enum how how;
+    int fact;              /* -1: none */
+} costs[] = {
+    /* row           kernel         launched      fact */
+    {"enqueue",      say_nothing,   ENQUEUE,      -1},
+    {"round_trip",   say_nothing,   ALONE,        XL__F_round_trip_ns},
+    {"back_to_back", say_nothing,   BACK_TO_BACK, XL__F_launch_ns},
+    {"arguments",    say_arguments, BACK_TO_BACK, -1},
+    {"local_memory", say_local,     BACK_TO_BACK, -1},
+};
+/* clang-format on */
+
+static xl_status sample_many(struct xl__probing *p, struct xl__ready *ready,
+                             const struct cost *cost, xl_samples *out)
+{
+    xl_status status = XL_OK;
+    struct timed timed = {p->q, ready, cost->how == ENQUEUE};
+    const struct xl__sample_source source = {.take = take,
+                                             .arg = &timed,
+                                             .min_batch = LEAST_BACK_TO_BACK,
+                                             .max_batch = MOST_BACK_TO_BACK,
+                                             .wall = true};
+    xl_sampling how = xl__probe_sampling(p);
+    how.warmup = WARM_UP;
+    how.min_runs = how.max_runs = p->how->quick ? QUICK_RUNS : FULL_RUNS;
+    TRY(xl__probe_alive(p));
+    TRY(xl__sample_on(p->q->ctx->device, &how, &source, 1, out));
+    /* The host's clock was asked for, and is fine enough. */
+    out->warnings &= ~(XL_WARN(WALL_CLOCK) | XL_WARN(TOO_SHORT));
+fail:
+    return status;
+}
+
+static xl_status sample_cost(struct xl__probing *p, struct xl__ready *ready,
+                             const struct cost *cost, xl_row *row)
+{
+    xl_status status = XL_OK;
+    const struct xl__run alone = {once, ready};
+    if (cost->how == ALONE)
+        TRY(xl__sample_runs(p, &alone, 1, &row->samples));
+    else
+        TRY(sample_many(p, ready, cost, &row->samples));
+    row->value = row->samples.median_ns * 1e-9;
+fail:
+    return status;
+}
+
+static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
+{
+    xl_status status = XL_OK;
+    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    xl_row row;
+    xl_row_init(&row, "probe_launch", cost->variant);
+    row.unit = "s";
+    if (!ready)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
+    ready->plan.n_steps = 1;
+    struct xl__step *s = &ready->plan.step[0];
+    s->source = "probe/launch.cl";
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->global[0] = s->local[0] = 1;
+    cost->say(l, s, &row);
+    status = xl__ready_make(p->q, ready);
+    if (status == XL_BUILD_FAILED && cost->fact < 0) {
+        xl__probe_unsupported(p, &row, "the kernel could not be built");
+        status = XL_OK;
+        goto fail;
+    }
+    TRY(status);
+    TRY(sample_cost(p, ready, cost, &row));
+    xl__probe_emit(p, &row);
+    if (cost->fact >= 0)
+        xl__limits_measure(l, (enum xl__fact_id)cost->fact,
+                           row.samples.median_ns);
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    return status;
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < sizeof costs / sizeof *costs; i++)
+        TRY(run_cost(p, &costs[i]));
+fail:
+    return status;
+}
+
+const struct xl__probe xl__probe_launch = {
+    {"launch",
+     "The cost of a launch that does nothing: host time to enqueue, time from "
+     "enqueue to finished, and one of up to 200 back to back, also with 896 "
+     "bytes of arguments and with all local memory a group may have; all by "
+     "the wall clock. Fooled by drivers that only collect launches until "
+     "someone waits: enqueue is cheap there, and back_to_back is the truth.",
+     false},
+    run};

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transfers and what they are timed by. Runs are sampled in turns by the wall
+ * clock; host memory is the heap's or the driver's; what arrived is looked at
+ * in a few places, the ends among them. */
+#include "measure/host/transfers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/stats.h"
+#include "device/cl_info.h"
+#include "sampling/sampler.h"
+
+/* -- runs ------------------------------------------------------------------ */
+
+enum { MOST_BATCH = 1 << 10 };
+
+/* A run as the sampler's source. */
+struct timed {
+    struct xl__probing *p;
+    const struct xl__run *run;
+    double ns[MOST_BATCH]; /* of the runs of a batch */
+};
+
+/* Each run is timed by itself, so that a batch may stand for its middle one.
+ * Their mean is no copy's time: one in a hundred that waits a time slice for
+ * its turn on a busy host takes as long as all others together. */
+static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
+{
+    xl_status status = XL_OK;
+    struct timed *t = arg;
+    const uint64_t begin = xl__now_ns();
+    out->device_ns = NAN;
+    for (unsigned i = 0; i < batch; i++)
+        TRY(t->run->once(t->p, t->run->arg, &t->ns[i]));
+    out->host_ns = batch * xl__median(t->ns, batch);
+    out->spent_ns = (double)(xl__now_ns() - begin);
+fail:
+    return status;
+}
+
+/* There are many points: a short time each, but for where that does not tell.
+ * Not shorter, though, than a few time slices of the host: samples that all
+ * lie in one agree with each other, and not with those of the next. */
+static xl_sampling sampling(const struct xl__probing *p)
+{
+    enum { PATIENCE = 8, RUNS = 20 };
+    static const double quick_s = 0.1, full_s = 0.3; /* of one run's */
+    xl_sampling how = xl__probe_sampling(p);
+    how.warmup = 1;
+    how.max_s = p->how->quick ? quick_s : full_s;
+    if (!p->is_hasty) {
+        how.max_runs = how.max_runs < RUNS ? RUNS : how.max_runs;
+        how.min_runs = how.max_runs;
+        how.patience = PATIENCE;
+    }
+    return how;
+}
+
+xl_status xl__sample_runs(struct xl__probing *p, const struct xl__run *runs,
+                          unsigned n, xl_samples *out)
+{
+    xl_status status = XL_OK;
+    const xl_sampling how = sampling(p);
+    struct timed *timed = xl__calloc(n, sizeof *timed);
+    struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
+    if (!timed || !sources)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "samples"));
+    for (unsigned i = 0; i < n; i++) {
+        timed[i].p = p;
+        timed[i].run = &runs[i];
+        sources[i] = (struct xl__sample_source){.take = take,
+                                                .arg = &timed[i],
+                                                .max_batch = MOST_BATCH,
+                                                .wall = true};
+    }
+    TRY(xl__probe_alive(p));
+    TRY(xl__sample_on(p->q->ctx->device, &how, sources, n, out));
+    /* It was not the event clock that failed: nobody asked it. And it is time
+     * that ends the long runs. */
+    for (unsigned i = 0; i < n; i++) {
+        out[i].warnings &= ~XL_WARN(WALL_CLOCK);
+        if (out[i].runs >= xl__probe_sampling(p).min_runs)
+            out[i].warnings &= ~XL_WARN(FEW_RUNS);
+    }
+fail:
+    free(timed);
+    free(sources);
+    return status;
+}
+
+/* -- host memory ----------------------------------------------------------- */
+
+static xl_status create_pinned(xl_queue *q, struct xl__host_mem *out)
+{
+    xl_status status = XL_OK;
+    cl_int code;
+    out->mem = clCreateBuffer(q->ctx->cl,
+                              CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                              out->bytes, NULL, &code);
+    CL_TRY(&q->error, code);
+    out->at = clEnqueueMapBuffer(q->cl, out->mem, CL_TRUE,
+                                 CL_MAP_READ | CL_MAP_WRITE, 0, out->bytes, 0,
+                                 NULL, NULL, &code);
+    CL_TRY(&q->error, code);
+fail:
+    return status;
+}
+
+xl_status xl__host_mem_create(xl_queue *q, bool pinned, size_t bytes,
+                              struct xl__host_mem *out)
+{
+    xl_status status = XL_OK;
+    *out = (struct xl__host_mem){.bytes = bytes};
+    if (pinned)
+        TRY(create_pinned(q, out));
+    else if (!(out->at = xl__calloc(bytes, 1)))
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "%zu bytes of host memory",
+                          bytes));
+    return XL_OK;
+fail:
+    if (out->mem)
+        clReleaseMemObject(out->mem);
+    *out = (struct xl__host_mem){0};
+    return status;
+}
+
+void xl__host_mem_destroy(xl_queue *q, struct xl__host_mem *h)
+{
+    if (!h->mem) {
+        free(h->at);
+    } else {
+        clEnqueueUnmapMemObject(q->cl, h->mem, h->at, 0, NULL, NULL);
+        clFinish(q->cl);
+        clReleaseMemObject(h->mem);
+    }
+    *h = (struct xl__host_mem){0};
+}
+
+void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed)
+{
+    cl_uint *words = h->at;
+    for (size_t i = 0; i < h->bytes / sizeof *words; i++)
+        words[i] = xl__probe_word(seed, i);
+}
+
+size_t xl__transfer_bytes(const struct xl__probing *p, size_t most)
+{
+    enum { LEAST = 1 << 20 };
+    static const double parts = 24;    /* that device memory is cut into */
+    static const double unknown = 4e9; /* bytes of it */
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const double room = xl__num_or(l, XL__F_global_mem_bytes, unknown);
+    while (most > LEAST && (double)most * parts > room)
+        most /= 2;
+    return most;
+}
+
+enum { LOOKS = 16 };
+
+/* The i-th place of n to look at: both ends, and others at random. */
+static size_t place(struct xl__rng *rng, unsigned i, size_t n)
+{
+    if (i < 2)
+        return i == 0 ? 0 : n - 1;
+    return (size_t)xl__rng_below(rng, n);
+}
+
+bool xl__words_right(const cl_uint *words, size_t n, uint64_t seed)
+{
+    struct xl__rng rng;
+    xl__rng_seed(&rng, seed);
+    for (unsigned i = 0; i < LOOKS; i++) {
+        const size_t at = place(&rng, i, n);
+        if (words[at] != xl__probe_word(seed, at))
+            return false;
+    }
+    return true;
+}
+
+xl_status xl__buffer_right(struct xl__probing *p, cl_mem mem, size_t n,
+                           uint64_t seed, bool *right)
+{
+    xl_status status = XL_OK;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, seed);
+    *right = true;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        const size_t at = place(&rng, i, n);
+        cl_uint word;
+        TRY(xl_buffer_read(p->q, mem, at * sizeof word, &word, sizeof word));
+        *right = *right && word == xl__probe_word(seed, at);
+    }
+fail:
+    return status;
+}
+
+/* -- commands -------------------------------------------------------------- */
+
+xl_status xl__upload(xl_queue *q, cl_mem dst, size_t at, const void *src,
+                     size_t bytes, cl_event *done)
+{
+    xl_status status = XL_OK;
+    CL_TRY(&q->error, clEnqueueWriteBuffer(q->cl, dst, CL_FALSE, at, bytes,
+                                           src, 0, NULL, done));
+fail:
+    return status;
+}
+
+xl_status xl__download(xl_queue *q, cl_mem src, size_t at, void *dst,
+                       size_t bytes, const cl_event *after, cl_event *done)
+{
+    xl_status status = XL_OK;
+    CL_TRY(&q->error,
+           clEnqueueReadBuffer(q->cl, src, CL_FALSE, at, bytes, dst,
+                               after ? 1 : 0, after, done));
+fail:
+    return status;
+}
+
+xl_status xl__flush(xl_queue *q)
+{
+    xl_status status = XL_OK;
+    CL_TRY(&q->error, clFlush(q->cl));
+fail:
+    return status;
+}
+
+void xl__settle(xl_queue *q)
+{
+    if (!q)
+        return;
+    clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL);
+    clFinish(q->cl);
+}
+
+xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status)
+{
+    if (status == XL_OK || q == p->q)
+        return status;
+    return xl__error_set(&p->q->error, status, "%s", xl_error_detail(q));
+}
+
+/* -- rows ------------------------------------------------------------------ */
+
+void xl__transfer_row(xl_row *row, const char *op, const char *first,
+                      const char *second, size_t bytes)
+{
+    char name[sizeof row->variant];
+    snprintf(name, sizeof name, "%s%s%s", first, *second ? "_" : "", second);
+    xl_row_init(row, op, name);
+    xl_row_shape(row, "bytes", (double)bytes);
+}
+
+void xl__transfer_note(xl_row *row, const char *text)
+{
+    if (row->verdict == XL_ROW_OK)
+        xl__strcpy(row->reason, sizeof row->reason, text);
+}
+
+void xl__transfer_value(xl_row *row, double bytes, const char *why_no_rate)
+{
+    const double s = row->samples.median_ns * 1e-9;
+    row->bytes = bytes;
+    row->unit = why_no_rate ? "s" : "B/s";
+    row->value = why_no_rate ? s : bytes / s;
+    if (why_no_rate)
+        xl__transfer_note(row, why_no_rate);
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Global memory: read, write, copy, triad beyond the last-level cache, copy
+ * inside it. The best of a few launch shapes is the device's; results are
+ * read back in places, so a launch that did nothing is seen.
+ * Source: J. McCalpin, "Memory bandwidth and machine balance", 1995. */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "measure/probe.h"
+
+enum kind { READ, WRITE, COPY, TRIAD, NEAR, N_KINDS };
+
+enum { UNROLL = 4, FACTOR = 3, LOOKS = 16, WORD = 4 };
+
+/* Multiples of it, modulo 1, keep far from those just before: a block comes
+ * back to the same unit late. */
+static const double golden = 0.6180339887;
+
+/* clang-format off */
+static const struct {
+    const char *name, *kernel;
+    unsigned only;             /* -D ONLY of that kernel */
+    double passes;             /* over the buffer, by the bytes moved */
+    int fact;                  /* -1: none */
+} kinds[N_KINDS] = {
+    /*         row         kernel  only passes fact */
+    [READ]  = {"read",     "read",  2, 1,      XL__F_read_bytes_per_s},
+    [WRITE] = {"write",    "write", 3, 1,      XL__F_write_bytes_per_s},
+    [COPY]  = {"copy",     "copy",  4, 2,      XL__F_copy_bytes_per_s},
+    [TRIAD] = {"triad",    "triad", 5, 3,      -1},
+    [NEAR]  = {"copy_llc", "copy",  4, 2,      XL__F_llc_bytes_per_s},
+};
+
+/* How work is laid out. Scalar devices like one long run an item (CP-04),
+ * others neighbours side by side. */
+static const struct shape {
+    unsigned vec, wg;
+    bool scalar, wide, quick;
+} shapes[] = {
+    /* vec  wg    scalar wide   quick */
+    {16,    1,    true,  false, true},
+    {4,     256,  false, true,  true},
+    {1,     256,  false, true,  true},
+    {2,     256,  false, true,  false},
+    {8,     1,    true,  false, false},
+    {1,     64,   true,  true,  false},
+    {4,     64,   true,  true,  false},
+    {4,     1024, false, true,  false},
+    {8,     256,  false, true,  false},
+    {16,    64,   false, true,  false},
+};
+/* clang-format on */
+
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+struct memory {
+    cl_mem src, other, dst, kept;
+    size_t bytes; /* of each of the first three */
+    size_t near_bytes;
+};
+
+/* One launch, laid out. */
+struct layout {
+    struct shape shape;
+    size_t wg, count, blocks, words;
+    unsigned rounds;
+};
+
+static struct layout lay_out(const struct xl__probing *p, struct shape shape,
+                             size_t bytes)
+{
+    struct layout a = {.shape = shape, .rounds = 1};
+    a.wg = xl__min_size(shape.wg, p->most_wg);
+    const size_t accesses = bytes / WORD / shape.vec;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    const size_t blocks =
+        xl__is(l, XL__F_is_cpu) ? XL__CPU_GROUPS * units : accesses;
+    a.count = xl__max_size(accesses / (blocks * a.wg) / UNROLL, 1) * UNROLL;
+    a.blocks = accesses / (a.count * a.wg);
+    a.words = a.blocks * a.count * a.wg * shape.vec;
+    return a;
+}
+
+/* -- one kernel ----------------------------------------------------------- */
+
+/* What item 0 of `read` sums up. */
+static cl_uint expected_sum(const struct layout *a, uint64_t seed)
+{
+    cl_uint sum = 0;
+    for (size_t j = 0; j < a->count; j++) {
+        for (size_t v = 0; v < a->shape.vec; v++)
+            sum += xl__probe_word(seed, j * a->wg * a->shape.vec + v);
+    }
+    return sum;
+}
+
+static cl_uint expected_word(enum kind kind, uint64_t seed, size_t i)
+{
+    if (kind == WRITE) {
+        const cl_uint x = (cl_uint)i * 0x9e3779b1u;
+        return x ^ (x >> 15);
+    }
+    const cl_uint word = xl__probe_word(seed, i);
+    return kind == TRIAD ? word + FACTOR * word : word;
+}
+
+static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
+                      struct xl__plan *plan)
+{
+    struct xl__step *s = &plan->step[0];
+    memset(plan, 0, sizeof *plan);
+    plan->n_steps = 1;
+    plan->bytes = kinds[kind].passes * (double)(a->words * WORD) * a->rounds;
+    s->source = "probe/bandwidth.cl";
+    s->kernel = kinds[kind].kernel;
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = a->wg;
+    s->global[0] = a->blocks * a->wg;
+    xl__define(s, "WG", (long)a->wg);
+    xl__define(s, "VEC", (long)a->shape.vec);
+    xl__define(s, "UNROLL", UNROLL);
+    xl__define(s, "ONLY", (long)kinds[kind].only);
+    if (kind != WRITE)
+        xl__arg_mem(s, 1);
+    if (kind == TRIAD)
+        xl__arg_mem(s, 2);
+    xl__arg_mem(s, kind == READ ? 4 : 3);
+    xl__arg_u32(s, a->count);
+    if (kind == READ)
+        xl__arg_u32(s, key);
+    if (kind == TRIAD)
+        xl__arg_u32(s, FACTOR);
+    if (kind == COPY || kind == NEAR) {
+        xl__arg_u32(s, a->blocks);
+        xl__arg_u32(s, (size_t)(golden * (double)a->blocks));
+        xl__arg_u32(s, a->rounds);
+    }
+}
+
+/* Are words at random what `kind` should leave there? */
+static xl_status look_at(struct xl__probing *p, cl_mem mem, enum kind kind,
+                         const struct layout *a, bool *right)
+{
+    xl_status status = XL_OK;
+    struct xl__rng rng;
+    cl_uint word = 0;
+    xl__rng_seed(&rng, p->how->seed + kind);
+    for (unsigned i = 0; i < LOOKS; i++) {
+        const size_t at = (size_t)xl__rng_below(&rng, a->words);
+        TRY(xl_buffer_read(p->q, mem, at * WORD, &word, WORD));
+        if (word != expected_word(kind, p->how->seed, at))
+            *right = false;
+    }
+fail:
+    return status;
+}
+
+/* Is there in memory what should be, and was it there before? Memory that
+ * compresses what it can makes other data look fast. *why: NULL, or what is
+ * wrong. */
+static xl_status look(struct xl__probing *p, const struct memory *m,
+                      enum kind kind, const struct layout *a, cl_uint key,
+                      const char **why)
+{
+    xl_status status = XL_OK;
+    bool random = true, right = true;
+    cl_uint word = 0;
+    if (kind != WRITE)
+        TRY(look_at(p, m->src, COPY, a, &random));
+    if (kind == READ) {
+        TRY(xl_buffer_read(p->q, m->kept, 0, &word, WORD));
+        right = word == key;
+    } else {
+        TRY(look_at(p, m->dst, kind, a, &right));
+    }
+    *why = !random ? "the source does not hold random words, and data that "
+                     "compress move faster"
+           : right ? NULL
+                   : "the words read back are not those expected";
+fail:
+    return status;
+}
+
+static void describe(const struct xl__probing *p, xl_row *row, enum kind kind,
+                     const struct layout *a)
+{
+    const double ecc = xl__num(&p->q->ctx->device->limits, XL__F_ecc);
+    xl_row_init(row, "probe_bandwidth", kinds[kind].name);
+    row->unit = "B/s";
+    xl_row_shape(row, "bytes", (double)(a->words * WORD));
+    xl_row_found(row, "vector", a->shape.vec);
+    xl_row_found(row, "group", (double)a->wg);
+    if (!isnan(ecc)) /* correcting errors may cost bandwidth */
+        xl_row_found(row, "ecc", ecc);
+}
+
+static xl_status clear_result(struct xl__probing *p, const struct memory *m,
+                              enum kind kind)
+{
+    const size_t words = kind == READ ? 1 : m->bytes / WORD;
+    return xl_buffer_fill(p->q, kind == READ ? m->kept : m->dst, 0, 0, words);
+}
+
+/* One kind in one layout; not yet judged. */
+static xl_status measure(struct xl__probing *p, const struct memory *m,
+                         enum kind kind, const struct layout *a, xl_row *row)
+{
+    xl_status status = XL_OK;
+    struct xl__plan plan;
+    const char *why;
+    const struct xl__call call = {.mem = {[1] = {m->src, NULL},
+                                          [2] = {m->other, NULL},
+                                          [3] = {m->dst, NULL},
+                                          [4] = {m->kept, NULL}}};
+    const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
+    plan_kind(kind, a, key, &plan);
+    describe(p, row, kind, a);
+    plan.est_ns = xl__probe_est_ns(&p->q->ctx->device->limits, plan.bytes);
+    TRY(clear_result(p, m, kind));
+    TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
+    TRY(look(p, m, kind, a, key, &why));
+    if (why)
+        xl__probe_reject(row, why);
+fail:
+    return status;
+}
+
+/* -- the best of several -------------------------------------------------- */
+
+static bool beats(const xl_row *a, const xl_row *b)
+{
+    if (a->verdict != b->verdict)
+        return a->verdict < b->verdict;
+    return !(b->value >= a->value);
+}
+
+/* Is this shape one to try here? */
+static bool is_wanted(const struct xl__probing *p, const struct shape *shape)
+{
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
+    return (scalar ? shape->scalar : shape->wide) &&
+           (shape->quick || !p->how->quick);
+}
+
+/* A shape that does not fit the device is passed over. */
+static bool is_excusable(xl_status status)
+{
+    return status == XL_UNSUPPORTED || status == XL_BUILD_FAILED ||
+           status == CL_OUT_OF_RESOURCES ||
+           status == CL_INVALID_WORK_GROUP_SIZE;
+}
+
+/* The best of the shapes from `first` to `end`; *at its index, -1: none. */
+static xl_status best_of(struct xl__probing *p, const struct memory *m,
+                         enum kind kind, int first, int end, xl_row *best,
+                         int *at)
+{
+    xl_status status = XL_OK;
+    xl_row row;
+    *at = -1;
+    for (int i = first; i < end; i++) {
+        if (!is_wanted(p, &shapes[i]))
+            continue;
+        TRY(xl__probe_alive(p));
+        const struct layout a = lay_out(p, shapes[i], m->bytes);
+        status = measure(p, m, kind, &a, &row);
+        if (status != XL_OK && is_excusable(status)) {
+            xl__error_reset(&p->q->error);
+            status = XL_OK;
+            continue;
+        }
+        TRY(status);
+        if (*at < 0 || beats(&row, best)) {
+            *best = row;
+            *at = i;
+        }
+    }
+    if (*at < 0)
+        TRY(xl__error_set(&p->q->error, XL_UNSUPPORTED,
+                          "no launch shape of %s runs here",
+                          kinds[kind].name));
+fail:
+    return status;
+}
+
+static void learn(struct xl__probing *p, enum kind kind, const xl_row *row)
+{
+    if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
+        row->value > 0)
+        xl__probe_raise(&p->q->ctx->device->limits,
+                        (enum xl__fact_id)kinds[kind].fact,
+                        xl__probe_peak(row));
+}
+
+/* The quick way takes the shape that copies best for all, and leaves out
+ * triad, which is no one's roof. */
+static xl_status run_far(struct xl__probing *p, const struct memory *m,
+                         int *shape)
+{
+    static const enum kind order[] = {COPY, READ, WRITE, TRIAD};
+    xl_status status = XL_OK;
+    xl_row row;
+    int at = 0;
+    const unsigned n = sizeof order / sizeof *order - (p->how->quick ? 1 : 0);
+    for (unsigned i = 0; i < n; i++) {
+        const bool all = i == 0 || !p->how->quick;
+        TRY(best_of(p, m, order[i], all ? 0 : *shape,
+                    all ? N_SHAPES : *shape + 1, &row, &at));
+        if (i == 0)
+            *shape = at;
+        xl__probe_emit(p, &row);
+        learn(p, order[i], &row);
+    }
+fail:
+    return status;
+}
+
+/* Enough rounds in one launch that its own cost does not show. */
+static xl_status run_near(struct xl__probing *p, const struct memory *m,
+                          int shape)
+{
+    enum { MOST_ROUNDS = 1 << 12 };
+    static const double launch_ns = 1e6;
+    xl_status status = XL_OK;
+    xl_row row;
+    struct layout a = lay_out(p, shapes[shape], m->near_bytes / 2);
+    for (;;) {
+        TRY(xl__probe_alive(p));
+        TRY(measure(p, m, NEAR, &a, &row));
+        if (row.samples.median_ns >= launch_ns || a.rounds >= MOST_ROUNDS)
+            break;
+        a.rounds *= 8;
+    }
+    xl_row_found(&row, "rounds", a.rounds);
+    xl__probe_emit(p, &row);
+    learn(p, NEAR, &row);
+fail:
+    return status;
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    struct memory m = {NULL, NULL, NULL, NULL, 0, xl__probe_near_bytes(l)};
+    size_t other = SIZE_MAX, dst;
+    int shape = 0;
+    TRY(xl_buffer_create(p->q, WORD, &m.kept));
+    TRY(xl__probe_buffer(p, xl__probe_far_bytes(l, p->how->quick), &m.src,
+                         &m.bytes));
+    if (!p->how->quick)
+        TRY(xl__probe_buffer(p, m.bytes, &m.other, &other));
+    TRY(xl__probe_buffer(p, m.bytes, &m.dst, &dst));
+    m.bytes = xl__min_size(m.bytes, xl__min_size(other, dst));
+    TRY(run_far(p, &m, &shape));
+    if (m.near_bytes >= 2 * (64 << 10) && m.near_bytes <= m.bytes)
+        TRY(run_near(p, &m, shape));
+fail:
+    if (m.src)
+        clReleaseMemObject(m.src);
+    if (m.other)
+        clReleaseMemObject(m.other);
+    if (m.dst)
+        clReleaseMemObject(m.dst);
+    if (m.kept)
+        clReleaseMemObject(m.kept);
+    return status;
+}
+
+const struct xl__probe xl__probe_bandwidth = {
+    {"bandwidth",
+     "Bytes a second of read, write, copy and triad over random words well "
+     "beyond the last-level cache, and of a copy inside it; best of several "
+     "launch shapes. Write-allocate traffic of CPUs is not counted, so their "
+     "write, copy and triad stay below read. Fooled by a last-level cache "
+     "larger than the driver or the vendor table says.",
+     true},
+    run};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The staircase read: noise off, then the longest flat stretch is a plateau,
+ * the longest left and right of it are others, until none spans an octave.
+ * Plateaus with no step between them are one. */
+#include "measure/memory/cache_levels.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "measure/probe.h"
+
+static const double flat = 1.25;   /* growth along a plateau */
+static const double step = 1.3;    /* growth within an octave, of a step */
+static const double octave = 1.99; /* 2, but for sizes that were rounded */
+static const double noise = 1.1;   /* by which a row may be off its order */
+static const double far_off = 1.5; /* noise is not that large */
+
+struct stairs {
+    const struct xl__point *at;
+    unsigned n;
+    double ns[XL__MOST_POINTS]; /* cleaned: never falls */
+    struct xl__level *level;
+    unsigned n_levels;
+};
+
+/* -- cleaning ------------------------------------------------------------- */
+
+/* Where the two before and the two after agree, and it alone is faster, a
+ * clock slipped. */
+static double without_slip(const struct xl__point *at, unsigned i, unsigned n)
+{
+    if (i < 2 || i + 2 >= n)
+        return at[i].ns;
+    const double a = at[i - 2].ns, b = at[i - 1].ns;
+    const double c = at[i + 1].ns, d = at[i + 2].ns;
+    const double least = fmin(fmin(a, b), fmin(c, d));
+    const double most = fmax(fmax(a, b), fmax(c, d));
+    const bool slipped = most <= flat * least && at[i].ns * step < least;
+    return slipped ? least : at[i].ns;
+}
+
+/* Whatever lies above a later point was disturbed. */
+static void clean(struct stairs *s)
+{
+    double least = INFINITY;
+    for (unsigned i = s->n; i-- > 0;) {
+        least = fmin(least, without_slip(s->at, i, s->n));
+        s->ns[i] = least;
+    }
+}
+
+/* -- plateaus ------------------------------------------------------------- */
+
+/* The longest flat stretch among first .. end - 1, in octaves. */
+static bool longest(const struct stairs *s, unsigned first, unsigned end,
+                    struct xl__level *out)
+{
+    double best = octave;
+    bool found = false;
+    for (unsigned i = first, j = first; i < end; i++) {
+        while (j + 1 < end && s->ns[j + 1] <= flat * s->ns[i])
+            j++;
+        const double span = s->at[j].bytes / s->at[i].bytes;
+        if (span < best || (found && span <= best))
+            continue;
+        best = span;
+        found = true;
+        *out = (struct xl__level){.first = i, .last = j};
+    }
+    return found;
+}
+
+static void cut(struct stairs *s, unsigned first, unsigned end)
+{
+    struct xl__level mid;
+    if (!longest(s, first, end, &mid))
+        return;
+    cut(s, first, mid.first);
+    if (s->n_levels < XL__MOST_LEVELS)
+        s->level[s->n_levels++] = mid;
+    cut(s, mid.last + 1, end);
+}
+
+/* Does the time anywhere from a's end to b's begin grow by a step within an
+ * octave? */
+static bool has_step(const struct stairs *s, const struct xl__level *a,
+                     const struct xl__level *b)
+{
+    for (unsigned i = a->last, j = i; i < b->first; i++) {
+        while (j + 1 <= b->last &&
+               s->at[j + 1].bytes <= s->at[i].bytes * 4 / octave)
+            j++;
+        if (s->ns[j] >= step * s->ns[i])
+            return true;
+    }
+    return false;
+}
+
+static void merge(struct stairs *s)
+{
+    unsigned kept = 0;
+    for (unsigned i = 1; i < s->n_levels; i++) {
+        if (has_step(s, &s->level[kept], &s->level[i]))
+            s->level[++kept] = s->level[i];
+        else
+            s->level[kept].last = s->level[i].last;
+    }
+    s->n_levels = s->n_levels > 0 ? kept + 1 : 0;
+}
+
+/* A curve that leaves its last plateau and does not arrive; two points say
+ * so. */
+static void open_end(struct stairs *s)
+{
+    const unsigned last = s->n - 1;
+    const struct xl__level *end = &s->level[s->n_levels - 1];
+    if (s->n_levels == XL__MOST_LEVELS || end->last + 2 > last ||
+        !(s->ns[last - 1] >= step * s->ns[end->last]))
+        return;
+    s->level[s->n_levels++] =
+        (struct xl__level){.first = last, .last = last, .is_open = true};
+}
+
+/* -- sizes ---------------------------------------------------------------- */
+
+/* Where the curve crosses `ns`; both axes are logarithmic. */
+static double crossing(const struct stairs *s, double ns)
+{
+    unsigned i = 0;
+    while (i + 1 < s->n && s->ns[i] < ns)
+        i++;
+    if (i == 0 || !(s->ns[i] > s->ns[i - 1]))
+        return s->at[i].bytes;
+    const double part = log(ns / s->ns[i - 1]) / log(s->ns[i] / s->ns[i - 1]);
+    return s->at[i - 1].bytes * pow(s->at[i].bytes / s->at[i - 1].bytes, part);
+}
+
+unsigned xl__levels_find(const struct xl__point *curve, unsigned n,
+                         struct xl__level out[XL__MOST_LEVELS])
+{
+    struct stairs s = {.at = curve, .n = n, .level = out};
+    if (n == 0 || n > XL__MOST_POINTS)
+        return 0;
+    clean(&s);
+    cut(&s, 0, n);
+    merge(&s);
+    if (s.n_levels > 0)
+        open_end(&s);
+    for (unsigned i = 0; i < s.n_levels; i++)
+        out[i].ns = s.ns[(out[i].first + out[i].last) / 2];
+    for (unsigned i = 0; i < s.n_levels; i++)
+        out[i].bytes = i + 1 < s.n_levels
+                           ? crossing(&s, sqrt(out[i].ns * out[i + 1].ns))
+                           : INFINITY;
+    return s.n_levels;
+}
+
+/* -- order ---------------------------------------------------------------- */
+
+static void blame(xl_row *row, double cost, const xl_row *further,
+                  double least)
+{
+    const xl_verdict verdict =
+        cost > far_off * least ? XL_ROW_REJECTED : XL_ROW_SUSPICIOUS;
+    if (row->verdict >= verdict)
+        return;
+    row->verdict = verdict;
+    snprintf(row->reason, sizeof row->reason,
+             "slower than %s, which is further away: the machine was busy, or "
+             "its size is wrong",
+             further->variant);
+}
+
+bool xl__levels_judge(xl_row *const *rows, const double *cost, unsigned n)
+{
+    bool all_well = true;
+    double least = INFINITY;
+    const xl_row *further = NULL;
+    for (unsigned i = n; i-- > 0;) {
+        if (further && cost[i] > noise * least) {
+            blame(rows[i], cost[i], further, least);
+            all_well = false;
+        }
+        if (cost[i] < least) {
+            least = cost[i];
+            further = rows[i];
+        }
+    }
+    return all_well;
+}

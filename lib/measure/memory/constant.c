@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant memory against the same words in global memory: one word for all
+ * items, neighbouring words, words far apart; through tables of growing size;
+ * and whether a table of the largest size that is stated is read right. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "measure/probe.h"
+
+enum {
+    WORD = 4,
+    UNROLL = 8, /* as in probe/constant.cl */
+    GAP = 33,
+    WG = 256,
+    GPU_GROUPS = 16, /* a unit's */
+    HOP = 37,
+    USUAL_BYTES = 64 << 10, /* what a full profile has at least */
+    MOST_BYTES = 4 << 20,   /* CPUs have all their memory */
+    MOST_SPAN = 256 << 10,
+    FIRST_SPAN = 1 << 10,
+    SHORT_LG = 10, /* words of the table that patterns are compared on */
+    SLACK = (UNROLL - 1) * GAP
+};
+
+struct table {
+    cl_mem out, mem;
+    size_t words, wg, groups;
+};
+
+/* A launch, as the kernel's arguments. */
+struct scan {
+    const struct table *table;
+    bool is_global;
+    unsigned lg_span, stride;
+    size_t base;
+};
+
+/* -- one launch ----------------------------------------------------------- */
+
+static cl_uint expected(const struct scan *x, uint64_t seed, size_t turns,
+                        size_t item)
+{
+    const size_t mask = ((size_t)1 << x->lg_span) - 1;
+    size_t at = (item * x->stride) & mask;
+    cl_uint sum = (cl_uint)item;
+    for (size_t t = 0; t < turns; t++, at = (at + HOP) & mask) {
+        for (size_t u = 0; u < UNROLL; u++)
+            sum += xl__probe_word(seed, x->base + at + u * GAP);
+    }
+    return sum;
+}
+
+/* The first item's sum, and the very last one's. */
+static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+{
+    xl_status status = XL_OK;
+    const struct scan *x = t->arg;
+    const size_t last = x->table->wg * x->table->groups - 1;
+    cl_uint seen[2];
+    TRY(xl_buffer_read(p->q, x->table->out, 0, &seen[0], WORD));
+    TRY(xl_buffer_read(p->q, x->table->out, last * WORD, &seen[1], WORD));
+    if (seen[0] != expected(x, p->how->seed, t->turns, 0) ||
+        seen[1] != expected(x, p->how->seed, t->turns, x->table->wg - 1))
+        xl__probe_reject(row, "the sum of the words read is not the host's");
+fail:
+    return status;
+}
+
+static struct xl__turned turned_of(struct scan *x)
+{
+    const struct table *f = x->table;
+    struct xl__turned t = {
+        .plan = {.n_steps = 1},
+        .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->mem, NULL}}},
+        .amount = (double)WORD * UNROLL * (double)(f->wg * f->groups),
+        .look = look,
+        .arg = x};
+    struct xl__step *s = &t.plan.step[0];
+    s->source = "probe/constant.cl";
+    s->kernel = "constant_read";
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = f->wg;
+    s->global[0] = f->wg * f->groups;
+    xl__define(s, "WG", (long)f->wg);
+    xl__define(s, "SPACE", x->is_global);
+    xl__arg_mem(s, 1);
+    xl__arg_mem(s, 2);
+    xl__arg_u32(s, x->base);
+    xl__arg_u32(s, x->lg_span);
+    xl__arg_u32(s, x->stride);
+    xl__arg_u32(s, HOP);
+    xl__arg_u32(s, 0);
+    return t;
+}
+
+static xl_status measure(struct xl__probing *p, struct scan *x, xl_row *row)
+{
+    struct xl__turned t = turned_of(x);
+    const xl_status status = xl__probe_alive(p);
+    return status == XL_OK ? xl__turned_row(p, &t, row) : status;
+}
+
+static void describe(xl_row *row, const char *variant)
+{
+    xl_row_init(row, "probe_constant", variant);
+    row->unit = "B/s";
+}
+
+/* -- what is compared ----------------------------------------------------- */
+
+/* Global memory first, so that the other row can say how much faster it is. */
+static xl_status compare(struct xl__probing *p, const struct table *f,
+                         const char *variant, unsigned stride)
+{
+    xl_status status = XL_OK;
+    double rate = NAN;
+    for (unsigned i = 0; i < 2; i++) {
+        struct scan x = {.table = f,
+                         .is_global = i == 0,
+                         .lg_span = SHORT_LG,
+                         .stride = stride};
+        xl_row row;
+        describe(&row, variant);
+        xl_row_param_text(&row, "in", i == 0 ? "global" : "constant");
+        TRY(measure(p, &x, &row));
+        if (i > 0)
+            xl_row_found(&row, "over_global", row.value / rate);
+        rate = row.value;
+        xl__probe_emit(p, &row);
+    }
+fail:
+    return status;
+}
+
+static xl_status patterns(struct xl__probing *p, const struct table *f)
+{
+    enum { OWN_LINE = 33 };
+    xl_status status = XL_OK;
+    TRY(compare(p, f, "same", 0));
+    TRY(compare(p, f, "neighbours", 1));
+    TRY(compare(p, f, "apart", OWN_LINE));
+fail:
+    return status;
+}
+
+/* One word for all, from tables that outgrow what is near. CPUs have nothing
+ * that is nearer to constants than to other memory. */
+static xl_status sizes(struct xl__probing *p, const struct table *f)
+{
+    xl_status status = XL_OK;
+    if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
+        return XL_OK;
+    const unsigned more = p->how->quick ? 2 : 1;
+    unsigned lg_span = 0;
+    while ((size_t)WORD << lg_span < FIRST_SPAN)
+        lg_span++;
+    for (; ((size_t)1 << lg_span) + SLACK <= f->words &&
+           (size_t)WORD << lg_span <= MOST_SPAN;
+         lg_span += more) {
+        struct scan x = {.table = f, .lg_span = lg_span};
+        xl_row row;
+        describe(&row, "table");
+        xl_row_shape(&row, "bytes", (double)((size_t)WORD << lg_span));
+        TRY(measure(p, &x, &row));
+        xl__probe_emit(p, &row);
+    }
+fail:
+    return status;
+}
+
+/* The end of a table as large as may be: a sum that is right says that it is
+ * all there. */
+static xl_status largest(struct xl__probing *p, const struct table *f)
+{
+    xl_status status = XL_OK;
+    const size_t span = (size_t)1 << SHORT_LG;
+    struct scan x = {.table = f,
+                     .lg_span = SHORT_LG,
+                     .stride = 1,
+                     .base = f->words - span - SLACK};
+    xl_row read, row;
+    describe(&read, "");
+    describe(&row, "largest");
+    TRY(measure(p, &x, &read));
+    row.value = (double)(f->words * WORD);
+    row.unit = "B";
+    if (read.verdict == XL_ROW_REJECTED)
+        xl__probe_reject(&row, read.reason);
+    xl__probe_emit(p, &row);
+fail:
+    return status;
+}
+
+/* -- the whole ------------------------------------------------------------ */
+
+static xl_status make_table(struct xl__probing *p, struct table *f)
+{
+    xl_status status = XL_OK;
+    cl_uint *words = xl__calloc(f->words, WORD);
+    if (!words)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a table"));
+    for (size_t i = 0; i < f->words; i++)
+        words[i] = xl__probe_word(p->how->seed, i);
+    TRY(xl_buffer_create(p->q, f->words * WORD, &f->mem));
+    TRY(xl_buffer_write(p->q, f->mem, 0, words, f->words * WORD));
+    TRY(xl_buffer_create(p->q, f->wg * f->groups * WORD, &f->out));
+fail:
+    free(words);
+    return status;
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const bool scalar = xl__probe_is_scalar(l);
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    const size_t bytes = xl__size_or(l, XL__F_max_const_bytes, USUAL_BYTES);
+    struct table f = {.words = xl__min_size(bytes, MOST_BYTES) / WORD,
+                      .wg = scalar ? 1 : xl__min_size(WG, p->most_wg),
+                      .groups =
+                          units * (scalar ? XL__CPU_GROUPS : GPU_GROUPS)};
+    if (f.words < ((size_t)1 << SHORT_LG) + SLACK)
+        return xl__error_set(&p->q->error, XL_UNSUPPORTED,
+                             "constant memory of %zu B is too small to "
+                             "compare anything in",
+                             bytes);
+    TRY(make_table(p, &f));
+    TRY(patterns(p, &f));
+    TRY(sizes(p, &f));
+    TRY(largest(p, &f));
+fail:
+    if (f.mem)
+        clReleaseMemObject(f.mem);
+    if (f.out)
+        clReleaseMemObject(f.out);
+    return status;
+}
+
+const struct xl__probe xl__probe_constant = {
+    {"constant",
+     "Useful bytes a second from a table in constant memory, and from the "
+     "same table in global memory: all items of a group read the same word, "
+     "neighbours read neighbouring words, or each reads a line of its own; "
+     "then the same word from tables of growing size; and the largest table "
+     "there may be, read to its end. Sums are checked. On a CPU both are "
+     "ordinary memory. Fooled by a compiler that reads a word once for many "
+     "items, which is what it should do, and by caches that keep the table "
+     "in global memory just as near.",
+     false},
+    run};

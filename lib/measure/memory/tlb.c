@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What addresses cost. Always the same number of lines is walked over in
+ * random order, only they lie further and further apart: caches hold them as
+ * well as before, so time that is added is that of translation. It is added
+ * where the span outgrows what a translation buffer reaches, whatever the size
+ * of a page. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "measure/memory/pointer_chase.h"
+#include "measure/memory/cache_levels.h"
+
+/* More lines than a first cache holds, which may go by addresses that need no
+ * translation, and than a buffer has entries; few enough for the second. */
+enum { LINES = 8192 };
+
+static const double gib = 1 << 30, s_per_ns = 1e-9;
+
+/* The largest span: GPUs' buffers reach far, and filling it costs CPUs time.
+ */
+static size_t span_bytes(const struct xl__probing *p)
+{
+    static const double most_gib = 8, least_share = 4;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const double memory = xl__num_or(l, XL__F_global_mem_bytes, gib);
+    if (!xl__is(l, XL__F_is_gpu))
+        return xl__probe_far_bytes(l, true);
+    return (size_t)fmin(memory / least_share, most_gib * gib);
+}
+
+/* Lines apart: 1 2 4 8 ... or, in full, 1 2 3 4 6 8 12 ... */
+static size_t next_apart(size_t apart, bool quick)
+{
+    const bool is_power = (apart & (apart - 1)) == 0;
+    if (quick || apart == 1)
+        return apart * 2;
+    return is_power ? apart / 2 * 3 : apart / 3 * 4;
+}
+
+static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
+                       struct xl__point *curve, unsigned *n)
+{
+    xl_status status = XL_OK;
+    const size_t dense = LINES * chase->line_bytes;
+    bool is_sound = true;
+    *n = 0;
+    for (size_t apart = 1;
+         apart * dense <= chase->bytes && *n < XL__MOST_POINTS;
+         apart = next_apart(apart, p->how->quick)) {
+        const double bytes = (double)(apart * dense);
+        xl_row row;
+        xl_row_init(&row, "probe_tlb", "chase");
+        xl_row_shape(&row, "bytes", bytes);
+        row.unit = "s";
+        TRY(xl__chase_point(
+            p, chase, xl__ring_spread(apart * dense, LINES, chase->line_bytes),
+            &row));
+        xl_row_found(&row, "curve", 1);
+        xl__probe_emit(p, &row);
+        is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
+        curve[(*n)++] = (struct xl__point){bytes, chase->ns};
+    }
+    *n = is_sound ? *n : 0;
+fail:
+    return status;
+}
+
+/* A step is a buffer outgrown. */
+static void conclude(struct xl__probing *p, const struct xl__point *curve,
+                     unsigned n)
+{
+    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__level level[XL__MOST_LEVELS];
+    const unsigned n_levels = xl__levels_find(curve, n, level);
+    xl_row row;
+    for (unsigned i = 0; i + 1 < n_levels; i++) {
+        char name[sizeof row.variant];
+        snprintf(name, sizeof name, "tlb%u", i + 1);
+        xl_row_init(&row, "probe_tlb", name);
+        row.unit = "s";
+        row.value = (level[i + 1].ns - level[i].ns) * s_per_ns;
+        xl_row_found(&row, "size_bytes", round(level[i].bytes));
+        if (level[i + 1].is_open) {
+            row.verdict = XL_ROW_SUSPICIOUS;
+            xl__strcpy(row.reason, sizeof row.reason,
+                       "the curve still rises at its end: an address beyond "
+                       "costs more than this");
+        }
+        if (i == 0)
+            xl__limits_measure(l, XL__F_tlb_bytes, round(level[i].bytes));
+        xl__probe_emit(p, &row);
+    }
+    if (n_levels > 1)
+        return;
+    xl_row_init(&row, "probe_tlb", "tlb");
+    row.unit = "s";
+    xl__probe_unsupported(p, &row,
+                          "no step: addresses cost the same over all of the "
+                          "memory that was walked over");
+}
+
+static xl_status run(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    struct xl__chase chase;
+    struct xl__point curve[XL__MOST_POINTS];
+    unsigned n;
+    TRY(xl__chase_begin(p, span_bytes(p), &chase));
+    TRY(climb(p, &chase, curve, &n));
+    if (n > 0) /* else rejected rows say why */
+        conclude(p, curve, n);
+fail:
+    xl__chase_end(&chase);
+    return status;
+}
+
+const struct xl__probe xl__probe_tlb = {
+    {"tlb",
+     "How much memory addresses reach before they cost extra: 8192 lines are "
+     "walked over in random order, further apart from point to point. The "
+     "caches see no difference; a step of the time is a translation buffer "
+     "outgrown, and the value what a load costs more from there. Fooled by "
+     "caches that go by address without translation and hold more than 8192 "
+     "lines, and by buffers that reach all the memory that can be had.",
+     false},
+    run};

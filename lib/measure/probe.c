@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of probes, and what they share: sampling a plan, random buffers,
+ * sizes that are beyond a cache or inside it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "device/cl_info.h"
+#include "measure/probe.h"
+
+const struct xl__probe *const xl__probes[] = {
+    &xl__probe_timer, /* first: the others go by its verdict */
+    &xl__probe_subgroup,
+    &xl__probe_cache, /* before bandwidth: what lies beyond the last level */
+    &xl__probe_bandwidth, /* before coalescing, whose roof it is */
+    &xl__probe_coalescing,
+    &xl__probe_local,
+    &xl__probe_constant,
+    &xl__probe_image,
+    &xl__probe_occupancy,
+    &xl__probe_tlb,
+    &xl__probe_tile, /* before flops, which tries the native width */
+    &xl__probe_flops,
+    &xl__probe_matrix,
+    &xl__probe_staircase,
+    &xl__probe_hiding,
+    &xl__probe_ladder, /* whose roofs are the peaks */
+    &xl__probe_atomic,
+    &xl__probe_divergence,
+    &xl__probe_sync,
+    &xl__probe_special,
+    &xl__probe_dot,
+    &xl__probe_launch,
+    &xl__probe_transfer,
+    &xl__probe_overlap,
+    &xl__probe_between,
+    &xl__probe_switch,
+    &xl__probe_breakeven,
+    &xl__probe_build,
+    &xl__probe_diagnosis, /* last: it goes by the rates of all others */
+    NULL,
+};
+
+const xl_probe_info *xl_probe_at(unsigned i)
+{
+    const unsigned n = sizeof xl__probes / sizeof *xl__probes;
+    return i < n && xl__probes[i] ? &xl__probes[i]->info : NULL;
+}
+
+static const struct xl__probe *find(const char *name)
+{
+    for (unsigned i = 0; xl__probes[i]; i++) {
+        if (xl__streq(xl__probes[i]->info.name, name))
+            return xl__probes[i];
+    }
+    return NULL;
+}
+
+static void drop_row(const xl_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
+xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
+                       void (*each)(const xl_row *row, void *arg), void *arg)
+{
+    if (!q || !how)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    xl__error_reset(&q->error);
+    const struct xl__probe *probe = name ? find(name) : NULL;
+    if (!probe)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "there is no probe \"%s\"", name ? name : "");
+    struct xl__probing p = {q, how, each ? each : drop_row, arg, 1, false};
+    if (probe != &xl__probe_timer)
+        TRY(xl__probing_begin(&p));
+    TRY(probe->run(&p));
+fail:
+    return status;
+}
+
+/* What the driver grants a kernel may be less than it grants the device
+ * (GE-10): rusticl grants 32 of 1024. A kernel that takes nothing tells. */
+static xl_status ask_group(struct xl__probing *p, struct xl__ready *ready)
+{
+    xl_status status = XL_OK;
+    const xl_device *dev = p->q->ctx->device;
+    const size_t device = xl__size_or(&dev->limits, XL__F_max_wg_size, 1);
+    struct xl__step *s = &ready->plan.step[0];
+    ready->plan.n_steps = 1;
+    s->source = "probe/launch.cl";
+    s->kernel = "nothing";
+    s->dims = 1;
+    s->global[0] = s->local[0] = 1;
+    TRY(xl__ready_make(p->q, ready));
+    CL_TRY(&p->q->error,
+           clGetKernelWorkGroupInfo(ready->kernel[0], dev->id,
+                                    CL_KERNEL_WORK_GROUP_SIZE,
+                                    sizeof p->most_wg, &p->most_wg, NULL));
+    p->most_wg = xl__max_size(xl__min_size(p->most_wg, device), 1);
+fail:
+    return status;
+}
+
+xl_status xl__probing_begin(struct xl__probing *p)
+{
+    xl_status status = XL_OK;
+    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    if (!ready)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
+    TRY(xl__timer_check(p->q));
+    TRY(ask_group(p, ready));
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    return status;
+}
+
+xl_status xl__probe_alive(struct xl__probing *p)
+{
+    if (!xl__probe_stopped(p))
+        return XL_OK;
+    return xl__error_set(&p->q->error, XL_CANCELLED, "stopped on request");
+}
+
+void xl__probe_emit(struct xl__probing *p, xl_row *row)
+{
+    row->seed = p->how->seed;
+    xl_row_judge(row, p->q->ctx->device);
+    p->each(row, p->arg);
+}
+
+xl_sampling xl__probe_sampling(const struct xl__probing *p)
+{
+    enum { PATIENCE = 4 };
+    xl_sampling quick = {.warmup = 1,
+                         .min_runs = 3,
+                         .max_runs = 6,
+                         .max_noise = 0.03,
+                         .max_s = 0.8};
+    xl_sampling full = {.warmup = 2,
+                        .min_runs = 10,
+                        .max_runs = 60,
+                        .max_noise = 0.01,
+                        .max_s = 1};
+    xl_sampling how = p->how->quick ? quick : full;
+    how.patience = p->is_hasty ? 0 : PATIENCE;
+    how.stop = p->how->stop;
+    how.stop_arg = p->how->stop_arg;
+    return how;
+}
+
+struct xl__probing xl__probe_in_brief(const struct xl__probing *p,
+                                      xl_probing *how)
+{
+    struct xl__probing brief = *p;
+    *how = *p->how;
+    how->quick = true;
+    brief.how = how;
+    return brief;
+}
+
+/* What the sampler enqueues. */
+struct work {
+    struct xl__ready *ready;
+    const struct xl__call *call;
+};
+
+static xl_status enqueue(xl_queue *q, void *arg)
+{
+    const struct work *w = arg;
+    return xl__launch(q, w->ready, w->call, NULL);
+}
+
+xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
+                           const struct xl__plan *plan,
+                           const struct xl__call *call, double amount)
+{
+    xl_status status = XL_OK;
+    const xl_sampling how = xl__probe_sampling(p);
+    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct work work = {ready, call};
+    if (!ready)
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
+    ready->plan = *plan;
+    TRY(xl__ready_make(p->q, ready));
+    TRY(xl_samples_take(p->q, &how, enqueue, &work, &row->samples));
+    const double s = row->samples.median_ns * 1e-9;
+    row->value = amount > 0 ? amount / s : s;
+    row->flop = plan->flop;
+    row->bytes = plan->bytes;
+    row->cold = how.cold;
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    return status;
+}
+
+xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
+                         const struct xl__plan *plan,
+                         const struct xl__call *call, double amount)
+{
+    const xl_status status = xl__probe_sample(p, row, plan, call, amount);
+    if (status == XL_OK)
+        xl__probe_emit(p, row);
+    return status;
+}
+
+double xl__probe_peak(const xl_row *row)
+{
+    return row->value * row->samples.median_ns / row->samples.min_ns;
+}
+
+void xl__probe_raise(struct xl__limits *l, enum xl__fact_id fact,
+                     double value)
+{
+    if (!(l->measured[fact].value >= value))
+        xl__limits_measure(l, fact, value);
+}
+
+void xl__probe_reject(xl_row *row, const char *reason)
+{
+    row->verdict = XL_ROW_REJECTED;
+    xl__strcpy(row->reason, sizeof row->reason, reason);
+}
+
+void xl__probe_settle(struct xl__probing *p, xl_row *row,
+                      enum xl__fact_id fact, bool sure)
+{
+    struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__answer *queried = &l->queried[fact];
+    const struct xl__answer *held =
+        sure && queried->value > 0 ? queried : &l->used[fact];
+    const bool stated = held->value > 0 && held->source != XL_ASSUMED &&
+                        held->source != XL_MEASURED;
+    const bool agrees = !stated || held->value == row->value;
+    if (!agrees) {
+        row->verdict = XL_ROW_SUSPICIOUS;
+        snprintf(row->reason, sizeof row->reason,
+                 "measured %g, but %s says %g", row->value,
+                 held->source == XL_QUERIED ? "the driver"
+                                            : "the vendor's table",
+                 held->value);
+    }
+    if (agrees || sure)
+        xl__limits_measure(l, fact, row->value);
+}
+
+void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
+                           const char *reason)
+{
+    row->verdict = XL_ROW_UNSUPPORTED;
+    xl__strcpy(row->reason, sizeof row->reason, reason);
+    xl__error_reset(&p->q->error);
+    xl__probe_emit(p, row);
+}
+
+/* -- buffers -------------------------------------------------------------- */
+
+enum {
+    MIB = 1 << 20,
+    LEAST = 64 << 10, /* a buffer's size is a multiple of it */
+    FILL_WG = 64,
+    FILL_VEC = 4
+};
+
+cl_uint xl__probe_word(uint64_t seed, size_t i)
+{
+    /* As `random` of probe/bandwidth.cl. */
+    cl_uint x = (cl_uint)i + (cl_uint)seed;
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
+{
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const bool cpu = xl__probe_is_scalar(l);
+    struct xl__plan plan = {.n_steps = 1,
+                            .bytes = (double)bytes,
+                            .est_ns = xl__probe_est_ns(l, (double)bytes)};
+    struct xl__step *s = &plan.step[0];
+    const struct xl__call call = {.mem = {[1] = {mem, NULL}}};
+    const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
+    const size_t wg = cpu ? 1 : xl__min_size(FILL_WG, p->most_wg);
+    const size_t count = LEAST / (FILL_VEC * sizeof(cl_uint)) / wg;
+    s->source = "probe/bandwidth.cl";
+    s->kernel = "random";
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = wg;
+    s->global[0] = accesses / count;
+    xl__define(s, "WG", (long)wg);
+    xl__define(s, "VEC", FILL_VEC);
+    xl__define(s, "ONLY", 1);
+    xl__arg_mem(s, 1);
+    xl__arg_u32(s, count);
+    xl__arg_u32(s, (cl_uint)p->how->seed);
+    return xl__run_plan(p->q, &plan, &call, NULL);
+}
+
+static bool is_memory_failure(xl_status status)
+{
+    return status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+           status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ||
+           status == CL_INVALID_BUFFER_SIZE || status == XL_UNSUPPORTED;
+}
+
+xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
+                           size_t *got)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const size_t room = xl__size_or(l, XL__F_max_alloc_bytes, bytes);
+    while (bytes > room)
+        bytes /= 2;
+    for (bytes = bytes / LEAST * LEAST; bytes >= LEAST;
+         bytes = bytes / 2 / LEAST * LEAST) {
+        *out = NULL;
+        *got = bytes;
+        status = xl_buffer_create(p->q, bytes, out);
+        if (status == XL_OK)
+            status = fill_random(p, *out, bytes);
+        if (status == XL_OK)
+            status = xl_queue_finish(p->q); /* memory may come this late */
+        if (status == XL_OK || !is_memory_failure(status))
+            break;
+        if (*out)
+            clReleaseMemObject(*out);
+        *out = NULL;
+    }
+    if (status != XL_OK && *out) {
+        clReleaseMemObject(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+bool xl__probe_is_scalar(const struct xl__limits *l)
+{
+    const struct xl__answer *width = &l->used[XL__F_subgroup_width];
+    return width->source == XL_KNOWN && width->value == 1;
+}
+
+static size_t power_of_two(double x)
+{
+    size_t power = 1;
+    while ((double)power * 2 <= x)
+        power *= 2;
+    return power;
+}
+
+/* A CPU's last-level cache is no bigger than this where it is not known; a
+ * GPU's cache_bytes may count small caches only (NV-04). */
+static double llc_or_guess(const struct xl__limits *l)
+{
+    const double guess = 32.0 * MIB;
+    const double llc = xl__num(l, XL__F_llc_bytes);
+    return llc > 0 ? llc : fmax(guess, xl__num_or(l, XL__F_cache_bytes, 0));
+}
+
+size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
+{
+    /* Three such buffers must leave room for others. Word numbers are 32
+     * bits wide. */
+    const double most =
+        fmin(xl__num_or(l, XL__F_global_mem_bytes, 1e9) / 12, 4096.0 * MIB);
+    double want = fmax(64.0 * MIB, (quick ? 2 : 4) * llc_or_guess(l));
+    if (xl__is(l, XL__F_is_gpu)) /* a cache that keeps a part of it hides */
+        want = fmax(want, 2048.0 * MIB);
+    const double bytes = fmin(2 * want - 1, most); /* up to a power of two */
+    return xl__max_size(power_of_two(bytes), MIB);
+}
+
+double xl__probe_est_ns(const struct xl__limits *l, double bytes)
+{
+    /* B/s: below what shared and own memory of devices in use gives. */
+    static const double shared = 20e9, own = 100e9;
+    const double guess = xl__is(l, XL__F_host_unified) ? shared : own;
+    return bytes / xl__num_or(l, XL__F_copy_bytes_per_s, guess) * 1e9;
+}
+
+size_t xl__probe_near_bytes(const struct xl__limits *l)
+{
+    const double llc = xl__num(l, XL__F_llc_bytes);
+    return llc >= MIB ? power_of_two(llc / 4) : 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filling in a row. Whatever nobody set stays unknown: NaN, not 0. */
+#include <crosslane/measure.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sampling/conditions.h"
+
+const char *xl_verdict_name(xl_verdict verdict)
+{
+    static const char *const names[] = {"ok", "suspicious", "rejected",
+                                        "unsupported", "error"};
+    if ((unsigned)verdict >= sizeof names / sizeof *names)
+        return "error";
+    return names[verdict];
+}
+
+static void init_samples(xl_samples *s)
+{
+    memset(s, 0, sizeof *s);
+    s->median_ns = s->mad_ns = s->min_ns = s->p95_ns = NAN;
+    s->lo_ns = s->hi_ns = s->overhead_ns = s->overhead_min_ns = NAN;
+    xl__conditions_init(&s->conditions);
+}
+
+void xl_row_init(xl_row *row, const char *op, const char *variant)
+{
+    memset(row, 0, sizeof *row);
+    xl__strcpy(row->op, sizeof row->op, op);
+    xl__strcpy(row->variant, sizeof row->variant, variant ? variant : "");
+    row->dtype = XL_N_DTYPES;
+    init_samples(&row->samples);
+    row->value = NAN;
+    row->unit = "";
+    row->roof.value = NAN;
+    row->roof.unit = "";
+    row->roof.name = "";
+    row->verdict = XL_ROW_OK;
+    xl_diagnosis_init(&row->diagnosis);
+}
+
+/* One more setting than there is room for is dropped. */
+static xl_param *add(xl_param *list, unsigned *n, const char *name)
+{
+    if (*n == XL_MAX_PARAMS)
+        return NULL;
+    xl_param *param = &list[(*n)++];
+    memset(param, 0, sizeof *param);
+    xl__strcpy(param->name, sizeof param->name, name);
+    return param;
+}
+
+void xl_row_shape(xl_row *row, const char *name, double value)
+{
+    xl_param *param = add(row->shape, &row->n_shape, name);
+    if (param)
+        param->value = value;
+}
+
+void xl_row_param(xl_row *row, const char *name, double value)
+{
+    xl_param *param = add(row->params, &row->n_params, name);
+    if (param)
+        param->value = value;
+}
+
+void xl_row_found(xl_row *row, const char *name, double value)
+{
+    xl_param *param = add(row->params, &row->n_params, name);
+    if (param) {
+        param->value = value;
+        param->is_found = true;
+    }
+}
+
+void xl_row_param_text(xl_row *row, const char *name, const char *text)
+{
+    xl_param *param = add(row->params, &row->n_params, name);
+    if (param) {
+        param->value = NAN;
+        xl__strcpy(param->text, sizeof param->text, text);
+    }
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops whose time must follow their turns: how many turns a launch gets, and
+ * whether half of them take half the time; and a kernel whose last argument is
+ * their number, from end to end. */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "measure/probe.h"
+
+enum {
+    FIRST_TURNS = 4,
+    MOST_TURNS = 1 << 22,
+    MOST_FACTOR = 8 /* between two tries */
+};
+
+/* As another one, with few samples: for times that are only looked at. */
+struct brief {
+    struct xl__probing p;
+    xl_probing how;
+};
+
+static struct xl__probing *brief(const struct xl__probing *p, struct brief *b)
+{
+    b->how = *p->how;
+    b->how.quick = true;
+    b->p = *p;
+    b->p.how = &b->how;
+    b->p.is_hasty = true;
+    return &b->p;
+}
+
+/* A launch's own cost hides in the first times, and a device nobody knows must
+ * not be held for long: step by step. */
+xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
+                         double want_ns, size_t *turns)
+{
+    xl_status status = XL_OK;
+    struct brief few;
+    const size_t most = xl__min_size(
+        MOST_TURNS, /* loops may end early, silently, and a kernel's others
+                       count as well: GE-24 */
+        xl__size_or(&p->q->ctx->device->limits, XL__F_max_loop_turns,
+                    2 * MOST_TURNS) / 2);
+    for (*turns = FIRST_TURNS;;) {
+        xl_row row;
+        xl_row_init(&row, "", NULL);
+        TRY(xl__probe_alive(p));
+        TRY(w->sample(brief(p, &few), w->arg, *turns, &row));
+        const double ns = row.samples.median_ns;
+        if (ns >= want_ns / 2 || *turns >= most)
+            break;
+        *turns = (size_t)((double)*turns *
+                          fmin(fmax(want_ns / fmax(ns, 1), 2), MOST_FACTOR));
+        *turns = xl__min_size(*turns, most);
+    }
+fail:
+    return status;
+}
+
+xl_status xl__turns_above(struct xl__probing *p, const struct xl__turning *w,
+                          double want_ns, double launches, size_t *turns)
+{
+    xl_status status = XL_OK;
+    xl_row row;
+    xl_row_init(&row, "", NULL);
+    TRY(w->sample(p, w->arg, 1, &row));
+    TRY(xl__turns_find(p, w, fmax(want_ns, launches * row.samples.min_ns),
+                       turns));
+fail:
+    return status;
+}
+
+/* The two shortest times seen of one length: noise only adds to a time, so
+ * once they agree they are that length's own. */
+struct shortest {
+    double ns[2];
+};
+
+static void see_time(struct shortest *s, double ns)
+{
+    if (ns < s->ns[0]) {
+        s->ns[1] = s->ns[0];
+        s->ns[0] = ns;
+    } else if (ns < s->ns[1]) {
+        s->ns[1] = ns;
+    }
+}
+
+static bool is_settled(const struct shortest *s)
+{
+    static const double alike = 1.05;
+    return s->ns[1] <= alike * s->ns[0];
+}
+
+/* Tried again, a short while each and both lengths, when the time does not
+ * follow, since a busy machine may have been in the way of either; work that
+ * is skipped is skipped each time. Nothing is concluded from times that do not
+ * settle. */
+xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
+                          size_t turns, xl_row *row)
+{
+    enum { TRIES = 10, MOST_TRIES = 30, HALF = 0, WHOLE = 1 };
+    static const double good = 0.1;
+    xl_status status = XL_OK;
+    const size_t half = turns / 2;
+    struct brief few;
+    struct shortest least[] = {{{INFINITY, INFINITY}}, {{INFINITY, INFINITY}}};
+    double scaling = INFINITY;
+    bool settled = false;
+    if (half == 0)
+        return XL_OK;
+    see_time(&least[WHOLE], row->samples.min_ns);
+    for (unsigned i = 0;
+         i < (settled ? TRIES : MOST_TRIES) && fabs(scaling - 1) > good; i++) {
+        const bool is_whole = i % 2;
+        xl_row other;
+        xl_row_init(&other, "", NULL);
+        TRY(w->sample(brief(p, &few), w->arg, is_whole ? turns : half,
+                      &other));
+        see_time(&least[is_whole], other.samples.min_ns);
+        settled = is_settled(&least[HALF]) && is_settled(&least[WHOLE]);
+        scaling = least[WHOLE].ns[0] / least[HALF].ns[0] * (double)half /
+                  (double)turns;
+    }
+    if (settled || fabs(scaling - 1) <= good)
+        xl_row_found(row, "scaling", scaling);
+fail:
+    return status;
+}
+
+/* -- a kernel whose last argument is its turns ---------------------------- */
+
+xl_status xl__turned_sample(struct xl__probing *p, struct xl__turned *t,
+                            size_t turns, xl_row *row)
+{
+    struct xl__step *s = &t->plan.step[0];
+    t->turns = turns;
+    s->args[s->n_args - 1].as.u = turns;
+    return xl__probe_sample(p, row, &t->plan, &t->call,
+                            t->amount * (double)turns);
+}
+
+static xl_status sample_turned(struct xl__probing *p, void *arg, size_t turns,
+                               xl_row *row)
+{
+    return xl__turned_sample(p, arg, turns, row);
+}
+
+xl_status xl__turned_find(struct xl__probing *p, struct xl__turned *t,
+                          double want_ns)
+{
+    const struct xl__turning w = {sample_turned, t};
+    const xl_status status = xl__turns_find(p, &w, want_ns, &t->turns);
+    if (t->most_turns > 0)
+        t->turns = xl__min_size(t->turns, t->most_turns);
+    return status;
+}
+
+double xl__turned_ns(const struct xl__probing *p)
+{
+    static const double quick_ns = 1e6, long_ns = 4e6, cpu_ns = 8e6;
+    if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
+        return cpu_ns;
+    return p->how->quick ? quick_ns : long_ns;
+}
+
+xl_status xl__turned_row(struct xl__probing *p, struct xl__turned *t,
+                         xl_row *row)
+{
+    xl_status status = XL_OK;
+    const struct xl__turning w = {sample_turned, t};
+    TRY(xl__turned_find(p, t, xl__turned_ns(p)));
+    const size_t turns = t->turns;
+    TRY(xl__turned_sample(p, t, turns, row));
+    TRY(t->look(p, t, row));
+    TRY(xl__turns_halve(p, &w, turns, row));
+    t->turns = turns;
+fail:
+    return status;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What convolution's variants share: the canonical descriptor, and how it
+ * looks as a product of matrices. Of a group of channels it is
+ *   filters x pixels, cg r s deep,
+ * where pixels are those of all images; out's layout says which of the two are
+ * the rows of the result, so that its columns are what is contiguous. */
+#ifndef XL_OPS_CONV_H
+#define XL_OPS_CONV_H
+
+#include <crosslane/conv.h>
+
+#include "ops/path/op.h"
+#include "runtime/epilogue.h"
+
+/* The canonical descriptor. In `d`
+ *   groups, strides, dilations  are at least 1;
+ *   in.stride, out.stride       are set; 0 along a dimension of size 1;
+ *   in.offset, filters.offset,
+ *   out.offset                  are alignments in bytes: of every line that is
+ *                               contiguous (a plane of NCHW, a pixel of NHWC),
+ *                               of the first filter;
+ *   mem.svm                     is not NULL when the memory is SVM;
+ *   alpha                       is 1, beta 0 or 1;
+ *   epilogue                    is blank: `snippet` tells it. */
+struct xl__conv {
+    xl_conv d; /* first: a pointer to this is one to an xl_conv */
+    size_t p, q;
+    const struct xl__snippet *snippet; /* NULL: no epilogue */
+};
+
+/* Call slots. A are the rows' side of the product, B the columns'. */
+enum { XL__CONV_A = 1, XL__CONV_B, XL__CONV_OUT, XL__CONV_OPERAND }; /* mem */
+enum { XL__CONV_ALPHA, XL__CONV_BETA, XL__CONV_OFF_A, XL__CONV_OFF_B,
+       XL__CONV_OFF_OUT, XL__CONV_OPERAND_VALUE }; /* value */
+
+/* Along images, channels, rows, columns. */
+enum { XL__AT_N, XL__AT_C, XL__AT_H, XL__AT_W, XL__N_AT };
+
+static inline unsigned xl__conv_slot_in(const xl_conv *d)
+{
+    return d->out.layout == XL_NCHW ? XL__CONV_B : XL__CONV_A;
+}
+
+static inline unsigned xl__conv_slot_filters(const xl_conv *d)
+{
+    return d->out.layout == XL_NCHW ? XL__CONV_A : XL__CONV_B;
+}
+
+/* Every variant with tiles keeps their sizes here, so that the self-check
+ * knows how big a case crosses a tile's border; 0: no tiles. */
+enum { XL__CONV_TM, XL__CONV_TN, XL__CONV_TK };
+enum { XL__CONV_WIDEST = 16 }; /* elements of the widest vector */
+
+/* conv_shape.c */
+
+/* Channels that a filter sees, filters of a group, its elements. */
+size_t xl__conv_cg(const xl_conv *d);
+size_t xl__conv_kg(const xl_conv *d);
+size_t xl__conv_depth(const xl_conv *d);
+/* Sizes of in and out, along XL__AT_... */
+void xl__conv_sizes(const struct xl__conv *c, size_t in[XL__N_AT],
+                    size_t out[XL__N_AT]);
+/* Strides, dense if none are given; false on overflow. */
+bool xl__conv_strides(const xl_images *x, const size_t size[XL__N_AT],
+                      size_t stride[XL__N_AT]);
+/* Strides of the filters along filters, channels, rows, columns. */
+void xl__conv_filter_strides(const xl_conv *d, size_t stride[XL__N_AT]);
+/* Are pixels evenly spaced, row after row? */
+bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT]);
+/* Elements from one pixel to the next where they are. */
+size_t xl__conv_pixel_stride(const xl_images *x);
+/* Do all sizes that kernels count in 32 bits fit in them? */
+bool xl__conv_fits_32(const struct xl__conv *c);
+/* The type of y = alpha conv + beta out: f32, f64 or i32. */
+xl_dtype xl__conv_y(const struct xl__conv *c);
+
+/* conv_args.c */
+
+/* Define what gemm/gemm.clh asks for, but for XL_VW: TA, TC, TY. */
+void xl__conv_define(struct xl__step *s, const struct xl__conv *c);
+/* Memory, offset, strides along n, c, h, w: of in, of out. */
+void xl__conv_arg_in(struct xl__step *s, const struct xl__conv *c);
+void xl__conv_arg_out(struct xl__step *s, const struct xl__conv *c);
+/* Memory and offset. */
+void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv *c);
+/* GEMM_LAST_PARAMS. */
+void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c);
+
+/* conv_class.c, conv_trial.c, conv_judge.c: of struct xl__op. */
+void xl__conv_shape_class(const void *canonical, struct xl__str *out);
+void xl__conv_shrink(const void *canonical,
+                     const struct xl__variant *variant,
+                     const struct xl__params *params, void *small);
+xl_status xl__conv_trial_init(void *small, struct xl__trial *t);
+bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
+                          char *why, size_t why_cap);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution's small case for the self-check: a product just over one tile
+ * each way, more than one image, padding, strides, dilation and groups where
+ * the real one has them, gaps between lines where it has some, guards around
+ * out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "ops/conv/conv_small.h"
+
+enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 24 };
+enum { SEED_IN = 1, SEED_FILTERS, SEED_OUT };
+
+/* -- the case ----------------------------------------------------------- */
+
+/* The power of two that divides a size, as far as vectors care. */
+static size_t twos(size_t size)
+{
+    const size_t bits = size | XL__CONV_WIDEST;
+    return bits & (~bits + 1);
+}
+
+/* At least `least`, odd but for the real size's factors of two. */
+static size_t small_size(size_t real, size_t least)
+{
+    return twos(real) * (xl__ceil_div(least, twos(real)) | 1);
+}
+
+/* How the case compares with the tiles. */
+struct tiles {
+    size_t filters, pixels, deep;
+};
+
+static struct tiles tiles_of(const struct xl__conv *c,
+                             const struct xl__params *params)
+{
+    struct tiles t = {NO_TILE, NO_TILE, NO_TILE};
+    if (params && params->value[XL__CONV_TM] > 0) {
+        const bool first = c->d.out.layout == XL_NCHW;
+        const size_t tm = (size_t)params->value[XL__CONV_TM];
+        const size_t tn = (size_t)params->value[XL__CONV_TN];
+        t.filters = first ? tm : tn;
+        t.pixels = first ? tn : tm;
+        t.deep = (size_t)params->value[XL__CONV_TK];
+    }
+    return t;
+}
+
+/* Filters: few, with as many channels as make the product deep. */
+static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
+{
+    enum { SIDE = 3 };
+    const size_t kg = xl__conv_kg(d), cg = xl__conv_cg(d);
+    /* What fits in one slice has to stay so; one channel is what it is. */
+    const bool is_shallow = xl__conv_depth(d) <= t->deep;
+    const size_t side = cg == 1 && !is_shallow ? SIZE_MAX : SIDE;
+    s->groups = d->groups > 1 ? 2 : 1;
+    s->r = xl__min_size(d->r, side);
+    s->s = xl__min_size(d->s, side);
+    const size_t deep = t->deep / (s->r * s->s) + 1;
+    s->k = s->groups * (kg == 1 ? 1 : small_size(kg, t->filters + 1));
+    s->c = s->groups * (cg == 1 || is_shallow ? cg : small_size(cg, deep));
+}
+
+/* Images: out's pixels are more than a tile has, two images of odd height. */
+static void shrink_pixels(const struct xl__conv *c, const struct tiles *t,
+                          struct xl__conv *to)
+{
+    enum { IMAGES = 2, WIDTH = 5, MOST_STRIDE = 3 };
+    xl_conv *s = &to->d;
+    s->n = c->d.n > 1 ? IMAGES : 1;
+    to->q = small_size(c->p * c->q, WIDTH);
+    to->p = (t->pixels / (s->n * to->q) + 2) | 1;
+    s->pad_top = s->pad_left = c->d.pad_top | c->d.pad_left ? 1 : 0;
+    s->pad_bottom = s->pad_right = c->d.pad_bottom | c->d.pad_right ? 1 : 0;
+    s->stride_h = xl__min_size(c->d.stride_h, MOST_STRIDE);
+    s->stride_w = xl__min_size(c->d.stride_w, MOST_STRIDE);
+    s->dilation_h = xl__min_size(c->d.dilation_h, 2);
+    s->dilation_w = xl__min_size(c->d.dilation_w, 2);
+    s->h = (to->p - 1) * s->stride_h + (s->r - 1) * s->dilation_h + 1 -
+           s->pad_top - s->pad_bottom;
+    s->w = (to->q - 1) * s->stride_w + (s->s - 1) * s->dilation_w + 1 -
+           s->pad_left - s->pad_right;
+}
+
+/* Strides of the same kind and alignment; a gap after a line where the real
+ * lines have one. */
+static void shrink_images(const xl_images *real, const size_t was[XL__N_AT],
+                          const size_t size[XL__N_AT], xl_images *to)
+{
+    const size_t unit =
+        xl__max_size(1, real->offset / xl_dtype_bytes(real->dtype));
+    const bool first = real->layout == XL_NCHW;
+    const unsigned order[XL__N_AT] = {
+        first ? XL__AT_W : XL__AT_C, first ? XL__AT_H : XL__AT_W,
+        first ? XL__AT_C : XL__AT_H, XL__AT_N};
+    /* A line is a plane, or a pixel: what ends with this dimension. */
+    const unsigned line_end = first ? XL__AT_H : XL__AT_C;
+    size_t step = real->stride[order[0]] > 1 ? 2 : 1;
+    for (unsigned i = 0; i < XL__N_AT; i++) {
+        const unsigned at = order[i];
+        to->stride[at] = step;
+        step *= size[at];
+        if (i == 0 && first && !xl__conv_is_flat(real, was))
+            step++;
+        if (at == line_end || i == 2)
+            step = xl__round_up(step, unit);
+    }
+    to->mem.svm = NULL;
+}
+
+void xl__conv_shrink(const void *canonical,
+                     const struct xl__variant *variant,
+                     const struct xl__params *params, void *small)
+{
+    (void)variant;
+    const struct xl__conv *c = canonical;
+    struct xl__conv *to = small;
+    const struct tiles t = tiles_of(c, params);
+    size_t in[XL__N_AT], out[XL__N_AT], small_in[XL__N_AT],
+        small_out[XL__N_AT];
+    memcpy(to, c, sizeof *to);
+    shrink_filters(&c->d, &t, &to->d);
+    shrink_pixels(c, &t, to);
+    to->d.beta = 1;
+    xl__conv_sizes(c, in, out);
+    xl__conv_sizes(to, small_in, small_out);
+    shrink_images(&c->d.in, in, small_in, &to->d.in);
+    shrink_images(&c->d.out, out, small_out, &to->d.out);
+    to->d.filters.mem.svm = NULL;
+}
+
+/* -- host memory -------------------------------------------------------- */
+
+double xl__conv_small_alpha(const struct xl__conv *small)
+{
+    return xl__conv_y(small) == XL_I32 ? 3 : 1.5;
+}
+
+double xl__conv_small_beta(const struct xl__conv *small)
+{
+    return xl__conv_y(small) == XL_I32 ? -2 : -0.5;
+}
+
+size_t xl__conv_small_start(size_t offset, xl_dtype dtype)
+{
+    return xl__max_size(1, offset / xl_dtype_bytes(dtype));
+}
+
+/* Guards everywhere. */
+static void *guards(size_t elems, xl_dtype dtype, size_t *bytes)
+{
+    *bytes = elems * xl_dtype_bytes(dtype);
+    void *base = xl__calloc(elems, xl_dtype_bytes(dtype));
+    if (base)
+        memset(base, GUARD, *bytes);
+    return base;
+}
+
+static void *make_images(const xl_images *x, const size_t size[XL__N_AT],
+                         uint64_t seed, size_t *bytes)
+{
+    struct xl__rng rng;
+    const size_t start = xl__conv_small_start(x->offset, x->dtype);
+    size_t at[XL__N_AT], elems = start + GUARD_ELEMS;
+    for (unsigned i = 0; i < XL__N_AT; i++)
+        elems += (size[i] - 1) * x->stride[i];
+    void *base = guards(elems, x->dtype, bytes);
+    xl__rng_seed(&rng, seed);
+    for (size_t i = 0; base && i < size[0] * size[1] * size[2] * size[3];
+         i++) {
+        size_t rest = i, where = start;
+        for (unsigned d = XL__N_AT; d-- > 0; rest /= size[d]) {
+            at[d] = rest % size[d];
+            where += at[d] * x->stride[d];
+        }
+        xl__small_store(base, where, x->dtype, xl__small_draw(&rng, x->dtype));
+    }
+    return base;
+}
+
+static void *make_filters(const struct xl__conv *small, size_t *bytes)
+{
+    struct xl__rng rng;
+    const xl_filters *f = &small->d.filters;
+    const size_t n = small->d.k * xl__conv_depth(&small->d);
+    const size_t start = xl__conv_small_start(f->offset, f->dtype);
+    void *base = guards(start + n + GUARD_ELEMS, f->dtype, bytes);
+    xl__rng_seed(&rng, SEED_FILTERS);
+    for (size_t i = 0; base && i < n; i++)
+        xl__small_store(base, start + i, f->dtype, xl__small_draw(&rng, f->dtype));
+    return base;
+}
+
+void *xl__conv_small_out(const struct xl__conv *small, size_t *bytes)
+{
+    size_t in[XL__N_AT], out[XL__N_AT];
+    xl__conv_sizes(small, in, out);
+    return make_images(&small->d.out, out, SEED_OUT, bytes);
+}
+
+static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
+{
+    const unsigned in = xl__conv_slot_in(&s->d);
+    const unsigned filters = xl__conv_slot_filters(&s->d);
+    size_t in_size[XL__N_AT], out_size[XL__N_AT];
+    xl__conv_sizes(s, in_size, out_size);
+    t->host[in] = make_images(&s->d.in, in_size, SEED_IN, &t->bytes[in]);
+    t->host[filters] = make_filters(s, &t->bytes[filters]);
+    t->host[XL__CONV_OUT] = xl__conv_small_out(s, &t->bytes[XL__CONV_OUT]);
+    t->call.value[in - XL__CONV_A + XL__CONV_OFF_A].u =
+        xl__conv_small_start(s->d.in.offset, s->d.in.dtype);
+    t->call.value[filters - XL__CONV_A + XL__CONV_OFF_A].u =
+        xl__conv_small_start(s->d.filters.offset, s->d.filters.dtype);
+    t->call.value[XL__CONV_OFF_OUT].u =
+        xl__conv_small_start(s->d.out.offset, s->d.out.dtype);
+    t->call.value[XL__CONV_ALPHA].f = xl__conv_small_alpha(s);
+    t->call.value[XL__CONV_BETA].f = xl__conv_small_beta(s);
+    t->result = XL__CONV_OUT;
+    return t->host[in] && t->host[filters] && t->host[XL__CONV_OUT]
+               ? XL_OK
+               : XL_NO_MEMORY;
+}
+
+/* -- the epilogue's operands -------------------------------------------- */
+
+void xl__conv_small_along(const struct xl__conv *small,
+                          size_t size[XL__N_ALONG])
+{
+    const bool first = small->d.out.layout == XL_NCHW;
+    const size_t pixels = small->p * small->q;
+    size[XL__ALONG_BATCH] = small->d.n;
+    size[XL__ALONG_ROWS] = first ? small->d.k : pixels;
+    size[XL__ALONG_COLS] = first ? pixels : small->d.k;
+}
+
+xl_status xl__conv_trial_init(void *small, struct xl__trial *t)
+{
+    xl_status status = XL_OK;
+    struct xl__conv *s = small;
+    size_t size[XL__N_ALONG];
+    struct xl__small_epilogue *own = xl__calloc(1, sizeof *own);
+    t->own = own;
+    if (!own)
+        TRY(XL_NO_MEMORY);
+    TRY(make_memory(s, t));
+    xl__conv_small_along(s, size);
+    TRY(xl__small_epilogue_init(own, &s->snippet, size, XL__CONV_OPERAND,
+                                XL__CONV_OPERAND_VALUE, t));
+fail:
+    return status;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes and strides of a convolution. */
+#include "base/alloc.h"
+#include "ops/conv/conv.h"
+
+/* Places that a filter of `size` elements, `dilation` apart, takes `step`
+ * apart along `length`. */
+static xl_status places(size_t length, const size_t pad[2], size_t size,
+                        size_t dilation, size_t step, size_t *out)
+{
+    size_t span, padded;
+    if (!xl__mul(size - 1, dilation, &span) ||
+        !xl__add(pad[0], pad[1], &padded) ||
+        !xl__add(padded, length, &padded))
+        return XL_OVERFLOW;
+    if (span >= padded)
+        return XL_BAD_SHAPE;
+    *out = (padded - span - 1) / step + 1;
+    return XL_OK;
+}
+
+xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q)
+{
+    if (!c || !p || !q)
+        return XL_BAD_ARGUMENT;
+    const size_t groups = c->groups ? c->groups : 1;
+    size_t rows = 0, cols = 0;
+    *p = *q = 0;
+    if (!c->n || !c->c || !c->h || !c->w || !c->k || !c->r || !c->s ||
+        c->c % groups || c->k % groups)
+        return XL_BAD_SHAPE;
+    xl_status status = places(
+        c->h, (size_t[2]){c->pad_top, c->pad_bottom}, c->r,
+        c->dilation_h ? c->dilation_h : 1, c->stride_h ? c->stride_h : 1,
+        &rows);
+    if (status == XL_OK)
+        status = places(c->w, (size_t[2]){c->pad_left, c->pad_right}, c->s,
+                        c->dilation_w ? c->dilation_w : 1,
+                        c->stride_w ? c->stride_w : 1, &cols);
+    if (status == XL_OK) {
+        *p = rows;
+        *q = cols;
+    }
+    return status;
+}
+
+size_t xl__conv_cg(const xl_conv *d)
+{
+    return d->c / d->groups;
+}
+
+size_t xl__conv_kg(const xl_conv *d)
+{
+    return d->k / d->groups;
+}
+
+size_t xl__conv_depth(const xl_conv *d)
+{
+    return xl__conv_cg(d) * d->r * d->s;
+}
+
+void xl__conv_sizes(const struct xl__conv *c, size_t in[XL__N_AT],
+                    size_t out[XL__N_AT])
+{
+    in[XL__AT_N] = out[XL__AT_N] = c->d.n;
+    in[XL__AT_C] = c->d.c;
+    in[XL__AT_H] = c->d.h;
+    in[XL__AT_W] = c->d.w;
+    out[XL__AT_C] = c->d.k;
+    out[XL__AT_H] = c->p;
+    out[XL__AT_W] = c->q;
+}
+
+bool xl__conv_strides(const xl_images *x, const size_t size[XL__N_AT],
+                      size_t stride[XL__N_AT])
+{
+    static const unsigned inner_first[][XL__N_AT] = {
+        [XL_NCHW] = {XL__AT_W, XL__AT_H, XL__AT_C, XL__AT_N},
+        [XL_NHWC] = {XL__AT_C, XL__AT_W, XL__AT_H, XL__AT_N}};
+    const size_t *given = x->stride;
+    const bool is_dense = !given[0] && !given[1] && !given[2] && !given[3];
+    size_t step = 1;
+    for (unsigned i = 0; i < XL__N_AT; i++) {
+        const unsigned at = inner_first[x->layout][i];
+        stride[at] = is_dense ? step : given[at];
+        if (is_dense && !xl__mul(step, size[at], &step))
+            return false;
+    }
+    return true;
+}
+
+void xl__conv_filter_strides(const xl_conv *d, size_t stride[XL__N_AT])
+{
+    const size_t cg = xl__conv_cg(d);
+    const bool last = d->filters.layout == XL_KRSC;
+    stride[XL__AT_N] = xl__conv_depth(d);
+    stride[XL__AT_C] = last ? 1 : d->r * d->s;
+    stride[XL__AT_H] = last ? d->s * cg : d->s;
+    stride[XL__AT_W] = last ? cg : 1;
+}
+
+bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT])
+{
+    return size[XL__AT_H] == 1 || size[XL__AT_W] == 1 ||
+           x->stride[XL__AT_H] == size[XL__AT_W] * x->stride[XL__AT_W];
+}
+
+size_t xl__conv_pixel_stride(const xl_images *x)
+{
+    return x->stride[XL__AT_W] ? x->stride[XL__AT_W] : x->stride[XL__AT_H];
+}
+
+bool xl__conv_fits_32(const struct xl__conv *c)
+{
+    const xl_conv *d = &c->d;
+    const size_t sizes[] = {d->n * c->p * c->q,
+                            d->k * xl__conv_depth(d),
+                            d->c,
+                            d->c * d->in.stride[XL__AT_C] +
+                                d->h * d->in.stride[XL__AT_H] +
+                                d->w * d->in.stride[XL__AT_W],
+                            d->h + d->pad_top + d->pad_bottom,
+                            d->w + d->pad_left + d->pad_right,
+                            d->stride_h,
+                            d->stride_w};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (sizes[i] > INT32_MAX / 2)
+            return false;
+    }
+    return true;
+}
+
+xl_dtype xl__conv_y(const struct xl__conv *c)
+{
+    const xl_dtype out = c->d.out.dtype;
+    return out == XL_F64                   ? XL_F64
+           : out == XL_I32 && !c->snippet ? XL_I32
+                                           : XL_F32;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution by tiles, for any device: gemm_tiled's sets and model, with
+ * images gathered on their way to local memory. */
+#include "base/alloc.h"
+#include "ops/conv/conv.h"
+#include "ops/gemm/tiles.h"
+#include "ops/gemm/tile_order.h"
+#include "ops/variants.h"
+
+enum { AT_PARTS = XL__GEMM_TK + 6, VECTOR_BYTES = 16 };
+_Static_assert((int)XL__CONV_TM == (int)XL__GEMM_TM &&
+                   (int)XL__CONV_TK == (int)XL__GEMM_TK,
+               "tile sets are GEMM's");
+
+struct job {
+    const struct xl__conv *c;
+    const xl_conv *d;
+    struct xl__tile t;
+    struct xl__tile_job product; /* of a group of channels */
+    struct xl__tile_grid grid;
+    size_t pixels, items;
+    bool first; /* channels are the result's rows */
+    bool last;  /* and the innermost of a filter's walk */
+};
+
+static struct job job_of(const struct xl__conv *c)
+{
+    struct job j = {.c = c, .d = &c->d};
+    const size_t kg = xl__conv_kg(j.d);
+    j.pixels = c->d.n * c->p * c->q;
+    j.first = c->d.out.layout == XL_NCHW;
+    j.last = c->d.in.layout == XL_NHWC || c->d.filters.layout == XL_KRSC;
+    j.product = (struct xl__tile_job){.m = j.first ? kg : j.pixels,
+                                      .n = j.first ? j.pixels : kg,
+                                      .k = xl__conv_depth(j.d),
+                                      .count = c->d.groups,
+                                      .in = c->d.in.dtype,
+                                      .keeps_whole = true};
+    return j;
+}
+
+/* -- widths ------------------------------------------------------------- */
+
+static size_t divide(size_t width, size_t x)
+{
+    while (width > 1 && x % width != 0)
+        width /= 2;
+    return width;
+}
+
+/* The widest load of a slice's line of `tile` places: every item makes as
+ * many, each within the slice. */
+static size_t load_width(const struct job *j, size_t width, size_t tile)
+{
+    width = divide(width, xl__conv_cg(j->d));
+    width = divide(width, j->t.tk);
+    while (width > 1 && (tile * j->t.tk % (width * j->items) != 0 ||
+                         j->items % (j->t.tk / width) != 0))
+        width /= 2;
+    return width;
+}
+
+static size_t aligned_elems(size_t bytes, xl_dtype dtype)
+{
+    return xl__max_size(1, bytes / xl_dtype_bytes(dtype));
+}
+
+static size_t pixel_width(const struct job *j)
+{
+    const xl_images *in = &j->d->in;
+    if (in->layout != XL_NHWC || in->stride[XL__AT_C] > 1)
+        return 1;
+    return load_width(j, divide(j->t.vw, aligned_elems(in->offset, in->dtype)),
+                      j->first ? j->t.tn : j->t.tm);
+}
+
+static bool is_mixed(const struct job *j)
+{
+    return j->last != (j->d->filters.layout == XL_KRSC);
+}
+
+static size_t filter_width(const struct job *j)
+{
+    const xl_filters *f = &j->d->filters;
+    if (is_mixed(j))
+        return 1;
+    return load_width(j, divide(j->t.vw, aligned_elems(f->offset, f->dtype)),
+                      j->first ? j->t.tm : j->t.tn);
+}
+
+static size_t store_width(const struct job *j)
+{
+    const xl_images *out = &j->d->out;
+    const size_t most = xl__min_size(j->t.vw, j->t.rn);
+    if ((j->first ? xl__conv_pixel_stride(out) : out->stride[XL__AT_C]) > 1)
+        return 1;
+    return divide(divide(most, aligned_elems(out->offset, out->dtype)),
+                  j->first ? j->c->p * j->c->q : xl__conv_kg(j->d));
+}
+
+/* -- the plan ----------------------------------------------------------- */
+
+static void define_all(const struct job *j, struct xl__step *s)
+{
+    const struct {
+        const char *name;
+        size_t value;
+    } defines[] = {
+        {"TM", j->t.tm},        {"TN", j->t.tn},
+        {"TK", j->t.tk},        {"RM", j->t.rm},
+        {"RN", j->t.rn},        {"ST", j->t.stages},
+        {"GR", j->t.band},      {"FIRST", j->first},
+        {"LAST", j->last},      {"MIX", is_mixed(j)},
+        {"VP", pixel_width(j)}, {"VF", filter_width(j)},
+        {"VC", store_width(j)},
+    };
+    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
+        xl__define(s, defines[i].name, (long)defines[i].value);
+    xl__conv_define(s, j->c);
+}
+
+/* How far an item goes from one load to the next, as digits c, r, s. */
+static void arg_step(const struct job *j, struct xl__step *s)
+{
+    const size_t tile = j->first ? j->t.tn : j->t.tm;
+    const size_t cg = xl__conv_cg(j->d);
+    const size_t side = xl__min_size(tile, j->items);
+    const size_t step = pixel_width(j) > 1 ? j->t.tk : j->items / side;
+    const size_t r = j->d->r, t = j->d->s;
+    xl__arg_u32(s, j->last ? step % cg : step / t / r);
+    xl__arg_u32(s, j->last ? step / cg / t : step / t % r);
+    xl__arg_u32(s, j->last ? step / cg % t : step % t);
+}
+
+static void add_args(const struct job *j, struct xl__step *s)
+{
+    const xl_conv *d = j->d;
+    const size_t sizes[] = {
+        d->h,          d->w,          j->c->p * j->c->q, j->c->q,
+        j->pixels,     xl__conv_cg(d), xl__conv_kg(d),   d->r,
+        d->s,          d->stride_h,   d->stride_w,       d->dilation_h,
+        d->dilation_w, d->pad_top,    d->pad_left};
+    xl__arg_mem(s, xl__conv_slot_in(d));
+    xl__arg_value_u64(s, xl__conv_slot_in(d) - XL__CONV_A + XL__CONV_OFF_A);
+    xl__arg_u64(s, d->in.stride[XL__AT_N]);
+    for (unsigned at = XL__AT_C; at < XL__N_AT; at++)
+        xl__arg_u32(s, d->in.stride[at]);
+    xl__conv_arg_filters(s, j->c);
+    xl__arg_mem(s, XL__CONV_OUT);
+    xl__arg_value_u64(s, XL__CONV_OFF_OUT);
+    xl__arg_u64(s, d->out.stride[XL__AT_N]);
+    xl__arg_u64(s, d->out.stride[XL__AT_C]);
+    xl__arg_u64(s, xl__conv_pixel_stride(&d->out));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        xl__arg_u32(s, sizes[i]);
+    arg_step(j, s);
+    xl__arg_u32(s, j->grid.tiles_m);
+    xl__arg_u32(s, j->grid.tiles_n);
+    xl__conv_arg_last(s, j->c);
+}
+
+/* Of gemm_tiled's rate: asking for each element whether it is there. */
+static const double gathered = 0.8;
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    const struct job j = job_of(desc);
+    const struct xl__work work = {.flop = xl__conv_flop(desc),
+                                  .bytes = xl__conv_bytes(desc),
+                                  .bytes_frac = 1};
+    xl__tile_choose(l, &j.product, &work, out);
+    for (unsigned i = AT_PARTS; i < XL__MAX_TUNABLES; i++)
+        out->value[i] = 0;
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    struct job j = job_of(desc);
+    struct xl__step *s = &p->step[0];
+    j.t = xl__tile_of(params);
+    j.t.parts = 1;
+    j.t.vw = xl__min_size(j.t.vw, VECTOR_BYTES /
+                                      xl__tile_value_bytes(j.product.in));
+    if (!xl__tile_fits(l, &j.t, j.product.in) ||
+        !xl__tile_cut(l, &j.t, &j.product, &j.grid))
+        return XL_UNSUPPORTED;
+    j.items = xl__tile_items(&j.t);
+    p->n_steps = 1;
+    p->flop = xl__conv_flop(desc);
+    p->bytes = xl__conv_bytes(desc);
+    s->source = "conv/tiled.cl";
+    s->kernel = "conv_tiled";
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = j.items;
+    s->global[0] = j.grid.tiles * j.items;
+    s->local_mem_bytes = xl__tile_local_bytes(&j.t, j.product.in);
+    define_all(&j, s);
+    add_args(&j, s);
+    p->tiling = xl__walk_tell(s, &j.grid,
+                              (xl_tiling){.rows = j.t.tm,
+                                          .cols = j.t.tn,
+                                          .m = j.product.m,
+                                          .n = j.product.n,
+                                          .band = j.t.band});
+    struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
+                            .bytes_frac = 1};
+    xl__tile_rate(l, &j.t, &j.product, &j.grid, &work);
+    work.flop_frac *= gathered;
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    const struct xl__conv *c = desc;
+    size_t in[XL__N_AT], out[XL__N_AT];
+    xl__conv_sizes(c, in, out);
+    if (!xl__conv_fits_32(c))
+        return "a size does not fit in 32 bits";
+    if (!xl__conv_is_flat(&c->d.out, out))
+        return "rows of out have gaps between them";
+    if (c->d.in.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device lacks double precision";
+    return xl__turns_refused(l, 2.0 * (double)xl__conv_depth(&c->d));
+}
+
+static const struct xl__tunable tunables[] = {
+    {"TM", "rows of a work-group's tile", {2, 8, 16, 32, 64, 128, 256, 0}},
+    {"TN", "columns of it", {2, 8, 16, 32, 64, 128, 256, 0}},
+    {"TK", "depth of a slice", {2, 4, 8, 16, 32, 0}},
+    {"RM", "rows in an item's registers", {1, 2, 4, 8, 16, 0}},
+    {"RN", "columns there", {1, 2, 4, 8, 16, 0}},
+    {"VW", "widest vector", {1, 2, 4, 0}},
+    {"ST", "slices kept in local memory", {1, 2, 0}},
+    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {NULL, NULL, {0}},
+};
+
+const struct xl__variant xl__conv_tiled = {
+    .name = "conv_tiled",
+    .repeats = "bit for bit: each element is one sum in a fixed order",
+    .tunables = tunables,
+    .refuses = refuses,
+    .choose = choose,
+    .plan = plan,
+};

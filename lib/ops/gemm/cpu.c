@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GEMM where a work-item is a thread with vector registers and caches of its
+ * own: panels of B packed by a first launch or by each group, blocks of A by
+ * each group or read in place, a tile of C in registers. Source: Goto, van de
+ * Geijn 2008. */
+#include "ops/gemm/cpu.h"
+
+#include "base/alloc.h"
+#include "ops/path/cost.h"
+#include "ops/gemm/tile_order.h"
+#include "ops/variants.h"
+
+static const struct xl__tunable tunables[] = {
+    {"TM", "rows of A that a group packs", {8, 16, 32, 64, 128, 256, 0}},
+    {"RN", "columns in registers", {8, 16, 24, 32, 48, 0}},
+    {"TK", "depth of a slice", {64, 128, 256, 512, 1024, 0}},
+    {"RM", "rows in registers", {4, 8, 0}},
+    {"VW", "values of a vector", {4, 8, 16, 0}},
+    {"FORM",
+     "B is packed ahead (1), by each group (2), not (3)",
+     {1, 2, 3, 0}},
+    {"PLACE", "1 A is packed, 2 read in place", {1, 2, 0}},
+    {"GROUPS", "groups to a unit", {1, 2, 4, 6, 8, 12, 0}},
+    {NULL, NULL, {0}},
+};
+
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    const xl_gemm *g = desc;
+    if (!xl__is(l, XL__F_is_cpu))
+        return "work-items are not threads of a CPU here";
+    if (xl__cpu_vector(l, g->a.dtype) == 0)
+        return "the device has no vectors of floats";
+    if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device has no f64";
+    return xl__turns_refused(l, 2.0 * (double)g->k);
+}
+
+/* Defines of both steps, then those of the second alone. */
+static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
+                                 const void *canonical, struct xl__plan *p)
+{
+    enum { OF_BOTH = 5 };
+    struct xl__step *s = &p->step[p->n_steps++];
+    const struct {
+        const char *name;
+        size_t value;
+    } defines[] = {
+        {"STEP", (size_t)which},
+        {"FORM", j->form},
+        {"RN", j->rn},
+        {"XL_VW", j->vw},
+        {"UB", xl__gemm_side_unit(&j->s.b)},
+        {"RM", j->rm},
+        {"TM", j->tm},
+        {"TK", j->tk},
+        {"UA", xl__gemm_side_unit(&j->s.a)},
+        {"UC", j->s.col_stride == 1},
+        {"PLACE", j->in_place},
+        {"KEEP", j->keeps},
+    };
+    const size_t n = sizeof defines / sizeof *defines;
+    s->source = "gemm/cpu.cl";
+    s->dims = 2;
+    s->local[0] = s->local[1] = 1;
+    s->slice_dim = 0;
+    for (size_t i = 0; i < (which == 1 ? OF_BOTH : n); i++)
+        xl__define(s, defines[i].name, (long)defines[i].value);
+    xl__gemm_define(s, canonical);
+    return s;
+}
+
+static void add_pack(const struct xl__cpu_job *j, const void *canonical,
+                     struct xl__plan *p)
+{
+    enum { SIZES = 7 };
+    /* An epilogue is no business of this step. */
+    struct xl__gemm plain = *(const struct xl__gemm *)canonical;
+    plain.snippet = NULL;
+    struct xl__step *s = add_step(j, 1, &plain, p);
+    s->kernel = "gemm_cpu_pack";
+    s->global[0] = xl__ceil_div(j->g->k, XL__CPU_SLAB) * j->pack_blocks;
+    s->global[1] = j->shares_b ? 1 : j->g->batch.count;
+    xl__arg_mem(s, j->s.b.mem);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_words(s, SIZES);
+    xl__gemm_arg_lie(s, &j->s.b);
+    xl__arg_u64(s, j->s.n);
+    xl__arg_u64(s, j->g->k);
+    xl__arg_u64(s, j->pack_blocks);
+    xl__arg_u64(s, j->panel_values);
+    xl__gemm_arg_last(s, &plain, j->s.turned);
+}
+
+static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
+                         struct xl__plan *p)
+{
+    struct xl__step *s = add_step(j, 2, canonical, p);
+    enum { SIZES = 18 };
+    const size_t packed = j->shares_b ? 1 : j->g->batch.count;
+    s->kernel = "gemm_cpu";
+    s->global[0] = j->groups_m * j->groups_n;
+    s->global[1] = j->g->batch.count;
+    s->local_mem_bytes = j->local_bytes;
+    xl__arg_mem(s, j->s.a.mem);
+    xl__arg_mem(s, j->s.b.mem);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_mem(s, XL__GEMM_C);
+    xl__arg_words(s, SIZES);
+    xl__gemm_arg_lie(s, &j->s.a);
+    xl__gemm_arg_lie(s, &j->s.b);
+    xl__arg_value_u64(s, XL__GEMM_OFF_C);
+    xl__arg_u64(s, j->s.row_stride);
+    xl__arg_u64(s, j->s.col_stride);
+    xl__arg_u64(s, j->s.m);
+    xl__arg_u64(s, j->s.n);
+    xl__arg_u64(s, j->g->k);
+    xl__arg_u64(s, j->slice);
+    xl__arg_u64(s, j->groups_m);
+    xl__arg_u64(s, j->groups_n);
+    xl__arg_u64(s, j->shares_b ? 0 : j->panel_values);
+    xl__arg_u64(s, packed * j->panel_values);
+    xl__arg_u64(s, j->ld);
+    xl__gemm_arg_last(s, canonical, j->s.turned);
+    const size_t count = j->g->batch.count;
+    const struct xl__tile_grid grid = {.tiles_m = j->groups_m,
+                                       .tiles_n = j->groups_n,
+                                       .tiles = s->global[0] * count};
+    p->tiling = xl__walk_tell(s, &grid,
+                              (xl_tiling){
+                                  .rows = xl__ceil_div(j->s.m, j->groups_m),
+                                  .cols = xl__ceil_div(j->s.n, j->groups_n),
+                                  .m = j->s.m,
+                                  .n = j->s.n,
+                                  .band = 1,
+                                  .turned = j->s.turned,
+                                  .is_even = true});
+    p->tiling.groups *= count;
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    struct xl__cpu_job j;
+    if (!xl__cpu_settle(l, desc, params, &j))
+        return XL_UNSUPPORTED;
+    p->flop = xl__gemm_flop(j.g);
+    p->bytes = xl__gemm_bytes(j.g);
+    p->scratch_bytes =
+        ((j.shares_b ? 1 : j.g->batch.count) * j.panel_values + j.sum_values) *
+        j.value_bytes;
+    if (j.form == XL__CPU_AHEAD)
+        add_pack(&j, desc, p);
+    add_multiply(&j, desc, p);
+    xl__cpu_estimate(l, &j, p);
+    return XL_OK;
+}
+
+const struct xl__variant xl__gemm_cpu = {
+    .name = "gemm_cpu",
+    .repeats = "bit for bit: each element is one sum in a fixed order",
+    .tunables = tunables,
+    .refuses = refuses,
+    .choose = xl__cpu_choose,
+    .plan = plan,
+};

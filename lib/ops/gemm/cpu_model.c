@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How gemm_cpu divides a product, and how long that takes: all work is counted
+ * in the time of so many flop. */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/path/cost.h"
+#include "ops/gemm/cpu.h"
+
+enum {
+    LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */
+    SCRATCH_ALIGN = 64,
+    STEPS = 8,              /* of k that packing takes together */
+    TYPICAL_CACHE = 1 << 18 /* bytes of a core's own, at least */
+};
+
+const struct xl__cpu_tile xl__cpu_tiles[] = {
+    {16, 8, 2, 0.96}, {16, 8, 3, 0.92}, {16, 8, 1, 0.8}, {16, 4, 3, 0.85},
+    {16, 4, 2, 0.75}, {8, 4, 3, 0.95},  {8, 4, 2, 0.8},  {8, 8, 1, 0.7},
+    {8, 4, 1, 0.4},   {4, 4, 2, 0.9},   {0, 0, 0, 0},
+};
+
+/* -- the device ----------------------------------------------------------- */
+
+size_t xl__cpu_vector(const struct xl__limits *l, xl_dtype in)
+{
+    const double native = xl__num_or(l, XL__F_native_vector_f32, 1);
+    size_t vector = LEAST_VECTOR;
+    if (!(native >= LEAST_VECTOR))
+        return 0;
+    while (2 * vector <= native && 2 * vector <= XL__GEMM_WIDEST)
+        vector *= 2;
+    return in == XL_F64 ? xl__max_size(vector / 2, LEAST_VECTOR) : vector;
+}
+
+static size_t units(const struct xl__limits *l)
+{
+    return xl__max_size(1, xl__size_or(l, XL__F_compute_units, 1));
+}
+
+/* Local memory is a core's own cache here (CP-02); what a block may fill of
+ * it. A driver that states little states less than there is. */
+size_t xl__cpu_cache(const struct xl__limits *l)
+{
+    const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
+    return local >= TYPICAL_CACHE ? local / 4 : local;
+}
+
+/* -- dividing ------------------------------------------------------------- */
+
+/* Blocks along m, of at most so many panels each: units get as many. */
+static size_t blocks_m(const struct xl__limits *l, const struct xl__cpu_job *j,
+                       size_t most)
+{
+    const size_t least = xl__ceil_div(j->lines_m, most);
+    return least <= units(l)
+               ? least
+               : xl__min_size(j->lines_m, xl__round_up(least, units(l)));
+}
+
+static void divide(const struct xl__limits *l, struct xl__cpu_job *j)
+{
+    enum { LEAST_ROWS = 64 };
+    const size_t wanted =
+        xl__ceil_div(units(l) * j->per_unit, j->g->batch.count);
+    const size_t rows =
+        j->in_place ? xl__cpu_cache(l) / (j->tk * j->value_bytes) : j->tm;
+    const size_t least = blocks_m(l, j, xl__max_size(1, rows / j->rm));
+    const size_t slabs = xl__ceil_div(j->g->k, XL__CPU_SLAB);
+    if (j->form == XL__CPU_AHEAD) {
+        j->groups_m = xl__max_size(
+            least, xl__min_size(wanted, xl__ceil_div(j->s.m, LEAST_ROWS)));
+        j->groups_n =
+            xl__min_size(j->lines_n, xl__ceil_div(wanted, j->groups_m));
+        j->pack_blocks = xl__min_size(j->lines_n, xl__ceil_div(wanted, slabs));
+    } else {
+        j->groups_n = xl__min_size(j->lines_n, xl__ceil_div(wanted, least));
+        j->groups_m = xl__max_size(
+            least,
+            xl__min_size(j->lines_m, xl__ceil_div(wanted, j->groups_n)));
+    }
+}
+
+/* C takes sums itself when rows of it are made of them. */
+static bool keeps_apart(const void *canonical, const struct xl__cpu_job *j)
+{
+    const xl_dtype sums = j->g->a.dtype == XL_I8    ? XL_I32
+                          : j->g->a.dtype == XL_F64 ? XL_F64
+                                                    : XL_F32;
+    return j->g->c.dtype != sums || j->s.col_stride != 1 ||
+           xl__gemm_snippet(canonical);
+}
+
+static bool is_shared(const struct xl__cpu_job *j)
+{
+    const xl_batch *b = &j->g->batch;
+    return b->count == 1 ||
+           (!b->a_at && (j->s.turned ? b->a_step : b->b_step) == 0);
+}
+
+void xl__cpu_read(const void *canonical, const struct xl__params *p,
+                  struct xl__cpu_job *j)
+{
+    const xl_gemm *g = canonical;
+    *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_sides(g)};
+    j->tm = (size_t)p->value[XL__CPU_AT_TM];
+    j->tk = (size_t)p->value[XL__CPU_AT_TK];
+    j->rm = (size_t)p->value[XL__CPU_AT_RM];
+    j->rn = (size_t)p->value[XL__CPU_AT_RN];
+    j->vw = (size_t)p->value[XL__CPU_AT_VW];
+    j->per_unit = (size_t)p->value[XL__CPU_AT_GROUPS];
+    j->form = (unsigned)p->value[XL__CPU_AT_FORM];
+    j->in_place = p->value[XL__CPU_AT_PLACE] == XL__CPU_IN_PLACE;
+    j->value_bytes = g->a.dtype == XL_F64 ? sizeof(double) : sizeof(float);
+    j->keeps = keeps_apart(canonical, j);
+    j->shares_b = is_shared(j);
+}
+
+/* A is read where it lies if it is what is computed with, in lines along k;
+ * other lines are no faster to read than to pack. */
+static bool can_stay(const struct xl__cpu_job *j)
+{
+    const xl_dtype in = j->g->a.dtype;
+    return (in == XL_F32 || in == XL_F64) && j->tm == XL__CPU_LEAST_TM &&
+           xl__gemm_side_unit(&j->s.a) == XL__UNIT_ALONG_K;
+}
+
+/* B likewise, in whole panels across: the last one overlaps its neighbour. */
+static bool can_b_stay(const struct xl__cpu_job *j)
+{
+    const xl_dtype in = j->g->a.dtype;
+    return (in == XL_F32 || in == XL_F64) && j->s.n >= j->rn &&
+           xl__gemm_side_unit(&j->s.b) == XL__UNIT_ACROSS &&
+           j->s.b.stride_x == 1;
+}
+
+static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
+{
+    const xl_dtype in = j->g->a.dtype;
+    if (!j->tm || !j->tk || !j->vw || !j->rn || !j->per_unit ||
+        (j->rm != 4 && j->rm != 8) || j->tm % j->rm || j->rn % j->vw ||
+        j->rn % 8 || (in == XL_I8 && j->tk > XL__CPU_EXACT) ||
+        (j->in_place && !can_stay(j)) || j->form < XL__CPU_AHEAD ||
+        j->form > XL__CPU_AS_IT_LIES ||
+        (j->form == XL__CPU_AS_IT_LIES && !can_b_stay(j)))
+        return false;
+    j->local_bytes = ((j->in_place ? 0 : j->tm * j->tk) +
+                      (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) *
+                     j->value_bytes;
+    return j->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0);
+}
+
+bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
+                    const struct xl__params *p, struct xl__cpu_job *j)
+{
+    size_t cols, groups, all;
+    xl__cpu_read(canonical, p, j);
+    if (!fits(l, j))
+        return false;
+    const size_t count = j->g->batch.count;
+    j->lines_m = xl__ceil_div(j->s.m, j->rm);
+    j->lines_n = xl__ceil_div(j->s.n, j->rn);
+    j->slice = xl__round_up(
+        xl__ceil_div(j->g->k, xl__ceil_div(j->g->k, j->tk)), STEPS);
+    divide(l, j);
+    cols = j->lines_n * j->rn;
+    j->ld = cols;
+    if (!xl__mul(j->groups_m, j->groups_n, &groups) || groups > UINT32_MAX)
+        return false;
+    if (j->form == XL__CPU_AHEAD) {
+        if (!xl__mul(cols, j->g->k, &j->panel_values))
+            return false;
+        j->panel_values = xl__round_up(j->panel_values, SCRATCH_ALIGN);
+    }
+    if (j->keeps && j->g->k > j->tk &&
+        (!xl__mul(cols, j->s.m, &j->sum_values) ||
+         !xl__mul(j->sum_values, count, &j->sum_values)))
+        return false;
+    return xl__mul(j->panel_values + j->sum_values, count * j->value_bytes,
+                   &all);
+}
+
+/* -- time ----------------------------------------------------------------- */
+
+static double frac_of(const struct xl__cpu_job *j)
+{
+    static const double scattered =
+        0.85; /* lines of B apart from each other */
+    double frac = xl__cpu_tiles[0].frac / 2;
+    for (const struct xl__cpu_tile *t = xl__cpu_tiles; t->vector; t++) {
+        if (t->rm == j->rm && t->vectors * j->vw == j->rn)
+            frac = t->frac;
+    }
+    return j->form == XL__CPU_AS_IT_LIES ? scattered * frac : frac;
+}
+
+/* What an element of B that is packed takes, or of A, in flop: by where it
+ * goes, more if it has to be turned or converted. */
+static const double pack_near = 48, pack_far = 85, pack_turned = 45,
+                    pack_narrow = 1.5;
+/* Read as it lies, in lines of one page, or of several. */
+static const double lie_near = 8, lie_far = 35;
+/* As does a tile of C beside its steps, an element of it. */
+static const double store_c = 24;
+static const double group_flop = 50e3; /* handing a group out, and its start */
+
+static double pack_flop(const struct xl__cpu_job *j, bool is_far,
+                        enum xl__gemm_unit unit)
+{
+    const double flop = (is_far ? pack_far : pack_near) +
+                        (unit == XL__UNIT_ACROSS ? 0 : pack_turned);
+    return xl_dtype_bytes(j->g->a.dtype) < sizeof(float) ? pack_narrow * flop
+                                                         : flop;
+}
+
+/* What B takes beside the steps on it, of one product. */
+static double b_flop(const struct xl__cpu_job *j)
+{
+    enum { PAGE = 4096 };
+    const enum xl__gemm_unit unit = xl__gemm_side_unit(&j->s.b);
+    const double elems = (double)(j->lines_n * j->rn) * (double)j->g->k;
+    const bool is_far = j->s.b.stride_k * j->value_bytes >= PAGE;
+    switch (j->form) {
+    case XL__CPU_AHEAD:
+        return pack_flop(j, true, unit) * elems /
+               (j->shares_b ? (double)j->g->batch.count : 1);
+    case XL__CPU_BY_GROUP:
+        return pack_flop(j, false, unit) * elems * (double)j->groups_m;
+    default:
+        return (is_far ? lie_far : lie_near) * elems * (double)j->groups_m;
+    }
+}
+
+void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
+                      struct xl__plan *p)
+{
+    const double k = (double)j->g->k, count = (double)j->g->batch.count;
+    const double m = (double)(j->lines_m * j->rm);
+    const double n = (double)(j->lines_n * j->rn);
+    const double slices = ceil(k / (double)j->tk);
+    const double groups = (double)j->groups_m * (double)j->groups_n * count;
+    const double a_flop =
+        j->in_place ? 0
+                    : pack_flop(j, false, xl__gemm_side_unit(&j->s.a)) * m *
+                          k * (double)j->groups_n;
+    const double n_units = (double)units(l);
+    const double flop =
+        count * (2 * m * n * k / frac_of(j) + slices * store_c * m * n +
+                 a_flop + b_flop(j)) +
+        groups * group_flop;
+    const struct xl__work work = {.flop = flop,
+                                  .flop_frac = 1,
+                                  .bytes = p->bytes,
+                                  .bytes_frac = 0.8,
+                                  .fill = groups /
+                                          (n_units * ceil(groups / n_units)),
+                                  .launches = p->n_steps};
+    xl__estimate(l, &work, p);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tile sets of gemm_mma and the model that picks one. A slice takes the time
+ * of its instructions or of its way through local memory, whichever is longer,
+ * and a tile that of filling its slots and of writing C besides; the busiest
+ * compute unit's tiles are the product's time. Few rows are bound by how much
+ * of B is on its way at a time. Source: NV-36. */
+#include "ops/gemm/engines/mma.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/gemm/tile_order.h"
+#include "ops/path/matrix_engine.h"
+
+const struct xl__tunable xl__gemm_mma_tunables[] = {
+    {"TM", "rows of a work-group's tile", {16, 32, 64, 128, 256, 0}},
+    {"TN", "columns of it", {16, 32, 64, 128, 256, 0}},
+    {"TK", "depth of a slice", {16, 32, 64, 128, 256, 0}},
+    {"SM", "sub-groups along the rows", {1, 2, 4, 0}},
+    {"SN", "along the columns", {1, 2, 4, 0}},
+    {"SK", "along the depth", {1, 2, 4, 0}},
+    {"ST", "slices kept in local memory", {2, 3, 4, 6, 0}},
+    {"GR", "tile rows walked together", {4, 8, 16, 0}},
+    {"PARTS",
+     "1 a tile to a group; more: the last round's slices are dealt out to so "
+     "many groups on each two compute units",
+     {1, 2, 4, 8, 0}},
+    {"TURN",
+     "1 operands as they lie; 2: one whose elements would be copied one by "
+     "one is first written out as lines along the depth",
+     {XL__MMA_AS_IT_LIES, XL__MMA_TURNED, 0}},
+    {NULL, NULL, {0}},
+};
+
+enum {
+    BAND = 8,             /* NV-23 */
+    MOST_SUMS = 128,      /* of an item, which has 255 registers (NV-04); */
+    MOST_SUMS_F32 = 64,   /* words across k are fetched one by one */
+    MORE_REGISTERS = 100, /* fragments, addresses, counters */
+    MOST_PARTS = 8,
+    PAD = 8,              /* sums: gemm/mma.cl */
+    CHUNK_BYTES = 16,
+    MOST_ITEMS = 2048,    /* resident on a compute unit */
+    BANK_BYTES = 4
+};
+
+/* Depths in bytes. */
+static const struct {
+    unsigned short tm, tn, bytes, sm, sn, sk, stages;
+} sets[] = {
+    {128, 256, 128, 2, 4, 1, 3}, {256, 128, 128, 4, 2, 1, 3},
+    {128, 256, 64, 2, 4, 1, 4},  {256, 128, 64, 4, 2, 1, 4},
+    {128, 128, 64, 2, 2, 1, 4},  {128, 128, 128, 2, 4, 1, 3},
+    {128, 64, 64, 2, 2, 1, 4},   {64, 128, 64, 2, 2, 1, 4},
+    {64, 64, 128, 2, 2, 1, 4},   {64, 64, 64, 2, 2, 1, 4},
+    {64, 32, 128, 2, 1, 2, 4},   {32, 64, 128, 1, 2, 2, 4},
+    {32, 32, 256, 1, 1, 4, 4},   {64, 16, 256, 2, 1, 2, 4},
+    {16, 64, 256, 1, 2, 2, 4},   {16, 32, 256, 1, 1, 4, 6},
+    {32, 16, 256, 1, 1, 4, 6},   {16, 16, 256, 1, 1, 4, 6},
+    {16, 16, 64, 1, 1, 1, 2},
+};
+
+struct xl__mma_set xl__mma_set_of(const struct xl__params *params)
+{
+    const int *v = params->value;
+    return (struct xl__mma_set){{.tm = (size_t)v[XL__GEMM_TM],
+                                 .tn = (size_t)v[XL__GEMM_TN],
+                                 .tk = (size_t)v[XL__GEMM_TK],
+                                 .stages = (size_t)v[XL__MMA_ST],
+                                 .band = (size_t)v[XL__MMA_GR],
+                                 .parts = (size_t)v[XL__MMA_PARTS]},
+                                (size_t)v[XL__MMA_SM],
+                                (size_t)v[XL__MMA_SN],
+                                (size_t)v[XL__MMA_SK]};
+}
+
+static struct xl__params params_of(const struct xl__mma_set *s)
+{
+    struct xl__params p = {.source = "model"};
+    p.value[XL__GEMM_TM] = (int)s->tile.tm;
+    p.value[XL__GEMM_TN] = (int)s->tile.tn;
+    p.value[XL__GEMM_TK] = (int)s->tile.tk;
+    p.value[XL__MMA_SM] = (int)s->sm;
+    p.value[XL__MMA_SN] = (int)s->sn;
+    p.value[XL__MMA_SK] = (int)s->sk;
+    p.value[XL__MMA_ST] = (int)s->tile.stages;
+    p.value[XL__MMA_GR] = (int)s->tile.band;
+    p.value[XL__MMA_PARTS] = (int)s->tile.parts;
+    p.value[XL__MMA_TURN] = XL__MMA_AS_IT_LIES;
+    return p;
+}
+
+struct xl__params xl__mma_listed(size_t i, xl_dtype in)
+{
+    if (i >= sizeof sets / sizeof *sets)
+        return (struct xl__params){.source = "model"};
+    const struct xl__mma_set s = {{.tm = sets[i].tm,
+                                   .tn = sets[i].tn,
+                                   .tk = sets[i].bytes / xl_dtype_bytes(in),
+                                   .stages = sets[i].stages,
+                                   .band = BAND,
+                                   .parts = 1},
+                                  sets[i].sm,
+                                  sets[i].sn,
+                                  sets[i].sk};
+    return params_of(&s);
+}
+
+size_t xl__mma_items(const struct xl__mma_set *s)
+{
+    return XL__MMA_LANES * s->sm * s->sn * s->sk;
+}
+
+/* -- does it fit ---------------------------------------------------------- */
+
+size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in)
+{
+    const struct xl__tile *t = &s->tile;
+    const size_t slices =
+        t->stages * t->tk * (t->tm + t->tn) * xl_dtype_bytes(in);
+    const size_t sums =
+        s->sk * s->sm * XL__MMA_M * (t->tn + PAD) * sizeof(float);
+    return xl__max_size(slices, sums);
+}
+
+/* Parts of a sub-group are whole, with two steps of fragments to a slice, and
+ * the chunks of a line are dealt out to whole lines' items. */
+static bool is_whole(const struct xl__mma_set *s, xl_dtype in)
+{
+    const struct xl__tile *t = &s->tile;
+    const size_t bytes = xl_dtype_bytes(in);
+    const size_t line =
+        xl__max_size(t->tk, xl__max_size(t->tm, t->tn)) * bytes;
+    return t->tm && t->tn && t->tk && s->sm && s->sn && s->sk &&
+           t->stages >= 2 && t->band && t->parts &&
+           t->tm % (s->sm * XL__MMA_M) == 0 &&
+           t->tn % (s->sn * 2 * XL__MMA_N) == 0 &&
+           t->tk * bytes % (s->sk * 2 * XL__MMA_DEEP) == 0 &&
+           line / CHUNK_BYTES <= xl__mma_items(s);
+}
+
+static size_t sums_of_item(const struct xl__mma_set *s)
+{
+    return s->tile.tm / s->sm * (s->tile.tn / s->sn) / XL__MMA_LANES;
+}
+
+/* Groups whose registers a compute unit holds. */
+static double held(const struct xl__limits *l, const struct xl__mma_set *s)
+{
+    return xl__num_or(l, XL__F_registers_per_cu, INFINITY) /
+           (double)(xl__mma_items(s) * (sums_of_item(s) + MORE_REGISTERS));
+}
+
+bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
+                  xl_dtype in)
+{
+    const size_t most = in == XL_F32 ? MOST_SUMS_F32 : MOST_SUMS;
+    return is_whole(s, in) && sums_of_item(s) <= most && held(l, s) >= 1 &&
+           xl__mma_items(s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
+           xl__mma_local_bytes(s, in) <=
+               xl__size_or(l, XL__F_local_mem_bytes, 0);
+}
+
+/* -- the model ------------------------------------------------------------ */
+
+static double units_of(const struct xl__limits *l)
+{
+    return fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+}
+
+/* Clocks of a slice on a compute unit that has nothing else to do. What is
+ * done at a time hides the shorter but for a part of it; elements that are
+ * copied one by one hide nothing. */
+static double slice_clocks(const struct xl__mma_set *s,
+                           const struct xl__mma_job *job,
+                           double flop_per_clock, double local_per_clock)
+{
+    static const double shown = 0.1, elems_per_clock = 8; /* NV-36 */
+    const struct xl__tile *t = &s->tile;
+    const double depth = (double)(t->tk * xl_dtype_bytes(job->tiles.in));
+    const double slow =
+        (double)(t->tk * (job->slow_a * t->tm + job->slow_b * t->tn));
+    const double multiply =
+        2 * (double)(t->tm * t->tn * t->tk) / flop_per_clock;
+    const double moved = depth * (double)(t->tm * (s->sn + 1) +
+                                          t->tn * (s->sm + 1)) /
+                         local_per_clock;
+    return fmax(multiply, moved) + shown * fmin(multiply, moved) +
+           slow / elems_per_clock;
+}
+
+/* Groups that are resident on a compute unit at a time. */
+static double resident(const struct xl__limits *l, const struct xl__mma_set *s,
+                       xl_dtype in)
+{
+    const double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
+    const double groups =
+        fmin(local / (double)xl__mma_local_bytes(s, in),
+             fmin(held(l, s), MOST_ITEMS / (double)xl__mma_items(s)));
+    return fmax(1, floor(groups));
+}
+
+/* Share of the memory's rate that what is on its way at a time can keep up. */
+static double streaming(const struct xl__limits *l,
+                        const struct xl__mma_set *s,
+                        const struct xl__tile_job *job, double at_a_time)
+{
+    static const double latency_s = 0.8e-6, most = 0.88; /* NV-36 */
+    const struct xl__tile *t = &s->tile;
+    const size_t lines =
+        xl__min_size(t->tm, job->m) + xl__min_size(t->tn, job->n);
+    const double under_way =
+        at_a_time * (double)((t->stages - 1) * t->tk * lines *
+                             xl_dtype_bytes(job->in));
+    return fmin(most, under_way / (xl__rate_memory(l) * latency_s));
+}
+
+void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
+                   const struct xl__mma_job *job,
+                   const struct xl__tile_grid *grid, struct xl__work *w)
+{
+    static const double guess_clock_hz = 1.5e9;
+    static const double begin = 1200, sums_per_clock = 16; /* NV-36 */
+    static const double idle = 1; /* sub-groups that wait at a time */
+    const struct xl__tile_job *tiles = &job->tiles;
+    const struct xl__tile *t = &s->tile;
+    const double places = units_of(l);
+    const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
+    const double banks = xl__num_or(l, XL__F_local_banks, XL__MMA_LANES);
+    const double groups =
+        (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
+    const double at_once =
+        fmin(ceil(groups / places), resident(l, s, tiles->in));
+    const double busy = at_once * (double)(s->sm * s->sn * s->sk);
+    const double rate = xl__mma_rate(l, tiles->in) / (places * clock);
+    const double volume = 2 * (double)(t->tm * t->tn * t->tk);
+    const double units = (double)grid->units;
+    const double clocks =
+        units * slice_clocks(s, job, rate, banks * BANK_BYTES) *
+            (busy + idle) / busy +
+        (begin + (double)(t->tm * t->tn) / sums_per_clock) / at_once;
+    w->fill = (double)tiles->m * (double)tiles->n * (double)tiles->k *
+              (double)tiles->count * 2 /
+              (xl__walk_busiest(grid, places) * places * volume * units);
+    w->flop_frac =
+        volume * units / clocks * places * clock / xl__rate_fma(l);
+    w->bytes_frac = streaming(l, s, tiles, fmin(groups, at_once * places));
+    w->launches += grid->is_cut ? 2 : 1;
+    if (grid->is_cut)
+        w->apart_bytes += 2 * (double)xl__stream_written(&grid->stream) *
+                          (double)(t->tm * t->tn * sizeof(float));
+}
+
+/* -- choosing ------------------------------------------------------------- */
+
+/* The best so far. */
+struct search {
+    const struct xl__limits *l;
+    const struct xl__mma_job *job;
+    const struct xl__work *work;
+    struct xl__params *out;
+    double ns, rate; /* ns: infinite as long as nothing fits */
+};
+
+/* Sets that memory makes equal differ by the rate they could reach. */
+static void consider(struct search *b, const struct xl__mma_set *s)
+{
+    static const double equal = 0.01;
+    struct xl__work w = *b->work;
+    struct xl__tile_grid grid;
+    const char *bound;
+    if (!xl__mma_fits(b->l, s, b->job->tiles.in) ||
+        !xl__tile_cut(b->l, &s->tile, &b->job->tiles, &grid))
+        return;
+    xl__mma_model(b->l, s, b->job, &grid, &w);
+    const double ns = xl__work_ns(b->l, &w, &bound);
+    const double rate = w.flop_frac * w.fill;
+    if (ns > b->ns * (1 + equal) ||
+        (ns > b->ns * (1 - equal) && rate <= b->rate))
+        return;
+    b->ns = ns;
+    b->rate = rate;
+    *b->out = params_of(s);
+}
+
+double xl__mma_choose(const struct xl__limits *l,
+                      const struct xl__mma_job *job,
+                      const struct xl__work *work, struct xl__params *out)
+{
+    struct search b = {l, job, work, out, INFINITY, 0};
+    struct xl__params p = xl__mma_listed(0, job->tiles.in);
+    *out = (struct xl__params){.source = "model"}; /* plan() refuses it */
+    for (size_t i = 0; p.value[XL__GEMM_TM];
+         p = xl__mma_listed(++i, job->tiles.in)) {
+        struct xl__mma_set s = xl__mma_set_of(&p);
+        for (; s.tile.parts <= MOST_PARTS; s.tile.parts *= 2)
+            consider(&b, &s);
+    }
+    return b.ns;
+}

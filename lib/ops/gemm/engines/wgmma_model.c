@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles and their model: time is rounds of tiles, each the slowest of what its
+ * stages take the matrix engine, local memory and the way from the cache, and
+ * what C takes; or the bytes that memory must move. Constants: NV-34. */
+#include "ops/gemm/engines/wgmma_model.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/path/cost.h"
+
+const struct xl__tunable xl__wgmma_tunables[] = {
+    {"TM", "rows of a tile, 64 to four warps", {64, 128, 192, 0}},
+    {"TN",
+     "columns of it",
+     {8,   16,  24,  32,  48,  64,  80,  96,  112, 128,
+      144, 160, 176, 192, 208, 224, 240, 256, 0}},
+    {"TK", "depth of a stage: 128 bytes of elements", {32, 64, 128, 0}},
+    {"ST",
+     "stages kept in local memory",
+     {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0}},
+    {"GR", "tile rows walked together", {1, 2, 4, 8, 12, 16, 0}},
+    {"PARTS",
+     "1 whole tiles; 2: the last round's stages are dealt out to all groups",
+     {1, 2, 0}},
+    {"TURN", "2: rows of the tile are columns of C", {1, 2, 0}},
+    {NULL, NULL, {0}},
+};
+enum { AT_ST = XL__GEMM_TK + 1, AT_GR, AT_PARTS, AT_TURN };
+
+enum {
+    LINE_BYTES = 128,
+    ROWS = 64,  /* of four warps, and of a box */
+    SLAB = 64,  /* columns of a box across k: a line of the cache in f16 */
+    WARPS4 = 128, /* items of four warps */
+    WARP = 32,
+    BAND = 8,
+    MOST_STAGES = 12,
+    LEAST_STAGES = 2,
+    MOST_PARTS = 2,
+    LEAST_UNITS = 4 /* stages of a part, for it to be worth its sums */
+};
+
+/* What the model goes by: NV-34. */
+static const double per_clock = 32;       /* sums of a stage in a clock */
+static const double operand_bytes = 128;  /* local memory, per clock */
+static const double load_bytes = 80;      /* from the cache, a unit's clock */
+static const double astride_cost = 0.3;   /* of that: NV-52 */
+static const double blend = 4;            /* how two hinder each other */
+static const double one_alone = 1.02;     /* four warps that nobody relieves */
+static const double promotion = 1.1;      /* sums that leave the engine */
+static const double boxes_sums = 26;      /* sums to C in a clock */
+static const double values_sums = 12;
+static const double values_clocks = 300;
+static const double part_sums = 5;        /* to scratch: NV-50 */
+static const double start_clocks = 1500;  /* until the first stage is there */
+static const double join_clocks = 4000;   /* a second launch */
+static const double cut_cost = 1.05;      /* cut tiles must gain so much */
+static const double enough_units = 0.5;   /* keep memory busy */
+static const double nominal_flop = 4096;  /* f16, per clock */
+
+struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params)
+{
+    const int *v = params->value;
+    return (struct xl__wgmma_tile){.bm = (size_t)v[XL__GEMM_TM],
+                                   .bn = (size_t)v[XL__GEMM_TN],
+                                   .bk = (size_t)v[XL__GEMM_TK],
+                                   .stages = (size_t)v[AT_ST],
+                                   .band = (size_t)v[AT_GR],
+                                   .parts = (size_t)v[AT_PARTS],
+                                   .turned = v[AT_TURN] == 2};
+}
+
+static struct xl__params params_of(const struct xl__wgmma_tile *t)
+{
+    struct xl__params p = {.source = "model"};
+    p.value[XL__GEMM_TM] = (int)t->bm;
+    p.value[XL__GEMM_TN] = (int)t->bn;
+    p.value[XL__GEMM_TK] = (int)t->bk;
+    p.value[AT_ST] = (int)t->stages;
+    p.value[AT_GR] = (int)t->band;
+    p.value[AT_PARTS] = (int)t->parts;
+    p.value[AT_TURN] = t->turned ? 2 : 1;
+    return p;
+}
+
+/* -- what a tile takes ---------------------------------------------------- */
+
+/* Registers of an item that hold sums. */
+static size_t sums_held(const struct xl__wgmma_view *v)
+{
+    return v->t.bn / 2 * (v->job->promotes ? 2 : 1);
+}
+
+/* Do consumers take registers from a producer of four warps: gemm/nvidia/wgmma.cl's
+ * MORE? */
+static bool takes_more(const struct xl__wgmma_view *v)
+{
+    enum { MANY_OF_2 = 64, MANY_OF_3 = 48 };
+    return v->form == XL__FORM_VALUES &&
+           ((v->t.bm == 2 * ROWS && sums_held(v) > MANY_OF_2) ||
+            (v->t.bm == 3 * ROWS && sums_held(v) > MANY_OF_3));
+}
+
+/* Sums that leave enough registers for the rest: by warps of the group, and
+ * with what is taken from the producer. */
+static bool registers_fit(const struct xl__wgmma_view *v)
+{
+    enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
+           MORE_OF_3 = 96, BESIDE_EPILOGUE = 64 };
+    const size_t held = sums_held(v);
+    if (v->t.bm == 3 * ROWS && xl__gemm_snippet(v->job->canonical))
+        return held <= BESIDE_EPILOGUE;
+    if (v->t.bm == ROWS)
+        return held <= OF_1;
+    if (v->t.bm == 2 * ROWS)
+        return held <= (takes_more(v) ? MORE_OF_2 : OF_2);
+    return held <= (takes_more(v) ? MORE_OF_3 : OF_3);
+}
+
+size_t xl__wgmma_items(const struct xl__wgmma_view *v)
+{
+    return v->t.bm / ROWS * WARPS4 + (takes_more(v) ? WARPS4 : WARP);
+}
+
+static size_t stage_bytes(const struct xl__wgmma_view *v)
+{
+    const size_t columns =
+        v->b->across ? xl__round_up(v->t.bn, ROWS) : v->t.bn;
+    return v->job->planes * (v->t.bm + columns) * LINE_BYTES;
+}
+
+static size_t local_bytes(const struct xl__wgmma_view *v, size_t stages)
+{
+    enum { KEPT = 8192, BARRIERS = 16 }; /* of four warps; of a stage */
+    return stages * (stage_bytes(v) + BARRIERS) +
+           (v->form == XL__FORM_BOXES ? v->t.bm * v->t.bn * 2
+                                      : v->t.bm / ROWS * KEPT);
+}
+
+size_t xl__wgmma_local_bytes(const struct xl__wgmma_view *v)
+{
+    return local_bytes(v, v->t.stages);
+}
+
+static size_t most_stages(const struct xl__limits *l,
+                          const struct xl__wgmma_view *v)
+{
+    const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
+    size_t n = MOST_STAGES;
+    while (n > 0 && local_bytes(v, n) > room)
+        n--;
+    return n;
+}
+
+/* -- C -------------------------------------------------------------------- */
+
+/* May an item apply it to each sum where that is? The text is there once a sum,
+ * and should stay in the cache of instructions; what it reads is a row or a
+ * column, of which an item's two neighbours are enough (NV-54). */
+static bool is_light(const struct xl__wgmma_view *v,
+                     const struct xl__snippet *s)
+{
+    const double most = 4096; /* instructions */
+    if (!s)
+        return true;
+    for (unsigned k = 0; k < s->n_operands; k++) {
+        const size_t *stride = s->operand[k].stride;
+        if (stride[XL__ALONG_ROWS] > 0 && stride[XL__ALONG_COLS] > 0)
+            return false;
+    }
+    return s->flop * (double)v->t.bn / 2 <= most;
+}
+
+/* Lines of C and what is wanted of its elements decide. */
+static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
+{
+    enum { NARROW = 64, CHUNK = 8, PAIR = 16 };
+    const xl_dtype c = v->g->c.dtype;
+    const bool is_plain =
+        (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.turned &&
+        v->job->at_rows == XL__WGMMA_NOWHERE &&
+        is_light(v, xl__gemm_snippet(v->job->canonical)) &&
+        v->s.c_aligned >= CHUNK &&
+        v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
+    if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
+        return XL__FORM_BOXES;
+    if (is_plain && v->t.bn % PAIR == 0)
+        return XL__FORM_ROWS;
+    return is_plain && v->t.bn % ROWS == 0 ? XL__FORM_BOXES : XL__FORM_VALUES;
+}
+
+size_t xl__wgmma_width(const struct xl__wgmma_view *v)
+{
+    /* Of bytes, and where an item has few registers. */
+    enum { BYTES = 16, MOST = 8, FEW = 4, PAIR = 2 };
+    if (v->form != XL__FORM_VALUES)
+        return PAIR; /* neighbours in an item's sums */
+    const size_t elem = xl_dtype_bytes(v->g->c.dtype);
+    const bool is_few = elem == 1 || v->t.bm == 3 * ROWS;
+    size_t width = xl__min_size(is_few ? FEW : MOST, BYTES / elem);
+    while (width > 1 &&
+           (v->s.c_aligned % width != 0 || v->s.n % width != 0))
+        width /= 2;
+    return width;
+}
+
+/* -- how a product falls into tiles --------------------------------------- */
+
+static bool is_listed(const struct xl__wgmma_view *v)
+{
+    const struct xl__params p = params_of(&v->t);
+    for (unsigned i = 0; xl__wgmma_tunables[i].name; i++) {
+        const int *legal = xl__wgmma_tunables[i].legal;
+        while (*legal && *legal != p.value[i])
+            legal++;
+        if (!*legal)
+            return false;
+    }
+    return v->t.bk * xl_dtype_bytes(v->job->in) == LINE_BYTES;
+}
+
+/* The kernel counts in 32 bits, and coordinates in 31. */
+static bool count(const struct xl__limits *l, struct xl__wgmma_view *v)
+{
+    size_t slices;
+    const size_t k = v->g->k;
+    if (xl__max_size(v->m, xl__max_size(v->n, k)) > INT32_MAX / 2)
+        return false;
+    v->tiles_m = xl__ceil_div(v->m, v->t.bm);
+    v->tiles_n = xl__ceil_div(v->n, v->t.bn);
+    v->units = xl__ceil_div(k, v->t.bk);
+    if (!xl__mul(v->tiles_m, v->tiles_n, &v->tiles) ||
+        !xl__mul(v->tiles, v->g->batch.count, &v->tiles) ||
+        !xl__mul(v->tiles, v->units, &slices) ||
+        v->tiles > INT32_MAX / v->t.band ||
+        v->tiles_n > INT32_MAX / v->t.band)
+        return false;
+    v->is_cut = v->t.parts > 1;
+    if (!v->is_cut)
+        return true;
+    v->stream = xl__stream_deal(v->tiles, v->units,
+                                xl__size_or(l, XL__F_compute_units, 1),
+                                LEAST_UNITS);
+    return v->stream.tiles * v->units <= INT32_MAX &&
+           (double)xl__wgmma_sums_bytes(v) <=
+               xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
+}
+
+bool xl__wgmma_view(const struct xl__limits *l,
+                    const struct xl__wgmma_job *job,
+                    const struct xl__wgmma_tile *t,
+                    struct xl__wgmma_view *out)
+{
+    const xl_gemm *g = job->canonical;
+    *out = (struct xl__wgmma_view){
+        .job = job, .g = g, .s = xl__gemm_sides(g), .t = *t};
+    out->a = t->turned ? &job->b : &job->a;
+    out->b = t->turned ? &job->a : &job->b;
+    out->m = t->turned ? out->s.n : out->s.m;
+    out->n = t->turned ? out->s.m : out->s.n;
+    out->form = form_of(out);
+    return is_listed(out) && registers_fit(out) &&
+           t->stages <= most_stages(l, out) && count(l, out);
+}
+
+size_t xl__wgmma_groups(const struct xl__limits *l,
+                        const struct xl__wgmma_view *v)
+{
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    if (!v->is_cut)
+        return xl__min_size(v->tiles, units);
+    return xl__max_size(v->stream.groups,
+                        xl__min_size(v->stream.whole, units));
+}
+
+size_t xl__wgmma_sums_bytes(const struct xl__wgmma_view *v)
+{
+    return v->is_cut ? xl__stream_parts(&v->stream) * v->t.bm * v->t.bn *
+                           sizeof(float)
+                     : 0;
+}
+
+/* -- the model ------------------------------------------------------------ */
+
+/* Of two that go on at one time: the slower, and more as they come close. */
+static double together(double a, double b)
+{
+    return pow(pow(a, blend) + pow(b, blend), 1 / blend);
+}
+
+/* Share of tiles whose boxes of B across k begin inside a line of the cache and
+ * touch two (NV-52). */
+static double astride(const struct xl__wgmma_view *v)
+{
+    const size_t step = v->t.bn & (~v->t.bn + 1); /* the largest power in it */
+    return v->b->across && step < SLAB ? 1 - (double)step / SLAB : 0;
+}
+
+/* Clocks of one stage of a tile: instructions read A's 64 rows and B anew
+ * each. */
+static double stage_clocks(const struct xl__wgmma_view *v)
+{
+    enum { TERMS_OF = 2 };
+    const double bm = (double)v->t.bm, bn = (double)v->t.bn;
+    const double planes = (double)v->job->planes;
+    const double multiply = bm * bn / per_clock;
+    const double operands =
+        bm / ROWS * (ROWS + bn) * LINE_BYTES / operand_bytes;
+    const double compute =
+        planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
+    const double load = (double)stage_bytes(v) /
+                        (load_bytes * (1 - astride_cost * astride(v)));
+    return together(compute, load) *
+           (v->t.bm == ROWS ? one_alone : 1) *
+           (v->job->promotes ? promotion : 1);
+}
+
+/* Clocks that a tile's sums take to C. */
+static double store_clocks(const struct xl__wgmma_view *v)
+{
+    const double lanes = 128;
+    const struct xl__snippet *snippet = xl__gemm_snippet(v->job->canonical);
+    const double sums = (double)(v->t.bm * v->t.bn);
+    const double flop = sums * (snippet ? snippet->flop / lanes : 0);
+    if (v->form != XL__FORM_VALUES)
+        return sums / boxes_sums + flop;
+    return values_clocks + sums * (v->t.turned ? 2 : 1) / values_sums + flop;
+}
+
+/* Of the busiest group. */
+static double group_clocks(const struct xl__wgmma_view *v, double places)
+{
+    const double stage = stage_clocks(v), store = store_clocks(v);
+    const double tile = (double)v->units * stage + store;
+    const struct xl__stream *s = &v->stream;
+    if (!v->is_cut)
+        return ceil((double)v->tiles / places) * tile;
+    const double sums = (double)(v->t.bm * v->t.bn);
+    const double stages = (double)(s->each + (s->extra > 0));
+    const double pieces = 1 + stages / (double)v->units;
+    return (double)s->whole / places * tile + stages * stage +
+           pieces * sums / part_sums;
+}
+
+/* Of the join: its launch, and what it reads and writes. */
+static double join_ns(const struct xl__limits *l,
+                      const struct xl__wgmma_view *v, double ns)
+{
+    const double parts = (double)xl__stream_written(&v->stream);
+    const double bytes =
+        2 * parts * (double)(v->t.bm * v->t.bn) * sizeof(float);
+    return join_clocks * ns + bytes / xl__rate_memory(l) * 1e9;
+}
+
+double xl__wgmma_ns(const struct xl__limits *l,
+                    const struct xl__wgmma_view *v, const char **bound)
+{
+    static const double ns_per_s = 1e9, reached = 0.98; /* NV-49 */
+    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double rate = xl__rate_matrix(l, XL_F16);
+    const double clock_ns =
+        rate > 0 ? ns_per_s * units * nominal_flop / rate : 1;
+    const double stages =
+        (start_clocks + group_clocks(v, units)) * clock_ns;
+    const double busy =
+        fmin(1, (double)xl__wgmma_groups(l, v) / (units * enough_units));
+    const double memory = start_clocks * clock_ns +
+                          xl__gemm_bytes(v->g) / (xl__rate_memory(l) *
+                                                  reached * busy) * ns_per_s;
+    *bound = stages > memory ? "matrix" : "memory";
+    const double ns = together(stages, memory);
+    return v->is_cut ? cut_cost * ns + join_ns(l, v, clock_ns) : ns;
+}
+
+/* -- choosing ------------------------------------------------------------- */
+
+struct search {
+    const struct xl__limits *l;
+    const struct xl__wgmma_job *job;
+    struct xl__wgmma_tile best;
+    double ns; /* of `best`; 0: none yet */
+};
+
+static void consider(struct search *s, struct xl__wgmma_tile *t)
+{
+    struct xl__wgmma_view v;
+    const char *bound;
+    t->stages = LEAST_STAGES;
+    if (!xl__wgmma_view(s->l, s->job, t, &v))
+        return;
+    /* Narrow tiles are for products that are narrow, one way or the other. */
+    if (t->bn < ROWS && v.n > t->bn && v.m > ROWS && v.n > ROWS)
+        return;
+    t->stages = v.t.stages = most_stages(s->l, &v);
+    const double ns = xl__wgmma_ns(s->l, &v, &bound);
+    if (s->ns > 0 && ns >= s->ns)
+        return;
+    s->ns = ns;
+    s->best = *t;
+}
+
+void xl__wgmma_choose(const struct xl__limits *l,
+                      const struct xl__wgmma_job *job, struct xl__params *out)
+{
+    struct search s = {.l = l, .job = job};
+    const int *rows = xl__wgmma_tunables[XL__GEMM_TM].legal;
+    const int *columns = xl__wgmma_tunables[XL__GEMM_TN].legal;
+    for (unsigned i = 0; rows[i]; i++) {
+        for (unsigned j = 0; columns[j]; j++) {
+            struct xl__wgmma_tile t = {
+                .bm = (size_t)rows[i], .bn = (size_t)columns[j],
+                .bk = LINE_BYTES / xl_dtype_bytes(job->in), .band = BAND};
+            for (t.parts = 1; t.parts <= MOST_PARTS; t.parts++) {
+                t.turned = false;
+                consider(&s, &t);
+                t.turned = true;
+                consider(&s, &t);
+            }
+        }
+    }
+    *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */
+    if (s.ns == 0)
+        *out = (struct xl__params){.source = "model"};
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GEMM's entry: what a descriptor must be, and how it splits into what the
+ * plan depends on and what changes from call to call. */
+#include "ops/gemm/gemm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ops/path/batch.h"
+#include "ops/path/operands.h"
+
+/* -- check --------------------------------------------------------------- */
+
+/* What A and B may be, and what C without an epilogue. */
+static const struct types {
+    xl_dtype in, sum;
+    xl_dtype out[5]; /* ends with XL_N_DTYPES */
+} types[] = {
+    {XL_F32, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+    {XL_F16, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+    {XL_BF16, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+    {XL_F64, XL_F64, {XL_F64, XL_N_DTYPES}},
+    {XL_I8, XL_I32, {XL_I32, XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+    {XL_F8E4M3, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+    {XL_F8E5M2, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
+};
+
+static const struct types *types_of(xl_dtype in)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i].in == in)
+            return &types[i];
+    }
+    return NULL;
+}
+
+static bool is_out(const struct types *t, xl_dtype dtype)
+{
+    for (unsigned i = 0; t->out[i] != XL_N_DTYPES; i++) {
+        if (t->out[i] == dtype)
+            return true;
+    }
+    return false;
+}
+
+static bool is_f8(xl_dtype dtype)
+{
+    return dtype == XL_F8E4M3 || dtype == XL_F8E5M2;
+}
+
+static xl_status check_types(const xl_gemm *g, struct xl__error *e)
+{
+    const struct types *t = types_of(g->a.dtype);
+    const bool has_epilogue = g->epilogue.expr != NULL;
+    if (t && g->b.dtype == g->a.dtype &&
+        (has_epilogue ? t->sum != XL_F64 && g->c.dtype != XL_F64 &&
+                            !is_f8(g->c.dtype)
+                      : is_out(t, g->c.dtype)))
+        return XL_OK;
+    return xl__error_set(
+        e, XL_UNSUPPORTED,
+        "gemm of A %s, B %s, C %s%s; A and B must be alike: f32, f16, bf16, "
+        "f8e4m3 or f8e5m2 into f32, f16 or bf16, f64 into f64 without an "
+        "epilogue, i8 into i32, f32, f16 or bf16",
+        xl_dtype_name(g->a.dtype), xl_dtype_name(g->b.dtype),
+        xl_dtype_name(g->c.dtype), has_epilogue ? " with an epilogue" : "");
+}
+
+static xl_status check_sizes(const xl_gemm *g, struct xl__error *e)
+{
+    if (g->m > 0 && g->n > 0 && g->k > 0)
+        return XL_OK;
+    return xl__error_set(e, XL_BAD_SHAPE,
+                         "gemm of m = %zu, n = %zu, k = %zu; each must be at "
+                         "least 1",
+                         g->m, g->n, g->k);
+}
+
+static xl_dtype y_of(xl_dtype c, bool has_epilogue)
+{
+    return c == XL_F64                    ? XL_F64
+           : c == XL_I32 && !has_epilogue ? XL_I32
+                                          : XL_F32;
+}
+
+static xl_status check_scalar(const xl_gemm *g, const char *name, double value,
+                              struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    TRY(xl__check_scalar(name, value, e));
+    if (y_of(g->c.dtype, g->epilogue.expr) == XL_I32 &&
+        (value != trunc(value) || fabs(value) > INT32_MAX))
+        status = xl__error_set(e, XL_BAD_SCALAR,
+                               "%s is %.9g; where C is i32 it must be a whole "
+                               "number of 32 bits",
+                               name, value);
+fail:
+    return status;
+}
+
+/* The matrices, over all products of the batch. */
+struct operands {
+    xl_mat first[3];
+    struct xl__named named[3]; /* A, B, C */
+};
+
+static xl_status place(const xl_gemm *g, struct operands *o,
+                       struct xl__error *e)
+{
+    const struct {
+        const char *name;
+        const xl_mat *mat;
+        size_t rows, cols;
+        struct xl__places places;
+    } all[] = {{"A", &g->a, g->m, g->k, xl__batch_a(&g->batch)},
+               {"B", &g->b, g->k, g->n, xl__batch_b(&g->batch)},
+               {"C", &g->c, g->m, g->n, xl__batch_c(&g->batch)}};
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < 3; i++) {
+        struct xl__named *x = &o->named[i];
+        *x = (struct xl__named){.name = all[i].name, .mat = &o->first[i],
+                                .rows = all[i].rows, .cols = all[i].cols};
+        if (!xl__places_reach(&all[i].places, all[i].mat, &o->first[i],
+                              &x->reach))
+            TRY(xl__error_set(e, XL_OVERFLOW,
+                              "%s: the batch does not fit in 64 bits",
+                              x->name));
+        TRY(xl__check_view(x, e));
+    }
+fail:
+    return status;
+}
+
+static xl_status check_memory(const xl_gemm *g, const struct operands *o,
+                              struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    const struct xl__named *c = &o->named[2];
+    for (unsigned i = 0; i < 3; i++)
+        TRY(xl__check_memory(&o->named[i], e));
+    TRY(xl__check_apart(c, &o->named[0], e));
+    TRY(xl__check_apart(c, &o->named[1], e));
+    if (g->workspace.buf || g->workspace.svm)
+        TRY(xl__check_scratch_apart(c, g->workspace, e));
+    TRY(xl__operands_check_memory(&g->epilogue, c,
+                                  g->batch.c_at ? 0 : g->batch.c_step, e));
+fail:
+    return status;
+}
+
+static xl_status check(xl_queue *q, const void *desc, bool with_memory)
+{
+    xl_status status = XL_OK;
+    const xl_gemm *g = desc;
+    struct xl__error *e = &q->error;
+    const struct xl__places c_places = xl__batch_c(&g->batch);
+    const struct xl__named c = {.name = "C", .mat = &g->c, .rows = g->m,
+                                .cols = g->n};
+    struct operands o;
+    TRY(check_sizes(g, e));
+    if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
+                          "gemm's accuracy %d is none of crosslane/ops.h",
+                          (int)g->accuracy));
+    TRY(xl__batch_check(&g->batch, e));
+    TRY(place(g, &o, e));
+    TRY(check_types(g, e));
+    TRY(check_scalar(g, "alpha", g->alpha, e));
+    TRY(check_scalar(g, "beta", g->beta, e));
+    TRY(xl__check_writable(&c, e));
+    TRY(xl__places_apart(&c_places, &c, e));
+    TRY(xl__operands_check(&g->epilogue, e));
+    if (with_memory)
+        TRY(check_memory(g, &o, e));
+fail:
+    return status;
+}
+
+/* -- bind ---------------------------------------------------------------- */
+
+/* A stride along a dimension of size 1 addresses nothing: it becomes what lets
+ * the other dimension count as the contiguous one, and aligned. */
+static void settle(xl_mat *mat, size_t rows, size_t cols)
+{
+    enum { ALIGNED = 64 };
+    if (rows == 1)
+        mat->row_stride =
+            mat->col_stride == 1 ? xl__round_up(cols, ALIGNED) : 1;
+    else if (cols == 1)
+        mat->col_stride =
+            mat->row_stride == 1 ? xl__round_up(rows, ALIGNED) : 1;
+}
+
+/* By field, so that padding stays 0 and descriptors compare by their bytes. */
+static void settle_into(const struct xl__named *x,
+                        const struct xl__places *places, xl_mat *to)
+{
+    const xl_mat *from = x->mat;
+    to->row_stride = from->row_stride;
+    to->col_stride = from->col_stride;
+    to->dtype = from->dtype;
+    to->offset = from->offset;
+    to->mem.svm = from->mem.svm;
+    settle(to, x->rows, x->cols);
+    to->offset = xl__places_align(places, to);
+    to->mem.svm = from->mem.svm ? (void *)1 : NULL;
+}
+
+static void settle_all(const xl_gemm *g, xl_gemm *c)
+{
+    const struct xl__places pa = xl__batch_a(&g->batch),
+                            pb = xl__batch_b(&g->batch),
+                            pc = xl__batch_c(&g->batch);
+    const struct xl__named a = {"A", &g->a, g->m, g->k, 0},
+                           b = {"B", &g->b, g->k, g->n, 0},
+                           d = {"C", &g->c, g->m, g->n, 0};
+    settle_into(&a, &pa, &c->a);
+    settle_into(&b, &pb, &c->b);
+    settle_into(&d, &pc, &c->c);
+}
+
+/* One product has neither steps nor lists: its offsets join the views'. */
+static void bind_batch(const xl_gemm *g, xl_gemm *c, struct xl__call *call)
+{
+    const xl_batch *b = &g->batch;
+    const cl_ulong *lists[] = {b->a_at, b->b_at, b->c_at};
+    c->batch.count = xl__batch_count(b);
+    if (c->batch.count == 1) {
+        for (unsigned i = 0; i < 3 && lists[i]; i++)
+            call->value[XL__GEMM_OFF_A + i].u += lists[i][0];
+        return;
+    }
+    if (!b->a_at) {
+        c->batch.a_step = b->a_step;
+        c->batch.b_step = b->b_step;
+        c->batch.c_step = b->c_step;
+        return;
+    }
+    static const cl_ulong given;
+    c->batch.a_at = c->batch.b_at = c->batch.c_at = &given;
+    call->list_bytes = c->batch.count * sizeof **lists;
+    for (unsigned i = 0; i < 3; i++)
+        call->list[i] = lists[i];
+}
+
+static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
+                               struct xl__gemm *to, struct xl__call *call)
+{
+    xl_status status = XL_OK;
+    const struct xl__snippet_want want = {
+        &g->epilogue, {xl__batch_count(&g->batch), g->m, g->n}, g->c.dtype};
+    if (!g->epilogue.expr)
+        return XL_OK;
+    TRY(xl__snippet_get(q, &want, &to->snippet));
+    xl__operands_bind(&g->epilogue, call, XL__GEMM_OPERAND,
+                      XL__GEMM_OPERAND_VALUE);
+fail:
+    return status;
+}
+
+/* Full where nothing can be traded. */
+static xl_accuracy accuracy_of(const xl_gemm *g)
+{
+    const bool is_fast = g->accuracy == XL_ACCURACY_FAST;
+    return g->a.dtype == XL_F32 || (is_f8(g->a.dtype) && is_fast)
+               ? g->accuracy
+               : XL_ACCURACY_FULL;
+}
+
+static xl_status bind(xl_queue *q, const void *desc, void *canonical,
+                      struct xl__call *call)
+{
+    const xl_gemm *g = desc;
+    struct xl__gemm *to = canonical;
+    xl_gemm *c = &to->g;
+    memset(to, 0, sizeof *to);
+    c->m = g->m;
+    c->n = g->n;
+    c->k = g->k;
+    settle_all(g, c);
+    c->alpha = 1;
+    c->beta = g->beta != 0;
+    c->accuracy = accuracy_of(g);
+    call->mem[XL__GEMM_A] = g->a.mem;
+    call->mem[XL__GEMM_B] = g->b.mem;
+    call->mem[XL__GEMM_C] = g->c.mem;
+    call->value[XL__GEMM_ALPHA].f = g->alpha;
+    call->value[XL__GEMM_BETA].f = g->beta;
+    call->value[XL__GEMM_OFF_A].u = g->a.offset;
+    call->value[XL__GEMM_OFF_B].u = g->b.offset;
+    call->value[XL__GEMM_OFF_C].u = g->c.offset;
+    bind_batch(g, c, call);
+    return bind_epilogue(q, g, to, call);
+}
+
+static const char *forced(const void *desc)
+{
+    return ((const xl_gemm *)desc)->variant;
+}
+
+static xl_mem workspace(const void *desc)
+{
+    return ((const xl_gemm *)desc)->workspace;
+}
+
+const struct xl__op xl__op_gemm = {
+    .id = XL__OP_GEMM,
+    .name = "gemm",
+    .canonical_bytes = sizeof(struct xl__gemm),
+    .check = check,
+    .bind = bind,
+    .forced = forced,
+    .workspace = workspace,
+    .shape_class = xl__gemm_shape_class,
+    .shrink = xl__gemm_shrink,
+    .trial_init = xl__gemm_trial_init,
+    .trial_judge = xl__gemm_trial_judge,
+};
+
+/* -- for the variants ---------------------------------------------------- */
+
+xl_dtype xl__gemm_y(const void *canonical)
+{
+    const struct xl__gemm *c = canonical;
+    return y_of(c->g.c.dtype, c->snippet);
+}
+
+enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g)
+{
+    return g->a.col_stride == 1   ? XL__UNIT_ALONG_K
+           : g->a.row_stride == 1 ? XL__UNIT_ACROSS
+                                  : XL__UNIT_NONE;
+}
+
+enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g)
+{
+    return g->b.col_stride == 1   ? XL__UNIT_ACROSS
+           : g->b.row_stride == 1 ? XL__UNIT_ALONG_K
+                                  : XL__UNIT_NONE;
+}
+
+/* -- the public functions ------------------------------------------------ */
+
+xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g, const xl_sync *sync)
+{
+    return xl__op_run(q, &xl__op_gemm, g, sync);
+}
+
+xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g)
+{
+    return xl__op_prepare(q, &xl__op_gemm, g);
+}
+
+xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g, size_t *bytes)
+{
+    return xl__op_workspace(q, &xl__op_gemm, g, bytes);
+}
+
+xl_status xl_gemm_explain(xl_queue *q, const xl_gemm *g, xl_choice *out,
+                          unsigned cap, unsigned *n)
+{
+    return xl__op_explain(q, &xl__op_gemm, g, out, cap, n);
+}

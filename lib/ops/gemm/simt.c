@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GEMM in floats on plain FMA units, for devices with registers to spare:
+ * gemm_tiled's tiles with values fetched ahead of what is multiplied, so that
+ * neither local memory nor a barrier is waited for. Small tiles are there for
+ * devices that can run the kernel but gain nothing by it. */
+#include "ops/gemm/gemm_tile_plan.h"
+#include "ops/path/matrix_engine.h"
+#include "ops/variants.h"
+
+static const struct xl__tunable tunables[] = {
+    {"TM", "rows of a work-group's tile", {16, 32, 64, 128, 256, 0}},
+    {"TN", "columns of it", {16, 32, 64, 128, 256, 0}},
+    {"TK", "depth of a slice", {4, 8, 16, 32, 0}},
+    {"RM", "rows in an item's registers", {2, 4, 8, 16, 0}},
+    {"RN", "columns there", {2, 4, 8, 16, 0}},
+    {"VW", "widest vector", {1, 2, 4, 0}},
+    {"ST", "slices kept in local memory", {2, 3, 4, 0}},
+    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {"PARTS",
+     "1 a tile to a group; more: the last round's slices are dealt out to so "
+     "many groups on each two compute units",
+     {1, 2, 4, 8, 16, 0}},
+    {"COPY",
+     "slices go to local memory through registers (1), as copies that go on "
+     "by themselves (2)",
+     {XL__TILE_BY_REGISTERS, XL__TILE_BY_COPIES, 0}},
+    {NULL, NULL, {0}},
+};
+
+/* The first two rates were measured, the others follow (NV-39). */
+/* clang-format off */
+static const struct xl__tile_set sets[] = {
+    /* tm  tn  tk  rm  rn st  share of the f32 rate */
+    {128, 256,  8, 16,  8, 2, 0.640},
+    {128, 128,  8, 16,  8, 2, 0.640},
+    { 64, 128,  8,  8,  8, 2, 0.560},
+    { 64,  64,  8,  8,  8, 2, 0.520},
+    { 32,  32,  8,  4,  4, 2, 0.290},
+    { 32,  32,  8,  2,  4, 2, 0.210},
+    { 16,  16,  8,  2,  2, 2, 0.110},
+};
+/* clang-format on */
+static const struct xl__tile_kind kind = {
+    .depths = 2, .n_sets = sizeof sets / sizeof *sets, .sets = sets};
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    const struct xl__tile_job job = xl__tile_job(desc);
+    const struct xl__work work = xl__tile_work(desc);
+    xl__tile_choose_of(l, &kind, &job, &work, out);
+    out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
+}
+
+/* Copies of their own come with a sub-group's matrix instructions (NV-38): the
+ * fact that names the way to these names both. */
+static bool can_copy(const struct xl__limits *l, xl_dtype in)
+{
+    return in == XL_F32 && *xl__text(l, XL__F_mma);
+}
+
+/* The kernel counts a tile's slices in 32 bits. */
+static bool is_legal(const struct xl__limits *l, const struct xl__tile_plan *j)
+{
+    const xl_dtype in = j->g->a.dtype;
+    return j->grid.units <= UINT32_MAX &&
+           (j->t.copies ? can_copy(l, in) : j->t.stages == 2);
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    const struct xl__tile_job job = xl__tile_job(desc);
+    struct xl__tile_plan j = {
+        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_sides(desc)};
+    j.t.kind = &kind;
+    if (!xl__tile_runs(l, &j.t, job.in) ||
+        !xl__tile_cut(l, &j.t, &job, &j.grid) || !is_legal(l, &j))
+        return XL_UNSUPPORTED;
+    struct xl__step *s = xl__tile_step(&j, "gemm/simt.cl", "gemm_simt", p);
+    xl__define(s, "COPY", params->value[XL__TILE_COPY]);
+    if (j.t.copies)
+        xl__mma_define(s, l);
+    xl__tile_launch(&j, s, p);
+    if (j.grid.is_cut)
+        xl__tile_join(&j, p);
+    xl__tile_finish(l, &j, p);
+    return XL_OK;
+}
+
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    const xl_gemm *g = desc;
+    if (g->a.dtype != XL_F32 && g->a.dtype != XL_F16 && g->a.dtype != XL_BF16)
+        return "its sums are floats of f32, f16 or bf16";
+    return xl__turns_refused(l, 2.0 * (double)g->k);
+}
+
+const struct xl__variant xl__gemm_simt = {
+    .name = "gemm_simt",
+    .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
+    .tunables = tunables,
+    .refuses = refuses,
+    .choose = choose,
+    .plan = plan,
+};

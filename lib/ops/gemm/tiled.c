@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GEMM by tiles, for any device: work-groups that share slices through local
+ * memory.
+ *
+ * Local memory holds what is multiplied: floats, doubles, ints. Bytes packed
+ * by fours would need it a quarter as often, but pay off only with
+ * instructions that multiply them so, which few drivers offer in OpenCL C. */
+#include "ops/gemm/gemm_tile_plan.h"
+#include "ops/variants.h"
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    const struct xl__tile_job job = xl__tile_job(desc);
+    const struct xl__work work = xl__tile_work(desc);
+    xl__tile_choose(l, &job, &work, out);
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    const struct xl__tile_job job = xl__tile_job(desc);
+    struct xl__tile_plan j = {
+        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_sides(desc)};
+    if (!xl__tile_fits(l, &j.t, job.in) ||
+        !xl__tile_cut(l, &j.t, &job, &j.grid))
+        return XL_UNSUPPORTED;
+    xl__tile_launch(&j, xl__tile_step(&j, "gemm/tiled.cl", "gemm_tiled", p),
+                    p);
+    if (j.grid.is_cut)
+        xl__tile_join(&j, p);
+    xl__tile_finish(l, &j, p);
+    return XL_OK;
+}
+
+/* A turn per step of k and per tile's load, should nothing be unrolled. */
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    const xl_gemm *g = desc;
+    if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device has no double precision";
+    return xl__turns_refused(l, 2.0 * (double)g->k);
+}
+
+const struct xl__variant xl__gemm_tiled = {
+    .name = "gemm_tiled",
+    .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
+    .tunables = xl__gemm_tiled_tunables,
+    .refuses = refuses,
+    .choose = choose,
+    .plan = plan,
+};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax's entry: what a descriptor must be, and how it splits into what the
+ * plan depends on and what changes from call to call. */
+#include "ops/normalization/softmax.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ops/path/check.h"
+#include "ops/variants.h"
+
+static bool given(xl_mem mem)
+{
+    return mem.buf || mem.svm;
+}
+
+/* Before there is memory, in _prepare, strides tell of a mask. */
+static bool has_mask(const xl_softmax *s)
+{
+    return given(s->mask.mem) || s->mask.row_stride || s->mask.col_stride;
+}
+
+/* -- check --------------------------------------------------------------- */
+
+static xl_status check_types(const xl_softmax *s, struct xl__error *e)
+{
+    const xl_dtype t = s->src.dtype;
+    if (has_mask(s) && s->mask.dtype > XL_F64 && s->mask.dtype < XL_N_DTYPES)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "softmax with a mask of %s; it must be of f32, "
+                             "f16, bf16 or f64",
+                             xl_dtype_name(s->mask.dtype));
+    if ((t == XL_F32 || t == XL_F16 || t == XL_BF16) && s->dst.dtype == t)
+        return XL_OK;
+    return xl__error_set(e, XL_UNSUPPORTED,
+                         "softmax from %s to %s; src and dst must be alike, "
+                         "of f32, f16 or bf16",
+                         xl_dtype_name(t), xl_dtype_name(s->dst.dtype));
+}
+
+/* The kernels multiply by a float, which must not turn 0 or infinite. */
+static xl_status check_scale(const xl_softmax *s, struct xl__error *e)
+{
+    const double size = fabs(s->scale);
+    if (s->scale == 0 || (size >= (double)FLT_MIN && size <= (double)FLT_MAX))
+        return XL_OK;
+    return xl__error_set(e, XL_BAD_SCALAR,
+                         "scale is %g; it must be a finite number that f32 "
+                         "holds with full precision, or 0 for 1",
+                         s->scale);
+}
+
+static bool same_view(const xl_mat *a, const xl_mat *b)
+{
+    return a->mem.buf == b->mem.buf && a->mem.svm == b->mem.svm &&
+           a->offset == b->offset && a->row_stride == b->row_stride &&
+           a->col_stride == b->col_stride && a->dtype == b->dtype;
+}
+
+static xl_status check_memory(const xl_softmax *s, const struct xl__named *src,
+                              const struct xl__named *dst,
+                              const struct xl__named *mask,
+                              struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    TRY(xl__check_memory(src, e));
+    TRY(xl__check_memory(dst, e));
+    if (!same_view(&s->src, &s->dst))
+        TRY(xl__check_apart(dst, src, e));
+    if (has_mask(s)) {
+        TRY(xl__check_memory(mask, e));
+        TRY(xl__check_apart(dst, mask, e));
+    }
+    if (given(s->workspace)) {
+        TRY(xl__check_scratch_apart(dst, s->workspace, e));
+        TRY(xl__check_scratch_apart(src, s->workspace, e));
+    }
+fail:
+    return status;
+}
+
+static xl_status check(xl_queue *q, const void *desc, bool with_memory)
+{
+    xl_status status = XL_OK;
+    const xl_softmax *s = desc;
+    struct xl__error *e = &q->error;
+    const struct xl__named src = {"src", &s->src, s->rows, s->cols, 0};
+    const struct xl__named dst = {"dst", &s->dst, s->rows, s->cols, 0};
+    const struct xl__named mask = {"mask", &s->mask, s->rows, s->cols, 0};
+    TRY(xl__check_view(&src, e));
+    TRY(xl__check_view(&dst, e));
+    TRY(check_types(s, e));
+    if (has_mask(s))
+        TRY(xl__check_view(&mask, e));
+    TRY(check_scale(s, e));
+    TRY(xl__check_writable(&dst, e));
+    if (with_memory)
+        TRY(check_memory(s, &src, &dst, &mask, e));
+fail:
+    return status;
+}
+
+/* -- bind ---------------------------------------------------------------- */
+
+/* By field, so that padding stays 0 and descriptors compare by their bytes. A
+ * stride along a dimension of size 1 addresses nothing. */
+static void settle_into(const xl_mat *from, const xl_softmax *s, xl_mat *to)
+{
+    enum { ALIGNED = 64 };
+    to->row_stride = from->row_stride;
+    to->col_stride = s->cols == 1 ? 1 : from->col_stride;
+    if (s->rows == 1)
+        to->row_stride = xl__round_up(s->cols, ALIGNED);
+    to->dtype = from->dtype;
+    to->offset = from->offset;
+    to->mem.svm = from->mem.svm;
+    to->offset = xl__mat_align(to);
+    to->mem.svm = NULL;
+}
+
+static xl_status bind(xl_queue *q, const void *desc, void *canonical,
+                      struct xl__call *call)
+{
+    const xl_softmax *s = desc;
+    xl_softmax *c = canonical;
+    (void)q;
+    memset(c, 0, sizeof *c);
+    c->rows = s->rows;
+    c->cols = s->cols;
+    c->scale = 1;
+    settle_into(&s->src, s, &c->src);
+    settle_into(&s->dst, s, &c->dst);
+    if (given(s->dst.mem) && same_view(&s->src, &s->dst))
+        c->dst.mem.svm = (void *)1;
+    if (has_mask(s)) {
+        settle_into(&s->mask, s, &c->mask);
+        c->mask.mem.svm = (void *)1;
+    }
+    call->mem[XL__SOFTMAX_SRC] = s->src.mem;
+    call->mem[XL__SOFTMAX_DST] = s->dst.mem;
+    call->mem[XL__SOFTMAX_MASK] = s->mask.mem;
+    call->value[XL__SOFTMAX_SCALE].f = s->scale == 0 ? 1 : s->scale;
+    call->value[XL__SOFTMAX_OFF_SRC].u = s->src.offset;
+    call->value[XL__SOFTMAX_OFF_DST].u = s->dst.offset;
+    call->value[XL__SOFTMAX_OFF_MASK].u = s->mask.offset;
+    return XL_OK;
+}
+
+static const char *forced(const void *desc)
+{
+    return ((const xl_softmax *)desc)->variant;
+}
+
+static xl_mem workspace(const void *desc)
+{
+    return ((const xl_softmax *)desc)->workspace;
+}
+
+const struct xl__op xl__op_softmax = {
+    .id = XL__OP_SOFTMAX,
+    .name = "softmax",
+    .canonical_bytes = sizeof(xl_softmax),
+    .check = check,
+    .bind = bind,
+    .forced = forced,
+    .workspace = workspace,
+    .shape_class = xl__softmax_shape_class,
+    .shrink = xl__softmax_shrink,
+    .trial_init = xl__softmax_trial_init,
+    .trial_judge = xl__softmax_trial_judge,
+};
+
+/* -- for the variants ---------------------------------------------------- */
+
+bool xl__softmax_has_mask(const xl_softmax *canonical)
+{
+    return canonical->mask.mem.svm != NULL;
+}
+
+const char *xl__softmax_refuses(const struct xl__limits *l,
+                                const xl_softmax *canonical)
+{
+    if (xl__softmax_has_mask(canonical) && canonical->mask.dtype == XL_F64 &&
+        !xl__is(l, XL__F_has_f64))
+        return "an f64 mask needs double precision, which the device lacks";
+    return NULL;
+}
+
+size_t xl__softmax_most_items(const struct xl__limits *l)
+{
+    enum { MOST = 1024 };
+    size_t most = xl__min_size(MOST, xl__size_or(l, XL__F_max_wg_size, 1));
+    const struct xl__answer *sizes = &l->used[XL__F_max_wi_sizes];
+    if (sizes->n_list > 0 && sizes->list[0] >= 1 && sizes->list[0] < MOST)
+        most = xl__min_size(most, (size_t)sizes->list[0]);
+    size_t power = 1;
+    while (2 * power <= most)
+        power *= 2;
+    return power;
+}
+
+void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical)
+{
+    for (unsigned i = XL__SOFTMAX_SRC; i <= XL__SOFTMAX_MASK; i++)
+        xl__arg_mem(step, i);
+    xl__arg_value_f32(step, XL__SOFTMAX_SCALE);
+    for (unsigned i = XL__SOFTMAX_OFF_SRC; i <= XL__SOFTMAX_OFF_MASK; i++)
+        xl__arg_value_u64(step, i);
+    xl__arg_u64(step, canonical->src.row_stride);
+    xl__arg_u64(step, canonical->dst.row_stride);
+    xl__arg_u64(step, canonical->mask.row_stride);
+    xl__arg_u64(step, canonical->mask.col_stride);
+    xl__arg_u64(step, canonical->rows);
+    xl__arg_u64(step, canonical->cols);
+}
+
+/* MU: how a kernel may read vw elements of a mask. */
+static long mask_access(const xl_mat *mask, size_t vw)
+{
+    if (mask->col_stride != 1 || mask->dtype == XL_F64)
+        return 0;
+    return mask->offset >= vw * xl_dtype_bytes(mask->dtype) ? 2 : 1;
+}
+
+void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
+                         size_t vw)
+{
+    const size_t bytes = vw * xl_dtype_bytes(canonical->src.dtype);
+    const bool is_aligned = canonical->src.offset >= bytes &&
+                            canonical->dst.offset >= bytes;
+    xl__define(step, "DT", (long)canonical->src.dtype);
+    xl__define(step, "VW", (long)vw);
+    xl__define(step, "VA", is_aligned);
+    xl__define(step, "VT", canonical->cols % vw != 0);
+    if (!xl__softmax_has_mask(canonical))
+        return;
+    xl__define(step, "MT", (long)canonical->mask.dtype);
+    xl__define(step, "MU", mask_access(&canonical->mask, vw));
+    if (canonical->mask.dtype == XL_F64)
+        xl__define(step, "XL_USE_F64", 1);
+}
+
+/* -- the public functions ------------------------------------------------ */
+
+xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s, const xl_sync *sync)
+{
+    return xl__op_run(q, &xl__op_softmax, s, sync);
+}
+
+xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s)
+{
+    return xl__op_prepare(q, &xl__op_softmax, s);
+}
+
+xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s, size_t *bytes)
+{
+    return xl__op_workspace(q, &xl__op_softmax, s, bytes);
+}
+
+xl_status xl_softmax_explain(xl_queue *q, const xl_softmax *s, xl_choice *out,
+                             unsigned cap, unsigned *n)
+{
+    return xl__op_explain(q, &xl__op_softmax, s, out, cap, n);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What softmax's variants share. The canonical descriptor of softmax is an
+ * xl_softmax in which
+ *   src.offset, dst.offset, mask.offset   are the alignments of the rows in
+ *                                         bytes: xl__mat_align();
+ *   dst.mem.svm   is not NULL when dst is the very same view as src;
+ *   mask.mem.svm  is not NULL when there is a mask;
+ *   scale         is 1;
+ *   a stride along a dimension of size 1 is one that suits every kernel. */
+#ifndef XL_OPS_SOFTMAX_H
+#define XL_OPS_SOFTMAX_H
+
+#include "ops/path/op.h"
+
+/* How softmax_online goes about it; the kernels' -DMODE. */
+enum {
+    XL__SOFTMAX_HELD = 1, /* a row in the registers of a work-group */
+    XL__SOFTMAX_SHARED,   /* a row in the registers of several */
+    XL__SOFTMAX_SPLIT,    /* chunks, in two launches */
+    XL__SOFTMAX_ROWS,     /* one item, a row in its core's cache */
+    XL__SOFTMAX_LONG,     /* one item, two sweeps over a row */
+    XL__SOFTMAX_PIECES    /* one item, chunks, in two launches */
+};
+
+/* Places of softmax_online's tunables. */
+enum {
+    XL__SOFTMAX_MODE, XL__SOFTMAX_WG, XL__SOFTMAX_LANES, XL__SOFTMAX_N_HELD,
+    XL__SOFTMAX_VW
+};
+
+enum { XL__SOFTMAX_ROW_MAX = 16384 }; /* columns of XL__SOFTMAX_ROWS */
+/* Elements that the kernels count in 32 bits. */
+#define XL__SOFTMAX_MOST_ELEMS ((size_t)1 << 31)
+
+bool xl__softmax_has_mask(const xl_softmax *canonical);
+/* Append what every softmax kernel begins with: ROW_PARAMS of normalization/softmax.clh. */
+void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical);
+/* -D's of normalization/softmax.clh for accesses of vw elements. */
+void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
+                         size_t vw);
+/* NULL, or why no variant takes these types here. */
+const char *xl__softmax_refuses(const struct xl__limits *l,
+                                const xl_softmax *canonical);
+/* Largest work-group in one dimension, a power of two, at most 1024. */
+size_t xl__softmax_most_items(const struct xl__limits *l);
+
+/* softmax_choose.c: softmax_online's tunables and the model's choice. */
+extern const struct xl__tunable xl__softmax_tunables[];
+void xl__softmax_choose(const struct xl__limits *l, const void *desc,
+                        struct xl__params *out);
+size_t xl__softmax_units(const struct xl__limits *l); /* at least 1 */
+/* Widest access on a GPU: there every row begins on a vector's border, or
+ * accesses are of single elements. */
+size_t xl__softmax_vector(const xl_softmax *canonical);
+/* XL__SOFTMAX_SHARED at all? Not in place, where a chunk may be overwritten
+ * before a group that helps out reads it; not on CPUs, which have no such
+ * registers, and where one driver dies of the kernel (CP-09); not where loops
+ * are cut short, since looking for a late sum takes many turns (GE-24). */
+bool xl__softmax_may_share(const struct xl__limits *l,
+                           const xl_softmax *canonical);
+
+/* softmax_trial.c: the three parts of xl__op_softmax that the self-check
+ * uses. */
+void xl__softmax_shape_class(const void *canonical, struct xl__str *out);
+void xl__softmax_shrink(const void *canonical,
+                        const struct xl__variant *variant,
+                        const struct xl__params *params, void *small);
+xl_status xl__softmax_trial_init(void *small, struct xl__trial *t);
+bool xl__softmax_trial_judge(const void *small, const struct xl__trial *t,
+                             char *why, size_t why_cap);
+
+#endif

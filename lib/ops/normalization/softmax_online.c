@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax with a running maximum and sum (Milakov, Gimelshein 2018), in the
+ * form that suits rows and device: a row in registers if it fits, else chunks;
+ * single items with explicit vectors on CPUs. One table of modes says how each
+ * is planned; softmax_choose.c says which one. */
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "ops/path/cost.h"
+#include "ops/normalization/softmax.h"
+#include "ops/variants.h"
+
+enum {
+    RESIDENT_ITEMS = 2048, /* of a compute unit at most */
+    MOST_CHUNKS = 1024,  /* of a row: each group reads a sum of every one */
+    ITEM_BYTES = 1 << 17, /* of rows that one item should take in a go */
+    ITEM_RUN = 16,       /* vectors; RUN in the kernel */
+    ITEM_CHUNK = 4096,   /* least elements of a chunk */
+    GROUPS_PER_UNIT = 8
+};
+
+/* A plan in the making. */
+struct job {
+    const struct xl__limits *l;
+    const xl_softmax *s;
+    size_t mode, wg, lanes, held, vw;
+    size_t chunk, n_chunks; /* of a row */
+    size_t units;
+    struct xl__plan *p;
+};
+
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    const xl_softmax *s = desc;
+    if (s->src.col_stride != 1 || s->dst.col_stride != 1)
+        return "columns of src and dst must be contiguous";
+    return xl__softmax_refuses(l, s);
+}
+
+/* Groups the device has at work at a time, about. */
+static size_t resident(const struct xl__limits *l, size_t wg)
+{
+    return xl__softmax_units(l) * xl__max_size(1, RESIDENT_ITEMS / wg);
+}
+
+/* Bytes of local memory: common/reduce.clh's ROOM twice, and SHARED's one word. */
+static size_t local_bytes(const struct job *j)
+{
+    enum { WIDE = 512, LEAD_OF_WIDE = 32, LEAD = 16 };
+    const size_t lead = j->lanes >= WIDE ? LEAD_OF_WIDE : LEAD;
+    const size_t leads = j->lanes > lead ? j->wg / j->lanes * lead : 0;
+    const size_t room = j->wg + leads;
+    return 2 * room * sizeof(float) + sizeof(uint32_t);
+}
+
+static struct xl__step *add_step(struct job *j, const char *kernel,
+                                 size_t n_groups)
+{
+    struct xl__step *step = &j->p->step[j->p->n_steps++];
+    const bool is_item = j->mode >= XL__SOFTMAX_ROWS;
+    step->source = is_item ? "normalization/softmax_item.cl" : "normalization/softmax_online.cl";
+    step->kernel = kernel;
+    step->dims = 1;
+    step->local[0] = j->wg;
+    step->global[0] = n_groups * j->wg;
+    step->slice_dim = 0;
+    step->local_mem_bytes = is_item ? 0 : local_bytes(j);
+    xl__define(step, "MODE", (long)j->mode);
+    if (is_item) {
+        xl__define(step, "ROW_MAX", XL__SOFTMAX_ROW_MAX);
+    } else {
+        xl__define(step, "WG", (long)j->wg);
+        xl__define(step, "LANES", (long)j->lanes);
+        xl__define(step, "HELD", (long)j->held);
+    }
+    xl__softmax_defines(step, j->s, j->vw);
+    return step;
+}
+
+/* What kernels over chunks have behind ROW_PARAMS. */
+static void chunk_args(const struct job *j, struct xl__step *step)
+{
+    xl__softmax_args(step, j->s);
+    xl__arg_mem(step, XL__MEM_SCRATCH);
+    xl__arg_u32(step, j->n_chunks);
+    xl__arg_u32(step, j->chunk);
+}
+
+static void plan_held(struct job *j)
+{
+    const size_t each = j->wg / j->lanes;
+    struct xl__step *step = add_step(j, "softmax_online_held",
+                                     xl__ceil_div(j->s->rows, each));
+    xl__softmax_args(step, j->s);
+}
+
+static void plan_shared(struct job *j)
+{
+    const size_t n = j->s->rows * j->n_chunks;
+    struct xl__step *step = add_step(j, "softmax_online_clear",
+                                     xl__ceil_div(2 * n, j->wg));
+    xl__arg_mem(step, XL__MEM_SCRATCH);
+    xl__arg_u64(step, 2 * n);
+    chunk_args(j, add_step(j, "softmax_online_shared", n));
+}
+
+static void plan_split(struct job *j)
+{
+    const bool is_item = j->mode == XL__SOFTMAX_PIECES;
+    const size_t n = j->s->rows * j->n_chunks;
+    chunk_args(j, add_step(j, is_item ? "softmax_item_sum"
+                                      : "softmax_online_sum", n));
+    chunk_args(j, add_step(j, is_item ? "softmax_item_norm"
+                                      : "softmax_online_norm", n));
+}
+
+static void plan_rows(struct job *j)
+{
+    const size_t bytes = j->s->cols * xl_dtype_bytes(j->s->src.dtype);
+    size_t each = j->s->rows / (GROUPS_PER_UNIT * j->units);
+    each = xl__min_size(each, xl__ceil_div(ITEM_BYTES, bytes));
+    each = xl__max_size(each, 1);
+    struct xl__step *step = add_step(j, "softmax_item_rows",
+                                     xl__ceil_div(j->s->rows, each));
+    xl__softmax_args(step, j->s);
+    xl__arg_u64(step, each);
+}
+
+static void plan_long(struct job *j)
+{
+    xl__softmax_args(add_step(j, "softmax_item_long", j->s->rows), j->s);
+}
+
+/* Chunks as large as a group's registers. */
+static void cut_held(struct job *j)
+{
+    j->chunk = j->wg * j->held * j->vw;
+    j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
+}
+
+/* Chunks enough to keep the device busy, no more than a group may read. */
+static void cut_even(struct job *j)
+{
+    const bool is_item = j->mode == XL__SOFTMAX_PIECES;
+    const size_t span = is_item ? ITEM_RUN * j->vw : j->wg * j->held * j->vw;
+    const size_t groups =
+        GROUPS_PER_UNIT * (is_item ? j->units : resident(j->l, j->wg));
+    size_t n = xl__min_size(xl__ceil_div(groups, j->s->rows), MOST_CHUNKS);
+    size_t chunk = xl__max_size(xl__ceil_div(j->s->cols, n),
+                                is_item ? ITEM_CHUNK : 1);
+    chunk = xl__min_size(chunk, XL__SOFTMAX_MOST_ELEMS / 2);
+    j->chunk = xl__round_up(chunk, span);
+    j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
+}
+
+static bool fits_held(const struct job *j)
+{
+    return j->s->cols <= j->lanes * j->held * j->vw;
+}
+
+/* One chunk's sum for each item to look for, at most. */
+static bool fits_shared(const struct job *j)
+{
+    return j->lanes == j->wg && xl__softmax_may_share(j->l, j->s) &&
+           j->s->cols <= j->wg * (j->wg * j->held * j->vw);
+}
+
+static bool fits_split(const struct job *j)
+{
+    return j->lanes == j->wg;
+}
+
+static bool fits_rows(const struct job *j)
+{
+    return j->wg == 1 && j->s->cols <= XL__SOFTMAX_ROW_MAX;
+}
+
+static bool fits_long(const struct job *j)
+{
+    return j->wg == 1 && j->s->cols < XL__SOFTMAX_MOST_ELEMS;
+}
+
+static bool fits_pieces(const struct job *j)
+{
+    return j->wg == 1;
+}
+
+/* clang-format off */
+static const struct {
+    bool (*fits)(const struct job *);
+    void (*cut)(struct job *);     /* NULL: rows stay whole */
+    void (*plan)(struct job *);
+    double reads;                  /* from memory, of each element */
+    double bytes_frac;             /* of the copy rate that it reaches */
+} modes[] = {
+    /*                       fits         cut       plan         reads frac */
+    [XL__SOFTMAX_HELD]   = { fits_held,   NULL,     plan_held,   1,    0.9  },
+    [XL__SOFTMAX_SHARED] = { fits_shared, cut_held, plan_shared, 1,    0.8  },
+    [XL__SOFTMAX_SPLIT]  = { fits_split,  cut_even, plan_split,  2,    0.9  },
+    [XL__SOFTMAX_ROWS]   = { fits_rows,   NULL,     plan_rows,   1,    0.75 },
+    [XL__SOFTMAX_LONG]   = { fits_long,   NULL,     plan_long,   2,    0.75 },
+    [XL__SOFTMAX_PIECES] = { fits_pieces, cut_even, plan_split,  2,    0.75 },
+};
+/* clang-format on */
+
+static bool is_power(size_t x)
+{
+    return x > 0 && (x & (x - 1)) == 0;
+}
+
+/* Parameters may come from elsewhere than choose(). */
+static bool is_legal(const struct job *j)
+{
+    const size_t n_modes = sizeof modes / sizeof *modes;
+    return j->mode > 0 && j->mode < n_modes && modes[j->mode].fits(j) &&
+           is_power(j->wg) && is_power(j->lanes) && j->lanes <= j->wg &&
+           is_power(j->vw) && j->held > 0 &&
+           (j->mode >= XL__SOFTMAX_ROWS ||
+            j->vw <= xl__softmax_vector(j->s)) &&
+           j->wg <= xl__softmax_most_items(j->l);
+}
+
+static void estimate(const struct job *j, size_t n_groups)
+{
+    static const double flop_frac = 0.3; /* exp is some ten instructions */
+    const double each = xl__softmax_bytes(j->s) / 2;
+    const double fill = (double)n_groups / (double)j->units;
+    const struct xl__work work = {
+        .flop = j->p->flop, .flop_frac = flop_frac,
+        .bytes = each * (1 + modes[j->mode].reads),
+        .bytes_frac = modes[j->mode].bytes_frac,
+        .fill = fill < 1 ? fill : 1, .launches = j->p->n_steps};
+    xl__estimate(j->l, &work, j->p);
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    struct job j = {
+        .l = l, .s = desc, .p = p, .units = xl__softmax_units(l),
+        .mode = (size_t)params->value[XL__SOFTMAX_MODE],
+        .wg = (size_t)params->value[XL__SOFTMAX_WG],
+        .lanes = (size_t)params->value[XL__SOFTMAX_LANES],
+        .held = (size_t)params->value[XL__SOFTMAX_N_HELD],
+        .vw = (size_t)params->value[XL__SOFTMAX_VW]};
+    if (!is_legal(&j))
+        return XL_UNSUPPORTED;
+    if (j.mode < XL__SOFTMAX_ROWS &&
+        local_bytes(&j) > xl__size_or(l, XL__F_local_mem_bytes, 0))
+        return XL_UNSUPPORTED;
+    p->flop = xl__softmax_flop(j.s);
+    p->bytes = xl__softmax_bytes(j.s);
+    if (modes[j.mode].cut) {
+        enum { WORDS = 2 };
+        modes[j.mode].cut(&j);
+        p->scratch_bytes =
+            j.s->rows * j.n_chunks * WORDS * sizeof(uint32_t);
+    }
+    modes[j.mode].plan(&j);
+    estimate(&j, p->step[p->n_steps - 1].global[0] / j.wg);
+    return XL_OK;
+}
+
+const struct xl__variant xl__softmax_online = {
+    .name = "softmax_online",
+    .repeats = "bit for bit: sums are taken in an order fixed by the shape",
+    .tunables = xl__softmax_tunables,
+    .refuses = refuses,
+    .choose = xl__softmax_choose,
+    .plan = plan,
+};

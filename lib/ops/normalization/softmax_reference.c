@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reference: an item per row, three sweeps over it. It takes any strides
+ * and types, and any device. */
+#include "base/alloc.h"
+#include "ops/path/cost.h"
+#include "ops/normalization/softmax.h"
+#include "ops/variants.h"
+
+enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: the kernel's turn */
+/* Shares of the device's rates: scalar exp; rows read side by side. */
+static const double flop_frac = 0.01, bytes_frac = 0.3;
+
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    const xl_softmax *s = desc;
+    const char *why = xl__softmax_refuses(l, desc);
+    if (!why)
+        why = xl__turns_refused(l, (double)SWEEPS * (double)s->cols / BLOCK);
+    return why;
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    const xl_softmax *s = desc;
+    struct xl__step *step = &p->step[0];
+    const size_t wg = xl__min_size(WG, xl__softmax_most_items(l));
+    const double units = xl__num_or(l, XL__F_compute_units, 1);
+    (void)params;
+    p->n_steps = 1;
+    p->flop = xl__softmax_flop(s);
+    p->bytes = xl__softmax_bytes(s);
+    step->source = "normalization/softmax_reference.cl";
+    step->kernel = "softmax_ref";
+    step->dims = 1;
+    step->local[0] = wg;
+    step->global[0] = xl__round_up(s->rows, wg);
+    step->slice_dim = 0;
+    xl__softmax_defines(step, s, 1);
+    xl__softmax_args(step, s);
+    xl__arg_u64(step, s->src.col_stride);
+    xl__arg_u64(step, s->dst.col_stride);
+    const double fill = (double)s->rows / (units * (double)wg);
+    const struct xl__work work = {
+        .flop = p->flop, .flop_frac = flop_frac,
+        .bytes = p->bytes * (SWEEPS + 1) / 2, .bytes_frac = bytes_frac,
+        .fill = fill < 1 ? fill : 1, .launches = 1};
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+const struct xl__variant xl__softmax_ref = {
+    .name = "softmax_ref",
+    .repeats = "bit for bit: each row is one sum, taken in order of columns",
+    .refuses = refuses,
+    .plan = plan,
+};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts and the time model: the slowest of arithmetic and memory at the
+ * rates the device's facts give, plus what the launches cost. */
+#include "ops/path/cost.h"
+
+#include <math.h>
+
+#include "ops/conv/conv.h"
+
+static const double guess_launch_ns = 8e3;
+
+double xl__gemm_flop(const xl_gemm *g)
+{
+    return 2.0 * (double)g->m * (double)g->n * (double)g->k *
+           (double)g->batch.count;
+}
+
+/* How often an operand comes from memory: once if all products share it. */
+static double times(const xl_batch *b, size_t step)
+{
+    return b->a_at || step > 0 ? (double)b->count : 1;
+}
+
+double xl__gemm_bytes(const xl_gemm *g)
+{
+    const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    const double count = (double)g->batch.count;
+    const double touched = g->beta != 0 ? 2 : 1;
+    return times(&g->batch, g->batch.a_step) * m * k *
+               (double)xl_dtype_bytes(g->a.dtype) +
+           times(&g->batch, g->batch.b_step) * k * n *
+               (double)xl_dtype_bytes(g->b.dtype) +
+           count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
+}
+
+double xl__conv_flop(const struct xl__conv *c)
+{
+    const xl_conv *d = &c->d;
+    return 2.0 * (double)d->n * (double)d->k * (double)c->p * (double)c->q *
+           (double)xl__conv_depth(d);
+}
+
+double xl__conv_bytes(const struct xl__conv *c)
+{
+    const xl_conv *d = &c->d;
+    const double touched = d->beta != 0 ? 2 : 1;
+    const double in = (double)d->n * (double)d->c * (double)d->h *
+                      (double)d->w;
+    const double filters = (double)d->k * (double)xl__conv_depth(d);
+    const double out = (double)d->n * (double)d->k * (double)c->p *
+                       (double)c->q;
+    return (in + filters) * (double)xl_dtype_bytes(d->in.dtype) +
+           touched * out * (double)xl_dtype_bytes(d->out.dtype);
+}
+
+double xl__softmax_flop(const xl_softmax *s)
+{
+    static const double per_element = 5; /* scale, max, sub, exp, div */
+    return per_element * (double)s->rows * (double)s->cols;
+}
+
+double xl__softmax_bytes(const xl_softmax *s)
+{
+    return 2.0 * (double)s->rows * (double)s->cols *
+           (double)xl_dtype_bytes(s->src.dtype);
+}
+
+double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
+                   const char **bound)
+{
+    static const double least_fill = 1e-3, ns_per_s = 1e9;
+    const double fill = fmax(w->fill, least_fill);
+    const double fma =
+        w->flop / (xl__rate_fma(l) * w->flop_frac * fill) * ns_per_s;
+    const double memory =
+        w->bytes / (xl__rate_memory(l) * w->bytes_frac) * ns_per_s;
+    const double launch =
+        w->launches * xl__num_or(l, XL__F_launch_ns, guess_launch_ns);
+    const double apart = w->apart_bytes / xl__rate_memory(l) * ns_per_s;
+    const double work = fmax(fma, memory);
+    *bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
+    return work + apart + launch;
+}
+
+void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
+                  struct xl__plan *plan)
+{
+    plan->est_ns = xl__work_ns(l, w, &plan->bound);
+}
+
+const char *xl__turns_refused(const struct xl__limits *l, double turns)
+{
+    /* False as well where no bound is known. */
+    if (turns > xl__num(l, XL__F_max_loop_turns))
+        return "the device ends loops before this many turns; use a smaller "
+               "size";
+    return NULL;
+}

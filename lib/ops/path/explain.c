@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a variant was chosen: the same path as a call's, with every candidate's
+ * standing written down. */
+#include "ops/path/call.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/path/tunables.h"
+#include "runtime/tuned/tuned_file.h"
+
+static void name_tunables(const struct xl__candidate *c, char *text,
+                          size_t cap)
+{
+    text[0] = '\0';
+    if (!c->plan || (xl__params_count(c->variant) == 0 && !c->tuned))
+        return;
+    snprintf(text, cap, "%s: ",
+             c->params.source ? c->params.source : "model");
+    const size_t len = strlen(text);
+    xl__params_text(c->variant, &c->params, text + len, cap - len);
+}
+
+/* The step with the most work-items stands for the plan. */
+static void describe_steps(const struct xl__plan *plan, xl_choice *out)
+{
+    double most = -1;
+    out->n_steps = plan->n_steps;
+    for (unsigned i = 0; i < plan->n_steps; i++) {
+        const struct xl__step *s = &plan->step[i];
+        double items = 1;
+        for (unsigned d = 0; d < s->dims; d++)
+            items *= (double)s->global[d];
+        if (items <= most || s->external)
+            continue;
+        most = items;
+        for (unsigned d = 0; d < 3; d++) {
+            out->wg[d] = d < s->dims || s->local[0] == 0 ? s->local[d] : 1;
+            out->global[d] = d < s->dims ? s->global[d] : 1;
+        }
+        out->local_mem_bytes = s->local_mem_bytes;
+    }
+}
+
+/* A plan that tells of no tiles has a launch all the same. */
+static void describe_launch(xl_choice *out)
+{
+    xl_tiling *t = &out->tiling;
+    t->local_mem_bytes = out->local_mem_bytes;
+    t->groups = t->wg_items = out->wg[0] > 0 ? 1 : 0;
+    for (unsigned d = 0; d < 3 && t->groups > 0; d++) {
+        t->groups *= out->global[d] / out->wg[d];
+        t->wg_items *= out->wg[d];
+    }
+}
+
+/* Of a tuned set: what speaks for it, and what against. */
+static void say_evidence(const struct xl__candidate *c, char *why, size_t cap)
+{
+    const struct xl__tuned *t = c->tuned;
+    struct xl__str text = {0};
+    xl__str_printf(&text, "tuned %.10s", t->date);
+    if (isfinite(t->gain))
+        xl__str_printf(&text, ", %.3g times as fast as the model's choice",
+                       t->gain);
+    if (*c->note)
+        xl__str_printf(&text, "; stale: %s", c->note);
+    xl__strcpy(why, cap, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+static void say_why(const struct xl__op_call *w, unsigned i, unsigned chosen,
+                    xl_choice *out)
+{
+    static const double ns_per_us = 1e3;
+    const struct xl__candidate *c = &w->list[i];
+    const size_t cap = sizeof out->why;
+    if (c->refused)
+        xl__strcpy(out->why, cap, c->refused);
+    else if (w->why[i][0])
+        xl__strcpy(out->why, cap, w->why[i]);
+    else if (i != chosen && w->list[chosen].tuned)
+        xl__strcpy(out->why, cap, "another was tuned for this class");
+    else if (i != chosen)
+        snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
+                 c->plan->est_ns / w->list[chosen].plan->est_ns);
+    else if (c->tuned)
+        say_evidence(c, out->why, cap);
+    else if (xl__op_call_forced(w))
+        xl__strcpy(out->why, cap, "the caller named it");
+    else
+        snprintf(out->why, cap, "the least estimate: %.1f us",
+                 c->plan->est_ns / ns_per_us);
+}
+
+static void describe(const struct xl__op_call *w, unsigned i, unsigned chosen,
+                     xl_choice *out)
+{
+    const struct xl__candidate *c = &w->list[i];
+    memset(out, 0, sizeof *out);
+    xl__strcpy(out->variant, sizeof out->variant, c->variant->name);
+    xl__strcpy(out->repeats, sizeof out->repeats,
+               c->variant->repeats ? c->variant->repeats : "");
+    out->chosen = i == chosen;
+    out->est_ns = out->flop = out->bytes = (double)NAN;
+    out->on = (xl_flop){
+        .engine = c->variant->engine_terms ? XL_ENGINE_MATRIX
+                                           : XL_ENGINE_FMA,
+        .dtype = c->variant->engine_parts,
+        .terms = c->variant->engine_terms};
+    say_why(w, i, chosen, out);
+    name_tunables(c, out->tunables, sizeof out->tunables);
+    if (!c->plan)
+        return;
+    out->est_ns = c->plan->est_ns;
+    out->flop = c->plan->flop;
+    out->bytes = c->plan->bytes;
+    out->scratch_bytes = c->plan->scratch_bytes;
+    xl__strcpy(out->bound, sizeof out->bound,
+               c->plan->bound ? c->plan->bound : "");
+    describe_steps(c->plan, out);
+    describe_launch(out);
+    if (c->plan->tiling.rows > 0)
+        out->tiling = c->plan->tiling;
+}
+
+xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
+                         const void *desc, xl_choice *out, unsigned cap,
+                         unsigned *n)
+{
+    xl_status status = XL_OK;
+    struct xl__op_call w;
+    struct xl__ready *ready = NULL;
+    unsigned chosen = 0;
+    if (!q || !n || (cap > 0 && !out))
+        return XL_BAD_ARGUMENT;
+    *n = 0;
+    TRY(xl__op_call_begin(&w, q, op, desc, false));
+    TRY(xl__op_call_select(&w));
+    TRY(xl__op_call_first_good(&w, &ready, &chosen));
+    for (unsigned i = 0; i < w.n && i < cap; i++)
+        describe(&w, i, chosen, &out[i]);
+    if (chosen < cap)
+        TRY(xl__ready_private(q, ready, &out[chosen].private_bytes));
+    *n = w.n;
+fail:
+    if (ready)
+        xl__ready_clear(ready);
+    free(ready);
+    xl__op_call_end(&w);
+    return status;
+}

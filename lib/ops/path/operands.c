@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An epilogue's operands, as memory. */
+#include "ops/path/operands.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+
+xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
+{
+    if (ep->n_bindings > 0 && (!ep->expr || !ep->bindings))
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "an epilogue of %u bindings has no %s",
+                             ep->n_bindings,
+                             ep->expr ? "bindings" : "expression");
+    if (ep->n_bindings > XL_EPILOGUE_MAX_BINDINGS)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "an epilogue of %u bindings; at most %u are "
+                             "possible",
+                             ep->n_bindings,
+                             (unsigned)XL_EPILOGUE_MAX_BINDINGS);
+    for (unsigned k = 0; k < ep->n_bindings; k++) {
+        const xl_binding *b = &ep->bindings[k];
+        if (!b->name)
+            return xl__error_set(e, XL_BAD_ARGUMENT,
+                                 "binding %u of the epilogue has no name", k);
+        if (b->is_scalar && b->tensor.dtype == XL_I32 &&
+            !(b->scalar >= INT32_MIN && b->scalar <= INT32_MAX &&
+              floor(b->scalar) == b->scalar))
+            return xl__error_set(e, XL_BAD_SCALAR,
+                                 "%s is %.17g, which is no whole number of 32 "
+                                 "bits",
+                                 b->name, b->scalar);
+    }
+    return XL_OK;
+}
+
+/* A tensor as matrices: its last two dimensions, the others between them. */
+struct view {
+    xl_mat mat;
+    struct xl__named named;
+};
+
+static bool view_of(const xl_binding *b, struct view *out)
+{
+    const xl_tensor *t = &b->tensor;
+    size_t size[2] = {1, 1}, stride[2] = {0, 0}, reach = 0;
+    if (t->n_dims > XL_MAX_DIMS)
+        return false;
+    for (unsigned d = 0; d < t->n_dims; d++) {
+        const unsigned from_end = t->n_dims - 1 - d;
+        size_t more;
+        if (from_end < 2) {
+            size[1 - from_end] = t->size[d];
+            stride[1 - from_end] = t->size[d] == 1 ? 0 : t->stride[d];
+        } else if (t->size[d] == 0 ||
+                   !xl__mul(t->size[d] - 1, t->stride[d], &more) ||
+                   !xl__add(reach, more, &reach)) {
+            return false;
+        }
+    }
+    out->mat = (xl_mat){.mem = t->mem, .offset = t->offset,
+                        .row_stride = stride[0], .col_stride = stride[1],
+                        .dtype = t->dtype};
+    out->named = (struct xl__named){b->name, &out->mat, size[0], size[1],
+                                    reach};
+    return true;
+}
+
+/* `step`: between the batch's results; the tensor has it one before the last
+ * two dimensions. */
+static bool is_same_view(const xl_tensor *t, const struct xl__named *x,
+                         const struct xl__named *c, size_t step)
+{
+    const xl_mat *a = x->mat, *b = c->mat;
+    return a->mem.buf == b->mem.buf && a->mem.svm == b->mem.svm &&
+           a->offset == b->offset && a->dtype == b->dtype &&
+           x->rows == c->rows && x->cols == c->cols &&
+           (c->rows == 1 || a->row_stride == b->row_stride) &&
+           (c->cols == 1 || a->col_stride == b->col_stride) &&
+           x->reach == c->reach &&
+           (c->reach == 0 || (step > 0 && t->stride[t->n_dims - 3] == step));
+}
+
+static xl_status check_one(const xl_binding *b, const struct xl__named *c,
+                           size_t step, struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct view v;
+    if (!view_of(b, &v))
+        return xl__error_set(e, XL_OVERFLOW,
+                             "%s: a view of %u dimensions that does not fit "
+                             "in 64 bits, or has more than %d, or a size of 0",
+                             b->name, b->tensor.n_dims, XL_MAX_DIMS);
+    TRY(xl__check_view(&v.named, e));
+    TRY(xl__check_memory(&v.named, e));
+    if (!is_same_view(&b->tensor, &v.named, c, step))
+        TRY(xl__check_apart(c, &v.named, e));
+fail:
+    return status;
+}
+
+xl_status xl__operands_check_memory(const xl_epilogue *ep,
+                                    const struct xl__named *c, size_t step,
+                                    struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    for (unsigned k = 0; k < ep->n_bindings; k++) {
+        if (!ep->bindings[k].is_scalar)
+            TRY(check_one(&ep->bindings[k], c, step, e));
+    }
+fail:
+    return status;
+}
+
+void xl__operands_bind(const xl_epilogue *ep, struct xl__call *call,
+                       unsigned mem, unsigned value)
+{
+    for (unsigned k = 0; k < ep->n_bindings; k++) {
+        const xl_binding *b = &ep->bindings[k];
+        call->mem[mem + k] = b->tensor.mem;
+        if (b->is_scalar)
+            call->value[value + k].f = b->scalar;
+        else
+            call->value[value + k].u = b->tensor.offset;
+    }
+}

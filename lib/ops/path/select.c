@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates of a device's list, planned and put in order: what was tuned for
+ * the class of shapes, then by estimate. Nothing else: which of them is right
+ * here, op.c finds out. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ops/path/tunables.h"
+#include "runtime/lib.h"
+
+enum { MOST_MATCHES = 8 };
+
+struct selection {
+    const struct xl__selecting *what;
+    const struct xl__variant *const *list; /* the vendor's */
+    struct xl__error *error;
+    struct xl__candidate *c;
+    unsigned n;
+};
+
+/* Plan a candidate with its params; an unfit one is refused, not an error. */
+static xl_status plan(const struct selection *s, struct xl__candidate *c)
+{
+    c->plan = xl__calloc(1, sizeof *c->plan);
+    if (!c->plan)
+        return xl__error_set(s->error, XL_NO_MEMORY, "a plan");
+    const xl_status status =
+        c->variant->plan(&s->what->dev->limits, s->what->canonical, &c->params,
+                         c->plan);
+    if (status == XL_OK)
+        return XL_OK;
+    free(c->plan);
+    c->plan = NULL;
+    if (status != XL_UNSUPPORTED)
+        return xl__error_set(s->error, status, "%s: no plan",
+                             c->variant->name);
+    c->refused = "no set of its tunables fits this device";
+    return XL_OK;
+}
+
+static const char *refusal(const struct selection *s,
+                           const struct xl__variant *v)
+{
+    return v->refuses ? v->refuses(&s->what->dev->limits, s->what->canonical)
+                      : NULL;
+}
+
+static bool is_named(const struct selection *s, const char *name)
+{
+    return !s->what->forced || strcmp(s->what->forced, name) == 0;
+}
+
+static struct xl__candidate *append(struct selection *s,
+                                    const struct xl__variant *v)
+{
+    struct xl__candidate *c = &s->c[s->n];
+    c->variant = v;
+    c->rank = s->n++;
+    return c;
+}
+
+/* -- by the model ---------------------------------------------------------- */
+
+static xl_status add_listed(struct selection *s, const struct xl__variant *v)
+{
+    struct xl__candidate *c = append(s, v);
+    c->refused = is_named(s, v->name) ? refusal(s, v)
+                                      : "the caller named another variant";
+    if (c->refused)
+        return XL_OK;
+    if (v->choose)
+        v->choose(&s->what->dev->limits, s->what->canonical, &c->params);
+    return plan(s, c);
+}
+
+/* -- what was tuned -------------------------------------------------------- */
+
+/* Stands for the variant of a set that is not in the device's list. */
+static const struct xl__variant absent = {.name = "unknown"};
+
+static const struct xl__variant *find_variant(const struct selection *s,
+                                              const char *name)
+{
+    const struct xl__variant *const *at = s->list;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at++;
+    return *at ? *at : &absent;
+}
+
+/* Its params and plan; what it is refused for goes into its note. */
+static xl_status fill_tuned(struct selection *s, struct xl__candidate *c,
+                            const struct xl__tuned_match *match)
+{
+    xl_status status = XL_OK;
+    char why[96] = "its tunables do not fit";
+    c->tuned = match->set;
+    c->params.source = match->label;
+    if (c->variant == &absent)
+        snprintf(why, sizeof why, "no variant %s here", match->set->variant);
+    else if (refusal(s, c->variant))
+        xl__strcpy(why, sizeof why, refusal(s, c->variant));
+    else if (xl__params_parse(c->variant, match->set->tunables, &c->params,
+                              why, sizeof why))
+        status = plan(s, c);
+    if (c->plan) {
+        xl__tuned_is_stale(&s->what->lib->tuned, s->what->dev, match->set,
+                           c->note, sizeof c->note);
+        return XL_OK;
+    }
+    snprintf(c->note, sizeof c->note, "passed over: %s", why);
+    c->refused = c->note;
+    return status;
+}
+
+/* The strongest set that can run here, and those above it that cannot. */
+static xl_status add_tuned(struct selection *s,
+                           const struct xl__tuned_match *matches, size_t n)
+{
+    xl_status status = XL_OK;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = matches[i].set->variant;
+        if (!is_named(s, name))
+            continue;
+        struct xl__candidate *c = append(s, find_variant(s, name));
+        TRY(fill_tuned(s, c, &matches[i]));
+        if (!c->refused)
+            break;
+    }
+fail:
+    return status;
+}
+
+static size_t find_tuned(const struct xl__selecting *what,
+                         struct xl__tuned_match *out)
+{
+    struct xl__str shape_class = {0};
+    size_t n = 0;
+    if (!what->lib)
+        return 0;
+    what->op->shape_class(what->canonical, &shape_class);
+    if (!shape_class.broken)
+        n = xl__tune_db_find(&what->lib->tuned, what->dev, what->op->name,
+                             xl__str_text(&shape_class), out, MOST_MATCHES);
+    xl__str_clear(&shape_class);
+    return n;
+}
+
+/* -- the order ------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    const struct xl__candidate *x = a, *y = b;
+    if (!x->refused != !y->refused)
+        return x->refused ? 1 : -1;
+    if (!x->tuned != !y->tuned)
+        return x->tuned ? -1 : 1;
+    if (!x->refused && x->plan->est_ns != y->plan->est_ns)
+        return x->plan->est_ns < y->plan->est_ns ? -1 : 1;
+    return x->rank < y->rank ? -1 : 1;
+}
+
+static void put_in_order(struct selection *s)
+{
+    qsort(s->c, s->n, sizeof *s->c, compare);
+    for (unsigned i = 0; i < s->n; i++) {
+        if (s->c[i].tuned && s->c[i].refused)
+            s->c[i].refused = s->c[i].note; /* which has moved */
+    }
+}
+
+/* The forced name must be one of the list's. */
+static xl_status check_name(const struct selection *s)
+{
+    struct xl__str names = {0};
+    for (unsigned i = 0; s->list[i]; i++) {
+        if (is_named(s, s->list[i]->name)) {
+            xl__str_clear(&names);
+            return XL_OK;
+        }
+        xl__str_printf(&names, "%s%s", i > 0 ? ", " : "", s->list[i]->name);
+    }
+    const xl_status status =
+        xl__error_set(s->error, XL_BAD_ARGUMENT,
+                      "%s has no variant \"%s\" on this device; it has %s",
+                      s->what->op->name, s->what->forced,
+                      xl__str_text(&names));
+    xl__str_clear(&names);
+    return status;
+}
+
+xl_status xl__select(const struct xl__selecting *what,
+                     struct xl__candidate **out, unsigned *n,
+                     struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct xl__tuned_match matches[MOST_MATCHES];
+    struct selection s = {.what = what, .error = e,
+                          .list = what->dev->vendor->variants[what->op->id]};
+    unsigned listed = 0;
+    *out = NULL;
+    *n = 0;
+    TRY(check_name(&s));
+    while (s.list[listed])
+        listed++;
+    const size_t n_matches = find_tuned(what, matches);
+    s.c = xl__calloc(listed + n_matches, sizeof *s.c);
+    if (!s.c)
+        TRY(xl__error_set(e, XL_NO_MEMORY, "candidates"));
+    for (unsigned i = 0; i < listed; i++)
+        TRY(add_listed(&s, s.list[i]));
+    TRY(add_tuned(&s, matches, n_matches));
+    put_in_order(&s);
+    *out = s.c;
+    *n = s.n;
+    return XL_OK;
+fail:
+    xl__candidates_free(s.c, s.n);
+    return status;
+}
+
+void xl__candidates_free(struct xl__candidate *c, unsigned n)
+{
+    for (unsigned i = 0; c && i < n; i++)
+        free(c[i].plan);
+    free(c);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First meeting of a program and a driver. A small odd case runs on a private
+ * queue of the same context and is compared with the host in double; the
+ * verdict is kept with the program, so each program is asked once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "ops/path/op.h"
+#include "ops/path/tunables.h"
+#include "runtime/lib.h"
+#include "runtime/program.h"
+#include "runtime/where.h"
+
+enum { SMALL_CAP = 512, PARAMS_CAP = 256 };
+
+/* One trial run. */
+struct run {
+    xl_queue *q; /* private */
+    const struct xl__op *op;
+    const struct xl__candidate *candidate;
+    const struct xl__ready *target; /* whose programs are tested */
+    uint64_t small[SMALL_CAP / sizeof(uint64_t)];
+    struct xl__trial trial;
+    struct xl__ready *ready; /* the small case's */
+};
+
+/* Do the small case's steps use the very programs that are to be tested? */
+static bool same_programs(const struct run *r)
+{
+    const unsigned n = r->target->plan.n_steps;
+    for (unsigned i = 0; i < n; i++) {
+        if (i >= r->ready->plan.n_steps ||
+            r->ready->program[i] != r->target->program[i])
+            return false;
+    }
+    return true;
+}
+
+static xl_status make(struct run *r, const void *canonical)
+{
+    xl_status status = XL_OK;
+    const struct xl__candidate *c = r->candidate;
+    struct xl__error *e = &r->q->error;
+    r->op->shrink(canonical, c->variant, &c->params, r->small);
+    TRY(r->op->trial_init(r->small, &r->trial));
+    r->ready = xl__calloc(1, sizeof *r->ready);
+    if (!r->ready)
+        TRY(xl__error_set(e, XL_NO_MEMORY, "a self-check"));
+    status = c->variant->plan(&r->q->ctx->device->limits, r->small, &c->params,
+                              &r->ready->plan);
+    if (status != XL_OK)
+        TRY(xl__error_set(e, status, "%s has no plan for its self-check",
+                          c->variant->name));
+    TRY(xl__ready_make(r->q, r->ready));
+    if (!same_programs(r))
+        TRY(xl__error_set(e, XL_UNSUPPORTED,
+                          "the self-check of %s took another program",
+                          c->variant->name));
+fail:
+    return status;
+}
+
+static xl_status upload(struct run *r)
+{
+    xl_status status = XL_OK;
+    struct xl__trial *t = &r->trial;
+    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+        if (!t->host[i])
+            continue;
+        TRY(xl_buffer_create(r->q, t->bytes[i], &t->call.mem[i].buf));
+        TRY(xl_buffer_write(r->q, t->call.mem[i].buf, 0, t->host[i],
+                            t->bytes[i]));
+    }
+fail:
+    return status;
+}
+
+static xl_status run(struct run *r, const void *canonical)
+{
+    xl_status status = XL_OK;
+    struct xl__trial *t = &r->trial;
+    TRY(make(r, canonical));
+    TRY(upload(r));
+    TRY(xl__launch(r->q, r->ready, &t->call, NULL));
+    TRY(xl_queue_finish(r->q));
+    TRY(xl_buffer_read(r->q, t->call.mem[t->result].buf, 0, t->host[t->result],
+                       t->bytes[t->result]));
+fail:
+    return status;
+}
+
+static void clear(struct run *r)
+{
+    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+        xl__where_release(r->trial.call.mem[i].buf);
+        free(r->trial.host[i]);
+    }
+    free(r->trial.own);
+    if (r->ready)
+        xl__ready_clear(r->ready);
+    free(r->ready);
+    xl_queue_destroy(r->q);
+}
+
+/* "gemm_mma TM=64 TN=64, gemm_turn + gemm_mma: C(3, 4) of ..." */
+static void tell(const struct run *r, const char *why, struct xl__str *story)
+{
+    char tunables[PARAMS_CAP];
+    const struct xl__candidate *c = r->candidate;
+    const struct xl__plan *p = &r->ready->plan;
+    xl__params_text(c->variant, &c->params, tunables, sizeof tunables);
+    xl__str_printf(story, "%s%s%s", c->variant->name, *tunables ? " " : "",
+                   tunables);
+    for (unsigned i = 0; p->n_steps > 1 && i < p->n_steps; i++)
+        xl__str_printf(story, "%s%s", i ? " + " : ", ", p->step[i].kernel);
+    xl__str_printf(story, ": %s", why);
+}
+
+xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
+                        const void *canonical,
+                        const struct xl__candidate *candidate,
+                        const struct xl__ready *ready, bool *trusted,
+                        char *why, size_t why_cap)
+{
+    xl_status status = XL_OK;
+    struct run r = {.op = op, .candidate = candidate, .target = ready};
+    struct xl__str story = {0};
+    const enum xl__trust known = xl__ready_trust(ready);
+    *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
+    if (*trusted)
+        return XL_OK;
+    if (known == XL__FAILED) {
+        xl__strcpy(why, why_cap, "gave wrong results on this driver before");
+        return XL_OK;
+    }
+    if (op->canonical_bytes > sizeof r.small)
+        return xl__error_set(&q->error, XL_UNSUPPORTED, "self-check");
+    status = xl_queue_create_beside(q, &r.q);
+    if (status != XL_OK)
+        return xl__error_set(&q->error, status,
+                             "self-check of %s: no queue of its own: %s",
+                             candidate->variant->name, xl_status_name(status));
+    TRY(run(&r, canonical));
+    *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
+    if (!*trusted)
+        tell(&r, why, &story);
+    xl__ready_judged(q->ctx, ready, *trusted, xl__str_text(&story));
+fail:
+    xl__str_clear(&story);
+    if (status != XL_OK && r.q)
+        xl__error_set(&q->error, status, "self-check of %s: %s",
+                      candidate->variant->name, xl_error_detail(r.q));
+    clear(&r);
+    return status;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements and epilogues of small cases on the host. */
+#include "ops/path/selfcheck_data.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/half.h"
+#include "base/alloc.h"
+
+enum { SEED_OPERANDS = 64 };
+
+/* -- elements ------------------------------------------------------------ */
+
+void xl__small_store(void *base, size_t i, xl_dtype dtype, double x)
+{
+    switch (dtype) {
+    case XL_F64:
+        ((double *)base)[i] = x;
+        break;
+    case XL_F32:
+        ((float *)base)[i] = (float)x;
+        break;
+    case XL_F16:
+        ((uint16_t *)base)[i] = xl__f32_to_f16((float)x);
+        break;
+    case XL_BF16:
+        ((uint16_t *)base)[i] = xl__f32_to_bf16((float)x);
+        break;
+    case XL_F8E4M3:
+        ((uint8_t *)base)[i] = xl__f32_to_e4m3((float)x);
+        break;
+    case XL_F8E5M2:
+        ((uint8_t *)base)[i] = xl__f32_to_e5m2((float)x);
+        break;
+    case XL_I32:
+        ((int32_t *)base)[i] = (int32_t)x;
+        break;
+    case XL_I8:
+        ((int8_t *)base)[i] = (int8_t)x;
+        break;
+    default:
+        ((uint8_t *)base)[i] = (uint8_t)x;
+        break;
+    }
+}
+
+double xl__small_load(const void *base, size_t i, xl_dtype dtype)
+{
+    switch (dtype) {
+    case XL_F64:
+        return ((const double *)base)[i];
+    case XL_F32:
+        return (double)((const float *)base)[i];
+    case XL_F16:
+        return (double)xl__f16_to_f32(((const uint16_t *)base)[i]);
+    case XL_BF16:
+        return (double)xl__bf16_to_f32(((const uint16_t *)base)[i]);
+    case XL_F8E4M3:
+        return (double)xl__e4m3_to_f32(((const uint8_t *)base)[i]);
+    case XL_F8E5M2:
+        return (double)xl__e5m2_to_f32(((const uint8_t *)base)[i]);
+    case XL_I32:
+        return ((const int32_t *)base)[i];
+    case XL_I8:
+        return ((const int8_t *)base)[i];
+    default:
+        return ((const uint8_t *)base)[i];
+    }
+}
+
+double xl__small_draw(struct xl__rng *rng, xl_dtype dtype)
+{
+    const double x = 2 * xl__rng_uniform(rng) - 1;
+    switch (dtype) {
+    case XL_I32:
+    case XL_I8:
+        return (double)(int)(x * 128);
+    case XL_U8:
+        return (double)(int)((x + 1) * 128);
+    case XL_BOOL:
+        return x > 0;
+    case XL_F8E4M3:
+    case XL_F8E5M2:
+        return (double)(int)(x * 8) / 4;
+    default:
+        return x;
+    }
+}
+
+double xl__small_roundoff(xl_dtype dtype)
+{
+    return dtype == XL_F64    ? ldexp(1, -53)
+           : dtype == XL_F32  ? ldexp(1, -24)
+           : dtype == XL_F16  ? ldexp(1, -11)
+           : dtype == XL_BF16 ? ldexp(1, -8)
+                              : 0;
+}
+
+double xl__small_underflow(xl_dtype dtype)
+{
+    return dtype == XL_F16                        ? ldexp(1, -25)
+           : dtype == XL_F32 || dtype == XL_BF16 ? (double)FLT_MIN
+                                                 : 0;
+}
+
+bool xl__small_agrees(double got, double want, double error)
+{
+    return fabs(got - want) <= error || got == want || isinf(error) ||
+           (isnan(got) && isnan(want));
+}
+
+/* -- epilogues ----------------------------------------------------------- */
+
+/* Strides of the same class as the real ones: 0, 1 or more. Returns the
+ * elements they reach over. */
+static size_t shrink_strides(const size_t size[XL__N_ALONG],
+                             struct xl__snippet_operand *o)
+{
+    size_t reach = 1;
+    for (unsigned along = XL__N_ALONG; along-- > 0;) {
+        if (o->stride[along] == 1)
+            reach = size[along] + 1;
+    }
+    for (unsigned along = XL__N_ALONG; along-- > 0;) {
+        if (o->stride[along] <= 1)
+            continue;
+        o->stride[along] = xl__max_size(2, reach);
+        reach = o->stride[along] * size[along] + 1;
+    }
+    return reach;
+}
+
+static xl_status make_tensor(struct xl__snippet_operand *o,
+                             const size_t size[XL__N_ALONG], unsigned k,
+                             unsigned slot, struct xl__trial *t)
+{
+    struct xl__rng rng;
+    const size_t n = shrink_strides(size, o);
+    xl__rng_seed(&rng, SEED_OPERANDS + k);
+    t->bytes[slot] = n * xl_dtype_bytes(o->dtype);
+    t->host[slot] = xl__calloc(n, xl_dtype_bytes(o->dtype));
+    if (!t->host[slot])
+        return XL_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        xl__small_store(t->host[slot], i, o->dtype,
+                        xl__small_draw(&rng, o->dtype));
+    return XL_OK;
+}
+
+xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
+                                  const struct xl__snippet **snippet,
+                                  const size_t size[XL__N_ALONG],
+                                  unsigned mem, unsigned value,
+                                  struct xl__trial *t)
+{
+    xl_status status = XL_OK;
+    if (!*snippet)
+        return XL_OK;
+    ep->snippet = **snippet;
+    ep->mem = mem;
+    *snippet = &ep->snippet;
+    for (unsigned k = 0; k < ep->snippet.n_operands; k++) {
+        struct xl__snippet_operand *o = &ep->snippet.operand[k];
+        if (!o->is_scalar) {
+            TRY(make_tensor(o, size, k, mem + k, t));
+            continue;
+        }
+        ep->scalar[k] = o->dtype == XL_I32 ? 3 : 0.75;
+        t->call.value[value + k].f = ep->scalar[k];
+    }
+fail:
+    return status;
+}
+
+double xl__small_epilogue_want(const struct xl__small_epilogue *ep,
+                               const struct xl__trial *t,
+                               const size_t at[XL__N_ALONG], xl_dtype dtype,
+                               double y, double y_error, double *error)
+{
+    double operand[XL_EPILOGUE_MAX_BINDINGS], want;
+    for (unsigned k = 0; k < ep->snippet.n_operands; k++) {
+        const struct xl__snippet_operand *o = &ep->snippet.operand[k];
+        size_t i = 0;
+        for (unsigned along = 0; along < XL__N_ALONG; along++)
+            i += at[along] * o->stride[along];
+        operand[k] = o->is_scalar
+                         ? ep->scalar[k]
+                         : xl__small_load(t->host[ep->mem + k], i, o->dtype);
+    }
+    xl__snippet_eval(&ep->snippet, dtype, y, y_error, operand, &want, error);
+    return want;
+}

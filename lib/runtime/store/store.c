@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries one at a time: get, put, drop. The lock guards a few counters; all
+ * file work goes on without it, since renames order writers better than a
+ * lock that other processes do not see. */
+#include "runtime/store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/os/files.h"
+#include "base/hash.h"
+#include "base/os/paths.h"
+#include "base/str.h"
+
+enum { TOUCH_AFTER_S = 3600 };
+
+static const int64_t NS_PER_S = 1000000000;
+
+/* -- folders and paths -----------------------------------------------------*/
+
+/* <dir>/<format version>; NULL when out of memory. */
+static char *root_of(const char *dir)
+{
+    struct xl__str version = {0};
+    xl__str_printf(&version, "%d", XL__STORE_FORMAT);
+    char *root =
+        version.broken ? NULL : xl__path_join(dir, xl__str_text(&version));
+    xl__str_clear(&version);
+    return root;
+}
+
+/* <root>/<2 hex>, or the file in it. */
+static char *path_of(const char *root, const char *key, bool is_shelf)
+{
+    enum { SHELF_DIGITS = 2 };
+    char hex[XL__HASH128_TEXT], shelf[SHELF_DIGITS + 1];
+    xl__hash128_hex(key, strlen(key), hex);
+    xl__strcpy(shelf, sizeof(shelf), hex);
+    char *dir = xl__path_join(root, shelf);
+    if (is_shelf || dir == NULL)
+        return dir;
+    char *path = xl__path_join(dir, hex);
+    free(dir);
+    return path;
+}
+
+xl_status xl__store_init(struct xl__store *s, const char *dir,
+                         const char *system_dir, uint64_t limit_bytes,
+                         void (*warn)(const char *text, void *arg),
+                         void *warn_arg)
+{
+    bool is_on = dir != NULL && dir[0] != 0;
+    bool has_system = system_dir != NULL && system_dir[0] != 0;
+    *s = (struct xl__store){
+        .limit_bytes = limit_bytes, .warn = warn, .warn_arg = warn_arg};
+    xl__lock_init(&s->lock);
+    s->dir = is_on ? xl__strdup(dir) : NULL;
+    s->root = is_on ? root_of(dir) : NULL;
+    s->system_root = has_system ? root_of(system_dir) : NULL;
+    if ((!is_on || (s->dir != NULL && s->root != NULL)) &&
+        (!has_system || s->system_root != NULL))
+        return XL_OK;
+    free(s->dir);
+    free(s->root);
+    free(s->system_root);
+    s->dir = s->root = s->system_root = NULL;
+    return XL_NO_MEMORY;
+}
+
+void xl__store_clear(struct xl__store *s)
+{
+    free(s->dir);
+    free(s->root);
+    free(s->system_root);
+    xl__lock_clear(&s->lock);
+    *s = (struct xl__store){0};
+}
+
+/* -- warnings --------------------------------------------------------------*/
+
+static void warn(struct xl__store *s, const char *fmt, ...) XL__PRINTF(2, 3);
+
+static void warn(struct xl__store *s, const char *fmt, ...)
+{
+    struct xl__str text = {0};
+    va_list args;
+    va_start(args, fmt);
+    xl__str_vprintf(&text, fmt, args);
+    va_end(args);
+    s->warn(xl__str_text(&text), s->warn_arg);
+    xl__str_clear(&text);
+}
+
+/* The folder cannot be used: true the first time. */
+static bool is_first_trouble(struct xl__store *s)
+{
+    xl__lock_take(&s->lock);
+    bool first = !s->warned;
+    s->warned = true;
+    xl__lock_drop(&s->lock);
+    return first;
+}
+
+static void warn_folder(struct xl__store *s, const char *why)
+{
+    if (is_first_trouble(s))
+        warn(s, "compiled kernels are not kept: cache folder %s: %s", s->dir,
+             why);
+}
+
+/* -- reading ---------------------------------------------------------------*/
+
+/* May what is in the user's folder be run? A missing folder is a miss and no
+ * trouble. */
+static bool may_read(struct xl__store *s)
+{
+    const char *why = "";
+    if (s->root == NULL)
+        return false;
+    if (xl__dir_check(s->dir, &why) == XL_OK &&
+        xl__dir_check(s->root, &why) == XL_OK)
+        return true;
+    if (errno != ENOENT)
+        warn_folder(s, why);
+    return false;
+}
+
+static void touch_if_old(const char *path)
+{
+    struct xl__file_info info;
+    int64_t now = (int64_t)time(NULL);
+    if (xl__file_stat(path, &info) &&
+        now - info.used_unix_ns / NS_PER_S > TOUCH_AFTER_S)
+        xl__file_touch(path);
+}
+
+/* The payload moves to the front of the file's own bytes, which are the
+ * caller's to free. */
+static void take_payload(char *bytes, const struct xl__entry_view *view,
+                         struct xl__entry *out)
+{
+    out->trust = view->trust;
+    out->n_bytes = view->n_bytes;
+    out->payload = (unsigned char *)bytes;
+    memmove(bytes, view->payload, view->n_bytes);
+    if (view->n_bytes == 0) {
+        free(bytes);
+        out->payload = NULL;
+    }
+}
+
+static bool load(struct xl__store *s, const char *path, bool is_system,
+                 const char *key, struct xl__entry *out)
+{
+    char *bytes;
+    size_t len;
+    struct xl__entry_view view;
+    xl_status status = xl__file_read(path, &bytes, &len);
+    if (status != XL_OK) {
+        if (status == XL_IO && errno != ENOENT && is_first_trouble(s))
+            warn(s, "cached kernel %s cannot be read: %s", path,
+                 strerror(errno));
+        return false;
+    }
+    if (!xl__entry_parse(bytes, len, &view)) {
+        bool removed = !is_system && xl__file_remove(path);
+        warn(s, "cached kernel %s is damaged%s; it is built again", path,
+             removed ? " and was removed" : "");
+        free(bytes);
+        return false;
+    }
+    /* Another key of the same hash is a miss like any other. */
+    if (view.key_len != strlen(key) ||
+        memcmp(view.key, key, view.key_len) != 0) {
+        free(bytes);
+        return false;
+    }
+    if (!is_system)
+        touch_if_old(path);
+    take_payload(bytes, &view, out);
+    return true;
+}
+
+static bool load_from(struct xl__store *s, const char *root, bool is_system,
+                      const char *key, struct xl__entry *out)
+{
+    char *path = path_of(root, key, false);
+    bool hit = path != NULL && load(s, path, is_system, key, out);
+    free(path);
+    return hit;
+}
+
+bool xl__store_get(struct xl__store *s, const char *key, struct xl__entry *out)
+{
+    *out = (struct xl__entry){0};
+    if (s->root == NULL && s->system_root == NULL)
+        return false;
+    bool hit = may_read(s) && load_from(s, s->root, false, key, out);
+    if (!hit && s->system_root != NULL)
+        hit = load_from(s, s->system_root, true, key, out);
+    xl__lock_take(&s->lock);
+    s->hits += hit;
+    s->misses += !hit;
+    xl__lock_drop(&s->lock);
+    return hit;
+}
+
+/* -- writing ---------------------------------------------------------------*/
+
+/* Make the folders down to the one the entry goes into. Each is made by
+ * itself, so that each is checked. */
+static bool make_folders(struct xl__store *s, const char *key)
+{
+    const char *why = "out of memory";
+    char *shelf = path_of(s->root, key, true);
+    bool made = shelf != NULL && xl__dir_make(s->dir, &why) == XL_OK &&
+                xl__dir_make(s->root, &why) == XL_OK &&
+                xl__dir_make(shelf, &why) == XL_OK;
+    if (!made)
+        warn_folder(s, why);
+    free(shelf);
+    return made;
+}
+
+static bool write_entry(struct xl__store *s, const char *path,
+                        const unsigned char *bytes, size_t len)
+{
+    if (len > s->limit_bytes) {
+        warn(s, "a compiled kernel of %zu bytes is over the cache's limit",
+             len);
+        return false;
+    }
+    xl_status status = xl__file_replace(path, bytes, len);
+    if (status != XL_OK)
+        warn_folder(s, status == XL_IO ? strerror(errno)
+                                       : xl_status_text(status));
+    return status == XL_OK;
+}
+
+/* Is it time to look at the folder as a whole? Between sweeps its size is
+ * estimated: other processes' writes wait for the next one. */
+static bool count_write(struct xl__store *s, size_t len)
+{
+    xl__lock_take(&s->lock);
+    s->bytes += len;
+    bool is_due = !s->was_swept || s->bytes > s->limit_bytes;
+    if (is_due) {
+        s->was_swept = true;
+        s->bytes = 0;
+    }
+    xl__lock_drop(&s->lock);
+    return is_due;
+}
+
+void xl__store_put(struct xl__store *s, const char *key, const void *payload,
+                   size_t n_bytes, enum xl__trust trust)
+{
+    struct xl__entry_view view = {.trust = trust,
+                                  .key = key,
+                                  .key_len = strlen(key),
+                                  .payload = payload,
+                                  .n_bytes = n_bytes};
+    size_t len = 0;
+    if (s->root == NULL || !make_folders(s, key))
+        return;
+    char *path = path_of(s->root, key, false);
+    unsigned char *bytes = xl__entry_pack(&view, &len);
+    if (path != NULL && bytes != NULL && write_entry(s, path, bytes, len) &&
+        count_write(s, len))
+        xl__store_sweep(s, path);
+    free(bytes);
+    free(path);
+}
+
+void xl__store_drop(struct xl__store *s, const char *key)
+{
+    char *path = s->root != NULL ? path_of(s->root, key, false) : NULL;
+    if (path != NULL)
+        xl__file_remove(path);
+    free(path);
+}

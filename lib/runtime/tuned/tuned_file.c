@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tuned sets as JSON. Everything is checked against what the fields may be
+ * before anything is believed: people edit these files. */
+#include "runtime/tuned/tuned_file.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/alloc.h"
+
+static const char FORMAT[] = "crosslane tuned sets";
+enum { DIGITS = 9 }; /* of a time */
+
+static const char *const scopes[XL__N_TUNED_SCOPES] = {
+    [XL__TUNED_DEVICE] = "device",
+    [XL__TUNED_ARCH] = "arch",
+    [XL__TUNED_VENDOR] = "vendor",
+};
+
+/* Members that are texts, in the order they are written. */
+struct text {
+    const char *name;
+    size_t offset, cap;
+    bool may_be_empty;
+};
+
+#define TEXT(type, member, name, may_be_empty)                                \
+    {                                                                         \
+        name, offsetof(struct type, member), sizeof(((struct type *)0)->member), \
+            may_be_empty                                                      \
+    }
+static const struct text head[] = {
+    TEXT(xl__tuned_file, device, "name", false),
+    TEXT(xl__tuned_file, platform, "platform", true),
+    TEXT(xl__tuned_file, arch, "arch", true),
+    TEXT(xl__tuned_file, vendor, "vendor", true),
+};
+static const struct text what[] = {
+    TEXT(xl__tuned, op, "op", false),
+    TEXT(xl__tuned, shape_class, "class", false),
+    TEXT(xl__tuned, variant, "variant", false),
+    TEXT(xl__tuned, tunables, "tunables", true),
+};
+static const struct text evidence[] = {
+    TEXT(xl__tuned, driver, "driver", true),
+    TEXT(xl__tuned, date, "date", true),
+    TEXT(xl__tuned, library, "library", true),
+    TEXT(xl__tuned, sources, "sources", true),
+};
+#undef TEXT
+#define N(array) (sizeof array / sizeof *array)
+
+/* -- reading --------------------------------------------------------------- */
+
+static bool take_texts(const json_t *object, const struct text *list, size_t n,
+                       void *out, struct xl__str *why)
+{
+    for (size_t i = 0; i < n; i++) {
+        const json_t *member = json_object_get(object, list[i].name);
+        const char *text = json_string_value(member);
+        const bool is_there = text && *text;
+        if ((!is_there && !list[i].may_be_empty) || (member && !text) ||
+            (text && strlen(text) >= list[i].cap)) {
+            xl__str_printf(why, "\"%s\" is %s", list[i].name,
+                           is_there ? "too long" : "not a text");
+            return false;
+        }
+        xl__strcpy((char *)out + list[i].offset, list[i].cap,
+                   text ? text : "");
+    }
+    return true;
+}
+
+/* A number of at least `least`; absent is `otherwise`. */
+static bool take_number(const json_t *object, const char *name, double least,
+                        double otherwise, double *out, struct xl__str *why)
+{
+    const json_t *member = json_object_get(object, name);
+    *out = member ? json_number_value(member) : otherwise;
+    if (!member || (json_is_number(member) && *out >= least))
+        return true;
+    xl__str_printf(why, "\"%s\" is no such number", name);
+    return false;
+}
+
+static bool take_set(const json_t *object, struct xl__tuned *set,
+                     struct xl__str *why)
+{
+    double runs;
+    if (!take_texts(object, what, N(what), set, why) ||
+        !take_texts(object, evidence, N(evidence), set, why) ||
+        !take_number(object, "median_ns", 0, NAN, &set->median_ns, why) ||
+        !take_number(object, "mad_ns", 0, NAN, &set->mad_ns, why) ||
+        !take_number(object, "gain", 0, NAN, &set->gain, why) ||
+        !take_number(object, "runs", 0, 0, &runs, why))
+        return false;
+    set->runs = runs < UINT_MAX ? (unsigned)runs : UINT_MAX;
+    return true;
+}
+
+static xl_status take_sets(const json_t *list, struct xl__tuned_file *out,
+                           struct xl__str *why)
+{
+    if (!json_is_array(list)) {
+        xl__str_add(why, "it has no list \"sets\"");
+        return XL_CORRUPT;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct xl__tuned set;
+        memset(&set, 0, sizeof set);
+        if (!take_set(json_array_get(list, i), &set, why)) {
+            xl__str_printf(why, " in set %zu", i + 1);
+            return XL_CORRUPT;
+        }
+        if (!xl__tuned_put(out, &set))
+            return XL_NO_MEMORY;
+    }
+    return XL_OK;
+}
+
+static bool take_scope(const json_t *member, enum xl__tuned_scope *out)
+{
+    const char *text = json_string_value(member);
+    for (int i = 0; text && i < XL__N_TUNED_SCOPES; i++) {
+        if (strcmp(text, scopes[i]) == 0) {
+            *out = (enum xl__tuned_scope)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static xl_status take_root(const json_t *root, struct xl__tuned_file *out,
+                           struct xl__str *why)
+{
+    const json_t *schema = json_object_get(root, "schema");
+    const char *format =
+        json_string_value(json_object_get(root, "format"));
+    if (!format || strcmp(format, FORMAT) != 0 || !json_is_integer(schema)) {
+        xl__str_printf(why, "it is no file of \"%s\"", FORMAT);
+        return XL_CORRUPT;
+    }
+    if (json_integer_value(schema) != XL__TUNED_SCHEMA) {
+        xl__str_printf(why,
+                       "its schema is %lld, this library reads schema %d",
+                       (long long)json_integer_value(schema),
+                       XL__TUNED_SCHEMA);
+        return XL_CORRUPT;
+    }
+    if (!take_scope(json_object_get(root, "for"), &out->scope)) {
+        xl__str_add(why, "\"for\" is not \"device\", \"arch\" or \"vendor\"");
+        return XL_CORRUPT;
+    }
+    if (!take_texts(json_object_get(root, "device"), head, N(head), out, why))
+        return XL_CORRUPT;
+    return take_sets(json_object_get(root, "sets"), out, why);
+}
+
+xl_status xl__tuned_parse(const char *bytes, size_t len,
+                          struct xl__tuned_file *out, struct xl__str *why)
+{
+    json_error_t error;
+    memset(out, 0, sizeof *out);
+    json_t *root = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, &error);
+    if (!root) {
+        const bool is_full =
+            json_error_code(&error) == json_error_out_of_memory;
+        xl__str_printf(why, "line %d: %s", error.line, error.text);
+        return is_full ? XL_NO_MEMORY : XL_CORRUPT;
+    }
+    const xl_status status = take_root(root, out, why);
+    json_decref(root);
+    return status;
+}
+
+/* -- writing --------------------------------------------------------------- */
+
+static void put_texts(json_t *object, const struct text *list, size_t n,
+                      const void *from)
+{
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(
+            object, list[i].name,
+            json_string((const char *)from + list[i].offset));
+}
+
+static void put_number(json_t *object, const char *name, double x)
+{
+    if (isfinite(x))
+        json_object_set_new(object, name, json_real(x));
+}
+
+/* One line; what memory is short for is missing, and read back as damaged. */
+static void add_line(struct xl__str *out, json_t *object, const char *after)
+{
+    char *line = object ? json_dumps(object, JSON_REAL_PRECISION(DIGITS))
+                        : NULL;
+    if (line)
+        xl__str_printf(out, "%s%s", line, after);
+    else
+        out->broken = true;
+    free(line);
+    json_decref(object);
+}
+
+static json_t *set_object(const struct xl__tuned *set)
+{
+    json_t *object = json_object();
+    put_texts(object, what, N(what), set);
+    put_number(object, "median_ns", set->median_ns);
+    put_number(object, "mad_ns", set->mad_ns);
+    json_object_set_new(object, "runs", json_integer(set->runs));
+    put_number(object, "gain", set->gain);
+    put_texts(object, evidence, N(evidence), set);
+    return object;
+}
+
+void xl__tuned_format(const struct xl__tuned_file *file, struct xl__str *out)
+{
+    json_t *device = json_object();
+    put_texts(device, head, N(head), file);
+    xl__str_printf(out, "{\"format\": \"%s\", \"schema\": %d,\n\"device\": ",
+                   FORMAT, XL__TUNED_SCHEMA);
+    add_line(out, device, ",\n");
+    xl__str_printf(out, "\"for\": \"%s\",\n\"sets\": [\n",
+                   scopes[file->scope]);
+    for (size_t i = 0; i < file->n_sets; i++)
+        add_line(out, set_object(&file->sets[i]),
+                 i + 1 < file->n_sets ? ",\n" : "\n");
+    xl__str_add(out, "]}\n");
+}
+
+/* -- sets ------------------------------------------------------------------ */
+
+static int compare(const struct xl__tuned *a, const struct xl__tuned *b)
+{
+    const int ops = strcmp(a->op, b->op);
+    return ops != 0 ? ops : strcmp(a->shape_class, b->shape_class);
+}
+
+bool xl__tuned_put(struct xl__tuned_file *file, const struct xl__tuned *set)
+{
+    size_t at = 0;
+    while (at < file->n_sets && compare(&file->sets[at], set) < 0)
+        at++;
+    if (at < file->n_sets && compare(&file->sets[at], set) == 0) {
+        file->sets[at] = *set;
+        return true;
+    }
+    if (!xl__grow(&file->sets, &file->sets_cap, file->n_sets + 1,
+                  sizeof *file->sets))
+        return false;
+    memmove(&file->sets[at + 1], &file->sets[at],
+            (file->n_sets - at) * sizeof *file->sets);
+    file->sets[at] = *set;
+    file->n_sets++;
+    return true;
+}
+
+void xl__tuned_file_clear(struct xl__tuned_file *file)
+{
+    free(file->sets);
+    file->sets = NULL;
+    file->n_sets = file->sets_cap = 0;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The look-up ladder over the user's, the system's and the shipped sets. */
+#include "runtime/tuned/tuned_sets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/files.h"
+#include "base/hash.h"
+#include "base/alloc.h"
+#include "base/os/paths.h"
+
+enum origin { OF_USER, OF_SYSTEM, SHIPPED };
+static const char SUFFIX[] = ".json";
+static const char LABEL[] = "tuned: ";
+
+struct loaded {
+    enum origin origin;
+    char *label; /* LABEL and the path, or LABEL and "shipped" */
+    struct xl__tuned_file file;
+};
+
+struct xl__tuned_table {
+    struct xl__tuned_table *next;
+    struct loaded *files;
+    size_t n, cap;
+};
+
+xl_status xl__tune_db_init(struct xl__tune_db *db, const char *user_dir,
+                           const char *system_dir, bool off)
+{
+    const bool has_user = !off && user_dir && *user_dir;
+    const bool has_system = !off && system_dir && *system_dir;
+    xl__lock_init(&db->lock);
+    db->is_off = off;
+    db->user_dir = has_user ? xl__strdup(user_dir) : NULL;
+    db->system_dir = has_system ? xl__strdup(system_dir) : NULL;
+    return (has_user && !db->user_dir) || (has_system && !db->system_dir)
+               ? XL_NO_MEMORY
+               : XL_OK;
+}
+
+static void clear_table(struct xl__tuned_table *table)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        free(table->files[i].label);
+        xl__tuned_file_clear(&table->files[i].file);
+    }
+    free(table->files);
+    free(table);
+}
+
+void xl__tune_db_clear(struct xl__tune_db *db)
+{
+    while (db->tables) {
+        struct xl__tuned_table *table = db->tables;
+        db->tables = table->next;
+        clear_table(table);
+    }
+    free(db->user_dir);
+    free(db->system_dir);
+    db->user_dir = db->system_dir = NULL;
+    xl__lock_clear(&db->lock);
+}
+
+void xl__tune_db_warn(const struct xl__tune_db *db, const char *fmt, ...)
+{
+    struct xl__str text = {0};
+    va_list args;
+    if (!db->warn)
+        return;
+    va_start(args, fmt);
+    xl__str_vprintf(&text, fmt, args);
+    va_end(args);
+    db->warn(xl__str_text(&text), db->warn_arg);
+    xl__str_clear(&text);
+}
+
+/* -- devices ---------------------------------------------------------------*/
+
+static void copy_plain(char *dst, size_t cap, const char *src)
+{
+    xl__strcpy(dst, cap, src);
+    for (char *c = dst; *c; c++) {
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    }
+}
+
+void xl__tuned_head(const xl_device *dev, struct xl__tuned_file *out)
+{
+    const struct xl__limits *l = &dev->limits;
+    memset(out, 0, sizeof *out);
+    copy_plain(out->device, sizeof out->device, xl__text(l, XL__F_name));
+    copy_plain(out->platform, sizeof out->platform,
+               xl__text(l, XL__F_platform));
+    copy_plain(out->arch, sizeof out->arch, xl__text(l, XL__F_arch));
+    copy_plain(out->vendor, sizeof out->vendor, dev->vendor->name);
+}
+
+bool xl__tuned_same_device(const struct xl__tuned_file *a,
+                           const struct xl__tuned_file *b)
+{
+    return strcmp(a->device, b->device) == 0 &&
+           strcmp(a->platform, b->platform) == 0;
+}
+
+/* How far the file has to reach for this device; false: it does not. */
+static bool reaches(const struct xl__tuned_file *file,
+                    const struct xl__tuned_file *head,
+                    enum xl__tuned_scope *scope)
+{
+    const bool same_vendor = strcmp(file->vendor, head->vendor) == 0;
+    const bool same_arch = same_vendor && *head->arch &&
+                           strcmp(file->arch, head->arch) == 0;
+    *scope = xl__tuned_same_device(file, head) ? XL__TUNED_DEVICE
+             : same_arch                       ? XL__TUNED_ARCH
+             : same_vendor                     ? XL__TUNED_VENDOR
+                                               : XL__N_TUNED_SCOPES;
+    return *scope <= file->scope;
+}
+
+/* -- loading ---------------------------------------------------------------*/
+
+struct loading {
+    struct xl__tune_db *db;
+    struct xl__tuned_table *table;
+    enum origin origin;
+};
+
+static void take(struct loading *l, const char *name, const char *bytes,
+                 size_t len)
+{
+    struct xl__tuned_table *t = l->table;
+    struct xl__str why = {0}, label = {0};
+    struct loaded one = {.origin = l->origin};
+    const xl_status status = xl__tuned_parse(bytes, len, &one.file, &why);
+    xl__str_printf(&label, "%s%s", LABEL, name);
+    one.label = xl__str_steal(&label);
+    if (status == XL_OK && one.label &&
+        xl__grow(&t->files, &t->cap, t->n + 1, sizeof *t->files)) {
+        t->files[t->n++] = one;
+    } else {
+        xl__tune_db_warn(l->db, "tuned sets of %s are not used: %s", name,
+                         status == XL_OK ? "out of memory"
+                                         : xl__str_text(&why));
+        xl__tuned_file_clear(&one.file);
+        free(one.label);
+    }
+    xl__str_clear(&why);
+}
+
+static bool has_suffix(const char *name)
+{
+    const size_t len = strlen(name), n = sizeof SUFFIX - 1;
+    return len > n && strcmp(name + len - n, SUFFIX) == 0;
+}
+
+static bool take_path(const char *path, void *arg)
+{
+    struct loading *l = arg;
+    char *bytes;
+    size_t len;
+    if (!has_suffix(path))
+        return true;
+    if (xl__file_read(path, &bytes, &len) == XL_OK)
+        take(l, path, bytes, len);
+    else
+        xl__tune_db_warn(l->db, "tuned sets of %s are not used: %s", path,
+                         strerror(errno));
+    free(bytes);
+    return true;
+}
+
+static void take_dir(struct loading *l, const char *dir, enum origin origin)
+{
+    l->origin = origin;
+    if (dir && xl__dir_walk(dir, take_path, l) == XL_IO && errno != ENOENT)
+        xl__tune_db_warn(l->db, "tuned sets in %s are not used: %s", dir,
+                         strerror(errno));
+}
+
+static void take_shipped(struct loading *l)
+{
+    l->origin = SHIPPED;
+    for (const struct xl__embedded *e = xl__shipped; e->name; e++)
+        take(l, "shipped", (const char *)e->text, e->len);
+}
+
+/* Under the lock. NULL: out of memory. */
+static const struct xl__tuned_table *table_of(struct xl__tune_db *db)
+{
+    if (db->is_loaded)
+        return db->tables;
+    struct loading l = {.db = db, .table = xl__calloc(1, sizeof *l.table)};
+    if (!l.table)
+        return NULL;
+    take_dir(&l, db->user_dir, OF_USER);
+    take_dir(&l, db->system_dir, OF_SYSTEM);
+    take_shipped(&l);
+    l.table->next = db->tables;
+    db->tables = l.table;
+    db->is_loaded = true;
+    return l.table;
+}
+
+void xl__tune_db_renew(struct xl__tune_db *db)
+{
+    xl__lock_take(&db->lock);
+    db->is_loaded = false;
+    xl__lock_drop(&db->lock);
+}
+
+/* -- looking up ------------------------------------------------------------*/
+
+/* Does x go before y? Paths decide last, so that the order is always one. */
+static bool goes_before(const struct xl__tuned_match *x,
+                        const struct xl__tuned_match *y)
+{
+    if (x->rank != y->rank)
+        return x->rank < y->rank;
+    const int dates = strcmp(x->set->date, y->set->date);
+    return dates != 0 ? dates > 0 : strcmp(x->label, y->label) < 0;
+}
+
+/* Into its place; the weakest falls out where there is no room. */
+static size_t insert(struct xl__tuned_match *list, size_t n, size_t cap,
+                     const struct xl__tuned_match *match)
+{
+    size_t at = 0;
+    while (at < n && !goes_before(match, &list[at]))
+        at++;
+    if (at == cap)
+        return n;
+    if (n < cap)
+        n++;
+    memmove(&list[at + 1], &list[at], (n - at - 1) * sizeof *list);
+    list[at] = *match;
+    return n;
+}
+
+static bool is_wanted(const struct xl__tuned *set, const char *op,
+                      const char *shape_class)
+{
+    return !shape_class || (strcmp(set->op, op) == 0 &&
+                            strcmp(set->shape_class, shape_class) == 0);
+}
+
+size_t xl__tune_db_find(struct xl__tune_db *db, const xl_device *dev,
+                        const char *op, const char *shape_class,
+                        struct xl__tuned_match *out, size_t cap)
+{
+    struct xl__tuned_file head;
+    size_t n = 0;
+    if (db->is_off)
+        return 0;
+    xl__tuned_head(dev, &head);
+    xl__lock_take(&db->lock);
+    const struct xl__tuned_table *table = table_of(db);
+    for (size_t f = 0; table && f < table->n; f++) {
+        const struct loaded *from = &table->files[f];
+        enum xl__tuned_scope scope;
+        if (!reaches(&from->file, &head, &scope))
+            continue;
+        for (size_t i = 0; i < from->file.n_sets; i++) {
+            const struct xl__tuned_match match = {
+                .set = &from->file.sets[i],
+                .origin = from->label + sizeof LABEL - 1,
+                .label = from->label,
+                .rank = (unsigned)from->origin * XL__N_TUNED_SCOPES +
+                        (unsigned)scope};
+            if (is_wanted(match.set, op, shape_class))
+                n = insert(out, n, cap, &match);
+        }
+    }
+    xl__lock_drop(&db->lock);
+    return n;
+}
+
+/* -- evidence --------------------------------------------------------------*/
+
+static xl_status hash_source(const struct xl__tune_db *db, const char *name,
+                             uint64_t *hash, struct xl__error *e)
+{
+    const struct xl__source from = {.cl_dir = db->cl_dir, .name = name};
+    struct xl__str text = {0};
+    const xl_status status = xl__source_load(&from, &text, e);
+    if (status == XL_OK)
+        *hash = xl__hash64(text.text, text.len);
+    xl__str_clear(&text);
+    return status;
+}
+
+/* Was the step's file seen in an earlier step? */
+static bool is_repeated(const struct xl__plan *plan, unsigned i)
+{
+    for (unsigned k = 0; k < i; k++) {
+        if (xl__streq(plan->step[k].source, plan->step[i].source))
+            return true;
+    }
+    return false;
+}
+
+xl_status xl__tuned_sources(const struct xl__tune_db *db,
+                            const struct xl__plan *plan, char *out, size_t cap,
+                            struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct xl__str list = {0};
+    for (unsigned i = 0; i < plan->n_steps; i++) {
+        const struct xl__step *step = &plan->step[i];
+        uint64_t hash = 0;
+        /* Another library's code and generated text are not ours to name. */
+        if (step->external || step->text || is_repeated(plan, i))
+            continue;
+        TRY(hash_source(db, step->source, &hash, e));
+        xl__str_printf(&list, "%s%s:%016llx", list.len > 0 ? " " : "",
+                       step->source, (unsigned long long)hash);
+    }
+    xl__strcpy(out, cap, xl__str_text(&list));
+fail:
+    xl__str_clear(&list);
+    return status;
+}
+
+/* Are all the texts that the set was made with still the same? */
+static bool same_sources(const struct xl__tune_db *db, const char *list,
+                         char *name, size_t cap)
+{
+    enum { DIGITS = 16 };
+    for (const char *at = list; *at;) {
+        const size_t len = strcspn(at, " ");
+        const char *colon = memchr(at, ':', len);
+        uint64_t hash = 0;
+        char hex[DIGITS + 1];
+        snprintf(name, cap, "%.*s", (int)(colon ? colon - at : (long)len),
+                 at);
+        if (!colon || hash_source(db, name, &hash, NULL) != XL_OK)
+            return false;
+        snprintf(hex, sizeof hex, "%016llx", (unsigned long long)hash);
+        if (strncmp(colon + 1, hex, DIGITS) != 0)
+            return false;
+        at += len + strspn(at + len, " ");
+    }
+    return true;
+}
+
+void xl__tuned_driver(const xl_device *dev, char *out, size_t cap)
+{
+    copy_plain(out, cap, xl__text(&dev->limits, XL__F_driver));
+}
+
+bool xl__tuned_is_stale(const struct xl__tune_db *db, const xl_device *dev,
+                        const struct xl__tuned *set, char *why, size_t why_cap)
+{
+    char driver[sizeof set->driver], name[sizeof set->sources];
+    xl__tuned_driver(dev, driver, sizeof driver);
+    if (strcmp(driver, set->driver) != 0) {
+        snprintf(why, why_cap, "tuned with driver %s, this is %s", set->driver,
+                 driver);
+        return true;
+    }
+    if (same_sources(db, set->sources, name, sizeof name))
+        return false;
+    snprintf(why, why_cap, "%s has changed since it was tuned", name);
+    return true;
+}

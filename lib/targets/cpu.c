@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPUs: PoCL, Intel's CPU runtime and others that turn a work-group into
+ * loops. Facts: vendor-notes/cpu.md. */
+#include "targets/targets.h"
+
+#include <math.h>
+
+#include "ops/variants.h"
+
+enum {
+    WIDTH = 1,      /* CP-04 */
+    FMA_PIPES = 2,  /* CP-05 */
+    LINE_BYTES = 64 /* CP-06 */
+};
+
+/* Mesa's llvmpipe calls itself a CPU too, but runs its items in lock-step:
+ * the generic table takes it (GE-09). */
+static bool matches(const struct xl__limits *l)
+{
+    return xl__is(l, XL__F_is_cpu) && !xl__is(l, XL__F_is_gpu) &&
+           !xl__str_has(xl__text(l, XL__F_platform), "rusticl");
+}
+
+static void correct(struct xl__limits *l)
+{
+    double vector = xl__num(l, XL__F_native_vector_f32);
+    double cache = xl__num(l, XL__F_cache_bytes);
+    double line = xl__num(l, XL__F_cache_line_bytes);
+
+    xl__limits_correct(l, XL__F_has_local_mem, 0, XL_KNOWN, "CP-02");
+    xl__limits_correct(l, XL__F_subgroup_width, WIDTH, XL_KNOWN, "CP-04");
+    if (!isnan(vector))
+        xl__limits_correct(l, XL__F_simd_per_cu_f32, FMA_PIPES * vector,
+                           XL_ASSUMED, "CP-05");
+    if (!isnan(cache))
+        xl__limits_correct(l, XL__F_llc_bytes, cache, XL_QUERIED, "CP-06");
+    if (isnan(line)) {
+        line = LINE_BYTES;
+        xl__limits_correct(l, XL__F_cache_line_bytes, line, XL_ASSUMED,
+                           "CP-06");
+    }
+    xl__limits_correct(l, XL__F_transaction_bytes, line, XL_KNOWN, "CP-06");
+    xl__limits_correct_text(l, XL__F_unit_id, "local_address", XL_KNOWN,
+                            "CP-20");
+    xl__limits_correct(l, XL__F_has_watchdog, 0, XL_KNOWN, "CP-07");
+}
+
+static const struct xl__variant *const gemm[] = {
+    &xl__gemm_cpu,
+    &xl__gemm_skinny,
+    &xl__gemm_tiled,
+    &xl__gemm_simt,
+    &xl__gemm_clblast,
+    &xl__gemm_ref,
+    NULL,
+};
+
+static const struct xl__variant *const conv[] = {
+    &xl__conv_cpu,
+    &xl__conv_tiled,
+    &xl__conv_ref,
+    NULL,
+};
+
+const struct xl__vendor xl__vendor_cpu = {
+    .name = "cpu",
+    .matches = matches,
+    .correct = correct,
+    .build_options = "",
+    .lane_option = NULL, /* CP-04 */
+    .variants = {[XL__OP_GEMM] = gemm,
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = conv},
+};

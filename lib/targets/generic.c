@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any device: the portable lists, and corrections for drivers that have no
+ * table of their own (Mesa's rusticl, Apple, Qualcomm, Arm). Facts:
+ * vendor-notes/generic.md. */
+#include "targets/targets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/variants.h"
+
+/* Best first where estimates tie; the last takes anything. */
+const struct xl__variant *const xl__generic_gemm[] = {
+    &xl__gemm_simt,
+    &xl__gemm_skinny,
+    &xl__gemm_tiled,
+    &xl__gemm_clblast,
+    &xl__gemm_ref,
+    NULL,
+};
+
+const struct xl__variant *const xl__generic_softmax[] = {
+    &xl__softmax_online,
+    &xl__softmax_ref,
+    NULL,
+};
+
+const struct xl__variant *const xl__generic_conv[] = {
+    &xl__conv_tiled,
+    &xl__conv_ref,
+    NULL,
+};
+
+enum {
+    APPLE_WIDTH = 32,      /* GE-14 */
+    ADRENO_WIDTH = 64,     /* GE-13 */
+    LLVMPIPE_TURNS = 65535, /* GE-24 */
+    TRANSACTION_BYTES = 64 /* GE-08 */
+};
+
+static bool matches(const struct xl__limits *l)
+{
+    (void)l;
+    return true;
+}
+
+/* "llvmpipe (LLVM 15.0.6, 256 bits)": its lanes are those of the host's vector
+ * unit, whatever multiple the driver prefers; its clock is a constant. */
+static void correct_llvmpipe(struct xl__limits *l)
+{
+    enum { F32_BITS = 32 };
+    const char *comma = strchr(xl__text(l, XL__F_name), ',');
+    unsigned bits;
+
+    if (comma && sscanf(comma, ", %u bits", &bits) == 1 && bits >= F32_BITS)
+        xl__limits_correct(l, XL__F_subgroup_width, bits / F32_BITS, XL_KNOWN,
+                           "GE-09");
+    xl__limits_correct(l, XL__F_clock_hz, NAN, XL_UNKNOWN, "GE-09");
+    xl__limits_correct(l, XL__F_has_watchdog, 0, XL_KNOWN, "GE-09");
+    xl__limits_correct(l, XL__F_max_loop_turns, LLVMPIPE_TURNS, XL_KNOWN,
+                       "GE-24");
+}
+
+static void correct_apple(struct xl__limits *l)
+{
+    xl__limits_correct(l, XL__F_subgroup_width, APPLE_WIDTH, XL_KNOWN,
+                       "GE-14");
+    xl__limits_correct(l, XL__F_clock_hz, NAN, XL_UNKNOWN, "GE-14");
+    xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "GE-14");
+}
+
+static void correct_qualcomm(struct xl__limits *l)
+{
+    if (isnan(xl__num(l, XL__F_subgroup_width)))
+        xl__limits_correct(l, XL__F_subgroup_width, ADRENO_WIDTH, XL_KNOWN,
+                           "GE-13");
+    xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "GE-13");
+}
+
+static void correct(struct xl__limits *l)
+{
+    const char *platform = xl__text(l, XL__F_platform);
+
+    if (strncmp(xl__text(l, XL__F_name), "llvmpipe", 8) == 0)
+        correct_llvmpipe(l);
+    else if (strcmp(platform, "Apple") == 0)
+        correct_apple(l);
+    else if (xl__str_has(platform, "qualcomm"))
+        correct_qualcomm(l);
+    if (isnan(xl__num(l, XL__F_has_watchdog)) && !xl__is(l, XL__F_is_cpu))
+        xl__limits_correct(l, XL__F_has_watchdog, 1, XL_ASSUMED, "GE-11");
+    xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
+                       XL_ASSUMED, "GE-08");
+}
+
+const struct xl__vendor xl__vendor_generic = {
+    .name = "generic",
+    .matches = matches,
+    .correct = correct,
+    .build_options = "",
+    .lane_option = NULL,
+    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = xl__generic_conv},
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Intel's own GPU driver (NEO). A compute unit is one execution unit here.
+ * Facts: vendor-notes/intel.md. */
+#include "targets/targets.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    TRANSACTION_BYTES = 64, /* GE-08 */
+    LANES = 8,              /* IN-03 */
+    WIDTH = 16              /* IN-02 */
+};
+
+/* By the name that identify.c made of the IP version. */
+static const struct generation {
+    const char *arch;
+    double lanes;     /* IN-03 */
+    double registers; /* IN-04 */
+} generations[] = {
+    {"gen9", 8, 7168},    {"gen11", 8, 7168},    {"xe-lp", 8, 7168},
+    {"xe-hpg", 8, 8192},  {"xe-hpc", 16, 16384}, {"xe-lpg", 8, 8192},
+    {"xe-lpg+", 8, 8192}, {"xe2", 16, 16384},    {"xe3", 16, 16384},
+};
+
+static bool matches(const struct xl__limits *l)
+{
+    return xl__str_has(xl__text(l, XL__F_platform), "intel(r) opencl") &&
+           xl__is(l, XL__F_is_gpu);
+}
+
+static const struct generation *find(const char *arch)
+{
+    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
+        if (strcmp(arch, generations[i].arch) == 0)
+            return &generations[i];
+    return NULL;
+}
+
+static void correct(struct xl__limits *l)
+{
+    const struct generation *g = find(xl__text(l, XL__F_arch));
+    double cache = xl__num(l, XL__F_cache_bytes);
+
+    if (isnan(xl__num(l, XL__F_subgroup_width)))
+        xl__limits_correct(l, XL__F_subgroup_width, WIDTH, XL_KNOWN, "IN-02");
+    xl__limits_correct(l, XL__F_simd_per_cu_f32, g ? g->lanes : LANES,
+                       g ? XL_KNOWN : XL_ASSUMED, "IN-03");
+    if (g)
+        xl__limits_correct(l, XL__F_registers_per_cu, g->registers, XL_KNOWN,
+                           "IN-04");
+    if (!isnan(cache))
+        xl__limits_correct(l, XL__F_llc_bytes, cache, XL_QUERIED, "IN-06");
+    xl__limits_correct_text(l, XL__F_unit_id, "intel", XL_KNOWN, "IN-09");
+    xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
+                       XL_ASSUMED, "GE-08");
+    xl__limits_correct(l, XL__F_has_watchdog, 1, XL_ASSUMED, "IN-05");
+}
+
+const struct xl__vendor xl__vendor_intel = {
+    .name = "intel",
+    .matches = matches,
+    .correct = correct,
+    .build_options = "",
+    .lane_option = "-DXL_LANE_SUBGROUP", /* IN-07 */
+    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = xl__generic_conv},
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVIDIA's own driver. The compute capability decides what the driver does not
+ * tell. Facts: vendor-notes/nvidia.md. */
+#include "targets/targets.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "ops/variants.h"
+
+#define KIB 1024.0
+#define MIB (KIB * KIB)
+
+enum {
+    WARP = 32,            /* NV-02 */
+    BANKS = 32,           /* NV-04 */
+    SECTOR_BYTES = 32,    /* NV-04 */
+    REGISTERS = 65536,    /* NV-04 */
+    HALF_DRIVER = 520,    /* NV-06 */
+    HALF_CAPABILITY = 60, /* NV-06 */
+    SLOW_HALF = 61,       /* NV-06 */
+    DP4A_CAPABILITY = 61, /* NV-47 */
+    WGMMA_CAPABILITY = 90 /* NV-26 */
+};
+
+/* Newest first; a capability takes the first row that is not newer. 0 in a
+ * column: no correction. */
+static const struct capability {
+    unsigned cc;
+    double local_kib; /* NV-01 */
+    bool measured;    /* that figure */
+    double lanes;     /* NV-03 */
+    double llc_mib;   /* NV-07 */
+    double matrix;    /* f16 matrix flop per clock: NV-26 */
+} capabilities[] = {
+    {120, 98, false, 128, 0, 1024}, {100, 226, false, 128, 0, 2048},
+    {90, 226, true, 128, 50, 4096}, {89, 98, false, 128, 0, 1024},
+    {87, 162, false, 128, 0, 1024}, {86, 98, false, 128, 0, 1024},
+    {80, 162, false, 64, 40, 2048}, {75, 63, false, 64, 0, 0},
+    {70, 95, false, 64, 6, 0},      {61, 0, false, 128, 0, 0},
+    {60, 0, false, 64, 4, 0},       {50, 0, false, 128, 0, 0},
+    {30, 0, false, 192, 0, 0},      {0, 0, false, 32, 0, 0},
+};
+
+static bool matches(const struct xl__limits *l)
+{
+    return xl__str_has(xl__text(l, XL__F_platform), "nvidia") &&
+           xl__is(l, XL__F_is_gpu);
+}
+
+static void correct_half(struct xl__limits *l, unsigned cc)
+{
+    unsigned driver = 0;
+
+    (void)sscanf(xl__text(l, XL__F_driver), "%u.", &driver);
+    if (cc >= HALF_CAPABILITY && cc != SLOW_HALF && driver >= HALF_DRIVER)
+        xl__limits_correct(l, XL__F_has_f16_arith, 1, XL_KNOWN, "NV-06");
+}
+
+/* mma.sync with f16, bf16, tf32 and i8 operands from sm_80 on; wgmma on sm_90
+ * alone (NV-26). */
+static void correct_matrix(struct xl__limits *l, double flop, unsigned cc)
+{
+    if (flop == 0)
+        return;
+    xl__limits_correct(l, XL__F_matrix_per_cu_f16, flop, XL_KNOWN, "NV-26");
+    xl__limits_correct_text(l, XL__F_mma, "ptx", XL_KNOWN, "NV-26");
+    if (cc == WGMMA_CAPABILITY)
+        xl__limits_correct_text(l, XL__F_wgmma, "sm_90a", XL_KNOWN, "NV-26");
+}
+
+static void correct_by_capability(struct xl__limits *l, unsigned cc)
+{
+    const struct capability *c = capabilities;
+
+    while (c->cc > cc)
+        c++;
+    if (c->local_kib * KIB > xl__num_or(l, XL__F_local_mem_bytes, 0))
+        xl__limits_correct(l, XL__F_local_mem_bytes, c->local_kib * KIB,
+                           c->measured ? XL_KNOWN : XL_ASSUMED, "NV-01");
+    xl__limits_correct(l, XL__F_simd_per_cu_f32, c->lanes, XL_KNOWN, "NV-03");
+    if (c->llc_mib > 0)
+        xl__limits_correct(l, XL__F_llc_bytes, c->llc_mib * MIB, XL_KNOWN,
+                           "NV-07");
+    if (cc >= DP4A_CAPABILITY)
+        xl__limits_correct_text(l, XL__F_dot, "ptx", XL_KNOWN, "NV-47");
+    correct_half(l, cc);
+    correct_matrix(l, c->matrix, cc);
+}
+
+static void correct(struct xl__limits *l)
+{
+    unsigned cc;
+
+    if (isnan(xl__num(l, XL__F_subgroup_width)))
+        xl__limits_correct(l, XL__F_subgroup_width, WARP, XL_KNOWN, "NV-02");
+    xl__limits_correct_text(l, XL__F_unit_id, "ptx", XL_KNOWN, "NV-46");
+    xl__limits_correct(l, XL__F_local_banks, BANKS, XL_KNOWN, "NV-04");
+    xl__limits_correct(l, XL__F_transaction_bytes, SECTOR_BYTES, XL_KNOWN,
+                       "NV-04");
+    xl__limits_correct(l, XL__F_registers_per_cu, REGISTERS, XL_KNOWN,
+                       "NV-04");
+    if (sscanf(xl__text(l, XL__F_arch), "sm_%u", &cc) == 1)
+        correct_by_capability(l, cc);
+}
+
+static const struct xl__variant *const gemm[] = {
+    &xl__gemm_wgmma,
+    &xl__gemm_split_f16,
+    &xl__gemm_split_bf16,
+    &xl__gemm_mma,
+    &xl__gemm_split_mma_f16,
+    &xl__gemm_split_mma_bf16,
+    &xl__gemm_simt,
+    &xl__gemm_skinny,
+    &xl__gemm_tiled,
+    &xl__gemm_clblast,
+    &xl__gemm_ref,
+    NULL,
+};
+
+const struct xl__vendor xl__vendor_nvidia = {
+    .name = "nvidia",
+    .matches = matches,
+    .correct = correct,
+    .build_options = "-DXL_EXP2_PTX", /* NV-53 */
+    .lane_option = "-DXL_LANE_PTX", /* NV-08 */
+    .rebuild = &xl__nvidia_rebuild,
+    .variants = {[XL__OP_GEMM] = gemm,
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = xl__generic_conv},
+};

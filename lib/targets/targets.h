@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every vendor table, specific first, generic last. */
+#ifndef XL_VENDOR_VENDORS_H
+#define XL_VENDOR_VENDORS_H
+
+#include "device/vendor_table.h"
+
+extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
+    xl__vendor_intel, xl__vendor_cpu, xl__vendor_generic;
+
+/* nvidia_ptx.c */
+extern const struct xl__rebuild xl__nvidia_rebuild;
+
+/* NULL-terminated, in the order they are asked. */
+extern const struct xl__vendor *const xl__vendors[];
+
+/* The portable lists; other tables start from these. */
+extern const struct xl__variant *const xl__generic_gemm[];
+extern const struct xl__variant *const xl__generic_softmax[];
+extern const struct xl__variant *const xl__generic_conv[];
+
+#endif

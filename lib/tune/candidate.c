@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One candidate: plan, build, self-check with just its tunables, then a case of
+ * the call's own size whose result is compared with the host's on a sample of
+ * elements, then its time. Only what is right is timed. */
+#include "tune/candidate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/clock.h"
+#include "base/alloc.h"
+#include "ops/path/tunables.h"
+#include "runtime/where.h"
+
+static const double host_terms = 1 << 26; /* that a judgement may cost */
+static const double ns_per_s = 1e9;
+static const double hopeless = 10; /* times the limit, by a first run */
+static const double long_run_s = 1;
+
+/* -- the case -------------------------------------------------------------- */
+
+static xl_status upload(struct xl__case *c)
+{
+    xl_status status = XL_OK;
+    struct xl__trial *t = &c->trial;
+    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+        if (!t->host[i])
+            continue;
+        TRY(xl_buffer_create(c->q, t->bytes[i], &t->call.mem[i].buf));
+        TRY(xl_buffer_write(c->q, t->call.mem[i].buf, 0, t->host[i],
+                            t->bytes[i]));
+    }
+fail:
+    return status;
+}
+
+/* Two flop are a term of a host's sum. */
+static size_t sample_of(double flop)
+{
+    const double every = ceil(flop / 2 / host_terms);
+    return every > 1 ? (size_t)every : 1;
+}
+
+xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
+{
+    xl_status status = XL_OK;
+    struct xl__trial *t = &c->trial;
+    memset(c, 0, sizeof *c);
+    c->q = call->q;
+    c->op = call->op;
+    c->canonical = call->key.canonical;
+    memcpy(c->full, call->key.canonical, call->op->canonical_bytes);
+    status = c->op->trial_init(c->full, t);
+    if (status != XL_OK)
+        TRY(xl__error_set(&c->q->error, status,
+                          status == XL_UNSUPPORTED
+                              ? "a batch given by lists cannot be tried; one "
+                                "given by steps shares its class"
+                              : "data for trials"));
+    xl__reference_plan(call, &c->plan);
+    t->every = sample_of(c->plan.flop);
+    c->before = xl__calloc(t->bytes[t->result], 1);
+    if (!c->before)
+        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "data for trials"));
+    memcpy(c->before, t->host[t->result], t->bytes[t->result]);
+    TRY(upload(c));
+fail:
+    return status;
+}
+
+void xl__case_clear(struct xl__case *c)
+{
+    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+        xl__where_release(c->trial.call.mem[i].buf);
+        free(c->trial.host[i]);
+    }
+    free(c->trial.own);
+    free(c->before);
+    memset(c, 0, sizeof *c);
+}
+
+/* -- one candidate --------------------------------------------------------- */
+
+static void end_as(xl_trial *out, xl_trial_end end, const char *why)
+{
+    out->end = end;
+    xl__strcpy(out->why, sizeof out->why, why);
+}
+
+/* Build, and the small case. */
+static xl_status build(struct xl__entrant *e, const struct xl__point *point,
+                       xl_trial *out)
+{
+    xl_status status = XL_OK;
+    struct xl__case *c = e->on;
+    const struct xl__candidate candidate = {.variant = point->variant,
+                                            .params = point->params,
+                                            .plan = &e->ready.plan};
+    bool trusted = false;
+    char why[XL__WHY_CAP] = "";
+    status = point->variant->plan(&c->q->ctx->device->limits, c->full,
+                                  &point->params, &e->ready.plan);
+    if (status != XL_OK)
+        TRY(xl__error_set(&c->q->error, status,
+                          "its tunables do not fit this call and device"));
+    e->ready.variant = point->variant;
+    TRY(xl__ready_make(c->q, &e->ready));
+    TRY(xl__selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
+                      &trusted, why, sizeof why));
+    if (!trusted)
+        end_as(out, XL_TRIAL_WRONG, why);
+fail:
+    return status;
+}
+
+/* Run once and compare; *took_ns by the wall clock. */
+static xl_status compare(struct xl__entrant *e, double *took_ns, xl_trial *out)
+{
+    xl_status status = XL_OK;
+    struct xl__case *c = e->on;
+    struct xl__trial *t = &c->trial;
+    const cl_mem result = t->call.mem[t->result].buf;
+    char why[XL__WHY_CAP] = "";
+    TRY(xl_buffer_write(c->q, result, 0, c->before, t->bytes[t->result]));
+    const uint64_t start = xl__now_ns();
+    TRY(xl__entrant_run(c->q, e));
+    TRY(xl_queue_finish(c->q));
+    *took_ns = (double)(xl__now_ns() - start);
+    TRY(xl_buffer_read(c->q, result, 0, t->host[t->result],
+                       t->bytes[t->result]));
+    if (!c->op->trial_judge(c->full, t, why, sizeof why))
+        end_as(out, XL_TRIAL_WRONG, why);
+fail:
+    return status;
+}
+
+static xl_status enter(struct xl__entrant *e, const struct xl__point *point,
+                       double *took_ns, xl_trial *out)
+{
+    xl_status status = XL_OK;
+    xl__error_reset(&e->on->q->error);
+    TRY(build(e, point, out));
+    if (out->end == XL_TRIAL_RIGHT)
+        TRY(compare(e, took_ns, out));
+fail:
+    if (status != XL_OK)
+        end_as(out,
+               status == XL_UNTRUSTED ? XL_TRIAL_WRONG : XL_TRIAL_REFUSED,
+               *xl_error_detail(e->on->q) ? xl_error_detail(e->on->q)
+                                          : xl_status_name(status));
+    if (out->end != XL_TRIAL_RIGHT)
+        xl__entrant_clear(e);
+    return status;
+}
+
+static void start(struct xl__entrant *e, struct xl__case *c, xl_trial *out)
+{
+    memset(e, 0, sizeof *e);
+    memset(out, 0, sizeof *out);
+    e->on = c;
+    out->median_ns = out->mad_ns = NAN;
+}
+
+void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
+                      const struct xl__point *point, xl_trial *out)
+{
+    double took_ns;
+    start(e, c, out);
+    enter(e, point, &took_ns, out);
+}
+
+void xl__entrant_clear(struct xl__entrant *e)
+{
+    xl__ready_clear(&e->ready);
+}
+
+xl_status xl__entrant_run(xl_queue *q, void *arg)
+{
+    struct xl__entrant *e = arg;
+    return xl__launch(q, &e->ready, &e->on->trial.call, NULL);
+}
+
+/* -- its time -------------------------------------------------------------- */
+
+static void give_up(double took_ns, double limit_ns, xl_trial *out)
+{
+    char why[64];
+    snprintf(why, sizeof why, "%.3g us, given up at %.3g us", took_ns / 1e3,
+             limit_ns / 1e3);
+    end_as(out, XL_TRIAL_SLOW, why);
+}
+
+/* A look first, so that what is slow costs two runs and not all. */
+static xl_status time_it(struct xl__entrant *e, double limit_ns,
+                         xl_samples *samples, xl_trial *out)
+{
+    static const xl_sampling look = {
+        .warmup = 1, .min_runs = 1, .max_runs = 1, .max_noise = 1};
+    static const xl_sampling how = {.warmup = 1, .min_runs = 5, .max_runs = 40,
+                                    .max_noise = 0.01, .max_s = 0.4};
+    xl_status status = XL_OK;
+    TRY(xl_samples_take(e->on->q, &look, xl__entrant_run, e, samples));
+    if (limit_ns > 0 && samples->min_ns > limit_ns) {
+        give_up(samples->min_ns, limit_ns, out);
+        return XL_OK;
+    }
+    TRY(xl_samples_take(e->on->q, &how, xl__entrant_run, e, samples));
+    out->runs = samples->runs;
+    out->median_ns = samples->median_ns;
+    out->mad_ns = samples->mad_ns;
+    if (limit_ns > 0 && out->median_ns > limit_ns)
+        give_up(out->median_ns, limit_ns, out);
+fail:
+    if (status != XL_OK)
+        end_as(out, XL_TRIAL_REFUSED, xl_status_name(status));
+    return status;
+}
+
+void xl__case_try(struct xl__case *c, const struct xl__point *point,
+                  double limit_ns, xl_trial *out)
+{
+    struct xl__entrant *e = xl__calloc(1, sizeof *e);
+    xl_samples *samples = xl__calloc(1, sizeof *samples);
+    double took_ns = 0;
+    if (e && samples) {
+        start(e, c, out);
+        enter(e, point, &took_ns, out);
+    } else {
+        end_as(out, XL_TRIAL_REFUSED, "out of memory");
+    }
+    if (out->end == XL_TRIAL_RIGHT) {
+        if (limit_ns > 0 && took_ns > hopeless * limit_ns &&
+            took_ns > long_run_s * ns_per_s)
+            give_up(took_ns, limit_ns, out);
+        else
+            time_it(e, limit_ns, samples, out);
+        xl__entrant_clear(e);
+    }
+    free(samples);
+    free(e);
+}
+
+/* -- the public call ------------------------------------------------------- */
+
+xl_status xl__point_of(const struct xl__op_call *call, const xl_candidate *c,
+                       struct xl__point *out)
+{
+    const struct xl__variant *const *at =
+        call->q->ctx->device->vendor->variants[call->op->id];
+    struct xl__error *e = &call->q->error;
+    char why[XL__WHY_CAP];
+    memset(out, 0, sizeof *out);
+    while (*at && strcmp((*at)->name, c->variant) != 0)
+        at++;
+    out->variant = *at;
+    out->est_ns = c->est_ns;
+    if (!*at)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "%s has no variant \"%s\" on this device",
+                             call->op->name, c->variant);
+    if (!xl__params_parse(*at, c->tunables, &out->params, why, sizeof why))
+        return xl__error_set(e, XL_BAD_ARGUMENT, "%s", why);
+    return XL_OK;
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of clbench: what it takes, what it refuses and with which
+ * words; and that help, man page and completions say what the option table
+ * says. No device, no driver. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/args.h"
+#include "cli/command.h"
+
+enum { MAX_ARGS = 16, MAX_TEXT = 1 << 18 };
+
+/* What the last parse() or print() had to say. */
+static char said[MAX_TEXT];
+
+static void read_back(FILE *f)
+{
+    rewind(f);
+    size_t n = fread(said, 1, sizeof said - 1, f);
+    said[n] = '\0';
+    fclose(f);
+}
+
+/* Parse a line of words parted by single blanks; standard error into said. */
+static bool parse(const char *line, struct settings *set,
+                  const struct command **command)
+{
+    static char copy[512];
+    char *argv[MAX_ARGS + 1] = {"clbench"};
+    int argc = 1;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+        assert_true(argc < MAX_ARGS);
+        argv[argc++] = word;
+    }
+    fflush(stderr);
+    FILE *f = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    assert_true(f && kept >= 0);
+    dup2(fileno(f), STDERR_FILENO);
+    bool ok = args_parse(argc, argv, set, command);
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    read_back(f);
+    return ok;
+}
+
+static void print_help(const struct command *c)
+{
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    args_help(f, c);
+    read_back(f);
+}
+
+static void print_man(void)
+{
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    args_man(f);
+    read_back(f);
+}
+
+static void print_completion(const char *shell)
+{
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    assert_true(args_completion(f, shell));
+    read_back(f);
+}
+
+/* -- what is taken -------------------------------------------------------- */
+
+static void takes_the_line_of_the_manual(void **state)
+{
+    (void)state;
+    struct settings set;
+    const struct command *c = NULL;
+    assert_true(parse("gemm 1000x1023x517 --dtype f16 --trans nt --variant "
+                      "all --json -",
+                      &set, &c));
+    assert_ptr_equal(c, &cmd_gemm);
+    assert_int_equal(set.n_words, 1);
+    assert_string_equal(set.words[0], "1000x1023x517");
+    assert_int_equal(set.dtype, XL_F16);
+    assert_int_equal(set.trans, 2);
+    assert_string_equal(set.variant, "all");
+    assert_string_equal(set.json, "-");
+    args_free(&set);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    struct settings set;
+    const struct command *c = NULL;
+    assert_true(parse("", &set, &c));
+    assert_ptr_equal(c, &cmd_suite);
+    assert_null(set.device);
+    assert_null(set.variant);
+    assert_null(set.json);
+    assert_int_equal(set.dtype, XL_N_DTYPES);
+    assert_int_equal(set.trans, -1);
+    assert_int_equal(set.seed, 1);
+    assert_int_equal(set.fail_on.n, 0);
+    assert_true(isnan(set.margin) && isnan(set.noise));
+    assert_false(set.quick || set.full || set.strict || set.quiet);
+    assert_true(set.max_time_s <= 0);
+    args_free(&set);
+}
+
+static void spellings_are_equal(void **state)
+{
+    static const char *const lines[] = {
+        "gemm --device 1 -q --dtype bf16 64",
+        "--device=1 gemm 64 --quiet --dtype=bf16",
+        "-d1 gemm -qt bf16 64",
+        "-d=1 -q -tbf16 gemm 64",
+        "gemm -qd 1 --dtype bf16 -- 64",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct settings set;
+        const struct command *c = NULL;
+        assert_true(parse(lines[i], &set, &c));
+        assert_ptr_equal(c, &cmd_gemm);
+        assert_string_equal(set.device, "1");
+        assert_true(set.quiet);
+        assert_int_equal(set.dtype, XL_BF16);
+        assert_int_equal(set.n_words, 1);
+        assert_string_equal(set.words[0], "64");
+        args_free(&set);
+    }
+}
+
+static void values_of_each_kind(void **state)
+{
+    (void)state;
+    struct settings set;
+    const struct command *c = NULL;
+    assert_true(
+        parse("gemm --seed 0xffffffffffffffff --max-time 1.5s", &set, &c));
+    assert_true(set.seed == UINT64_MAX);
+    assert_true(fabs(set.max_time_s - 1.5) < 1e-12);
+    args_free(&set);
+    assert_true(
+        parse("compare a.json b.json --margin 2.5% --fail-on x", &set, &c));
+    assert_true(fabs(set.margin - 2.5) < 1e-12);
+    assert_string_equal(set.fail_on.value[0], "x");
+    args_free(&set);
+    assert_true(parse("gemm --trans tn", &set, &c));
+    assert_int_equal(set.trans, 1);
+    args_free(&set);
+    assert_true(parse("limits --json", &set, &c));
+    assert_string_equal(set.json, "-");
+    args_free(&set);
+    assert_true(parse("compare --help", &set, &c));
+    assert_true(set.help);
+    args_free(&set);
+    assert_true(parse("help compare", &set, &c));
+    assert_true(set.help);
+    assert_string_equal(c->name, "compare");
+    args_free(&set);
+    assert_true(parse("help", &set, &c));
+    assert_true(set.help);
+    assert_string_equal(c->name, "");
+    args_free(&set);
+    /* A word of that name elsewhere is a word. */
+    assert_true(parse("report help", &set, &c));
+    assert_false(set.help);
+    assert_int_equal(set.n_words, 1);
+    args_free(&set);
+    assert_true(parse("conv --pad 0", &set, &c));
+    assert_int_equal(set.pad, 0);
+    args_free(&set);
+}
+
+static void lists_are_given_again(void **state)
+{
+    (void)state;
+    struct settings set;
+    const struct command *c = NULL;
+    assert_true(parse("expr x*s+y --shape x=1e8,y=4 --scalar s=2 "
+                      "--shape=z=4x4:f16 --range x=-10:10 --source",
+                      &set, &c));
+    assert_ptr_equal(c, &cmd_expr);
+    assert_string_equal(set.words[0], "x*s+y");
+    assert_int_equal(set.shapes.n, 2);
+    assert_string_equal(set.shapes.value[0], "x=1e8,y=4");
+    assert_string_equal(set.shapes.value[1], "z=4x4:f16");
+    assert_int_equal(set.scalars.n, 1);
+    assert_string_equal(set.ranges.value[0], "x=-10:10");
+    assert_true(set.source && !set.explain && !set.fast_math);
+    args_free(&set);
+}
+
+/* -- what is refused ------------------------------------------------------ */
+
+/* One line that names the trouble, and where to read on. */
+static void refusals_say_why(void **state)
+{
+    static const struct {
+        const char *line, *says;
+    } cases[] = {
+        {"gem", "did you mean 'gemm'"},
+        {"frobnicate", "unknown command 'frobnicate'"},
+        {"gemm --devise 1", "did you mean '--device'"},
+        {"gemm -Z", "unknown option '-Z'"},
+        {"gemm --device", "--device wants a value: N|NAME|UUID|PCI"},
+        {"gemm --device=", "'' will not do"},
+        {"gemm --dtype f8", "'f8' will not do; give f32|f16|bf16"},
+        {"gemm --trans nnn", "give nn|nt|tn|tt"},
+        {"gemm --seed -1", "'-1' will not do"},
+        {"gemm --seed 1x", "'1x' will not do"},
+        {"gemm --seed 18446744073709551616", "will not do"},
+        {"gemm --max-time 0", "'0' will not do"},
+        {"gemm --max-time inf", "'inf' will not do"},
+        {"gemm --max-time -3", "'-3' will not do"},
+        {"gemm --max-time 3x", "'3x' will not do"},
+        {"gemm --quick=1", "--quick takes no value"},
+        {"gemm --quick --full", "exclude each other"},
+        {"gemm --device 0 --all-devices", "exclude each other"},
+        {"gemm --damaged", "gemm does not take --damaged"},
+        {"--damaged", "the suite does not take --damaged"},
+        {"compare", "too few arguments"},
+        {"softmax --portability", "softmax does not take --portability"},
+        {"gemm --batch 0", "'0' will not do; give N, a whole number from 1"},
+        {"gemm --seed x", "give N, a whole number ("},
+        {"gemm --max-time x", "give S, a time above 0, in seconds"},
+        {"conv --pad -1", "'-1' will not do; give N, a whole number ("},
+        {"help frobnicate", "unknown command 'frobnicate'"},
+        {"gemm --cliff -3", "'-3' will not do"},
+        {"compare a b --margin 5:%", "give P%"},
+        {"compare a b --noise x", "give P%"},
+        {"expr x y", "what is 'y' for?"},
+        {"expr x --shape", "--shape wants a value: NAME=SHAPE"},
+        {"expr x --shape=", "'' will not do"},
+        {"gemm --fast-math", "gemm does not take --fast-math"},
+        {"completion", "usage: clbench completion"},
+        {"gemm \x1b[2J", NULL},
+        {"\x1b[2Jgemm", "\\x1B[2Jgemm"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct settings set;
+        const struct command *c = NULL;
+        bool ok = parse(cases[i].line, &set, &c);
+        if (cases[i].says) {
+            assert_false(ok);
+            if (!strstr(said, cases[i].says))
+                fail_msg("'%s' said: %s", cases[i].line, said);
+            assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+            assert_non_null(strstr(said, "--help'"));
+            assert_null(strchr(said, '\x1b'));
+        } else {
+            assert_true(ok);
+        }
+        args_free(&set);
+    }
+}
+
+/* -- the tables ----------------------------------------------------------- */
+
+static void option_names_are_unique(void **state)
+{
+    (void)state;
+    for (const struct option_row *a = option_rows; a->name; a++) {
+        assert_ptr_equal(option_find(a->name), a);
+        assert_true((a->kind == OPT_FLAG) == (a->value == NULL));
+        assert_true((a->kind == OPT_CHOICE) == (a->choices != NULL));
+        for (const struct option_row *b = option_rows; b != a; b++)
+            assert_false(a->letter && a->letter == b->letter);
+    }
+}
+
+static void commands_name_real_options(void **state)
+{
+    (void)state;
+    unsigned n = 0;
+    for (; commands[n]; n++) {
+        const struct command *c = commands[n];
+        assert_non_null(c->run);
+        assert_true(c->summary && c->about && c->min_words <= c->max_words);
+        for (const char *const *o = c->options; o && *o; o++)
+            if (!option_find(*o))
+                fail_msg("%s names the unknown option %s", c->name, *o);
+    }
+    assert_true(n > 0);
+}
+
+/* Is `part`, followed by no letter, in what was said? */
+static bool says_word(const char *part)
+{
+    size_t len = strlen(part);
+    for (const char *at = said; (at = strstr(at, part)) != NULL; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyz-", at[len]) || !at[len])
+            return true;
+    return false;
+}
+
+static void help_agrees_with_the_table(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; commands[i]; i++) {
+        print_help(commands[i]);
+        for (const struct option_row *row = option_rows; row->name; row++) {
+            char option[64];
+            snprintf(option, sizeof option, "  --%s%s%s\n", row->name,
+                     row->value ? " " : "", row->value ? row->value : "");
+            bool listed = strstr(said, option) != NULL;
+            snprintf(option, sizeof option, ", --%s%s%s\n", row->name,
+                     row->value ? " " : "", row->value ? row->value : "");
+            listed = listed || strstr(said, option);
+            if (listed != command_takes(commands[i], row))
+                fail_msg("clbench %s --help and --%s", commands[i]->name,
+                         row->name);
+        }
+        assert_non_null(strstr(said, "Exit codes:"));
+        assert_non_null(strstr(said, "  130  interrupted"));
+    }
+    print_help(NULL);
+    for (unsigned i = 1; commands[i]; i++)
+        assert_non_null(strstr(said, commands[i]->summary));
+}
+
+static void help_fits_the_terminal(void **state)
+{
+    (void)state;
+    test_setenv("COLUMNS", "60");
+    for (unsigned i = 0; commands[i]; i++) {
+        print_help(commands[i]);
+        for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+            if (strlen(line) > 60 && line[0] != ' ')
+                fail_msg("%s: %s", commands[i]->name, line);
+    }
+    test_setenv("COLUMNS", "80");
+    for (unsigned i = 0; commands[i]; i++) {
+        print_help(commands[i]);
+        for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+            if (strlen(line) > 80 || line[strlen(line) - 1] == ' ')
+                fail_msg("%s: %s", commands[i]->name, line);
+    }
+    test_setenv("COLUMNS", NULL);
+}
+
+/* Peers have options of their own in the table. */
+static bool is_taken(const struct option_row *row)
+{
+    for (unsigned i = 0; commands[i]; i++)
+        if (command_takes(commands[i], row))
+            return true;
+    return false;
+}
+
+static void man_agrees_with_the_table(void **state)
+{
+    (void)state;
+    print_man();
+    for (unsigned i = 0; commands[i]; i++) {
+        char title[64];
+        snprintf(title, sizeof title, ".SS clbench%s%s [",
+                 *commands[i]->name ? " " : "", commands[i]->name);
+        assert_non_null(strstr(said, title));
+    }
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        if (!is_taken(row))
+            continue;
+        char text[64] = "\\fB\\-\\-";
+        for (const char *at = row->name; *at; at++)
+            strcat(text, *at == '-' ? "\\-" : (char[]){*at, '\0'});
+        assert_non_null(strstr(said, text));
+    }
+    for (int code = 0; code <= 5; code++) {
+        char text[16];
+        snprintf(text, sizeof text, ".B %d\n", code);
+        assert_non_null(strstr(said, text));
+    }
+    assert_non_null(strstr(said, ".B 130\n"));
+    for (const char *at = said; *at; at++)
+        assert_true((*at >= ' ' && *at <= '~') || *at == '\n');
+}
+
+static void completions_agree_with_the_table(void **state)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+    (void)state;
+    for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
+        bool fish = strcmp(shells[i], "fish") == 0;
+        print_completion(shells[i]);
+        for (const struct option_row *row = option_rows; row->name; row++) {
+            char text[64];
+            if (!is_taken(row))
+                continue;
+            snprintf(text, sizeof text, fish ? " -l %s" : "--%s", row->name);
+            if (!says_word(text))
+                fail_msg("%s does not complete --%s", shells[i], row->name);
+            for (unsigned j = 0; row->choices && row->choices[j]; j++)
+                assert_true(says_word(row->choices[j]));
+        }
+        for (unsigned j = 0; commands[j]; j++)
+            assert_true(says_word(commands[j]->name));
+    }
+    assert_false(args_completion(stdout, "tcsh"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_the_line_of_the_manual),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(spellings_are_equal),
+        cmocka_unit_test(values_of_each_kind),
+        cmocka_unit_test(lists_are_given_again),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(option_names_are_unique),
+        cmocka_unit_test(commands_name_real_options),
+        cmocka_unit_test(help_agrees_with_the_table),
+        cmocka_unit_test(help_fits_the_terminal),
+        cmocka_unit_test(man_agrees_with_the_table),
+        cmocka_unit_test(completions_agree_with_the_table),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Result files against each other, as `clbench compare` does it: which rows
+ * belong together, what is said, what fails a gate, what is written. No
+ * device, no driver. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os/files.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "compare/differences.h"
+#include "compare/compare_files.h"
+#include "compare/tables.h"
+
+/* A run of a few ops; rows of each differ in their sizes alone. */
+struct run {
+    const char *name, *uuid, *platform, *driver, *version;
+    unsigned seed;
+    double slower;        /* factor on the times of "gemm" */
+    bool is_backwards;    /* rows in the other order */
+    const char *unit, *clock, *verdict, *variant; /* of gemm's first row */
+    bool lacks_row;       /* gemm's last */
+    unsigned n_samples;
+    bool is_cpu;
+};
+static const struct run plain = {
+    .name = "Chip", .uuid = "u-1", .platform = "P", .driver = "1.0",
+    .version = "0.1.0", .seed = 1, .slower = 1, .unit = "flop/s",
+    .clock = "event", .verdict = "ok", .variant = "tiled", .n_samples = 9};
+
+enum { N_OPS = 5, PER_OP = 8, N_ROWS = N_OPS * PER_OP };
+static const char *const ops[N_OPS] = {"gemm", "softmax", "expr",
+                                       "probe_cache", "probe_local"};
+
+static void add_row(struct xl__str *out, const struct run *run, unsigned op,
+                    unsigned i)
+{
+    const bool is_first = op == 0 && i == 0;
+    const char *variant = is_first ? run->variant : "tiled";
+    const double factor = op == 0 ? run->slower : 1;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, run->seed * 1000 + op * 100 + i);
+    const double shift = 0.005 * xl__rng_normal(&rng);
+    xl__str_printf(out,
+                   "{\"id\":\"%s/%s/n=%u/-/f32/hot\",\"device\":0,"
+                   "\"op\":\"%s\",\"variant\":\"%s\",\"shape\":{\"n\":%u},"
+                   "\"params\":{},\"dtype\":\"f32\",\"cache\":\"hot\","
+                   "\"clock\":\"%s\",\"unit\":\"%s\",\"verdict\":\"%s\","
+                   "\"reason\":\"told\",\"value\":%.9g,\"samples_ns\":[",
+                   ops[op], variant, i + 1, ops[op], variant, i + 1,
+                   is_first ? run->clock : "event",
+                   is_first ? run->unit : "flop/s",
+                   is_first ? run->verdict : "ok",
+                   1e9 / exp(shift) / factor);
+    for (unsigned k = 0; k < run->n_samples; k++)
+        xl__str_printf(out, "%s%.9g", k > 0 ? "," : "",
+                       1e6 * factor *
+                           exp(shift + 0.002 * xl__rng_normal(&rng)));
+    xl__str_add(out, "]}");
+}
+
+/* Files of runs lie here. */
+static char folder[400];
+enum { PATH = 512 };
+
+static void write_run(char path[PATH], const char *file, const struct run *run)
+{
+    struct xl__str out = {0};
+    bool is_first = true;
+    xl__str_printf(&out,
+                   "{\"schema\":\"clbench/1\",\"tool\":{\"version\":\"%s\","
+                   "\"library\":\"0.1.0\"},\"host\":{\"load\":9.5,"
+                   "\"cpu\":\"C\",\"cores\":2},"
+                   "\"environment\":{\"date\":\"today\","
+                   "\"variables\":{\"XL_SEED%s\":\"1\"}},\"devices\":[{"
+                   "\"index\":0,\"name\":\"%s\",\"platform\":\"%s\","
+                   "\"driver\":\"%s\",\"uuid\":\"%s\",\"pci\":null,"
+                   "\"facts\":[{\"name\":\"is_cpu\",\"value\":%s}]}],"
+                   "\"rows\":[",
+                   run->version, run->driver, run->name, run->platform,
+                   run->driver, run->uuid, run->is_cpu ? "true" : "false");
+    for (unsigned k = 0; k < N_ROWS; k++) {
+        const unsigned i = run->is_backwards ? N_ROWS - 1 - k : k;
+        if (run->lacks_row && i == PER_OP - 1)
+            continue;
+        xl__str_add(&out, is_first ? "" : ",");
+        add_row(&out, run, i / PER_OP, i % PER_OP);
+        is_first = false;
+    }
+    xl__str_add(&out, "]}");
+    snprintf(path, PATH, "%s/%s.json", folder, file);
+    assert_int_equal(xl__file_replace(path, out.text, out.len), XL_OK);
+    xl__str_clear(&out);
+}
+
+/* As by the words of a command line. */
+static void compare_words(struct sides *s, const char *a, const char *b)
+{
+    const struct compare_options how = {.margin = COMPARE_MARGIN,
+                                        .assumed = (double)NAN};
+    const char *const words[] = {a, b};
+    char why[256] = "";
+    if (!sides_read(s, words, 2, why, sizeof why))
+        fail_msg("%s", why);
+    assert_true(sides_compare(s, &how));
+}
+
+static void compare_runs(struct sides *s, const struct run *a,
+                         const struct run *b)
+{
+    char path_a[PATH], path_b[PATH];
+    write_run(path_a, "a", a);
+    write_run(path_b, "b", b);
+    compare_words(s, path_a, path_b);
+}
+
+static size_t n_call(const struct sides *s, enum call call)
+{
+    return s->list[0].all.n_call[call];
+}
+
+static struct gate gate_of(const char *text, struct sides *s)
+{
+    struct gate gate;
+    struct option_list list = {{text}, 1};
+    assert_null(gate_read(&gate, &list));
+    for (size_t i = 0; i < s->n; i++)
+        gate_mark(&gate, &s->list[i]);
+    return gate;
+}
+
+/* -- what is said --------------------------------------------------------- */
+
+static struct sides s; /* large */
+
+static void a_file_is_the_same_as_itself(void **state)
+{
+    struct run backwards = plain;
+    (void)state;
+    backwards.is_backwards = true;
+    for (int i = 0; i < 2; i++) {
+        compare_runs(&s, &plain, i ? &backwards : &plain);
+        assert_int_equal(s.list[0].n_compared, N_ROWS);
+        assert_int_equal(n_call(&s, CALL_SAME), N_ROWS);
+        assert_int_equal(s.list[0].all.mean.call, CALL_SAME);
+        const struct gate gate = gate_of("slower:0%,rejected,missing", &s);
+        assert_false(gate_fails(&gate));
+        sides_clear(&s);
+    }
+}
+
+static void equal_runs_are_not_called(void **state)
+{
+    (void)state;
+    for (unsigned seed = 2; seed < 12; seed++) {
+        struct run b = plain;
+        b.seed = seed;
+        compare_runs(&s, &plain, &b);
+        assert_true(n_call(&s, CALL_SLOWER) + n_call(&s, CALL_FASTER) <= 1);
+        const struct gate gate = gate_of("slower:5%", &s);
+        assert_false(gate_fails(&gate));
+        sides_clear(&s);
+    }
+}
+
+static void a_planted_slowdown_fails_the_gate(void **state)
+{
+    struct run b = plain;
+    (void)state;
+    b.seed = 2;
+    b.slower = 1.2;
+    compare_runs(&s, &plain, &b);
+    assert_int_equal(n_call(&s, CALL_SLOWER), PER_OP);
+    assert_int_equal(s.list[0].ops[0].mean.call, CALL_SLOWER);
+    assert_true(fabs(s.list[0].ops[0].mean.ratio - 1.2) < 0.02);
+    assert_int_equal(s.list[0].ops[1].n_call[CALL_SLOWER], 0);
+    /* What matters most first, the worst on top. */
+    for (size_t i = 0; i < PER_OP; i++) {
+        const struct pair *p = &s.list[0].pairs[i];
+        assert_int_equal(p->ratio.call, CALL_SLOWER);
+        assert_true(i == 0 || p[-1].ratio.ratio >= p->ratio.ratio);
+        assert_non_null(strstr(p->label, "gemm"));
+    }
+    struct gate gate = gate_of("slower:5%", &s);
+    assert_true(gate_fails(&gate));
+    assert_int_equal(gate.n_slower, PER_OP);
+    assert_true(gate.n_slower_ops == 1 && s.list[0].pairs[0].is_gated);
+    gate = gate_of("slower:30%", &s);
+    assert_false(gate_fails(&gate));
+    sides_clear(&s);
+    /* The other way round it is faster, and no gate on slowness fires. */
+    compare_runs(&s, &b, &plain);
+    assert_int_equal(n_call(&s, CALL_FASTER), PER_OP);
+    gate = gate_of("slower:0%", &s);
+    assert_false(gate_fails(&gate));
+    sides_clear(&s);
+}
+
+/* A probe's rate is compared, not its time: probes choose how much they run.
+ * A rate that falls is slower. */
+static void rates_of_probes_count(void **state)
+{
+    const json_t *json = json_loads(
+        "{\"unit\":\"B/s\",\"value\":50}", 0, NULL);
+    double ns[] = {100, 100, 100}, value = 0;
+    const char *unit = NULL;
+    char probe[] = "probe_x/y", op[] = "gemm/y";
+    struct result_row row = {.id = probe, .ns = ns, .n = 3, .json = json};
+    (void)state;
+    assert_true(fabs(result_figure(&row, &value, &unit) + log(50)) < 1e-12);
+    assert_true(value == 50);
+    assert_string_equal(unit, "B/s");
+    row.id = op;
+    assert_true(fabs(result_figure(&row, &value, &unit) - log(100)) < 1e-12);
+    assert_string_equal(unit, "ns");
+    json_decref((json_t *)(uintptr_t)json);
+}
+
+/* Rows of one name belong together in their order. */
+static void repeated_rows_keep_their_turn(void **state)
+{
+    char x[] = "x", y[] = "y";
+    struct result_row rows[] = {{.id = x, .device = ""},
+                                {.id = y, .device = ""},
+                                {.id = x, .device = ""}};
+    const struct result_file f = {.rows = rows, .n_rows = 3, .n_devices = 1};
+    const struct result_file less = {
+        .rows = rows, .n_rows = 2, .n_devices = 1};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        assert_ptr_equal(results_match(&f, i, &f), &rows[i]);
+    assert_null(results_match(&f, 2, &less));
+}
+
+static void other_changes_are_said(void **state)
+{
+    static const struct {
+        const char *unit, *clock, *verdict, *variant, *said;
+        enum call call;
+    } cases[] = {
+        {"B/s", "event", "ok", "tiled", "", CALL_AMBIGUOUS},
+        {"flop/s", "wall", "ok", "tiled", "not the same measure", CALL_UNLIKE},
+        {"flop/s", "event", "rejected", "tiled", "is rejected: told",
+         CALL_UNTIMED},
+        {"flop/s", "event", "ok", "other", "tiled in a, other in b",
+         CALL_AMBIGUOUS},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xl__str said = {0};
+        struct run b = plain;
+        b.unit = cases[i].unit;
+        b.clock = cases[i].clock;
+        b.verdict = cases[i].verdict;
+        b.variant = cases[i].variant;
+        compare_runs(&s, &plain, &b);
+        compare_say_changes(&s.list[0], &said);
+        if (!strstr(xl__str_text(&said), cases[i].said))
+            fail_msg("case %zu: %s", i, xl__str_text(&said));
+        if (cases[i].call != CALL_AMBIGUOUS)
+            assert_int_equal(n_call(&s, cases[i].call), 1);
+        const struct gate gate = gate_of("rejected", &s);
+        assert_int_equal(gate_fails(&gate), cases[i].call == CALL_UNTIMED);
+        xl__str_clear(&said);
+        sides_clear(&s);
+    }
+}
+
+static void missing_and_new_rows_are_told(void **state)
+{
+    struct run b = plain;
+    (void)state;
+    b.lacks_row = true;
+    compare_runs(&s, &plain, &b);
+    assert_int_equal(n_call(&s, CALL_MISSING), 1);
+    struct gate gate = gate_of("missing", &s);
+    assert_true(gate_fails(&gate));
+    sides_clear(&s);
+    compare_runs(&s, &b, &plain);
+    assert_int_equal(n_call(&s, CALL_NEW), 1);
+    gate = gate_of("missing", &s);
+    assert_false(gate_fails(&gate));
+    sides_clear(&s);
+}
+
+/* One sample has no interval, and a gate that sees nothing must not pass. */
+static void few_samples_hold_no_gate(void **state)
+{
+    struct run b = plain;
+    (void)state;
+    b.n_samples = 1;
+    compare_runs(&s, &plain, &b);
+    assert_int_equal(n_call(&s, CALL_FEW_RUNS), N_ROWS);
+    const struct gate gate = gate_of("slower:5%", &s);
+    assert_true(gate_fails(&gate));
+    sides_clear(&s);
+}
+
+static void relations_are_named(void **state)
+{
+    static const struct {
+        const char *name, *uuid, *platform, *driver, *version, *said;
+        bool is_alike;
+    } cases[] = {
+        {"Chip", "u-1", "P", "1.0", "0.1.0", "runs of the same", true},
+        {"Chip", "u-1", "P", "1.0", "0.2.0", "another clbench", true},
+        {"Chip", "u-1", "P", "1.1", "0.1.0", "Two drivers on the same chip",
+         true},
+        {"Chip (other, 9)", "", "Q", "9", "0.1.0",
+         "Two drivers on the same chip", false},
+        {"Board", "u-1", "Q", "9", "0.1.0", "Two drivers on the same chip",
+         false},
+        {"Board", "u-2", "P", "1.0", "0.1.0", "Different devices", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xl__str said = {0};
+        struct run b = plain;
+        b.name = cases[i].name;
+        b.uuid = cases[i].uuid;
+        b.platform = cases[i].platform;
+        b.driver = cases[i].driver;
+        b.version = cases[i].version;
+        compare_runs(&s, &plain, &b);
+        compare_say_relation(&s.list[0], &said);
+        if (!strstr(xl__str_text(&said), cases[i].said))
+            fail_msg("case %zu: %s", i, xl__str_text(&said));
+        assert_int_equal(s.list[0].is_alike, cases[i].is_alike);
+        assert_int_equal(s.list[0].noise.source == NOISE_OF_ROWS,
+                         cases[i].is_alike);
+        xl__str_reset(&said);
+        compare_say_conditions(&s.list[0], &said);
+        assert_non_null(strstr(xl__str_text(&said), "load 9.5 on 2 cores"));
+        assert_int_equal(strstr(xl__str_text(&said), "XL_SEED") != NULL,
+                         strcmp(cases[i].driver, "1.0") != 0);
+        xl__str_clear(&said);
+        sides_clear(&s);
+    }
+}
+
+/* A CPU has a name in every driver, and is the host's under each. */
+static void two_drivers_of_a_cpu(void **state)
+{
+    struct xl__str said = {0};
+    struct run a = plain, b = plain;
+    (void)state;
+    b.name = "pipe";
+    b.uuid = "";
+    b.platform = "Q";
+    b.clock = "wall"; /* its events are not believed; still comparable */
+    for (int i = 0; i < 2; i++) {
+        a.is_cpu = b.is_cpu = i == 1;
+        compare_runs(&s, &a, &b);
+        compare_say_relation(&s.list[0], &said);
+        assert_int_equal(strstr(xl__str_text(&said), "same chip") != NULL, i);
+        assert_int_equal(s.list[0].n_compared, N_ROWS);
+        xl__str_reset(&said);
+        sides_clear(&s);
+    }
+    xl__str_clear(&said);
+}
+
+/* -- several files -------------------------------------------------------- */
+
+static void repeats_measure_the_noise(void **state)
+{
+    struct xl__str words[2] = {{0}, {0}};
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        static const char *const files[] = {"0", "1", "2", "3", "4", "5"};
+        struct run run = plain;
+        char path[PATH];
+        run.seed = i + 1;
+        run.slower = i % 2 ? 1.2 : 1;
+        write_run(path, files[i], &run);
+        xl__str_printf(&words[i % 2], "%s%s", i > 1 ? "," : "", path);
+    }
+    compare_words(&s, words[0].text, words[1].text);
+    assert_int_equal(s.list[0].noise.source, NOISE_OF_REPEATS);
+    assert_int_equal(s.list[0].a.n_files, 3);
+    assert_int_equal(n_call(&s, CALL_SLOWER), PER_OP);
+    assert_int_equal(n_call(&s, CALL_FASTER), 0);
+    sides_clear(&s);
+    xl__str_clear(&words[0]);
+    xl__str_clear(&words[1]);
+}
+
+/* -- gates and files ------------------------------------------------------ */
+
+static void gates_are_read(void **state)
+{
+    struct gate gate;
+    struct option_list one = {{"slower:2.5%,rejected", "missing"}, 2};
+    static const char *const wrong[] = {"slower", "slower:", "slower:x",
+                                        "slower:-1%", "slower:5%%", "faster:1",
+                                        "", "missing,", "slower:nan%"};
+    (void)state;
+    assert_null(gate_read(&gate, &one));
+    assert_true(fabs(gate.slower - 2.5) < 1e-12);
+    assert_true(gate.rejected && gate.missing && gate_is_on(&gate));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct option_list list = {{wrong[i]}, 1};
+        char *part = gate_read(&gate, &list);
+        if (!part)
+            fail_msg("'%s' is taken", wrong[i]);
+        free(part);
+    }
+    struct option_list none = {{NULL}, 0};
+    assert_null(gate_read(&gate, &none));
+    assert_false(gate_is_on(&gate));
+}
+
+static size_t times(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        n++;
+    return n;
+}
+
+/* Every row is in every form, and no text of a file is markup. */
+static void files_hold_every_row(void **state)
+{
+    struct xl__str csv = {0}, html = {0};
+    struct run b = plain;
+    (void)state;
+    b.slower = 1.2;
+    b.driver = "<script>x</script>";
+    compare_runs(&s, &plain, &b);
+    const struct gate gate = gate_of("slower:5%", &s);
+    compare_csv(&s, &gate, &csv);
+    compare_html(&s, &gate, &html);
+    assert_false(csv.broken || html.broken);
+    assert_int_equal(times(csv.text, "\r\n"), 1 + N_ROWS + N_OPS + 1);
+    /* Its rows, its mean, and the mean of all. */
+    assert_int_equal(times(csv.text, ",SLOWER,"), PER_OP + 2);
+    assert_int_equal(times(html.text, "<th scope=\"row\">"),
+                     N_ROWS + N_OPS + 1);
+    assert_int_equal(times(html.text, "<svg"), 2);
+    assert_null(strstr(html.text, "<script>x"));
+    assert_non_null(strstr(html.text, "&lt;script&gt;x"));
+    xl__str_clear(&csv);
+    xl__str_clear(&html);
+    sides_clear(&s);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_the_same_as_itself),
+        cmocka_unit_test(equal_runs_are_not_called),
+        cmocka_unit_test(a_planted_slowdown_fails_the_gate),
+        cmocka_unit_test(rates_of_probes_count),
+        cmocka_unit_test(repeated_rows_keep_their_turn),
+        cmocka_unit_test(other_changes_are_said),
+        cmocka_unit_test(missing_and_new_rows_are_told),
+        cmocka_unit_test(few_samples_hold_no_gate),
+        cmocka_unit_test(relations_are_named),
+        cmocka_unit_test(two_drivers_of_a_cpu),
+        cmocka_unit_test(repeats_measure_the_noise),
+        cmocka_unit_test(gates_are_read),
+        cmocka_unit_test(files_hold_every_row),
+    };
+    test_args(argc, argv);
+    snprintf(folder, sizeof folder, "%s", test_scratch("compare"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

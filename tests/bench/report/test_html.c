@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTML page as text: what a document says stays text, whatever it is; every
+ * row is there with its verdict; devices and files are told apart. How it looks
+ * and behaves is shown in a browser: page.py. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/html_best.h"
+#include "report/html_page.h"
+#include "report/render.h"
+
+/* -- pieces --------------------------------------------------------------- */
+
+static void text_is_never_markup(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        {"plain \xc3\xa9", "plain \xc3\xa9"},
+        {"<script>alert('x')</script>",
+         "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"},
+        {"\" onload=\"x", "&quot; onload=&quot;x"},
+        {"&lt;", "&amp;lt;"},
+        {"a\nb\x1b[31m", "a\\x0Ab\\x1B[31m"},
+        {"\xff\xc0\xaf", "\\xFF\\xC0\\xAF"},
+        {"gpj\xe2\x80\xae.exe", "gpj\\U+202E.exe"},
+        {NULL, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xl__str out = {0};
+        html_text(&out, cases[i].text);
+        assert_string_equal(xl__str_text(&out), cases[i].shown);
+        xl__str_clear(&out);
+    }
+}
+
+static void formats_are_filled_in(void **state)
+{
+    struct xl__str out = {0};
+    (void)state;
+    html_add(&out, "<b a=\"%s\">%z%%%m</b>", "\"&", (size_t)7, "<br>");
+    assert_string_equal(xl__str_text(&out), "<b a=\"&quot;&amp;\">7%<br></b>");
+    xl__str_clear(&out);
+}
+
+static void shares_have_bars(void **state)
+{
+    static const struct {
+        double frac;
+        const char *has, *lacks;
+    } cases[] = {
+        {0.5, "width=\"50\" height=\"8\"/></svg>50%", "past"},
+        {2.5, "class=\"bar past\"", "width=\"250\""},
+        {-0.1, "width=\"0\"", "past"},
+        {NAN, "-", "<svg"},
+        {INFINITY, "-", "<svg"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xl__str out = {0};
+        html_share(&out, cases[i].frac);
+        assert_non_null(strstr(xl__str_text(&out), cases[i].has));
+        assert_null(strstr(xl__str_text(&out), cases[i].lacks));
+        xl__str_clear(&out);
+    }
+}
+
+static void verdicts_have_signs_and_words(void **state)
+{
+    struct xl__str signs = {0}, out = {0};
+    (void)state;
+    for (unsigned rank = 0; rank < HTML_VERDICTS; rank++) {
+        const char *name = xl_verdict_name((xl_verdict)rank);
+        assert_int_equal(html_verdict_rank(name), rank);
+        assert_true(*html_verdict_about(rank));
+        xl__str_reset(&out);
+        html_verdict(&out, name);
+        char *sign = strstr(xl__str_text(&out), "\"true\">");
+        assert_non_null(sign);
+        sign += strlen("\"true\">");
+        *strchr(sign, '<') = '\0';
+        assert_null(strstr(xl__str_text(&signs), sign));
+        xl__str_add(&signs, sign);
+        /* Behind the sign's element, whose "<" was cut off. */
+        const char *word = sign + strlen(sign) + strlen("</i>");
+        assert_int_equal(strncmp(word, name, strlen(name)), 0);
+    }
+    xl__str_reset(&out);
+    html_verdict(&out, "<fine>");
+    assert_int_equal(html_verdict_rank("<fine>"), HTML_VERDICTS);
+    assert_non_null(strstr(xl__str_text(&out), "verdict unknown"));
+    assert_non_null(strstr(xl__str_text(&out), "&lt;fine&gt;"));
+    xl__str_clear(&signs);
+    xl__str_clear(&out);
+}
+
+/* -- pages ---------------------------------------------------------------- */
+
+#define DEVICE(index, name, uuid)                                             \
+    "{\"index\": " #index ", \"name\": \"" name "\", \"platform\": \"P\","     \
+    "\"driver\": \"1.0\", \"uuid\": " uuid ", \"facts\": ["                    \
+    "{\"name\": \"compute_units\", \"value\": 132, \"unit\": \"1\","           \
+    " \"source\": \"queried\"},"                                              \
+    "{\"name\": \"peak_f32_flop_per_s\", \"value\": 6.6e13,"                   \
+    " \"unit\": \"flop/s\", \"source\": \"measured\"}]}"
+#define ROW(device, op, m, value, verdict, more)                              \
+    "{\"id\": \"" op "/v/m=" #m "/f32/hot\", \"device\": " #device ","         \
+    "\"op\": \"" op "\", \"variant\": \"v\", \"shape\": {\"m\": " #m "},"      \
+    "\"params\": {}, \"dtype\": \"f32\", \"samples_ns\": [1000, 1010, 1020],"  \
+    "\"median_ns\": 1010, \"mad_ns\": 10, \"cache\": \"hot\","                 \
+    "\"value\": " #value ", \"unit\": \"flop/s\", \"verdict\": \"" verdict     \
+    "\"" more "}"
+#define DOCUMENT(devices, rows)                                               \
+    "{\"schema\": \"clbench/1\", \"tool\": {\"command\": \"gemm\"},"           \
+    "\"environment\": {\"date\": \"2025-01-31T12:34:56Z\"},"                   \
+    "\"devices\": [" devices "], \"rows\": [" rows "]}"
+
+static struct result_file take(const char *text, const char *path)
+{
+    struct result_file file;
+    char why[256] = "";
+    json_error_t error;
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!document)
+        fail_msg("%s: %s", error.text, text);
+    if (!results_take(document, path, &file, why, sizeof why))
+        fail_msg("%s", why);
+    return file;
+}
+
+static char *page_of(const struct result_file *files, size_t n)
+{
+    struct xl__str out = {0};
+    render_html.render(files, n, &out);
+    assert_false(out.broken);
+    return xl__str_steal(&out);
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+    while ((text = strstr(text, part)) != NULL) {
+        n++;
+        text++;
+    }
+    return n;
+}
+
+static void has(const char *page, const char *part)
+{
+    if (!strstr(page, part))
+        fail_msg("the page lacks: %s", part);
+}
+
+static void every_row_is_there(void **state)
+{
+    struct result_file file = take(
+        DOCUMENT(DEVICE(0, "D", "\"u\""),
+                 ROW(0, "gemm", 7, 5e13, "ok", "") ","
+                 ROW(0, "gemm", 9, 6e13, "suspicious",
+                     ", \"reason\": \"it was noisy\","
+                     "\"warnings\": [\"noisy\", \"new-one\"]") ","
+                 ROW(0, "gemm", 11, null, "rejected",
+                     ", \"reason\": \"it was wrong\"") ","
+                 ROW(0, "probe_cache", 4096, 1, "ok",
+                     ", \"diagnosis\": {\"limiter\": \"DRAM\","
+                     "\"evidence\": \"DRAM: most of it\"}")),
+        "folder/a.json");
+    char *page = page_of(&file, 1);
+    (void)state;
+    for (size_t i = 0; i < file.n_rows; i++) {
+        char part[128];
+        snprintf(part, sizeof part, "title=\"%s\"", file.rows[i].id);
+        has(page, part);
+    }
+    assert_int_equal(count(page, "<tr data-verdict="), file.n_rows);
+    has(page, "it was noisy");
+    has(page, "it was wrong");
+    has(page, "href=\"#warn-noisy\"");
+    has(page, "id=\"warn-noisy\"");
+    has(page, "<span class=\"tag\">new-one</span>");
+    has(page, "<small> most of it</small>");
+    has(page, "move fewer bytes");
+    has(page, ">a.json</h3>");
+    has(page, "2025-01-31 12:34 UTC");
+    has(page, "<code>clbench gemm</code>");
+    has(page, "<b>50 TFLOP/s</b>");
+    free(page);
+    results_clear(&file);
+}
+
+/* Everywhere a document has a text. */
+static void nothing_of_a_document_runs(void **state)
+{
+#define EVIL "</script></style></title><script>x()</script>' \\\" onx=\\\"y"
+    struct result_file file = take(
+        "{\"schema\": \"clbench/1\", \"tool\": {\"command\": \"" EVIL "\","
+        "\"version\": \"" EVIL "\", \"library\": \"" EVIL "\"},"
+        "\"host\": {\"cpu\": \"" EVIL "\", \"os\": \"" EVIL "\"},"
+        "\"environment\": {\"date\": \"" EVIL "\", \"arguments\": [\"" EVIL
+        "\"], \"options\": {\"" EVIL "\": \"" EVIL "\"},"
+        "\"variables\": {\"" EVIL "\": \"" EVIL "\"}},"
+        "\"devices\": [{\"index\": 0, \"name\": \"" EVIL "\","
+        "\"platform\": \"" EVIL "\", \"driver\": \"" EVIL "\", \"facts\": ["
+        "{\"name\": \"arch\", \"value\": \"" EVIL "\", \"unit\": \"" EVIL
+        "\", \"source\": \"" EVIL "\", \"note\": \"" EVIL "\"},"
+        "{\"name\": \"max_wi_sizes\", \"value\": [1, \"" EVIL "\"],"
+        "\"unit\": \"" EVIL "\"}]}],"
+        "\"parts\": [{\"title\": \"" EVIL "\", \"note\": \"" EVIL "\"}],"
+        "\"rows\": [{\"id\": \"" EVIL "/" EVIL "\", \"device\": 0,"
+        "\"part\": 0, \"op\": \"" EVIL "\", \"variant\": \"" EVIL "\","
+        "\"shape\": {\"" EVIL "\": 1}, \"params\": {\"" EVIL "\": \"" EVIL
+        "\"}, \"dtype\": \"" EVIL "\", \"samples_ns\": [1, 2, 3],"
+        "\"median_ns\": 2, \"mad_ns\": 1, \"value\": 3,"
+        "\"unit\": \"" EVIL "/s\", \"verdict\": \"" EVIL "\","
+        "\"reason\": \"" EVIL "\", \"warnings\": [\"" EVIL "\"],"
+        "\"roof\": {\"name\": \"" EVIL "\", \"value\": 4, \"frac\": 0.7},"
+        "\"diagnosis\": {\"limiter\": \"" EVIL "\", \"evidence\": \"" EVIL
+        "\", \"idle_engine\": \"" EVIL "\"}}]}",
+        "<script>x()</script>\xff.json");
+#undef EVIL
+    char *page = page_of(&file, 1);
+    (void)state;
+    assert_int_equal(count(page, "<script"), 1);
+    assert_int_equal(count(page, "</script>"), 1);
+    assert_int_equal(count(page, "</title>"),
+                     1 + count(page, "</title>\n<desc>"));
+    assert_null(strstr(page, "\" onx="));
+    assert_null(strchr(page, '\xff'));
+    has(page, "&lt;script&gt;x()");
+    has(page, "script&gt;\\xFF.json");
+    free(page);
+    results_clear(&file);
+}
+
+static void a_page_asks_for_nothing(void **state)
+{
+    struct result_file file =
+        take(DOCUMENT(DEVICE(0, "D", "null"),
+                      ROW(0, "gemm", 7, 5e13, "ok", "")), "a.json");
+    char *page = page_of(&file, 1);
+    (void)state;
+    has(page, "default-src 'none'");
+    has(page, "script-src 'sha256-");
+    assert_null(strstr(page, "src="));
+    assert_null(strstr(page, "url("));
+    assert_null(strstr(page, "@import"));
+    assert_null(strstr(page, "style="));
+    assert_int_equal(count(page, "http"),
+                     count(page, "http-equiv") +
+                         count(page, "\"http://www.w3.org/2000/svg\""));
+    free(page);
+    results_clear(&file);
+}
+
+static void command_lines_can_be_pasted(void **state)
+{
+    struct result_file file = take(
+        "{\"schema\": \"clbench/1\", \"tool\": {\"command\": \"expr\"},"
+        "\"environment\": {\"arguments\": [\"it's x\", \"a-b=c\", \"\"],"
+        "\"options\": {\"quick\": true, \"full\": false, \"seed\": 3,"
+        "\"max-time\": 0, \"device\": \"an H\", \"json\": null,"
+        "\"mode\": [\"one\", \"t$wo\"]}}, \"devices\": [], \"rows\": []}",
+        "a.json");
+    char *page = page_of(&file, 1);
+    (void)state;
+    has(page, "<code>clbench expr &#39;it&#39;\\&#39;&#39;s x&#39; a-b=c "
+              "&#39;&#39; --quick --seed 3 --device &#39;an H&#39; --mode one "
+              "--mode &#39;t$wo&#39;</code>");
+    free(page);
+    results_clear(&file);
+}
+
+static void empty_documents_are_pages(void **state)
+{
+    struct result_file file = take(DOCUMENT("", ""), "a.json");
+    char *page = page_of(&file, 1);
+    (void)state;
+    has(page, "No device");
+    has(page, "There is no row in it.");
+    free(page);
+    results_clear(&file);
+    /* A row of a device that the file does not have. */
+    file = take(DOCUMENT("", ROW(3, "gemm", 7, 1e12, "ok", "")), "a.json");
+    page = page_of(&file, 1);
+    has(page, "a device without a name");
+    has(page, "gemm/v/m=7/f32/hot");
+    free(page);
+    results_clear(&file);
+}
+
+/* -- several -------------------------------------------------------------- */
+
+static void a_device_is_one_in_many_files(void **state)
+{
+    struct html_page page;
+    struct result_file files[3] = {
+        take(DOCUMENT(DEVICE(0, "D", "\"u\"") "," DEVICE(1, "D", "\"w\""),
+                      ROW(1, "gemm", 7, 2e13, "ok", "")), "a.json"),
+        take(DOCUMENT(DEVICE(0, "D", "\"w\""),
+                      ROW(0, "gemm", 7, 3e13, "ok", "")), "x/b.json"),
+        take(DOCUMENT(DEVICE(0, "D", "null") "," DEVICE(1, "D", "null"), ""),
+             "c.json")};
+    (void)state;
+    assert_true(html_page_gather(&page, files, 3));
+    assert_int_equal(page.n_devices, 2);
+    assert_int_equal(page.n_runs, 5);
+    assert_int_equal(page.devices[0].n_rows, 0);
+    assert_int_equal(page.devices[1].n_rows, 2);
+    /* Entries that tell nothing are the devices in their order. */
+    assert_int_equal(page.runs[3].i_device, 0);
+    assert_int_equal(page.runs[4].i_device, 1);
+    assert_int_equal(page.n_groups, 1);
+    assert_true(page.groups[0].rows[0].is_mixed);
+    const struct html_row *best =
+        html_best_of(&page, &page.groups[0], 1, "f32");
+    assert_non_null(best);
+    assert_int_equal(best->i_run, 2);
+    assert_null(html_best_of(&page, &page.groups[0], 0, "f32"));
+    assert_null(html_best_of(&page, &page.groups[0], 1, "f16"));
+    html_page_clear(&page);
+    char *text = page_of(files, 3);
+    has(text, "<caption>Side by side</caption>");
+    has(text, "D, P 1.0, b.json");
+    free(text);
+    for (size_t i = 0; i < 3; i++)
+        results_clear(&files[i]);
+}
+
+/* What can be quoted stands before what is higher and cannot. */
+static void the_best_can_be_quoted(void **state)
+{
+    struct html_page page;
+    struct result_file file = take(
+        DOCUMENT(DEVICE(0, "D", "null"),
+                 ROW(0, "gemm", 7, 5e13, "suspicious", "") ","
+                 ROW(0, "gemm", 8, 2e13, "ok", "") ","
+                 ROW(0, "gemm", 9, 3e13, "ok", "") ","
+                 ROW(0, "gemm", 10, 9e13, "rejected", "")), "a.json");
+    (void)state;
+    assert_true(html_page_gather(&page, &file, 1));
+    const struct html_row *best =
+        html_best_of(&page, &page.groups[0], 0, NULL);
+    assert_non_null(best);
+    assert_string_equal(best->row->id, "gemm/v/m=9/f32/hot");
+    html_page_clear(&page);
+    results_clear(&file);
+}
+
+static void facts_are_those_known_best(void **state)
+{
+    static const char told[] =
+        "{\"index\": 0, \"name\": \"D\", \"facts\": [{\"name\":"
+        "\"subgroup_width\", \"value\": 16, \"source\": \"queried\"}]}";
+    static const char measured[] =
+        "{\"index\": 0, \"name\": \"D\", \"facts\": [{\"name\":"
+        "\"subgroup_width\", \"value\": 32, \"source\": \"measured\"},"
+        "{\"name\": \"pci\", \"value\": null, \"source\": \"unknown\"}]}";
+    struct xl__str a = {0}, b = {0}, text = {0};
+    struct html_page page;
+    (void)state;
+    xl__str_printf(&a, DOCUMENT("%s", ""), told);
+    xl__str_printf(&b, DOCUMENT("%s", ""), measured);
+    struct result_file files[3] = {take(a.text, "a.json"),
+                                   take(b.text, "b.json"),
+                                   take(a.text, "c.json")};
+    assert_true(html_page_gather(&page, files, 3));
+    assert_int_equal(page.n_devices, 1);
+    html_fact_value(&text, html_fact(&page, 0, "subgroup_width"));
+    assert_string_equal(xl__str_text(&text), "32");
+    assert_null(html_fact(&page, 0, "pci"));
+    assert_null(html_fact(&page, 0, "none"));
+    html_page_clear(&page);
+    for (size_t i = 0; i < 3; i++)
+        results_clear(&files[i]);
+    xl__str_clear(&a);
+    xl__str_clear(&b);
+    xl__str_clear(&text);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_never_markup),
+        cmocka_unit_test(formats_are_filled_in),
+        cmocka_unit_test(shares_have_bars),
+        cmocka_unit_test(verdicts_have_signs_and_words),
+        cmocka_unit_test(every_row_is_there),
+        cmocka_unit_test(nothing_of_a_document_runs),
+        cmocka_unit_test(a_page_asks_for_nothing),
+        cmocka_unit_test(command_lines_can_be_pasted),
+        cmocka_unit_test(empty_documents_are_pages),
+        cmocka_unit_test(a_device_is_one_in_many_files),
+        cmocka_unit_test(the_best_can_be_quoted),
+        cmocka_unit_test(facts_are_those_known_best),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Result documents as other files: rows read back as the run had them, CSV and
+ * Markdown of texts that mean harm, files that lack what ours have, and what
+ * becomes of files that cannot be written. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/files.h"
+#include "base/str.h"
+#include "results/document.h"
+#include "report/figure_files.h"
+#include "report/outputs.h"
+#include "report/section.h"
+#include "report/render.h"
+#include "report/report.h"
+#include "report/results_words.h"
+#include "cli/session.h"
+
+/* -- documents ------------------------------------------------------------ */
+
+static struct result_file take(json_t *document)
+{
+    struct result_file file;
+    char why[256] = "";
+    assert_non_null(document);
+    if (!results_take(document, "a.json", &file, why, sizeof why))
+        fail_msg("%s", why);
+    return file;
+}
+
+static struct result_file take_text(const char *text)
+{
+    json_error_t error;
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!document)
+        fail_msg("%s: %s", error.text, text);
+    return take(document);
+}
+
+/* A row with all that a row can have. */
+static void full_row(xl_row *row, double m)
+{
+    xl_row_init(row, "gemm", "gemm_tiled");
+    xl_row_shape(row, "m", m);
+    xl_row_shape(row, "n", 1023);
+    xl_row_shape(row, "k", 517);
+    xl_row_param_text(row, "trans", "nt");
+    xl_row_param(row, "alpha", 1);
+    xl_row_found(row, "group", 64);
+    row->dtype = XL_F16;
+    row->value = 1.5e12 / 7;
+    row->unit = "flop/s";
+    row->flop = 2.0 * m * 1023 * 517;
+    row->bytes = 3e6;
+    row->roof = (xl_bound){3e12, "flop/s", "fma f16", XL_MEASURED};
+    row->cold = true;
+    row->verdict = XL_ROW_SUSPICIOUS;
+    snprintf(row->reason, sizeof row->reason, "noisy: 7 %% of the median");
+    row->warnings = XL_WARN(NOISY) | XL_WARN(WALL_CLOCK);
+    row->samples.runs = 5;
+    for (unsigned i = 0; i < 5; i++)
+        row->samples.ns[i] = 1e6 / 3 + 1e3 * i;
+    row->samples.median_ns = 1e6 / 3 + 2e3;
+    row->samples.mad_ns = row->samples.ns[3] - row->samples.ns[2];
+    row->samples.wall_clock = true;
+    row->diagnosis.limiter = XL_LIMITER_DRAM;
+    row->diagnosis.is_likely = true;
+    row->diagnosis.share = 0.3;
+    row->diagnosis.busy = 0.9;
+    row->diagnosis.intensity = 12.5;
+    row->diagnosis.bytes_per_s = 1e9;
+    snprintf(row->diagnosis.evidence, sizeof row->diagnosis.evidence,
+             "DRAM: 3 MB at 1 GB/s");
+    snprintf(row->diagnosis.engine, sizeof row->diagnosis.engine,
+             "the engine lies idle");
+}
+
+/* Several tables and a row outside of any. */
+static json_t *full_document(void)
+{
+    struct session s = {.command = &cmd_gemm};
+    struct document d;
+    xl_row row;
+    assert_true(document_begin(&d));
+    document_part(&d, "GEMM", "a note\nof two lines");
+    full_row(&row, 100);
+    document_row(&d, NULL, &row);
+    full_row(&row, 200);
+    row.verdict = XL_ROW_OK;
+    document_row(&d, NULL, &row);
+    document_part_end(&d);
+    document_row(&d, NULL, &row);
+    json_t *json = document_json(&d, &s);
+    document_clear(&d);
+    return json;
+}
+
+static void same_number(double a, double b)
+{
+    if (isnan(a) != isnan(b) || a < b || a > b)
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void rows_come_back(void **state)
+{
+    xl_row want, *got = test_malloc(sizeof *got);
+    (void)state;
+    struct result_file file = take(full_document());
+    full_row(&want, 100);
+    assert_int_equal(file.n_rows, 3);
+    result_row_read(&file.rows[0], got);
+    assert_string_equal(got->op, want.op);
+    assert_string_equal(got->variant, want.variant);
+    assert_int_equal(got->n_shape, 3);
+    assert_int_equal(got->n_params, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_string_equal(got->params[i].name, want.params[i].name);
+        assert_string_equal(got->params[i].text, want.params[i].text);
+        assert_int_equal(got->params[i].is_found, want.params[i].is_found);
+        same_number(got->params[i].value, want.params[i].value);
+        same_number(got->shape[i].value, want.shape[i].value);
+    }
+    assert_int_equal(got->dtype, want.dtype);
+    same_number(got->value, want.value);
+    assert_string_equal(got->unit, want.unit);
+    same_number(got->flop, want.flop);
+    same_number(got->bytes, want.bytes);
+    same_number(got->roof.value, want.roof.value);
+    assert_string_equal(got->roof.name, want.roof.name);
+    assert_int_equal(got->roof.source, want.roof.source);
+    assert_true(got->cold);
+    assert_int_equal(got->verdict, want.verdict);
+    assert_string_equal(got->reason, want.reason);
+    assert_int_equal(got->warnings, want.warnings);
+    assert_int_equal(got->samples.runs, 5);
+    same_number(got->samples.median_ns, want.samples.median_ns);
+    same_number(got->samples.mad_ns, want.samples.mad_ns);
+    assert_true(got->samples.wall_clock);
+    assert_int_equal(got->diagnosis.limiter, want.diagnosis.limiter);
+    assert_true(got->diagnosis.is_likely);
+    same_number(got->diagnosis.share, want.diagnosis.share);
+    same_number(got->diagnosis.busy, want.diagnosis.busy);
+    same_number(got->diagnosis.intensity, want.diagnosis.intensity);
+    same_number(got->diagnosis.bytes_per_s, want.diagnosis.bytes_per_s);
+    assert_string_equal(got->diagnosis.evidence, want.diagnosis.evidence);
+    assert_string_equal(got->diagnosis.engine, want.diagnosis.engine);
+    assert_string_equal(
+        json_string_value(json_object_get(
+            result_part(&file, &file.rows[1]), "title")),
+        "GEMM");
+    assert_null(result_part(&file, &file.rows[2]));
+    results_clear(&file);
+    test_free(got);
+}
+
+/* -- what is shown -------------------------------------------------------- */
+
+static void record_title(void *arg, const char *text)
+{
+    xl__str_printf(arg, "<%s>\n", text);
+}
+
+static void record_text(void *arg, const char *text)
+{
+    xl__str_printf(arg, "%s\n", text);
+}
+
+static void record_table(void *arg, const struct table *t)
+{
+    const struct table_column *columns = NULL;
+    const unsigned n = table_columns(t, &columns);
+    for (unsigned c = 0; c < n; c++)
+        xl__str_printf(arg, "%s;", columns[c].title);
+    for (size_t i = 0; i < table_lines(t); i++)
+        for (unsigned c = 0; c < n; c++)
+            xl__str_printf(arg, "%s%s;", c ? "" : "\n", table_text(t, i, c));
+    xl__str_add(arg, "\n");
+}
+
+static void record_note(void *arg, size_t number, const char *text)
+{
+    xl__str_printf(arg, "[%zu] %s\n", number, text);
+}
+
+static void record_gap(void *arg)
+{
+    xl__str_add(arg, "\n");
+}
+
+static struct display recorder(struct xl__str *to, unsigned width)
+{
+    return (struct display){to,           width,       record_title,
+                            record_text,  record_table, record_note,
+                            record_gap};
+}
+
+/* The part of a run, and the same from its document. */
+static void files_show_what_runs_show(void **state)
+{
+    struct xl__str live = {0}, later = {0};
+    const struct settings set = {.quick = false};
+    struct part p = {.title = "GEMM", .note = "a note\nof two lines",
+                     .set = &set};
+    xl_row row;
+    (void)state;
+    full_row(&row, 100);
+    assert_true(rows_add(&p.rows, NULL, &row));
+    full_row(&row, 200);
+    row.verdict = XL_ROW_OK;
+    assert_true(rows_add(&p.rows, NULL, &row));
+    struct display to = recorder(&live, 80);
+    part_show(&p, &to);
+    rows_clear(&p.rows);
+    notes_clear(&p.notes);
+    struct result_file file = take(full_document());
+    to = recorder(&later, 80);
+    results_show(&file, false, false, &to);
+    /* Behind it comes the row that stood in no part. */
+    assert_int_equal(strncmp(xl__str_text(&live), xl__str_text(&later),
+                             live.len), 0);
+    assert_non_null(strstr(xl__str_text(&live), "suspicious [1,2]"));
+    assert_non_null(strstr(xl__str_text(&live), "limited by DRAM, 2 of 2"));
+    assert_non_null(strstr(xl__str_text(&later) + live.len, "<gemm>"));
+    results_clear(&file);
+    xl__str_clear(&live);
+    xl__str_clear(&later);
+}
+
+static const char two_devices[] =
+    "{\"schema\":\"clbench/1\","
+    "\"environment\":{\"options\":{\"full\":%s}},"
+    "\"devices\":[{\"index\":3,\"name\":\"Left\",\"driver\":\"1.0\"},"
+    "{\"index\":5,\"name\":\"Right\"}],\"rows\":["
+    "{\"id\":\"p/a/m=1/-/hot\",\"op\":\"p\",\"variant\":\"a\",\"device\":3,"
+    "\"shape\":{\"m\":1},\"value\":2,\"unit\":\"\\u001b[0m\","
+    "\"verdict\":\"ok\","
+    "\"samples_ns\":[5,6,7]},"
+    "{\"id\":\"p/a/m=1/-/hot\",\"op\":\"p\",\"variant\":\"a\",\"device\":5,"
+    "\"shape\":{\"m\":1},\"value\":4,\"unit\":\"B/s\","
+    "\"verdict\":\"suspicious\",\"reason\":\"why\",\"samples_ns\":[3]},"
+    "{\"id\":\"p/b/m=2/-/hot\",\"op\":\"p\",\"variant\":\"b\",\"device\":5,"
+    "\"shape\":{\"m\":2},\"params\":{\"curve\":1},\"verdict\":\"ok\"}]}";
+
+static void devices_stand_side_by_side(void **state)
+{
+    struct xl__str shown = {0};
+    char text[2048];
+    (void)state;
+    snprintf(text, sizeof text, two_devices, "false");
+    struct result_file file = take_text(text);
+    struct display to = recorder(&shown, 90);
+    results_show(&file, false, false, &to);
+    assert_non_null(strstr(xl__str_text(&shown),
+                           "case;variant;3: Left;roof;5: Right;roof;\n"
+                           "1;a;2 \\x1B[0m;-;4 B/s [1];-;\n"));
+    /* A point of a curve, which only a whole report has. */
+    assert_null(strstr(xl__str_text(&shown), "\n2;b;"));
+    xl__str_reset(&shown);
+    to.width = 0;
+    results_show(&file, true, false, &to);
+    assert_non_null(strstr(xl__str_text(&shown), "4 B/s, suspicious [1]"));
+    assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
+    results_clear(&file);
+    /* As a run with --full had it. */
+    snprintf(text, sizeof text, two_devices, "true");
+    file = take_text(text);
+    xl__str_reset(&shown);
+    results_show(&file, false, false, &to);
+    assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
+    results_clear(&file);
+    xl__str_clear(&shown);
+}
+
+static void facts_stand_for_rows(void **state)
+{
+    static const char text[] =
+        "{\"schema\":\"clbench/1\",\"split\":[],\"rows\":[],\"devices\":[{"
+        "\"name\":\"Chip\",\"facts\":["
+        "{\"name\":\"a\",\"value\":true,\"source\":\"queried\"},"
+        "{\"name\":\"b\",\"value\":65536,\"unit\":\"B\",\"note\":\"N-1\"},"
+        "{\"name\":\"c\",\"value\":[1,2],\"unit\":\"B\"},"
+        "{\"name\":\"d\",\"value\":null,\"source\":\"unknown\"},"
+        "{\"name\":\"e\",\"value\":\"0123456789012345678901234\"}]}]}";
+    struct xl__str shown = {0};
+    (void)state;
+    struct result_file file = take_text(text);
+    const struct display to = recorder(&shown, 80);
+    results_show(&file, false, false, &to);
+    assert_string_equal(xl__str_text(&shown),
+                        "<Chip>\nfact;value;source;note;\n"
+                        "a;yes;queried;;\nb;64 KiB;;N-1;\nc;1 B, 2 B;;;\n"
+                        "d;-;unknown;;\ne;0123456789012345678901234;;;\n"
+                        "e: 0123456789012345678901234\n\n");
+    xl__str_reset(&shown);
+    results_tally(&file, &shown);
+    assert_string_equal(xl__str_text(&shown), "0 rows; beside them: split");
+    results_clear(&file);
+    xl__str_clear(&shown);
+}
+
+/* -- CSV ------------------------------------------------------------------ */
+
+/* RFC 4180, read to the letter: the fields of a line, each ended by 0; the
+ * number of them. *text goes to the next line. */
+enum { MOST_FIELDS = 40 };
+static unsigned read_line(const char **text, char *buffer, size_t cap,
+                          const char **fields)
+{
+    unsigned n = 0;
+    const char *at = *text;
+    char *to = buffer;
+    for (;;) {
+        assert_true(n < MOST_FIELDS);
+        fields[n++] = to;
+        const bool is_quoted = *at == '"';
+        for (at += is_quoted; *at; at++) {
+            assert_true((size_t)(to - buffer) < cap - 2);
+            if (is_quoted && *at == '"') {
+                if (at[1] != '"')
+                    break;
+                at++;
+            } else if (!is_quoted) {
+                assert_true(*at != '"');
+                if (*at == ',' || *at == '\r' || *at == '\n')
+                    break;
+            }
+            *to++ = *at;
+        }
+        *to++ = '\0';
+        if (is_quoted) {
+            assert_true(*at == '"');
+            at++;
+        }
+        if (*at != ',')
+            break;
+        at++;
+    }
+    assert_memory_equal(at, "\r\n", 2);
+    *text = at + 2;
+    return n;
+}
+
+/* A file whose texts mean harm. */
+static const char nasty[] =
+    "{\"schema\":\"clbench/1\",\"devices\":[{\"index\":0,"
+    "\"name\":\"=cmd|' /C calc'!A0\","
+    "\"driver\":\"<script>alert(1)</script>\"}],"
+    "\"rows\":[{\"id\":\"x|y,z\",\"op\":\"@SUM(1)\",\"device\":0,"
+    "\"variant\":\"-1+1\",\"dtype\":\"\\u001b[31mred\","
+    "\"shape\":{\"m\":-3,\"a,b\":0.1,\"t\":\"1 2\"},"
+    "\"unit\":\"+x\",\"verdict\":\"ok\","
+    "\"reason\":\"say \\\"hi\\\",\\n|then| `go` "
+    "<b>*home*</b> \\\\ \\u20ac\"}]}";
+
+static void csv_keeps_every_text(void **state)
+{
+    static const struct {
+        const char *column, *text;
+    } want[] = {
+        {"file", "a.json"},
+        {"device", "'=cmd|' /C calc'!A0"},
+        {"driver", "<script>alert(1)</script>"},
+        {"id", "x|y,z"},
+        {"op", "'@SUM(1)"},
+        {"variant", "'-1+1"},
+        {"dtype", "\\x1B[31mred"},
+        {"shape", "m=-3 a,b=0.1 t=1 2"},
+        {"unit", "'+x"},
+        {"verdict", "ok"},
+        {"reason", "say \"hi\",\n|then| `go` <b>*home*</b> \\ \xe2\x82\xac"},
+        {"median_ns", ""},
+        {"lo_ns", ""},
+        {"value", ""},
+        {"limiter", ""},
+        {"warnings", ""},
+    };
+    struct xl__str out = {0};
+    char head_text[1024], row_text[2048];
+    const char *head[MOST_FIELDS], *row[MOST_FIELDS];
+    (void)state;
+    struct result_file file = take_text(nasty);
+    render_csv.render(&file, 1, &out);
+    assert_false(out.broken);
+    const char *at = xl__str_text(&out);
+    const unsigned n = read_line(&at, head_text, sizeof head_text, head);
+    assert_int_equal(read_line(&at, row_text, sizeof row_text, row), n);
+    assert_int_equal(*at, '\0');
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        unsigned c = 0;
+        while (c < n && strcmp(head[c], want[i].column) != 0)
+            c++;
+        assert_true(c < n);
+        assert_string_equal(row[c], want[i].text);
+    }
+    results_clear(&file);
+    xl__str_clear(&out);
+}
+
+static void csv_numbers_come_back(void **state)
+{
+    struct xl__str out = {0};
+    char text[2048];
+    const char *field[MOST_FIELDS], *head[MOST_FIELDS];
+    char head_text[1024];
+    (void)state;
+    struct result_file file = take(full_document());
+    render_csv.render(&file, 1, &out);
+    const char *at = xl__str_text(&out);
+    const unsigned n = read_line(&at, head_text, sizeof head_text, head);
+    assert_int_equal(read_line(&at, text, sizeof text, field), n);
+    static const struct {
+        const char *column;
+        double value;
+    } want[] = {{"value", 1.5e12 / 7},       {"median_ns", 1e6 / 3 + 2e3},
+                {"frac", 1.5e12 / 7 / 3e12}, {"runs", 5},
+                {"roof_value", 3e12}};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
+        for (unsigned c = 0; c < n; c++)
+            if (strcmp(head[c], want[i].column) == 0)
+                same_number(strtod(field[c], NULL), want[i].value);
+    /* The interval holds the median. */
+    for (unsigned c = 0; c < n; c++)
+        if (strcmp(head[c], "lo_ns") == 0) {
+            assert_true(strtod(field[c], NULL) <= 1e6 / 3 + 2e3);
+            assert_true(strtod(field[c + 1], NULL) >= 1e6 / 3 + 2e3);
+        }
+    results_clear(&file);
+    xl__str_clear(&out);
+}
+
+/* -- Markdown ------------------------------------------------------------- */
+
+/* Bars that part cells: those behind an even number of backslashes. */
+static unsigned bars(const char *line, size_t len)
+{
+    unsigned n = 0, slashes = 0;
+    for (size_t i = 0; i < len; i++) {
+        n += line[i] == '|' && slashes % 2 == 0;
+        slashes = line[i] == '\\' ? slashes + 1 : 0;
+    }
+    return n;
+}
+
+static void markdown_has_no_markup_of_others(void **state)
+{
+    static const char *const markup[] = {"<", ">", "`", "*", NULL};
+    struct xl__str out = {0};
+    unsigned n_bars = 0, n_lines = 0;
+    (void)state;
+    struct result_file file = take_text(nasty);
+    render_markdown.render(&file, 1, &out);
+    assert_false(out.broken);
+    for (const char *line = xl__str_text(&out); *line;) {
+        const size_t len = strcspn(line, "\n");
+        if (*line == '|') {
+            n_bars = n_lines++ == 0 ? bars(line, len) : n_bars;
+            assert_int_equal(bars(line, len), n_bars);
+        }
+        line += len + (line[len] == '\n');
+    }
+    assert_int_equal(n_lines, 3);
+    for (size_t i = 0; markup[i]; i++)
+        for (const char *at = xl__str_text(&out);
+             (at = strstr(at, markup[i])); at++)
+            assert_true(at > out.text && at[-1] == '\\');
+    assert_null(strchr(xl__str_text(&out), '\x1b'));
+    assert_non_null(strstr(xl__str_text(&out), "say \"hi\""));
+    results_clear(&file);
+    xl__str_clear(&out);
+}
+
+static void markdown_paragraphs_are_no_lists(void **state)
+{
+    static const char text[] =
+        "{\"schema\":\"clbench/1\",\"devices\":[],"
+        "\"parts\":[{\"title\":\"T\",\"note\":\"# no\\n 12. no\\n- no\\n"
+        "3 a_b _c_\"}],\"rows\":[{\"id\":\"x\",\"part\":0}]}";
+    struct xl__str out = {0};
+    (void)state;
+    struct result_file file = take_text(text);
+    render_markdown.render(&file, 1, &out);
+    assert_non_null(strstr(xl__str_text(&out),
+                           "\\# no\n12\\. no\n\\- no\n3 a_b \\_c\\_\n"));
+    results_clear(&file);
+    xl__str_clear(&out);
+}
+
+/* -- files that lack what ours have --------------------------------------- */
+
+static void less_is_no_harm(void **state)
+{
+    static const char *const texts[] = {
+        "{\"schema\":\"clbench/1\",\"devices\":[],\"rows\":[]}",
+        "{\"schema\":\"clbench/1\",\"devices\":[],\"rows\":[{\"id\":\"x\"}]}",
+        "{\"schema\":\"clbench/1\",\"devices\":[7],\"rows\":[{\"id\":\"x\","
+        "\"device\":9,\"part\":-1,\"roof\":3,\"shape\":[1],\"params\":null,"
+        "\"warnings\":[1,\"noisy\"],\"diagnosis\":[],\"samples_ns\":\"x\"}]}",
+        "{\"schema\":\"clbench/1\",\"devices\":[{}],\"parts\":{},"
+        "\"tool\":1,\"host\":[],\"environment\":{\"options\":3},"
+        "\"rows\":[{\"id\":\"x\",\"part\":9223372036854775807,"
+        "\"unit\":3,\"value\":\"much\",\"roof\":{\"value\":-1}}]}",
+        /* Bars of lengths that no number can tell. */
+        "{\"schema\":\"clbench/1\",\"devices\":[],\"rows\":["
+        "{\"id\":\"x\",\"op\":\"a\",\"unit\":\"s\",\"value\":1e-300,"
+        "\"params\":{\"size_bytes\":1}},"
+        "{\"id\":\"x\",\"op\":\"a\",\"unit\":\"s\",\"value\":1e300},"
+        "{\"id\":\"x\",\"op\":\"b\",\"value\":-1,"
+        "\"params\":{\"align_bytes\":1}}]}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct result_file file = take_text(texts[i]);
+        for (size_t f = 0; renderers[f]; f++) {
+            struct xl__str out = {0};
+            renderers[f]->render(&file, 1, &out);
+            assert_false(out.broken);
+            assert_true(out.len > 0);
+            xl__str_clear(&out);
+        }
+        results_clear(&file);
+    }
+}
+
+static unsigned count(const char *text, const char *part)
+{
+    unsigned n = 0;
+    for (; (text = strstr(text, part)); text += strlen(part))
+        n++;
+    return n;
+}
+
+static void two_files_are_told_apart(void **state)
+{
+    struct result_file files[2];
+    struct xl__str out = {0};
+    (void)state;
+    files[0] = take_text(nasty);
+    files[1] = take(full_document());
+    files[1].path = "b|2.json";
+    render_csv.render(files, 2, &out);
+    assert_int_equal(count(xl__str_text(&out), "\r\na.json,"), 1);
+    assert_int_equal(count(xl__str_text(&out), "\r\nb|2.json,"), 3);
+    xl__str_reset(&out);
+    render_markdown.render(files, 2, &out);
+    assert_int_equal(count(xl__str_text(&out), "\n## a.json\n"), 1);
+    assert_int_equal(count(xl__str_text(&out), "\n## b\\|2.json\n"), 1);
+    assert_int_equal(count(xl__str_text(&out), "\n### GEMM"), 1);
+    assert_int_equal(count(xl__str_text(&out), "suspicious"), 2);
+    results_clear(&files[0]);
+    results_clear(&files[1]);
+    xl__str_clear(&out);
+}
+
+/* -- the files of a run --------------------------------------------------- */
+
+static void one_name_for_one_file(void **state)
+{
+    const char *a = NULL, *b = NULL;
+    struct settings set = {.csv = "x", .markdown = "y", .html = "z"};
+    (void)state;
+    assert_false(outputs_clash(&set, &a, &b));
+    assert_false(outputs_take_stdout(&set));
+    assert_true(outputs_are_wanted(&set));
+    set.html = "x";
+    assert_true(outputs_clash(&set, &a, &b));
+    assert_string_equal(a, "csv");
+    assert_string_equal(b, "html");
+    set.html = "-";
+    assert_true(outputs_take_stdout(&set));
+    set = (struct settings){.svg = "pictures"};
+    assert_true(outputs_are_wanted(&set));
+    set = (struct settings){.trace = "-"};
+    assert_false(outputs_are_wanted(&set));
+}
+
+static char *content(const char *folder, const char *name)
+{
+    char path[512], *text = NULL;
+    size_t len = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return xl__file_read(path, &text, &len) == XL_OK ? text : NULL;
+}
+
+/* A run, with its part as `part` says, and each file as it then is. */
+static void files_grow_with_parts(void **state)
+{
+    struct session s = {.command = &cmd_gemm};
+    const char *folder = test_scratch("render");
+    char json[512], csv[512], markdown[512];
+    xl_row row;
+    (void)state;
+    snprintf(json, sizeof json, "%s/r.json", folder);
+    snprintf(csv, sizeof csv, "%s/r.csv", folder);
+    snprintf(markdown, sizeof markdown, "%s/r.md", folder);
+    s.set = (struct settings){.json = json, .csv = csv, .markdown = markdown};
+    s.extra = json_object();
+    void *w = report_files.open(&s);
+    assert_non_null(w);
+    for (unsigned part = 1; part <= 2; part++) {
+        full_row(&row, 100 * part);
+        report_files.part(w, "GEMM", NULL);
+        report_files.row(w, NULL, &row);
+        report_files.part_end(w);
+        char *text = content(folder, "r.csv");
+        assert_int_equal(count(text, "\r\n"), 1 + part);
+        free(text);
+        text = content(folder, "r.md");
+        assert_int_equal(count(text, "## GEMM"), part);
+        free(text);
+    }
+    assert_int_equal(report_files.close(w), EXIT_FINE);
+    /* The file says what the run said. */
+    struct result_file file;
+    char why[256];
+    assert_true(results_read(json, &file, why, sizeof why));
+    for (size_t f = 0; f < 2; f++) {
+        const struct renderer *format = f ? &render_markdown : &render_csv;
+        struct xl__str out = {0};
+        char *text = content(folder, f ? "r.md" : "r.csv");
+        format->render(&file, 1, &out);
+        assert_string_equal(xl__str_text(&out), text);
+        xl__str_clear(&out);
+        free(text);
+    }
+    results_clear(&file);
+    json_decref(s.extra);
+}
+
+static void what_cannot_be_written_is_told(void **state)
+{
+    struct session s = {.command = &cmd_gemm};
+    char csv[512];
+    (void)state;
+    s.set = (struct settings){.csv = "/no/such/folder/x.csv"};
+    assert_null(report_files.open(&s));
+    s.set = (struct settings){.svg = "/dev/null/pictures"};
+    assert_null(report_files.open(&s));
+    /* What can be written is, beside what cannot. */
+    const char *folder = test_scratch("render");
+    snprintf(csv, sizeof csv, "%s/x.csv", folder);
+    s.set = (struct settings){.csv = csv, .markdown = "/dev/full"};
+    s.extra = json_object();
+    void *w = report_files.open(&s);
+    assert_non_null(w);
+    assert_int_equal(report_files.close(w), EXIT_FILE);
+    char *text = content(folder, "x.csv");
+    assert_non_null(text);
+    free(text);
+    /* Nothing was found out: an older file stays. */
+    json_decref(s.extra);
+    s.extra = NULL;
+    assert_int_equal(xl__file_replace(csv, "old", 3), XL_OK);
+    s.set = (struct settings){.csv = csv};
+    w = report_files.open(&s);
+    assert_int_equal(report_files.close(w), EXIT_FINE);
+    text = content(folder, "x.csv");
+    assert_string_equal(text, "old");
+    free(text);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_come_back),
+        cmocka_unit_test(files_show_what_runs_show),
+        cmocka_unit_test(devices_stand_side_by_side),
+        cmocka_unit_test(facts_stand_for_rows),
+        cmocka_unit_test(csv_keeps_every_text),
+        cmocka_unit_test(csv_numbers_come_back),
+        cmocka_unit_test(markdown_has_no_markup_of_others),
+        cmocka_unit_test(markdown_paragraphs_are_no_lists),
+        cmocka_unit_test(less_is_no_harm),
+        cmocka_unit_test(two_files_are_told_apart),
+        cmocka_unit_test(one_name_for_one_file),
+        cmocka_unit_test(files_grow_with_parts),
+        cmocka_unit_test(what_cannot_be_written_is_told),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clbench prints and writes: numbers, shapes, columns, tables, the JSON
+ * of a row, reading it back. No device, no driver. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/os/files.h"
+#include "results/json.h"
+#include "report/report.h"
+#include "results/result_file.h"
+#include "results/result.h"
+#include "cli/session.h"
+#include "cases/shapes.h"
+#include "cli/table.h"
+#include "cli/console.h"
+#include "cli/units.h"
+#include "results/warnings.h"
+
+/* -- units ---------------------------------------------------------------- */
+
+static void units_have_three_digits(void **state)
+{
+    static const struct {
+        double value;
+        const char *unit, *text;
+    } cases[] = {
+        {60.1e12, "flop/s", "60.1 TFLOP/s"},
+        {4.27e12, "B/s", "4.27 TB/s"},
+        {54.8e9, "B/s", "54.8 GB/s"},
+        {999.6e9, "B/s", "1.00 TB/s"},
+        {999.4e9, "B/s", "999 GB/s"},
+        {1.98e9, "Hz", "1.98 GHz"},
+        {17.2e12, "op/s", "17.2 Top/s"},
+        {2.5e9, "1/s", "2.50 G/s"},
+        {65536, "B", "64 KiB"},
+        {1000, "B", "1000 B"},
+        {1024, "B", "1 KiB"},
+        {150.7e9, "B", "140 GiB"},
+        {4.56e-4, "s", "456 us"},
+        {12.34, "s", "12.3 s"},
+        {1e6, "ns", "1 ms"},
+        {0, "B/s", "0 B/s"},
+        {3.25, "1", "3.25"},
+        {4096, NULL, "4096"},
+        {NAN, "B/s", "-"},
+        {INFINITY, "B/s", "inf"},
+        {7, "widgets", "7 widgets"},
+        {0.25, "ns", "0.25 ns"},
+        {100, "flop/s", "100 FLOP/s"},
+        {4294967296.0, "1", "4294967296"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[UNITS_CAP];
+        units_format(text, sizeof text, cases[i].value, cases[i].unit);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void percents(void **state)
+{
+    static const struct {
+        double frac;
+        const char *text;
+    } cases[] = {{0.87, "87%"},    {0.004, "0.4%"}, {0, "0%"}, {1.234, "123%"},
+                 {0.0994, "9.9%"}, {0.0996, "10%"}, {NAN, "-"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[UNITS_CAP];
+        units_percent(text, sizeof text, cases[i].frac);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+/* -- shapes --------------------------------------------------------------- */
+
+static void shapes_are_read(void **state)
+{
+    char why[256] = "";
+    size_t d[3] = {0};
+    (void)state;
+    assert_true(shape_gemm("1000x1023x517", d, why, sizeof why));
+    assert_true(d[0] == 1000 && d[1] == 1023 && d[2] == 517);
+    assert_true(shape_gemm("64", d, why, sizeof why));
+    assert_true(d[0] == 64 && d[1] == 64 && d[2] == 64);
+    assert_true(shape_rows("64x1000000", d, why, sizeof why));
+    assert_true(d[0] == 64 && d[1] == 1000000);
+    assert_true(shape_rows("7X9", d, why, sizeof why));
+    assert_true(d[0] == 7 && d[1] == 9);
+    assert_true(shape_rows("1x1000000000000", d, why, sizeof why));
+}
+
+static void bad_shapes_say_why(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"", "missing"},
+        {"0", "a size is 0"},
+        {"5x0x5", "a size is 0"},
+        {"1x2", "too few"},
+        {"1x2x3x4", "too many"},
+        {"1x2x", "missing"},
+        {"x2x3", "not a whole number"},
+        {"-1", "not a whole number"},
+        {"1.5", "whole numbers"},
+        {"1e3", "whole numbers"},
+        {"1*2*3", "whole numbers"},
+        {"12 ", "whole numbers"},
+        {"18446744073709551616x1x1", "does not fit in 64 bits"},
+        {"18446744073709551615x1x1", "does not fit in 64 bits"},
+        {"4294967296", "does not fit in 64 bits"},
+        {"99999999999999999999999999", "does not fit in 64 bits"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char why[256] = "";
+        size_t d[3];
+        assert_false(shape_gemm(cases[i].text, d, why, sizeof why));
+        if (!strstr(why, cases[i].why))
+            fail_msg("'%s': %s", cases[i].text, why);
+        assert_non_null(strstr(why, "MxNxK"));
+    }
+}
+
+/* -- text ----------------------------------------------------------------- */
+
+static void bytes_that_are_not_text(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"plain", "plain"},
+        {"\x1b[31mred", "\\x1B[31mred"},
+        {"a\tb\n", "a\\x09b\\x0A"},
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"\xff\xfe", "\\xFF\\xFE"},
+        {"\xc0\xaf", "\\xC0\\xAF"},                   /* overlong slash */
+        {"\xed\xa0\x80", "\\xED\\xA0\\x80"},          /* surrogate */
+        {"\xf4\x90\x80\x80", "\\xF4\\x90\\x80\\x80"}, /* beyond Unicode */
+        {"\xe2\x82", "\\xE2\\x82"},                   /* cut off */
+        {"\xc2\x9b", "\\xC2\\x9B"},                   /* a control character */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct xl__str out = {0};
+        text_escape(&out, cases[i].in);
+        assert_string_equal(xl__str_text(&out), cases[i].out);
+        json_t *json = json_text(cases[i].in);
+        assert_true(json_is_string(json));
+        json_decref(json);
+        xl__str_clear(&out);
+    }
+}
+
+static void cutting_counts_columns(void **state)
+{
+    /* Two wide characters, an e with a combining accent, plain letters. */
+    static const char wide[] = "\xe8\xa9\xa6\xe9\xa8\x93 e\xcc\x81xyz";
+    (void)state;
+    assert_int_equal(text_columns(wide), 9);
+    for (size_t columns = 0; columns <= 12; columns++) {
+        struct xl__str out = {0};
+        text_cut(&out, wide, columns);
+        size_t got = text_columns(xl__str_text(&out));
+        assert_int_equal(got, columns < 9 ? columns : 9);
+        for (const char *at = xl__str_text(&out); *at; at++)
+            assert_true((unsigned char)*at != 0xff);
+        xl__str_clear(&out);
+    }
+}
+
+static void nearest_word(void **state)
+{
+    static const char *const names[] = {"gemm", "softmax", "doctor", NULL};
+    (void)state;
+    assert_string_equal(text_nearest("gem", names), "gemm");
+    assert_string_equal(text_nearest("softmx", names), "softmax");
+    assert_string_equal(text_nearest("doc", names), "doctor");
+    assert_null(text_nearest("zzzzzz", names));
+    assert_null(text_nearest(
+        "a-word-that-is-much-longer-than-any-name-could-be", names));
+}
+
+static void terminal_width_obeys(void **state)
+{
+    (void)state;
+    test_setenv("COLUMNS", "120");
+    assert_int_equal(text_terminal_columns(), 120);
+    test_setenv("COLUMNS", "rubbish");
+    assert_true(text_terminal_columns() >= 20);
+    test_setenv("COLUMNS", "1");
+    assert_int_equal(text_terminal_columns(), 20);
+    test_setenv("COLUMNS", NULL);
+    test_setenv("CLICOLOR_FORCE", "1");
+    test_setenv("NO_COLOR", NULL);
+    assert_true(text_wants_colour());
+    test_setenv("NO_COLOR", "1");
+    assert_false(text_wants_colour());
+    test_setenv("CLICOLOR_FORCE", NULL);
+    test_setenv("NO_COLOR", NULL);
+}
+
+/* However narrow the terminal, no line is wider, as long as cutting may do
+ * it; and cells that must not be cut are whole. */
+static void tables_fit(void **state)
+{
+    static const struct table_column columns[] = {
+        {"case", false, 4}, {"value", true, 0}, {"note", false, 4}};
+    (void)state;
+    struct table *t = table_create(columns, 3);
+    for (int i = 0; i < 5; i++) {
+        table_cell(t, "a rather long case name %d", i);
+        table_cell(t, "%d", 12345 * i);
+        table_cell_coloured(t, TABLE_RED, "a note of some length");
+    }
+    for (unsigned width = 20; width <= 90; width += 7) {
+        char line[256];
+        FILE *f = tmpfile();
+        table_print(f, t, width, false);
+        rewind(f);
+        unsigned n = 0;
+        for (; fgets(line, sizeof line, f); n++) {
+            line[strcspn(line, "\n")] = '\0';
+            assert_true(text_columns(line) <= width);
+            assert_true(n != 5 || strstr(line, "49380"));
+        }
+        assert_int_equal(n, 6);
+        fclose(f);
+    }
+    table_destroy(t);
+    table_destroy(NULL);
+}
+
+static void progress_tells_what_is_left(void **state)
+{
+    struct progress p = {.done = 3, .total = 12, .what = "gemm 1024"};
+    char text[128];
+    (void)state;
+    progress_text(&p, 30, 0, 80, text, sizeof text);
+    assert_string_equal(text, "[4/12] gemm 1024, 1:30 left");
+    progress_text(&p, 30, 20, 80, text, sizeof text);
+    assert_string_equal(text, "[4/12] gemm 1024, 0:20 left");
+    p.done = 0;
+    progress_text(&p, 30, 0, 80, text, sizeof text);
+    assert_string_equal(text, "[1/12] gemm 1024");
+    progress_text(&p, 30, 0, 12, text, sizeof text);
+    assert_true(strlen(text) <= 12);
+}
+
+/* -- rows ----------------------------------------------------------------- */
+
+static xl_row example_row(const char *variant, double m)
+{
+    xl_row row;
+    xl_row_init(&row, "gemm", variant);
+    xl_row_shape(&row, "m", m);
+    xl_row_shape(&row, "n", 1023);
+    xl_row_shape(&row, "k", 517);
+    xl_row_param_text(&row, "trans", "nt");
+    xl_row_param(&row, "alpha", 1);
+    row.dtype = XL_F16;
+    row.seed = UINT64_MAX;
+    row.value = 1.5e12;
+    row.unit = "flop/s";
+    row.flop = 2.0 * m * 1023 * 517;
+    row.samples.runs = 3;
+    row.samples.ns[0] = 100;
+    row.samples.ns[1] = 110;
+    row.samples.ns[2] = 105;
+    row.samples.median_ns = 105;
+    row.samples.mad_ns = 5;
+    return row;
+}
+
+static void rows_say_the_common_once(void **state)
+{
+    struct rows rows = {0};
+    struct xl__str text = {0};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        xl_row row = example_row("gemm_tiled", 100 + i);
+        xl_row_param(&row, "ld", 2000 + i);
+        xl_row_found(&row, "group", 64); /* shown, no part of the id */
+        xl_row_found(&row, "floor_B_per_s", 1e9 * i);
+        xl_row_param_text(&row, "out", "f16"); /* the type of all: idle */
+        assert_true(rows_add(&rows, NULL, &row));
+    }
+    rows_common(&rows, &text);
+    assert_string_equal(xl__str_text(&text),
+                        "f16, trans=nt, alpha=1, group=64");
+    xl__str_reset(&text);
+    rows_case(&rows, 1, &text);
+    assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001 floor=1 GB/s");
+    xl__str_reset(&text);
+    report_row_id(&text, &rows.list[0].row);
+    assert_string_equal(xl__str_text(&text),
+                        "gemm/gemm_tiled/m=100,n=1023,k=517/"
+                        "trans=nt,alpha=1,ld=2000,out=f16/f16/hot");
+    xl__str_clear(&text);
+    rows_clear(&rows);
+}
+
+static void lines_are_cases_or_kernels(void **state)
+{
+    struct rows rows = {0};
+    xl_device *one = (xl_device *)&rows, *two = (xl_device *)state;
+    xl_row row = example_row("gemm_tiled", 8);
+    assert_true(rows_add(&rows, one, &row));
+    row = example_row("gemm_ref", 8); /* the other device's own choice */
+    assert_true(rows_add(&rows, two, &row));
+    assert_int_equal(rows.n_repeats, 0);
+    assert_string_equal(rows.list[0].only_case.id, rows.list[1].only_case.id);
+    assert_string_not_equal(rows.list[0].kernel.id, rows.list[1].kernel.id);
+    assert_true(rows_add(&rows, one, &row)); /* --variant all */
+    assert_int_equal(rows.n_repeats, 1);
+    assert_int_equal(rows.list[2].kernel.turn, 0);
+    assert_int_equal(rows.list[2].only_case.turn, 1);
+    rows_clear(&rows);
+}
+
+static void notes_are_told_once(void **state)
+{
+    struct notes notes = {0};
+    struct settings set = {.quick = false};
+    struct xl__str marks = {0};
+    xl_row row = example_row("gemm_ref", 8);
+    (void)state;
+    row.warnings = XL_WARN(NOISY) | XL_WARN(WALL_CLOCK);
+    strcpy(row.reason, "above the bound");
+    notes_of_row(&notes, &row, &set, &marks);
+    assert_string_equal(xl__str_text(&marks), "1,2,3");
+    xl__str_reset(&marks);
+    row.reason[0] = '\0';
+    notes_of_row(&notes, &row, &set, &marks);
+    assert_string_equal(xl__str_text(&marks), "2,3");
+    assert_int_equal(notes.n, 3);
+    /* A reason that says what a warning says takes its advice over. */
+    xl__str_reset(&marks);
+    strcpy(row.reason, "noisy: above the limit");
+    notes_of_row(&notes, &row, &set, &marks);
+    assert_string_equal(xl__str_text(&marks), "4,3");
+    assert_non_null(strstr(notes.text[3], "noisy: above the limit; "));
+    for (unsigned i = 0; i < XL_N_WARN; i++)
+        assert_true(*warn_text(i) && *warn_code(i));
+    xl__str_clear(&marks);
+    notes_clear(&notes);
+}
+
+/* An expression's name stands for its case; what it found of kernels and gain
+ * has columns, not words. */
+static void expressions_go_by_their_names(void **state)
+{
+    static const struct {
+        const char *name, *says;
+    } cases[] = {{"adam", "adam"}, {"layer norm", "layer norm"}};
+    struct rows rows = {NULL, 0, 0, 0};
+    struct xl__str text = {0};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        xl_row row;
+        xl_row_init(&row, "expr", "expr_fused");
+        row.dtype = XL_F32;
+        xl_row_shape(&row, "d0", 4096);
+        xl_row_shape(&row, "d1", 512);
+        xl_row_param_text(&row, "case", cases[i].name);
+        xl_row_found(&row, "kernels", (double)i + 1);
+        xl_row_found(&row, "gain", 5.5);
+        assert_true(rows_add(&rows, NULL, &row));
+        assert_true(rows_found(&row, "kernels") == (double)i + 1);
+        assert_true(isnan(rows_found(&row, "case")));
+        if (i == 0) { /* alone, its sizes tell more */
+            rows_case(&rows, 0, &text);
+            assert_string_equal(xl__str_text(&text), "4096x512");
+            xl__str_reset(&text);
+            rows_common(&rows, &text);
+            assert_string_equal(xl__str_text(&text), "f32, adam");
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        xl__str_reset(&text);
+        rows_case(&rows, i, &text);
+        assert_string_equal(xl__str_text(&text), cases[i].says);
+    }
+    xl__str_reset(&text);
+    rows_common(&rows, &text);
+    assert_string_equal(xl__str_text(&text), "f32");
+    xl__str_clear(&text);
+    rows_clear(&rows);
+}
+
+/* -- JSON ----------------------------------------------------------------- */
+
+static json_t *write_and_load(struct session *s, const xl_row *row)
+{
+    s->report = report_open(s);
+    assert_non_null(s->report);
+    report_part(s->report, "GEMM", NULL);
+    report_row(s->report, NULL, row);
+    /* What a part leaves behind is a whole document already. */
+    report_part_end(s->report);
+    json_t *early = json_load_file(s->set.json, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(early);
+    json_decref(early);
+    assert_int_equal(report_close(s->report), EXIT_FINE);
+    return json_load_file(s->set.json, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static void json_row_is_to_the_letter(void **state)
+{
+    static const char *const members[] = {
+        "id",    "device",  "op",     "variant",    "shape",     "params",
+        "seed",  "dtype",   "runs",   "samples_ns", "median_ns", "mad_ns",
+        "value", "unit",    "flop",   "bytes",      "roof",      "cache",
+        "clock", "verdict", "reason", "warnings",   "diagnosis",
+        "part",  "conditions"};
+    (void)state;
+    struct session s = {.command = &cmd_gemm};
+    char path[512];
+    snprintf(path, sizeof path, "%s/out.json", test_scratch("report"));
+    s.set.json = path;
+    s.set.quiet = true;
+    s.extra = json_pack("{s:s}", "more", "of a command");
+    xl_row row = example_row("gemm_tiled", 1000);
+    row.warnings = XL_WARN(NOISY);
+    json_t *root = write_and_load(&s, &row);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "schema")),
+                        "clbench/1");
+    assert_string_equal(json_string_value(json_object_get(root, "more")),
+                        "of a command");
+    assert_true(json_is_object(json_object_get(root, "tool")));
+    assert_true(json_is_object(json_object_get(root, "host")));
+    assert_true(json_is_object(json_object_get(root, "environment")));
+    json_t *out = json_array_get(json_object_get(root, "rows"), 0);
+    size_t n = sizeof members / sizeof members[0];
+    assert_int_equal(json_object_size(out), n);
+    for (size_t i = 0; i < n; i++)
+        assert_non_null(json_object_get(out, members[i]));
+    assert_string_equal(json_string_value(json_object_get(out, "seed")),
+                        "18446744073709551615");
+    assert_true(json_is_null(json_object_get(out, "roof")));
+    assert_true(json_is_null(json_object_get(out, "bytes")));
+    assert_true(json_is_null(json_object_get(out, "diagnosis")));
+    assert_true(json_is_null(json_object_get(out, "conditions")));
+    assert_true(json_is_null(json_object_get(out, "reason")));
+    assert_int_equal(json_array_size(json_object_get(out, "samples_ns")), 3);
+    json_decref(root);
+    json_decref(s.extra);
+}
+
+static void json_never_lies_about_numbers(void **state)
+{
+    (void)state;
+    json_t *value = json_number(NAN);
+    assert_true(json_is_null(value));
+    value = json_number(-INFINITY);
+    assert_true(json_is_null(value));
+    value = json_number(18446744073709551615.0);
+    assert_string_equal(json_string_value(value), "18446744073709551616");
+    json_decref(value);
+    value = json_uint(INT64_MAX);
+    assert_true(json_integer_value(value) == INT64_MAX);
+    json_decref(value);
+    value = json_number(0.1);
+    assert_true(fabs(json_real_value(value) - 0.1) < 1e-17);
+    json_decref(value);
+}
+
+static void json_where_nobody_may_write(void **state)
+{
+    (void)state;
+    struct session s = {.command = &cmd_gemm};
+    s.set.json = "/no/such/folder/out.json";
+    assert_null(report_open(&s));
+}
+
+/* -- results -------------------------------------------------------------- */
+
+static const char result[] =
+    "{\"schema\":\"clbench/1\",\"devices\":[{\"index\":%d,\"name\":\"%s\"}],"
+    "\"rows\":[{\"id\":\"x\",\"device\":%d,\"verdict\":\"%s\","
+    "\"samples_ns\":[%s]}]}";
+
+static const char *scratch; /* of the test that runs */
+
+static void write_result(char *path, size_t cap, const char *name, int index,
+                         const char *verdict, const char *samples)
+{
+    char text[1024];
+    snprintf(path, cap, "%s/%s.json", scratch, name);
+    int len = snprintf(text, sizeof text, result, index, name, index, verdict,
+                       samples);
+    assert_int_equal(xl__file_replace(path, text, (size_t)len), XL_OK);
+}
+
+/* A row read back is the row that was written, as far as its name goes. */
+static void results_know_rows_again(void **state)
+{
+    struct xl__str want = {0}, got = {0};
+    struct session s = {.command = &cmd_gemm};
+    char path[512], why[256] = "";
+    (void)state;
+    snprintf(path, sizeof path, "%s/out.json", test_scratch("report"));
+    s.set.json = path;
+    s.extra = json_object();
+    xl_row back, row = example_row("gemm_tiled", 1000);
+    row.cold = true;
+    json_decref(write_and_load(&s, &row));
+    struct result_file f;
+    assert_true(results_read(path, &f, why, sizeof why));
+    assert_int_equal(f.n_rows, 1);
+    result_identity(&f.rows[0], &back);
+    report_row_id(&want, &row);
+    report_row_id(&got, &back);
+    assert_string_equal(xl__str_text(&got), xl__str_text(&want));
+    assert_string_equal(f.rows[0].id, xl__str_text(&want));
+    xl__str_clear(&want);
+    xl__str_clear(&got);
+    results_clear(&f);
+    json_decref(s.extra);
+}
+
+static void results_leave_out_what_has_no_time(void **state)
+{
+    static const struct {
+        const char *verdict, *samples;
+        bool timed;
+    } cases[] = {
+        {"ok", "1,2,3", true},      {"suspicious", "1,2", true},
+        {"rejected", "1,2", false}, {"ok", "", false},
+        {"ok", "1,0,3", false},     {"ok", "1,-3", false},
+        {"ok", "1,\"2\"", false},   {"error", "", false},
+    };
+    (void)state;
+    scratch = test_scratch("results");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct result_file f;
+        char path[512], why[256] = "";
+        write_result(path, sizeof path, "f", 0, cases[i].verdict,
+                     cases[i].samples);
+        assert_true(results_read(path, &f, why, sizeof why));
+        assert_true(result_is_timed(&f.rows[0]) == cases[i].timed);
+        results_clear(&f);
+    }
+}
+
+static void results_refuse_other_files(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"", "not JSON"},
+        {"{}", "not a result of clbench"},
+        {"[]", "not a result of clbench"},
+        {"{\"schema\":\"clbench/2\"}", "not a result of clbench"},
+        {"{\"schema\":\"clbench/1\"}", "no devices or no rows"},
+        {"{\"schema\":\"clbench/1\",\"devices\":3,\"rows\":[]}", "no devices"},
+        {"{\"schema\":\"clbench/1\",\"devices\":[],\"rows\":[7]}",
+         "without an id"},
+        {"{\"schema\":\"clbench/1\",", "not JSON"},
+    };
+    (void)state;
+    struct result_file f;
+    char path[512], why[256] = "";
+    snprintf(path, sizeof path, "%s/x.json", test_scratch("results"));
+    assert_false(results_read(path, &f, why, sizeof why));
+    assert_non_null(strstr(why, "cannot be read"));
+    results_clear(&f);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text = cases[i].text;
+        assert_int_equal(xl__file_replace(path, text, strlen(text)), XL_OK);
+        assert_false(results_read(path, &f, why, sizeof why));
+        if (!strstr(why, cases[i].why))
+            fail_msg("%s: %s", text, why);
+        results_clear(&f);
+    }
+}
+
+/* The suite is of the quick extent though nobody said --quick. */
+static void advice_fits_the_extent(void **state)
+{
+    const struct settings quick = {.quick = true}, usual = {.quick = false};
+    (void)state;
+    for (unsigned bit = 0; bit < XL_N_WARN; bit++) {
+        const char *advice = warn_advice(bit, &quick);
+        assert_true(!advice || !strstr(advice, "--quick"));
+    }
+    assert_non_null(strstr(warn_advice(XL_WARN_BIT_NOISY, &quick), "--full"));
+    assert_null(strstr(warn_advice(XL_WARN_BIT_NOISY, &usual), "--full"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_have_three_digits),
+        cmocka_unit_test(percents),
+        cmocka_unit_test(shapes_are_read),
+        cmocka_unit_test(bad_shapes_say_why),
+        cmocka_unit_test(bytes_that_are_not_text),
+        cmocka_unit_test(cutting_counts_columns),
+        cmocka_unit_test(nearest_word),
+        cmocka_unit_test(terminal_width_obeys),
+        cmocka_unit_test(tables_fit),
+        cmocka_unit_test(progress_tells_what_is_left),
+        cmocka_unit_test(rows_say_the_common_once),
+        cmocka_unit_test(lines_are_cases_or_kernels),
+        cmocka_unit_test(notes_are_told_once),
+        cmocka_unit_test(expressions_go_by_their_names),
+        cmocka_unit_test(json_row_is_to_the_letter),
+        cmocka_unit_test(json_never_lies_about_numbers),
+        cmocka_unit_test(json_where_nobody_may_write),
+        cmocka_unit_test(results_know_rows_again),
+        cmocka_unit_test(results_leave_out_what_has_no_time),
+        cmocka_unit_test(advice_fits_the_extent),
+        cmocka_unit_test(results_refuse_other_files),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Epilogues on a device: every kind of operand, type and layout, through each
+ * variant that takes it, self-checked and then against host doubles. */
+#include <math.h>
+#include <string.h>
+
+#include "lib/expr/device/epilogue_case.h"
+
+static struct test_device t;
+
+/* -- the same on the host -------------------------------------------------- */
+
+#define F(name, value)                                                        \
+    static double name(double y, const double *x)                             \
+    {                                                                         \
+        (void)x;                                                              \
+        return value;                                                         \
+    }
+static double gelu(double x) { return 0.5 * x * erfc(-x * sqrt(0.5)); }
+
+F(plus, y + x[0])
+F(plus_two, y + x[0] + x[1])
+F(relu_plus, fmax(y + x[0], 0))
+F(gelu_plus, gelu(y + x[0]))
+F(gelu_twice, gelu(gelu(y + x[0])))
+F(silu_of, y / (1 + exp(-y)))
+F(scaled, y *x[0])
+F(rounded, rint(y))
+F(rounded_scaled, rint(y * x[0]))
+F(scaled_plus, y *x[0] + x[1])
+F(third, y / 3)
+F(itself, y)
+F(times_eight, y * 8)
+F(above, y > x[0])
+F(chosen, x[0] != 0 ? y : x[1])
+F(clamped, fmin(fmax(y, -1), x[0]))
+F(three, (y + x[0]) * x[1] + x[2])
+F(whole, y > 0 ? x[0] : -x[0])
+F(norm, (y - x[0]) / sqrt(x[1] + 20) * x[2] + x[3])
+F(log_of, log(y))
+F(huge, y > 0 ? (double)INFINITY : y < 0 ? -(double)INFINITY : (double)NAN)
+
+/* clang-format off */
+static const struct epilogue_case kinds[] = {
+    {"y + bias", "bias:f32[n]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + bias", "bias:f32[m,1]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + one", "one:f32[]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + r", "r:f32[m,n]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + r", "r:C", XL_F32, XL_F32, plus, 1, 0},
+    {"relu(y + bias)", "bias:f32[n]", XL_F16, XL_F16, relu_plus, 1, 0},
+    {"t = y + bias\nout = gelu(t)", "bias:f32[n]", XL_F32, XL_F32, gelu_plus, 64, 0},
+    {"silu(y)", "", XL_BF16, XL_BF16, silu_of, 16, 0},
+    {"y * s", "s:f32=0.3", XL_F32, XL_F32, scaled, 1, 0},
+    {"y * s", "s:i32=-7", XL_F32, XL_F32, scaled, 1, 0},
+    {"where(c, y, b)", "c:bool[m,n] b:f32[n]", XL_F32, XL_F32, chosen, 0, 0},
+    {"clamp(y, -1, top)", "top:f32[n]", XL_F32, XL_F16, clamped, 0, 0},
+    {"(y + a) * b + c", "a:f32[n] b:f32[m,1] c:f32[m,n]", XL_F32, XL_F32, three, 64, 0},
+    {"(y - mu) * rsqrt(v + 20) * gain + bias", "mu:f32[n] v:u8[n] gain:f32[n] bias:f32[n]",
+     XL_F32, XL_F32, norm, 64, 0},
+    {"log(y)", "", XL_F32, XL_F32, log_of, 8, 0},
+    {"y * inf", "", XL_F32, XL_F32, huge, 0, 0},
+};
+
+static const struct epilogue_case types[] = {
+    {"y / 3", "", XL_F32, XL_F16, third, 3, 0},
+    {"y / 3", "", XL_F32, XL_BF16, third, 3, 0},
+    {"cast(round(y), i8)", "", XL_F32, XL_I8, rounded, 0, 0},
+    {"cast(y * 8, i8)", "", XL_F32, XL_I8, times_eight, 0, 0},
+    {"cast(y * 8, u8)", "", XL_F16, XL_U8, times_eight, 0, CASE_BETA},
+    {"cast(y * 8, i32)", "", XL_F32, XL_I32, times_eight, 0, CASE_BETA},
+    {"y > r", "r:f32[n]", XL_F32, XL_BOOL, above, 0, CASE_BETA},
+    {"y != 0", "", XL_F32, XL_BOOL, itself, 0, CASE_BETA},
+    {"where(y > 0, w, -w)", "w:i8[m,n]", XL_F32, XL_I8, whole, 0, 0},
+    {"y + r", "r:f16[m,n]", XL_F16, XL_F16, plus, 1, 0},
+    {"y + r", "r:bf16[m,n]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + r", "r:i32[m,n]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + r", "r:i8[m,n]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + r", "r:u8[m,n]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + r", "r:bool[m,n]", XL_F32, XL_F32, plus, 1, 0},
+    {"y + r", "r:bool[m,1]", XL_F32, XL_F32, plus, 1, 0},
+    {"y * s + b", "s:f32[n] b:f32[n]", XL_I8, XL_F32, scaled_plus, 2, 0},
+    {"cast(round(y * s), i8)", "s:f32=0.25", XL_I8, XL_I8, rounded_scaled, 0, CASE_BETA},
+};
+
+static const struct epilogue_case lies[] = {
+    {"y + r + b", "r:f32[m,n]T b:f16[n]3", XL_F32, XL_F32, plus_two, 2, 0},
+    {"y + r + b", "r:f16[m,n]3 b:f32[m,1]", XL_F32, XL_F32, plus_two, 2, CASE_BETA},
+    {"y + r + b", "r:bool[m,n]3 b:i8[m,n]T", XL_F32, XL_F32, plus_two, 2, 0},
+    {"y + r + b", "r:f32[m,n]T b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_TURNED},
+    {"y + r + b", "r:f32[m,n] b:f32[m,1]", XL_F32, XL_F32, plus_two, 2, CASE_TURNED},
+    {"y + r + b", "r:C b:bf16[n]3", XL_F16, XL_F16, plus_two, 2, CASE_TURNED},
+    {"y + r", "r:C", XL_F32, XL_F32, plus, 1, CASE_BETA},
+    {"y + r + b", "r:f32[z,m,n] b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH},
+    {"y + r + b", "r:f32[z,1,n] b:f32[m,n]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH | CASE_BETA},
+    {"y + r + b", "r:C b:f32[z,1,1]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH},
+    {"y + r + b", "r:f32[z,m,n]T b:f32[z,m,1]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH | CASE_TURNED},
+    {"y + r + b", "r:f32[z,m,n] b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_LISTS},
+};
+
+/* Of kernels that apply what is short and reads vectors to sums where they are,
+ * and must still do the rest. */
+static const struct epilogue_case wide[] = {
+    {"relu(y + bias)", "bias:f32[n]", XL_F16, XL_F16, relu_plus, 1, CASE_WIDE},
+    {"gelu(y + bias)", "bias:f16[n]", XL_F16, XL_F16, gelu_plus, 64, CASE_WIDE},
+    {"y + bias", "bias:f32[m,1]", XL_BF16, XL_BF16, plus, 1, CASE_WIDE},
+    {"y * s", "s:f32=0.3", XL_F16, XL_BF16, scaled, 1, CASE_WIDE},
+    {"(y + a) * b + c", "a:f16[n] b:f32[m,1] c:f32[]", XL_F16, XL_F16, three, 64, CASE_WIDE},
+    {"y + r + b", "r:f32[z,1,n] b:f32[z,m,1]", XL_F16, XL_F16, plus_two, 2, CASE_WIDE | CASE_BATCH},
+    {"y + r + b", "r:f32[m,1] b:bf16[n]3", XL_F16, XL_F16, plus_two, 2, CASE_WIDE | CASE_TURNED},
+    {"y * s + b", "s:f32[n] b:f32[n]", XL_I8, XL_F16, scaled_plus, 2, CASE_WIDE},
+    {"y + r", "r:f16[m,n]", XL_F16, XL_F16, plus, 1, CASE_WIDE},
+    {"y + bias", "bias:f32[n]", XL_F16, XL_F16, plus, 1, CASE_WIDE | CASE_BETA},
+    {"gelu(gelu(y + bias))", "bias:f16[n]", XL_F16, XL_F16, gelu_twice, 64, CASE_WIDE},
+};
+/* clang-format on */
+
+/* -- tests ----------------------------------------------------------------- */
+
+static void run_all(const struct epilogue_case *c, size_t n)
+{
+    unsigned runs = 0;
+    for (size_t i = 0; i < n; i++)
+        runs += epilogue_run(&t, &c[i], i);
+    print_message("%zu epilogues, %u products\n", n, runs);
+}
+
+#define RUN(table) run_all(table, sizeof(table) / sizeof *(table))
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    RUN(kinds);
+}
+
+static void test_types(void **state)
+{
+    (void)state;
+    RUN(types);
+}
+
+static void test_lies(void **state)
+{
+    (void)state;
+    RUN(lies);
+}
+
+static void test_wide(void **state)
+{
+    (void)state;
+    RUN(wide);
+}
+
+static int open_device(void **state)
+{
+    (void)state;
+    test_device_open(&t, NULL);
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&t);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_wide),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

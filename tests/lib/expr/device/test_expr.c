@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions on a device beside the host's evaluation of the same graph:
+ * named cases, and random ones (expr_random.h), fused and unfused. Bounds are
+ * those of expr.h; see expr_host.h. XL_TEST_FULL=1: larger and more of them;
+ * XL_TEST_SEED=n: that random case alone. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "lib/expr/device/expr_random.h"
+#include "support/support.h"
+
+enum { SEED = 31, RANDOM = 6, RANDOM_FULL = 400, RANDOM_MOST = 4000 };
+enum { CHECKED = 4 }; /* every fourth random case with the self-check */
+
+static const char *const variants[] = {"expr_fused", "expr_unfused"};
+enum { N_VARIANTS = 2 };
+
+static struct test_device t;    /* as applications have it */
+static struct test_device bare; /* no self-check: its verdict is ours to make */
+static bool is_full;
+static bool loses_nan; /* `0 * x` is 0 here, whatever x is (generic.md) */
+
+/* -- named cases ----------------------------------------------------------- */
+
+/* `bind` as case_bind() has it. */
+struct named {
+    const char *name, *text, *bind;
+};
+
+/* clang-format off */
+static const struct named named_cases[] = {
+    {"one element", "out = x + 1", "x f32 1; out f32 1"},
+    {"no dimension", "out = sin(x) * x", "x f32 -; out f32 -"},
+    {"no dimension, sum", "out = sum(x) + argmax(x)", "x f16 -; out f32 -"},
+    {"a scalar spread", "out = a * 2", "a = 1.5; out f32 7,5"},
+    {"prime", "out = exp(x) / (1 + exp(x))", "x f32 7919; out f32 7919"},
+    {"primes", "softmax(x)", "x f32 101,499; out f32 101,499"},
+    {"prime columns", "sum(x, axis=0)", "x f32 4999,5; out f32 1,5"},
+    {"wide columns", "out = x - mean(x, axis=0)", "x f32 97,1031; out f32 97,1031"},
+    {"middle axis", "max(x, axis=1)", "x f16 31,17,29; out f32 31,1,29"},
+    {"outer and inner axis", "var(x, axis=(0, 2))", "x f32 31,17,29; out f32 1,17,1"},
+    {"rows of 3", "softmax(x)", "x f32 1000,3; out f32 1000,3"},
+    {"six dimensions", "out = x * y + z", "x f32 2,1,3,1,5,1; y f32 1,4,1,2,1,7; z f32 7; out f32 2,4,3,2,5,7"},
+    {"sum of six", "sum(x * y, axis=(1, 3, 5))", "x f32 2,1,3,1,5,1; y bf16 1,4,1,2,1,7; out f32 2,1,3,1,5,1"},
+    {"transposed output", "out = x * 2", "x f32 33,65; out f32 33,65/1,33"},
+    {"transposed input", "out = x * 2", "x f16 33,65/1,40; out f16 33,65"},
+    {"both transposed", "out = x + y", "x f32 33,65/1,40; y f32 33,65/1,33; out bf16 33,65/1,34"},
+    {"rows of columns", "softmax(x)", "x f32 33,65/1,40; out f32 33,65/1,33"},
+    {"gaps", "out = layer_norm(x, g, b, 1e-5)", "x f32 19,257/300,1; g f32 257; b f32 257/2; out f32 19,257/258,1"},
+    {"every second", "out = x + 1", "x f32 1000/2; out f32 1000/3"},
+    {"same view, two names", "out = x * y - y", "x f32 301; y @x; out f32 301"},
+    {"in place", "x = gelu(x)", "x f32 4099"},
+    {"in place by another name", "y = x * x + 1", "x f16 1027; y @x"},
+    {"written early, read late", "y = x + 1; out = x * sum(x)", "x f32 517; y @x; out f32 517"},
+    {"in place, transposed", "x = x + transpose(x)", "x f32 67,67"},
+    {"in place, transposed, twice", "y = x + transpose(x); x = y * transpose(x)", "x f32 67,67; y f32 67,67"},
+    {"in place, rows", "x = softmax(x)", "x bf16 41,130"},
+    {"in place, less its mean", "x = x - mean(x)", "x f32 70,70"},
+    {"in place, its own sum", "x = x / sum(x, axis=0) + transpose(x)", "x f32 45,45"},
+    {"swap", "t = a; a = b; b = t", "a f32 333; b f32 333"},
+    {"swap with sums", "t = a - mean(a, axis=0); a = b + sum(t, axis=1); b = t", "a f32 21,33; b f32 21,33"},
+    {"reversed roles", "t = transpose(a) * 2; a = transpose(b) + 1; b = t", "a f32 20,30; b f32 30,20"},
+    {"parts of an output", "out[0:5] = x[0:5] * 2; out[7:10] = x[5:8] + 1", "x f32 9; out f32 12"},
+    {"strided part", "out[:, 1:9:2] = x", "x f32 7,4; out f32 7,10"},
+    {"any byte is true", "out = x & !y | (x != y)", "x bool 777; y bool 777; out bool 777"},
+    {"bool to float", "out = where(x, 1.5, y)", "x bool 100; y f16 100; out f16 100"},
+    {"counting", "sum(x > 0)", "x f32 10007; out i32 1"},
+    {"saturation", "a = x * 100; b = x * 100; c = cast(x, f32) * 1e9", "x i32 200; a i8 200; b u8 200; c f32 200"},
+    {"cast saturates", "a = cast(x * 1e10, i32); b = cast(x * 200, i8); c = cast(x * 200, u8)", "x f32! 400; a i32 400; b i32 400; c i32 400"},
+    {"wrap", "out = x * x * x * x * x * x * x * x", "x i32 100; out i32 100"},
+    {"sums wrap", "out = sum(x * 100000000)", "x i32 1000; out i32 1"},
+    {"specials by element", "a = min(x, y); b = max(x, y); c = x < y; d = x == y; e = sign(x); f = relu(x)",
+     "x f32! 200; y f32! 200; a f32 200; b f32 200; c bool 200; d bool 200; e f32 200; f f32 200"},
+    {"specials in sums", "a = sum(x, axis=1); b = max(x, axis=1); c = norm2(x, axis=1); d = logsumexp(x, axis=1)",
+     "x f32! 60,5; a f32 60,1; b f32 60,1; c f32 60,1; d f32 60,1"},
+    {"specials in places", "a = argmin(x, axis=1); b = argmax(x, axis=0); c = argmax(x)",
+     "x f32! 60,7; a i32 60,1; b i32 1,7; c i32 1,1"},
+    {"NaN in rows", "softmax(x)", "x f32! 60,9; out f32 60,9"},
+    {"wide values", "a = sum(x); b = var(x); c = norm2(x); d = mean(x)", "x f32~ 20011; a f32 1; b f32 1; c f32 1; d f32 1"},
+    {"wide values, rows", "a = sum(x, axis=1); b = var(x, axis=0)", "x f32~ 57,401; a f32 57,1; b f32 1,401"},
+    {"axis left out", "out = sum(x, axis=1)", "x f32 12,13,14; out f32 12,14"},
+    {"ties", "a = argmax(x, axis=1); b = argmin(x)", "x i8 90,200; a i32 90,1; b i32 1,1"},
+    {"sums of sums", "sum((x - mean(x))^2) / norm2(x - max(x))", "x f32 5003; out f32 1"},
+    {"mixed axes", "x / norm2(x, axis=0) + x / norm2(x, axis=1)", "x f32 45,77; out f32 45,77"},
+    {"random numbers", "a = rand(7); b = randn(s) * 2; c = where(rand(7) < 0.3, 0, x)",
+     "x f32 53,61; s = 12i; a f32 53,61; b f32 53,61; c f32 53,61"},
+    {"integers of 8 bits", "out = (cast(q, f32) - z) * 0.1", "q u8 33,64; z f32 64; out f16 33,64"},
+    {"many names", "out = a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p", "a f32 65; b f16 65; c bf16 65; d f32 65; e i8 65; f u8 65; g f32 65; h f32 65; i f32 1; "
+     "j f32 65; k f32 65/2; l f32 65; m f32 65; n i32 65; o f32 65; p f32 65; out f32 65"},
+};
+/* clang-format on */
+
+/* Both variants, on the same data; fast math is not asked for. */
+static bool both_right(struct expr_case *c, xl_queue *q)
+{
+    bool right = true;
+    for (int v = 0; v < N_VARIANTS; v++)
+        right = case_right(c, q, variants[v]) && right;
+    return right;
+}
+
+static void check_named(const struct named *from, unsigned *n_wrong)
+{
+    struct expr_case c;
+    case_init(&c, SEED, from->text);
+    case_bind(&c, from->bind);
+    if (!both_right(&c, t.queue)) {
+        print_error("wrong: %s\n", from->name);
+        ++*n_wrong;
+    }
+    case_clear(&c);
+}
+
+static void named(void **state)
+{
+    unsigned n_wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof named_cases / sizeof *named_cases; i++)
+        check_named(&named_cases[i], &n_wrong);
+    assert_int_equal(n_wrong, 0);
+}
+
+/* Long rows and many of them; the longest only where there is time. */
+static void large(void **state)
+{
+    /* clang-format off */
+    static const struct named cases[] = {
+        {"many short rows", "softmax(x)", "x f32 100000,3; out f32 100000,3"},
+        {"many short columns", "var(x, axis=0)", "x f16 3,100000; out f32 1,100000"},
+        {"long sum", "sum(x)", "x f32 3000017; out f32 1"},
+        {"long rows", "a = mean(x, axis=1); b = argmax(x, axis=1)", "x f32 3,500009; a f32 3,1; b i32 3,1"},
+        {"a long softmax", "softmax(x)", "x f32 1,1000003; out f32 1,1000003"},
+        {"long columns", "norm2(x, axis=0)", "x bf16 500009,3; out f32 1,3"},
+        {"a row of 1e7", "a = sum(x); b = var(x)", "x f32 10000000; a f32 1; b f32 1"},
+        {"a row of 1e8", "sum(x)", "x f16 100000000; out f32 1"},
+    };
+    /* clang-format on */
+    enum { SLOW = 2 };
+    const size_t n = sizeof cases / sizeof *cases - (is_full ? 0 : SLOW);
+    unsigned n_wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        check_named(&cases[i], &n_wrong);
+    assert_int_equal(n_wrong, 0);
+}
+
+/* -- sums that are hard ---------------------------------------------------- */
+
+static double hard_steps(size_t i) { return i == 0 ? 0x1p24 : 1; }
+static double hard_tenths(size_t i) { return i % 3 ? 0.1 : 0.7; }
+static double hard_cancel(size_t i)
+{
+    return (i % 2 ? -1 : 1) * (1e7 + (double)(i % 1009));
+}
+static double hard_offset(size_t i) { return 1e4 + (double)(i % 7) * 0x1p-8; }
+static double hard_growing(size_t i) { return (double)i * (double)i; }
+
+/* Data that a running sum gets wrong by far more than the bound, whose size
+ * does not depend on the count. */
+static void hard_sums(void **state)
+{
+    static double (*const data[])(size_t) = {hard_steps, hard_tenths,
+                                             hard_cancel, hard_offset,
+                                             hard_growing};
+    static const char *const bind[] = {
+        "x f32 1000003; a f32 1; b f32 1; c f32 1; d f32 1",
+        "x f32 2,500001; a f32 2,1; b f32 2,1; c f32 2,1; d f32 2,1",
+        "x f32 500001,2/1,500001; a f32 500001,1; b f32 500001,1; "
+        "c f32 500001,1; d f32 500001,1"};
+    unsigned n_wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof data / sizeof *data * 2; i++) {
+        struct expr_case c;
+        case_init(&c, i, i % 2 ? "a = sum(x, axis=1); b = mean(x, axis=1); "
+                                 "c = var(x, axis=1); d = norm2(x, axis=1)"
+                               : "a = sum(x); b = mean(x); c = var(x); "
+                                 "d = norm2(x)");
+        case_bind(&c, bind[i % 2]);
+        const xl_tensor *x = &c.binding[0].tensor;
+        const size_t n = x->size[0] * (x->n_dims > 1 ? x->size[1] : 1);
+        for (size_t e = 0; e < n; e++)
+            case_store(c.mem[0].before, x->offset + e, XL_F32,
+                       data[i / 2](e));
+        n_wrong += !both_right(&c, t.queue);
+        case_clear(&c);
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
+/* -- random ones ----------------------------------------------------------- */
+
+static bool check_random(uint64_t seed, size_t *n_elems, size_t *n_tight)
+{
+    struct expr_case c;
+    random_case(&c, seed, is_full ? 8 * RANDOM_MOST : RANDOM_MOST);
+    c.loses_nan = loses_nan;
+    const bool right =
+        case_fill(&c) &&
+        both_right(&c, seed % CHECKED ? bare.queue : t.queue);
+    *n_elems += c.n_elems;
+    *n_tight += c.n_tight;
+    case_clear(&c);
+    return right;
+}
+
+static void random_ones(void **state)
+{
+    const char *one = getenv("XL_TEST_SEED");
+    const uint64_t first = one ? strtoull(one, NULL, 10) : 1;
+    const unsigned n = one ? 1 : is_full ? RANDOM_FULL : RANDOM;
+    size_t n_elems = 0, n_tight = 0;
+    unsigned n_wrong = 0;
+    (void)state;
+    for (unsigned i = 0; i < n; i++)
+        n_wrong += !check_random(first + i, &n_elems, &n_tight);
+    print_message("%u expressions, %zu elements, %zu with a close bound\n", n,
+                  n_elems, n_tight);
+    assert_int_equal(n_wrong, 0);
+    /* A bound that says nothing cannot fail: most must say something. */
+    assert_true(one || n_tight * 2 > n_elems);
+}
+
+/* A driver's compiler may know better than IEEE 754. */
+static bool drops_nan(void)
+{
+    struct expr_case c;
+    xl_expr_args args;
+    xl_expr *e = NULL;
+    case_init(&c, SEED, "out = 0 * x");
+    case_bind(&c, "x f32 1; out f32 1");
+    const xl_tensor *x = &c.binding[0].tensor, *out = &c.binding[1].tensor;
+    case_store(c.mem[0].before, x->offset, XL_F32, NAN);
+    assert_true(case_upload(&c, bare.queue));
+    case_args(&c, NULL, &args);
+    assert_status(xl_expr_compile(bare.queue, xl__str_text(&c.text), &args,
+                                  &e),
+                  XL_OK, xl_error_detail(bare.queue));
+    assert_status(xl_expr_run(bare.queue, e, &args, NULL), XL_OK,
+                  xl_error_detail(bare.queue));
+    assert_status(xl_buffer_read(bare.queue, c.mem[1].mem, 0, c.mem[1].after,
+                                 c.mem[1].bytes),
+                  XL_OK, xl_error_detail(bare.queue));
+    const bool dropped =
+        !isnan(case_load(c.mem[1].after, out->offset, XL_F32));
+    xl_expr_destroy(e);
+    case_clear(&c);
+    return dropped;
+}
+
+static int open_device(void **state)
+{
+    const xl_options unchecked = {.skip_selfcheck = true};
+    (void)state;
+    is_full = getenv("XL_TEST_FULL") != NULL;
+    test_device_open(&t, NULL);
+    test_device_open(&bare, &unchecked);
+    loses_nan = drops_nan();
+    if (loses_nan)
+        print_message("this driver takes 0 * NaN for 0: NaN is not looked at "
+                      "in random expressions\n");
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&bare);
+    test_device_close(&t);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(named),
+        cmocka_unit_test(hard_sums),
+        cmocka_unit_test(large),
+        cmocka_unit_test(random_ones),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

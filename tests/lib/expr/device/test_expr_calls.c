@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How an application calls expressions: one compiled for many calls, on its
+ * own queue, with its own workspace; and calls that are refused. */
+#include <math.h>
+#include <string.h>
+
+#include "lib/expr/device/expr_case.h"
+#include "support/support.h"
+
+enum { SEED = 31 };
+
+static const char *const variants[] = {"expr_fused", "expr_unfused"};
+enum { N_VARIANTS = 2 };
+
+static struct test_device t;
+
+/* -- one compiled expression, many calls ----------------------------------- */
+
+static uint64_t programs_made(void)
+{
+    xl_cache_stats stats;
+    assert_status(xl_cache_stats_get(t.lib, &stats), XL_OK,
+                  xl_lib_error(t.lib));
+    return stats.hits + stats.misses;
+}
+
+/* Other memory, offsets and scalars every time; other sizes too: the texts
+ * do not depend on them, so that only the first call may build. */
+static void many_calls(void **state)
+{
+    static const char *const binds[] = {
+        "x f32 64,256; a = 2; out f32 64,256",
+        "x f32 64,256; a = -3.5; out f32 64,256",
+        "x f32 128,512; a = 1; out f32 128,512",
+        "x f32 96,1024; a = 0.1; out f32 96,1024"};
+    xl_expr *e = NULL;
+    uint64_t made = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof binds / sizeof *binds; i++) {
+        struct expr_case c;
+        xl_expr_args args;
+        case_init(&c, i, "out = tanh(x * a) + 1");
+        case_bind(&c, binds[i]);
+        assert_true(case_upload(&c, t.queue));
+        case_args(&c, NULL, &args);
+        if (!e)
+            assert_status(
+                xl_expr_compile(t.queue, xl__str_text(&c.text), &args, &e),
+                XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_expr_run(t.queue, e, &args, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_true(case_compare(&c, t.queue));
+        /* Memory begins at any place: with and without alignment, a text. */
+        if (i == 1)
+            made = programs_made();
+        case_clear(&c);
+    }
+    assert_in_range(programs_made(), made, made + 1);
+    xl_expr_destroy(e);
+}
+
+/* An application's queue that runs out of order: the groups of an expression
+ * wait for each other, and for the events that are given. */
+static void out_of_order(void **state)
+{
+    cl_context context = xl_queue_context(t.queue);
+    cl_device_id device;
+    cl_command_queue_properties can = 0;
+    cl_int err;
+    xl_queue *q = NULL;
+    (void)state;
+    assert_int_equal(clGetContextInfo(context, CL_CONTEXT_DEVICES,
+                                      sizeof device, &device, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES,
+                                     sizeof can, &can, NULL),
+                     CL_SUCCESS);
+    if (!(can & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        skip();
+    cl_command_queue native = clCreateCommandQueue(
+        context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &err);
+    assert_int_equal(err, CL_SUCCESS);
+    assert_status(xl_queue_wrap(t.lib, native, &q), XL_OK,
+                  xl_lib_error(t.lib));
+    for (int v = 0; v < N_VARIANTS; v++) {
+        struct expr_case c;
+        case_init(&c, SEED, "t = x - mean(x, axis=0); x = t * sum(t, axis=1); "
+                            "y = transpose(y) + max(t); out = softmax(t)");
+        case_bind(&c, "x f32 80,80; y f32 80,80; out f32 80,80");
+        assert_true(case_right(&c, q, variants[v]));
+        case_clear(&c);
+    }
+    xl_queue_destroy(q);
+    clReleaseCommandQueue(native);
+}
+
+/* The workspace may be the caller's own, and guards hold around it. */
+static void own_workspace(void **state)
+{
+    struct expr_case c;
+    xl_expr_args args;
+    xl_expr *e = NULL;
+    size_t bytes = 0;
+    cl_mem scratch = NULL;
+    (void)state;
+    case_init(&c, SEED, "out = x / norm2(x) + transpose(x) * sum(x, axis=0)");
+    case_bind(&c, "x f32 90,90; out f32 90,90");
+    assert_true(case_upload(&c, t.queue));
+    case_args(&c, "expr_unfused", &args);
+    assert_status(xl_expr_compile(t.queue, xl__str_text(&c.text), &args, &e),
+                  XL_OK, xl_error_detail(t.queue));
+    assert_status(xl_expr_workspace(t.queue, e, &args, &bytes), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_in_range(bytes, 1, 1 << 24);
+    assert_status(xl_buffer_create(t.queue, bytes, &scratch), XL_OK,
+                  xl_error_detail(t.queue));
+    args.workspace.buf = scratch;
+    assert_status(xl_expr_run(t.queue, e, &args, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_true(case_compare(&c, t.queue));
+    clReleaseMemObject(scratch);
+    assert_status(xl_buffer_create(t.queue, bytes - 1, &scratch), XL_OK,
+                  xl_error_detail(t.queue));
+    args.workspace.buf = scratch;
+    assert_status(xl_expr_run(t.queue, e, &args, NULL), XL_BUFFER_TOO_SMALL,
+                  xl_error_detail(t.queue));
+    clReleaseMemObject(scratch);
+    xl_expr_destroy(e);
+    case_clear(&c);
+}
+
+/* -- what is refused ------------------------------------------------------- */
+
+static xl_status run_status(struct expr_case *c)
+{
+    xl_expr *e = NULL;
+    xl_expr_args args;
+    case_args(c, NULL, &args);
+    xl_status status =
+        xl_expr_compile(t.queue, xl__str_text(&c->text), &args, &e);
+    if (status == XL_OK)
+        status = xl_expr_run(t.queue, e, &args, NULL);
+    if (status != XL_OK)
+        assert_true(xl_error_detail(t.queue)[0] != '\0');
+    xl_expr_destroy(e);
+    return status;
+}
+
+/* What makes a call of `out = x * a` wrong; x, a, out are bound 0, 1, 2. */
+static void over_x(struct expr_case *c)
+{
+    c->binding[2].tensor.mem = c->binding[0].tensor.mem;
+    c->binding[2].tensor.offset = c->binding[0].tensor.offset + 1;
+}
+
+static void repeated(struct expr_case *c)
+{
+    c->binding[2].tensor.stride[0] = 0;
+}
+
+static void crossing(struct expr_case *c)
+{
+    c->binding[2].tensor.stride[0] = 10;
+}
+
+static void past_end(struct expr_case *c)
+{
+    c->binding[0].tensor.offset = c->mem[0].bytes / 4 - 20 * 30 + 1;
+}
+
+static void far_out(struct expr_case *c)
+{
+    c->binding[0].tensor.offset = SIZE_MAX - 5;
+}
+
+static void scalar_of(struct expr_case *c, xl_dtype dtype, double value)
+{
+    c->binding[1].tensor.dtype = dtype;
+    c->binding[1].scalar = value;
+}
+
+static void no_whole(struct expr_case *c) { scalar_of(c, XL_I32, 1.5); }
+static void no_number(struct expr_case *c) { scalar_of(c, XL_I32, NAN); }
+static void no_i32(struct expr_case *c) { scalar_of(c, XL_I32, 3e9); }
+static void nan_f32(struct expr_case *c) { scalar_of(c, XL_F32, NAN); }
+static void nothing(struct expr_case *c) { (void)c; }
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*spoil)(struct expr_case *);
+        xl_status want;
+    } rows[] = {
+        {"as it is", nothing, XL_OK},
+        {"out over x", over_x, XL_OVERLAP},
+        {"rows of out are one", repeated, XL_OVERLAP},
+        {"rows of out cross", crossing, XL_OVERLAP},
+        {"past the end", past_end, XL_BUFFER_TOO_SMALL},
+        {"beyond 64 bits", far_out, XL_OVERFLOW},
+        {"1.5 as i32", no_whole, XL_BAD_SCALAR},
+        {"NaN as i32", no_number, XL_BAD_SCALAR},
+        {"3e9 as i32", no_i32, XL_BAD_SCALAR},
+        {"NaN as f32", nan_f32, XL_OK},
+    };
+    unsigned n_wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct expr_case c;
+        case_init(&c, i, "out = x * a");
+        case_bind(&c, "x f32 20,30; a = 2; out f32 20,30");
+        assert_true(case_upload(&c, t.queue));
+        rows[i].spoil(&c);
+        const xl_status got = run_status(&c);
+        if (got != rows[i].want) {
+            print_error("%s: %s, not %s: %s\n", rows[i].name,
+                        xl_status_name(got), xl_status_name(rows[i].want),
+                        xl_error_detail(t.queue));
+            n_wrong++;
+        }
+        assert_status(xl_queue_finish(t.queue), XL_OK, "finish");
+        case_clear(&c);
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
+static int open_device(void **state)
+{
+    (void)state;
+    test_device_open(&t, NULL);
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&t);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_calls),
+        cmocka_unit_test(out_of_order),
+        cmocka_unit_test(own_workspace),
+        cmocka_unit_test(refused),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Epilogues without a device: their texts, what is refused and in which words,
+ * values on the host, and what is kept. On the stub driver.
+ *
+ *   test_epilogue_text write <folder>
+ *
+ * writes kernels around such texts, of each width and kind of device, for
+ * compilers of devices that are not here (rules/check_kernels.cmake). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "expr/codegen/epilogue.h"
+#include "support/expr_batch.h"
+#include "support/support.h"
+
+enum { M = 7, N = 9 };
+
+static struct test_device t;
+
+/* -- bindings in short ----------------------------------------------------- */
+
+struct bound {
+    xl_binding b[XL_EPILOGUE_MAX_BINDINGS];
+    char name[XL_EPILOGUE_MAX_BINDINGS][XL_EXPR_MAX_NAME + 2];
+    unsigned n;
+};
+
+static xl_dtype dtype_named(const char *text)
+{
+    for (unsigned d = 0; d < XL_N_DTYPES; d++) {
+        const char *name = xl_dtype_name((xl_dtype)d);
+        if (strncmp(text, name, strlen(name)) == 0)
+            return (xl_dtype)d;
+    }
+    fail_msg("no type: %s", text);
+    return XL_F32;
+}
+
+/* "bias:f32[9] s:i32": dense tensors, scalars. */
+static void read_bindings(const char *at, struct bound *out)
+{
+    memset(out, 0, sizeof *out);
+    for (; *at; at += strspn(at, " ")) {
+        xl_binding *b = &out->b[out->n];
+        const size_t len = strcspn(at, ":"), type = strcspn(at, "[ ");
+        size_t size[XL_MAX_DIMS];
+        unsigned n = 0;
+        int used;
+        memcpy(out->name[out->n], at, len);
+        const xl_dtype dtype = dtype_named(at + len + 1);
+        b->is_scalar = at[type] != '[';
+        for (at += type; *at == '[' || *at == ','; at += used, n++) {
+            used = 0;
+            if (sscanf(at + 1, "%zu%n", &size[n], &used) != 1)
+                break;
+            used++;
+        }
+        at += *at == ']' || *at == '[' ? strcspn(at, " ") : 0;
+        b->tensor = xl_tensor_dense(NULL, dtype, n, size);
+        b->name = out->name[out->n++];
+    }
+}
+
+static xl_status get(const char *expr, const char *bindings, xl_dtype dtype,
+                     const struct xl__snippet **out)
+{
+    struct bound b;
+    read_bindings(bindings, &b);
+    const xl_epilogue ep = {expr, b.b, b.n};
+    const struct xl__snippet_want want = {&ep, {1, M, N}, dtype};
+    xl__error_reset(&t.queue->error);
+    return xl__snippet_get(t.queue, &want, out);
+}
+
+static const struct xl__snippet *must_get(const char *expr,
+                                          const char *bindings, xl_dtype dtype)
+{
+    const struct xl__snippet *s;
+    assert_status(get(expr, bindings, dtype, &s), XL_OK,
+                  xl_error_detail(t.queue));
+    return s;
+}
+
+/* -- texts ----------------------------------------------------------------- */
+
+/* What the text is, up to the functions; the one of a width; the macro. */
+static void whole_text(void **state)
+{
+    (void)state;
+    static const char head[] =
+        "/* Stores bf16 of relu(y + bias)\n"
+        " *   ep0: bias f16\n"
+        " */\n"
+        "#include \"common/types.clh\"\n"
+        "#include \"expr/expr.clh\"\n"
+        "\n"
+        "#ifndef E0\n"
+        "#define E0 2\n"
+        "#endif\n"
+        "#ifndef EI0\n"
+        "#define EI0 1\n"
+        "#endif\n"
+        "#define XL_EP_AT(k) \\\n"
+        "    (ep##k + (ep##k##_at + z * ep##k##_z + \\\n"
+        "        (EI##k ? i * ep##k##_i : 0) + \\\n"
+        "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
+        "#define XL_EP_ALIGNED_ 0\n"
+        "#define XL_EP_ALIGNED_A 1\n"
+        "#define XL_EPILOGUE_PARAMS \\\n"
+        "    , __global const ushort *ep0, const ulong ep0_at, "
+        "const ulong ep0_z, \\\n"
+        "    const ulong ep0_i, const ulong ep0_j\n"
+        "#define XL_EPILOGUE_ARGS \\\n"
+        "    , ep0, ep0_at, ep0_z, ep0_i, ep0_j\n"
+        "\n";
+    static const char four[] =
+        "#elif XL_VW == 4\n"
+        "static inline __attribute__((always_inline)) float4 "
+        "xl_epilogue_of_4(\n"
+        "    const float4 y, const ulong z, const ulong i, const ulong j "
+        "XL_EPILOGUE_PARAMS)\n"
+        "{\n"
+        "    const float4 v0 = y;\n"
+        "    __global const ushort *m0 = XL_EP_AT(0);\n"
+        "    const float4 v1 =\n"
+        "        E0 == 0 ? (float4)(xl_load_f16_1(m0, 0))\n"
+        "        : E0 == 1 ? xl_load_f16_4(m0, 0)\n"
+        "        : xl_loads_f16_4(m0, 0, ep0_j);\n"
+        "    const float4 v2 = v0 + v1;\n"
+        "    const float4 v3 = xl_relu_4(v2);\n"
+        "    return v3;\n"
+        "}\n"
+        "static inline __attribute__((always_inline)) void xl_epilogue_4(\n"
+        "    __global ushort *p, const int aligned, const float4 y,\n"
+        "    const ulong z, const ulong i, const ulong j "
+        "XL_EPILOGUE_PARAMS)\n"
+        "{\n"
+        "    const float4 x = xl_epilogue_of_4(y, z, i, j "
+        "XL_EPILOGUE_ARGS);\n"
+        "    if (aligned)\n"
+        "        xl_storea_bf16_4(p, 0, x);\n"
+        "    else\n"
+        "        xl_store_bf16_4(p, 0, x);\n"
+        "}\n"
+        "#elif XL_VW == 8\n";
+    static const char call[] =
+        "#endif\n"
+        "\n"
+        "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
+        "    XL_CAT(xl_epilogue_of_, N)(y, z, i, j XL_EPILOGUE_ARGS)\n"
+        "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
+        "    XL_CAT(xl_epilogue_, N)((__global ushort *)(p) + (at), \\\n"
+        "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j XL_EPILOGUE_ARGS)\n";
+    const char *text =
+        must_get("relu(y + bias)", "bias:f16[9]", XL_BF16)->text;
+    const size_t len = strlen(text);
+    assert_int_equal(strncmp(text, head, strlen(head)), 0);
+    assert_non_null(strstr(text, four));
+    assert_string_equal(text + len - strlen(call), call);
+}
+
+/* Body of the function of one element. */
+static void check_body(const char *expr, const char *bindings, xl_dtype dtype,
+                       const char *want)
+{
+    static const char before[] = "XL_EPILOGUE_PARAMS)\n{\n";
+    const char *text = must_get(expr, bindings, dtype)->text;
+    const char *at = strstr(text, before);
+    assert_non_null(at);
+    at += strlen(before);
+    if (strncmp(at, want, strlen(want)) != 0)
+        fail_msg("%s is\n%s", expr, at);
+}
+
+static void bodies(void **state)
+{
+    (void)state;
+    check_body("cast(round(y * scale), i8)", "scale:f32", XL_I8,
+               "    const float v0 = y;\n"
+               "    const float v1 = ep0;\n"
+               "    const float v2 = v0 * v1;\n"
+               "    const float v3 = rint(v2);\n"
+               "    const int v4 = xl_int_1(v3);\n"
+               "    const int v5 = clamp(v4, -128, 127);\n"
+               "    return v5;\n"
+               "}\n");
+    check_body("t = y > r\nout = t & keep", "keep:bool[7,9] r:i32[7,1]",
+               XL_BOOL,
+               "    const float v0 = y;\n"
+               "    __global const uchar *m0 = XL_EP_AT(0);\n"
+               "    const int v4 = xl_load_bool_1(m0, 0);\n"
+               "    __global const int *m1 = XL_EP_AT(1);\n"
+               "    const int v1 = xl_load_i32_1(m1, 0);\n"
+               "    const float v2 = convert_float(v1);\n"
+               "    const int v3 = v0 > v2;\n"
+               "    const int v5 = v3 & v4;\n"
+               "    return v5;\n"
+               "}\n");
+    check_body("y", "", XL_F32,
+               "    const float v0 = y;\n"
+               "    return v0;\n"
+               "}\n");
+}
+
+/* -- what is refused ------------------------------------------------------- */
+
+static const struct wrong {
+    const char *expr, *bindings;
+    xl_dtype dtype;
+    xl_status status;
+    const char *says; /* in the message */
+} wrong[] = {
+    {"y +", "", XL_F32, XL_BAD_ARGUMENT, "1:4: "},
+    {"", "", XL_F32, XL_BAD_ARGUMENT, "1:1: there is nothing to compute"},
+    {"y + bais", "bias:f32[9]", XL_F32, XL_BAD_ARGUMENT,
+     "1:1: 'bias' is bound, and the epilogue does not use it"},
+    {"y + bais", "", XL_F32, XL_BAD_ARGUMENT,
+     "1:5: 'bais' is neither bound nor assigned\n  y + bais\n      ^"},
+    {"y - mean(y)", "", XL_F32, XL_BAD_ARGUMENT,
+     "1:5: an epilogue sees one element at a time"},
+    {"t = y\nsoftmax(t)", "", XL_F32, XL_BAD_ARGUMENT,
+     "2:1: an epilogue sees one element at a time"},
+    {"y * max(y)", "", XL_F32, XL_BAD_ARGUMENT, "1:5: an epilogue sees one"},
+    {"y + rand(1)", "", XL_F32, XL_BAD_ARGUMENT,
+     "1:5: an epilogue has no random numbers"},
+    {"y + b[0]", "b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
+     "1:5: an epilogue has no slices"},
+    {"y + transpose(b)", "b:f32[9,7]", XL_F32, XL_BAD_ARGUMENT,
+     "no transposes: bind the view"},
+    {"out[0] = y", "", XL_F32, XL_BAD_ARGUMENT, "no slices"},
+    {"b = y + b", "b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
+     "1:1: 'b' is bound, and an epilogue writes its result alone"},
+    {"y = relu(y)", "", XL_F32, XL_BAD_ARGUMENT, "1:1: 'y' is bound"},
+    {"t = relu(y)", "", XL_F32, XL_BAD_ARGUMENT,
+     "1:1: nothing leaves the epilogue: end with an expression alone"},
+    {"out + y", "", XL_F32, XL_BAD_ARGUMENT,
+     "1:1: 'out' is read here before it is assigned; the old value"},
+    {"2 * b", "b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
+     "1:1: the epilogue does not use 'y'"},
+    {"y + b", "b:f32[9] b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
+     "\"b\" is bound twice, by bindings 0 and 1"},
+    {"y + y", "y:f32[9]", XL_F32, XL_BAD_ARGUMENT,
+     "binding 0: \"y\" has a meaning of its own"},
+    {"y + out", "out:f32[9]", XL_F32, XL_BAD_ARGUMENT, "\"out\" has a meaning"},
+    {"y + 1", "exp:f32[9]", XL_F32, XL_BAD_ARGUMENT, "\"exp\" has a meaning"},
+    {"y + a", "a:f64[9]", XL_F32, XL_BAD_ARGUMENT, "'a' is bound as f64"},
+    {"y + a", "a:f16", XL_F32, XL_BAD_ARGUMENT, "scalars are f32 or i32"},
+    {"y + abcdefghijklmnopqrstuvwxyzabcdef",
+     "abcdefghijklmnopqrstuvwxyzabcdef:f32", XL_F32, XL_BAD_ARGUMENT,
+     "is longer than 31 letters"},
+    {"y", "", XL_I8, XL_BAD_ARGUMENT,
+     "1:1: 'out' is i8 and its value f32: write cast(value, i8)"},
+    {"y", "", XL_BOOL, XL_BAD_ARGUMENT, "write the value != 0"},
+    {"y & true", "", XL_BOOL, XL_BAD_ARGUMENT, "1:3: '&' asks a bool"},
+    {"y + b", "b:f32[7]", XL_F32, XL_BAD_SHAPE,
+     "1:5: 'b' of shape (7,) does not broadcast over the result's (1, 7, 9)"},
+    {"y +\nb", "b:f32[9,7]", XL_F32, XL_BAD_ARGUMENT, "1:4: "},
+    {"y + (\nb)", "b:f32[9,7]", XL_F32, XL_BAD_SHAPE, "2:1: 'b' of shape"},
+    {"y + b", "b:f32[2,7,9]", XL_F32, XL_BAD_SHAPE, "(2, 7, 9)"},
+    {"y + b", "b:f32[3,1,7,9]", XL_F32, XL_BAD_SHAPE, "(3, 1, 7, 9)"},
+    {"y + b", "b:f32[0]", XL_F32, XL_BAD_SHAPE, "(0,)"},
+};
+
+static void refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct wrong *w = &wrong[i];
+        const struct xl__snippet *s;
+        const xl_status status = get(w->expr, w->bindings, w->dtype, &s);
+        const char *story = xl_error_detail(t.queue);
+        if (status != w->status || !strstr(story, w->says))
+            fail_msg("\"%s\" of %s: %s: %s", w->expr, w->bindings,
+                     xl_status_name(status), story);
+        assert_null(s);
+    }
+}
+
+/* More operations than the host has room for. */
+static void too_long(void **state)
+{
+    enum { TERMS = 600, CAP = TERMS * 16 };
+    static char text[CAP];
+    const struct xl__snippet *s;
+    size_t len = 1;
+    (void)state;
+    text[0] = 'y';
+    for (unsigned i = 0; i < TERMS; i++)
+        len += (size_t)snprintf(text + len, CAP - len, " * y + %u.5", i);
+    assert_status(get(text, "", XL_F32, &s), XL_BAD_ARGUMENT,
+                  xl_error_detail(t.queue));
+    assert_non_null(strstr(xl_error_detail(t.queue), "at most 512"));
+}
+
+/* -- memory ---------------------------------------------------------------- */
+
+struct product {
+    cl_mem mem[3], own;
+    xl_gemm g;
+    xl_binding b;
+};
+
+static void set_up(struct product *p)
+{
+    static const size_t size[2] = {M, N};
+    enum { BYTES = 1024 };
+    memset(p, 0, sizeof *p);
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(xl_buffer_create(t.queue, BYTES, &p->mem[i]), XL_OK,
+                      xl_error_detail(t.queue));
+    assert_status(xl_buffer_create(t.queue, BYTES, &p->own), XL_OK,
+                  xl_error_detail(t.queue));
+    p->g = (xl_gemm){.m = M, .n = N, .k = 4, .alpha = 1,
+                     .a = xl_mat_rows(p->mem[0], 4, XL_F32),
+                     .b = xl_mat_rows(p->mem[1], N, XL_F32),
+                     .c = xl_mat_rows(p->mem[2], N, XL_F32)};
+    p->b = (xl_binding){.name = "r",
+                        .tensor = xl_tensor_dense(p->own, XL_F32, 2, size)};
+    p->g.epilogue = (xl_epilogue){"y + r", &p->b, 1};
+}
+
+static void tear_down(struct product *p)
+{
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(p->mem[i]);
+    clReleaseMemObject(p->own);
+}
+
+static void expect(struct product *p, xl_status status, const char *says)
+{
+    const xl_status got = xl_gemm_run(t.queue, &p->g, NULL);
+    const char *story = xl_error_detail(t.queue);
+    if (got != status || !strstr(story, says))
+        fail_msg("%s, not %s; \"%s\" for \"%s\"", xl_status_name(got),
+                 xl_status_name(status), story, says);
+}
+
+static void operands(void **state)
+{
+    (void)state;
+    struct product p;
+    xl_tensor *r = &p.b.tensor;
+    set_up(&p);
+    expect(&p, XL_OK, "");
+    r->mem.buf = p.mem[2];
+    expect(&p, XL_OK, ""); /* the very same view */
+    r->offset = 1;
+    expect(&p, XL_OVERLAP, "C overlaps r");
+    r->offset = N; /* rows of both by turns */
+    r->stride[0] = p.g.c.row_stride = 2 * N;
+    expect(&p, XL_OK, "");
+    r->offset = N - 1;
+    expect(&p, XL_OVERLAP, "C overlaps r");
+    r->offset = 0;
+    r->stride[0] = p.g.c.row_stride = N;
+    r->dtype = XL_I32;
+    expect(&p, XL_OVERLAP, "C overlaps r");
+    r->dtype = XL_F32;
+    r->mem.buf = p.own;
+    r->offset = 256;
+    expect(&p, XL_BUFFER_TOO_SMALL, "r needs ");
+    r->offset = SIZE_MAX;
+    expect(&p, XL_OVERFLOW, "r: ");
+    r->offset = 0;
+    r->n_dims = XL_MAX_DIMS + 1;
+    expect(&p, XL_OVERFLOW, "r: ");
+    r->n_dims = 2;
+    r->mem.buf = NULL;
+    expect(&p, XL_BAD_ARGUMENT, "r has no memory");
+    tear_down(&p);
+}
+
+static void descriptors(void **state)
+{
+    (void)state;
+    struct product p;
+    set_up(&p);
+    p.b.name = NULL;
+    expect(&p, XL_BAD_ARGUMENT, "binding 0 of the epilogue has no name");
+    p.b.name = "r";
+    p.g.epilogue.bindings = NULL;
+    expect(&p, XL_BAD_ARGUMENT, "an epilogue of 1 bindings has no bindings");
+    p.g.epilogue.bindings = &p.b;
+    p.g.epilogue.expr = NULL;
+    expect(&p, XL_BAD_ARGUMENT, "has no expression");
+    p.g.epilogue.expr = "y + r";
+    p.g.epilogue.n_bindings = XL_EPILOGUE_MAX_BINDINGS + 1;
+    expect(&p, XL_BAD_ARGUMENT, "at most 16 are possible");
+    p.g.epilogue.n_bindings = 1;
+    p.b = (xl_binding){.name = "r", .is_scalar = true, .scalar = 1.5};
+    p.b.tensor.dtype = XL_I32;
+    expect(&p, XL_BAD_SCALAR, "r is 1.5");
+    p.b.scalar = (double)NAN;
+    expect(&p, XL_BAD_SCALAR, "which is no whole number of 32 bits");
+    p.b.scalar = INT32_MIN;
+    expect(&p, XL_OK, "");
+    tear_down(&p);
+}
+
+/* -- values on the host ---------------------------------------------------- */
+
+static void check_value(const char *expr, xl_dtype dtype, double y, double off,
+                        double want, double most)
+{
+    const double scalar = 2;
+    const bool has_s = strstr(expr, "* s") != NULL;
+    const struct xl__snippet *s =
+        must_get(expr, has_s ? "s:f32" : "", dtype);
+    double got, error;
+    xl__snippet_eval(s, dtype, y, off, &scalar, &got, &error);
+    if (!(got == want || (isnan(got) && isnan(want))) || !(error <= most))
+        fail_msg("%s of %g: %g within %g, not %g within %g", expr, y, got,
+                 error, want, most);
+}
+
+static void values(void **state)
+{
+    (void)state;
+    const double inf = (double)INFINITY, nan_ = (double)NAN, u = 0x1p-24;
+    check_value("y * s", XL_F32, 3, 0, 6, 0);
+    check_value("y * s", XL_F32, 3, 3 * u, 6, 13 * u);
+    check_value("y * s", XL_BF16, 1 + 0x1p-9, 0, 2, 0);
+    check_value("relu(y)", XL_F32, -1, 0.5, 0, 0);
+    check_value("relu(y)", XL_F32, nan_, 0, nan_, 0);
+    check_value("exp(y)", XL_F32, inf, 0, inf, 0);
+    check_value("exp(-y)", XL_F32, inf, 0, 0, 0);
+    check_value("y - y", XL_F32, inf, 0, nan_, 0);
+    check_value("log(y)", XL_F32, -1, 0.5, nan_, 0);
+    check_value("cast(y, i8)", XL_I8, 1000, 1, 127, 0);
+    check_value("cast(y, i8)", XL_I8, nan_, 0, 0, 0);
+    check_value("cast(y, i8)", XL_I8, 2, 1e-6, 2, 1);
+    check_value("cast(y, u8)", XL_U8, -3, 0.1, 0, 0);
+    check_value("y > 1", XL_BOOL, 2, 0.5, 1, 0);
+    check_value("y > 1", XL_BOOL, 2, 1.5, 1, inf);
+    check_value("y", XL_F16, 1e6, 1, inf, 0);
+}
+
+/* -- what is kept ---------------------------------------------------------- */
+
+static void kept(void **state)
+{
+    (void)state;
+    const struct xl__snippet *a = must_get("y + r", "r:f32[7,9]", XL_F32);
+    assert_ptr_equal(a, must_get("y + r", "r:f32[7,9]", XL_F32));
+    assert_int_equal(a->operand[0].stride[XL__ALONG_BATCH], 0);
+    assert_int_equal(a->operand[0].stride[XL__ALONG_ROWS], N);
+    assert_int_equal(a->operand[0].stride[XL__ALONG_COLS], 1);
+    /* Another way to lie: its own strides, the same text. */
+    const struct xl__snippet *row = must_get("y + r", "r:f32[9]", XL_F32);
+    assert_ptr_not_equal(a, row);
+    assert_ptr_equal(a->text, row->text);
+    assert_int_equal(row->operand[0].stride[XL__ALONG_ROWS], 0);
+    /* Another type, name or expression: another text. */
+    assert_ptr_not_equal(a->text,
+                         must_get("y + r", "r:f32[9]", XL_F16)->text);
+    assert_ptr_not_equal(a->text,
+                         must_get("y + r", "r:f16[9]", XL_F32)->text);
+    assert_ptr_not_equal(a->text, must_get("y + r", "r:f32", XL_F32)->text);
+    assert_ptr_not_equal(a->text,
+                         must_get("y - r", "r:f32[9]", XL_F32)->text);
+    assert_ptr_not_equal(a->text,
+                         must_get("y + s", "s:f32[9]", XL_F32)->text);
+    const struct xl__snippet *b = must_get("y + a * b", "a:f32 b:f32", XL_F32);
+    assert_ptr_not_equal(b, must_get("y + a * b", "b:f32 a:f32", XL_F32));
+    assert_int_equal(b->n_operands, 2);
+    assert_true(b->operand[0].is_scalar);
+    /* What has no size along a dimension has no stride there. */
+    const struct xl__snippet *one = must_get("y + r", "r:f32[1,1,9]", XL_F32);
+    assert_ptr_equal(one, row);
+}
+
+/* -- for other compilers --------------------------------------------------- */
+
+static const struct {
+    const char *expr, *bindings;
+    xl_dtype dtype;
+} writable[] = {
+    {"gelu(y + bias) + r", "bias:f32[9] r:f32[7,9]", XL_F32},
+    {"silu(y * s) ^ p", "s:f32 p:f16[7,9]", XL_F16},
+    {"(y - mu) * rsqrt(v + 1e-5) * gain + b",
+     "mu:bf16[9] v:f32[9] gain:f16[9] b:f32[7,1]", XL_BF16},
+    {"cast(round(y * s), i8)", "s:f32[9]", XL_I8},
+    {"cast(clamp(y, 0, top), u8)", "top:u8[7,1]", XL_U8},
+    {"y > t & keep", "t:i32[7,1] keep:bool[7,9]", XL_BOOL},
+    {"where(y > 0, w, -w) * k", "w:i8[7,9] k:i32", XL_I32},
+};
+
+/* The text alone, made without a queue. */
+static char *write_text(size_t i, const struct xl__limits *l)
+{
+    struct bound b;
+    struct xl__error e = {0};
+    read_bindings(writable[i].bindings, &b);
+    struct xl__epilogue ep = {.expr = xl__strdup(writable[i].expr),
+                              .dtype = writable[i].dtype, .n = b.n};
+    const xl_epilogue given = {ep.expr, b.b, b.n};
+    const struct xl__snippet_want want = {&given, {1, M, N}, ep.dtype};
+    for (unsigned k = 0; k < b.n; k++) {
+        memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
+        ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;
+        ep.operand[k].is_scalar = b.b[k].is_scalar;
+    }
+    if (xl__epilogue_read(&want, &ep, &e) != XL_OK ||
+        xl__epilogue_write(&ep, l) != XL_OK) {
+        fprintf(stderr, "%s: %s\n", ep.expr, xl__str_text(&e.detail));
+        exit(1);
+    }
+    xl__graph_clear(&ep.g);
+    free(ep.expr);
+    return ep.text;
+}
+
+static void write_file(const char *folder, size_t i, struct batch_way way,
+                       unsigned lie)
+{
+    struct xl__limits l;
+    char path[512];
+    batch_facts(way, &l);
+    char *text = write_text(i, &l);
+    snprintf(path, sizeof path, "%s/%s_%zu_%u.cl", folder,
+             way.as_gpu ? "gpu" : "cpu", i, way.vw);
+    FILE *file = fopen(path, "w");
+    if (!file ||
+        fprintf(file,
+                "#define XL_VW %u\n#define E0 %u\n#define E1 %u\n%s\n"
+                "__kernel void epilogue(__global const float *x,\n"
+                "    __global ELEM(%u) *c, ulong ld XL_EPILOGUE_PARAMS)\n"
+                "{\n"
+                "    const ulong i = get_global_id(1);\n"
+                "    const ulong j = get_global_id(0) * (XL_VW + 1);\n"
+                "    const ulong at = i * ld + j;\n"
+                "    XL_EPILOGUE(1, , %u, c, at, x[at], 0, i, j);\n"
+                "    XL_EPILOGUE(XL_VW, A, %u, c, at + 1,\n"
+                "        LOADV(XL_VW, 0, x, at + 1), 0, i, j + 1);\n"
+                "}\n",
+                way.vw, lie % 3, (lie + 1) % 3, text,
+                (unsigned)writable[i].dtype, (unsigned)writable[i].dtype,
+                (unsigned)writable[i].dtype) < 0 ||
+        fclose(file) != 0) {
+        fprintf(stderr, "%s: cannot be written\n", path);
+        exit(1);
+    }
+    free(text);
+    xl__limits_clear(&l);
+}
+
+static int write_files(const char *folder)
+{
+    unsigned lie = 0;
+    for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
+        for (unsigned vw = 2; vw <= XL__EXPR_MAX_VW; vw *= 2) {
+            write_file(folder, i, (struct batch_way){true, vw}, lie);
+            write_file(folder, i, (struct batch_way){false, vw}, lie++);
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_text),  cmocka_unit_test(bodies),
+        cmocka_unit_test(refused),     cmocka_unit_test(too_long),
+        cmocka_unit_test(operands),    cmocka_unit_test(descriptors),
+        cmocka_unit_test(values),      cmocka_unit_test(kept),
+    };
+    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    if (argc == 3 && strcmp(argv[1], "write") == 0)
+        return write_files(argv[2]);
+    test_args(argc, argv);
+    test_device_open(&t, &options);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    test_device_close(&t);
+    return failed;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host interpreter's bounds. They must hold: whatever an argument may be
+ * within its error, the result is within the result's. They must mean
+ * something: exact arguments leave the operation's own rounding and no more.
+ * And a device's arithmetic, here the host's in float, must stay inside. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/rng.h"
+#include "expr/host/interval.h"
+#include "support/support.h"
+
+typedef struct xl__eval_num num;
+
+enum { TURNS = 4000, INSIDE = 8, ARGS = 3 };
+
+/* Node ARGS is an operation of the inputs before it. */
+struct one {
+    struct xl__node node[ARGS + 1];
+    struct xl__graph g;
+};
+
+static void make(struct one *o, enum xl__expr_op op, enum xl__vtype in,
+                 enum xl__vtype out)
+{
+    memset(o, 0, sizeof *o);
+    for (unsigned i = 0; i < ARGS; i++) {
+        o->node[i].op = XL__E_INPUT;
+        o->node[i].type = in;
+        o->node[ARGS].arg[i] = i;
+    }
+    o->node[ARGS].op = op;
+    o->node[ARGS].type = out;
+    o->g.node = o->node;
+    o->g.n_nodes = ARGS + 1;
+}
+
+/* From 2^-20 to 2^20 or so, of both signs; now and then a small integer. */
+static double draw(struct xl__rng *rng)
+{
+    const double x = xl__rng_normal(rng);
+    switch (xl__rng_below(rng, 4)) {
+    case 0:
+        return (double)(float)round(3 * x);
+    case 1:
+        return (double)(float)(x * exp2((double)xl__rng_below(rng, 40) - 20));
+    default:
+        return (double)(float)(2 * x);
+    }
+}
+
+static double scale_of(const struct one *o, const num *a, double f)
+{
+    double most = fabs(f);
+    for (unsigned i = 0; i < xl__expr_ops[o->node[ARGS].op].n_args; i++)
+        most = fmax(most, fabs(a[i].x));
+    return most;
+}
+
+/* -- by element ----------------------------------------------------------- */
+
+/* In double both sides round: a few units of it. */
+static double slack(double x)
+{
+    return isfinite(x) ? 0x1p-48 * fabs(x) : 0;
+}
+
+static void perturb(const struct one *o, const num *a, num want,
+                    struct xl__rng *rng)
+{
+    for (unsigned k = 0; k < INSIDE; k++) {
+        num b[ARGS];
+        for (unsigned i = 0; i < ARGS; i++) {
+            const double at = 2 * xl__rng_uniform(rng) - 1;
+            b[i] = (num){a[i].x + at * a[i].err, 0};
+        }
+        const num got = xl__eval_node(&o->g, ARGS, b);
+        if (isinf(got.err) ||
+            xl__eval_gap(got.x, want.x) <= want.err + slack(want.x))
+            continue;
+        fail_msg("%s: of %.9g +- %.3g, %.9g +- %.3g: %.17g, not %.17g +- "
+                 "%.3g",
+                 xl__expr_ops[o->node[ARGS].op].name, a[0].x, a[0].err,
+                 a[1].x, a[1].err, got.x, want.x, want.err);
+    }
+}
+
+static void tight(const struct one *o, const num *a, num got)
+{
+    const enum xl__expr_op op = o->node[ARGS].op;
+    const double ulp = fmax(xl__expr_ops[op].ulp, 0.5);
+    const double most = 2 * ulp * xl__eval_u * scale_of(o, a, got.x);
+    const bool has_pole = op == XL__E_DIV || op == XL__E_RSQRT;
+    if (isinf(got.err) && has_pole && a[op == XL__E_DIV].x == 0)
+        return;
+    if (isinf(got.err) && (op == XL__E_POW && a[0].x == 0))
+        return;
+    if (!(got.err <= most + 2 * (double)FLT_MIN))
+        fail_msg("%s of %.9g, %.9g: %.9g +- %.3g; %.3g is enough",
+                 xl__expr_ops[op].name, a[0].x, a[1].x, got.x, got.err, most);
+}
+
+static void test_elements(void **state)
+{
+    struct xl__rng rng;
+    (void)state;
+    xl__rng_seed(&rng, 1);
+    for (enum xl__expr_op op = XL__E_NEG; op < XL__E_CAST; op++) {
+        const enum xl__result r = xl__expr_ops[op].result;
+        const bool is_bool = r == XL__R_BOOL || r == XL__R_LOGIC ||
+                             op == XL__E_ISNAN;
+        struct one o;
+        make(&o, op, r == XL__R_LOGIC ? XL__V_BOOL : XL__V_F32,
+             is_bool ? XL__V_BOOL : XL__V_F32);
+        if (op == XL__E_WHERE)
+            o.node[0].type = XL__V_BOOL;
+        for (unsigned t = 0; t < TURNS; t++) {
+            num a[ARGS];
+            for (unsigned i = 0; i < ARGS; i++) {
+                a[i] = (num){draw(&rng), 0};
+                if (o.node[i].type == XL__V_BOOL)
+                    a[i].x = a[i].x > 0;
+            }
+            tight(&o, a, xl__eval_node(&o.g, ARGS, a));
+            for (unsigned i = 0; i < ARGS; i++) {
+                if (o.node[i].type == XL__V_F32 && xl__rng_below(&rng, 3))
+                    a[i].err = fmax(fabs(draw(&rng)) *
+                                        exp2(-(double)xl__rng_below(&rng, 30)),
+                                    fabs(a[i].x) * 0x1p-30);
+            }
+            perturb(&o, a, xl__eval_node(&o.g, ARGS, a), &rng);
+        }
+    }
+}
+
+static void test_integers(void **state)
+{
+    struct xl__rng rng;
+    (void)state;
+    xl__rng_seed(&rng, 2);
+    for (enum xl__expr_op op = XL__E_NEG; op < XL__E_CAST; op++) {
+        const enum xl__result r = xl__expr_ops[op].result;
+        struct one o;
+        if (r != XL__R_SAME && op != XL__E_POW)
+            continue;
+        make(&o, op, XL__V_I32, XL__V_I32);
+        for (unsigned t = 0; t < TURNS; t++) {
+            num a[ARGS], b[ARGS];
+            for (unsigned i = 0; i < ARGS; i++) {
+                const bool is_wide = xl__rng_below(&rng, 4) == 0;
+                a[i].x = b[i].x = (double)(int32_t)(uint32_t)(
+                    is_wide ? xl__rng_next(&rng) : xl__rng_below(&rng, 9) - 4);
+                a[i].err = (double)xl__rng_below(&rng, 3);
+                b[i].err = 0;
+            }
+            const num want = xl__eval_node(&o.g, ARGS, a);
+            for (unsigned i = 0; i < ARGS; i++) {
+                b[i].x += (double)xl__rng_below(&rng, 2 * (uint64_t)a[i].err +
+                                                          1) - a[i].err;
+                b[i].x = fmin(fmax(b[i].x, INT32_MIN), INT32_MAX);
+            }
+            const num got = xl__eval_node(&o.g, ARGS, b);
+            assert_true(got.err == 0 && got.x == trunc(got.x));
+            assert_true(got.x >= INT32_MIN && got.x <= INT32_MAX);
+            if (fabs(got.x - want.x) > want.err)
+                fail_msg("%s of %.0f +- %.0f, %.0f +- %.0f: %.0f, not %.0f +- "
+                         "%.0f",
+                         xl__expr_ops[op].name, a[0].x, a[0].err, a[1].x,
+                         a[1].err, got.x, want.x, want.err);
+        }
+    }
+}
+
+/* What expr.h says of single values. */
+static void test_values(void **state)
+{
+    static const double inf = (double)INFINITY, nan = (double)NAN;
+    static const struct {
+        enum xl__expr_op op;
+        enum xl__vtype type;
+        double a, b, want;
+    } rows[] = {
+        {XL__E_MIN, XL__V_F32, 1, nan, nan},
+        {XL__E_MAX, XL__V_F32, nan, 1, nan},
+        {XL__E_RELU, XL__V_F32, nan, 0, nan},
+        {XL__E_ROUND, XL__V_F32, 2.5, 0, 2},
+        {XL__E_ROUND, XL__V_F32, 3.5, 0, 4},
+        {XL__E_MOD, XL__V_F32, -7, 3, -1},
+        {XL__E_MOD, XL__V_I32, -7, 3, -1},
+        {XL__E_MOD, XL__V_I32, 7, 0, 0},
+        {XL__E_ADD, XL__V_I32, 2147483647, 1, -2147483648.0},
+        {XL__E_MUL, XL__V_I32, 65536, 65536, 0},
+        {XL__E_MUL, XL__V_I32, 2147483647, 2147483647, 1},
+        {XL__E_NEG, XL__V_I32, -2147483648.0, 0, -2147483648.0},
+        {XL__E_POW, XL__V_I32, 3, 4, 81},
+        {XL__E_POW, XL__V_I32, 2, -1, 0},
+        {XL__E_POW, XL__V_I32, -1, -3, -1},
+        {XL__E_EXP, XL__V_F32, 100, 0, inf},
+        {XL__E_LOG, XL__V_F32, 0, 0, -inf},
+        {XL__E_LOG, XL__V_F32, -1, 0, nan},
+        {XL__E_GELU, XL__V_F32, -inf, 0, 0},
+        {XL__E_SILU, XL__V_F32, -inf, 0, 0},
+        {XL__E_GELU_TANH, XL__V_F32, -inf, 0, 0},
+        {XL__E_SUB, XL__V_F32, inf, inf, nan},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const num a[ARGS] = {{rows[i].a, 0}, {rows[i].b, 0}, {0, 0}};
+        struct one o;
+        make(&o, rows[i].op, rows[i].type, rows[i].type);
+        const num got = xl__eval_node(&o.g, ARGS, a);
+        if (xl__eval_gap(got.x, rows[i].want) > 0 || got.err > 0)
+            fail_msg("%s(%g, %g) is %g +- %g, not %g",
+                     xl__expr_ops[rows[i].op].name, rows[i].a, rows[i].b,
+                     got.x, got.err, rows[i].want);
+    }
+}
+
+static void test_casts(void **state)
+{
+    static const struct {
+        xl_dtype to;
+        double x, err, want, want_err;
+    } rows[] = {
+        {XL_I8, 300.7, 0, 127, 0},       {XL_U8, -3, 0, 0, 0},
+        {XL_I32, 3e9, 0, 2147483647, 0}, {XL_I32, (double)NAN, 0, 0, 0},
+        {XL_I32, 2.5, 0.4, 2, 0},        {XL_I32, 2.5, 0.6, 2, 1},
+        {XL_BOOL, 0.5, 0.4, 1, 0},       {XL_F16, 65520, 0, INFINITY, 0},
+        {XL_F16, 1 + 0x1p-12, 0, 1, 0},  {XL_BF16, 1 + 0x1p-9, 0, 1, 0},
+        {XL_F16, 1.5, 0x1p-11, 1.5, 0},
+        {XL_F16, 1.5, 0x1p-10, 1.5, 0x1p-10},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const num got =
+            xl__eval_round((num){rows[i].x, rows[i].err}, rows[i].to);
+        if (got.x != rows[i].want || got.err != rows[i].want_err)
+            fail_msg("#%zu: %g +- %g, not %g +- %g", i, got.x, got.err,
+                     rows[i].want, rows[i].want_err);
+    }
+    assert_true(isinf(xl__eval_round((num){0.1, 0.2}, XL_BOOL).err));
+}
+
+/* -- reductions ----------------------------------------------------------- */
+
+enum { MOST = 300 };
+
+/* As a device may: in float, one after the other or in pairs. */
+static double in_float(enum xl__expr_op op, const num *a, size_t n)
+{
+    float sum = 0, squares = 0, top = -INFINITY, exps = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (float)a[i].x;
+        top = fmaxf(top, (float)a[i].x);
+    }
+    const float mean = sum / (float)n;
+    for (size_t i = 0; i < n; i++) {
+        const float x = (float)a[i].x, d = x - mean;
+        squares += op == XL__E_VAR ? d * d : x * x;
+        exps += expf(x - top);
+    }
+    switch (op) {
+    case XL__E_SUM:
+        return (double)sum;
+    case XL__E_MEAN:
+        return (double)mean;
+    case XL__E_VAR:
+        return (double)(squares / (float)n);
+    case XL__E_LOGSUMEXP:
+        return (double)(top + logf(exps));
+    case XL__E_NORM2:
+        return (double)sqrtf(squares);
+    default:
+        return (double)top;
+    }
+}
+
+static void reduce_once(struct one *o, size_t n, struct xl__rng *rng)
+{
+    const enum xl__expr_op op = o->node[ARGS].op;
+    num a[MOST], b[MOST];
+    for (size_t i = 0; i < n; i++) {
+        a[i] = b[i] = (num){(double)(float)xl__rng_normal(rng), 0};
+        if (xl__rng_below(rng, 2))
+            a[i].err = exp2(-(double)(1 + xl__rng_below(rng, 25)));
+    }
+    const num exact = xl__eval_reduce(&o->g, ARGS, b, 1, n);
+    /* Few enough that an order of summing cannot pass 8 u. */
+    if (n <= 8 && op <= XL__E_NORM2 && op != XL__E_RMIN &&
+        op != XL__E_ARGMIN && op != XL__E_ARGMAX &&
+        fabs(in_float(op, b, n) - exact.x) > exact.err &&
+        !(op == XL__E_RMAX && in_float(op, b, n) == exact.x))
+        fail_msg("%s of %zu: %.9g, not %.9g +- %.3g", xl__expr_ops[op].name,
+                 n, in_float(op, b, n), exact.x, exact.err);
+    const num want = xl__eval_reduce(&o->g, ARGS, a, 1, n);
+    for (unsigned k = 0; k < INSIDE; k++) {
+        for (size_t i = 0; i < n; i++)
+            b[i].x = a[i].x + (2 * xl__rng_uniform(rng) - 1) * a[i].err;
+        const num got = xl__eval_reduce(&o->g, ARGS, b, 1, n);
+        if (fabs(got.x - want.x) > want.err)
+            fail_msg("%s of %zu: %.17g, not %.17g +- %.3g",
+                     xl__expr_ops[op].name, n, got.x, want.x, want.err);
+    }
+}
+
+static void test_reductions(void **state)
+{
+    struct xl__rng rng;
+    (void)state;
+    xl__rng_seed(&rng, 3);
+    for (enum xl__expr_op op = XL__E_SUM; op <= XL__E_NORM2; op++) {
+        struct one o;
+        if (xl__expr_ops[op].result == XL__R_LOGIC)
+            continue;
+        make(&o, op, XL__V_F32,
+             xl__expr_ops[op].result == XL__R_INDEX ? XL__V_I32 : XL__V_F32);
+        for (unsigned t = 0; t < TURNS / 4; t++)
+            reduce_once(&o, 1 + xl__rng_below(&rng, t % 2 ? MOST : 8), &rng);
+    }
+}
+
+static void test_places(void **state)
+{
+    static const double inf = (double)INFINITY, nan = (double)NAN;
+    struct one max, min, any, all;
+    (void)state;
+    make(&max, XL__E_ARGMAX, XL__V_F32, XL__V_I32);
+    make(&min, XL__E_ARGMIN, XL__V_F32, XL__V_I32);
+    const num ties[] = {{1, 0}, {3, 0}, {3, 0}, {2, 0.5}};
+    assert_true(xl__eval_reduce(&max.g, ARGS, ties, 1, 4).x == 1);
+    assert_true(xl__eval_reduce(&max.g, ARGS, ties, 1, 4).err == 0);
+    const num close[] = {{1, 0}, {3, 0.1}, {3, 0}, {2, 0}};
+    assert_true(isinf(xl__eval_reduce(&max.g, ARGS, close, 1, 4).err));
+    assert_true(xl__eval_reduce(&min.g, ARGS, close, 1, 4).x == 0);
+    const num nans[] = {{inf, 0}, {nan, 0}, {-inf, 0}, {nan, 0}};
+    assert_true(xl__eval_reduce(&max.g, ARGS, nans, 1, 4).x == 1);
+    assert_true(xl__eval_reduce(&min.g, ARGS, nans, 1, 4).x == 1);
+    make(&any, XL__E_ANY, XL__V_BOOL, XL__V_BOOL);
+    make(&all, XL__E_ALL, XL__V_BOOL, XL__V_BOOL);
+    const num bools[] = {{1, 0}, {0, inf}, {0, 0}};
+    assert_true(xl__eval_reduce(&any.g, ARGS, bools, 1, 3).x == 1);
+    assert_true(xl__eval_reduce(&any.g, ARGS, bools, 1, 3).err == 0);
+    assert_true(xl__eval_reduce(&all.g, ARGS, bools, 1, 3).err == 0);
+    assert_true(isinf(xl__eval_reduce(&all.g, ARGS, bools, 1, 2).err));
+}
+
+/* -- random numbers ------------------------------------------------------- */
+
+/* Random123's known answers: philox4x32, 10 rounds, counter and key 0. */
+static void test_random(void **state)
+{
+    static const uint32_t words[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
+                                      0x9b00dbd8};
+    enum { MANY = 100000 };
+    double sum = 0, squares = 0;
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(xl__eval_rand(XL__E_RAND, 0, i) ==
+                    (words[i] >> 8) * 0x1p-24);
+    for (unsigned i = 0; i < MANY; i++) {
+        const double x = xl__eval_rand(XL__E_RANDN, -5, i);
+        sum += x;
+        squares += x * x;
+    }
+    /* Five deviations of the mean and of the mean square. */
+    assert_true(fabs(sum / MANY) < 5 / sqrt((double)MANY));
+    assert_true(fabs(squares / MANY - 1) < 5 * sqrt(2.0 / MANY));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elements),   cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_random),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

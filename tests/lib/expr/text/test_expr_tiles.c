@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles in which operands are turned, without a device: when they are chosen,
+ * what their kernels look like, and that the self-check's small case is
+ * written the same.
+ *
+ *   test_expr_tiles write <folder>
+ *
+ * writes kernels with tiles for compilers of devices that are not here
+ * (rules/check_kernels.cmake). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "expr/trial.h"
+#include "support/expr_batch.h"
+#include "support/support.h"
+
+enum { LOCAL = 48 << 10, UNITS = 2 };
+
+/* A device, by what tiles depend on. */
+struct facts {
+    bool as_gpu;
+    size_t local_bytes, max_wg;
+};
+static const struct facts gpu = {true, LOCAL, 256}, cpu = {false, LOCAL, 256};
+
+/* out[..., j] = x[..., j] + y[..., j], with y's neighbours along loop
+ * `across` of `n_loops`; y and out of a type each. */
+struct shape {
+    unsigned n_loops, across;
+    size_t size[3];
+    xl_dtype y, out;
+};
+
+static void lay_out(struct batch *b, unsigned k, const struct shape *s,
+                    unsigned first)
+{
+    struct xl__operand *o = &b->group.operand[k];
+    size_t next = 1;
+    o->align = first + 1 == s->n_loops ? XL__EXPR_MAX_VW : 1;
+    o->stride[first] = next;
+    next *= s->size[first];
+    for (unsigned d = s->n_loops; d-- > 0;) {
+        if (d == first)
+            continue;
+        o->stride[d] = next;
+        next *= s->size[d];
+    }
+}
+
+static void set_limits(const struct facts *f, struct xl__limits *l)
+{
+    batch_facts((struct batch_way){f->as_gpu, 0}, l);
+    xl__limits_correct(l, XL__F_local_mem_bytes, (double)f->local_bytes,
+                       XL_ASSUMED, "GE-01");
+    xl__limits_correct(l, XL__F_max_wg_size, (double)f->max_wg, XL_ASSUMED,
+                       "GE-01");
+    xl__limits_correct(l, XL__F_compute_units, UNITS, XL_ASSUMED, "GE-01");
+}
+
+static void make(struct batch *b, const struct shape *s, const struct facts *f)
+{
+    const struct xl__node add = {.op = XL__E_ADD, .type = XL__V_F32,
+                                 .arg = {0, 1}};
+    struct xl__limits l;
+    batch_begin(b, 1);
+    batch_add_input(b, XL_F32, 1, 0);
+    batch_add_input(b, s->y, 1, 0);
+    batch_add(b, &add, s->out, 1, 0);
+    b->group.n_loops = s->n_loops;
+    b->group.bytes = b->group.flop = 1;
+    for (unsigned d = 0; d < s->n_loops; d++)
+        b->group.loop[d].size = s->size[d];
+    for (unsigned k = 0; k < 3; k++)
+        lay_out(b, k, s, k == 1 ? s->across : s->n_loops - 1);
+    set_limits(f, &l);
+    xl__map_geometry(&b->g, &l, &b->group);
+    xl__limits_clear(&l);
+}
+
+static struct xl__str text_of(struct batch *b, const struct xl__group *group,
+                              const struct facts *f)
+{
+    struct xl__limits l;
+    struct xl__str out = {0};
+    set_limits(f, &l);
+    struct xl__emit m = {.g = &b->g, .group = group, .l = &l, .out = &out,
+                         .vw = group->geo.vw};
+    xl__map_text(&m);
+    xl__limits_clear(&l);
+    assert_false(out.broken);
+    return out;
+}
+
+/* -- when ------------------------------------------------------------------ */
+
+static void choice(void **state)
+{
+    (void)state;
+    static const struct {
+        struct shape s;
+        struct facts f;
+        unsigned tile, vw, wg;
+    } cases[] = {
+        {{2, 0, {500, 500}, XL_F32, XL_F32}, {true, LOCAL, 256}, 64, 1, 256},
+        {{2, 0, {500, 500}, XL_F16, XL_F32}, {true, LOCAL, 256}, 64, 2, 256},
+        {{2, 0, {500, 500}, XL_I8, XL_F16}, {true, LOCAL, 256}, 64, 4, 256},
+        {{2, 0, {500, 40}, XL_F32, XL_F32}, {true, LOCAL, 256}, 64, 1, 256},
+        {{2, 0, {32, 500}, XL_F32, XL_F32}, {true, LOCAL, 256}, 32, 1, 256},
+        {{2, 0, {16, 500}, XL_I8, XL_F32}, {true, LOCAL, 256}, 16, 4, 64},
+        {{2, 0, {15, 500}, XL_F32, XL_F32}, {true, LOCAL, 256}, 0, 1, 256},
+        {{2, 0, {500, 500}, XL_F32, XL_F32}, {true, 32768, 256}, 32, 1, 256},
+        {{2, 0, {500, 500}, XL_F32, XL_F32}, {true, 1024, 256}, 0, 1, 256},
+        {{2, 0, {500, 500}, XL_F32, XL_F32}, {true, LOCAL, 32}, 32, 1, 32},
+        {{2, 0, {500, 500}, XL_F32, XL_F32}, {true, LOCAL, 8}, 0, 1, 8},
+        {{2, 1, {500, 500}, XL_F32, XL_F32}, {true, LOCAL, 256}, 0, 4, 256},
+        {{3, 1, {2, 70, 80}, XL_F32, XL_F32}, {true, LOCAL, 256}, 64, 1, 256},
+        {{3, 0, {70, 2, 80}, XL_F32, XL_F32}, {true, LOCAL, 256}, 64, 1, 256},
+        {{2, 0, {500, 500}, XL_F32, XL_F32}, {false, 0, 1}, 16, 16, 1},
+        {{2, 0, {500, 9}, XL_F32, XL_F32}, {false, 0, 1}, 8, 8, 1},
+        {{2, 0, {9, 500}, XL_F32, XL_F32}, {false, 0, 1}, 0, 16, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct batch b;
+        make(&b, &cases[i].s, &cases[i].f);
+        const struct xl__geometry *geo = &b.group.geo;
+        if (geo->tile != cases[i].tile || geo->wg != cases[i].wg ||
+            (geo->tile && geo->vw != cases[i].vw))
+            fail_msg("case %zu: tiles of %u, vectors of %u, groups of %u", i,
+                     geo->tile, geo->vw, geo->wg);
+        if (geo->tile)
+            assert_int_equal(geo->across, cases[i].s.across);
+        assert_int_equal(xl__map_is_turned(&b.group, &b.group.operand[1]),
+                         geo->tile > 0);
+        assert_false(xl__map_is_turned(&b.group, &b.group.operand[0]));
+        assert_true(xl__map_tile_local_bytes(&b.group) * 2 <=
+                    cases[i].f.local_bytes);
+        assert_int_equal(strstr(xl__str_text(&b.group.why), "tiles of") !=
+                             NULL, geo->tile > 0);
+        xl__str_clear(&b.group.why);
+    }
+}
+
+/* Lines and columns of a tile begin in different banks. */
+static void banks(void **state)
+{
+    (void)state;
+    static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_I8};
+    enum { BANK = 4 };
+    for (unsigned i = 0; i < 3; i++) {
+        const struct shape s = {2, 0, {500, 500}, dtypes[i], XL_F32};
+        struct batch b;
+        make(&b, &s, &gpu);
+        const size_t pitch = xl__map_tile_pitch(&b.group,
+                                                &b.group.operand[1]);
+        assert_int_equal(pitch * xl_dtype_bytes(dtypes[i]) % (2 * BANK),
+                         BANK);
+        xl__str_clear(&b.group.why);
+    }
+}
+
+/* -- what ------------------------------------------------------------------ */
+
+static void assert_text(const struct shape *s, const struct facts *f,
+                        const char *want)
+{
+    struct batch b;
+    make(&b, s, f);
+    struct xl__str got = text_of(&b, &b.group, f);
+    const char *body = strstr(xl__str_text(&got), ")\n{\n");
+    assert_non_null(body);
+    assert_string_equal(body + 2, want);
+    xl__str_clear(&got);
+    xl__str_clear(&b.group.why);
+}
+
+/* The tile is read along y's lines, kept turned, and taken by words. */
+static void text_of_neighbours(void **state)
+{
+    (void)state;
+    const struct shape s = {2, 0, {16, 500}, XL_F16, XL_F32};
+    assert_text(
+        &s, &gpu,
+        "{\n"
+        "    __local ushort t1[288] __attribute__((aligned(16)));\n"
+        "    const uint item = get_local_id(0);\n"
+        "    const IDX f = (IDX)xl_group_id(0);\n"
+        "    const IDX r1 = xl_divide(f, c0, mul_0, shift_0);\n"
+        "    const IDX b0 = (f - r1 * c0) * 16;\n"
+        "    const IDX b1 = r1 * 16;\n"
+        "    {\n"
+        "        const uint y = item % 16, x = item / 16;\n"
+        "        const IDX i0 = min(b0 + y, n0 - 1);\n"
+        "        ushort a1[2];\n"
+        "        #pragma unroll\n"
+        "        for (uint u = 0; u < 2; u++) {\n"
+        "            const IDX i1 = min(b1 + x + u * 8, n1 - 1);\n"
+        "            const IDX p0 = i0 * s0_0;\n"
+        "            const IDX p1 = i0 * s1_0;\n"
+        "            const IDX p2 = i0 * s2_0;\n"
+        "            a1[u] = (m1 + o1)[p1 + i1 * s1_1];\n"
+        "        }\n"
+        "        #pragma unroll\n"
+        "        for (uint u = 0; u < 2; u++) {\n"
+        "            t1[y * 18 + x + u * 8] = a1[u];\n"
+        "        }\n"
+        "    }\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    if (b0 + 16 <= n0 && b1 + 16 <= n1) {\n"
+        "        for (uint r = 0; r < 1; r += 1) {\n"
+        "            float2 a0[1];\n"
+        "            #pragma unroll\n"
+        "            for (uint u = 0; u < 1; u++) {\n"
+        "                const uint e = item + (r + u) * 128;\n"
+        "                const uint y = e / 8, x = e % 8 * 2;\n"
+        "                const IDX i0 = b0 + y;\n"
+        "                const IDX i1 = b1 + x;\n"
+        "                const IDX p0 = i0 * s0_0;\n"
+        "                const IDX p1 = i0 * s1_0;\n"
+        "                const IDX p2 = i0 * s2_0;\n"
+        "                const float2 v0 = xl_loada_f32_2(m0 + o0, p0 + i1);\n"
+        "                a0[u] = v0;\n"
+        "            }\n"
+        "            #pragma unroll\n"
+        "            for (uint u = 0; u < 1; u++) {\n"
+        "                const uint e = item + (r + u) * 128;\n"
+        "                const uint y = e / 8, x = e % 8 * 2;\n"
+        "                const IDX i0 = b0 + y;\n"
+        "                const IDX i1 = b1 + x;\n"
+        "                const IDX p0 = i0 * s0_0;\n"
+        "                const IDX p1 = i0 * s1_0;\n"
+        "                const IDX p2 = i0 * s2_0;\n"
+        "                const float2 v0 = a0[u];\n"
+        "                const float2 v1 = xl_from_f16_2(*(__local const "
+        "ushort2 *)(t1 + y * 18 + x));\n"
+        "                const float2 v2 = v0 + v1;\n"
+        "                xl_storea_f32_2(m2 + o2, p2 + i1, v2);\n"
+        "            }\n"
+        "        }\n"
+        "    } else {\n"
+        "        const uint u = 0;\n"
+        "        #pragma unroll 1\n"
+        "        for (uint r = 0; r < 1; r++) {\n"
+        "            const uint e = item + (r + u) * 128;\n"
+        "            const uint y = e / 8, x = e % 8 * 2;\n"
+        "            const IDX i0 = b0 + y;\n"
+        "            const IDX i1 = b1 + x;\n"
+        "            const IDX p0 = i0 * s0_0;\n"
+        "            const IDX p1 = i0 * s1_0;\n"
+        "            const IDX p2 = i0 * s2_0;\n"
+        "            if (i0 < n0 && i1 < n1) {\n"
+        "                const uint count = (uint)min(n1 - i1, (IDX)2);\n"
+        "                const float2 v0 = xl_loadn_f32_2(m0 + o0, p0 + i1, "
+        "1, count);\n"
+        "                const float2 v1 = xl_from_f16_2(*(__local const "
+        "ushort2 *)(t1 + y * 18 + x));\n"
+        "                const float2 v2 = v0 + v1;\n"
+        "                xl_storen_f32_2(m2 + o2, p2 + i1, 1, count, v2);\n"
+        "            }\n"
+        "        }\n"
+        "    }\n"
+        "}\n");
+}
+
+/* The small case has the same text, and tiles that are whole and cut along
+ * both of their sides; so has any other size of the same geometry. */
+static void small_case(void **state)
+{
+    (void)state;
+    static const struct shape shapes[] = {
+        {2, 0, {500, 700}, XL_F32, XL_F32}, {2, 0, {999, 640}, XL_I8, XL_F32},
+        {3, 0, {100, 5, 90}, XL_F32, XL_F16},
+        {3, 1, {5, 100, 90}, XL_F16, XL_F32}};
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+        const struct facts *f = i % 2 ? &gpu : &cpu;
+        struct xl__group small;
+        struct batch b;
+        make(&b, &shapes[i / 2], f);
+        xl__expr_shrink(&b.group, &small);
+        struct xl__str text = text_of(&b, &b.group, f);
+        struct xl__str again = text_of(&b, &small, f);
+        assert_string_equal(xl__str_text(&text), xl__str_text(&again));
+        const size_t tile = small.geo.tile;
+        assert_true(tile > 0);
+        assert_true(small.loop[small.n_loops - 1].size > tile);
+        assert_true(small.loop[small.geo.across].size > tile);
+        assert_true(small.loop[small.geo.across].size % tile != 0);
+        xl__str_clear(&text);
+        xl__str_clear(&again);
+        xl__str_clear(&b.group.why);
+    }
+}
+
+/* -- files for other compilers --------------------------------------------- */
+
+static void write_file(const char *folder, const struct shape *s,
+                       const struct facts *f, unsigned number)
+{
+    char path[512];
+    struct batch b;
+    make(&b, s, f);
+    struct xl__str text = text_of(&b, &b.group, f);
+    snprintf(path, sizeof path, "%s/%s_%u.cl", folder,
+             f->as_gpu ? "gpu" : "cpu", number);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(xl__str_text(&text), file) < 0 || fclose(file) != 0) {
+        fprintf(stderr, "%s: cannot be written\n", path);
+        exit(1);
+    }
+    xl__str_clear(&text);
+    xl__str_clear(&b.group.why);
+}
+
+/* All types, in planes and with other loops around and between. */
+static int write_files(const char *folder)
+{
+    static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
+                                      XL_I8,  XL_U8,  XL_BOOL};
+    unsigned n = 0;
+    for (unsigned i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        for (unsigned as_gpu = 0; as_gpu < 2; as_gpu++) {
+            const struct facts *f = as_gpu ? &gpu : &cpu;
+            const struct shape plane = {2, 0, {500, 500}, dtypes[i], XL_F32};
+            const struct shape outer = {3, 1, {3, 70, 80}, dtypes[i], XL_F16};
+            const struct shape inner = {3, 0, {70, 3, 80}, dtypes[i], XL_F32};
+            write_file(folder, &plane, f, n++);
+            write_file(folder, &outer, f, n++);
+            write_file(folder, &inner, f, n++);
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choice),
+        cmocka_unit_test(banks),
+        cmocka_unit_test(text_of_neighbours),
+        cmocka_unit_test(small_case),
+    };
+    if (argc == 3 && strcmp(argv[1], "write") == 0)
+        return write_files(argv[2]);
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What does not fit: expressions that parse and mean nothing for their
+ * bindings. Each is refused with a status, a place with a caret below it, and a
+ * message that names the cause. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+#include "lib/expr/text/expr_bind.h"
+
+#define XY "x:f32[4,5] y:f32[4,5]"
+#define IY "i:i32[4] y:i32[4]"
+#define BY "b:bool[4] y:bool[4]"
+
+struct wrong {
+    const char *text, *spec;
+    xl_status status;
+    const char *place, *says; /* "line:column"; the message begins so */
+};
+
+static const struct wrong wrong_names[] = {
+    {"y = x + z", XY, XL_BAD_ARGUMENT, "1:9",
+     "'z' is neither bound nor assigned"},
+    {"y = xx + 1", "xx1:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'xx' is neither bound nor assigned; did you mean 'xx1'?"},
+    {"y = weigth * 2", "weight:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'weigth' is neither bound nor assigned; did you mean"},
+    {"y = t; t = x", XY, XL_BAD_ARGUMENT, "1:5",
+     "'t' is not bound, and is read here before it is assigned"},
+    {"y = t * 2; t = x", XY, XL_BAD_ARGUMENT, "1:5",
+     "'t' is not bound, and is read here before it is assigned"},
+    {"y = x + t\nt = x", XY, XL_BAD_ARGUMENT, "1:9",
+     "'t' is not bound, and is read here before it is assigned"},
+    {"y = x\nz = q", "x:f32[4,5] y:f32[4,5] z:f32[4,5]",
+     XL_BAD_ARGUMENT, "2:5",
+     "'q' is neither bound nor assigned"},
+    {"t = x + 1", XY, XL_BAD_ARGUMENT, "1:1",
+     "nothing leaves the expression: 't' is not bound"},
+    {"t = x", "x:f32[4]", XL_BAD_ARGUMENT, "1:1",
+     "nothing leaves the expression: 't' is not bound"},
+    {"x + 1", XY, XL_BAD_ARGUMENT, "1:1",
+     "nothing leaves the expression: 'out' is not bound"},
+    {"ouput = x * 2", "x:f32[4] output:f32[4]", XL_BAD_ARGUMENT, "1:1",
+     "nothing leaves the expression: 'ouput' is not bound; did"},
+    {"y = x", "x:f32[4,5] y:f32[4,5] unused:f32[3]", XL_BAD_ARGUMENT, "1:1",
+     "'unused' is bound, and the expression does not use it"},
+    {"y = 1", XY, XL_BAD_ARGUMENT, "1:1",
+     "'x' is bound, and the expression does not use it"},
+    {"s = x", "s:f32 x:f32[4]", XL_BAD_ARGUMENT, "1:1",
+     "'s' is a scalar, and only tensors are written: bind a"},
+    {"s = 1", "s:i32", XL_BAD_ARGUMENT, "1:1",
+     "'s' is a scalar, and only tensors are written: bind a"},
+    {"y = s; s = x", "s:f32 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:8",
+     "'s' is a scalar, and only tensors are written: bind a"},
+    {"y = out", XY, XL_BAD_ARGUMENT, "1:5",
+     "'out' is neither bound nor assigned"},
+    {"y = X", XY, XL_BAD_ARGUMENT, "1:5",
+     "'X' is neither bound nor assigned"},
+    {"y = x; y = y + w", XY, XL_BAD_ARGUMENT, "1:16",
+     "'w' is neither bound nor assigned"},
+    {"t[0] = x; y = x", XY, XL_BAD_ARGUMENT, "1:1",
+     "'t' is not bound: parts are written of bound tensors only"},
+    {"t[0:2] = x", "x:f32[2]", XL_BAD_ARGUMENT, "1:1",
+     "'t' is not bound: parts are written of bound tensors only"},
+    {"y = foo_bar_baz", XY, XL_BAD_ARGUMENT, "1:5",
+     "'foo_bar_baz' is neither bound nor assigned"},
+    {"y = transpose(z)", XY, XL_BAD_ARGUMENT, "1:5",
+     "'z' is neither bound nor assigned"},
+    {"y = z[0]", XY, XL_BAD_ARGUMENT, "1:5",
+     "'z' is neither bound nor assigned"},
+    {"# nothing bound\ny = 1 + a", "y:f32[4]", XL_BAD_ARGUMENT, "2:9",
+     "'a' is neither bound nor assigned"},
+};
+
+static const struct wrong wrong_types[] = {
+    {"y = x", "x:f32[4] y:i32[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = x", "x:f16[4] y:u8[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is u8 and its value f32: write cast(value, u8)"},
+    {"y = x", "x:f32[4] y:bool[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value f32: write the value != 0"},
+    {"y = i", "i:i32[4] y:bool[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+    {"y = i", "i:u8[4] y:bool[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+    {"y = i / 2", IY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = i * 1.5", IY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = exp(i)", IY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = mean(i)", "i:i32[4] y:i32[]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = i ^ -1", IY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = i ^ i", IY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = 1.0", "y:i32[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = 2", "y:bool[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+    {"y = pi", "y:i8[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is i8 and its value f32: write cast(value, i8)"},
+    {"y = x[0]", "x:f32[4] y:i32[]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+    {"y = -b", BY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+    {"y = b + b", BY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+    {"y = sum(b)", BY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+    {"y = max(b, b)", BY, XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+    {"y = x & x", "x:f32[4] y:bool[4]", XL_BAD_ARGUMENT, "1:7",
+     "'&' asks a bool and was given f32; compare, as in x != 0"},
+    {"y = b & 1", BY, XL_BAD_ARGUMENT, "1:7",
+     "'&' asks a bool and was given i32; compare, as in x != 0"},
+    {"y = 1 | b", BY, XL_BAD_ARGUMENT, "1:7",
+     "'|' asks a bool and was given i32; compare, as in x != 0"},
+    {"y = !i", "i:i32[4] y:bool[4]", XL_BAD_ARGUMENT, "1:5",
+     "'!' asks a bool and was given i32; compare, as in x != 0"},
+    {"y = !x", XY, XL_BAD_ARGUMENT, "1:5",
+     "'!' asks a bool and was given f32; compare, as in x != 0"},
+    {"y = any(x)", "x:f32[4] y:bool[]", XL_BAD_ARGUMENT, "1:5",
+     "'any' asks a bool and was given f32; compare, as in x != 0"},
+    {"y = all(i)", "i:i32[4] y:bool[]", XL_BAD_ARGUMENT, "1:5",
+     "'all' asks a bool and was given i32; compare, as in x != 0"},
+    {"y = where(x, 1, 2)", XY, XL_BAD_ARGUMENT, "1:5",
+     "'where' asks a bool and was given f32; compare, as in x"},
+    {"y = where(1, x, 2)", XY, XL_BAD_ARGUMENT, "1:5",
+     "'where' asks a bool and was given i32; compare, as in x"},
+    {"y = where(i, i, i)", IY, XL_BAD_ARGUMENT, "1:5",
+     "'where' asks a bool and was given i32; compare, as in x"},
+    {"y = !(x + 1) & b", "x:f32[4] b:bool[4] y:bool[4]",
+     XL_BAD_ARGUMENT, "1:5",
+     "'!' asks a bool and was given f32; compare, as in x != 0"},
+    {"y = x > 0 & 1", "x:f32[4] y:bool[4]", XL_BAD_ARGUMENT, "1:11",
+     "'&' asks a bool and was given i32; compare, as in x != 0"},
+    {"y = x + 3000000000", XY, XL_BAD_ARGUMENT, "1:9",
+     "3000000000 does not fit in an i32; with a point, as 1e10"},
+    {"y = 2147483648", "y:i32[4]", XL_BAD_ARGUMENT, "1:5",
+     "2147483648 does not fit in an i32; with a point, as 1e10"},
+    {"y = -2147483649", "y:i32[4]", XL_BAD_ARGUMENT, "1:6",
+     "2147483649 does not fit in an i32; with a point, as 1e10"},
+    {"y = x * 1e39", XY, XL_BAD_ARGUMENT, "1:9",
+     "the number is too large for f32, which ends at"},
+    {"y = x * -3.5e38", XY, XL_BAD_ARGUMENT, "1:10",
+     "the number is too large for f32, which ends at"},
+    {"y = - -2147483648", "y:i32[4]", XL_BAD_ARGUMENT, "1:5",
+     "2147483648 does not fit in i32; with a point,"},
+    {"y = x", "x:f64[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'x' is bound as f64; tensors are f32, f16, bf16, i32, i8,"},
+    {"y = x", "x:f8e4m3[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'x' is bound as f8e4m3; tensors are f32, f16, bf16, i32, i8,"},
+    {"y = x", "x:f32[4] y:f64[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is bound as f64; tensors are f32, f16, bf16, i32, i8,"},
+    {"y = s * x", "s:f16 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'s' is bound as f16; scalars are f32 or i32"},
+    {"y = s * x", "s:u8 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'s' is bound as u8; scalars are f32 or i32"},
+    {"y = where(s, x, 0)", "s:i32 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "'where' asks a bool and was given i32; compare, as in x"},
+    {"a = x; a[0] = 1", "a:f32[4] x:f32[4]", XL_BAD_ARGUMENT, "1:8",
+     "'a' is assigned as a whole and in parts; do either"},
+    {"y = argmax(x)", "x:f32[4] y:bool[]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value i32: write the value != 0"},
+};
+
+static const struct wrong wrong_shapes[] = {
+    {"y = a + b", "a:f32[4] b:f32[3] y:f32[4]", XL_BAD_SHAPE, "1:7",
+     "shapes (4,) and (3,) do not broadcast: from the last axis"},
+    {"y = a * 2 + b", "a:f32[4,5] b:f32[4] y:f32[4,5]", XL_BAD_SHAPE, "1:11",
+     "shapes (4, 5) and (4,) do not broadcast: from the last"},
+    {"y = a + b", "a:f32[2,3,4] b:f32[3,3,4] y:f32[2,3,4]",
+     XL_BAD_SHAPE, "1:7",
+     "shapes (2, 3, 4) and (3, 3, 4) do not broadcast: from the"},
+    {"y = where(a > 0, b, c)", "a:f32[4] b:f32[4] c:f32[5] y:f32[4]",
+     XL_BAD_SHAPE, "1:5",
+     "shapes (4,) and (5,) do not broadcast: from the last axis"},
+    {"y = fma(a, b, c)", "a:f32[4] b:f32[2] c:f32[4] y:f32[4]",
+     XL_BAD_SHAPE, "1:5",
+     "shapes (4,) and (2,) do not broadcast: from the last axis"},
+    {"y = clamp(a, b, 1)", "a:f32[4] b:f32[3] y:f32[4]", XL_BAD_SHAPE, "1:5",
+     "shapes (4,) and (3,) do not broadcast: from the last axis"},
+    {"y = a < b", "a:f32[4] b:f32[3] y:bool[4]", XL_BAD_SHAPE, "1:7",
+     "shapes (4,) and (3,) do not broadcast: from the last axis"},
+    {"y = x", "x:f32[4] y:f32[5]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4,) does not go into 'y' of shape (5,)"},
+    {"y = x", "x:f32[4,5] y:f32[5]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4, 5) does not go into 'y' of shape (5,)"},
+    {"y = x", "x:f32[4,5] y:f32[5,4]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4, 5) does not go into 'y' of shape (5,"},
+    {"y = x", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4,) does not go into 'y' of shape ()"},
+    {"y = x", "x:f32[4] y:f32[1]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4,) does not go into 'y' of shape (1,)"},
+    {"y = sum(x, axis=1)", "x:f32[4,5] y:f32[5]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4, 1) does not go into 'y' of shape (5,)"},
+    {"y = sum(x, axis=0)", "x:f32[4,5] y:f32[4]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (1, 5) does not go into 'y' of shape (4,)"},
+    {"y = sum(x, axis=1)", "x:f32[4,5,6] y:f32[6]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4, 1, 6) does not go into 'y' of shape"},
+    {"y = x", "x:f32[3,1] y:f32[1,3]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (3, 1) does not go into 'y' of shape (1,"},
+    {"y = sum(x, axis=1)", "x:f32[4,5] y:f32[3,4]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4, 1) does not go into 'y' of shape (3,"},
+    {"m = mean(x, axis=1); y = x - m; z = m[0]",
+     "x:f32[4,5] m:f32[4] y:f32[4,5] z:f32[]",
+     XL_BAD_ARGUMENT, "1:37",
+     "'m' is computed: views are of what is bound, slice that"},
+    {"y = x - transpose(x)", XY, XL_BAD_SHAPE, "1:7",
+     "shapes (4, 5) and (5, 4) do not broadcast: from the last"},
+    {"y = x + x[:, 0]", XY, XL_BAD_SHAPE, "1:7",
+     "shapes (4, 5) and (4,) do not broadcast: from the last"},
+    {"y = x[1:] - x[:-1] - x", "x:f32[4] y:f32[3]", XL_BAD_SHAPE, "1:20",
+     "shapes (3,) and (4,) do not broadcast: from the last axis"},
+    {"y[1:3] = x", "x:f32[4] y:f32[4]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4,) does not go into 'y' of shape (2,)"},
+    {"y[0] = x", "x:f32[4] y:f32[4]", XL_BAD_SHAPE, "1:1",
+     "a value of shape (4,) does not go into 'y' of shape ()"},
+    {"y = a + b", "a:f32[4294967296,1] b:f32[1,4294967296] y:f32[]",
+     XL_OVERFLOW, "1:7",
+     "the elements of shape (4294967296, 4294967296) are too"},
+    {"y = a * b * c",
+     "a:f32[4194304,1,1] b:f32[4194304,1] c:f32[4194304] y:f32[]",
+     XL_OVERFLOW, "1:11",
+     "the elements of shape (4194304, 4194304, 4194304) are too"},
+    {"y = x", "x:f32[4294967296,4294967296] y:f32[]", XL_OVERFLOW, "1:5",
+     "the elements of shape (4294967296, 4294967296) are too"},
+    {"y = 0", "y:f32[4294967296,4294967296]", XL_OVERFLOW, "1:1",
+     "the elements of shape (4294967296, 4294967296) are too"},
+    {"y = argmax(x)", "x:f32[3000000000] y:i32[]", XL_BAD_SHAPE, "1:5",
+     "argmax over 3000000000 elements: places are i32, which"},
+    {"y = argmin(x, axis=(0, 1))", "x:u8[65536,32768] y:i32[]",
+     XL_BAD_SHAPE, "1:5",
+     "argmin over 2147483648 elements: places are i32, which"},
+    {"y = layer_norm(x, g, 0, 1e-5)", "x:f32[4,5] g:f32[4] y:f32[4,5]",
+     XL_BAD_SHAPE, "1:19",
+     "shapes (4, 5) and (4,) do not broadcast: from the last"},
+    {"y = layer_norm(x, 1, b, 1e-5)", "x:f32[4,5] b:f32[6] y:f32[4,5]",
+     XL_BAD_SHAPE, "1:22",
+     "shapes (4, 5) and (6,) do not broadcast: from the last"},
+    {"y = layer_norm(x, 1, 0, x)", XY, XL_BAD_SHAPE, "1:25",
+     "eps is a single number and has shape (4, 5) here"},
+    {"y = rms_norm(x, g, 1e-5)", "x:f32[5] g:f32[4,5] y:f32[4,5]",
+     XL_BAD_SHAPE, "1:17",
+     "shape (4, 5) does not fit rows of shape (5,)"},
+    {"y = rms_norm(x, 1, e)", "x:f32[5] e:f32[1] y:f32[5]",
+     XL_BAD_SHAPE, "1:20",
+     "eps is a single number and has shape (1,) here"},
+    {"y = softmax(s)", "s:f32 y:f32[]", XL_BAD_SHAPE, "1:5",
+     "a row is needed, and this is a single value"},
+    {"y = rms_norm(1, 1, 1)", "y:f32[]", XL_BAD_SHAPE, "1:5",
+     "a row is needed, and this is a single value"},
+    {"y = softmax(x)", "x:f32[] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "a row is needed, and this is a single value"},
+};
+
+static const struct wrong wrong_axes[] = {
+    {"y = sum(x, axis=2)", XY, XL_BAD_SHAPE, "1:5",
+     "axis 2 is not there: axes are 0 to 1, or -1 to -2 from"},
+    {"y = sum(x, axis=-3)", XY, XL_BAD_SHAPE, "1:5",
+     "axis -3 is not there: axes are 0 to 1, or -1 to -2 from"},
+    {"y = sum(x, axis=(0, 5))", XY, XL_BAD_SHAPE, "1:5",
+     "axis 5 is not there: axes are 0 to 1, or -1 to -2 from"},
+    {"y = sum(x, axis=(0, 0))", XY, XL_BAD_ARGUMENT, "1:5",
+     "axis 0 is named twice"},
+    {"y = sum(x, axis=(1, -1))", XY, XL_BAD_ARGUMENT, "1:5",
+     "axis -1 is named twice"},
+    {"y = max(x, axis=(-1, 0, 1))", XY, XL_BAD_ARGUMENT, "1:5",
+     "axis 1 is named twice"},
+    {"y = sum(s, axis=0)", "s:f32 y:f32[]", XL_BAD_SHAPE, "1:5",
+     "axis 0 is not there: a single value has none"},
+    {"y = sum(3, axis=-1)", "y:f32[]", XL_BAD_SHAPE, "1:5",
+     "axis -1 is not there: a single value has none"},
+    {"y = softmax(x, axis=2)", XY, XL_BAD_SHAPE, "1:5",
+     "axis 2 is not there: axes are 0 to 1, or -1 to -2 from"},
+    {"y = softmax(x, axis=(0, -2))", XY, XL_BAD_ARGUMENT, "1:5",
+     "axis -2 is named twice"},
+    {"y = argmax(x, axis=9)", XY, XL_BAD_SHAPE, "1:5",
+     "axis 9 is not there: axes are 0 to 1, or -1 to -2 from"},
+    {"y = any(x > 0, axis=-4)", "x:f32[2,3,4] y:f32[2,3,4]",
+     XL_BAD_SHAPE, "1:5",
+     "axis -4 is not there: axes are 0 to 2, or -1 to -3 from"},
+    {"y = sum(sum(x, axis=0), axis=2)", XY, XL_BAD_SHAPE, "1:5",
+     "axis 2 is not there: axes are 0 to 1, or -1 to -2 from"},
+    {"y = permute(x, 0)", XY, XL_BAD_SHAPE, "1:5",
+     "the order names 1 axes and the tensor has 2: each is"},
+    {"y = permute(x, 0, 1, 2)", XY, XL_BAD_SHAPE, "1:5",
+     "the order names 3 axes and the tensor has 2: each is"},
+    {"y = permute(x, 0, 0)", XY, XL_BAD_ARGUMENT, "1:5",
+     "axis 0 is named twice"},
+    {"y = permute(x, 0, 2)", XY, XL_BAD_SHAPE, "1:5",
+     "axis 2 is not there: axes are 0 to 1, or -1 to -2 from"},
+    {"y = permute(x, -1, 1)", XY, XL_BAD_ARGUMENT, "1:5",
+     "axis 1 is named twice"},
+    {"y = permute(x, -3, 0)", XY, XL_BAD_SHAPE, "1:5",
+     "axis -3 is not there: axes are 0 to 1, or -1 to -2 from"},
+};
+
+static const struct wrong wrong_views[] = {
+    {"y = x[4]", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "index 4 is outside of axis 0, whose size is 4"},
+    {"y = x[-5]", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "index -5 is outside of axis 0, whose size is 4"},
+    {"y = x[0, 5]", "x:f32[4,5] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "index 5 is outside of axis 1, whose size is 5"},
+    {"y = x[4, 0]", "x:f32[4,5] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "index 4 is outside of axis 0, whose size is 4"},
+    {"y = x[0, 0, 0]", "x:f32[4,5] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice names 3 axes and the tensor has 2"},
+    {"y = x[:, :]", "x:f32[4] y:f32[4]", XL_BAD_SHAPE, "1:5",
+     "the slice names 2 axes and the tensor has 1"},
+    {"y = x[2:2]", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice is empty: from 2 to 2 of axis 0, whose size is 4"},
+    {"y = x[3:1]", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice is empty: from 3 to 1 of axis 0, whose size is 4"},
+    {"y = x[9:]", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice is empty: from 4 to 4 of axis 0, whose size is 4"},
+    {"y = x[:-4]", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice is empty: from 0 to 0 of axis 0, whose size is 4"},
+    {"y = x[:0]", "x:f32[4] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice is empty: from 0 to 0 of axis 0, whose size is 4"},
+    {"y = x[..., 2:1]", "x:f32[4,5] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice is empty: from 2 to 1 of axis 1, whose size is 5"},
+    {"y = x[0, ..., 0, 0]", "x:f32[4,5] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice names 3 axes and the tensor has 2"},
+    {"y = x[0]", "x:f32[] y:f32[]", XL_BAD_SHAPE, "1:5",
+     "the slice names 1 axes and the tensor has 0"},
+    {"y = s[0]", "s:f32 y:f32[]", XL_BAD_ARGUMENT, "1:5",
+     "'s' is a scalar and has no axes"},
+    {"y = transpose(s)", "s:f32 y:f32[]", XL_BAD_ARGUMENT, "1:5",
+     "'s' is a scalar and has no axes"},
+    {"t = x + 1; y = t[0]", "x:f32[4] y:f32[]", XL_BAD_ARGUMENT, "1:16",
+     "'t' is computed: views are of what is bound, slice that"},
+    {"t = 2; y = t[0]", "y:f32[]", XL_BAD_ARGUMENT, "1:12",
+     "'t' is computed: views are of what is bound, slice that"},
+    {"t = exp(x); y = transpose(t)", "x:f32[4] y:f32[4]",
+     XL_BAD_ARGUMENT, "1:17",
+     "'t' is computed: views are of what is bound, slice that"},
+    {"y = x * 2; z = y[0]", "x:f32[4] y:f32[4] z:f32[]",
+     XL_BAD_ARGUMENT, "1:16",
+     "'y' is computed: views are of what is bound, slice that"},
+    {"r = rand(1); y = r[0]", "y:f32[]", XL_BAD_ARGUMENT, "1:18",
+     "'r' is computed: views are of what is bound, slice that"},
+    {"y[0:2] = a; y[1:3] = a", "a:f32[2] y:f32[4]", XL_BAD_ARGUMENT, "1:13",
+     "this part of 'y' meets one that is assigned above; parts"},
+    {"y[0] = 1; y[0] = 2", "y:f32[4]", XL_BAD_ARGUMENT, "1:11",
+     "this part of 'y' meets one that is assigned above; parts"},
+    {"y[-1] = 1; y[3] = 2", "y:f32[4]", XL_BAD_ARGUMENT, "1:12",
+     "this part of 'y' meets one that is assigned above; parts"},
+    {"y[::2] = 1; y[::3] = 2", "y:f32[7]", XL_BAD_ARGUMENT, "1:13",
+     "this part of 'y' meets one that is assigned above; parts"},
+    {"y[:, 0] = 1; y[0, :] = 2", "y:f32[4,5]", XL_BAD_ARGUMENT, "1:14",
+     "this part of 'y' meets one that is assigned above; parts"},
+    {"y[0] = 1; y = 2", "y:f32[4]", XL_BAD_ARGUMENT, "1:11",
+     "'y' is assigned as a whole and in parts; do either"},
+    {"y = 2; y[0] = 1", "y:f32[4]", XL_BAD_ARGUMENT, "1:8",
+     "'y' is assigned as a whole and in parts; do either"},
+    {"y[0] = 1; z = y", "y:f32[4] z:f32[4]", XL_BAD_ARGUMENT, "1:15",
+     "'y' is read after parts of it were assigned: read it"},
+    {"y[0] = 1; z = y[1]", "y:f32[4] z:f32[]", XL_BAD_ARGUMENT, "1:15",
+     "'y' is read after parts of it were assigned: read it"},
+    {"y[0] = 1; y[1] = y[0]", "y:f32[4]", XL_BAD_ARGUMENT, "1:18",
+     "'y' is read after parts of it were assigned: read it"},
+    {"y[4] = 1", "y:f32[4]", XL_BAD_SHAPE, "1:1",
+     "index 4 is outside of axis 0, whose size is 4"},
+    {"y[2:2] = 1", "y:f32[4]", XL_BAD_SHAPE, "1:1",
+     "the slice is empty: from 2 to 2 of axis 0, whose size is 4"},
+    {"y[0, 0] = 1", "y:f32[4]", XL_BAD_SHAPE, "1:1",
+     "the slice names 2 axes and the tensor has 1"},
+    {"s[0] = 1", "s:f32", XL_BAD_ARGUMENT, "1:1",
+     "'s' is a scalar, and only tensors are written: bind a"},
+    {"y[::4] = 0; y[2::6] = 1", "y:f32[12]", XL_BAD_ARGUMENT, "1:13",
+     "this part of 'y' meets one that is assigned above; parts"},
+    {"y[0] = x > 0; y[1] = x", "x:f32[] y:bool[4]", XL_BAD_ARGUMENT, "1:15",
+     "'y' is bool and its value f32: write the value != 0"},
+};
+
+static const struct wrong wrong_random[] = {
+    {"y = sum(rand(1))", "y:f32[]", XL_BAD_ARGUMENT, "1:5",
+     "rand() has no shape here: let it meet a tensor first, or"},
+    {"y = max(rand(1) * 2, axis=0)", "y:f32[]", XL_BAD_ARGUMENT, "1:5",
+     "rand() has no shape here: let it meet a tensor first, or"},
+    {"y = softmax(rand(1))", "y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "rand() has no shape here: let it meet a tensor first, or"},
+    {"y = mean(randn(7)^2)", "y:f32[]", XL_BAD_ARGUMENT, "1:5",
+     "rand() has no shape here: let it meet a tensor first, or"},
+    {"y = layer_norm(randn(7), 1, 0, 1)", "y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "rand() has no shape here: let it meet a tensor first, or"},
+    {"t = rand(1); y = x * any(t > 0.5)", "x:f32[4] y:f32[4]",
+     XL_BAD_ARGUMENT, "1:22",
+     "rand() has no shape here: let it meet a tensor first, or"},
+    {"y = rand(1.5)", "y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "a seed is a whole number or a scalar that is bound as i32"},
+    {"y = rand(x)", XY, XL_BAD_ARGUMENT, "1:5",
+     "a seed is a whole number or a scalar that is bound as i32"},
+    {"y = rand(i)", "i:i32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "a seed is a whole number or a scalar that is bound as i32"},
+    {"y = rand(s)", "s:f32 y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "a seed is a whole number or a scalar that is bound as i32"},
+    {"y = rand(s + 1)", "s:i32 y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "a seed is a whole number or a scalar that is bound as i32"},
+    {"y = rand(true)", "y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "a seed is a whole number or a scalar that is bound as i32"},
+    {"y = randn(rand(1))", "y:f32[4]", XL_BAD_ARGUMENT, "1:5",
+     "a seed is a whole number or a scalar that is bound as i32"},
+    {"y = rand(1)", "y:i32[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is i32 and its value f32: write cast(value, i32)"},
+};
+
+/* -- each is told so ------------------------------------------------------- */
+
+/* The column that the caret stands below, from 1. */
+static unsigned caret_column(const char *story)
+{
+    const char *last = strrchr(story, '\n');
+    assert_non_null(last);
+    const size_t blanks = strspn(last + 1, " ");
+    assert_string_equal(last + 1 + blanks, "^");
+    return (unsigned)blanks - 1; /* lines are moved in by two */
+}
+
+static void check(const struct wrong *w)
+{
+    struct xl__signature s;
+    struct xl__graph g = {0};
+    struct xl__error e = {0};
+    test_bind(w->spec, &s);
+    const xl_status status = test_infer(w->text, &s, &g, &e);
+    const char *story = xl__str_text(&e.detail);
+    const size_t len = strlen(w->place);
+    if (status != w->status || strncmp(story, w->place, len) != 0 ||
+        strncmp(story + len, ": ", 2) != 0 ||
+        strncmp(story + len + 2, w->says, strlen(w->says)) != 0)
+        fail_msg("%s\nis %s: %s\nand not %s: %s: %s", w->text,
+                 xl_status_name(status), story, xl_status_name(w->status),
+                 w->place, w->says);
+    assert_int_equal(e.status, status);
+    assert_int_equal(caret_column(story),
+                     strtoul(strchr(w->place, ':') + 1, NULL, 10));
+    assert_null(g.node);
+    xl__error_clear(&e);
+}
+
+#define CHECK_ALL(table)                                                      \
+    for (size_t i_ = 0; i_ < sizeof(table) / sizeof *(table); i_++)           \
+        check(&(table)[i_])
+
+static void test_wrong_names(void **state)
+{
+    (void)state;
+    CHECK_ALL(wrong_names);
+}
+
+static void test_wrong_types(void **state)
+{
+    (void)state;
+    CHECK_ALL(wrong_types);
+}
+
+static void test_wrong_shapes(void **state)
+{
+    (void)state;
+    CHECK_ALL(wrong_shapes);
+    CHECK_ALL(wrong_axes);
+}
+
+static void test_wrong_views(void **state)
+{
+    (void)state;
+    CHECK_ALL(wrong_views);
+}
+
+static void test_wrong_random(void **state)
+{
+    (void)state;
+    CHECK_ALL(wrong_random);
+}
+
+/* One more part than there is room for. */
+static void test_too_many_outputs(void **state)
+{
+    struct xl__str text = {0};
+    char place[32];
+    unsigned last = 0;
+    (void)state;
+    for (unsigned i = 0; i <= XL_EXPR_MAX_BINDINGS; i++) {
+        last = (unsigned)text.len + 1;
+        xl__str_printf(&text, "y[%u] = 1;", i);
+    }
+    snprintf(place, sizeof place, "1:%u", last);
+    const struct wrong w = {xl__str_text(&text), "y:f32[64]", XL_BAD_ARGUMENT,
+                            place, "more than 32 assignments that leave"};
+    struct xl__signature s;
+    struct xl__graph g;
+    struct xl__error e = {0};
+    test_bind(w.spec, &s);
+    assert_int_equal(test_infer(w.text, &s, &g, &e), w.status);
+    assert_memory_equal(xl__str_text(&e.detail), place, strlen(place));
+    assert_non_null(strstr(xl__str_text(&e.detail), w.says));
+    xl__error_clear(&e);
+    xl__str_clear(&text);
+}
+
+/* No text, no place: of terms the message alone is told. */
+static void test_terms(void **state)
+{
+    struct xl__tree t = {0};
+    struct xl__signature s;
+    struct xl__graph g;
+    struct xl__error e = {0};
+    unsigned unused;
+    (void)state;
+    test_bind("y:f32[4]", &s);
+    const struct xl__tree_node huge = {.kind = XL__T_INTEGER, .value = 3e9};
+    assert_int_equal(xl__tree_name(&t, "y", 1, 0, &unused, &e), XL_OK);
+    assert_int_equal(xl__tree_add(&t, &huge, &unused, &e), XL_OK);
+    const struct xl__statement y = {.view = UINT32_MAX, .value = unused};
+    assert_int_equal(xl__tree_assign(&t, &y, &e), XL_OK);
+    assert_int_equal(xl__infer(&t, &s, &g, &e), XL_BAD_ARGUMENT);
+    assert_string_equal(xl__str_text(&e.detail),
+                        "3000000000 does not fit in i32; with a point, "
+                        "3000000000.0, it is f32");
+    xl__error_reset(&e);
+    t.node[0].kind = XL__T_NUMBER;
+    t.node[0].value = 1e39;
+    assert_int_equal(xl__infer(&t, &s, &g, &e), XL_BAD_ARGUMENT);
+    assert_string_equal(xl__str_text(&e.detail),
+                        "1e+39 does not fit in f32; for infinity write inf");
+    xl__error_clear(&e);
+    xl__tree_clear(&t);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_names),
+        cmocka_unit_test(test_wrong_types),
+        cmocka_unit_test(test_wrong_shapes),
+        cmocka_unit_test(test_wrong_views),
+        cmocka_unit_test(test_wrong_random),
+        cmocka_unit_test(test_too_many_outputs),
+        cmocka_unit_test(test_terms),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probes of groups, chains and rungs on a real driver, and the rung of a
+ * matrix engine by its emulation: no result may be wrong, and there must be
+ * the rows that a reader looks for. How fast anything is, is not tested here:
+ * the machine may be busy. Peaks and caches are made up, so that peaks are not
+ * measured and buffers are small. */
+#include <math.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "measure/probe.h"
+#include "support/support.h"
+
+enum { SEED = 11, MOST_ROWS = 64 };
+
+static struct test_device t;
+
+static int open_device(void **state)
+{
+    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    (void)state;
+    test_device_open(&t, &quick);
+    struct xl__limits *l = &t.device->limits;
+    xl__limits_measure(l, XL__F_peak_f32_flop_per_s, 1e15);
+    xl__limits_measure(l, XL__F_peak_matrix_f16_flop_per_s, 1e15);
+    xl__limits_correct(l, XL__F_llc_bytes, 1 << 20, XL_ASSUMED, "GE-01");
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&t);
+    return 0;
+}
+
+struct seen {
+    xl_row row[MOST_ROWS];
+    unsigned n;
+};
+
+static void keep(const xl_row *row, void *arg)
+{
+    struct seen *seen = arg;
+    assert_true(seen->n < MOST_ROWS);
+    if (row->verdict >= XL_ROW_REJECTED && strstr(row->reason, "the host"))
+        fail_msg("%s: %s", row->variant, row->reason);
+    seen->row[seen->n++] = *row;
+}
+
+static struct seen seen;
+
+static void probe(const char *name)
+{
+    const xl_probing how = {.quick = true, .seed = SEED};
+    seen.n = 0;
+    assert_status(xl_probe_run(t.queue, name, &how, keep, &seen), XL_OK,
+                  xl_error_detail(t.queue));
+}
+
+static const xl_row *row_of(const char *variant)
+{
+    for (unsigned i = 0; i < seen.n; i++) {
+        if (strcmp(seen.row[i].variant, variant) == 0)
+            return &seen.row[i];
+    }
+    fail_msg("no row is called %s", variant);
+    return NULL;
+}
+
+static double found(const xl_row *row, const char *name)
+{
+    for (unsigned i = 0; i < row->n_params; i++) {
+        if (strcmp(row->params[i].name, name) == 0)
+            return row->params[i].value;
+    }
+    return NAN;
+}
+
+/* As many groups counted themselves as there can be. */
+static void groups_count_themselves(void **state)
+{
+    (void)state;
+    probe("staircase");
+    const xl_row *one = row_of("filled");
+    assert_true(one->value == 1);
+    assert_true(found(row_of("units"), "at_once") >= 1);
+    for (unsigned i = 0; i < seen.n; i++) {
+        const double groups = found(&seen.row[i], "groups");
+        if (groups > 0)
+            assert_true(found(&seen.row[i], "at_once") <= groups);
+    }
+}
+
+/* What only other devices are asked, on a CPU that does not say it is one. */
+static void groups_that_wait_do_what_the_host_does(void **state)
+{
+    struct xl__limits *l = &t.device->limits;
+    (void)state;
+    xl__limits_correct(l, XL__F_is_cpu, 0, XL_KNOWN, "GE-01");
+    probe("staircase");
+    xl__limits_correct(l, XL__F_is_cpu, 1, XL_KNOWN, "GE-01");
+    assert_true(row_of("small")->value > 0);
+    assert_string_equal(row_of("resident")->unit, "1");
+}
+
+static void chains_arrive_where_the_host_does(void **state)
+{
+    (void)state;
+    probe("hiding");
+    assert_true(row_of("fma_solo")->value > 0);
+    assert_true(row_of("load_solo")->value > 0);
+    assert_true(found(row_of("fma_knee"), "little") > 0);
+    assert_true(found(row_of("load_knee"), "little") > 0);
+}
+
+static void rungs_make_the_same_product(void **state)
+{
+    static const char *const rungs[] = {"host", "item",   "group",
+                                        "unit", "device", "vector"};
+    (void)state;
+    xl__limits_correct_text(&t.device->limits, XL__F_mma, "emulated",
+                            XL_ASSUMED, "GE-01");
+    probe("ladder");
+    for (unsigned i = 0; i < sizeof rungs / sizeof *rungs; i++) {
+        assert_true(row_of(rungs[i])->value > 0);
+        assert_true(i == 0 || found(row_of(rungs[i]), "gain") > 0);
+    }
+    const xl_row *row = row_of("engine");
+    if (row->verdict == XL_ROW_UNSUPPORTED)
+        print_message("engine: %s\n", row->reason);
+    else
+        assert_true(row->value > 0 && found(row, "gain") > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_count_themselves),
+        cmocka_unit_test(groups_that_wait_do_what_the_host_does),
+        cmocka_unit_test(chains_arrive_where_the_host_does),
+        cmocka_unit_test(rungs_make_the_same_product),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probes of single operations on a real driver: what they read back is
+ * the host's, they learn their facts, they stop when told to; and a kernel
+ * that does less or something else than it says is noticed. Times are not
+ * judged here: the machine may be busy. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "device/device.h"
+#include "measure/probe.h"
+#include "runtime/sources.h"
+
+/* Every reason of theirs for a wrong result says so. */
+static const char wrong[] = "the host's";
+
+enum { MOST_ROWS = 128 };
+
+struct seen {
+    unsigned n, most; /* rows; after so many the probe is told to stop */
+    unsigned right, is_wrong, rejected; /* for its time, too */
+    char said[300]; /* of the last wrong one */
+};
+
+static void take(const xl_row *row, void *arg)
+{
+    struct seen *s = arg;
+    s->n++;
+    s->rejected += row->verdict == XL_ROW_REJECTED;
+    if (row->verdict == XL_ROW_REJECTED && strstr(row->reason, wrong)) {
+        s->is_wrong++;
+        snprintf(s->said, sizeof s->said, "%s %s: %s", row->op, row->variant,
+                 row->reason);
+    } else if (row->verdict < XL_ROW_UNSUPPORTED) {
+        s->right++;
+        assert_true(row->value == row->value);
+    }
+}
+
+static bool enough(void *arg)
+{
+    const struct seen *s = arg;
+    return s->n >= s->most;
+}
+
+static void run(struct test_device *t, const char *probe, struct seen *s)
+{
+    const xl_probing how = {
+        .quick = true, .seed = 3, .stop = enough, .stop_arg = s};
+    const xl_status status = xl_probe_run(t->queue, probe, &how, take, s);
+    if (status != XL_CANCELLED)
+        assert_status(status, XL_OK, xl_error_detail(t->queue));
+}
+
+/* In the quick way; XL_TEST_FULL: all rows, else the first alone. */
+static const struct probe {
+    const char *name;
+    unsigned rows; /* at least so many are right everywhere */
+    enum xl__fact_id fact; /* that the first tells; XL__N_FACTS: none */
+} probes[] = {
+    {"atomic", 9, XL__F_atomic_same_per_s},
+    {"divergence", 4, XL__N_FACTS},
+    {"sync", 4, XL__F_barrier_ns},
+    {"special", 3, XL__F_special_per_s},
+    {"dot", 2, XL__N_FACTS},
+    {"local", 4, XL__F_local_bytes_per_s},
+    {"constant", 7, XL__N_FACTS},
+    {"image", 3, XL__N_FACTS},
+};
+
+static void results_are_the_host_s(void **state)
+{
+    struct test_device t;
+    const bool full = getenv("XL_TEST_FULL") != NULL;
+    (void)state;
+    test_device_open(&t, NULL);
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+        struct seen s = {.most = full ? MOST_ROWS : 1};
+        run(&t, probes[i].name, &s);
+        if (s.is_wrong)
+            fail_msg("%s", s.said);
+        assert_true(s.right >= (full ? probes[i].rows : 1));
+        if (probes[i].fact < XL__N_FACTS && s.rejected == 0)
+            assert_true(xl__num(&t.device->limits, probes[i].fact) > 0);
+    }
+    test_device_close(&t);
+}
+
+/* -- kernels that lie ----------------------------------------------------- */
+
+static const char less[] = "i + 1 < turns"; /* than all turns */
+static const struct lie {
+    const char *probe, *file, *from, *to;
+} lies[] = {
+    {"atomic", "probe/atomics.cl", "i < turns", less},
+    {"divergence", "probe/divergence.cl", "i < turns", less},
+    {"sync", "probe/barriers.cl", "i < turns", less},
+    {"special", "probe/special_functions.cl", "(1.0f / 1024)", "(1.0f / 1000)"},
+    {"dot", "probe/dot_product.cl", "i < turns", less},
+    {"local", "probe/local_memory.cl", "t < turns", "t + 1 < turns"},
+    {"constant", "probe/constant.cl", "u * GAP", "(u & 3) * GAP"},
+    {"image", "probe/image.cl", "x += HOP_X", "x += 16"},
+};
+static const struct lie wrong_values = {"special", "probe/special_functions.cl",
+                                        "F(a, b), i", "F(a, b) * 1.01f, i"};
+enum { N_LIES = sizeof lies / sizeof *lies };
+
+/* A text with its lie at every place. */
+static void write_lie(FILE *file, const char *text, const struct lie *lie)
+{
+    const char *hit;
+    assert_non_null(strstr(text, lie->from));
+    for (; (hit = strstr(text, lie->from)) != NULL;
+         text = hit + strlen(lie->from)) {
+        fwrite(text, 1, (size_t)(hit - text), file);
+        fputs(lie->to, file);
+    }
+    fputs(text, file);
+}
+
+/* All kernels into a folder; those of `some` lie. */
+static void write_kernels(const char *folder, const struct lie *some, size_t n)
+{
+    for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
+        const struct lie *lie = NULL;
+        struct xl__str text = {0};
+        char path[1024];
+        xl__str_add_n(&text, (const char *)e->text, e->len);
+        snprintf(path, sizeof path, "%s/%s", folder, e->name);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        for (size_t i = 0; i < n; i++)
+            lie = strcmp(e->name, some[i].file) == 0 ? &some[i] : lie;
+        if (!lie)
+            fputs(xl__str_text(&text), file);
+        else
+            write_lie(file, xl__str_text(&text), lie);
+        assert_int_equal(fclose(file), 0);
+        xl__str_clear(&text);
+    }
+}
+
+static void are_noticed(const struct lie *some, size_t n)
+{
+    const char *folder = test_scratch("kernels");
+    const xl_options options = {.cl_dir = folder};
+    struct test_device t;
+    write_kernels(folder, some, n);
+    test_device_open(&t, &options);
+    for (size_t i = 0; i < n; i++) {
+        struct seen s = {.most = 1};
+        run(&t, some[i].probe, &s);
+        if (!s.is_wrong)
+            fail_msg("%s: nobody noticed \"%s\"", some[i].probe, some[i].to);
+    }
+    test_device_close(&t);
+}
+
+static void lies_are_noticed(void **state)
+{
+    (void)state;
+    are_noticed(lies, N_LIES);
+    if (getenv("XL_TEST_FULL"))
+        are_noticed(&wrong_values, 1);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_the_host_s),
+        cmocka_unit_test(lies_are_noticed),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lies on a real device, told by the fault layer: its event times are changed
+ * on the way, its launches left out. */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "measure/probe.h"
+
+typedef unsigned long long stamp;
+
+struct heard {
+    const char *cause;
+    unsigned rows, found;
+};
+
+static void hear(const xl_row *row, void *arg)
+{
+    struct heard *h = arg;
+    h->rows++;
+    h->found += row->verdict >= XL_ROW_SUSPICIOUS &&
+                row->verdict <= XL_ROW_REJECTED &&
+                strstr(row->reason, h->cause);
+}
+
+static void fast(void *arg, stamp ns[XL_N_STAMPS])
+{
+    (void)arg;
+    for (unsigned i = 0; i < XL_N_STAMPS; i++)
+        ns[i] = 2 * (ns[i] - ns[0]) + ns[0];
+}
+
+static void still(void *arg, stamp ns[XL_N_STAMPS])
+{
+    (void)arg;
+    for (unsigned i = 0; i < XL_N_STAMPS; i++)
+        ns[i] = 1;
+}
+
+static void back(void *arg, stamp ns[XL_N_STAMPS])
+{
+    const stamp start = ns[2];
+    (void)arg;
+    ns[2] = ns[3] + 1;
+    ns[3] = start;
+}
+
+static int always(void *arg, const struct xl_launch *launch)
+{
+    (void)arg;
+    (void)launch;
+    return 1;
+}
+
+/* Nothing runs once the buffers are full. */
+static int after_three(void *arg, const struct xl_launch *launch)
+{
+    (void)arg;
+    return launch->number > 3;
+}
+
+static const struct lie {
+    const char *probe;
+    struct xl_model model;
+    const char *cause;
+} lies[] = {
+    {"timer", {.tells = fast}, "faster than the wall clock"},
+    {"timer", {.tells = still}, "stands still"},
+    {"timer", {.tells = back}, "runs backwards"},
+    {"bandwidth", {.drops = always}, "does not hold random words"},
+    {"bandwidth", {.drops = after_three}, "not those expected"},
+};
+
+static void real_lies_are_caught(void **state)
+{
+    const xl_probing quick = {.quick = true, .seed = 1};
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct heard h = {.cause = lies[i].cause};
+        struct test_device t;
+        test_device_open(&t, NULL);
+        if (lies[i].model.drops) /* the timer's own kernels run */
+            assert_status(xl__timer_check(t.queue), XL_OK, "");
+        test_layer()->model(&lies[i].model);
+        (void)xl_probe_run(t.queue, lies[i].probe, &quick, hear, &h);
+        test_layer()->model(NULL);
+        if (h.found == 0)
+            fail_msg("%s: none of %u rows says \"%s\"", lies[i].probe, h.rows,
+                     h.cause);
+        test_device_close(&t);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(real_lies_are_caught),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A convolution's bad input: each kind has its own status and a message that
+ * says what is wrong. Runs on the stub driver. */
+#include <math.h>
+#include <string.h>
+
+#include "support/support.h"
+
+enum { IMAGES = 2, CHANNELS = 4, SIDE = 8, FILTERS = 6, TAPS = 3 };
+
+struct fixture {
+    struct test_device t;
+    cl_mem mem[3];
+    xl_conv conv;
+};
+
+static void set_up(struct fixture *f)
+{
+    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const size_t elems[] = {IMAGES * CHANNELS * SIDE * SIDE,
+                            FILTERS * CHANNELS * TAPS * TAPS,
+                            IMAGES * FILTERS * SIDE * SIDE};
+    memset(f, 0, sizeof *f);
+    test_device_open(&f->t, &options);
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(xl_buffer_create(f->t.queue, elems[i] * sizeof(float),
+                                       &f->mem[i]),
+                      XL_OK, xl_error_detail(f->t.queue));
+    f->conv = (xl_conv){.n = IMAGES, .c = CHANNELS, .h = SIDE, .w = SIDE,
+                        .k = FILTERS, .r = TAPS, .s = TAPS, .pad_top = 1,
+                        .pad_bottom = 1, .pad_left = 1, .pad_right = 1,
+                        .alpha = 1};
+    f->conv.in.mem.buf = f->mem[0];
+    f->conv.filters.mem.buf = f->mem[1];
+    f->conv.out.mem.buf = f->mem[2];
+}
+
+static void tear_down(struct fixture *f)
+{
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(f->mem[i]);
+    test_device_close(&f->t);
+    assert_int_equal(test_stub()->live(), 0);
+}
+
+static void no_images(xl_conv *c) { c->n = 0; }
+static void no_columns(xl_conv *c) { c->s = 0; }
+static void odd_groups(xl_conv *c) { c->groups = 4; }
+static void large_filter(xl_conv *c) { c->dilation_h = 5; }
+static void huge_padding(xl_conv *c) { c->pad_left = SIZE_MAX; }
+static void huge_images(xl_conv *c) { c->n = SIZE_MAX / 64; }
+static void no_layout(xl_conv *c) { c->out.layout = (xl_layout)7; }
+static void no_filter_layout(xl_conv *c)
+{
+    c->filters.layout = (xl_filter_layout)9;
+}
+static void other_type(xl_conv *c) { c->filters.dtype = XL_F16; }
+static void wide_out(xl_conv *c) { c->out.dtype = XL_F64; }
+static void f8_in(xl_conv *c) { c->in.dtype = c->filters.dtype = XL_F8E4M3; }
+static void f8_out(xl_conv *c)
+{
+    c->out.dtype = XL_F8E5M2;
+    c->epilogue.expr = "y";
+}
+static void alpha_nan(xl_conv *c) { c->alpha = (double)NAN; }
+static void in_too_small(xl_conv *c) { c->in.offset = 1; }
+static void filters_too_small(xl_conv *c) { c->filters.offset = 2; }
+static void out_too_small(xl_conv *c) { c->out.offset = 3; }
+static void out_is_in(xl_conv *c)
+{
+    c->k = CHANNELS;
+    c->out.mem = c->in.mem;
+}
+static void out_is_filters(xl_conv *c)
+{
+    c->n = c->k = 1;
+    c->out.mem = c->filters.mem;
+}
+static void out_meets_itself(xl_conv *c)
+{
+    c->out.stride[0] = FILTERS * SIDE * SIDE;
+    c->out.stride[1] = SIDE * SIDE - 1;
+    c->out.stride[2] = SIDE;
+    c->out.stride[3] = 1;
+}
+static void no_memory(xl_conv *c) { c->in.mem.buf = NULL; }
+static void no_variant(xl_conv *c) { c->variant = "conv_magic"; }
+static void no_expression(xl_conv *c) { c->epilogue.n_bindings = 1; }
+
+/* clang-format off */
+static const struct {
+    void (*spoil)(xl_conv *c);
+    xl_status want;
+    const char *part;
+} rows[] = {
+    {no_images,         XL_BAD_SHAPE,        "n = 0"},
+    {no_columns,        XL_BAD_SHAPE,        "s = 0"},
+    {odd_groups,        XL_BAD_SHAPE,        "must divide"},
+    {large_filter,      XL_BAD_SHAPE,        "larger than the image"},
+    {huge_padding,      XL_OVERFLOW,         "padding"},
+    {huge_images,       XL_OVERFLOW,         "in"},
+    {no_layout,         XL_BAD_ARGUMENT,     "7 is no layout"},
+    {no_filter_layout,  XL_BAD_ARGUMENT,     "KCRS"},
+    {other_type,        XL_UNSUPPORTED,      "filters f16"},
+    {wide_out,          XL_UNSUPPORTED,      "out f64"},
+    {f8_in,             XL_UNSUPPORTED,      "in f8e4m3"},
+    {f8_out,            XL_UNSUPPORTED,      "out f8e5m2"},
+    {alpha_nan,         XL_BAD_SCALAR,       "alpha"},
+    {in_too_small,      XL_BUFFER_TOO_SMALL, "in needs"},
+    {filters_too_small, XL_BUFFER_TOO_SMALL, "filters needs"},
+    {out_too_small,     XL_BUFFER_TOO_SMALL, "out needs"},
+    {out_is_in,         XL_OVERLAP,          "out overlaps in"},
+    {out_is_filters,    XL_OVERLAP,          "out overlaps filters"},
+    {out_meets_itself,  XL_OVERLAP,          "out overlaps itself"},
+    {no_memory,         XL_BAD_ARGUMENT,     "in has no memory"},
+    {no_variant,        XL_BAD_ARGUMENT,     "conv_magic"},
+    {no_expression,     XL_BAD_ARGUMENT,     "expression"},
+};
+/* clang-format on */
+
+static void bad_conv(void **state)
+{
+    struct fixture f;
+    (void)state;
+    set_up(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cl_event done = NULL;
+        const xl_sync sync = {.done = &done};
+        xl_conv c = f.conv;
+        rows[i].spoil(&c);
+        const xl_status status = xl_conv_run(f.t.queue, &c, &sync);
+        const char *story = xl_error_detail(f.t.queue);
+        assert_status(status, rows[i].want, story);
+        if (!strstr(story, rows[i].part))
+            fail_msg("\"%s\" does not say \"%s\"", story, rows[i].part);
+        assert_null(done);
+    }
+    /* Nothing of it stays: the same queue computes, and has no story. */
+    assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_OK,
+                  xl_error_detail(f.t.queue));
+    assert_string_equal(xl_error_detail(f.t.queue), "");
+    tear_down(&f);
+}
+
+/* Channels of one buffer, a part of them written next to what is read. */
+static void side_by_side(void **state)
+{
+    struct fixture f;
+    (void)state;
+    set_up(&f);
+    xl_conv c = f.conv;
+    c.c = c.k = 2;
+    c.in.mem = c.out.mem;
+    c.in.layout = c.out.layout = XL_NHWC;
+    c.filters.layout = XL_KRSC;
+    const size_t stride[] = {4 * SIDE * SIDE, 1, 4 * SIDE, 4};
+    memcpy(c.in.stride, stride, sizeof stride);
+    memcpy(c.out.stride, stride, sizeof stride);
+    c.out.offset = 2;
+    assert_status(xl_conv_run(f.t.queue, &c, NULL), XL_OK,
+                  xl_error_detail(f.t.queue));
+    c.out.offset = 1;
+    assert_status(xl_conv_run(f.t.queue, &c, NULL), XL_OVERLAP,
+                  xl_error_detail(f.t.queue));
+    tear_down(&f);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_conv),
+                                       cmocka_unit_test(side_by_side)};
+    test_args(argc, argv);
+    return cmocka_run_group_tests_name("conv_input", tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions without a device: sizes of what comes out, and plans of random
+ * shapes on devices made up here. Each plan must be one that the device can
+ * launch, and have a self-check of the same programs, small enough for the
+ * host. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "ops/conv/conv.h"
+#include "ops/variants.h"
+#include "support/support.h"
+#include "targets/targets.h"
+
+enum { N_SHAPES = 600, SEED = 11 };
+
+/* -- sizes -------------------------------------------------------------- */
+
+static xl_conv plain(void)
+{
+    return (xl_conv){.n = 1, .c = 4, .h = 10, .w = 9, .k = 6, .r = 3, .s = 3,
+                     .alpha = 1};
+}
+
+static void expect_size(const xl_conv *c, size_t want_p, size_t want_q)
+{
+    size_t p = 0, q = 0;
+    assert_int_equal(xl_conv_out_size(c, &p, &q), XL_OK);
+    assert_int_equal(p, want_p);
+    assert_int_equal(q, want_q);
+}
+
+static void out_size(void **state)
+{
+    size_t p = 1, q = 1;
+    xl_conv c = plain();
+    (void)state;
+    expect_size(&c, 8, 7);
+    c.pad_top = 1;
+    c.pad_right = 4;
+    expect_size(&c, 9, 11);
+    c.stride_h = 2;
+    c.stride_w = 3;
+    expect_size(&c, 5, 4);
+    c.dilation_h = 2;
+    c.dilation_w = 6;
+    expect_size(&c, 4, 1);
+    c.dilation_w = 7; /* 2 * 7 + 1 columns of 13 */
+    assert_int_equal(xl_conv_out_size(&c, &p, &q), XL_BAD_SHAPE);
+    assert_int_equal(p + q, 0);
+    c.dilation_w = SIZE_MAX;
+    assert_int_equal(xl_conv_out_size(&c, &p, &q), XL_OVERFLOW);
+    c = plain();
+    c.groups = 4;
+    assert_int_equal(xl_conv_out_size(&c, &p, &q), XL_BAD_SHAPE);
+    assert_int_equal(xl_conv_out_size(NULL, &p, &q), XL_BAD_ARGUMENT);
+}
+
+/* -- devices ------------------------------------------------------------ */
+
+/* clang-format off */
+static const struct machine {
+    const char *name;
+    double is_cpu, units, max_wg, local_bytes, width, registers, vector;
+} machines[] = {
+    /*       cpu units   wg    local width registers vector */
+    {"gpu",    0,  132, 1024,   49152, 32,    65536,      1},
+    {"narrow", 0,  512, 1024,   65536, 16,     8192,      1},
+    {"wide",   1,    2, 4096, 1048576, 16,       -1,     16},
+    {"avx2",   1,    8, 8192,   32768,  8,       -1,      8},
+    {"neon",   1,    4, 4096,   65536,  4,       -1,      4},
+    {"tiny",   0,    1,   64,    1024,  8,       -1,      1},
+    {"single", 0,    1,    1,    1024,  1,       -1,      1},
+};
+/* clang-format on */
+
+static void set(struct xl__limits *l, enum xl__fact_id id, double value)
+{
+    if (value >= 0)
+        xl__limits_correct(l, id, value, XL_ASSUMED, "GE-01");
+}
+
+static void make(const struct machine *m, struct xl__limits *l)
+{
+    xl__limits_init(l);
+    set(l, XL__F_is_cpu, m->is_cpu);
+    set(l, XL__F_is_gpu, !m->is_cpu);
+    set(l, XL__F_compute_units, m->units);
+    set(l, XL__F_max_wg_size, m->max_wg);
+    set(l, XL__F_local_mem_bytes, m->local_bytes);
+    set(l, XL__F_has_local_mem, !m->is_cpu);
+    set(l, XL__F_subgroup_width, m->width);
+    set(l, XL__F_registers_per_cu, m->registers);
+    set(l, XL__F_native_vector_f32, m->vector);
+}
+
+/* -- plans -------------------------------------------------------------- */
+
+static void check_step(const struct xl__limits *l, const struct xl__step *s)
+{
+    size_t wg = 1;
+    for (unsigned d = 0; d < s->dims; d++) {
+        assert_true(s->global[d] > 0 && s->local[d] > 0);
+        assert_int_equal(s->global[d] % s->local[d], 0);
+        wg *= s->local[d];
+    }
+    assert_true((double)wg <= xl__num(l, XL__F_max_wg_size));
+    assert_true((double)s->local_mem_bytes <=
+                xl__num(l, XL__F_local_mem_bytes));
+    assert_true(s->n_args < XL__MAX_ARGS);
+    assert_true(strlen(s->options) + 1 < sizeof s->options);
+}
+
+static void check_params(const struct xl__variant *v,
+                         const struct xl__params *params)
+{
+    for (unsigned i = 0; v->tunables && v->tunables[i].name; i++) {
+        const int *legal = v->tunables[i].legal;
+        while (*legal && *legal != params->value[i])
+            legal++;
+        if (!*legal)
+            fail_msg("%s: %s = %d is not legal", v->name, v->tunables[i].name,
+                     params->value[i]);
+    }
+}
+
+/* The self-check's case is planned with the same programs. */
+static void check_small(const struct xl__limits *l,
+                        const struct xl__variant *v, const struct xl__conv *c,
+                        const struct xl__params *params,
+                        const struct xl__plan *p)
+{
+    static const double most_flop = 5e8; /* a host's second, and less */
+    struct xl__conv small;
+    struct xl__plan *q = calloc(1, sizeof *q);
+    size_t rows, cols;
+    assert_non_null(q);
+    xl__op_conv.shrink(c, v, params, &small);
+    assert_int_equal(xl_conv_out_size(&small.d, &rows, &cols), XL_OK);
+    assert_int_equal(rows, small.p);
+    assert_int_equal(cols, small.q);
+    assert_true(!v->refuses || !v->refuses(l, &small));
+    assert_int_equal(v->plan(l, &small, params, q), XL_OK);
+    assert_int_equal(q->n_steps, p->n_steps);
+    for (unsigned i = 0; i < p->n_steps; i++) {
+        check_step(l, &q->step[i]);
+        assert_string_equal(q->step[i].options, p->step[i].options);
+        assert_string_equal(q->step[i].kernel, p->step[i].kernel);
+    }
+    assert_true(q->flop < most_flop);
+    free(q);
+}
+
+/* false: refused. */
+static bool check_variant(const struct xl__limits *l,
+                          const struct xl__variant *v,
+                          const struct xl__conv *c)
+{
+    struct xl__params params = {.source = "none"};
+    if (v->refuses && v->refuses(l, c))
+        return false;
+    if (v->choose)
+        v->choose(l, c, &params);
+    struct xl__plan *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    const bool is_planned = v->plan(l, c, &params, p) == XL_OK;
+    if (is_planned) {
+        assert_in_range(p->n_steps, 1, XL__MAX_STEPS);
+        assert_true(isfinite(p->est_ns) && p->est_ns > 0);
+        assert_true(p->flop > 0 && p->bytes > 0);
+        for (unsigned i = 0; i < p->n_steps; i++)
+            check_step(l, &p->step[i]);
+        check_params(v, &params);
+        check_small(l, v, c, &params, p);
+    }
+    free(p);
+    return is_planned;
+}
+
+/* -- random shapes ------------------------------------------------------ */
+
+static size_t one_of(struct xl__rng *rng, const size_t *list, size_t n)
+{
+    return list[xl__rng_below(rng, n)];
+}
+
+#define ONE_OF(rng, ...)                                                      \
+    one_of(rng, (const size_t[]){__VA_ARGS__},                                \
+           sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t))
+
+static xl_conv random_conv(struct xl__rng *rng)
+{
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+    const size_t groups = ONE_OF(rng, 1, 1, 1, 2, 32);
+    xl_conv c = {.n = ONE_OF(rng, 1, 2, 3, 32),
+                 .h = ONE_OF(rng, 1, 7, 14, 33, 56, 224),
+                 .w = ONE_OF(rng, 1, 5, 7, 14, 56, 225),
+                 .groups = groups, .alpha = 1};
+    c.c = groups * ONE_OF(rng, 1, 3, 4, 8, 17, 64, 512);
+    c.k = groups * ONE_OF(rng, 1, 2, 5, 16, 64, 257, 2048);
+    c.r = ONE_OF(rng, 1, 2, 3, 4, 7, 11);
+    c.s = ONE_OF(rng, 1, 3, 3, 5, 7);
+    c.stride_h = ONE_OF(rng, 1, 1, 2, 3);
+    c.stride_w = ONE_OF(rng, 1, 1, 2, 3);
+    c.dilation_h = ONE_OF(rng, 1, 1, 2);
+    c.dilation_w = ONE_OF(rng, 1, 1, 3);
+    c.pad_top = ONE_OF(rng, 0, 1, 25);
+    c.pad_bottom = ONE_OF(rng, 0, 1, 3);
+    c.pad_left = ONE_OF(rng, 0, 1, 25);
+    c.in.layout = (xl_layout)xl__rng_below(rng, 2);
+    c.out.layout = (xl_layout)xl__rng_below(rng, 2);
+    c.filters.layout = (xl_filter_layout)xl__rng_below(rng, 2);
+    c.in.dtype = c.filters.dtype = types[xl__rng_below(rng, 3)];
+    c.out.dtype = types[xl__rng_below(rng, 3)];
+    c.in.offset = ONE_OF(rng, 0, 0, 1, 4, 8);
+    c.out.offset = ONE_OF(rng, 0, 0, 1, 4, 8);
+    c.filters.offset = ONE_OF(rng, 0, 0, 3, 4);
+    return c;
+}
+
+static void on_machine(const struct machine *m)
+{
+    static const struct xl__variant *const variants[] = {
+        &xl__conv_cpu, &xl__conv_tiled, &xl__conv_ref};
+    unsigned planned[3] = {0};
+    struct xl__limits l;
+    struct xl__rng rng;
+    make(m, &l);
+    xl__rng_seed(&rng, SEED);
+    for (unsigned i = 0; i < N_SHAPES; i++) {
+        const xl_conv d = random_conv(&rng);
+        struct xl__conv c;
+        struct xl__call call;
+        size_t p, q;
+        if (xl_conv_out_size(&d, &p, &q) != XL_OK)
+            continue;
+        memset(&call, 0, sizeof call);
+        assert_int_equal(xl__op_conv.bind(NULL, &d, &c, &call), XL_OK);
+        for (unsigned v = 0; v < 3; v++)
+            planned[v] += check_variant(&l, variants[v], &c);
+    }
+    /* Each of them where it belongs. */
+    assert_int_equal(planned[0] > 0, m->is_cpu && m->vector >= 4);
+    assert_true(planned[1] > 0 && planned[2] > 0);
+    xl__limits_clear(&l);
+}
+
+static void plans(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+        on_machine(&machines[i]);
+}
+
+/* Memory, offsets and scalars do not make another plan; alignments do. */
+static void canonical(void **state)
+{
+    xl_conv d = plain();
+    struct xl__conv a, b;
+    struct xl__call call;
+    (void)state;
+    memset(&call, 0, sizeof call);
+    xl__op_conv.bind(NULL, &d, &a, &call);
+    d.alpha = 3;
+    d.groups = d.stride_h = d.dilation_w = 1;
+    d.in.offset = 64;
+    d.in.stride[0] = 360; /* of one image: says nothing */
+    d.in.stride[1] = 90;
+    d.in.stride[2] = 9;
+    d.in.stride[3] = 1;
+    xl__op_conv.bind(NULL, &d, &b, &call);
+    assert_memory_equal(&a, &b, sizeof a);
+    d.in.offset = 65;
+    xl__op_conv.bind(NULL, &d, &b, &call);
+    assert_memory_not_equal(&a, &b, sizeof a);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(out_size),
+                                       cmocka_unit_test(plans),
+                                       cmocka_unit_test(canonical)};
+    test_args(argc, argv);
+    return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
+}

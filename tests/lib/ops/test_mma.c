@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_mma on a device that has no matrix engine, by the emulation that holds
+ * the engine's elements in the engine's lanes (cl/common/matrix_emulated.clh):
+ * GEMM's case table, then every tile of the model, types, layouts and
+ * alignments by turns. The comparison is clbench's own: host sums in double,
+ * guard zones around every buffer.
+ *
+ * XL_TEST_FULL  set: every case, and every tile with all of them */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cases/gemm_cases.h"
+#include "device/device.h"
+#include "ops/gemm/engines/mma.h"
+#include "ops/variants.h"
+#include "runtime/launch.h"
+#include "support/support.h"
+
+enum { SEED = 20 };
+
+static struct test_device t;
+static bool takes_all;
+
+/* The device's vendor table with gemm_mma alone, once as it is and once with
+ * the tile that the test wants. */
+static struct xl__vendor vendor;
+static struct xl__variant mma;
+static struct xl__params wanted; /* all 0: the model's choice */
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    if (wanted.value[XL__GEMM_TM])
+        *out = wanted;
+    else
+        xl__gemm_mma.choose(l, desc, out);
+}
+
+static const struct xl__variant *const gemm[] = {&mma, NULL};
+
+static int open_device(void **state)
+{
+    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    (void)state;
+    test_device_open(&t, &quick);
+    mma = xl__gemm_mma;
+    mma.choose = choose;
+    vendor = *t.device->vendor;
+    vendor.variants[XL__OP_GEMM] = gemm;
+    t.device->vendor = &vendor;
+    xl__limits_correct_text(&t.device->limits, XL__F_mma, "emulated",
+                            XL_ASSUMED, "GE-01");
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&t);
+    return 0;
+}
+
+/* A case that came out right; false: it is not taken. */
+static bool is_right(const struct gemm_case *c, const char *what)
+{
+    struct check_result r = {0};
+    const int status = verify_gemm(t.queue, c, "gemm_mma", SEED, &r);
+    if (status == XL_UNSUPPORTED)
+        return false;
+    if (status != XL_OK || !r.right)
+        fail_msg("%s, '%s': %s: %s %s", what, c->name, xl_status_name(status),
+                 r.why, xl_error_detail(t.queue));
+    return true;
+}
+
+static void case_table(void **state)
+{
+    const unsigned need = takes_all ? CASE_VERIFY : CASE_VERIFY | CASE_QUICK;
+    unsigned n_right = 0, n_refused = 0;
+    (void)state;
+    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
+        if ((c->use & need) != need)
+            continue;
+        if (is_right(c, "the model's tile"))
+            n_right++;
+        else
+            n_refused++;
+    }
+    print_message("%u cases right, %u not taken\n", n_right, n_refused);
+    assert_in_range(n_right, 5, 1000);
+}
+
+/* -- tiles ---------------------------------------------------------------- */
+
+static const struct {
+    xl_dtype in, out;
+    int trans; /* bit 0: A, bit 1: B */
+} types[] = {
+    {XL_F16, XL_F16, 0}, {XL_BF16, XL_F32, 2}, {XL_F32, XL_F32, 0},
+    {XL_I8, XL_I32, 2},  {XL_F16, XL_F32, 1},  {XL_BF16, XL_BF16, 3},
+    {XL_F32, XL_F16, 3}, {XL_I8, XL_F32, 1},
+};
+enum { N_TYPES = sizeof types / sizeof *types };
+
+/* What lines are aligned to, in elements: copies of 16, 8, 4 bytes, none. */
+static const size_t aligned[] = {16, 4, 2, 1};
+enum { N_ALIGNED = sizeof aligned / sizeof *aligned };
+
+/* Just over a tile each way, four slices and a bit; the second product of
+ * two, with what it needs to be read, and an epilogue now and then. */
+static struct gemm_case over(const struct xl__params *p, unsigned i_type,
+                             unsigned i_aligned)
+{
+    const size_t unit = aligned[i_aligned], pad = unit < 16 ? unit : 0;
+    return (struct gemm_case){.name = "over a tile",
+                              .m = (size_t)p->value[XL__GEMM_TM] + unit,
+                              .n = (size_t)p->value[XL__GEMM_TN] + unit,
+                              .k = 4 * (size_t)p->value[XL__GEMM_TK] + unit,
+                              .trans = types[i_type].trans,
+                              .alpha = 2,
+                              .beta = i_type % 2 ? 1 : 0,
+                              .in = types[i_type].in,
+                              .out = types[i_type].out,
+                              .pad_a = pad,
+                              .pad_b = 3 * pad,
+                              .pad_c = pad,
+                              .off_a = pad,
+                              .off_b = pad,
+                              .off_c = pad,
+                              .columns_c = i_type == 4,
+                              .batch = {2, BATCH_STEPS},
+                              .bias_relu = types[i_type].out == XL_F16,
+                              .accuracy = XL_ACCURACY_FAST};
+}
+
+/* Whether it is taken. */
+static bool one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts,
+                     int turn)
+{
+    char text[128];
+    wanted = xl__mma_listed(i, types[i_type].in);
+    wanted.value[XL__MMA_PARTS] = parts;
+    wanted.value[XL__MMA_TURN] = turn;
+    const struct gemm_case c = over(&wanted, i_type, i_aligned);
+    xl__ready_forget(t.queue);
+    snprintf(text, sizeof text,
+             "set %zu, type %u, alignment %u, PARTS=%d TURN=%d", i, i_type,
+             i_aligned, parts, turn);
+    return is_right(&c, text);
+}
+
+static void every_tile(void **state)
+{
+    unsigned n_plain = 0, n_turned = 0;
+    (void)state;
+    for (unsigned i = 0; xl__mma_listed(i, XL_F16).value[XL__GEMM_TM]; i++) {
+        for (unsigned j = 0; j < N_TYPES; j++) {
+            const unsigned i_aligned = (i + i / N_TYPES + j / 2) % N_ALIGNED;
+            const int parts = 1 + (int)(i / 2 + j) % 2;
+            if (!takes_all && j != i % N_TYPES)
+                continue;
+            n_plain += one_tile(i, j, i_aligned, parts, XL__MMA_AS_IT_LIES);
+            n_turned += one_tile(i, j, i_aligned, parts, XL__MMA_TURNED);
+        }
+    }
+    print_message("%u as they lie, %u written out first\n", n_plain,
+                  n_turned);
+    assert_in_range(n_plain, 15, 1000);
+    assert_in_range(n_turned, 3, 1000);
+    wanted = (struct xl__params){.source = "model"};
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(case_table),
+        cmocka_unit_test(every_tile),
+    };
+    takes_all = getenv("XL_TEST_FULL") != NULL;
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

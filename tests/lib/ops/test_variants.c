@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every variant that the device's vendor table lists, a test each, over the
+ * case table: the same cases, host sums in double, tolerances and guard zones
+ * as `clbench verify`. All run on one queue, so that each program is built
+ * once.
+ *
+ * XL_TEST_DEVICE   number or part of a name; device 0 otherwise
+ * XL_TEST_PLATFORM part of the platform's name: another one is a failure
+ * XL_TEST_FULL     set: every case, each program self-checked and cached;
+ *                  else the everyday cases, without either, and without
+ *                  another library's variants, whose programs take longer to
+ *                  build than all of ours, unless a filter is given */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/gemm_cases.h"
+#include "cases/conv_cases.h"
+#include "support/support.h"
+#include "verify/verify.h"
+
+enum { SEED = 20, MAX_VARIANTS = 16, MAX_TESTS = 3 * MAX_VARIANTS + 1 };
+
+static xl_lib *lib;
+static xl_queue *queue;
+static bool takes_all, takes_others;
+
+/* What became of one variant's cases. */
+struct tally {
+    const char *variant;
+    unsigned n_right, n_refused, n_wrong;
+    double worst;
+    const char *worst_case;
+};
+
+/* Is the case of this run? */
+static bool is_wanted(unsigned use)
+{
+    const unsigned need = takes_all ? CASE_VERIFY : CASE_VERIFY | CASE_QUICK;
+    return (use & need) == need;
+}
+
+static void count(struct tally *t, const char *name, int status,
+                  const struct check_result *found)
+{
+    if (status == XL_UNSUPPORTED) {
+        t->n_refused++;
+        return;
+    }
+    if (status != XL_OK || !found->right) {
+        t->n_wrong++;
+        print_error("%s, '%s': %s: %s %s\n", t->variant, name,
+                    xl_status_name(status), found->why,
+                    xl_error_detail(queue));
+        return;
+    }
+    t->n_right++;
+    if (found->worst >= t->worst) {
+        t->worst = found->worst;
+        t->worst_case = name;
+    }
+}
+
+static bool is_ours(const char *variant)
+{
+    return strstr(variant, "clblast") == NULL;
+}
+
+/* Another library may be absent; ours takes something everywhere. */
+static void judge(const struct tally *t)
+{
+    print_message("%s: %u cases right, %u wrong, %u not taken; worst error "
+                  "%.3f of its tolerance ('%s')\n",
+                  t->variant, t->n_right, t->n_wrong, t->n_refused, t->worst,
+                  t->worst_case ? t->worst_case : "");
+    if (t->n_right == 0 && t->n_wrong == 0 && !is_ours(t->variant)) {
+        print_message("%s\n", xl_error_detail(queue));
+        skip();
+    }
+    assert_int_equal(t->n_wrong, 0);
+    assert_int_not_equal(t->n_right, 0);
+}
+
+static void one_gemm(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(c->use))
+            count(&t, c->name, verify_gemm(queue, c, t.variant, SEED, &found),
+                  &found);
+    }
+    judge(&t);
+}
+
+static void one_conv(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct conv_case *c = conv_cases; c->name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(c->use))
+            count(&t, c->name, verify_conv(queue, c, t.variant, SEED, &found),
+                  &found);
+    }
+    judge(&t);
+}
+
+static void one_softmax(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct softmax_case *c = softmax_cases; c->name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(c->use))
+            count(&t, c->name,
+                  verify_softmax(queue, c, t.variant, SEED, &found), &found);
+    }
+    judge(&t);
+}
+
+/* The library's own choice, through both ops. */
+static void logits(void **state)
+{
+    struct tally t = {.variant = "the best"};
+    struct check_result found = {0};
+
+    (void)state;
+    count(&t, "logits", verify_precision(queue, SEED, &found), &found);
+    judge(&t);
+}
+
+/* -- the device ----------------------------------------------------------- */
+
+static bool is_platform(const xl_device *device)
+{
+    const char *wanted = getenv("XL_TEST_PLATFORM");
+    xl_fact platform;
+    const char *name = "?";
+
+    if (xl_device_fact(device, "platform", XL_UNKNOWN, &platform) == XL_OK &&
+        platform.text)
+        name = platform.text;
+    printf("on %s\n", name);
+    if (!wanted || strstr(name, wanted))
+        return true;
+    printf("this is not \"%s\"\n", wanted);
+    return false;
+}
+
+static bool open_device(void)
+{
+    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    const char *wanted = getenv("XL_TEST_DEVICE");
+    xl_device *device = NULL;
+
+    if (xl_open(takes_all ? NULL : &quick, &lib) != XL_OK)
+        return false;
+    if (xl_device_find(lib, wanted && *wanted ? wanted : "0", &device) !=
+            XL_OK ||
+        !is_platform(device) ||
+        xl_queue_create(lib, device, &queue) != XL_OK) {
+        printf("no device to test: %s\n", xl_lib_error(lib));
+        return false;
+    }
+    return true;
+}
+
+/* -- the tests, as many as there are variants ----------------------------- */
+
+static size_t add_variants(struct CMUnitTest *tests, const char *op,
+                           CMUnitTestFunction run)
+{
+    const xl_device *device = xl_queue_device(queue);
+    size_t n = 0;
+
+    for (unsigned i = 0; i < MAX_VARIANTS; i++) {
+        /* CMocka's state is writable by type; nothing here writes to it. */
+        union {
+            const char *name;
+            void *state;
+        } variant = {.name = xl_variant_name(device, op, i)};
+        if (!variant.name)
+            break;
+        if (!takes_others && !is_ours(variant.name))
+            continue;
+        tests[n++] = (struct CMUnitTest){.name = variant.name,
+                                         .test_func = run,
+                                         .initial_state = variant.state};
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    struct CMUnitTest tests[MAX_TESTS] = {cmocka_unit_test(logits)};
+    size_t n = 1;
+    int result = EXIT_FAILURE;
+
+    takes_all = getenv("XL_TEST_FULL") != NULL;
+    test_args(argc, argv);
+    takes_others = takes_all || argc > 1;
+    if (open_device()) {
+        n += add_variants(tests + n, "gemm", one_gemm);
+        n += add_variants(tests + n, "conv", one_conv);
+        n += add_variants(tests + n, "softmax", one_softmax);
+        result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
+    }
+    xl_queue_destroy(queue);
+    xl_close(lib);
+    return result;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fault layer over a real driver: each call that opening, building, one
+ * small GEMM and one expression make is made to fail in turn. The result is right or there is
+ * none, nothing is held at the end, and the driver still works afterwards.
+ * test_errors.c has the same for more flows, on the stub driver. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/gemm_cases.h"
+#include "support/support.h"
+
+enum { SEED = 3, MAX_CALLS = 2000 };
+
+/* clang-format off */
+static const struct gemm_case small = {
+    "small", CASE_VERIFY, 17, 19, 23, 0, 1, 1, XL_F32, XL_F32,
+    0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE};
+/* clang-format on */
+
+/* x = x^2 + 1 in place; small whole numbers, so exactly. */
+static xl_status square(xl_queue *q, struct check_result *r)
+{
+    enum { N = 37 };
+    const size_t size = N;
+    float x[N];
+    cl_mem mem = NULL;
+    xl_expr *e = NULL;
+    xl_binding b = {.name = "x"};
+    const xl_expr_args args = {.bindings = &b, .n_bindings = 1};
+    for (unsigned i = 0; i < N; i++)
+        x[i] = (float)i;
+    xl_status status = xl_buffer_create(q, sizeof x, &mem);
+    if (status == XL_OK)
+        status = xl_buffer_write(q, mem, 0, x, sizeof x);
+    b.tensor = xl_tensor_dense(mem, XL_F32, 1, &size);
+    if (status == XL_OK)
+        status = xl_expr_compile(q, "x = x^2 + 1", &args, &e);
+    if (status == XL_OK)
+        status = xl_expr_run(q, e, &args, NULL);
+    if (status == XL_OK)
+        status = xl_buffer_read(q, mem, 0, x, sizeof x);
+    for (unsigned i = 0; i < N && status == XL_OK; i++)
+        r->right = r->right && x[i] == (float)(i * i + 1);
+    xl_expr_destroy(e);
+    if (mem)
+        clReleaseMemObject(mem);
+    return status;
+}
+
+/* From opening to closing; `story` is of what failed, if anything did. */
+static xl_status use(struct check_result *r, char *story, size_t cap)
+{
+    struct test_device t = {NULL, NULL, NULL};
+    unsigned n = 0;
+
+    story[0] = '\0';
+    xl_status status = xl_open(NULL, &t.lib);
+    if (status == XL_OK)
+        status = xl_device_count(t.lib, &n);
+    if (status == XL_OK)
+        status = xl_queue_create(t.lib, xl_device_at(t.lib, 0), &t.queue);
+    if (status != XL_OK)
+        snprintf(story, cap, "%s", xl_lib_error(t.lib));
+    if (status == XL_OK) {
+        status = verify_gemm(t.queue, &small, NULL, SEED, r);
+        if (status == XL_OK)
+            status = square(t.queue, r);
+        if (status != XL_OK)
+            snprintf(story, cap, "%s%s", r->why, xl_error_detail(t.queue));
+    }
+    test_device_close(&t);
+    return status;
+}
+
+/* False when the fault did not happen. */
+static bool try_fault(const char *entry, unsigned call)
+{
+    const struct xl_control *layer = test_layer();
+    const long before = layer->live();
+    struct check_result r = {0};
+    char story[1024];
+
+    layer->reset();
+    layer->arm(entry, call, CL_OUT_OF_RESOURCES);
+    const xl_status status = use(&r, story, sizeof story);
+    const bool fired = layer->fired() != 0;
+    layer->reset();
+    if (status == XL_WRONG_RESULT || (status == XL_OK && !r.right))
+        fail_msg("%s #%u: a wrong result: %s", entry, call, r.why);
+    if (status != XL_OK && (!fired || story[0] == '\0'))
+        fail_msg("%s #%u: %s without a story", entry, call,
+                 xl_status_name(status));
+    if (layer->live() != before)
+        fail_msg("%s #%u: %ld references more than before", entry, call,
+                 layer->live() - before);
+    return fired;
+}
+
+static void every_call(void **state)
+{
+    const struct xl_control *layer = test_layer();
+    struct check_result r;
+    char story[1024];
+    unsigned total = 0;
+
+    (void)state;
+    /* Once for the caches, so that no build is waited for below. */
+    assert_status(use(&r, story, sizeof story), XL_OK, story);
+    for (unsigned e = 0; layer->entry(e); e++) {
+        unsigned call = 1;
+        while (try_fault(layer->entry(e), call)) {
+            call++;
+            assert_in_range(call, 1, MAX_CALLS);
+        }
+        total += call - 1;
+    }
+    print_message("%u faults\n", total);
+    assert_int_not_equal(total, 0);
+    assert_status(use(&r, story, sizeof story), XL_OK, story);
+    assert_true(r.right);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call)};
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
