@@ -11,25 +11,9 @@
 #include "base/alloc.h"
 #include "base/os/paths.h"
 #include "runtime/lib.h"
+#include "targets/targets.h"
 
 static const size_t default_cache_bytes = (size_t)256 << 20;
-
-const char *xl_version(void) { return XL_VERSION_TEXT; }
-
-void xl__log(xl_lib *lib, xl_log_level level, const char *fmt, ...)
-{
-    if (!lib->log)
-        return;
-    struct xl__str text = {NULL, 0, 0, false};
-    va_list args;
-    va_start(args, fmt);
-    xl__str_vprintf(&text, fmt, args);
-    va_end(args);
-    xl__lock_take(&lib->log_lock);
-    lib->log(level, xl__str_text(&text), lib->log_arg);
-    xl__lock_drop(&lib->log_lock);
-    xl__str_clear(&text);
-}
 
 static void warn(const char *text, void *lib)
 {
@@ -135,6 +119,7 @@ xl_status xl_open(const xl_options *options, xl_lib **out)
     xl_lib *lib = xl__calloc(1, sizeof *lib);
     if (!lib)
         return XL_NO_MEMORY;
+    lib->devices.targets = &xl__targets;
     xl__lock_init(&lib->lock);
     xl__lock_init(&lib->log_lock);
     const xl_status status = fill_in(lib, options ? options : &defaults);
@@ -158,11 +143,6 @@ void xl_close(xl_lib *lib)
     xl__lock_clear(&lib->log_lock);
     xl__lock_clear(&lib->lock);
     free(lib);
-}
-
-const char *xl_lib_error(const xl_lib *lib)
-{
-    return lib ? xl__str_text(&lib->error.detail) : "";
 }
 
 /* Under lib->lock. */

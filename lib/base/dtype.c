@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element types as a table. */
-#include <crosslane/tensor.h>
+#include <crosslane/dtype.h>
 
 static const struct {
     size_t bytes;

@@ -11,7 +11,18 @@
 #include "base/alloc.h"
 #include "device/cl_info.h"
 
-xl_status xl__device_create(cl_device_id id, xl_device **out,
+/* The first table that matches. */
+static const struct xl__vendor *pick_vendor(const struct xl__targets *targets,
+                                            const struct xl__limits *l)
+{
+    const struct xl__vendor *const *vendor = targets->vendors;
+    while (!(*vendor)->matches(l))
+        vendor++;
+    return *vendor;
+}
+
+xl_status xl__device_create(const struct xl__targets *targets,
+                            cl_device_id id, xl_device **out,
                             struct xl__error *e)
 {
     xl_device *dev = xl__calloc(1, sizeof *dev);
@@ -29,7 +40,8 @@ xl_status xl__device_create(cl_device_id id, xl_device **out,
                               &dev->platform, NULL));
     TRY(xl__limits_query(&dev->limits, id, e));
     xl__identify(&dev->limits, id);
-    dev->vendor = xl__vendor_pick(&dev->limits);
+    dev->targets = targets;
+    dev->vendor = pick_vendor(targets, &dev->limits);
     if (dev->vendor->correct)
         dev->vendor->correct(&dev->limits);
     *out = dev;

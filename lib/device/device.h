@@ -13,7 +13,8 @@ struct xl_device {
     cl_platform_id platform;
     unsigned index;    /* in the flat order; UINT_MAX: met through a queue */
     unsigned same_as;  /* lowest index of the same silicon */
-    const struct xl__vendor *vendor;
+    const struct xl__targets *targets;
+    const struct xl__vendor *vendor; /* one of targets->vendors */
     struct xl__limits limits;
     unsigned peaks;    /* bit per xl_dtype: peaks were measured */
     unsigned matrix_peaks; /* likewise, of the matrix engine */
@@ -23,6 +24,7 @@ struct xl_device {
 
 /* Devices of one xl_lib; pointers stay valid until cleared. */
 struct xl__devices {
+    const struct xl__targets *targets; /* set before any device is added */
     xl_device **flat;   /* in the flat order */
     unsigned n_flat;
     xl_device **extra;  /* met only through a caller's queue */
@@ -42,7 +44,8 @@ xl_status xl__devices_of(struct xl__devices *list, cl_device_id id,
 void xl__devices_clear(struct xl__devices *list);
 
 /* One device: query, pick the vendor table, correct. Heap. */
-xl_status xl__device_create(cl_device_id id, xl_device **out,
+xl_status xl__device_create(const struct xl__targets *targets,
+                            cl_device_id id, xl_device **out,
                             struct xl__error *e);
 void xl__device_destroy(xl_device *dev);
 

@@ -121,7 +121,7 @@ static xl_status gather_device(struct gathering *g, cl_device_id id,
     if (!xl__grow(&g->devices, &g->cap, g->n + 1, sizeof *g->devices))
         return xl__error_set(e, XL_NO_MEMORY, "out of memory for devices");
     if (!dev)
-        status = xl__device_create(id, &dev, &own);
+        status = xl__device_create(g->list->targets, id, &dev, &own);
     if (status == XL_NO_MEMORY)
         xl__error_set(e, status, "%s", xl__str_text(&own.detail));
     else if (status != XL_OK)
@@ -367,7 +367,7 @@ xl_status xl__devices_of(struct xl__devices *list, cl_device_id id,
         return XL_OK;
     if (!xl__grow(&list->extra, &cap, cap + 1, sizeof *list->extra))
         return xl__error_set(e, XL_NO_MEMORY, "out of memory for a device");
-    TRY(xl__device_create(id, out, e));
+    TRY(xl__device_create(list->targets, id, out, e));
     list->extra[list->n_extra++] = *out;
 fail:
     return status;

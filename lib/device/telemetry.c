@@ -114,16 +114,16 @@ void xl__reading_compare(xl_reading *r, const xl_reading *before)
 
 /* -- looking --------------------------------------------------------------- */
 
-xl_status xl__telemetry_create(const struct xl__whereabouts *at,
+xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,
+                               const struct xl__whereabouts *at,
                                xl_telemetry **out)
 {
     xl_telemetry *t = xl__calloc(1, sizeof *t);
     *out = t;
     if (!t)
         return XL_NO_MEMORY;
-    for (unsigned i = 0; xl__telemetry_sources[i] && t->n < MOST_SOURCES;
-         i++) {
-        const struct xl__telemetry_source *s = xl__telemetry_sources[i];
+    for (unsigned i = 0; list[i] && t->n < MOST_SOURCES; i++) {
+        const struct xl__telemetry_source *s = list[i];
         void *kept = s->open(s, at);
         if (!kept)
             continue;
@@ -147,7 +147,7 @@ xl_status xl_telemetry_open(const xl_device *dev, xl_telemetry **out)
         /* A CPU's driver names no PCI address, whatever type it tells. */
         .is_host = xl__is(&dev->limits, XL__F_is_cpu) && !*pci,
         .root = ""};
-    return xl__telemetry_create(&at, out);
+    return xl__telemetry_create(dev->targets->telemetry, &at, out);
 }
 
 void xl_telemetry_watch(xl_device *dev, bool on)

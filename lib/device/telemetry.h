@@ -26,8 +26,6 @@ struct xl__telemetry_source {
     void (*close)(void *kept);
 };
 
-/* targets/telemetry_sources.c: in the order they are asked, NULL-terminated. */
-extern const struct xl__telemetry_source *const xl__telemetry_sources[];
 
 /* A reading in which nothing is known. */
 void xl__reading_init(xl_reading *out);
@@ -37,7 +35,9 @@ void xl__reading_tell(xl_reading *r, xl_sensor sensor, double value,
 /* Shares and power out of counters, from `before` to `r`. */
 void xl__reading_compare(xl_reading *r, const xl_reading *before);
 
-xl_status xl__telemetry_create(const struct xl__whereabouts *at,
+/* `list` ends with NULL. */
+xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,
+                               const struct xl__whereabouts *at,
                                xl_telemetry **out);
 /* The last reading; a new one when that is older than `due_ns` and looking
  * would take at most a hundredth of the time. */

@@ -46,7 +46,15 @@ struct xl__vendor {
  * device. Of expr/plan.c. */
 extern const char *const xl__expr_variants[];
 
-/* The table for a device. Never NULL: the last one takes anything. */
-const struct xl__vendor *xl__vendor_pick(const struct xl__limits *l);
+struct xl__telemetry_source; /* device/telemetry.h */
+
+/* Everything that depends on a vendor; xl_open() hands it to the devices. */
+struct xl__targets {
+    /* In the order they are asked. The last one, before NULL, matches any
+     * device. */
+    const struct xl__vendor *const *vendors;
+    /* In the order they are asked; ends with NULL. */
+    const struct xl__telemetry_source *const *telemetry;
+};
 
 #endif

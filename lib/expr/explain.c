@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "device/device.h"
+#include "expr/codegen/forms.h"
 #include "expr/run.h"
 
 static const double ns_per_us = 1e3;

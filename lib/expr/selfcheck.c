@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "expr/codegen/forms.h"
 #include "expr/trial.h"
 #include "runtime/lib.h"
 #include "runtime/program.h"

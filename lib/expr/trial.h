@@ -3,7 +3,7 @@
 #ifndef XL_EXPR_TRIAL_H
 #define XL_EXPR_TRIAL_H
 
-#include "expr/host/eval.h"
+#include "expr/graph/group_eval.h"
 #include "expr/run.h"
 
 /* A group of the same structure and program; borrows from->value. */

@@ -7,6 +7,7 @@
 #include <crosslane/measure.h>
 
 #include "runtime/launch.h"
+#include "sampling/event_clock.h"
 
 /* Work-groups a CPU's compute unit gets: drivers hand them out by the dozen
  * (CP-08), so a few a core would leave cores without work. */
@@ -29,7 +30,8 @@ struct xl__probe {
     xl_status (*run)(struct xl__probing *p);
 };
 
-extern const struct xl__probe *const xl__probes[]; /* NULL-terminated */
+extern const struct xl__probe *const xl__probes[]; /* probes/probe_table.c;
+                                                    ends with NULL */
 extern const struct xl__probe xl__probe_diagnosis;
 extern const struct xl__probe xl__probe_local, xl__probe_constant,
     xl__probe_image, xl__probe_occupancy;
@@ -212,20 +214,8 @@ xl_status xl__fma_rate(struct xl__probing *p, double *per_s);
 /* probe_matrix.c: the peak of one type alone. */
 xl_status xl__matrix_peak(struct xl__probing *p, xl_dtype in);
 
-/* timer.c: can the event clock be believed? Tested once per device; becomes
- * the facts timer_ok and timer_step_ns. */
-xl_status xl__timer_check(xl_queue *q);
-/* What the test finds. */
-struct xl__clock {
-    double ratio;   /* event time over wall time; NaN: ends before starts */
-    double advance; /* likewise from one kernel's end to another's */
-    double finish;  /* share of the run after which clFinish came back */
-    double finish_alone; /* likewise before a marker helped it */
-    double step_ns; /* NaN: no two stamps differ */
-    bool is_zero, is_still; /* all stamps are 0, are the same */
-};
-xl_status xl__timer_compare(xl_queue *q, struct xl__clock *out);
-/* NULL, or why the event clock is not to be believed. */
-const char *xl__timer_doubt(const struct xl__clock *c);
+/* roofline.c: the fact that holds the FMA peak of a type; XL__N_FACTS: no
+ * probe measures it. */
+enum xl__fact_id xl__peak_fma(xl_dtype dtype);
 
 #endif

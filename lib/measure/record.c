@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sampling/conditions.h"
+#include "sampling/sampler.h"
 
 const char *xl_verdict_name(xl_verdict verdict)
 {
@@ -17,12 +17,13 @@ const char *xl_verdict_name(xl_verdict verdict)
     return names[verdict];
 }
 
-static void init_samples(xl_samples *s)
+void xl_diagnosis_init(xl_diagnosis *out)
 {
-    memset(s, 0, sizeof *s);
-    s->median_ns = s->mad_ns = s->min_ns = s->p95_ns = NAN;
-    s->lo_ns = s->hi_ns = s->overhead_ns = s->overhead_min_ns = NAN;
-    xl__conditions_init(&s->conditions);
+    memset(out, 0, sizeof *out);
+    out->share = out->flop_per_s = out->bytes_per_s = NAN;
+    out->busy = out->intensity = NAN;
+    for (unsigned i = 0; i < XL_N_LIMITERS; i++)
+        out->need_ns[i] = NAN;
 }
 
 void xl_row_init(xl_row *row, const char *op, const char *variant)
@@ -31,7 +32,7 @@ void xl_row_init(xl_row *row, const char *op, const char *variant)
     xl__strcpy(row->op, sizeof row->op, op);
     xl__strcpy(row->variant, sizeof row->variant, variant ? variant : "");
     row->dtype = XL_N_DTYPES;
-    init_samples(&row->samples);
+    xl__samples_init(&row->samples);
     row->value = NAN;
     row->unit = "";
     row->roof.value = NAN;

@@ -72,7 +72,8 @@ void xl__context_drop(struct xl__context *ctx)
         link = &(*link)->next;
     *link = ctx->next;
     free_programs(ctx->programs);
-    xl__snippets_clear(ctx);
+    if (ctx->clear_snippets)
+        ctx->clear_snippets(ctx);
     clReleaseContext(ctx->cl);
     xl__lock_clear(&ctx->lock);
     free(ctx);

@@ -30,7 +30,9 @@ struct xl__context {
     unsigned n_queues;
     xl__lock lock;      /* guards all below */
     struct xl__program *programs;
-    struct xl__snippet *snippets[XL__SNIPPET_LISTS]; /* by hash: snippet.h */
+    struct xl__snippet *snippets[XL__SNIPPET_LISTS]; /* by hash: epilogue.h */
+    /* Frees the snippets; set by whoever adds one. NULL: there are none. */
+    void (*clear_snippets)(struct xl__context *ctx);
 };
 
 struct xl__kernel {     /* of one queue: setting arguments is not thread safe */

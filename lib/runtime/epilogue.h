@@ -51,8 +51,6 @@ xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
 void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
                       double y_error, const double *operands, double *want,
                       double *error);
-/* All of a context's, when it goes. */
-void xl__snippets_clear(struct xl__context *ctx);
 
 /* plan.c: hand the snippet to a step: its text, its defines (EPILOGUE=1, and
  * E<k> of each tensor: 0 one value for a whole row, 1 contiguous along

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/tuned/tuned_sets.h"
+
 static void append(struct xl__step *s, struct xl__arg arg)
 {
     if (s->n_args < XL__MAX_ARGS)
@@ -129,4 +131,36 @@ void xl__arg_snippet(struct xl__step *s, const struct xl__snippet *snippet,
         xl__arg_u64(s, o->stride[rows]);
         xl__arg_u64(s, o->stride[cols]);
     }
+}
+
+/* Was the step's file seen in an earlier step? */
+static bool is_repeated(const struct xl__plan *plan, unsigned i)
+{
+    for (unsigned k = 0; k < i; k++) {
+        if (xl__streq(plan->step[k].source, plan->step[i].source))
+            return true;
+    }
+    return false;
+}
+
+xl_status xl__plan_sources(const struct xl__tune_db *db,
+                            const struct xl__plan *plan, char *out, size_t cap,
+                           struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct xl__str list = {0};
+    for (unsigned i = 0; i < plan->n_steps; i++) {
+        const struct xl__step *step = &plan->step[i];
+        uint64_t hash = 0;
+        /* Another library's code and generated text are not ours to name. */
+        if (step->external || step->text || is_repeated(plan, i))
+            continue;
+        TRY(xl__tuned_hash(db, step->source, &hash, e));
+        xl__str_printf(&list, "%s%s:%016llx", list.len > 0 ? " " : "",
+                       step->source, (unsigned long long)hash);
+    }
+    xl__strcpy(out, cap, xl__str_text(&list));
+fail:
+    xl__str_clear(&list);
+    return status;
 }

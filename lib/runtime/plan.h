@@ -124,4 +124,13 @@ void xl__define_way(struct xl__step *s, const char *what, const char *way);
 /* Append " -DNAME=value" to the options. */
 void xl__define(struct xl__step *s, const char *name, long value);
 
+struct xl__error;
+struct xl__tune_db; /* runtime/tuned/tuned_sets.h */
+
+/* The kernels that a plan runs, as `sources` of a tuned set: "file:hash" by
+ * blanks, without generated text and other libraries' kernels. */
+xl_status xl__plan_sources(const struct xl__tune_db *db,
+                           const struct xl__plan *plan, char *out, size_t cap,
+                           struct xl__error *e);
+
 #endif

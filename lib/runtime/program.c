@@ -14,7 +14,7 @@
 #include "runtime/binary.h"
 #include "runtime/retarget.h"
 #include "runtime/epilogue.h"
-#include "runtime/sources.h"
+#include "runtime/store/sources.h"
 
 /* What went into one look-up; freed by done(). */
 struct wanted {

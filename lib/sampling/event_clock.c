@@ -14,7 +14,8 @@
 
 #include "base/os/clock.h"
 #include "base/alloc.h"
-#include "measure/probe.h"
+#include "runtime/launch.h"
+#include "sampling/event_clock.h"
 
 static const double long_ns = 20e6;    /* so that no launch cost matters */
 static const double longest_ns = 60e6; /* under any watchdog */
@@ -22,7 +23,6 @@ static const double longest_ns = 60e6; /* under any watchdog */
  * machine takes more, up to a quarter as the largest of TRIES counts it. */
 static const double agree_lo = 0.95, agree_hi = 1.05, busy_lo = 0.75;
 /* clFinish came back while this share of the run was still to be done. */
-static const double left_undone = 0.5;
 enum {
     ITEMS = 1024,
     FIRST_STEPS = 1 << 12,
@@ -220,7 +220,7 @@ static xl_status agree(xl_queue *q, cl_mem out, struct stamps *seen,
     struct xl__limits *l = &q->ctx->device->limits;
     TRY(agreement(q, out, seen, steps, c));
     c->finish_alone = c->finish;
-    if (c->finish < left_undone && xl__num(l, XL__F_finish_waits) != 0) {
+    if (c->finish < xl__finish_waits_frac && xl__num(l, XL__F_finish_waits) != 0) {
         xl__limits_measure(l, XL__F_finish_waits, 0);
         TRY(agreement(q, out, seen, steps, c));
     }
@@ -268,7 +268,7 @@ const char *xl__timer_doubt(const struct xl__clock *c)
     return NULL;
 }
 
-static void learn(struct xl__limits *l, const struct xl__clock *c)
+void xl__timer_learn(struct xl__limits *l, const struct xl__clock *c)
 {
     const bool is_ok = xl__timer_doubt(c) == NULL;
     xl__limits_measure(l, XL__F_timer_ok, is_ok);
@@ -284,60 +284,6 @@ xl_status xl__timer_check(xl_queue *q)
         return XL_OK;
     const xl_status status = xl__timer_compare(q, &c);
     if (status == XL_OK)
-        learn(l, &c);
+        xl__timer_learn(l, &c);
     return status;
 }
-
-/* -- as a probe ----------------------------------------------------------- */
-
-static void emit(struct xl__probing *p, const char *variant, double value,
-                 const char *unit, const char *doubt, const char *remedy)
-{
-    xl_row row;
-    xl_row_init(&row, "probe_timer", variant);
-    row.value = value;
-    row.unit = unit;
-    if (doubt) {
-        row.verdict = XL_ROW_SUSPICIOUS;
-        snprintf(row.reason, sizeof row.reason, "%s%s", doubt, remedy);
-    }
-    xl__probe_emit(p, &row);
-}
-
-static const char *finish_doubt(const struct xl__clock *c)
-{
-    if (c->finish < left_undone)
-        return "clFinish comes back before the work is done";
-    return c->finish_alone < left_undone
-               ? "clFinish comes back before the work is done unless a marker "
-                 "is put before it, which is done"
-               : NULL;
-}
-
-static xl_status run(struct xl__probing *p)
-{
-    xl_status status = XL_OK;
-    struct xl__clock c;
-    if (!p->q->can_profile)
-        return xl__error_set(&p->q->error, XL_UNSUPPORTED,
-                             "the queue was made without profiling: there is "
-                             "no event clock to test");
-    TRY(xl__timer_compare(p->q, &c));
-    learn(&p->q->ctx->device->limits, &c);
-    emit(p, "event_over_wall", c.ratio, "1", xl__timer_doubt(&c),
-         ": the wall clock is used");
-    emit(p, "finish_over_wall", c.finish, "1", finish_doubt(&c), "");
-    emit(p, "step", c.step_ns * 1e-9, "s",
-         c.step_ns > 0 ? NULL : "no two stamps differ", "");
-fail:
-    return status;
-}
-
-const struct xl__probe xl__probe_timer = {
-    {"timer",
-     "The event clock against the wall clock over a kernel of about 20 ms, "
-     "whether clFinish waits for it, and the step of the event clock from the "
-     "stamps of short kernels. A machine so busy that the wall clock counts "
-     "others' work is told by how far both clocks get between two kernels.",
-     true},
-    run};

@@ -18,7 +18,8 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "sampling/conditions.h"
-#include "measure/probe.h"
+#include "runtime/launch.h"
+#include "sampling/event_clock.h"
 
 static const double batch_ns = 1e6;      /* a batch lasts at least this */
 static const double steps_wanted = 200;  /* clock steps in a sample: 0.5 % */
@@ -314,17 +315,23 @@ fail:
     return status;
 }
 
+void xl__samples_init(xl_samples *s)
+{
+    memset(s, 0, sizeof *s);
+    s->median_ns = s->mad_ns = s->min_ns = s->p95_ns = NAN;
+    s->lo_ns = s->hi_ns = s->overhead_ns = s->overhead_min_ns = NAN;
+    xl__conditions_init(&s->conditions);
+}
+
 xl_status xl__sample(const xl_sampling *how,
                      const struct xl__sample_source *sources, unsigned n,
                      xl_samples *out)
 {
-    xl_row blank;
     struct loop *loops = xl__calloc(n, sizeof *loops);
     if (!loops)
         return XL_NO_MEMORY;
-    xl_row_init(&blank, "", NULL);
     for (unsigned i = 0; i < n; i++) {
-        out[i] = blank.samples;
+        xl__samples_init(&out[i]);
         loops[i].how = how;
         loops[i].source = &sources[i];
         loops[i].out = &out[i];

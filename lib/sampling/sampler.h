@@ -6,6 +6,9 @@
 
 #include <crosslane/measure.h>
 
+/* Samples in which nothing is known: NaN, not 0. */
+void xl__samples_init(xl_samples *s);
+
 /* One sample, as taken: `batch` runs together. */
 struct xl__timing {
     double device_ns; /* first start to last end; NaN: no event to believe */

@@ -4,7 +4,9 @@
  * is not the vendor's own driver (GE-01). */
 #include "targets/targets.h"
 
-const struct xl__vendor *const xl__vendors[] = {
+#include "targets/telemetry_sources.h"
+
+static const struct xl__vendor *const vendors[] = {
     &xl__vendor_nvidia,
     &xl__vendor_amd,
     &xl__vendor_intel,
@@ -13,11 +15,13 @@ const struct xl__vendor *const xl__vendors[] = {
     NULL,
 };
 
-const struct xl__vendor *xl__vendor_pick(const struct xl__limits *l)
-{
-    size_t i = 0;
+/* A later source fills in only what the earlier ones left unknown. */
+static const struct xl__telemetry_source *const telemetry[] = {
+    &xl__nvidia_telemetry,
+    &xl__amd_telemetry,
+    &xl__intel_telemetry,
+    &xl__cpu_telemetry,
+    NULL,
+};
 
-    while (!xl__vendors[i]->matches(l))
-        i++;
-    return xl__vendors[i];
-}
+const struct xl__targets xl__targets = {vendors, telemetry};

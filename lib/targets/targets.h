@@ -11,8 +11,7 @@ extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
 /* nvidia_ptx.c */
 extern const struct xl__rebuild xl__nvidia_rebuild;
 
-/* NULL-terminated, in the order they are asked. */
-extern const struct xl__vendor *const xl__vendors[];
+extern const struct xl__targets xl__targets;
 
 /* The portable lists; other tables start from these. */
 extern const struct xl__variant *const xl__generic_gemm[];

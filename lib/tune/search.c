@@ -199,7 +199,7 @@ static xl_status name_sources(const struct xl__search *s,
         return xl__error_set(&call->q->error, XL_NO_MEMORY, "a plan");
     if (point->variant->plan(s->space.limits, s->space.canonical,
                              &point->params, plan) == XL_OK)
-        status = xl__tuned_sources(&call->q->ctx->lib->tuned, plan, out, cap,
+        status = xl__plan_sources(&call->q->ctx->lib->tuned, plan, out, cap,
                                    &call->q->error);
     free(plan);
     return status;

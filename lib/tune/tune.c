@@ -8,6 +8,7 @@
 #include "base/os/clock.h"
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
+#include "ops/variants.h"
 #include "runtime/lib.h"
 #include "tune/search.h"
 
@@ -234,7 +235,7 @@ static xl_status fill_set(const struct xl__op_call *call,
         TRY(xl__error_set(&call->q->error, status,
                           "%s %s does not fit this call", result->best.variant,
                           result->best.tunables));
-    TRY(xl__tuned_sources(&call->q->ctx->lib->tuned, plan, set->sources,
+    TRY(xl__plan_sources(&call->q->ctx->lib->tuned, plan, set->sources,
                           sizeof set->sources, &call->q->error));
     xl__strcpy(set->op, sizeof set->op, call->op->name);
     name_class(call, set->shape_class, sizeof set->shape_class);

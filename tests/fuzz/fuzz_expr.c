@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "expr/host/eval.h"
+#include "expr/graph/group_eval.h"
 #include "expr/language/tree.h"
 #include "expr_shapes.h"
 

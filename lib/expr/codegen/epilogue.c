@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/alloc.h"
 #include "device/device.h"
+#include "expr/graph/graph.h"
 
 /* All that a snippet depends on but the expression's letters; no padding. */
 struct key {
@@ -219,6 +220,18 @@ fail:
     return status;
 }
 
+static void clear_snippets(struct xl__context *ctx)
+{
+    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
+        while (ctx->snippets[i]) {
+            struct xl__snippet *s = ctx->snippets[i];
+            ctx->snippets[i] = s->next;
+            drop(s->inside);
+            free(s);
+        }
+    }
+}
+
 xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
                           const struct xl__snippet **out)
 {
@@ -239,21 +252,10 @@ xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
             made->hash = hash;
             made->next = *first;
             *out = *first = made;
+            ctx->clear_snippets = clear_snippets;
         }
     }
     xl__lock_drop(&ctx->lock);
 fail:
     return status;
-}
-
-void xl__snippets_clear(struct xl__context *ctx)
-{
-    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
-        while (ctx->snippets[i]) {
-            struct xl__snippet *s = ctx->snippets[i];
-            ctx->snippets[i] = s->next;
-            drop(s->inside);
-            free(s);
-        }
-    }
 }

@@ -13,7 +13,7 @@
 #ifndef XL_EXPR_EMIT_H
 #define XL_EXPR_EMIT_H
 
-#include "expr/graph/group.h"
+#include "expr/codegen/forms.h"
 
 struct xl__emit {
     const struct xl__graph *g;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters: what follows from their sinks, and whether a kernel holds it. */
 #include "expr/fuse/fuse.h"
+#include "runtime/plan.h"
 
 #include <stdlib.h>
 

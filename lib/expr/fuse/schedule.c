@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster written out as a group: its operands and values, what they count,
  * and why they are together. */
+#include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
 
 #include <string.h>

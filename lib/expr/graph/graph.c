@@ -7,13 +7,6 @@
 
 #include "base/alloc.h"
 
-const struct xl__expr_op_info xl__expr_ops[XL__N_EXPR_OPS] = {
-#define ENTRY(id, name, cls, n, result, flop, ulp)                            \
-    {name, XL__C_##cls, n, XL__R_##result, flop, ulp},
-    XL__EXPR_OP_MAP(ENTRY)
-#undef ENTRY
-};
-
 void xl__graph_clear(struct xl__graph *g)
 {
     free(g->node);

@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups, whatever their form: each form has its geometry and its plan in one
- * table, and the time model is the same for all. */
+/* Groups, whatever their form: the time model, and freeing a schedule. */
 #include "expr/graph/group.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "device/peak_rates.h"
-
-static const struct form {
-    void (*geometry)(const struct xl__graph *g, const struct xl__limits *l,
-                     struct xl__group *group);
-    xl_status (*plan)(const struct xl__graph *g, const struct xl__limits *l,
-                      const struct xl__group *group,
-                      const struct xl__schedule *s, struct xl__code *code,
-                      struct xl__plan *plan);
-} forms[] = {
-    [XL__FORM_MAP] = {xl__map_geometry, xl__map_plan},
-    [XL__FORM_ROWS] = {xl__rows_geometry, xl__rows_plan},
-    [XL__FORM_COLUMNS] = {xl__columns_geometry, xl__columns_plan},
-    [XL__FORM_PIECES] = {xl__pieces_geometry, xl__pieces_plan},
-};
-
-void xl__geometry_choose(const struct xl__graph *g, const struct xl__limits *l,
-                         struct xl__group *group)
-{
-    forms[group->form].geometry(g, l, group);
-}
-
-xl_status xl__group_plan(const struct xl__graph *g, const struct xl__limits *l,
-                         const struct xl__group *group,
-                         const struct xl__schedule *s, struct xl__code *code,
-                         struct xl__plan *plan)
-{
-    return forms[group->form].plan(g, l, group, s, code, plan);
-}
 
 double xl__launch_ns(const struct xl__limits *l)
 {
@@ -54,12 +25,6 @@ void xl__group_estimate(const struct xl__limits *l, double fill,
     const double work = fmax(fma, memory);
     group->est_ns = work + launch;
     group->bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
-}
-
-void xl__code_clear(struct xl__code *c)
-{
-    for (unsigned i = 0; i < XL__MAX_STEPS; i++)
-        xl__str_clear(&c->text[i]);
 }
 
 void xl__schedule_clear(struct xl__schedule *s)

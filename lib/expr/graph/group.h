@@ -13,7 +13,6 @@
 
 #include "device/facts.h"
 #include "expr/graph/graph.h"
-#include "runtime/plan.h"
 
 enum {
     XL__EXPR_LOOPS = XL_MAX_DIMS,
@@ -153,18 +152,6 @@ void xl__loops_settle(const struct xl__signature *s, struct xl__group *g);
 enum xl__form xl__form_choose(const struct xl__limits *l, double kept,
                               double reduced, bool reduced_inside);
 
-/* group.c: set geo, partial_bytes, est_ns and bound, and say why; by form. */
-void xl__geometry_choose(const struct xl__graph *g, const struct xl__limits *l,
-                         struct xl__group *group);
-void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
-                      struct xl__group *group);
-void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
-                       struct xl__group *group);
-void xl__columns_geometry(const struct xl__graph *g,
-                          const struct xl__limits *l, struct xl__group *group);
-void xl__pieces_geometry(const struct xl__graph *g, const struct xl__limits *l,
-                         struct xl__group *group);
-
 /* group.c: set est_ns and bound of a group from its flop and bytes: the slower
  * of the two at the device's rates, of which it reaches `fill` (0..1), and the
  * launches. */
@@ -172,38 +159,5 @@ void xl__group_estimate(const struct xl__limits *l, double fill,
                         unsigned launches, struct xl__group *group);
 /* What a launch costs here, in ns: measured, else a guess. */
 double xl__launch_ns(const struct xl__limits *l);
-
-/* Kernel texts of one group, by step; free with xl__code_clear(). */
-struct xl__code {
-    struct xl__str text[XL__MAX_STEPS];
-};
-void xl__code_clear(struct xl__code *c);
-
-/* group.c: the group's texts and steps, by its form. Steps borrow the
- * texts. XL_UNSUPPORTED when it does not fit the device; XL_NO_MEMORY. */
-xl_status xl__group_plan(const struct xl__graph *g, const struct xl__limits *l,
-                         const struct xl__group *group,
-                         const struct xl__schedule *s, struct xl__code *code,
-                         struct xl__plan *plan);
-
-/* The same by form; each appends to plan and code. */
-xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
-                       const struct xl__group *group,
-                       const struct xl__schedule *s, struct xl__code *code,
-                       struct xl__plan *plan);
-xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
-                        const struct xl__group *group,
-                        const struct xl__schedule *s, struct xl__code *code,
-                        struct xl__plan *plan);
-xl_status xl__columns_plan(const struct xl__graph *g,
-                           const struct xl__limits *l,
-                           const struct xl__group *group,
-                           const struct xl__schedule *s, struct xl__code *code,
-                           struct xl__plan *plan);
-xl_status xl__pieces_plan(const struct xl__graph *g,
-                          const struct xl__limits *l,
-                          const struct xl__group *group,
-                          const struct xl__schedule *s, struct xl__code *code,
-                          struct xl__plan *plan);
 
 #endif

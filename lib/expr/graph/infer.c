@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "expr/graph/graph.h"
 
 #define I32_MAX 2147483647.0
 

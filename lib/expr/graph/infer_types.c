@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One typed node: its arguments are brought to the type that the operation
  * works in, and to one shape. */
+#include "expr/graph/graph.h"
 #include "expr/graph/infer.h"
 
 /* Places along axes are counted in i32. */

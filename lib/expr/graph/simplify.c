@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 #include "base/alloc.h"
-#include "expr/host/eval.h"
+#include "expr/host/interval.h"
 
 enum { FIRST_BUCKETS = 256, KEY_WORDS = 5 + 2 * XL_MAX_DIMS };
 

@@ -5,7 +5,7 @@
  * 2, 3", SC 2011: Philox4x32-10. Box, Muller, Ann. Math. Stat. 29, 1958. */
 #include <math.h>
 
-#include "expr/host/eval.h"
+#include "expr/host/interval.h"
 
 enum { WORDS = 4, ROUNDS = 10 };
 

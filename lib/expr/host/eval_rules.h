@@ -4,7 +4,7 @@
 #ifndef XL_EXPR_EVAL_RULES_H
 #define XL_EXPR_EVAL_RULES_H
 
-#include "expr/graph/graph.h"
+#include "expr/language/operations.h"
 
 /* What the operation's own error is relative to. */
 enum xl__eval_by {

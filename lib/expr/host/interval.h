@@ -11,7 +11,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "expr/host/eval.h"
+#include "expr/language/operations.h"
+
+struct xl__eval_num { double x, err; };
 
 /* Unit roundoff of f32. */
 static const double xl__eval_u = 0x1p-24;
@@ -37,5 +39,13 @@ struct xl__eval_num xl__eval_round(struct xl__eval_num a, xl_dtype dtype);
 struct xl__eval_num xl__eval_reduce(const struct xl__graph *g, unsigned node,
                                     const struct xl__eval_num *a,
                                     unsigned every, size_t n);
+
+/* One MAP-class node: value and bound from its arguments'. */
+struct xl__eval_num xl__eval_node(const struct xl__graph *g, unsigned node,
+                                  const struct xl__eval_num *arg);
+
+/* The random source of cl/expr/expr.clh: element `place` of seed's stream,
+ * uniform in [0, 1) (RAND) or normal (RANDN, before rounding). */
+double xl__eval_rand(enum xl__expr_op op, int32_t seed, uint64_t place);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef XL_EXPR_TREE_H
 #define XL_EXPR_TREE_H
 
-#include "expr/graph/graph.h"
+#include "expr/language/operations.h"
 
 enum xl__tree_kind {
     XL__T_INTEGER, XL__T_NUMBER, XL__T_BOOL, /* value */

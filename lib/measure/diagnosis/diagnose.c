@@ -386,15 +386,6 @@ static void keep_rates(const xl_work *w, xl_diagnosis *out)
         out->intensity = flop / bytes;
 }
 
-void xl_diagnosis_init(xl_diagnosis *out)
-{
-    memset(out, 0, sizeof *out);
-    out->share = out->flop_per_s = out->bytes_per_s = NAN;
-    out->busy = out->intensity = NAN;
-    for (unsigned i = 0; i < XL_N_LIMITERS; i++)
-        out->need_ns[i] = NAN;
-}
-
 void xl_diagnose(const xl_device *dev, const xl_work *work, xl_diagnosis *out)
 {
     if (!out)

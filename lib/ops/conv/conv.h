@@ -95,4 +95,14 @@ xl_status xl__conv_trial_init(void *small, struct xl__trial *t);
 bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
                           char *why, size_t why_cap);
 
+/* shape.c: each matrix once; the result twice if read. */
+double xl__conv_flop(const struct xl__conv *c);
+double xl__conv_bytes(const struct xl__conv *c);
+
+extern const struct xl__op xl__op_conv;
+
+/* Its variants, one a file. */
+extern const struct xl__variant xl__conv_ref, xl__conv_tiled,
+    xl__conv_cpu;
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/path/cost.h"
-#include "ops/variants.h"
 
 enum {
     LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */

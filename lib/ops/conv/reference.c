@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/path/cost.h"
-#include "ops/variants.h"
 
 /* Shares of the device's rates that an item per element reaches at best: each
  * FMA loads both of its operands, and asks whether it may. */

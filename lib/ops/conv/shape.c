@@ -137,3 +137,23 @@ xl_dtype xl__conv_y(const struct xl__conv *c)
            : out == XL_I32 && !c->snippet ? XL_I32
                                            : XL_F32;
 }
+
+double xl__conv_flop(const struct xl__conv *c)
+{
+    const xl_conv *d = &c->d;
+    return 2.0 * (double)d->n * (double)d->k * (double)c->p * (double)c->q *
+           (double)xl__conv_depth(d);
+}
+
+double xl__conv_bytes(const struct xl__conv *c)
+{
+    const xl_conv *d = &c->d;
+    const double touched = d->beta != 0 ? 2 : 1;
+    const double in = (double)d->n * (double)d->c * (double)d->h *
+                      (double)d->w;
+    const double filters = (double)d->k * (double)xl__conv_depth(d);
+    const double out = (double)d->n * (double)d->k * (double)c->p *
+                       (double)c->q;
+    return (in + filters) * (double)xl_dtype_bytes(d->in.dtype) +
+           touched * out * (double)xl_dtype_bytes(d->out.dtype);
+}

@@ -5,7 +5,6 @@
 #include "ops/conv/conv.h"
 #include "ops/gemm/tiles.h"
 #include "ops/gemm/tile_order.h"
-#include "ops/variants.h"
 
 enum { AT_PARTS = XL__GEMM_TK + 6, VECTOR_BYTES = 16 };
 _Static_assert((int)XL__CONV_TM == (int)XL__GEMM_TM &&

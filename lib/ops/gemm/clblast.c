@@ -19,7 +19,6 @@
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/gemm/gemm.h"
-#include "ops/variants.h"
 
 /* clblast_c.h: CLBlastLayout and CLBlastTranspose, passed as int. */
 enum { ROW_MAJOR = 101, COL_MAJOR = 102, PLAIN = 111, TRANSPOSED = 112 };

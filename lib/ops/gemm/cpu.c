@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/gemm/tile_order.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 static const struct xl__tunable tunables[] = {
     {"TM", "rows of A that a group packs", {8, 16, 32, 64, 128, 256, 0}},

@@ -61,4 +61,12 @@ xl_status xl__gemm_trial_init(void *small, struct xl__trial *t);
 bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
                           char *why, size_t why_cap);
 
+extern const struct xl__op xl__op_gemm;
+
+/* Its variants, one a file here and in engines/. */
+extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
+    xl__gemm_wgmma, xl__gemm_cpu, xl__gemm_mma, xl__gemm_simt, xl__gemm_skinny,
+    xl__gemm_split_f16, xl__gemm_split_bf16, xl__gemm_split_mma_f16,
+    xl__gemm_split_mma_bf16;
+
 #endif

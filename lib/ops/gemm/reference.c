@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/gemm/orientation.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 /* Shares of the device's rates that an item per element reaches at best: each
  * FMA loads both of its operands. */

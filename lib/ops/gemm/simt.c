@@ -5,7 +5,7 @@
  * devices that can run the kernel but gain nothing by it. */
 #include "ops/gemm/gemm_tile_plan.h"
 #include "ops/path/matrix_engine.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 static const struct xl__tunable tunables[] = {
     {"TM", "rows of a work-group's tile", {16, 32, 64, 128, 256, 0}},

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "ops/path/cost.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {

@@ -6,7 +6,7 @@
  * by fours would need it a quarter as often, but pay off only with
  * instructions that multiply them so, which few drivers offer in OpenCL C. */
 #include "ops/gemm/gemm_tile_plan.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "ops/path/check.h"
-#include "ops/variants.h"
 
 static bool given(xl_mem mem)
 {

@@ -69,4 +69,14 @@ xl_status xl__softmax_trial_init(void *small, struct xl__trial *t);
 bool xl__softmax_trial_judge(const void *small, const struct xl__trial *t,
                              char *why, size_t why_cap);
 
+extern const struct xl__op xl__op_softmax;
+
+/* Its variants, one a file. */
+extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
+
+/* Call slots of softmax's plans. */
+enum { XL__SOFTMAX_SRC = 1, XL__SOFTMAX_DST, XL__SOFTMAX_MASK };
+enum { XL__SOFTMAX_SCALE, XL__SOFTMAX_OFF_SRC, XL__SOFTMAX_OFF_DST,
+       XL__SOFTMAX_OFF_MASK };
+
 #endif

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/normalization/softmax.h"
-#include "ops/variants.h"
 
 enum {
     RESIDENT_ITEMS = 2048, /* of a compute unit at most */

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/normalization/softmax.h"
-#include "ops/variants.h"
 
 enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: the kernel's turn */
 /* Shares of the device's rates: scalar exp; rows read side by side. */

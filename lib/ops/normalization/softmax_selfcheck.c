@@ -14,7 +14,6 @@
 #include "base/rng.h"
 #include "ops/path/check.h"
 #include "ops/normalization/softmax.h"
-#include "ops/variants.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64 };
 enum { SEED_SRC = 1, SEED_MASK = 2 };

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "ops/conv/conv.h"
-
 static const double guess_launch_ns = 8e3;
 
 double xl__gemm_flop(const xl_gemm *g)
@@ -31,26 +29,6 @@ double xl__gemm_bytes(const xl_gemm *g)
            times(&g->batch, g->batch.b_step) * k * n *
                (double)xl_dtype_bytes(g->b.dtype) +
            count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
-}
-
-double xl__conv_flop(const struct xl__conv *c)
-{
-    const xl_conv *d = &c->d;
-    return 2.0 * (double)d->n * (double)d->k * (double)c->p * (double)c->q *
-           (double)xl__conv_depth(d);
-}
-
-double xl__conv_bytes(const struct xl__conv *c)
-{
-    const xl_conv *d = &c->d;
-    const double touched = d->beta != 0 ? 2 : 1;
-    const double in = (double)d->n * (double)d->c * (double)d->h *
-                      (double)d->w;
-    const double filters = (double)d->k * (double)xl__conv_depth(d);
-    const double out = (double)d->n * (double)d->k * (double)c->p *
-                       (double)c->q;
-    return (in + filters) * (double)xl_dtype_bytes(d->in.dtype) +
-           touched * out * (double)xl_dtype_bytes(d->out.dtype);
 }
 
 double xl__softmax_flop(const xl_softmax *s)

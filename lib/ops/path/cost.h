@@ -11,9 +11,6 @@
 double xl__gemm_flop(const xl_gemm *g);
 double
 xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */
-struct xl__conv;
-double xl__conv_flop(const struct xl__conv *c);
-double xl__conv_bytes(const struct xl__conv *c); /* likewise */
 double xl__softmax_flop(const xl_softmax *s);
 double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 

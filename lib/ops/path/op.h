@@ -92,9 +92,6 @@ struct xl__trial {
     void *own;             /* heap memory of the case's: freed with it */
 };
 
-extern const struct xl__op xl__op_gemm, xl__op_softmax, xl__op_conv;
-extern const struct xl__op *const xl__ops[XL__N_OPS]; /* by id */
-
 /* select.c: one candidate of a device's list for a canonical descriptor. */
 struct xl__candidate {
     const struct xl__variant *variant;

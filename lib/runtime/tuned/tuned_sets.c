@@ -281,7 +281,7 @@ size_t xl__tune_db_find(struct xl__tune_db *db, const xl_device *dev,
 
 /* -- evidence --------------------------------------------------------------*/
 
-static xl_status hash_source(const struct xl__tune_db *db, const char *name,
+xl_status xl__tuned_hash(const struct xl__tune_db *db, const char *name,
                              uint64_t *hash, struct xl__error *e)
 {
     const struct xl__source from = {.cl_dir = db->cl_dir, .name = name};
@@ -290,38 +290,6 @@ static xl_status hash_source(const struct xl__tune_db *db, const char *name,
     if (status == XL_OK)
         *hash = xl__hash64(text.text, text.len);
     xl__str_clear(&text);
-    return status;
-}
-
-/* Was the step's file seen in an earlier step? */
-static bool is_repeated(const struct xl__plan *plan, unsigned i)
-{
-    for (unsigned k = 0; k < i; k++) {
-        if (xl__streq(plan->step[k].source, plan->step[i].source))
-            return true;
-    }
-    return false;
-}
-
-xl_status xl__tuned_sources(const struct xl__tune_db *db,
-                            const struct xl__plan *plan, char *out, size_t cap,
-                            struct xl__error *e)
-{
-    xl_status status = XL_OK;
-    struct xl__str list = {0};
-    for (unsigned i = 0; i < plan->n_steps; i++) {
-        const struct xl__step *step = &plan->step[i];
-        uint64_t hash = 0;
-        /* Another library's code and generated text are not ours to name. */
-        if (step->external || step->text || is_repeated(plan, i))
-            continue;
-        TRY(hash_source(db, step->source, &hash, e));
-        xl__str_printf(&list, "%s%s:%016llx", list.len > 0 ? " " : "",
-                       step->source, (unsigned long long)hash);
-    }
-    xl__strcpy(out, cap, xl__str_text(&list));
-fail:
-    xl__str_clear(&list);
     return status;
 }
 
@@ -337,7 +305,7 @@ static bool same_sources(const struct xl__tune_db *db, const char *list,
         char hex[DIGITS + 1];
         snprintf(name, cap, "%.*s", (int)(colon ? colon - at : (long)len),
                  at);
-        if (!colon || hash_source(db, name, &hash, NULL) != XL_OK)
+        if (!colon || xl__tuned_hash(db, name, &hash, NULL) != XL_OK)
             return false;
         snprintf(hex, sizeof hex, "%016llx", (unsigned long long)hash);
         if (strncmp(colon + 1, hex, DIGITS) != 0)

@@ -18,8 +18,7 @@
 
 #include "base/os/lock.h"
 #include "device/device.h"
-#include "runtime/plan.h"
-#include "runtime/sources.h"
+#include "runtime/store/sources.h"
 #include "runtime/tuned/tuned_file.h"
 
 extern const struct xl__embedded xl__shipped[]; /* files of cl/tuned */
@@ -63,10 +62,9 @@ bool xl__tuned_is_stale(const struct xl__tune_db *db, const xl_device *dev,
                         size_t why_cap);
 /* The device's driver, as sets name it. */
 void xl__tuned_driver(const xl_device *dev, char *out, size_t cap);
-/* The kernels that a plan runs, as `sources` of a set. */
-xl_status xl__tuned_sources(const struct xl__tune_db *db,
-                            const struct xl__plan *plan, char *out, size_t cap,
-                            struct xl__error *e);
+/* The hash of a kernel's text with its includes. */
+xl_status xl__tuned_hash(const struct xl__tune_db *db, const char *name,
+                         uint64_t *hash, struct xl__error *e);
 
 /* Merge a set into the file at `path`; NULL: the user's for this device. */
 xl_status xl__tune_db_save(struct xl__tune_db *db, const xl_device *dev,

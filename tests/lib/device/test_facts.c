@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "device/device.h"
+#include "targets/targets.h"
 
 #define KIB 1024.0
 static const char files[] = XL_TEST_DEVICES
@@ -17,7 +18,7 @@ static const char files[] = XL_TEST_DEVICES
     "/adreno.txt," XL_TEST_DEVICES "/pocl.txt," XL_TEST_DEVICES "/liar.txt";
 enum { N_FILES = 7 };
 
-static struct xl__devices devices;
+static struct xl__devices devices = {.targets = &xl__targets};
 
 static int setup(void **state)
 {
@@ -285,14 +286,14 @@ static void any_query_may_fail(void **state)
     (void)state;
     stub->reset();
     {
-        struct xl__devices all = {0};
+        struct xl__devices all = {.targets = &xl__targets};
         assert_int_equal(xl__devices_enumerate(&all, NULL), XL_OK);
         xl__devices_clear(&all);
     }
     n_calls = stub->calls("clGetDeviceInfo");
     assert_true(n_calls > N_FILES * XL__N_FACTS / 2);
     for (unsigned n = 1; n <= n_calls; n++) {
-        struct xl__devices some = {0};
+        struct xl__devices some = {.targets = &xl__targets};
 
         stub->reset();
         stub->arm("clGetDeviceInfo", n, CL_OUT_OF_HOST_MEMORY);
@@ -316,7 +317,7 @@ static void one_platform_may_fail(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (unsigned n = 1; n <= N_FILES; n++) {
-            struct xl__devices some = {0};
+            struct xl__devices some = {.targets = &xl__targets};
 
             stub->reset();
             stub->arm(calls[i], n, CL_OUT_OF_RESOURCES);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "device/cl_info.h"
 #include "device/device.h"
+#include "targets/targets.h"
 
 /* The first card is seen through two drivers. */
 static const char files[] = XL_TEST_DEVICES
@@ -47,7 +48,7 @@ static const struct expected {
               XL_UNKNOWN, NULL},
 };
 
-static struct xl__devices devices;
+static struct xl__devices devices = {.targets = &xl__targets};
 
 static int setup(void **state)
 {
@@ -186,7 +187,7 @@ static void devices_are_found_by_text(void **state)
  * counts the devices, and stays where it is. */
 static void a_caller_s_device_is_adopted(void **state)
 {
-    struct xl__devices list = {0};
+    struct xl__devices list = {.targets = &xl__targets};
     cl_device_id id = xl_device_cl(devices.flat[A770]);
     xl_device *met = NULL, *again = NULL;
 
@@ -212,7 +213,7 @@ static void a_device_that_answers_nothing_is_left_out(void **state)
 {
     const struct xl_control *stub = test_stub();
     struct xl__error e = {0};
-    struct xl__devices list = {0};
+    struct xl__devices list = {.targets = &xl__targets};
 
     (void)state;
     stub->reset();

@@ -19,7 +19,7 @@ static size_t count(void)
 {
     size_t n = 0;
 
-    while (xl__vendors[n])
+    while (xl__targets.vendors[n])
         n++;
     return n;
 }
@@ -27,9 +27,9 @@ static size_t count(void)
 static void tables_are_complete(void **state)
 {
     (void)state;
-    assert_ptr_equal(xl__vendors[count() - 1], &xl__vendor_generic);
+    assert_ptr_equal(xl__targets.vendors[count() - 1], &xl__vendor_generic);
     for (size_t i = 0; i < count(); i++) {
-        const struct xl__vendor *v = xl__vendors[i];
+        const struct xl__vendor *v = xl__targets.vendors[i];
 
         assert_non_null(v->name);
         assert_non_null(v->matches);
@@ -37,7 +37,7 @@ static void tables_are_complete(void **state)
         if (v->lane_option)
             assert_int_equal(strncmp(v->lane_option, "-D", 2), 0);
         for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(v->name, xl__vendors[j]->name);
+            assert_string_not_equal(v->name, xl__targets.vendors[j]->name);
     }
 }
 
@@ -57,7 +57,7 @@ static void lists_end_in_the_reference(void **state)
     for (size_t i = 0; i < count(); i++)
         for (size_t op = 0; op < XL__N_OPS; op++) {
             const struct xl__variant *const *list =
-                xl__vendors[i]->variants[op];
+                xl__targets.vendors[i]->variants[op];
             size_t n = 0;
 
             assert_non_null(list);
@@ -113,6 +113,15 @@ static void make(struct xl__limits *l, const struct pick *p)
                       NULL);
 }
 
+/* The first table that matches, as a device is given it. */
+static const struct xl__vendor *pick_vendor(const struct xl__limits *l)
+{
+    const struct xl__vendor *const *vendor = xl__targets.vendors;
+    while (!(*vendor)->matches(l))
+        vendor++;
+    return *vendor;
+}
+
 static void the_platform_decides(void **state)
 {
     (void)state;
@@ -120,7 +129,7 @@ static void the_platform_decides(void **state)
         struct xl__limits l;
 
         make(&l, &picks[i]);
-        assert_string_equal(xl__vendor_pick(&l)->name, picks[i].table);
+        assert_string_equal(pick_vendor(&l)->name, picks[i].table);
         xl__limits_clear(&l);
     }
 }
@@ -182,8 +191,8 @@ static void corrections_name_their_note(void **state)
                 make(&l, &picks[p]);
                 xl__limits_answer_text(&l, XL__F_arch, archs[i], NULL);
                 xl__limits_answer(&l, XL__F_cache_bytes, 1e6, NULL);
-                if (xl__vendors[v]->correct)
-                    xl__vendors[v]->correct(&l);
+                if (xl__targets.vendors[v]->correct)
+                    xl__targets.vendors[v]->correct(&l);
                 check_sources(&l, notes);
                 xl__limits_clear(&l);
             }
@@ -199,7 +208,7 @@ static void nothing_known_is_survived(void **state)
         struct xl__limits l;
 
         xl__limits_init(&l);
-        xl__vendors[v]->correct(&l);
+        xl__targets.vendors[v]->correct(&l);
         for (size_t i = 0; i < XL__N_FACTS; i++)
             assert_int_equal(l.queried[i].source, XL_UNKNOWN);
         assert_true(isnan(xl__num(&l, XL__F_compute_units)));

@@ -19,6 +19,7 @@
 #include "sampling/conditions.h"
 #include "support/simulated_clock.h"
 #include "report/telemetry.h"
+#include "targets/targets.h"
 
 #define PCI "0000:03:00.0"
 #define GPU "/sys/bus/pci/devices/" PCI "/"
@@ -60,7 +61,7 @@ static void put_all(const struct file *files)
 static xl_telemetry *open_at(const struct xl__whereabouts *at)
 {
     xl_telemetry *t;
-    assert_int_equal(xl__telemetry_create(at, &t), XL_OK);
+    assert_int_equal(xl__telemetry_create(xl__targets.telemetry, at, &t), XL_OK);
     assert_non_null(t);
     return t;
 }

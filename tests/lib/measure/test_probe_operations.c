@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "device/device.h"
 #include "measure/probe.h"
-#include "runtime/sources.h"
+#include "runtime/store/sources.h"
 
 /* Every reason of theirs for a wrong result says so. */
 static const char wrong[] = "the host's";

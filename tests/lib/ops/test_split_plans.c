@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "device/device.h"
+#include "targets/targets.h"
 #include "ops/path/cost.h"
 #include "ops/gemm/engines/split.h"
 #include "ops/variants.h"
@@ -16,7 +17,7 @@
 
 enum { N_SHAPES = 400, SEED = 3, LARGE = 4096 };
 
-static struct xl__devices devices;
+static struct xl__devices devices = {.targets = &xl__targets};
 
 static const struct xl__limits *limits(void)
 {

@@ -506,7 +506,7 @@ static void test_stale(void **state)
     plan.n_steps = 2;
     plan.step[0].source = plan.step[1].source = "a.cl";
     struct xl__tuned set = make_set("c", "TM=1");
-    assert_status(xl__tuned_sources(&f.db, &plan, set.sources,
+    assert_status(xl__plan_sources(&f.db, &plan, set.sources,
                                     sizeof set.sources, &e),
                   XL_OK, xl__str_text(&e.detail));
     assert_int_equal(strlen(set.sources), strlen("a.cl:") + 16);

@@ -11,6 +11,7 @@
 
 #include "base/os/files.h"
 #include "base/os/paths.h"
+#include "ops/gemm/gemm.h"
 #include "ops/path/tunables.h"
 #include "runtime/lib.h"
 #include "support/support.h"

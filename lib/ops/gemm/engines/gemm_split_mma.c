@@ -17,7 +17,7 @@
 #include "ops/gemm/engines/split.h"
 #include "ops/gemm/tile_order.h"
 #include "ops/path/matrix_engine.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 enum { AT_TEAMS_M = XL__GEMM_TK + 1, AT_TEAMS_N, AT_ST, AT_GR, N_TUNABLES };
 enum { BAND = 8 /* NV-23 */, ELEM_BYTES = 2 };

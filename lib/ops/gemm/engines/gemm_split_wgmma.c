@@ -4,7 +4,7 @@
  * products in the same order as gemm_split_mma.c's: the error is the same. */
 #include "ops/gemm/engines/split.h"
 #include "ops/gemm/engines/wgmma.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 static struct xl__wgmma_side side_of(const struct xl__split_side *s)
 {

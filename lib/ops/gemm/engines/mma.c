@@ -10,7 +10,7 @@
 #include "ops/gemm/transpose.h"
 #include "ops/gemm/tile_order.h"
 #include "ops/path/matrix_engine.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 /* A and B in the order of xl__gemm_sides(). */
 enum { SIDES = 2 };

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/gemm/tiles.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 /* cl/gemm/split.cl. */
 enum { WG = 256, COLS = 32, WIDEST = 4 };

@@ -6,7 +6,7 @@
 #include "ops/path/cost.h"
 #include "ops/gemm/transpose.h"
 #include "ops/gemm/engines/wgmma_model.h"
-#include "ops/variants.h"
+#include "ops/gemm/gemm.h"
 
 enum { ALIGN = 16 };
 

@@ -6,7 +6,8 @@
 #ifndef XL_TESTS_EXPR_HOST_H
 #define XL_TESTS_EXPR_HOST_H
 
-#include "expr/host/eval.h"
+#include "expr/graph/group_eval.h"
+#include "expr/host/interval.h"
 #include "expr/language/tree.h"
 #include "lib/expr/device/expr_case.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/graph/graph.h"
 #include "support/support.h"
 
 static unsigned dtype_of(const char **at)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
 #include "support/support.h"
 

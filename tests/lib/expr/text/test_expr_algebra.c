@@ -9,7 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "expr/host/eval.h"
+#include "expr/graph/group_eval.h"
+#include "expr/host/interval.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 

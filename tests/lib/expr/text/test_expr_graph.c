@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/graph/graph.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 

@@ -2,7 +2,7 @@
 /* Kernel texts. Includes are resolved here and not by the driver's -I: some
  * drivers key their own cache without the included files (NV-22), and an
  * embedded text has no folder. */
-#include "runtime/sources.h"
+#include "runtime/store/sources.h"
 
 #include <stdlib.h>
 #include <string.h>

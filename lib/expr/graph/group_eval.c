@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
 
 typedef struct xl__eval_num num;

@@ -23,13 +23,4 @@ xl_status xl__eval_group(const struct xl__graph *g,
                          const struct xl__group *group,
                          const double *scalar, struct xl__eval_mem *mem);
 
-/* One MAP-class node: value and bound from its arguments'. */
-struct xl__eval_num { double x, err; };
-struct xl__eval_num xl__eval_node(const struct xl__graph *g, unsigned node,
-                                  const struct xl__eval_num *arg);
-
-/* The random source of cl/expr/expr.clh: element `place` of seed's stream,
- * uniform in [0, 1) (RAND) or normal (RANDN, before rounding). */
-double xl__eval_rand(enum xl__expr_op op, int32_t seed, uint64_t place);
-
 #endif

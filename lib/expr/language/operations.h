@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operations of the language, and a typed expression as plain data: nodes,
+ * each one operation, with what they are bound to. */
+#ifndef XL_EXPR_OPERATIONS_H
+#define XL_EXPR_OPERATIONS_H
+
+#include <crosslane/expr.h>
+
+#include "base/error.h"
+
+/* What a register holds. Memory's types become these on loading. Arguments
+ * have the type that their operation works in: what converts is a CAST, in one
+ * of these steps: bool to i32 or f32; i32 to f32; f32 to i32; f32 to f32
+ * rounded to f16 or bf16; i32 to i32 saturated as i8 or u8. To bool is != 0. */
+enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
+
+enum xl__op_class {
+    XL__C_LEAF,   /* INPUT SCALAR CONST RAND RANDN */
+    XL__C_MAP,    /* each element by itself */
+    XL__C_REDUCE  /* over axes, which stay with size 1 */
+};
+
+/* Type of an operation's result. */
+enum xl__result {
+    XL__R_FLOAT, /* f32 of f32: integers are converted first */
+    XL__R_SAME,  /* the arguments' common type, bool becoming i32 */
+    XL__R_BOOL,  /* a comparison: arguments are brought to a common type */
+    XL__R_LOGIC, /* bool of bool */
+    XL__R_INDEX, /* i32 */
+    XL__R_OWN    /* infer.c has a rule for it alone */
+};
+
+/* Add an operation here and nowhere else.
+ * XX(ID, name in the language or its operator, class, arguments, result,
+ *    flop per element, relative error in ulp of f32 by OpenCL C 7.4) */
+/* clang-format off */
+#define XL__EXPR_OP_MAP(XX)                                       \
+ XX(INPUT,     "",          LEAF,   0, OWN,   0,  0)              \
+ XX(SCALAR,    "",          LEAF,   0, OWN,   0,  0)              \
+ XX(CONST,     "",          LEAF,   0, OWN,   0,  0)              \
+ XX(RAND,      "rand",      LEAF,   1, OWN,   30, 0)              \
+ XX(RANDN,     "randn",     LEAF,   1, OWN,   60, 16)             \
+ XX(NEG,       "-",         MAP,    1, SAME,  1,  0)              \
+ XX(NOT,       "!",         MAP,    1, LOGIC, 0,  0)              \
+ XX(ABS,       "abs",       MAP,    1, SAME,  1,  0)              \
+ XX(SIGN,      "sign",      MAP,    1, SAME,  1,  0)              \
+ XX(CEIL,      "ceil",      MAP,    1, SAME,  1,  0)              \
+ XX(FLOOR,     "floor",     MAP,    1, SAME,  1,  0)              \
+ XX(ROUND,     "round",     MAP,    1, SAME,  1,  0)              \
+ XX(TRUNC,     "trunc",     MAP,    1, SAME,  1,  0)              \
+ XX(ISNAN,     "isnan",     MAP,    1, OWN,   1,  0)              \
+ XX(SQRT,      "sqrt",      MAP,    1, FLOAT, 4,  3)              \
+ XX(RSQRT,     "rsqrt",     MAP,    1, FLOAT, 4,  2)              \
+ XX(EXP,       "exp",       MAP,    1, FLOAT, 10, 3)              \
+ XX(EXP2,      "exp2",      MAP,    1, FLOAT, 8,  3)              \
+ XX(EXPM1,     "expm1",     MAP,    1, FLOAT, 16, 3)              \
+ XX(LOG,       "log",       MAP,    1, FLOAT, 12, 3)              \
+ XX(LOG2,      "log2",      MAP,    1, FLOAT, 12, 3)              \
+ XX(LOG1P,     "log1p",     MAP,    1, FLOAT, 16, 2)              \
+ XX(SIN,       "sin",       MAP,    1, FLOAT, 16, 4)              \
+ XX(COS,       "cos",       MAP,    1, FLOAT, 16, 4)              \
+ XX(TAN,       "tan",       MAP,    1, FLOAT, 24, 5)              \
+ XX(TANH,      "tanh",      MAP,    1, FLOAT, 16, 5)              \
+ XX(ERF,       "erf",       MAP,    1, FLOAT, 20, 16)             \
+ XX(SIGMOID,   "sigmoid",   MAP,    1, FLOAT, 16, 8)              \
+ XX(RELU,      "relu",      MAP,    1, SAME,  1,  0)              \
+ XX(GELU,      "gelu",      MAP,    1, FLOAT, 24, 8)              \
+ XX(GELU_TANH, "gelu_tanh", MAP,    1, FLOAT, 24, 24)             \
+ XX(SILU,      "silu",      MAP,    1, FLOAT, 16, 10)             \
+ XX(SOFTPLUS,  "softplus",  MAP,    1, FLOAT, 24, 8)              \
+ XX(ADD,       "+",         MAP,    2, SAME,  1,  0)              \
+ XX(SUB,       "-",         MAP,    2, SAME,  1,  0)              \
+ XX(MUL,       "*",         MAP,    2, SAME,  1,  0)              \
+ XX(DIV,       "/",         MAP,    2, FLOAT, 4,  2.5)            \
+ XX(MOD,       "mod",       MAP,    2, SAME,  8,  0)              \
+ XX(POW,       "^",         MAP,    2, OWN,   30, 16)             \
+ XX(MIN,       "min",       MAP,    2, SAME,  1,  0)              \
+ XX(MAX,       "max",       MAP,    2, SAME,  1,  0)              \
+ XX(LT,        "<",         MAP,    2, BOOL,  1,  0)              \
+ XX(LE,        "<=",        MAP,    2, BOOL,  1,  0)              \
+ XX(GT,        ">",         MAP,    2, BOOL,  1,  0)              \
+ XX(GE,        ">=",        MAP,    2, BOOL,  1,  0)              \
+ XX(EQ,        "==",        MAP,    2, BOOL,  1,  0)              \
+ XX(NE,        "!=",        MAP,    2, BOOL,  1,  0)              \
+ XX(AND,       "&",         MAP,    2, LOGIC, 0,  0)              \
+ XX(OR,        "|",         MAP,    2, LOGIC, 0,  0)              \
+ XX(FMA,       "fma",       MAP,    3, FLOAT, 2,  0)              \
+ XX(WHERE,     "where",     MAP,    3, OWN,   1,  0)              \
+ XX(CLAMP,     "clamp",     MAP,    3, SAME,  2,  0)              \
+ XX(CAST,      "cast",      MAP,    1, OWN,   1,  0)              \
+ XX(SUM,       "sum",       REDUCE, 1, SAME,  4,  0)              \
+ XX(MEAN,      "mean",      REDUCE, 1, FLOAT, 4,  0)              \
+ XX(VAR,       "var",       REDUCE, 1, FLOAT, 5,  0)              \
+ XX(RMIN,      "min",       REDUCE, 1, SAME,  1,  0)              \
+ XX(RMAX,      "max",       REDUCE, 1, SAME,  1,  0)              \
+ XX(ARGMIN,    "argmin",    REDUCE, 1, INDEX, 2,  0)              \
+ XX(ARGMAX,    "argmax",    REDUCE, 1, INDEX, 2,  0)              \
+ XX(ANY,       "any",       REDUCE, 1, LOGIC, 1,  0)              \
+ XX(ALL,       "all",       REDUCE, 1, LOGIC, 1,  0)              \
+ XX(LOGSUMEXP, "logsumexp", REDUCE, 1, FLOAT, 12, 0)              \
+ XX(NORM2,     "norm2",     REDUCE, 1, FLOAT, 5,  0)
+/* clang-format on */
+
+enum xl__expr_op {
+#define XL__EXPR_OP_ENUM(id, name, cls, n, result, flop, ulp) XL__E_##id,
+    XL__EXPR_OP_MAP(XL__EXPR_OP_ENUM)
+#undef XL__EXPR_OP_ENUM
+    XL__N_EXPR_OPS
+};
+
+struct xl__expr_op_info {
+    const char *name;
+    enum xl__op_class cls;
+    unsigned n_args;
+    enum xl__result result;
+    double flop, ulp;
+};
+extern const struct xl__expr_op_info xl__expr_ops[XL__N_EXPR_OPS];
+
+struct xl__shape {
+    unsigned n_dims;
+    size_t size[XL_MAX_DIMS];
+};
+
+enum { XL__EXPR_ARGS = 3 };
+
+struct xl__node {
+    enum xl__expr_op op;
+    enum xl__vtype type;
+    unsigned arg[XL__EXPR_ARGS]; /* nodes before this one */
+    struct xl__shape shape;      /* a CONST may have any */
+    xl_dtype dtype;      /* INPUT: memory's; CAST: what is rounded to */
+    unsigned axes;       /* reductions: bit d is axis d of the argument */
+    double value;        /* CONST; whole for i32, 0 or 1 for bool */
+    unsigned binding;    /* INPUT, SCALAR */
+    size_t offset;       /* INPUT: of the view in the bound one, in elements */
+    size_t stride[XL_MAX_DIMS]; /* INPUT: per dimension of shape */
+    unsigned place;      /* in the text, for messages: byte offset */
+};
+
+/* One assignment that leaves the expression. The node's shape broadcasts to
+ * `shape`, whose dimensions are aligned to the node's at the end. */
+struct xl__output {
+    unsigned node, binding;
+    struct xl__shape shape;
+    size_t offset;
+    size_t stride[XL_MAX_DIMS];
+    xl_dtype dtype;
+};
+
+struct xl__graph {
+    struct xl__node *node;
+    unsigned n_nodes;
+    size_t cap_nodes;
+    struct xl__output output[XL_EXPR_MAX_BINDINGS];
+    unsigned n_outputs;
+    bool fast_math;
+    bool is_spread;      /* variances may be written out: spread.c */
+    unsigned *bucket;    /* of the hash table of nodes; simplify.c's own */
+    unsigned n_buckets;
+};
+
+/* What one call is about, memory aside: all that plans depend on. Padding is
+ * zero, so it can be compared by memcmp(). */
+struct xl__bound {
+    char name[XL_EXPR_MAX_NAME + 1];
+    size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
+    unsigned n_dims;
+    unsigned is_scalar;
+    unsigned dtype;      /* xl_dtype */
+    unsigned align;      /* elements: largest power of two, at most 64, that
+                            divides the address of element (0, ..., 0) */
+    unsigned same_as;    /* lowest binding that is the very same view of the
+                            same memory; its own number when there is none */
+    unsigned zero;
+};
+struct xl__signature {
+    unsigned n;
+    unsigned fast_math;
+    struct xl__bound b[XL_EXPR_MAX_BINDINGS];
+};
+
+static inline size_t xl__shape_elems(const struct xl__shape *s)
+{
+    size_t n = 1;
+    for (unsigned d = 0; d < s->n_dims; d++)
+        n *= s->size[d]; /* infer.c made sure that it fits */
+    return n;
+}
+
+#endif
