@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every command, in the order of the help. Adding one: a cmd_x.c, its
- * declaration in command.h, a line here. */
-#include "cli/command.h"
+/* Every command, in the order of the help. Adding one: commands/x.c, its
+ * declaration in commands.h, a line here. */
+#include "commands.h"
 
 const struct command *const commands[] = {
     &cmd_suite,   &cmd_devices, &cmd_limits, &cmd_probe,   &cmd_gemm,

@@ -3,6 +3,7 @@
  * commands. */
 #include <string.h>
 
+#include "commands.h"
 #include "cli/subprocess.h"
 #include "report/outputs.h"
 #include "report/report.h"
@@ -48,6 +49,7 @@ static int run(struct session *s)
     if (files_clash(s))
         return EXIT_USAGE;
     session_begin(s);
+    s->is_stdout_taken = outputs_take_stdout(&s->set);
     s->report = report_open(s);
     if (!s->report)
         return EXIT_FILE;
@@ -72,6 +74,7 @@ int main(int argc, char **argv)
 {
     struct session s = {.command = NULL};
     int code = EXIT_FINE;
+    commands_set(commands);
     child_remember();
     if (!args_parse(argc, argv, &s.set, &s.command))
         code = EXIT_USAGE;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "charts/bars.h"
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "cli/units.h"
 
 enum { BELOW = 12 };

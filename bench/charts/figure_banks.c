@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "cli/units.h"
 
 enum { LEFT = 64, HEIGHT = 260, BELOW = 12, MOST_STRIDE = 1 << 20 };

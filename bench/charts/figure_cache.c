@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "cli/units.h"
 
 enum { LEFT = 76, HEIGHT = 340, BELOW = 12, MOST_LEVELS = 8 };

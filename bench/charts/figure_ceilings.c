@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "timing/peaks.h"
+#include "results/ceilings.h"
 #include "results/json.h"
 #include "cli/units.h"
 

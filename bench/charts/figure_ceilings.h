@@ -4,7 +4,7 @@
 #ifndef CLBENCH_FIGURE_CEILINGS_H
 #define CLBENCH_FIGURE_CEILINGS_H
 
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "charts/text_charts.h"
 
 enum { FIGURE_CEILINGS = 16 }; /* at most */

@@ -4,7 +4,7 @@
 #ifndef CLBENCH_FIGURE_GEMM_H
 #define CLBENCH_FIGURE_GEMM_H
 
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 
 enum {
     GEMM_SERIES = 24, /* at most */

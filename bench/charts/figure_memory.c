@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "cli/units.h"
 
 enum {

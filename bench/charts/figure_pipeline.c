@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "results/json.h"
 #include "cli/units.h"
 

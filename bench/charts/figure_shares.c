@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "charts/bars.h"
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "results/json.h"
 #include "cli/units.h"
 

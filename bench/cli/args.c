@@ -32,6 +32,18 @@ struct item {
     char spelling[3];             /* "-d", for messages */
 };
 
+static const struct command *const *all_commands;
+
+void commands_set(const struct command *const *list)
+{
+    all_commands = list;
+}
+
+const struct command *const *commands_all(void)
+{
+    return all_commands;
+}
+
 static const struct option_row *find_n(const char *name, size_t len)
 {
     for (const struct option_row *row = option_rows; row->name; row++)
@@ -153,8 +165,8 @@ static bool unknown_command(const char *text)
 {
     enum { MOST = 64 };
     const char *names[MOST + 1] = {NULL};
-    for (unsigned i = 0; commands[i] && i < MOST; i++)
-        names[i] = commands[i]->name;
+    for (unsigned i = 0; commands_all()[i] && i < MOST; i++)
+        names[i] = commands_all()[i]->name;
     const char *near = text_nearest(text, names);
     if (near)
         return complain(NULL, "unknown command '%s'; did you mean '%s'?", text,
@@ -181,9 +193,9 @@ static const struct command *find_command(int argc, char **argv,
         }
         *is_help = true;
     }
-    for (unsigned i = 0; commands[i]; i++)
-        if (strcmp(commands[i]->name, *name) == 0)
-            return commands[i];
+    for (unsigned i = 0; commands_all()[i]; i++)
+        if (strcmp(commands_all()[i]->name, *name) == 0)
+            return commands_all()[i];
     return NULL;
 }
 

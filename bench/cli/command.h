@@ -34,11 +34,9 @@ struct command {
 /* What every command that shows results can write them to. */
 #define REPORT_OPTIONS "csv", "markdown", "html", "svg"
 
-extern const struct command cmd_suite, cmd_devices, cmd_limits, cmd_probe,
-    cmd_gemm, cmd_softmax, cmd_expr, cmd_verify, cmd_explain, cmd_compare,
-    cmd_doctor, cmd_cache, cmd_completion, cmd_conv, cmd_split, cmd_pipeline,
-    cmd_roofline, cmd_tune, cmd_top, cmd_plan,
-    cmd_report;
-extern const struct command *const commands[]; /* NULL-terminated; main.c */
+/* The commands of the program, which main() sets first; NULL-terminated. The
+ * one whose name is "" runs when none is named. */
+void commands_set(const struct command *const *list);
+const struct command *const *commands_all(void);
 
 #endif

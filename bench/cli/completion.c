@@ -84,8 +84,8 @@ static void bash_values(FILE *to)
 static void bash_commands(FILE *to)
 {
     fputs("    case $command in\n", to);
-    for (unsigned i = 0; commands[i]; i++) {
-        const struct command *c = commands[i];
+    for (unsigned i = 0; commands_all()[i]; i++) {
+        const struct command *c = commands_all()[i];
         fprintf(to, "    %s) options='", *c->name ? c->name : "''");
         option_names(to, c);
         fputs("'; words='", to);
@@ -110,9 +110,9 @@ static void bash(FILE *to)
           "        word=${COMP_WORDS[i]}\n        case $word in\n        ",
           to);
     const char *bar = "";
-    for (unsigned i = 0; commands[i]; i++)
-        if (*commands[i]->name) {
-            fprintf(to, "%s%s", bar, commands[i]->name);
+    for (unsigned i = 0; commands_all()[i]; i++)
+        if (*commands_all()[i]->name) {
+            fprintf(to, "%s%s", bar, commands_all()[i]->name);
             bar = "|";
         }
     fputs(") command=$word; break ;;\n        esac\n    done\n", to);
@@ -120,8 +120,8 @@ static void bash(FILE *to)
     fputs("    if [[ $cur == -* ]]; then\n        words=$options\n"
           "    elif [[ -z $command ]]; then\n        words='",
           to);
-    for (unsigned i = 0; commands[i]; i++)
-        fprintf(to, "%s ", commands[i]->name);
+    for (unsigned i = 0; commands_all()[i]; i++)
+        fprintf(to, "%s ", commands_all()[i]->name);
     fputs("'\n    elif ((files)); then\n"
           "        COMPREPLY=($(compgen -f -- \"$cur\"))\n        return\n"
           "    fi\n"
@@ -190,10 +190,10 @@ static void zsh(FILE *to)
           "_clbench() {\n    local state\n    local -a names\n"
           "    names=(\n",
           to);
-    for (unsigned i = 0; commands[i]; i++)
-        if (*commands[i]->name) {
-            fprintf(to, "        '%s:", commands[i]->name);
-            zsh_text(to, commands[i]->summary);
+    for (unsigned i = 0; commands_all()[i]; i++)
+        if (*commands_all()[i]->name) {
+            fprintf(to, "        '%s:", commands_all()[i]->name);
+            zsh_text(to, commands_all()[i]->summary);
             fputs("'\n", to);
         }
     fputs("    )\n    local command='' word\n"
@@ -202,8 +202,8 @@ static void zsh(FILE *to)
           "            command=$word\n            break\n        fi\n"
           "    done\n    case $command in\n",
           to);
-    for (unsigned i = 0; commands[i]; i++)
-        zsh_command(to, commands[i]);
+    for (unsigned i = 0; commands_all()[i]; i++)
+        zsh_command(to, commands_all()[i]);
     fputs("    esac\n"
           "    [[ $state == command ]] && _describe command names\n"
           "    return 0\n}\n"
@@ -248,8 +248,8 @@ static void fish(FILE *to)
     fputs("# fish completion of clbench, made by: clbench completion fish\n"
           "complete -c clbench -f\n",
           to);
-    for (unsigned i = 0; commands[i]; i++) {
-        const struct command *c = commands[i];
+    for (unsigned i = 0; commands_all()[i]; i++) {
+        const struct command *c = commands_all()[i];
         if (*c->name) {
             fprintf(to,
                     "complete -c clbench -n __fish_use_subcommand -a %s -d ",

@@ -101,10 +101,10 @@ static void help_program(FILE *to, const struct command *suite, unsigned width)
     fputs("usage: clbench [COMMAND] [OPTION...] [ARGUMENT...]\n\n", to);
     text_wrap(to, intro, 0, width);
     fputs("\nCommands:\n", to);
-    for (unsigned i = 0; commands[i]; i++)
-        if (*commands[i]->name)
-            fprintf(to, "  %-10s  %s\n", commands[i]->name,
-                    commands[i]->summary);
+    for (unsigned i = 0; commands_all()[i]; i++)
+        if (*commands_all()[i]->name)
+            fprintf(to, "  %-10s  %s\n", commands_all()[i]->name,
+                    commands_all()[i]->summary);
     fputs("\n", to);
     text_wrap(to, "'clbench COMMAND --help' says more of one, with examples "
                   "and its options.", 2, width);
@@ -114,12 +114,21 @@ static void help_program(FILE *to, const struct command *suite, unsigned width)
     text_wrap(to, shapes_text, 2, width);
 }
 
+/* The command that runs when none is named. */
+static const struct command *find_suite(void)
+{
+    const struct command *const *c = commands_all();
+    while (*c && *(*c)->name)
+        c++;
+    return *c;
+}
+
 void args_help(FILE *to, const struct command *command)
 {
     unsigned width = text_terminal_columns();
     width = (width < WIDEST_HELP ? width : WIDEST_HELP) - 1;
     if (!command || !*command->name) {
-        command = &cmd_suite;
+        command = find_suite();
         help_program(to, command, width);
     } else {
         help_usage(to, command);
@@ -241,8 +250,8 @@ static void man_entries(FILE *to, const char *title, const struct entry *e)
 /* Programs beside clbench have options of their own in the one table. */
 static bool is_taken(const struct option_row *row)
 {
-    for (unsigned i = 0; commands[i]; i++)
-        if (command_takes(commands[i], row))
+    for (unsigned i = 0; commands_all()[i]; i++)
+        if (command_takes(commands_all()[i], row))
             return true;
     return false;
 }
@@ -258,8 +267,8 @@ void args_man(FILE *to)
           to);
     roff_paragraphs(to, intro);
     fputs(".SH COMMANDS\n", to);
-    for (unsigned i = 0; commands[i]; i++)
-        man_command(to, commands[i]);
+    for (unsigned i = 0; commands_all()[i]; i++)
+        man_command(to, commands_all()[i]);
     fputs(".SH OPTIONS\n", to);
     for (const struct option_row *row = option_rows; row->name; row++)
         if (is_taken(row))

@@ -14,8 +14,6 @@
 #include "base/os/clock.h"
 #include "base/alloc.h"
 #include "base/str.h"
-#include "report/outputs.h"
-#include "report/report.h"
 #include "cli/console.h"
 
 static volatile sig_atomic_t interrupted;
@@ -43,7 +41,7 @@ void session_begin(struct session *s)
 
 bool session_tables(const struct session *s)
 {
-    return !outputs_take_stdout(&s->set);
+    return !s->is_stdout_taken;
 }
 
 void session_say(struct session *s, const char *before, const char *text)
@@ -156,12 +154,27 @@ bool session_stopped(void *session)
     return s->is_late || session_interrupted();
 }
 
+void session_section(struct session *s, const char *title, const char *note)
+{
+    s->sink.section(s->sink.arg, title, note);
+}
+
+void session_section_end(struct session *s)
+{
+    s->sink.section_end(s->sink.arg);
+}
+
+void session_record(struct session *s, xl_device *dev, const xl_row *row)
+{
+    s->sink.record(s->sink.arg, dev, row);
+}
+
 void session_row(struct session *s, xl_device *dev, const xl_row *row)
 {
     s->n_rows++;
     s->n_rejected += row->verdict == XL_ROW_REJECTED;
     s->n_errors += row->verdict == XL_ROW_ERROR;
-    report_row(s->report, dev, row);
+    s->sink.row(s->sink.arg, dev, row);
     if (s->watch)
         s->watch(s->watch_arg, dev, row);
 }

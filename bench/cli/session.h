@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/row_sink.h"
 
 struct report;
 struct json_t;
@@ -20,7 +21,9 @@ struct session {
     xl_lib *lib;            /* NULL until session_open() */
     xl_device **devices;    /* those chosen */
     unsigned n_devices;
-    struct report *report;  /* never NULL while a command runs */
+    struct row_sink sink;   /* of the rows, while a command runs */
+    struct report *report;  /* behind the sink; never NULL while one runs */
+    bool is_stdout_taken;   /* by a result file: no tables */
     struct json_t *extra;   /* members a command adds to the JSON document;
                                NULL: none. Released by session_close() */
     struct trace *trace;    /* of --trace; NULL: none */
@@ -52,8 +55,12 @@ xl_queue *session_queue(struct session *s, xl_device *dev);
 /* Ctrl-C, or the limit is over. Fits every `stop` callback. */
 bool session_stopped(void *session);
 bool session_interrupted(void);
-/* Give a row to the report and count its verdict. */
+/* Hand the sink a section's title, a row, whose verdict is counted, and the
+ * section's end; or a row outside of any section (row_sink.h). */
+void session_section(struct session *s, const char *title, const char *note);
 void session_row(struct session *s, xl_device *dev, const xl_row *row);
+void session_section_end(struct session *s);
+void session_record(struct session *s, xl_device *dev, const xl_row *row);
 /* A message that may have several lines, on stderr, without bytes that a
  * terminal would obey; `before` stands in front of the first. */
 void session_say(struct session *s, const char *before, const char *text);

@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "cli/console.h"
 #include "cli/units.h"
+#include "results/result.h"
 
 static double number(const xl_device *dev, const char *name)
 {
@@ -36,10 +37,10 @@ static void add_line(struct table *t, const xl_device *dev)
     units_number(units, sizeof units, number(dev, "compute_units"));
     units_format(memory, sizeof memory, number(dev, "global_mem_bytes"), "B");
     table_cell(t, "%u", xl_device_index(dev));
-    table_cell(t, "%s", report_fact_text(dev, "name", "-"));
-    table_cell(t, "%s", report_fact_text(dev, "platform", "-"));
+    table_cell(t, "%s", device_fact_text(dev, "name", "-"));
+    table_cell(t, "%s", device_fact_text(dev, "platform", "-"));
     table_cell(t, "%s", type(dev));
-    table_cell(t, "%s", report_fact_text(dev, "driver", "-"));
+    table_cell(t, "%s", device_fact_text(dev, "driver", "-"));
     table_cell(t, "%s", units);
     table_cell(t, "%s", memory);
 }
@@ -62,8 +63,8 @@ static void print_devices(const struct session *s, unsigned width)
 static bool has_identity(const struct session *s)
 {
     for (unsigned i = 0; i < s->n_devices; i++)
-        if (report_fact_text(s->devices[i], "uuid", NULL) ||
-            report_fact_text(s->devices[i], "pci", NULL))
+        if (device_fact_text(s->devices[i], "uuid", NULL) ||
+            device_fact_text(s->devices[i], "pci", NULL))
             return true;
     return false;
 }
@@ -83,8 +84,8 @@ static void print_identities(const struct session *s, unsigned width)
         const xl_device *dev = s->devices[i];
         unsigned same = xl_device_same_as(dev);
         table_cell(t, "%u", xl_device_index(dev));
-        table_cell(t, "%s", report_fact_text(dev, "uuid", "-"));
-        table_cell(t, "%s", report_fact_text(dev, "pci", "-"));
+        table_cell(t, "%s", device_fact_text(dev, "uuid", "-"));
+        table_cell(t, "%s", device_fact_text(dev, "pci", "-"));
         if (same == xl_device_index(dev))
             table_cell(t, "-");
         else

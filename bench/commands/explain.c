@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "results/result.h"
 #include "timing/run_cases.h"
 #include "report/report.h"
 #include "timing/roof.h"
@@ -115,7 +116,7 @@ static void print_head(const char *op, const char *shape, xl_device *dev)
 {
     struct xl__str line = {0};
     xl__str_printf(&line, "%s %s on device %u, %s", op, shape,
-                   xl_device_index(dev), report_fact_text(dev, "name", "?"));
+                   xl_device_index(dev), device_fact_text(dev, "name", "?"));
     text_line(stdout, xl__str_text(&line));
     printf("\n");
     xl__str_clear(&line);

@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "cli/console.h"
 #include "cli/units.h"
+#include "results/result.h"
 
 enum { INDENT = 4 };
 
@@ -180,7 +181,7 @@ static void print_head(const xl_device *dev, const struct expr_job *job)
 {
     struct xl__str line = {0};
     xl__str_printf(&line, "expr on device %u, %s", xl_device_index(dev),
-                   report_fact_text(dev, "name", "?"));
+                   device_fact_text(dev, "name", "?"));
     text_line(stdout, xl__str_text(&line));
     xl__str_clear(&line);
     print_text(job->spec.text);

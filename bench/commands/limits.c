@@ -11,6 +11,7 @@
 #include "cli/table.h"
 #include "cli/console.h"
 #include "cli/units.h"
+#include "results/result.h"
 
 static void ignore_row(const xl_row *row, void *arg)
 {
@@ -148,7 +149,7 @@ static void print_facts(const xl_device *dev)
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     struct xl__str name = {0};
-    text_escape(&name, report_fact_text(dev, "name", "?"));
+    text_escape(&name, device_fact_text(dev, "name", "?"));
     fprintf(stdout, "%u: %s (vendor table: %s)\n", xl_device_index(dev),
             xl__str_text(&name), xl_device_vendor_table(dev));
     xl__str_clear(&name);

@@ -4,84 +4,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "commands/probes.h"
+#include "timing/probes.h"
 #include "cli/progress.h"
 #include "report/report.h"
 #include "cli/console.h"
-
-struct sink {
-    struct session *s;
-    xl_device *dev;
-};
-
-static void take_row(const xl_row *row, void *arg)
-{
-    struct sink *to = arg;
-    session_row(to->s, to->dev, row);
-}
-
-/* A device that lacks what a probe needs gets a row that says so. */
-static int absent(struct sink *to, const char *name, xl_queue *q,
-                  xl_status status)
-{
-    const char *detail = xl_error_detail(q);
-    char doing[64];
-    xl_row row;
-    if (status == XL_UNSUPPORTED) {
-        xl_row_init(&row, name, "");
-        row.verdict = XL_ROW_UNSUPPORTED;
-        snprintf(row.reason, sizeof row.reason, "%s", detail);
-        session_row(to->s, to->dev, &row);
-        return EXIT_FINE;
-    }
-    snprintf(doing, sizeof doing, "probe %s", name);
-    return session_fail(to->s, doing, status, detail);
-}
-
-static int on_device(struct session *s, xl_device *dev,
-                     const xl_probe_info *probe)
-{
-    struct sink to = {s, dev};
-    xl_probing how = {.quick = !s->set.full, .seed = s->set.seed,
-                      .stop = session_stopped, .stop_arg = s};
-    xl_queue *q = session_queue(s, dev);
-    int code = EXIT_FINE;
-    if (!q)
-        return EXIT_NO_DEVICE;
-    progress_step(s, probe->name);
-    xl_status status = xl_probe_run(q, probe->name, &how, take_row, &to);
-    if (status != XL_OK && status != XL_CANCELLED)
-        code = absent(&to, probe->name, q, status);
-    xl_queue_destroy(q);
-    return code;
-}
-
-int probes_run(struct session *s, const xl_probe_info *probe)
-{
-    char title[64];
-    int code = EXIT_FINE;
-    snprintf(title, sizeof title, "Probe: %s", probe->name);
-    progress_begin(s, s->n_devices);
-    report_part(s->report, title, probe->what);
-    for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
-        int failed = on_device(s, s->devices[i], probe);
-        code = failed ? failed : code;
-    }
-    progress_hide(s);
-    report_part_end(s->report);
-    progress_end(s);
-    return code;
-}
-
-const xl_probe_info *probes_find(const char *name)
-{
-    const xl_probe_info *p;
-    for (unsigned i = 0; (p = xl_probe_at(i)) != NULL; i++) {
-        if (strcmp(p->name, name) == 0)
-            return p;
-    }
-    return NULL;
-}
 
 static void list(void)
 {

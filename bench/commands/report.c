@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "report/outputs.h"
-#include "report/results_words.h"
+#include "results/results_words.h"
 #include "cli/session.h"
 
 enum { MOST_FILES = 16 };

@@ -221,7 +221,7 @@ static void print(const struct session *s, const xl_device *dev,
     struct xl__str name = {0};
     bool colour = false;
     const struct display terminal = display_terminal(&colour);
-    text_escape(&name, report_fact_text(dev, "name", "?"));
+    text_escape(&name, device_fact_text(dev, "name", "?"));
     printf("Roofline of %u: %s\n", xl_device_index(dev),
            xl__str_text(&name));
     xl__str_clear(&name);
@@ -251,7 +251,7 @@ static json_t *place_json(const struct seen *seen, size_t i)
     struct xl__str id = {0};
     json_t *out = json_object();
     char letter[] = {letter_of(i), '\0'};
-    report_row_id(&id, row);
+    result_row_id(&id, row);
     json_put(out, "letter", json_text(letter));
     json_put(out, "row", json_text(xl__str_text(&id)));
     json_put(out, "case", json_text(seen->name[i]));

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "timing/run_cases.h"
-#include "commands/probes.h"
+#include "timing/probes.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/console.h"

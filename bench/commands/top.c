@@ -14,7 +14,7 @@
 #include "results/environment.h"
 #include "report/report.h"
 #include "cli/session.h"
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 #include "cli/console.h"
 #include "commands/top_log.h"
 
@@ -85,7 +85,7 @@ static void list_sensors(const struct top *t)
     for (unsigned i = 0; i < t->n; i++) {
         const struct telemetry_device *d = &t->list[i];
         xl__str_reset(&name);
-        text_escape(&name, report_fact_text(d->dev, "name", "?"));
+        text_escape(&name, device_fact_text(d->dev, "name", "?"));
         fprintf(stdout, "%s%u: %s\n", i ? "\n" : "", xl_device_index(d->dev),
                 xl__str_text(&name));
         telemetry_list(stdout, d, width);

@@ -38,7 +38,7 @@ static json_t *device_json(const struct telemetry_device *d)
     json_put(out, "index", json_integer(xl_device_index(d->dev)));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         json_put(out, texts[i],
-                 json_text(report_fact_text(d->dev, texts[i], NULL)));
+                 json_text(device_fact_text(d->dev, texts[i], NULL)));
     json_put(out, "sources", telemetry_sources(&d->now));
     return out;
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 
 struct session;
 

@@ -12,10 +12,10 @@
 #include "base/os/files.h"
 #include "base/alloc.h"
 #include "doctor/loader.h"
-#include "report/report.h"
 #include "cli/console.h"
 #include "doctor/driver_test.h"
-#include "doctor/trial_lines.h"
+#include "cli/trial_lines.h"
+#include "results/result.h"
 
 /* A line of fields; NULL ends them. */
 static void tell(const char *kind, ...)
@@ -138,13 +138,13 @@ static void try_device(xl_lib *lib, xl_device *dev)
 {
     char index[32];
     struct xl__str step = {0};
-    const char *name = report_fact_text(dev, "name", "?");
+    const char *name = device_fact_text(dev, "name", "?");
     xl_queue *q = NULL;
     snprintf(index, sizeof index, "%u", xl_device_index(dev));
-    tell(TRIAL_DEVICE, index, name, report_fact_text(dev, "platform", ""),
-         report_fact_text(dev, "driver", ""),
-         report_fact_text(dev, "cl_version", ""),
-         report_fact_text(dev, "pci", ""), device_type(dev), NULL);
+    tell(TRIAL_DEVICE, index, name, device_fact_text(dev, "platform", ""),
+         device_fact_text(dev, "driver", ""),
+         device_fact_text(dev, "cl_version", ""),
+         device_fact_text(dev, "pci", ""), device_type(dev), NULL);
     xl__str_printf(&step, "compiling and running a kernel on %s", name);
     tell(TRIAL_STEP, xl__str_text(&step), NULL);
     xl__str_clear(&step);

@@ -469,7 +469,7 @@ static int duels(struct duel *d)
              "f32, x uniform in +-10, wall clock, turn by turn; libm on %u "
              "threads",
              d->n_threads);
-    report_part(s->report, "Expressions beside C loops over libm", note);
+    session_section(s, "Expressions beside C loops over libm", note);
     progress_begin(s, N_CASES);
     for (unsigned i = 0; i < N_CASES && !session_stopped(s); i++) {
         progress_step(s, cases[i].name);
@@ -480,7 +480,7 @@ static int duels(struct duel *d)
         code = failed ? failed : code;
     }
     progress_end(s);
-    report_part_end(s->report);
+    session_section_end(s);
     return code;
 }
 

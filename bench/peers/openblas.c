@@ -338,7 +338,7 @@ static int duels(struct duel *d, const struct bench_cases *cases)
     char note[192];
     int code = EXIT_FINE;
     describe_sides(d, note, sizeof note);
-    report_part(s->report, "GEMM beside OpenBLAS", note);
+    session_section(s, "GEMM beside OpenBLAS", note);
     progress_begin(s, (unsigned)cases->n);
     for (size_t i = 0; i < cases->n && !session_stopped(s); i++) {
         char what[64];
@@ -349,7 +349,7 @@ static int duels(struct duel *d, const struct bench_cases *cases)
         code = failed ? failed : code;
     }
     progress_end(s);
-    report_part_end(s->report);
+    session_section_end(s);
     return code;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A turn is a rest, a warm-up that is not counted, and runs for a fixed time;
  * its median stands for it. Who begins changes from round to round. */
+#include "results/result.h"
 #include "rounds.h"
 
 #include <math.h>
@@ -168,7 +169,7 @@ void rounds_row(const struct rounds *r, unsigned side, xl_row *row)
 static void put_id(json_t *pair, const char *name, const xl_row *row)
 {
     struct xl__str id = {0};
-    report_row_id(&id, row);
+    result_row_id(&id, row);
     json_put(pair, name, json_text(xl__str_text(&id)));
     xl__str_clear(&id);
 }

@@ -264,7 +264,7 @@ static void draw_head(const struct pipe_bench *b)
     const unsigned width = text_terminal_columns();
     struct xl__str line = {0}, cut = {0};
     xl__str_printf(&line, "Pipeline on %u: %s", xl_device_index(b->dev),
-                   report_fact_text(b->dev, "name", "?"));
+                   device_fact_text(b->dev, "name", "?"));
     text_cut(&cut, xl__str_text(&line), width);
     xl__str_reset(&line);
     text_escape(&line, xl__str_text(&cut));

@@ -10,6 +10,7 @@
 
 #include "results/json.h"
 #include "report/report.h"
+#include "results/result.h"
 #include "results/trace.h"
 
 /* clang-format off */
@@ -41,7 +42,7 @@ static void add_row(struct pipe_bench *b, struct pipe_result *x)
     s->n_rows++;
     s->n_rejected += x->row.verdict == XL_ROW_REJECTED;
     s->n_errors += x->row.verdict == XL_ROW_ERROR;
-    report_record(s->report, b->dev, &x->row);
+    session_record(s, b->dev, &x->row);
 }
 
 void pipe_report_first(struct pipe_bench *b, const struct pipe_first *first)
@@ -70,7 +71,7 @@ void pipe_report_first(struct pipe_bench *b, const struct pipe_first *first)
     row.samples.mad_ns = 0;
     row.value = row.samples.median_ns * 1e-9;
     b->s->n_rows++;
-    report_record(b->s->report, b->dev, &row);
+    session_record(b->s, b->dev, &row);
 }
 
 void pipe_report_rows(struct pipe_bench *b)
@@ -252,7 +253,7 @@ static void trace_run(const struct pipe_bench *b, const struct pipe_result *x,
         const struct trace_command command = {
             .name = c->name,
             .device = xl_device_index(b->dev),
-            .device_name = report_fact_text(b->dev, "name", "?"),
+            .device_name = device_fact_text(b->dev, "name", "?"),
             .queue = x->mode->is_cut ? lanes[c->lane].queue : "queue",
             .engine = lanes[c->lane].engine,
             .cause = cause,

@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "results/json.h"
 #include "planner/plan.h"
-#include "commands/probes.h"
-#include "report/report.h"
+#include "results/result.h"
+#include "timing/probes.h"
 #include "results/result_file.h"
 
 /* Weights are read, and seldom does a copy get more out of a memory. */
@@ -182,7 +182,7 @@ static int from_here(struct session *s, struct plan *p)
         const struct facts f = {dev, fact_here};
         const int failed = measure(s, dev);
         code = failed ? failed : code;
-        if (!add_facts(p, &f, report_fact_text(dev, "name", "?"),
+        if (!add_facts(p, &f, device_fact_text(dev, "name", "?"),
                        "measured here", (int)xl_device_index(dev)))
             code = no_memory(s);
     }

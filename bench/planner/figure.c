@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "report/figures.h"
+#include "charts/figure.h"
 #include "results/json.h"
 #include "planner/plan.h"
 #include "charts/plot.h"

@@ -6,7 +6,7 @@
 
 #include <crosslane/status.h>
 
-#include "report/figures.h"
+#include "charts/figure.h"
 
 struct session;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every picture of a report, in the order of the page. Adding one: a
  * figure_x.c, a declaration and a line here. */
-#include "report/figures.h"
+#include "charts/figure.h"
 
 const struct figure *const figures[] = {
     &figure_roofline,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every picture that the documents can be drawn as, those of several runs
  * beside each other. */
-#include "report/figures.h"
+#include "charts/figure.h"
 #include "report/html.h"
 #include "report/html_page.h"
 

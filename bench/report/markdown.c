@@ -7,7 +7,7 @@
 
 #include "report/markdown.h"
 #include "report/render.h"
-#include "report/results_words.h"
+#include "results/results_words.h"
 #include "cli/table.h"
 #include "cli/console.h"
 

@@ -38,6 +38,52 @@ struct report {
     bool is_mute;           /* no tables */
 };
 
+static bool is_told(const struct report *r, unsigned i)
+{
+    return r->state[i] && !(r->is_mute && writers[i].writer == &report_table);
+}
+
+static void end_section(void *arg)
+{
+    struct report *r = arg;
+    if (!r->is_open)
+        return;
+    r->is_open = false;
+    for (unsigned i = 0; i < N_WRITERS; i++)
+        if (is_told(r, i))
+            writers[i].writer->part_end(r->state[i]);
+}
+
+static void begin_section(void *arg, const char *title, const char *note)
+{
+    struct report *r = arg;
+    end_section(r);
+    r->is_open = true;
+    for (unsigned i = 0; i < N_WRITERS; i++)
+        if (is_told(r, i))
+            writers[i].writer->part(r->state[i], title, note);
+}
+
+static void write_row(void *arg, xl_device *dev, const xl_row *row)
+{
+    struct report *r = arg;
+    for (unsigned i = 0; i < N_WRITERS; i++)
+        if (is_told(r, i))
+            writers[i].writer->row(r->state[i], dev, row);
+}
+
+static void write_record(void *arg, xl_device *dev, const xl_row *row)
+{
+    struct report *r = arg;
+    for (unsigned i = 0; i < N_WRITERS; i++) {
+        const struct report_writer *w = writers[i].writer;
+        if (!r->state[i] || w == &report_table)
+            continue;
+        w->row(r->state[i], dev, row);
+        w->part_end(r->state[i]);
+    }
+}
+
 struct report *report_open(struct session *s)
 {
     struct report *r = xl__calloc(1, sizeof *r);
@@ -54,6 +100,8 @@ struct report *report_open(struct session *s)
             return NULL;
         }
     }
+    s->sink = (struct row_sink){r, begin_section, write_row, end_section,
+                                write_record};
     return r;
 }
 
@@ -62,54 +110,12 @@ void report_mute(struct report *r, bool is_mute)
     r->is_mute = is_mute;
 }
 
-static bool is_told(const struct report *r, unsigned i)
-{
-    return r->state[i] && !(r->is_mute && writers[i].writer == &report_table);
-}
-
-void report_part(struct report *r, const char *title, const char *note)
-{
-    report_part_end(r);
-    r->is_open = true;
-    for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_told(r, i))
-            writers[i].writer->part(r->state[i], title, note);
-}
-
-void report_row(struct report *r, xl_device *dev, const xl_row *row)
-{
-    for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_told(r, i))
-            writers[i].writer->row(r->state[i], dev, row);
-}
-
-void report_part_end(struct report *r)
-{
-    if (!r->is_open)
-        return;
-    r->is_open = false;
-    for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_told(r, i))
-            writers[i].writer->part_end(r->state[i]);
-}
-
-void report_record(struct report *r, xl_device *dev, const xl_row *row)
-{
-    for (unsigned i = 0; i < N_WRITERS; i++) {
-        const struct report_writer *w = writers[i].writer;
-        if (!r->state[i] || w == &report_table)
-            continue;
-        w->row(r->state[i], dev, row);
-        w->part_end(r->state[i]);
-    }
-}
-
 int report_close(struct report *r)
 {
     int worst = EXIT_FINE;
     if (!r)
         return EXIT_FINE;
-    report_part_end(r);
+    end_section(r);
     for (unsigned i = 0; i < N_WRITERS; i++) {
         int code =
             r->state[i] ? writers[i].writer->close(r->state[i]) : EXIT_FINE;
@@ -117,40 +123,4 @@ int report_close(struct report *r)
     }
     free(r);
     return worst;
-}
-
-static void add_params(struct xl__str *out, const xl_param *p, unsigned n)
-{
-    const char *before = "/";
-    for (unsigned i = 0; i < n; i++) {
-        if (p[i].is_found)
-            continue;
-        xl__str_printf(out, "%s%s=", before, p[i].name);
-        if (*p[i].text)
-            xl__str_add(out, p[i].text);
-        else
-            xl__str_printf(out, "%.17g", p[i].value);
-        before = ",";
-    }
-    if (*before == '/')
-        xl__str_add(out, before);
-}
-
-void report_row_id(struct xl__str *out, const xl_row *row)
-{
-    xl__str_printf(out, "%s/%s", row->op, row->variant);
-    add_params(out, row->shape, row->n_shape);
-    add_params(out, row->params, row->n_params);
-    const char *dtype =
-        row->dtype < XL_N_DTYPES ? xl_dtype_name(row->dtype) : "-";
-    xl__str_printf(out, "/%s/%s", dtype, row->cold ? "cold" : "hot");
-}
-
-const char *report_fact_text(const xl_device *dev, const char *name,
-                             const char *otherwise)
-{
-    xl_fact fact;
-    if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK || !fact.text)
-        return otherwise;
-    return fact.text;
 }

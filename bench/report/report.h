@@ -22,23 +22,11 @@ extern const struct report_writer report_table, report_files;
 
 struct report; /* all writers of a run */
 
-struct xl__str;
-/* What a row is, whatever device it ran on: op, variant, shape, settings,
- * type. `clbench compare` matches rows by it. */
-void report_row_id(struct xl__str *out, const xl_row *row);
-/* The text of a device's fact: "name", "platform"; `otherwise` if unknown. */
-const char *report_fact_text(const xl_device *dev, const char *name,
-                             const char *otherwise);
-
-struct report *report_open(struct session *s); /* by --json, --csv, --quiet ... */
-void report_part(struct report *r, const char *title, const char *note);
-void report_row(struct report *r, xl_device *dev, const xl_row *row);
-void report_part_end(struct report *r);
+/* By --json, --csv, --quiet and so on; becomes the sink of the session. NULL:
+ * the message is on stderr. */
+struct report *report_open(struct session *s);
 /* From now on no tables: the command shows the rows in one of its own. */
 void report_mute(struct report *r, bool is_mute);
-/* A row for the result file alone, outside of any part: the command shows it
- * in a table of its own. */
-void report_record(struct report *r, xl_device *dev, const xl_row *row);
 int report_close(struct report *r);
 
 #endif

@@ -59,7 +59,7 @@ static void show(struct writer *w)
     for (unsigned i = 0; devices && i < s->n_devices; i++)
         devices[i] =
             (struct part_device){s->devices[i], xl_device_index(s->devices[i]),
-                                 report_fact_text(s->devices[i], "name", "?")};
+                                 device_fact_text(s->devices[i], "name", "?")};
     if (devices)
         part_show(&p, &terminal);
     notes_clear(&p.notes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/results_words.h"
+#include "results/results_words.h"
 
 #include <stdlib.h>
 #include <string.h>

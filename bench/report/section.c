@@ -10,7 +10,7 @@
 #include "cli/args.h"
 #include "report/report_limits.h"
 #include "report/columns.h"
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 
 bool part_wants(const xl_row *row, const struct settings *set)
 {

@@ -5,7 +5,7 @@
 
 #include "report/report.h"
 #include "cli/table.h"
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 #include "cli/console.h"
 #include "cli/units.h"
 
@@ -64,7 +64,7 @@ void telemetry_table(FILE *to, const struct telemetry_device *d, unsigned n,
         const xl_reading *r = &d[i].now;
         const double *v = r->value;
         table_cell(t, "%u", xl_device_index(d[i].dev));
-        table_cell(t, "%s", report_fact_text(d[i].dev, "name", "?"));
+        table_cell(t, "%s", device_fact_text(d[i].dev, "name", "?"));
         cell_busy(t, r);
         cell_of(t, v[XL_SENSOR_MEMORY_USED], v[XL_SENSOR_MEMORY_TOTAL], gib,
                 1, "GiB");

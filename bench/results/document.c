@@ -9,9 +9,8 @@
 #include "base/str.h"
 #include "results/environment.h"
 #include "results/json.h"
-#include "report/report.h"
 #include "cli/session.h"
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 #include "results/warnings.h"
 
 /* -- a device ------------------------------------------------------------- */
@@ -65,7 +64,7 @@ static json_t *device_json(const xl_device *dev)
     json_put(out, "index", json_integer(xl_device_index(dev)));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         json_put(out, texts[i],
-                 json_text(report_fact_text(dev, texts[i], NULL)));
+                 json_text(device_fact_text(dev, texts[i], NULL)));
     json_put(out, "facts", facts_json(dev));
     return out;
 }
@@ -114,7 +113,7 @@ static json_t *warnings_json(unsigned warnings)
 static json_t *id_json(const xl_row *row)
 {
     struct xl__str id = {0};
-    report_row_id(&id, row);
+    result_row_id(&id, row);
     json_t *out = id.broken ? NULL : json_text(xl__str_text(&id));
     xl__str_clear(&id);
     return out;

@@ -8,14 +8,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "report/report.h"
 #include "cli/units.h"
 #include "results/warnings.h"
 
 static char *id_of(const xl_row *row)
 {
     struct xl__str id = {0};
-    report_row_id(&id, row);
+    result_row_id(&id, row);
     return xl__str_steal(&id);
 }
 
@@ -345,4 +344,40 @@ void notes_of_row(struct notes *notes, const xl_row *row,
         mark(notes, xl__str_text(&text), marks);
     }
     xl__str_clear(&text);
+}
+
+static void add_params(struct xl__str *out, const xl_param *p, unsigned n)
+{
+    const char *before = "/";
+    for (unsigned i = 0; i < n; i++) {
+        if (p[i].is_found)
+            continue;
+        xl__str_printf(out, "%s%s=", before, p[i].name);
+        if (*p[i].text)
+            xl__str_add(out, p[i].text);
+        else
+            xl__str_printf(out, "%.17g", p[i].value);
+        before = ",";
+    }
+    if (*before == '/')
+        xl__str_add(out, before);
+}
+
+void result_row_id(struct xl__str *out, const xl_row *row)
+{
+    xl__str_printf(out, "%s/%s", row->op, row->variant);
+    add_params(out, row->shape, row->n_shape);
+    add_params(out, row->params, row->n_params);
+    const char *dtype =
+        row->dtype < XL_N_DTYPES ? xl_dtype_name(row->dtype) : "-";
+    xl__str_printf(out, "/%s/%s", dtype, row->cold ? "cold" : "hot");
+}
+
+const char *device_fact_text(const xl_device *dev, const char *name,
+                             const char *otherwise)
+{
+    xl_fact fact;
+    if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK || !fact.text)
+        return otherwise;
+    return fact.text;
 }

@@ -13,7 +13,7 @@ struct settings;
 struct kept_row {
     const void *dev; /* which device: an identity alone */
     xl_row row;
-    /* Which kernel and case, by report_row_id(), and the case alone; turn 0:
+    /* Which kernel and case, by result_row_id(), and the case alone; turn 0:
      * its first measurement on this device, 1: its second. */
     struct row_key {
         char *id;
@@ -50,5 +50,13 @@ size_t notes_number(struct notes *notes, const char *text);
  * appended to `marks`. */
 void notes_of_row(struct notes *notes, const xl_row *row,
                   const struct settings *set, struct xl__str *marks);
+
+struct xl__str;
+/* What a row is, whatever device it ran on: op, variant, shape, settings,
+ * type. `clbench compare` matches rows by it. */
+void result_row_id(struct xl__str *out, const xl_row *row);
+/* The text of a device's fact: "name", "platform"; `otherwise` if unknown. */
+const char *device_fact_text(const xl_device *dev, const char *name,
+                             const char *otherwise);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "results/json.h"
 #include "results/result_file.h"
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 #include "results/warnings.h"
 
 static double number_at(const json_t *object, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The facts of a document's devices, as `clbench limits` shows them: all that
  * there is to show of a file without rows. */
-#include "report/results_words.h"
+#include "results/results_words.h"
 
 #include "results/json.h"
 #include "cli/table.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "results/json.h"
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 
 /* {"thermal limit": 0.25}: those that held at all; null: nobody tells. */
 static json_t *shares(const xl_conditions *c)

@@ -7,7 +7,7 @@
 #include "base/os/clock.h"
 #include "base/error.h"
 #include "base/alloc.h"
-#include "report/report.h"
+#include "results/result.h"
 #include "results/trace.h"
 
 struct range {
@@ -111,7 +111,7 @@ static void add_run(struct trace *t, const xl_device *dev, const char *name,
         const struct trace_command c = {
             .name = x->label,
             .device = xl_device_index(dev),
-            .device_name = report_fact_text(dev, "name", "?"),
+            .device_name = device_fact_text(dev, "name", "?"),
             .queue = "queue",
             .engine = "kernels",
             .cause = call,

@@ -23,7 +23,6 @@
 #include "base/stats.h"
 #include "results/json.h"
 #include "timing/attempt.h"
-#include "report/report.h"
 
 enum { WORST = 10, TRIES = 3, MOST_CALLS = 64 };
 static const double burst_ns = 200e3; /* of calls, by what they may take */
@@ -282,7 +281,7 @@ static void report(struct cliff *c)
         shape->row.roof.name = shape->bound.limit;
         session_row(c->s, c->s->devices[0], &shape->row);
     }
-    report_part_end(c->s->report);
+    session_section_end(c->s);
     if (session_tables(c->s) && n > 0)
         printf("Timed: %zu of %zu shapes. Slower than allowed: %zu. The "
                "median takes %.2f of it.\n",
@@ -302,7 +301,7 @@ static int run_device(struct cliff *c)
     c->bench = (struct bench){.s = s, .op = &c->op, .extent = &extent,
                               .origin = CASES_OF_USER, .queues = &queue};
     progress_begin(s, (unsigned)s->set.cliff + 1);
-    report_part(s->report, "GEMM, the slowest of random shapes",
+    session_section(s, "GEMM, the slowest of random shapes",
                 "sides from 1 to 4096, calls that follow one another; allowed: "
                 "twice the time of max(flop / peak, bytes / bandwidth), by "
                 "measured peaks, and of a launch; times: of what is allowed, "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which unit ran which tile, from `clbench split`: its own picture again. */
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 #include "tiling/split_page.h"
 
 static bool draw(const struct result_file *file, const json_t *device,

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "report/report.h"
 #include "cli/console.h"
+#include "results/result.h"
 
 /* -- the tiles ------------------------------------------------------------ */
 
@@ -188,7 +188,7 @@ static int on_device(const struct split_job *job, xl_device *dev,
     xl_queue *q = session_queue(job->s, dev);
     if (!q)
         return EXIT_NO_DEVICE;
-    first_line(name, sizeof name, report_fact_text(dev, "name", "?"));
+    first_line(name, sizeof name, device_fact_text(dev, "name", "?"));
     snprintf(p->where, sizeof p->where, "device %u: %.80s",
              xl_device_index(dev), name);
     progress_step(job->s, p->title);

@@ -12,10 +12,10 @@
 #include <crosslane/tune.h>
 
 #include "base/error.h"
+#include "results/result.h"
 #include "tiling/gemm_tiling.h"
 #include "results/json.h"
 #include "timing/run_cases.h"
-#include "report/report.h"
 #include "cli/table.h"
 #include "cli/console.h"
 #include "cli/units.h"
@@ -190,7 +190,7 @@ static void print_head(const struct reads *r)
     struct xl__str line = {0}, clean = {0};
     xl__str_printf(&line, "Reads from global memory by tile, on %u: %s",
                    xl_device_index(r->dev),
-                   report_fact_text(r->dev, "name", "?"));
+                   device_fact_text(r->dev, "name", "?"));
     text_cut(&clean, xl__str_text(&line), text_terminal_columns());
     printf("%s\n", xl__str_text(&clean));
     units_format(text, sizeof text, r->bandwidth, "B/s");

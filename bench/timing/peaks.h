@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ceilings of a device as a table: which fact each is, and which probe
  * measures it. */
-#ifndef CLBENCH_CEILINGS_H
-#define CLBENCH_CEILINGS_H
+#ifndef CLBENCH_PEAKS_H
+#define CLBENCH_PEAKS_H
 
-#include <stdbool.h>
+#include "results/ceilings.h"
 
 struct session;
 struct xl_device;
 struct json_t;
 
-struct ceiling {
-    const char *fact, *name;
-    const char *probe;
-    bool is_memory;
-};
-extern const struct ceiling ceilings[]; /* NULL fact last */
-
 /* Have those measured that are not yet, quickly. An exit_code. */
 int ceilings_measure(struct session *s, struct xl_device *dev);
-/* A ceiling's rate here; NaN when it is unknown. */
-double ceiling_rate(const struct xl_device *dev, const struct ceiling *c);
-/* Flop a byte at which a peak is reached from the DRAM; NaN: unknown. */
-double ceiling_ridge(const struct xl_device *dev, const struct ceiling *c);
-
 /* Rates, sources, ridges: for people, and for files. */
 void ceilings_print(const struct xl_device *dev);
 struct json_t *ceilings_json(const struct xl_device *dev);

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "timing/diagnose.h"
 #include "cli/progress.h"
-#include "report/report.h"
 #include "results/trace.h"
 
 /* How long a row may take: quick, default, full. */
@@ -251,13 +250,13 @@ int bench_run(struct session *s, const struct bench_op *op,
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);
     if (code == EXIT_FINE) {
-        report_part(s->report, op->title, op->note);
+        session_section(s, op->title, op->note);
         for (unsigned i = 0; i < n && !session_stopped(s); i++) {
             int failed = one_case(&b, cases[i]);
             code = failed ? failed : code;
         }
         progress_hide(s);
-        report_part_end(s->report);
+        session_section_end(s);
         if (code == EXIT_FINE && s->is_late && s->n_rows == 0)
             code = EXIT_USAGE; /* 0 would say that there are results */
     }

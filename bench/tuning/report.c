@@ -7,9 +7,9 @@
 
 #include "base/stats.h"
 #include "results/json.h"
-#include "report/report.h"
 #include "cli/table.h"
 #include "cli/console.h"
+#include "results/result.h"
 #include "tuning/tune.h"
 #include "cli/units.h"
 
@@ -123,7 +123,7 @@ static void print_head(const struct session *s, const char *what)
 {
     struct xl__str line = {0};
     xl__str_printf(&line, "%s on %u: %s", what, xl_device_index(s->devices[0]),
-                   report_fact_text(s->devices[0], "name", "?"));
+                   device_fact_text(s->devices[0], "name", "?"));
     text_line(stdout, xl__str_text(&line));
     xl__str_clear(&line);
 }
@@ -257,7 +257,7 @@ static void record_row(struct session *s, const struct tune_result *r,
     const double amount =
         strcmp(row.unit, "flop/s") == 0 ? row.flop : row.bytes;
     row.value = amount / sum.median * 1e9;
-    report_record(s->report, s->devices[0], &row);
+    session_record(s, s->devices[0], &row);
 }
 
 static json_t *extra(struct session *s, const char *member)

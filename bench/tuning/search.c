@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/alloc.h"
 #include "base/os/paths.h"
-#include "report/report.h"
+#include "results/result.h"
 #include "tuning/tune.h"
 #include "cli/units.h"
 
@@ -134,11 +134,11 @@ static void journal_name(const struct search *r, xl_device *dev,
     struct xl__str all = {0}, device = {0};
     static const char *const facts[] = {"name", "platform", "uuid", "pci"};
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        xl__str_printf(&all, "%s\n", report_fact_text(dev, facts[i], ""));
+        xl__str_printf(&all, "%s\n", device_fact_text(dev, facts[i], ""));
     xl__str_printf(&all, "%s\n%s\n", r->name, c->variant ? c->variant : "");
-    xl__str_add_n(&device, report_fact_text(dev, "name", "device"),
+    xl__str_add_n(&device, device_fact_text(dev, "name", "device"),
                   xl__min_size(MOST_DEVICE,
-                               strlen(report_fact_text(dev, "name",
+                               strlen(device_fact_text(dev, "name",
                                                        "device"))));
     add_name(out, xl__str_text(&device));
     xl__str_printf(out, "-%s-", c->op->name);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/trial_lines.h"
+#include "cli/trial_lines.h"
 #include "tuning/tune.h"
 
 bool tune_is_child(void)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/console.h"
-#include "doctor/trial_lines.h"
+#include "cli/trial_lines.h"
 #include "tuning/tune.h"
 
 #define ASK "try"

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/report.h"
 #include "cli/console.h"
-#include "doctor/trial_lines.h"
+#include "cli/trial_lines.h"
+#include "results/result.h"
 #include "tuning/tune.h"
 
 /* A driver that wakes eight devices may be silent for seconds. */
@@ -33,7 +33,7 @@ static struct child *start(struct tune_worker *w)
     xl_device *dev = xl_queue_device(w->q);
     snprintf(index, sizeof index, "%u", xl_device_index(dev));
     /* By what is its own, where it has that: a child may count otherwise. */
-    const char *device = report_fact_text(dev, "uuid", index);
+    const char *device = device_fact_text(dev, "uuid", index);
     snprintf(batch, sizeof batch, "%zu", c->batch);
     const char *const trans = option_choice(option_find("trans"), c->trans);
     const char *const accuracy =

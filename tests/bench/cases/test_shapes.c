@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of shapes, and what the modes of `clbench gemm` and `clbench compare`
  * reckon: tiles, waves, reads, bounds, portability. No device, no driver. */
+#include "commands.h"
 #include "support/support.h"
 
 #include <math.h>

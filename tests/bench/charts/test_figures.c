@@ -13,7 +13,7 @@
 #include "base/os/files.h"
 #include "base/os/paths.h"
 #include "figure_document.h"
-#include "report/figures.h"
+#include "charts/figure.h"
 #include "results/json.h"
 #include "charts/plot.h"
 #include "tiling/split_page.h"

@@ -2,6 +2,7 @@
 /* The command line of clbench: what it takes, what it refuses and with which
  * words; and that help, man page and completions say what the option table
  * says. No device, no driver. */
+#include "commands.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -43,6 +44,7 @@ static bool parse(const char *line, struct settings *set,
     int kept = dup(STDERR_FILENO);
     assert_true(f && kept >= 0);
     dup2(fileno(f), STDERR_FILENO);
+    commands_set(commands);
     bool ok = args_parse(argc, argv, set, command);
     fflush(stderr);
     dup2(kept, STDERR_FILENO);

@@ -2,6 +2,7 @@
 /* Result documents as other files: rows read back as the run had them, CSV and
  * Markdown of texts that mean harm, files that lack what ours have, and what
  * becomes of files that cannot be written. */
+#include "commands.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@
 #include "report/section.h"
 #include "report/render.h"
 #include "report/report.h"
-#include "report/results_words.h"
+#include "results/results_words.h"
 #include "cli/session.h"
 
 /* -- documents ------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clbench prints and writes: numbers, shapes, columns, tables, the JSON
  * of a row, reading it back. No device, no driver. */
+#include "commands.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -299,7 +300,7 @@ static void rows_say_the_common_once(void **state)
     rows_case(&rows, 1, &text);
     assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001 floor=1 GB/s");
     xl__str_reset(&text);
-    report_row_id(&text, &rows.list[0].row);
+    result_row_id(&text, &rows.list[0].row);
     assert_string_equal(xl__str_text(&text),
                         "gemm/gemm_tiled/m=100,n=1023,k=517/"
                         "trans=nt,alpha=1,ld=2000,out=f16/f16/hot");
@@ -401,10 +402,10 @@ static json_t *write_and_load(struct session *s, const xl_row *row)
 {
     s->report = report_open(s);
     assert_non_null(s->report);
-    report_part(s->report, "GEMM", NULL);
-    report_row(s->report, NULL, row);
+    session_section(s, "GEMM", NULL);
+    session_row(s, NULL, row);
     /* What a part leaves behind is a whole document already. */
-    report_part_end(s->report);
+    session_section_end(s);
     json_t *early = json_load_file(s->set.json, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(early);
     json_decref(early);
@@ -517,8 +518,8 @@ static void results_know_rows_again(void **state)
     assert_true(results_read(path, &f, why, sizeof why));
     assert_int_equal(f.n_rows, 1);
     result_identity(&f.rows[0], &back);
-    report_row_id(&want, &row);
-    report_row_id(&got, &back);
+    result_row_id(&want, &row);
+    result_row_id(&got, &back);
     assert_string_equal(xl__str_text(&got), xl__str_text(&want));
     assert_string_equal(f.rows[0].id, xl__str_text(&want));
     xl__str_clear(&want);

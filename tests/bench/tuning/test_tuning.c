@@ -2,6 +2,7 @@
 /* `clbench tune` without a device: its options, the classes it makes of
  * shapes, and the lines between it and its child, which may be torn, foreign
  * or hostile. */
+#include "commands.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -135,6 +136,7 @@ static bool parse(const char *line, struct session *s)
         argv[argc++] = word;
     }
     *s = (struct session){.command = NULL};
+    commands_set(commands);
     return args_parse(argc, argv, &s->set, &s->command);
 }
 

@@ -18,7 +18,7 @@
 #include "device/telemetry.h"
 #include "sampling/conditions.h"
 #include "support/simulated_clock.h"
-#include "report/telemetry.h"
+#include "results/telemetry.h"
 #include "targets/targets.h"
 
 #define PCI "0000:03:00.0"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "charts/figures.h"
+#include "charts/figure_data.h"
 
 #include <math.h>
 #include <stdio.h>

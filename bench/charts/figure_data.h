@@ -4,7 +4,7 @@
 #ifndef CLBENCH_FIGURE_DATA_H
 #define CLBENCH_FIGURE_DATA_H
 
-#include "report/figures.h"
+#include "charts/figure.h"
 #include "charts/plot.h"
 
 /* The next row of `op` (NULL: of any) on `device`, from *at on; NULL: no
