@@ -222,9 +222,12 @@ class Crosslane:
         self.check_status(self.so.xl_buffer_create(
             self.q, nbytes, ct.byref(mem)))
         if address:
-            self.check_status(self.so.xl_buffer_write(self.q, mem, 0, address,
-                                                      nbytes))
+            self.write_buffer(mem, address, nbytes)
         return mem
+
+    def write_buffer(self, mem, address, nbytes):
+        self.check_status(self.so.xl_buffer_write(self.q, mem, 0, address,
+                                                  nbytes))
 
     def release_buffer(self, mem):
         self.so.clReleaseMemObject(mem)
