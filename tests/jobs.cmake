@@ -108,13 +108,21 @@ endif()
 xl_program(test_levels unit/test_levels.c)
 xl_job(unit.levels LABELS unit DRIVER none COMMAND test_levels)
 
-# The peer in Python, where it can be shown without PyTorch.
+# The peers in Python, as far as they run without PyTorch.
 if(UNIX AND XL_PYTHON)
     xl_job(unit.torch_peer LABELS unit DRIVER none
-        COMMAND ${XL_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_torch_peer.py)
-    xl_job(device.torch_peer LABELS device DRIVER pocl
-        COMMAND ${XL_PYTHON} ${PROJECT_SOURCE_DIR}/bench/peers/torch_peer.py
-            --library $<TARGET_FILE:crosslane> --self-test)
+        COMMAND ${XL_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_torch_peer.py
+        ENV PYTHONDONTWRITEBYTECODE=1)
+    xl_job(device.torch_gemm LABELS device DRIVER pocl
+        COMMAND ${XL_PYTHON} ${PROJECT_SOURCE_DIR}/bench/peers/torch_gemm.py
+            --library $<TARGET_FILE:crosslane> --self-test
+        ENV PYTHONDONTWRITEBYTECODE=1)
+    xl_job(device.torch_expr LABELS device DRIVER pocl
+        COMMAND ${XL_PYTHON} ${PROJECT_SOURCE_DIR}/bench/peers/torch_expr.py
+            --library $<TARGET_FILE:crosslane>
+            --clbench $<TARGET_FILE:clbench> --self-test sum axpy dequantise
+            softmax dropout adam "argmax rows" "column stats" "max, columns"
+        ENV PYTHONDONTWRITEBYTECODE=1)
 endif()
 
 # Typed graphs of expressions, and what is refused.
