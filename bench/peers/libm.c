@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clbench-peer-libm: fused expressions beside the C loops that compute the
  * same with libm, on the same data and cores: as many threads as the device
- * has compute units. The sides take turns in one run (rounds.h); ours is there
- * twice, exact and with native functions allowed. It is clbench with a table
- * of commands of its own. */
+ * has compute units. They are timed in interleaved rounds (rounds.h).
+ * crosslane is timed twice, exact and with native functions allowed. The
+ * program is clbench with a command table of its own. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,48 +20,49 @@
 #include "cli/console.h"
 
 enum { X, Y, OUT, N_BUFFERS };
-enum { OURS, FAST, THEIRS, N_SIDES };
-enum { QUICK_PART = 10, MAX_THREADS = 256, CHECKS = 4096 };
+enum { OURS, FAST, THEIRS, N_LIBRARIES };
+enum { QUICK_DIVISOR = 10, MAX_THREADS = 256, CHECKS = 4096 };
 static const double range = 10; /* x is uniform in +-10 */
 static const double u = 0x1p-24;
-/* What native functions may be off by, beside the values in play. OpenCL
- * leaves it open; beyond this, they are of no use. */
+/* The error that native functions may have, relative to the operands. OpenCL
+ * gives no limit; this one is the project's. */
 static const double native_frac = 0x1p-10;
 
-/* -- cases ------------------------------------------------------------------ */
+/* -- cases --------------------------------------------------------------- */
 
-struct duel;
+struct comparison;
 
 struct loop_case {
     const char *name, *text;
     size_t rows, cols;
-    bool has_y, is_one;       /* the result: a single element */
-    loop_part *loop;
-    /* Element i in double, how far off ours may be, and what that is
-     * relative to. */
-    double (*want)(const struct duel *d, size_t i, double *tol, double *size);
+    bool has_y, is_one; /* the result: a single element */
+    loop_range *loop;
+    /* Element i in double; *tol: the error that is allowed; *size: the
+     * magnitude of the operands, for native functions. */
+    double (*expected)(const struct comparison *d, size_t i, double *tol,
+                       double *size);
 };
 
-/* One case: memory of both sides, and the times of a run in each round. */
-struct duel {
+/* One case: memory of both libraries, and the times by round. */
+struct comparison {
     struct session *s;
     xl_queue *q;
     xl_device *dev;
     struct table *table;
     struct loop_case c;
     struct loop_data host;
-    float *ours;          /* our result, read back */
+    float *ours; /* crosslane's result, read back */
     cl_mem mem[N_BUFFERS];
-    xl_expr *expr[N_SIDES];
-    xl_row row[N_SIDES];
+    xl_expr *expr[N_LIBRARIES];
+    xl_row row[N_LIBRARIES];
     struct rounds rounds;
     unsigned n_threads;
     double copy_bytes_per_s;
 };
 
-/* 4 ulp of each, an ulp being 2 u at most; squares and their sum. */
-static double want_sincos(const struct duel *d, size_t i, double *tol,
-                          double *size)
+/* 4 ulp of each function, an ulp being 2 u at most; squares and their sum. */
+static double expected_sincos(const struct comparison *d, size_t i,
+                              double *tol, double *size)
 {
     const double s = sin((double)d->host.x[i]), c = cos((double)d->host.x[i]);
     *size = 1;
@@ -69,8 +70,8 @@ static double want_sincos(const struct duel *d, size_t i, double *tol,
     return s * s + c * c;
 }
 
-static double want_exp(const struct duel *d, size_t i, double *tol,
-                       double *size)
+static double expected_exp(const struct comparison *d, size_t i, double *tol,
+                           double *size)
 {
     const double e = exp((double)d->host.x[i]);
     *size = e;
@@ -78,8 +79,8 @@ static double want_exp(const struct duel *d, size_t i, double *tol,
     return e;
 }
 
-static double want_tanh(const struct duel *d, size_t i, double *tol,
-                        double *size)
+static double expected_tanh(const struct comparison *d, size_t i, double *tol,
+                            double *size)
 {
     const double t = tanh((double)d->host.x[i]);
     *size = 1;
@@ -87,9 +88,9 @@ static double want_tanh(const struct duel *d, size_t i, double *tol,
     return t;
 }
 
-/* 24 ulp of x: near the left end, what is left is far below it. */
-static double want_gelu(const struct duel *d, size_t i, double *tol,
-                        double *size)
+/* 24 ulp of x: for x far below 0 the result is far smaller than x. */
+static double expected_gelu(const struct comparison *d, size_t i, double *tol,
+                            double *size)
 {
     const double x = (double)d->host.x[i];
     *size = fabs(x);
@@ -97,8 +98,8 @@ static double want_gelu(const struct duel *d, size_t i, double *tol,
     return 0.5 * x * erfc(-x * sqrt(0.5));
 }
 
-static double want_axpy(const struct duel *d, size_t i, double *tol,
-                        double *size)
+static double expected_axpy(const struct comparison *d, size_t i, double *tol,
+                            double *size)
 {
     const double ax = (double)loop_alpha * (double)d->host.x[i];
     const double y = (double)d->host.y[i];
@@ -108,8 +109,8 @@ static double want_axpy(const struct duel *d, size_t i, double *tol,
 }
 
 /* ops.h, xl_softmax_run(), Accuracy. */
-static double want_softmax(const struct duel *d, size_t i, double *tol,
-                           double *size)
+static double expected_softmax(const struct comparison *d, size_t i,
+                               double *tol, double *size)
 {
     const size_t cols = d->c.cols;
     const float *row = d->host.x + i / cols * cols;
@@ -125,8 +126,8 @@ static double want_softmax(const struct duel *d, size_t i, double *tol,
 }
 
 /* expr.h, sum. */
-static double want_sum(const struct duel *d, size_t i, double *tol,
-                       double *size)
+static double expected_sum(const struct comparison *d, size_t i, double *tol,
+                           double *size)
 {
     const size_t n = d->c.rows * d->c.cols;
     double sum = 0;
@@ -142,40 +143,50 @@ static double want_sum(const struct duel *d, size_t i, double *tol,
 
 /* clang-format off */
 static const struct loop_case cases[] = {
-    {"sincos",  "out = sin(x)^2 + cos(x)^2", 1, 100000000, false, false, loop_sincos, want_sincos},
-    {"exp",     "out = exp(x)",              1, 20000000, false, false, loop_exp, want_exp},
-    {"gelu",    "out = gelu(x)",             1, 20000000, false, false, loop_gelu, want_gelu},
-    {"tanh",    "out = tanh(x)",             1, 20000000, false, false, loop_tanh, want_tanh},
-    {"axpy",    "out = 1.75 * x + y",        1, 50000000, true, false, loop_axpy, want_axpy},
-    {"softmax", "out = softmax(x)",          10000, 2000, false, false, loop_softmax, want_softmax},
-    {"sum",     "out = sum(x)",              1, 100000000, false, true, loop_sum, want_sum},
+    {"sincos",  "out = sin(x)^2 + cos(x)^2", 1, 100000000, false, false,
+     loop_sincos, expected_sincos},
+    {"exp",     "out = exp(x)",              1, 20000000, false, false,
+     loop_exp, expected_exp},
+    {"gelu",    "out = gelu(x)",             1, 20000000, false, false,
+     loop_gelu, expected_gelu},
+    {"tanh",    "out = tanh(x)",             1, 20000000, false, false,
+     loop_tanh, expected_tanh},
+    {"axpy",    "out = 1.75 * x + y",        1, 50000000, true, false,
+     loop_axpy, expected_axpy},
+    {"softmax", "out = softmax(x)",          10000, 2000, false, false,
+     loop_softmax, expected_softmax},
+    {"sum",     "out = sum(x)",              1, 100000000, false, true,
+     loop_sum, expected_sum},
 };
 /* clang-format on */
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-static size_t n_elems(const struct duel *d) { return d->c.rows * d->c.cols; }
-static size_t n_results(const struct duel *d)
+static size_t n_elems(const struct comparison *d)
+{
+    return d->c.rows * d->c.cols;
+}
+static size_t n_results(const struct comparison *d)
 {
     return d->c.is_one ? 1 : n_elems(d);
 }
 
-/* -- running ----------------------------------------------------------------- */
+/* -- running ------------------------------------------------------------- */
 
 struct worker {
-    const struct duel *d;
+    const struct comparison *d;
     size_t first, last;
-    double part;
+    double sum;
 };
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
     struct worker *w = arg;
-    w->part = w->d->c.loop(&w->d->host, w->first, w->last);
+    w->sum = w->d->c.loop(&w->d->host, w->first, w->last);
     return NULL;
 }
 
-/* The loop's range in equal parts, one a thread; the first is the caller. */
-static xl_status run_theirs(const struct duel *d)
+/* The loop's range in equal slices, one a thread; the caller has the first. */
+static xl_status run_theirs(const struct comparison *d)
 {
     struct worker w[MAX_THREADS];
     pthread_t thread[MAX_THREADS];
@@ -183,25 +194,25 @@ static xl_status run_theirs(const struct duel *d)
     unsigned begun = 1;
     double sum = 0;
     for (unsigned i = 0; i < d->n_threads; i++)
-        w[i] = (struct worker){.d = d,
-                               .first = n / d->n_threads * i,
-                               .last = i + 1 == d->n_threads
-                                           ? n
-                                           : n / d->n_threads * (i + 1)};
+        w[i] = (struct worker){
+            .d = d,
+            .first = n / d->n_threads * i,
+            .last = i + 1 == d->n_threads ? n : n / d->n_threads * (i + 1)};
     while (begun < d->n_threads &&
-           pthread_create(&thread[begun], NULL, work, &w[begun]) == 0)
+           pthread_create(&thread[begun], NULL, run_worker, &w[begun]) == 0)
         begun++;
-    work(&w[0]);
+    run_worker(&w[0]);
     for (unsigned i = 1; i < begun; i++)
         (void)pthread_join(thread[i], NULL);
     for (unsigned i = 0; i < begun; i++)
-        sum += w[i].part;
+        sum += w[i].sum;
     if (d->c.is_one)
         d->host.out[0] = (float)sum;
     return begun == d->n_threads ? XL_OK : XL_NO_MEMORY;
 }
 
-static void bind(const struct duel *d, xl_binding *b, xl_expr_args *args)
+static void bind_tensors(const struct comparison *d, xl_binding *b,
+                         xl_expr_args *args)
 {
     static const char *const names[] = {"x", "y", "out"};
     const size_t size[2] = {d->c.rows, d->c.cols}, one[2] = {1, 1};
@@ -216,123 +227,125 @@ static void bind(const struct duel *d, xl_binding *b, xl_expr_args *args)
     }
 }
 
-static xl_status compile(struct duel *d, int side)
+static xl_status compile_expr(struct comparison *d, int library)
 {
     xl_binding b[N_BUFFERS];
     xl_expr_args args;
-    bind(d, b, &args);
-    args.fast_math = side == FAST;
-    return xl_expr_compile(d->q, d->c.text, &args, &d->expr[side]);
+    bind_tensors(d, b, &args);
+    args.fast_math = library == FAST;
+    return xl_expr_compile(d->q, d->c.text, &args, &d->expr[library]);
 }
 
-static xl_status run_side(void *arg, unsigned side)
+static xl_status run_library(void *arg, unsigned library)
 {
-    const struct duel *d = arg;
+    const struct comparison *d = arg;
     xl_binding b[N_BUFFERS];
     xl_expr_args args;
-    if (side == THEIRS)
+    if (library == THEIRS)
         return run_theirs(d);
-    bind(d, b, &args);
-    args.fast_math = side == FAST;
-    return xl_expr_run(d->q, d->expr[side], &args, NULL);
+    bind_tensors(d, b, &args);
+    args.fast_math = library == FAST;
+    return xl_expr_run(d->q, d->expr[library], &args, NULL);
 }
 
 static xl_status wait_all(void *arg)
 {
-    const struct duel *d = arg;
+    const struct comparison *d = arg;
     return xl_queue_finish(d->q);
 }
 
-/* -- is everyone right? ------------------------------------------------------ */
+/* -- checks -------------------------------------------------------------- */
 
-static bool are_right(const struct duel *d, const float *got, bool is_native)
+static bool check_elements(const struct comparison *d, const float *got,
+                           bool is_native)
 {
     const size_t n = n_results(d), step = n / CHECKS + 1;
     for (size_t i = 0; i < n; i += step) {
         double tol, size;
-        const double want = d->c.want(d, i, &tol, &size);
+        const double expected = d->c.expected(d, i, &tol, &size);
         if (is_native)
             tol = fmax(tol, native_frac * size);
-        if (!(fabs((double)got[i] - want) <= tol + 0x1p-126)) {
-            fprintf(stderr, "clbench: %s: element %zu is %.9g, not %.9g\n",
-                    d->c.name, i, (double)got[i], want);
+        if (!(fabs((double)got[i] - expected) <= tol + 0x1p-126)) {
+            fprintf(stderr,
+                    "clbench: %s: element %zu is %.9g, expected %.9g\n",
+                    d->c.name, i, (double)got[i], expected);
             return false;
         }
     }
     return true;
 }
 
-/* Each side once more, since the last of ours that ran is not known. libm
- * gives no bounds; those of OpenCL are wide enough for it. */
-static xl_status compare(struct duel *d)
+/* Each library computes once more, since the buffer may have the result of
+ * either variant. libm states no bounds; those of OpenCL hold for it. */
+static xl_status check_results(struct comparison *d)
 {
     xl_status status = XL_OK;
-    for (unsigned side = 0; side < N_SIDES; side++) {
-        const float *got = side == THEIRS ? d->host.out : d->ours;
-        TRY(run_side(d, side));
-        if (side != THEIRS)
+    for (unsigned library = 0; library < N_LIBRARIES; library++) {
+        const float *got = library == THEIRS ? d->host.out : d->ours;
+        TRY(run_library(d, library));
+        if (library != THEIRS)
             TRY(xl_buffer_read(d->q, d->mem[OUT], 0, d->ours,
                                n_results(d) * sizeof(float)));
-        TRY(are_right(d, got, side == FAST) ? XL_OK : XL_WRONG_RESULT);
+        TRY(check_elements(d, got, library == FAST) ? XL_OK : XL_WRONG_RESULT);
     }
 fail:
     return status;
 }
 
-/* -- rows -------------------------------------------------------------------- */
+/* -- rows ---------------------------------------------------------------- */
 
-static double bytes_moved(const struct duel *d)
+static double bytes_moved(const struct comparison *d)
 {
-    return 4 * ((double)n_elems(d) * (d->c.has_y ? 2 : 1) +
-                (double)n_results(d));
+    return 4 *
+           ((double)n_elems(d) * (d->c.has_y ? 2 : 1) + (double)n_results(d));
 }
 
-static void finish_row(struct duel *d, int side)
+static void finish_row(struct comparison *d, int library)
 {
-    static const char *const variants[N_SIDES] = {"expr_fused", "expr_fused",
-                                                  "peer_libm"};
-    xl_row *row = &d->row[side];
+    static const char *const variants[N_LIBRARIES] = {
+        "expr_fused", "expr_fused", "peer_libm"};
+    xl_row *row = &d->row[library];
     xl__strcpy(row->variant, sizeof row->variant,
-               side != THEIRS && d->s->set.variant ? d->s->set.variant
-                                                   : variants[side]);
+               library != THEIRS && d->s->set.variant ? d->s->set.variant
+                                                      : variants[library]);
     xl_row_shape(row, "rows", (double)d->c.rows);
     xl_row_shape(row, "cols", (double)d->c.cols);
     xl_row_param_text(row, "case", d->c.name);
-    if (side == THEIRS)
+    if (library == THEIRS)
         xl_row_found(row, "threads", d->n_threads);
     else
-        xl_row_param(row, "fast_math", side == FAST);
+        xl_row_param(row, "fast_math", library == FAST);
     row->dtype = XL_F32;
     row->seed = d->s->set.seed;
     row->bytes = bytes_moved(d);
     row->unit = "B/s";
-    rounds_row(&d->rounds, (unsigned)side, row);
+    rounds_fill_row(&d->rounds, (unsigned)library, row);
 }
 
-static void show(struct duel *d)
+static void report_case(struct comparison *d)
 {
-    for (int side = 0; side < N_SIDES; side++)
-        finish_row(d, side);
+    for (int library = 0; library < N_LIBRARIES; library++)
+        finish_row(d, library);
     table_cell(d->table, "%s", d->c.name);
     table_cell(d->table, "%.2f", d->row[THEIRS].samples.median_ns * 1e-6);
-    for (int side = OURS; side <= FAST; side++) {
+    for (int library = OURS; library <= FAST; library++) {
         const struct rounds_ratio ratio =
-            rounds_ratio(&d->rounds, (unsigned)side, THEIRS);
+            rounds_ratio(&d->rounds, (unsigned)library, THEIRS);
         json_add(json_object_get(d->s->extra, "pairs"),
-                 rounds_pair(&ratio, &d->row[side], &d->row[THEIRS]));
-        table_cell(d->table, "%.2f", d->row[side].samples.median_ns * 1e-6);
+                 rounds_pair(&ratio, &d->row[library], &d->row[THEIRS]));
+        table_cell(d->table, "%.2f", d->row[library].samples.median_ns * 1e-6);
         table_cell(d->table, "%.2f", ratio.median);
         table_cell(d->table, "%.2f..%.2f", ratio.lo, ratio.hi);
         table_cell(d->table, "%.0f %%",
-                   100 * d->row[side].value / d->copy_bytes_per_s);
+                   100 * d->row[library].value / d->copy_bytes_per_s);
     }
-    for (int side = 0; side < N_SIDES; side++)
-        session_row(d->s, d->dev, &d->row[side]);
+    for (int library = 0; library < N_LIBRARIES; library++)
+        session_row(d->s, d->dev, &d->row[library]);
 }
 
-/* -- memory ------------------------------------------------------------------ */
+/* -- memory -------------------------------------------------------------- */
 
-static xl_status make_input(struct duel *d, int i, struct xl__rng *rng,
+static xl_status make_input(struct comparison *d, int i, struct xl__rng *rng,
                             const float **out)
 {
     xl_status status = XL_OK;
@@ -348,7 +361,7 @@ fail:
     return status;
 }
 
-static xl_status make_data(struct duel *d)
+static xl_status make_data(struct comparison *d)
 {
     xl_status status = XL_OK;
     struct xl__rng rng;
@@ -366,13 +379,13 @@ fail:
     return status;
 }
 
-static void drop_data(struct duel *d)
+static void free_data(struct comparison *d)
 {
     for (int i = 0; i < N_BUFFERS; i++)
         if (d->mem[i])
             clReleaseMemObject(d->mem[i]);
-    for (int side = 0; side < N_SIDES; side++)
-        xl_expr_destroy(d->expr[side]);
+    for (int library = 0; library < N_LIBRARIES; library++)
+        xl_expr_destroy(d->expr[library]);
     free((void *)d->host.x);
     free((void *)d->host.y);
     free(d->host.out);
@@ -383,9 +396,9 @@ static void drop_data(struct duel *d)
     d->ours = NULL;
 }
 
-/* -- the run ----------------------------------------------------------------- */
+/* -- the run ------------------------------------------------------------- */
 
-static bool is_wanted(const struct session *s, const struct loop_case *c)
+static bool is_selected(const struct session *s, const struct loop_case *c)
 {
     for (unsigned i = 0; i < s->set.n_words; i++)
         if (strcmp(s->set.words[i], c->name) == 0)
@@ -393,14 +406,14 @@ static bool is_wanted(const struct session *s, const struct loop_case *c)
     return s->set.n_words == 0;
 }
 
-static bool words_are_known(const struct session *s)
+static bool check_case_names(const struct session *s)
 {
     for (unsigned i = 0; i < s->set.n_words; i++) {
         unsigned k = 0;
         while (k < N_CASES && strcmp(s->set.words[i], cases[k].name) != 0)
             k++;
         if (k == N_CASES) {
-            fprintf(stderr, "clbench: no case %s; there are:",
+            fprintf(stderr, "clbench: unknown case '%s'; must be one of:",
                     s->set.words[i]);
             for (k = 0; k < N_CASES; k++)
                 fprintf(stderr, " %s", cases[k].name);
@@ -411,9 +424,10 @@ static bool words_are_known(const struct session *s)
     return true;
 }
 
-/* The ceiling that all sides share. On a busy machine it comes out too low,
- * never too high, so it is measured beside every case and the highest stays. */
-static xl_status measure_copy(struct duel *d)
+/* The bandwidth that all libraries share. On a busy machine it is measured too
+ * low, never too high, so it is measured with every case and the highest
+ * counts. */
+static xl_status measure_copy(struct comparison *d)
 {
     xl_fact fact = {.value = 0};
     xl_status status = XL_OK;
@@ -424,59 +438,59 @@ fail:
     return status;
 }
 
-static unsigned threads_of(const xl_device *dev)
+static unsigned count_threads(const xl_device *dev)
 {
     xl_fact units = {.value = 1};
     (void)xl_device_fact(dev, "compute_units", XL_UNKNOWN, &units);
     return (unsigned)fmin(MAX_THREADS, fmax(1, units.value));
 }
 
-static int one_case(struct duel *d)
+static int compare_case(struct comparison *d)
 {
     const struct settings *set = &d->s->set;
     xl_status status;
     if (set->quick)
-        d->c.cols = (d->c.cols + QUICK_PART - 1) / QUICK_PART;
-    for (int side = 0; side < N_SIDES; side++)
-        xl_row_init(&d->row[side], "expr", "");
+        d->c.cols = (d->c.cols + QUICK_DIVISOR - 1) / QUICK_DIVISOR;
+    for (int library = 0; library < N_LIBRARIES; library++)
+        xl_row_init(&d->row[library], "expr", "");
     TRY(make_data(d));
-    TRY(compile(d, OURS));
-    TRY(compile(d, FAST));
-    TRY(compare(d));
+    TRY(compile_expr(d, OURS));
+    TRY(compile_expr(d, FAST));
+    TRY(check_results(d));
     d->rounds = (struct rounds){.s = d->s,
-                                .n_sides = N_SIDES,
-                                .wanted = rounds_wanted(set),
+                                .n_libraries = N_LIBRARIES,
+                                .n_required = rounds_required(set),
                                 .calls = 1,
-                                .run = run_side,
+                                .run = run_library,
                                 .wait = wait_all,
                                 .arg = d};
-    TRY(rounds_take(&d->rounds));
+    TRY(rounds_measure(&d->rounds));
     TRY(measure_copy(d));
-    show(d);
+    report_case(d);
 fail:
-    drop_data(d);
+    free_data(d);
     if (status == XL_OK || status == XL_CANCELLED)
         return EXIT_FINE;
     return session_fail(d->s, d->c.name, status, xl_error_detail(d->q));
 }
 
-static int duels(struct duel *d)
+static int compare_cases(struct comparison *d)
 {
     struct session *s = d->s;
     char note[160];
     int code = EXIT_FINE;
     snprintf(note, sizeof note,
-             "f32, x uniform in +-10, wall clock, turn by turn; libm on %u "
+             "f32, x uniform in +-10, wall clock, interleaved; libm on %u "
              "threads",
              d->n_threads);
     session_section(s, "Expressions beside C loops over libm", note);
     progress_begin(s, N_CASES);
     for (unsigned i = 0; i < N_CASES && !session_stopped(s); i++) {
         progress_step(s, cases[i].name);
-        if (!is_wanted(s, &cases[i]))
+        if (!is_selected(s, &cases[i]))
             continue;
         d->c = cases[i];
-        const int failed = one_case(d);
+        const int failed = compare_case(d);
         code = failed ? failed : code;
     }
     progress_end(s);
@@ -484,15 +498,15 @@ static int duels(struct duel *d)
     return code;
 }
 
-static int run(struct session *s)
+static int run_command(struct session *s)
 {
     static const struct table_column columns[] = {
-        {"case", false, 0},   {"libm", true, 0},    {"ours", true, 0},
-        {"ratio", true, 0},   {"95 %", false, 0},   {"copy", true, 0},
+        {"case", false, 0},  {"libm", true, 0},  {"ours", true, 0},
+        {"ratio", true, 0},  {"95 %", false, 0}, {"copy", true, 0},
         {"native", true, 0}, {"ratio", true, 0}, {"95 %", false, 0},
         {"copy", true, 0}};
-    struct duel d = {.s = s};
-    if (!words_are_known(s))
+    struct comparison d = {.s = s};
+    if (!check_case_names(s))
         return EXIT_USAGE;
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
@@ -504,8 +518,8 @@ static int run(struct session *s)
     if (!d.q)
         return EXIT_NO_DEVICE;
     d.table = table_create(columns, sizeof columns / sizeof *columns);
-    d.n_threads = threads_of(d.dev);
-    code = duels(&d);
+    d.n_threads = count_threads(d.dev);
+    code = compare_cases(&d);
     if (session_tables(s)) {
         printf("\nTimes in ms. Ratios: the loop's over ours, round by round; "
                "above 1 ours is\nthe faster. Of copy, %.1f GB/s, at the end "
@@ -519,22 +533,22 @@ static int run(struct session *s)
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static const char *const options[] = {"device", "variant", "json", "seed",
+static const char *const options[] = {"device", "variant", "json",     "seed",
                                       "quick",  "full",    "max-time", NULL};
 
 static const struct command peer_expr = {
     .name = "expr",
-    .summary = "fused expressions and C loops over libm, turn by turn",
+    .summary = "fused expressions and C loops over libm, interleaved",
     .words = "[CASE...]",
     .about = "For each CASE (sincos, exp, gelu, tanh, axpy, softmax, sum; all "
              "when none is given), the device and a plain C loop over libm, "
-             "with a thread for each compute unit, take turns on the same "
-             "random f32 data in one run; every result is compared with the "
-             "host in double.",
+             "with a thread for each compute unit, are timed in interleaved "
+             "rounds on the same random f32 data; every result is compared "
+             "with the host in double.",
     .options = options,
     .min_words = 0,
     .max_words = N_CASES,
-    .run = run,
+    .run = run_command,
 };
 
 const struct command *const commands[] = {&peer_expr, NULL};

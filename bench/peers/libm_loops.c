@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled as CMakeLists.txt says: -O3 -march=native, where that is known.
- * Nothing here helps the compiler but restrict, and nothing hinders it. */
+ * Apart from restrict the loops have no hints for the compiler. */
 #include "libm_loops.h"
 
 #include <math.h>

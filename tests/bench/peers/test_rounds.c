@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rounds in which peers and ours take turns, with sides that do nothing
- * but let a simulated clock go on. No device, no driver. */
+/* Interleaved rounds of the peers, with libraries that only advance a
+ * simulated clock. No device, no driver. */
 #include "support/support.h"
 
 #include <math.h>
@@ -15,9 +15,9 @@ static void assert_near(double got, double want, double tol)
         fail_msg("%.9g, not %.9g", got, want);
 }
 
-static void rounds_know_when_they_were_disturbed(void **state)
+static void disturbed_rounds_are_suspect(void **state)
 {
-    struct rounds r = {.n_sides = 2,
+    struct rounds r = {.n_libraries = 2,
                        .n = 4,
                        .ns = {{10, 10, 10, 10}, {11, 10.5, 20, 20}},
                        .best_ns = {9, 9.9},
@@ -30,68 +30,69 @@ static void rounds_know_when_they_were_disturbed(void **state)
     assert_int_equal(ratio.n_suspect, 1); /* the third: far above, disturbed */
 }
 
-/* Two sides, one of which waits longer. */
-struct sides {
-    unsigned runs[2], waits, turns[3], began[2];
+/* Calls of two libraries; the second takes longer. */
+struct counts {
+    unsigned runs[2], waits, selections[3], first[2];
 };
 
-static xl_status run(void *arg, unsigned side)
+static xl_status run(void *arg, unsigned library)
 {
-    struct sides *s = arg;
-    s->runs[side]++;
-    xl__sleep_ns(side == 0 ? 1000000 : 3000000);
+    struct counts *s = arg;
+    s->runs[library]++;
+    xl__sleep_ns(library == 0 ? 1000000 : 3000000);
     return XL_OK;
 }
 
 static xl_status wait_all(void *arg)
 {
-    struct sides *s = arg;
+    struct counts *s = arg;
     s->waits++;
     return XL_OK;
 }
 
-static void turn(void *arg, unsigned side)
+static void select_library(void *arg, unsigned library)
 {
-    struct sides *s = arg;
-    /* The first of a round comes after an even number of turns. */
-    if (side < 2)
-        s->began[side] += s->turns[2] % 2 == 0;
-    s->turns[side]++;
+    struct counts *s = arg;
+    /* The first of a round comes after an even number of selections. */
+    if (library < 2)
+        s->first[library] += s->selections[2] % 2 == 0;
+    s->selections[library]++;
 }
 
-static void sides_take_turns(void **state)
+static void libraries_are_interleaved(void **state)
 {
-    struct sides sides = {.waits = 0};
+    struct counts counts = {.waits = 0};
     struct session session = {.n_rows = 0};
     struct rounds r = {.s = &session,
-                       .n_sides = 2,
-                       .wanted = 4,
+                       .n_libraries = 2,
+                       .n_required = 4,
                        .calls = 2,
                        .run = run,
                        .wait = wait_all,
-                       .turn = turn,
-                       .arg = &sides};
+                       .select = select_library,
+                       .arg = &counts};
     (void)state;
-    assert_int_equal(rounds_take(&r), XL_OK);
+    assert_int_equal(rounds_measure(&r), XL_OK);
     assert_int_equal(r.n, 4);
     /* Calls that are waited for together. */
-    assert_int_equal(sides.runs[0] + sides.runs[1], 2 * sides.waits);
-    /* Who begins changes; between turns it is nobody's. */
-    assert_int_equal(sides.turns[0], sides.turns[1]);
-    assert_int_equal(sides.turns[2], sides.turns[0] + sides.turns[1]);
-    assert_true(sides.began[0] > 0 && sides.began[1] > 0);
+    assert_int_equal(counts.runs[0] + counts.runs[1], 2 * counts.waits);
+    /* The first library changes; after each, none is selected. */
+    assert_int_equal(counts.selections[0], counts.selections[1]);
+    assert_int_equal(counts.selections[2],
+                     counts.selections[0] + counts.selections[1]);
+    assert_true(counts.first[0] > 0 && counts.first[1] > 0);
     const struct rounds_ratio ratio = rounds_ratio(&r, 0, 1);
     assert_near(ratio.median, 3, 0.01);
-    for (unsigned side = 0; side < 2; side++)
+    for (unsigned library = 0; library < 2; library++)
         for (unsigned i = 0; i < r.n; i++)
-            assert_true(r.ns[side][i] >= r.best_ns[side]);
+            assert_true(r.ns[library][i] >= r.best_ns[library]);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_know_when_they_were_disturbed),
-        cmocka_unit_test(sides_take_turns),
+        cmocka_unit_test(disturbed_rounds_are_suspect),
+        cmocka_unit_test(libraries_are_interleaved),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

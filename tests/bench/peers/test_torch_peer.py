@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/peers/torch_peer.py does besides calling libraries: turns, times,
-budgets, summaries, files. No device, no PyTorch: sides that sleep by a clock
-of ours, which no other program can disturb, and a module in PyTorch's place
-where graphs are recorded."""
+"""bench/peers/torch_gemm.py and torch_expr.py, without a device and without
+PyTorch: rounds and times, budgets, summaries, cases, result files. Calls are
+simulated by a clock that only sleeps advance, and CUDA graphs by a module in
+PyTorch's place."""
 import contextlib
 import io
 import json
@@ -18,15 +18,16 @@ from unittest import mock
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "..", "..", "bench", "peers"))
 
-import torch_peer_cases as cases  # noqa: E402
-import torch_peer_file as file  # noqa: E402
-import torch_peer_rounds as rounds  # noqa: E402
-import torch_peer_sets as sets  # noqa: E402
-import torch_peer_sides as sides  # noqa: E402
+from pytorch import expr_cases  # noqa: E402
+from pytorch import gemm_case_sets as sets  # noqa: E402
+from pytorch import gemm_cases as cases  # noqa: E402
+from pytorch import gemm_libraries as libraries  # noqa: E402
+from pytorch import result_rows  # noqa: E402
+from pytorch import timing_rounds as rounds  # noqa: E402
 
 
 class Clock:
-    """In place of the module `time`: goes on in sleeps alone."""
+    """In place of the module `time`: only sleeps advance it."""
 
     def __init__(self):
         self.now = 1000.0
@@ -40,7 +41,7 @@ class Clock:
         self.now += seconds
 
 
-class Timed(unittest.TestCase):
+class SimulatedTime(unittest.TestCase):
     def setUp(self):
         self.clock = Clock()
         patch = mock.patch.object(rounds, "time", self.clock)
@@ -48,105 +49,105 @@ class Timed(unittest.TestCase):
         self.addCleanup(patch.stop)
 
 
-class Sleeper(rounds.Side):
-    """Pieces are begun by run() and take their time in finish()."""
+class SimulatedCalls(rounds.TimedCalls):
+    """run() only counts calls, finish() takes their time."""
 
-    def __init__(self, clock, name, each_s, log, unit=1):
-        super().__init__(self.begin, self.wait, unit)
-        self.clock, self.name, self.each_s = clock, name, each_s
-        self.log, self.begun = log, 0
+    def __init__(self, clock, name, call_s, log, products=1):
+        super().__init__(self.enqueue, self.wait, products)
+        self.clock, self.name, self.call_s = clock, name, call_s
+        self.log, self.n_enqueued = log, 0
 
-    def begin(self, n):
-        self.begun += n
+    def enqueue(self, n):
+        self.n_enqueued += n
         self.log.append((self.name, n))
 
     def wait(self):
-        self.clock.sleep(self.begun * self.each_s)
-        self.begun = 0
+        self.clock.sleep(self.n_enqueued * self.call_s)
+        self.n_enqueued = 0
 
 
-class Turns(Timed):
+class Rounds(SimulatedTime):
     def test_batches_are_long_enough(self):
         log = []
-        a = Sleeper(self.clock, "a", 1e-4, log)
-        self.assertIn(rounds.pieces_of(a, least_s=0.02), (200, 201))
+        a = SimulatedCalls(self.clock, "a", 1e-4, log)
+        self.assertIn(rounds.calls_per_batch(a, least_s=0.02), (200, 201))
 
     def test_times_are_of_one_product(self):
         log = []
-        times = rounds.take_turns(
-            {"a": Sleeper(self.clock, "a", 2e-3, log),
-             "b": Sleeper(self.clock, "b", 4e-3, log, unit=2)}, 5,
+        times = rounds.measure_rounds(
+            {"a": SimulatedCalls(self.clock, "a", 2e-3, log),
+             "b": SimulatedCalls(self.clock, "b", 4e-3, log, products=2)}, 5,
             least_s=0.01)
         self.assertEqual([len(t) for t in times.values()], [5, 5])
-        for t in times.values():  # b's pieces are two products
+        for t in times.values():  # a call of b is two products
             for ns in t:
                 self.assertAlmostEqual(ns, 2e6, delta=1)
 
     def test_the_order_changes(self):
         log = []
-        three = {n: Sleeper(self.clock, n, 1e-4, log) for n in "abc"}
-        rounds.take_turns(three, 20, least_s=1e-4)
+        three = {n: SimulatedCalls(self.clock, n, 1e-4, log) for n in "abc"}
+        rounds.measure_rounds(three, 20, least_s=1e-4)
         order = [name for name, _ in log][-60:]
         first = [order[i] for i in range(0, 60, 3)]
         self.assertEqual(set(first), set("abc"))
         for i in range(0, 60, 3):
             self.assertEqual(set(order[i:i + 3]), set("abc"))
 
-    def test_a_budget_ends_it_after_a_few(self):
+    def test_a_deadline_leaves_the_fewest_rounds(self):
         log = []
-        times = rounds.take_turns(
-            {"a": Sleeper(self.clock, "a", 1e-3, log)}, 9,
+        times = rounds.measure_rounds(
+            {"a": SimulatedCalls(self.clock, "a", 1e-3, log)}, 9,
             until=self.clock.monotonic() - 1, least_s=1e-3)
         self.assertEqual(len(times["a"]), rounds.FEWEST_ROUNDS)
 
-    def test_what_a_case_leaves_is_the_others(self):
+    def test_unused_time_goes_to_later_cases(self):
         now = [0.0]
-        budget = rounds.Budget(100, 4, clock=lambda: now[0])
-        self.assertEqual(budget.until(), 25)
+        budget = rounds.TimeBudget(100, 4, clock=lambda: now[0])
+        self.assertEqual(budget.next_deadline(), 25)
         now[0] = 10
-        self.assertEqual(budget.until(), 40)
+        self.assertEqual(budget.next_deadline(), 40)
         self.assertFalse(budget.is_spent())
         now[0] = 100
         self.assertTrue(budget.is_spent())
 
-    def test_ratios_have_an_interval(self):
+    def test_the_median_has_an_interval(self):
         rng = random.Random(2)
-        median, lo, hi = rounds.interval([1 + rng.gauss(0, 0.01)
+        median, lo, hi = rounds.median_interval([1 + rng.gauss(0, 0.01)
                                           for _ in range(9)])
         self.assertTrue(lo <= median <= hi and 0.97 < lo and hi < 1.03)
 
 
 class Hangs(unittest.TestCase):
-    LONGEST_S = 60  # of waiting for another thread; it takes no part of it
+    LONGEST_S = 60  # a limit against hangs; the test waits much shorter
 
-    def test_a_hung_device_is_left_with_what_there_is(self):
+    def test_a_hang_saves_results_and_exits(self):
         done, left = [], threading.Event()
 
         def leave(code):
             done.append(code)
             left.set()
 
-        watch = rounds.Watch(0.05, lambda: done.append("told"), leave)
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            with watch("f16 nn 64"):
+        guard = rounds.HangGuard(0.05, lambda: done.append("saved"), leave)
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            with guard("f16 nn 64"):
                 self.assertTrue(left.wait(self.LONGEST_S))
-        self.assertEqual(done, ["told", 3])
-        self.assertIn("f16 nn 64", said.getvalue())
+        self.assertEqual(done, ["saved", 3])
+        self.assertIn("f16 nn 64", out.getvalue())
 
-    def test_who_is_quick_is_left_alone(self):
+    def test_a_case_in_time_does_not_exit(self):
         done = []
-        watch = rounds.Watch(10 * self.LONGEST_S, lambda: done.append(1),
+        guard = rounds.HangGuard(10 * self.LONGEST_S, lambda: done.append(1),
                              done.append)
-        with watch("x"):
+        with guard("x"):
             pass
-        watch.timer.join(self.LONGEST_S)
-        self.assertFalse(watch.timer.is_alive())
+        guard.timer.join(self.LONGEST_S)
+        self.assertFalse(guard.timer.is_alive())
         self.assertEqual(done, [])
 
 
-class Recorder:
-    """As much of PyTorch as a graph needs: calls are counted, and replayed
-    where they were recorded."""
+class SimulatedTorch:
+    """As much of PyTorch as a graph needs: calls are counted while a graph is
+    recorded, and replays of it add that number."""
 
     def __init__(self, clock):
         self.clock, self.count, self.recording = clock, 0, None
@@ -172,14 +173,14 @@ class Recorder:
             self.clock.sleep(1e-3)
 
 
-class Graphs(Timed):
+class Graphs(SimulatedTime):
     def test_a_graph_replays_its_products(self):
-        torch = Recorder(self.clock)
-        loop = rounds.Side.of_call(torch.call, torch.cuda.synchronize)
-        side = sides.graph_side(torch, torch.call, loop)
-        self.assertIn(side.unit, (9, 10))  # of 1 ms in 10
-        side.run(3)
-        self.assertEqual(torch.count, 3 * side.unit)
+        torch = SimulatedTorch(self.clock)
+        loop = rounds.TimedCalls.of_function(torch.call, torch.cuda.synchronize)
+        replays = libraries.record_graph(torch, torch.call, loop)
+        self.assertIn(replays.products, (9, 10))  # of 1 ms in 10
+        replays.run(3)
+        self.assertEqual(torch.count, 3 * replays.products)
 
 
 class Cases(unittest.TestCase):
@@ -189,24 +190,45 @@ class Cases(unittest.TestCase):
         self.assertEqual(got[0].label(), "f16 nt 16x6144x4096")
         self.assertEqual(got[0].inputs, [(1, 16, 4096), (1, 6144, 4096)])
 
-    def test_what_is_no_shape_is_said(self):
+    def test_invalid_shapes_are_refused(self):
         for word in ("axb", "1x2x3x4", "0", ""):
             with self.assertRaises(cases.BadShape):
-                cases.sizes_of(word, "given")
+                cases.parse_sizes(word, "command line")
 
-    def test_what_makes_a_case_another_is_in_its_parameters(self):
+    def test_the_row_id_has_all_options(self):
         case = cases.GemmCase((4, 4, 4), "f32", accuracy="split",
                               epilogue=cases.GELU)
-        row = file.row_of(case, "gemm_ref", 0, [2.0, 1.0, 3.0], 0.5, 1)
+        row = result_rows.make_row(case, "gemm_ref", 0, [2.0, 1.0, 3.0], 0.5, 1)
         self.assertIn("accuracy=split", row["id"])
         self.assertEqual((row["median_ns"], row["verdict"]), (2.0, "ok"))
-        self.assertEqual(file.row_of(case, "gemm_ref", 0, [1.0], 2, 1)
+        self.assertEqual(result_rows.make_row(case, "gemm_ref", 0, [1.0], 2, 1)
                          ["verdict"], "rejected")
 
-    def test_sets_are_whole(self):
+    def test_sets_have_cases_and_crosslane_first(self):
         for s in sets.SETS:
             self.assertTrue(list(s.cases()))
-            self.assertEqual(s.sides()[0], "ours")
+            self.assertEqual(s.library_names()[0], "ours")
+
+
+class ExprCases(unittest.TestCase):
+    def test_assigned_names_are_the_outputs(self):
+        for text, names in (("x + y", ["out"]), ("out = x", ["out"]),
+                            ("m = x; v[0] = m == x; m + v", ["m", "v", "out"]),
+                            ("y = x == 2; y = y", ["y"])):
+            self.assertEqual(expr_cases.assigned_names(text), names)
+
+    def test_a_case_makes_a_row(self):
+        case = expr_cases.ExprCase(
+            {"name": "axpy", "text": "y = a * x + y", "scalars": "a=2:f32",
+             "ranges": "x=-1:1"}, "x=10x10:f16,y=10x10:f16")
+        self.assertEqual((case.inputs, case.outputs), (["y", "x"], ["y"]))
+        self.assertEqual(case.bytes, 600)
+        self.assertEqual(case.input_range("x"), (-1, 1))
+        row = result_rows.make_row(case, "expr_fused", 0, [2.0, 1.0], 0.5, 1,
+                                   n_launches=3)
+        self.assertEqual(row["id"],
+                         "expr/expr_fused/x=100,y=100/case=axpy/f16/hot")
+        self.assertEqual((row["launches"], row["verdict"]), (3, "ok"))
 
 
 def result(case, ratio, theirs_us=100.0):
@@ -216,29 +238,32 @@ def result(case, ratio, theirs_us=100.0):
 
 
 class Summaries(unittest.TestCase):
-    def test_small_cases_do_not_decide_the_worst(self):
-        bar = sets.Bar("ours", "graph", each=0.9, mean=1.03, from_us=30)
-        v = sets.verdict_of([result("a", 0.5, 10), result("b", 4.0),
-                             result("c", 1.0)], bar)
+    def test_short_cases_are_not_the_worst(self):
+        target = sets.Target("ours", "graph", each=0.9, mean=1.03, from_us=30)
+        v = sets.summarise_target([result("a", 0.5, 10), result("b", 4.0),
+                             result("c", 1.0)], target)
         self.assertAlmostEqual(v["mean"], 2**(1 / 3))
-        self.assertEqual((v["worst"]["case"], v["each_met"], v["mean_met"]),
-                         ("c", "yes", "yes"))
+        self.assertEqual(v["worst"]["case"], "c")
+        self.assertEqual((v["each_reached"], v["mean_reached"]),
+                         ("yes", "yes"))
 
     def test_two_percent_are_a_tie(self):
-        self.assertEqual([sets.standing(r, 1.0) for r in (1.0, 0.985, 0.97)],
+        self.assertEqual([sets.compare_with_target(ratio, 1.0)
+                          for ratio in (1.0, 0.985, 0.97)],
                          ["yes", "tie", "no"])
 
     def test_it_fits_a_terminal(self):
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
             sets.print_summary([result("f16 nt 2048x57344x8192", 1.0)])
-        lines = said.getvalue().split("\n")
+        lines = out.getvalue().split("\n")
         self.assertTrue(all(len(line) < 80 for line in lines), lines)
         self.assertIn("mean 1.03 no, each 0.90 yes", lines[-2])
 
-    def test_kept_rows_are_lines(self):
+    def test_the_short_file_has_a_line_a_row(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "kept.json")
-            file.write_kept(path, {"rows": [result("a", 1.0)] * 2})
+            path = os.path.join(folder, "short.json")
+            result_rows.write_short_document(
+                path, {"rows": [result("a", 1.0)] * 2})
             with open(path, encoding="utf-8") as f:
                 text = f.read()
         self.assertEqual(len(json.loads(text)["rows"]), 2)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenBLAS reads its variables before main() begins, so that unsetting them
- * wants a new start of the program. Two threads that have just woken up share
- * a core for milliseconds on some kernels, at half the speed; pinned, they
- * cannot. */
+/* Pins threads to cores and clears environment variables, so that libraries on
+ * the same cores can be compared. OpenBLAS reads its variables before main(),
+ * so unsetting them requires that the program starts again. Two threads that
+ * have just been woken share a core for milliseconds on some kernels, at half
+ * the speed; pinned threads do not. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
-#include "fair.h"
+#include "thread_pinning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,28 +23,28 @@
 
 extern char **environ;
 
-/* Set when the program was started by itself with what it needs. */
-static const char settled[] = "CLBENCH_PEER_SETTLED";
+/* Set when the program has restarted itself with the variables it needs. */
+static const char restarted_mark[] = "CLBENCH_PEER_SETTLED";
 
-static bool begins(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The name of a variable that a library would obey; "" when none is set. */
-static void stray(char *name, size_t cap)
+/* The name of a set variable that a library reads; "" when none is set. */
+static void find_variable(char *name, size_t cap)
 {
     static const char *const beginnings[] = {"OPENBLAS_", "GOTO_", "GOTOBLAS_",
                                              "OMP_", "BLIS_"};
     name[0] = '\0';
     for (char **v = environ; *v; v++)
         for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-            if (begins(*v, beginnings[i]))
+            if (starts_with(*v, beginnings[i]))
                 snprintf(name, cap, "%.*s", (int)strcspn(*v, "="), *v);
 }
 
-/* The words of the command line, from the system. */
-static char **own_words(char **text)
+/* The arguments of the command line, from the system. */
+static char **read_command_line(char **text)
 {
     size_t len = 0, n = 0, at = 0;
     if (xl__file_read("/proc/self/cmdline", text, &len) != XL_OK)
@@ -54,19 +55,19 @@ static char **own_words(char **text)
     return words;
 }
 
-static void start_anew(void)
+static void restart_program(void)
 {
     char *text = NULL;
-    char **words = own_words(&text);
+    char **words = read_command_line(&text);
     if (words)
         (void)execv("/proc/self/exe", words);
     free(words);
     free(text);
-    fprintf(stderr, "clbench: warning: the program could not start itself "
-                    "anew; set its variables yourself\n");
+    fprintf(stderr, "clbench: warning: the program cannot restart itself; "
+                    "unset the variables named above\n");
 }
 
-static void name_others(void)
+static void warn_about_others(void)
 {
     static const char *const others[] = {
         "POCL_MAX_PTHREAD_COUNT", "POCL_MAX_COMPUTE_UNITS",
@@ -78,37 +79,38 @@ static void name_others(void)
                     others[i], getenv(others[i]));
 }
 
-void fair_variables(void)
+void pinning_clear_variables(void)
 {
     char name[64];
     bool any = false;
-    /* PoCL's worker threads, a core each; it asks when it is opened. */
+    /* A core for each of PoCL's worker threads; read when PoCL is opened. */
     (void)setenv("POCL_AFFINITY", "1", 0);
-    if (getenv(settled))
+    if (getenv(restarted_mark))
         return;
-    for (stray(name, sizeof name); *name; stray(name, sizeof name)) {
+    for (find_variable(name, sizeof name); *name;
+         find_variable(name, sizeof name)) {
         const char *value = getenv(name);
         fprintf(stderr,
                 "clbench: warning: %s=%.64s would change what is compared; "
-                "run without it\n",
+                "restarting without it\n",
                 name, value ? value : "");
         if (unsetenv(name) != 0)
             break;
         any = true;
     }
     if (any)
-        start_anew();
-    name_others();
+        restart_program();
+    warn_about_others();
 }
 
-void fair_start_with(const char *name, const char *value)
+void pinning_restart_with(const char *name, const char *value)
 {
-    if (!getenv(settled) && setenv(name, value, 1) == 0 &&
-        setenv(settled, "1", 1) == 0)
-        start_anew();
+    if (!getenv(restarted_mark) && setenv(name, value, 1) == 0 &&
+        setenv(restarted_mark, "1", 1) == 0)
+        restart_program();
 }
 
-static void pin(int id, const int *core, unsigned n)
+static void pin_thread(int id, const int *core, unsigned n)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -117,24 +119,24 @@ static void pin(int id, const int *core, unsigned n)
     (void)sched_setaffinity(id, sizeof set, &set);
 }
 
-static void find_cores(struct fair_threads *t)
+static void find_cores(struct pinned_threads *t)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return;
-    for (int i = 0; i < CPU_SETSIZE && t->n_cores < FAIR_THREADS; i++)
+    for (int i = 0; i < CPU_SETSIZE && t->n_cores < PINNED_THREADS; i++)
         if (CPU_ISSET((size_t)i, &set))
             t->core[t->n_cores++] = i;
 }
 
-void fair_pin(struct fair_threads *t)
+void pinning_pin_threads(struct pinned_threads *t)
 {
     DIR *tasks = opendir("/proc/self/task");
     const struct dirent *task;
-    *t = (struct fair_threads){.id = {(int)getpid()}, .n = 1};
+    *t = (struct pinned_threads){.id = {(int)getpid()}, .n = 1};
     find_cores(t);
-    while (tasks && t->n < FAIR_THREADS && (task = readdir(tasks)) != NULL) {
+    while (tasks && t->n < PINNED_THREADS && (task = readdir(tasks)) != NULL) {
         const int id = atoi(task->d_name);
         if (id > 0 && id != t->id[0])
             t->id[t->n++] = id;
@@ -142,31 +144,31 @@ void fair_pin(struct fair_threads *t)
     if (tasks)
         closedir(tasks);
     for (unsigned i = 1; i < t->n && t->n_cores > 0; i++)
-        pin(t->id[i], &t->core[i % t->n_cores], 1);
+        pin_thread(t->id[i], &t->core[i % t->n_cores], 1);
 }
 
-void fair_pin_caller(const struct fair_threads *t, bool is_pinned)
+void pinning_pin_caller(const struct pinned_threads *t, bool is_pinned)
 {
     if (t->n_cores > 0)
-        pin(t->id[0], t->core, is_pinned ? 1 : t->n_cores);
+        pin_thread(t->id[0], t->core, is_pinned ? 1 : t->n_cores);
 }
 
 #else
 
-void fair_variables(void) {}
+void pinning_clear_variables(void) {}
 
-void fair_start_with(const char *name, const char *value)
+void pinning_restart_with(const char *name, const char *value)
 {
     (void)name;
     (void)value;
 }
 
-void fair_pin(struct fair_threads *t)
+void pinning_pin_threads(struct pinned_threads *t)
 {
     memset(t, 0, sizeof *t);
 }
 
-void fair_pin_caller(const struct fair_threads *t, bool is_pinned)
+void pinning_pin_caller(const struct pinned_threads *t, bool is_pinned)
 {
     (void)t;
     (void)is_pinned;

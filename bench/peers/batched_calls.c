@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of ours in a row, for torch_peer.py: made here, since what a Python
- * loop adds to each call is a good part of a small product's time. They are
- * dealt over queues, each with an operation of its own: one queue's products
- * need not wait for the other's. */
+/* Batches of calls of crosslane, for torch_gemm.py: a loop in Python adds a
+ * good part of a small product's time to each call. With several queues, each
+ * has an op of its own, and its products do not wait for another queue's. */
 #include <crosslane/crosslane.h>
 
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Work that is not flushed may wait for the host; a flush takes time itself.
- * Two queues overlap only as far as both know their work, and one thread takes
- * about as long over a launch as a small product over its own (NV-44, NV-51):
+/* Commands that are not flushed may wait for the host, but a flush takes time
+ * itself. Two queues overlap only while both have commands, and a thread takes
+ * about as long to enqueue a small product as the product runs (NV-44, NV-51):
  * each queue has a thread. */
-enum { FLUSH_ALONE = 64, FLUSH_BESIDE = 8, MOST_QUEUES = 4 };
+enum { FLUSH_ONE_QUEUE = 64, FLUSH_SEVERAL = 8, MOST_QUEUES = 4 };
 
 xl_status peer_calls_gemm(xl_queue *const *q, const xl_gemm *const *op,
                           size_t n_queues, size_t n);
@@ -30,26 +29,26 @@ struct calls {
     xl_status status;
 };
 
-static void *make_calls(void *arg)
+static void *run_queue(void *arg)
 {
     struct calls *c = arg;
-    for (size_t turn = 0; turn < c->n && c->status == XL_OK; turn++) {
+    for (size_t i = 0; i < c->n && c->status == XL_OK; i++) {
         c->status = c->gemm ? xl_gemm_run(c->q, c->gemm, NULL)
                             : xl_softmax_run(c->q, c->softmax, NULL);
-        if (turn % c->flush_every == 0)
+        if (i % c->flush_every == 0)
             (void)clFlush(xl_queue_cl(c->q));
     }
     return NULL;
 }
 
-static xl_status make_all(struct calls *c, size_t n_queues)
+static xl_status run_queues(struct calls *c, size_t n_queues)
 {
     pthread_t thread[MOST_QUEUES];
     size_t started = 1;
-    while (started < n_queues && pthread_create(&thread[started], NULL,
-                                                make_calls, &c[started]) == 0)
+    while (started < n_queues &&
+           pthread_create(&thread[started], NULL, run_queue, &c[started]) == 0)
         started++;
-    make_calls(&c[0]);
+    run_queue(&c[0]);
     for (size_t i = 1; i < started; i++)
         pthread_join(thread[i], NULL);
     if (started < n_queues)
@@ -61,37 +60,37 @@ static xl_status make_all(struct calls *c, size_t n_queues)
 }
 
 /* `n` calls on each queue, of one op or the other. */
-static xl_status deal(xl_queue *const *q, const xl_gemm *const *gemm,
-                      const xl_softmax *const *softmax, size_t n_queues,
-                      size_t n)
+static xl_status enqueue_batch(xl_queue *const *q, const xl_gemm *const *gemm,
+                               const xl_softmax *const *softmax,
+                               size_t n_queues, size_t n)
 {
     struct calls c[MOST_QUEUES] = {0};
     if (n_queues == 0 || n_queues > MOST_QUEUES)
         return XL_BAD_ARGUMENT;
     for (size_t i = 0; i < n_queues; i++)
-        c[i] = (struct calls){
-            .q = q[i],
-            .gemm = gemm ? gemm[i] : NULL,
-            .softmax = softmax ? softmax[i] : NULL,
-            .n = n,
-            .flush_every = n_queues == 1 ? FLUSH_ALONE : FLUSH_BESIDE};
-    return make_all(c, n_queues);
+        c[i] = (struct calls){.q = q[i],
+                              .gemm = gemm ? gemm[i] : NULL,
+                              .softmax = softmax ? softmax[i] : NULL,
+                              .n = n,
+                              .flush_every = n_queues == 1 ? FLUSH_ONE_QUEUE
+                                                           : FLUSH_SEVERAL};
+    return run_queues(c, n_queues);
 }
 
 xl_status peer_calls_gemm(xl_queue *const *q, const xl_gemm *const *op,
                           size_t n_queues, size_t n)
 {
-    return deal(q, op, NULL, n_queues, n);
+    return enqueue_batch(q, op, NULL, n_queues, n);
 }
 
 xl_status peer_calls_softmax(xl_queue *const *q, const xl_softmax *const *op,
                              size_t n_queues, size_t n)
 {
-    return deal(q, NULL, op, n_queues, n);
+    return enqueue_batch(q, NULL, op, n_queues, n);
 }
 
-/* Of a struct by its name without xl_, so that the script's own can be
- * compared; 0: it is not passed. */
+/* The size of a struct by its name without xl_, to be compared with the
+ * script's declaration; 0: unknown name. */
 size_t peer_size_of(const char *name)
 {
     static const struct {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libcrosslane through ctypes: its structs, its calls, and queues to time
-on."""
+"""libcrosslane through ctypes: its structs as Python declares them, its
+calls, and queues to time on."""
 import ctypes as ct
 import os
 import sys
@@ -12,7 +12,7 @@ BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i8": 1, "u8": 1,
          "bool": 1, "f8e4m3": 1, "f8e5m2": 1}
 ACCURACY = {"full": 0, "split": 1, "fast": 2}
 MAX_DIMS = 6
-CALLS = "libclbench-calls.so"
+CALLS_LIBRARY = "libclbench-calls.so"
 
 
 class Mem(ct.Structure):
@@ -67,7 +67,7 @@ class Tiling(ct.Structure):
     _fields_ = [(name, ct.c_size_t) for name in
                 ("rows", "cols", "m", "n", "tiles_m", "tiles_n", "count",
                  "band")] + [
-                ("turned", ct.c_bool), ("is_even", ct.c_bool)] + [
+                ("is_swapped", ct.c_bool), ("is_even", ct.c_bool)] + [
                 (name, ct.c_size_t) for name in
                 ("whole", "sharers", "groups", "wg_items",
                  "local_mem_bytes")]
@@ -100,46 +100,46 @@ class Fact(ct.Structure):
                 ("source", ct.c_int), ("note", ct.c_char_p)]
 
 
-# Compared with the C compiler's by calls.c, where that was built.
+# Their sizes are compared with the C compiler's, which batched_calls.c has.
 STRUCTS = {"mat": Mat, "tensor": Tensor, "binding": Binding, "gemm": Gemm,
            "softmax": Softmax, "choice": Choice, "fact": Fact}
 
 
-class Refused(SystemExit):
-    """A call of ours failed; the text is its story."""
+class CallFailed(SystemExit):
+    """A call of libcrosslane failed; the text is its error detail."""
 
 
-def mat(mem, ld, dtype, turned=False):
-    """A row-major view with leading dimension ld, or its transpose."""
-    return Mat(Mem(mem, None), 0, 1 if turned else ld, ld if turned else 1,
-               DTYPES[dtype])
+def matrix_view(mem, ld, dtype, is_transposed=False):
+    """A row-major matrix with leading dimension ld, or its transpose."""
+    strides = (1, ld) if is_transposed else (ld, 1)
+    return Mat(Mem(mem, None), 0, *strides, DTYPES[dtype])
 
 
-def row_vector(name, mem, n, dtype):
-    """A binding of n values, one a column."""
+def bind_row_vector(name, mem, n, dtype):
+    """A binding of n contiguous values, one a column of C."""
     sizes, strides = (ct.c_size_t * MAX_DIMS)(n), (ct.c_size_t * MAX_DIMS)(1)
     return Binding(name.encode(), Tensor(Mem(mem, None), 0, 1, sizes, strides,
                                          DTYPES[dtype]))
 
 
-class Ours:
-    """The library with a queue of its own, and plain ones to time on: without
-    profiling, as an application has them."""
+class Crosslane:
+    """The library with one queue of its own, and plain queues to time on:
+    without profiling, as an application creates them."""
 
     def __init__(self, path, device):
         self.so = ct.CDLL(path, ct.RTLD_GLOBAL)
         self.declare()
         version = self.so.xl_version().decode()
         if version != VERSION:
-            sys.exit("torch_peer: %s is version %s, this script is for %s" %
+            sys.exit("%s is version %s, but this script needs %s" %
                      (path, version, VERSION))
         self.lib, self.dev, self.q = (ct.c_void_p() for _ in range(3))
-        self.plain = []
-        self.must(self.so.xl_open(None, ct.byref(self.lib)))
-        self.must(self.so.xl_device_find(self.lib, device.encode(),
-                                         ct.byref(self.dev)))
-        self.must(self.so.xl_queue_create(self.lib, self.dev,
-                                          ct.byref(self.q)))
+        self.plain_queues = []
+        self.check_status(self.so.xl_open(None, ct.byref(self.lib)))
+        self.check_status(self.so.xl_device_find(self.lib, device.encode(),
+                                                 ct.byref(self.dev)))
+        self.check_status(self.so.xl_queue_create(self.lib, self.dev,
+                                                  ct.byref(self.q)))
         self.helper = self.find_helper(os.path.dirname(path))
 
     def declare(self):
@@ -174,11 +174,12 @@ class Ours:
             call.restype, call.argtypes = result, arguments
 
     @staticmethod
-    def find_helper(beside):
-        """calls.c, beside the library or where the loader looks; None: calls
-        are made from Python."""
-        for path in (os.path.join(beside, CALLS),
-                     os.path.join(beside, "bench", "peers", CALLS), CALLS):
+    def find_helper(folder):
+        """batched_calls.c's library, in the folder of libcrosslane or where
+        the loader searches; None: calls are made from Python."""
+        for path in (os.path.join(folder, CALLS_LIBRARY),
+                     os.path.join(folder, "bench", "peers", CALLS_LIBRARY),
+                     CALLS_LIBRARY):
             try:
                 helper = ct.CDLL(path)
             except OSError:
@@ -187,93 +188,102 @@ class Ours:
             for name, kind in STRUCTS.items():
                 size = helper.peer_size_of(name.encode())
                 if ct.sizeof(kind) != size:
-                    sys.exit("torch_peer: xl_%s is %d bytes here, %d in C" %
+                    sys.exit("xl_%s has %d bytes in Python, %d in C" %
                              (name, ct.sizeof(kind), size))
             return helper
         return None
 
-    def must(self, status, q=None):
+    def check_status(self, status, q=None):
         if status:
             q = q or getattr(self, "q", None)
-            story = (self.so.xl_error_detail(q) if q else
-                     self.so.xl_lib_error(self.lib))
-            raise Refused("torch_peer: %s: %s" %
-                          (self.so.xl_status_name(status).decode(),
-                           (story or b"").decode(errors="replace")))
+            detail = (self.so.xl_error_detail(q) if q else
+                      self.so.xl_lib_error(self.lib))
+            raise CallFailed("%s: %s" %
+                             (self.so.xl_status_name(status).decode(),
+                              (detail or b"").decode(errors="replace")))
 
-    def asked(self, name):
+    def device_index(self):
+        return self.so.xl_device_index(self.dev)
+
+    def device_fact(self, name):
         fact = Fact()
-        self.must(self.so.xl_device_fact(self.dev, name.encode(), 0,
-                                         ct.byref(fact)))
+        self.check_status(self.so.xl_device_fact(self.dev, name.encode(), 0,
+                                                 ct.byref(fact)))
         return fact
 
-    def fact(self, name):
-        text = self.asked(name).text
+    def fact_text(self, name):
+        """A fact that is a text, or None."""
+        text = self.device_fact(name).text
         return text.decode(errors="replace") if text else None
 
-    def buffer(self, nbytes, address=None):
+    def create_buffer(self, nbytes, address=None):
+        """A buffer, with the bytes at an address of the host's memory."""
         mem = ct.c_void_p()
-        self.must(self.so.xl_buffer_create(self.q, nbytes, ct.byref(mem)))
+        self.check_status(self.so.xl_buffer_create(
+            self.q, nbytes, ct.byref(mem)))
         if address:
-            self.must(self.so.xl_buffer_write(self.q, mem, 0, address,
-                                              nbytes))
+            self.write_buffer(mem, address, nbytes)
         return mem
 
-    def release(self, mem):
+    def write_buffer(self, mem, address, nbytes):
+        self.check_status(self.so.xl_buffer_write(self.q, mem, 0, address,
+                                                  nbytes))
+
+    def release_buffer(self, mem):
         self.so.clReleaseMemObject(mem)
 
-    def read(self, mem, address, nbytes):
-        self.must(self.so.xl_buffer_read(self.q, mem, 0, address, nbytes))
+    def read_buffer(self, mem, address, nbytes):
+        self.check_status(self.so.xl_buffer_read(
+            self.q, mem, 0, address, nbytes))
 
-    def queue(self, i):
-        """The i-th plain queue, in the context of our own."""
+    def plain_queue(self, i):
+        """The i-th plain queue, in the context of the library's queue."""
         QUEUE_DEVICE = 0x1091
-        while len(self.plain) <= i:
+        while len(self.plain_queues) <= i:
             device, code, q = ct.c_void_p(), ct.c_int(), ct.c_void_p()
             self.so.clGetCommandQueueInfo(self.so.xl_queue_cl(self.q),
                                           QUEUE_DEVICE, 8, ct.byref(device),
                                           None)
             native = self.so.clCreateCommandQueue(
                 self.so.xl_queue_context(self.q), device, 0, ct.byref(code))
-            self.must(code.value)
-            self.must(self.so.xl_queue_wrap(self.lib, native, ct.byref(q)))
-            self.plain.append(q)
-        return self.plain[i]
+            self.check_status(code.value)
+            self.check_status(self.so.xl_queue_wrap(
+                self.lib, native, ct.byref(q)))
+            self.plain_queues.append(q)
+        return self.plain_queues[i]
 
-    def calls(self, ops, n):
-        """n calls of each of the ops, each on a plain queue of its own."""
-        queues = [self.queue(i) for i in range(len(ops))]
+    def enqueue_calls(self, ops, n):
+        """n calls of each of the ops, each op on a plain queue of its own."""
+        queues = [self.plain_queue(i) for i in range(len(ops))]
         if self.helper:
             call = getattr(self.helper, "peer_calls_" + ops[0].call)
-            self.must(call((ct.c_void_p * len(ops))(*queues),
-                           (ct.c_void_p * len(ops))(
-                               *(ct.addressof(op) for op in ops)),
-                           ct.c_size_t(len(ops)), ct.c_size_t(n)), queues[0])
+            pointers = ct.c_void_p * len(ops)
+            self.check_status(
+                call(pointers(*queues),
+                     pointers(*(ct.addressof(op) for op in ops)),
+                     ct.c_size_t(len(ops)), ct.c_size_t(n)), queues[0])
             return
         call = getattr(self.so, "xl_%s_run" % ops[0].call)
         pairs = [(q, ct.byref(op)) for q, op in zip(queues, ops)]
         for _ in range(n):
             for q, op in pairs:
-                self.must(call(q, op, None), q)
+                self.check_status(call(q, op, None), q)
 
     def finish(self):
-        for q in self.plain:
-            self.must(self.so.xl_queue_finish(q), q)
-        self.must(self.so.xl_queue_finish(self.q))
+        for q in self.plain_queues:
+            self.check_status(self.so.xl_queue_finish(q), q)
+        self.check_status(self.so.xl_queue_finish(self.q))
 
-    def run(self, op):
-        self.calls([op], 1)
-
-    def chosen(self, op):
-        """The variant that runs it."""
+    def chosen_variant(self, op):
+        """The name of the variant that the library runs an op with."""
         call = getattr(self.so, "xl_%s_explain" % op.call)
         choices, n = (Choice * 32)(), ct.c_uint()
-        self.must(call(self.q, ct.byref(op), choices, len(choices),
-                       ct.byref(n)))
+        self.check_status(call(self.q, ct.byref(op), choices, len(choices),
+                               ct.byref(n)))
         for c in choices:
             if c.chosen:
                 return c.variant.decode()
-        wanted = [c.why.decode(errors="replace") for c in choices
-                  if op.variant and c.variant == op.variant]
-        raise Refused("torch_peer: %s" % (wanted[0] if wanted else
-                                          "no variant takes this"))
+        reasons = [c.why.decode(errors="replace") for c in choices
+                   if op.variant and c.variant == op.variant]
+        raise CallFailed(reasons[0] if reasons else
+                         "no variant can run this op")

@@ -1,36 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clbench's expressions as one would write them in PyTorch, by name. The
-parameters are the bindings that are read; results stand in the order of the
-text's assignments. Each also runs on doubles, where it is the reference."""
+"""clbench's expressions as they are usually written in PyTorch, by name. The
+parameters of a function are the names that the expression reads; it returns
+what the expression assigns, in the same order. On doubles it computes the
+expected result. use_torch() sets the module before a function is called."""
 import inspect
 import math
-import sys
 
 torch = None
 F = None
 
 
-def load_torch():
+def use_torch(module):
     global torch, F
-    try:
-        import torch as found
-    except ImportError:
-        sys.exit("torch_expr: this Python has no PyTorch; install it with "
-                 "CUDA, or give --self-test to run our side alone")
-    if not found.cuda.is_available():
-        sys.exit("torch_expr: PyTorch sees no CUDA device; --self-test runs "
-                 "our side alone")
-    torch, F = found, found.nn.functional
-    return torch
+    torch, F = module, module.nn.functional
 
 
 def parameters(name):
     """The bindings that a case reads."""
-    return list(inspect.signature(THEIRS[name]).parameters)
+    return list(inspect.signature(COUNTERPARTS[name]).parameters)
 
 
 def wide(x):
-    """What is summed or exponentiated: f32, unless it is double already."""
+    """As f32, to be summed or exponentiated; doubles stay doubles."""
     return x if x.dtype == torch.float64 else x.float()
 
 
@@ -116,16 +107,16 @@ def black_scholes(s, k, t, r, w):
     return call, call - s + k * torch.exp(-r * t)
 
 
-def first_most(x, axis):
-    """argmax gives any of several; this gives the first."""
+def first_argmax(x, axis):
+    """argmax returns any index of the largest; this returns the first."""
     n = x.shape[axis]
     size = [n if d == axis % x.dim() else 1 for d in range(x.dim())]
-    places = torch.arange(n, device=x.device).reshape(size)
-    return torch.where(x == x.amax(axis, keepdim=True), places,
+    indices = torch.arange(n, device=x.device).reshape(size)
+    return torch.where(x == x.amax(axis, keepdim=True), indices,
                        n).amin(axis, keepdim=True)
 
 
-THEIRS = {
+COUNTERPARTS = {
     "sum": lambda x: torch.sum(x, dtype=wide(x).dtype),
     "gelu": lambda x: F.gelu(x),
     "silu": lambda x: F.silu(x),
@@ -166,13 +157,13 @@ THEIRS = {
     "lstm": lstm,
     "black-scholes": black_scholes,
 }
-THEIRS["sum 1e8"] = THEIRS["sum"]
-THEIRS["sin2 cos2 1e8"] = THEIRS["sin2 cos2"]
+COUNTERPARTS["sum 1e8"] = COUNTERPARTS["sum"]
+COUNTERPARTS["sin2 cos2 1e8"] = COUNTERPARTS["sin2 cos2"]
 
-# References that are not the counterpart itself.
-EXACT = {"argmax rows": lambda x: first_most(x, -1)}
+# Where the expected result is not the counterpart on doubles.
+EXPECTED = {"argmax rows": lambda x: first_argmax(x, -1)}
 
-# -- long reductions: to one value, along rows, along columns ------------------
+# -- long reductions: to one value, along rows, along columns -----------------
 
 REDUCTIONS = {
     "sum": lambda x, axis: torch.sum(x, axis, keepdim=True),
@@ -182,29 +173,28 @@ REDUCTIONS = {
     "norm2": lambda x, axis: torch.linalg.vector_norm(x, dim=axis,
                                                       keepdim=True),
 }
-LAYOUTS = (  # name, axis, shapes to time, shapes to test
+REDUCTION_SHAPES = (  # name, axis, sizes to time, small sizes
     ("all", 0, "x=1e8,out=1", "x=1013,out=1"),
     ("rows", 1, "x=10000x10000,out=10000x1", "x=31x33,out=31x1"),
     ("columns", 0, "x=10000x10000,out=1x10000", "x=31x33,out=1x33"),
 )
-MADE_UP = {"timed": [], "small": []}
+# As `clbench expr --list` has its cases.
+REDUCTION_CASES = []
 
 
-def add_reduction(function, layout, axis, shapes):
-    name = "%s, %s" % (function, layout)
+def add_reduction(function, shape, axis, timed, small):
+    name = "%s, %s" % (function, shape)
     call = REDUCTIONS[function]
-    THEIRS[name] = lambda x: call(x, axis)
+    COUNTERPARTS[name] = lambda x: call(x, axis)
+    suffix = ""
     if function == "argmax":
-        EXACT[name] = lambda x: first_most(x, axis)
-    for kind, spelled in shapes.items():
-        if function == "argmax":
-            spelled += ":i32"
-        MADE_UP[kind].append({"name": name, "text": "%s(x, axis=%d)" %
-                              (function, axis), "ranges": "x=-1:1",
-                              kind: spelled})
+        EXPECTED[name] = lambda x: first_argmax(x, axis)
+        suffix = ":i32"
+    REDUCTION_CASES.append({
+        "name": name, "text": "%s(x, axis=%d)" % (function, axis),
+        "ranges": "x=-1:1", "timed": timed + suffix, "small": small + suffix})
 
 
 for _function in REDUCTIONS:
-    for _layout, _axis, _timed, _small in LAYOUTS:
-        add_reduction(_function, _layout, _axis,
-                      {"timed": _timed, "small": _small})
+    for _shape in REDUCTION_SHAPES:
+        add_reduction(_function, *_shape)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What torch_gemm.py times: one product or softmax of one shape, and the
+cases that the command line or a file of shapes names."""
+import os
+import re
+
+from .crosslane_library import (ACCURACY, BYTES, DTYPES, Batch, Binding,
+                                Epilogue, Gemm, Mat, Mem, Softmax,
+                                bind_row_vector, matrix_view)
+
+TRANS = ("nn", "nt", "tn", "tt")
+OUTPUT_DTYPE = {"i8": "i32", "f8e4m3": "bf16", "f8e5m2": "bf16"}
+GELU = "gelu(y + bias)"
+
+
+class GemmCase:
+    """op(A) op(B), where op() transposes as `trans` states; `batch` products
+    at once, 0: one. Attributes: see result_rows.py, and
+
+        inputs, result  sizes of A, B and C in memory, with the batch in front
+        ta, tb          is A, is B stored transposed?
+        out             C's type"""
+    op, unit = "gemm", "flop/s"
+
+    def __init__(self, shape, dtype, trans="nn", batch=0, title=None,
+                 accuracy="full", epilogue=None):
+        self.m, self.n, self.k = shape
+        self.dtype, self.trans, self.batch = dtype, trans, batch
+        self.title, self.accuracy, self.epilogue = title, accuracy, epilogue
+        self.out = OUTPUT_DTYPE.get(dtype, dtype)
+        self.shape = {"m": self.m, "n": self.n, "k": self.k}
+        if batch:
+            self.shape["batch"] = batch
+        self.params = {"trans": trans, "out": self.out, "alpha": 1, "beta": 0}
+        if accuracy != "full":
+            self.params["accuracy"] = accuracy
+        if epilogue:
+            self.params["epilogue"] = epilogue
+        count = batch or 1
+        self.flop = 2 * self.m * self.n * self.k * count
+        self.bytes = count * (
+            BYTES[dtype] * (self.m * self.k + self.k * self.n) +
+            BYTES[self.out] * self.m * self.n)
+        self.amount = self.flop
+        self.ta, self.tb = trans[0] == "t", trans[1] == "t"
+        self.inputs = [
+            (count, self.k, self.m) if self.ta else (count, self.m, self.k),
+            (count, self.n, self.k) if self.tb else (count, self.k, self.n)]
+        self.result = (count, self.m, self.n)
+
+    def label(self):
+        sizes = ([self.m] if self.m == self.n == self.k else
+                 [self.m, self.n, self.k])
+        return " ".join(
+            [self.dtype, self.trans, "x".join(str(s) for s in sizes)] +
+            (["batch=%d" % self.batch] if self.batch else []) +
+            ([self.accuracy] if self.accuracy != "full" else []) +
+            (["fused"] if self.epilogue else []))
+
+    def descriptor(self, mems, variant=None, has_epilogue=True):
+        """crosslane's descriptor. mems: A, B, C and, for the epilogue, the
+        bias; has_epilogue: False leaves the case's epilogue out."""
+        a, b, c = mems[:3]
+        strides = (self.m * self.k, self.k * self.n, self.m * self.n)
+        op = Gemm(self.m, self.n, self.k,
+                  matrix_view(a, self.inputs[0][2], self.dtype, self.ta),
+                  matrix_view(b, self.inputs[1][2], self.dtype, self.tb),
+                  matrix_view(c, self.n, self.out), 1, 0, Mem(),
+                  variant.encode() if variant else None,
+                  Batch(self.batch, *(strides if self.batch else (0, 0, 0))))
+        op.accuracy = ACCURACY[self.accuracy]
+        if self.epilogue and has_epilogue:
+            names = (Binding * 1)(bind_row_vector("bias", mems[3], self.n,
+                                                  self.out))
+            op.epilogue = Epilogue(self.epilogue.encode(), names, 1)
+            op.names = names  # keep them as long as the descriptor
+        return op
+
+    def operands(self, x):
+        """op(A) and op(B) as views of PyTorch's tensors."""
+        return (x[0].mT if self.ta else x[0]), (x[1].mT if self.tb else x[1])
+
+
+class SoftmaxCase:
+    """softmax of each row; attributes as GemmCase has them."""
+    op, unit = "softmax", "B/s"
+    accuracy, epilogue, batch = "full", None, 0
+
+    def __init__(self, shape, dtype):
+        self.rows, self.cols = shape
+        self.dtype = self.out = dtype
+        self.title = None
+        self.shape = {"rows": self.rows, "cols": self.cols}
+        self.params = {}
+        self.flop = 5 * self.rows * self.cols
+        self.bytes = 2 * self.rows * self.cols * BYTES[dtype]
+        self.amount = self.bytes
+        self.inputs = [shape]
+        self.result = shape
+
+    def label(self):
+        return "%s softmax %dx%d" % (self.dtype, self.rows, self.cols)
+
+    def descriptor(self, mems, variant=None, has_epilogue=True):
+        views = [matrix_view(mem, self.cols, self.dtype) for mem in mems[:2]]
+        return Softmax(self.rows, self.cols, *views, 0, Mat(), Mem(),
+                       variant.encode() if variant else None)
+
+
+# -- from text ----------------------------------------------------------------
+
+
+class BadShape(SystemExit):
+    """A shape cannot be read; the text states where and what is expected."""
+
+
+def parse_sizes(text, origin):
+    """"64x32x16", or "64" for a cube: three sizes, of a product; "64x32":
+    two, of a softmax. origin: where the text is from, for the message."""
+    try:
+        sizes = tuple(int(size) for size in text.split("x"))
+    except ValueError:
+        sizes = ()
+    sizes = sizes * 3 if len(sizes) == 1 else sizes
+    if len(sizes) not in (2, 3) or min(sizes) < 1:
+        raise BadShape("%s: invalid shape '%s': must be MxNxK or N, or "
+                       "ROWSxCOLS for a softmax" % (origin, text))
+    return sizes
+
+
+def read_shape_file(name):
+    """Yields (origin, title, shape, settings) of each line of a file in the
+    syntax of clbench (bench/shape_file.h):
+
+        title: 64x32x16 f16 nt batch=4      # comment
+
+    A name without a dot and a slash is a file of bench/shapes."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    path = name
+    if "." not in name and "/" not in name:
+        path = os.path.join(folder, "..", "..", "shapes", name + ".txt")
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            title, rest = re.match(r"(?:(.*?):(?=\s))?(.*)",
+                                   line.split("#")[0].strip()).groups()
+            words, settings = rest.split(), {}
+            for word in words[1:]:
+                key, equals, value = word.partition("=")
+                if not equals:
+                    key = "dtype" if word in DTYPES else "trans"
+                    value = word
+                settings[key] = value
+            if words:
+                yield "%s:%d" % (name, number), title, words[0], settings
+
+
+def cases_of_file(file, dtypes=None, least_m=1, **options):
+    """GEMMs of a file of shapes with at least least_m rows; dtypes: types to
+    use instead of the file's."""
+    for origin, title, shape, settings in read_shape_file(file):
+        sizes = parse_sizes(shape, origin)
+        dtype = settings.pop("dtype", "f32")
+        trans = settings.pop("trans", "nn")
+        batch = int(settings.pop("batch", "0"))
+        if settings or trans not in TRANS or len(sizes) != 3:
+            raise BadShape("%s: invalid line: must be MxNxK, then a type, nn, "
+                           "nt, tn or tt, batch=N" % origin)
+        if sizes[0] >= least_m:
+            for d in dtypes or [dtype]:
+                yield GemmCase(sizes, d, trans, batch, title, **options)
+
+
+def cases_of_shapes(shapes, dtypes, transes, **options):
+    """Each shape with each type and transposition; two sizes are a softmax."""
+    for shape in shapes:
+        sizes = parse_sizes(shape, "command line")
+        for dtype in dtypes:
+            if len(sizes) == 2:
+                yield SoftmaxCase(sizes, dtype)
+                continue
+            for trans in transes:
+                yield GemmCase(sizes, dtype, trans, **options)
