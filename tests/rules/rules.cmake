@@ -23,6 +23,7 @@ function(xl_python_rule name)
 endfunction()
 
 xl_python_rule(layers ${CMAKE_BINARY_DIR})
+xl_python_rule(tree)
 xl_rule(names check_names -DSYMBOLS=${CMAKE_NM}
     -DLIBRARY=$<TARGET_FILE:crosslane>)
 xl_rule(notes check_notes)
