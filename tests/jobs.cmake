@@ -450,15 +450,25 @@ xl_program(test_faults ops/test_faults.c LIBS clbench_static)
 xl_job(slow.faults LABELS device slow DRIVER pocl
     COMMAND test_faults ENV OPENCL_LAYERS=$<TARGET_FILE:xl_fault_layer>)
 
-# clbench as its user sees it, command by command: minutes on a busy machine.
+# clbench as its user sees it: its arguments; on drivers, what it measures
+# (minutes on a busy machine).
 if(UNIX)
-    foreach(driver pocl rusticl)
-        xl_job(device.cli.${driver} LABELS device slow DRIVER ${driver}
-            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli.sh $<TARGET_FILE:clbench>
-                ${SCRATCH}/cli_${driver} ${PROJECT_SOURCE_DIR} ${XL_PYTHON}
-                ${ICD}/none)
-        set_property(TEST device.cli.${driver} APPEND PROPERTY
+    set(cli ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cli_)
+    function(xl_cli_job name script)
+        xl_job(${name} ${ARGN} COMMAND ${cli}${script}.sh
+            $<TARGET_FILE:clbench> ${SCRATCH}/folder_${name}
+            ${PROJECT_SOURCE_DIR} ${XL_PYTHON} ${ICD}/none)
+        set_property(TEST ${name} APPEND PROPERTY
             FAIL_REGULAR_EXPRESSION "FAILED: ")
+    endfunction()
+    xl_cli_job(stub.cli_arguments arguments LABELS stub DRIVER stub)
+    foreach(driver pocl rusticl)
+        xl_cli_job(device.cli.${driver} measure LABELS device slow
+            DRIVER ${driver})
+        xl_cli_job(device.cli_split.${driver} split LABELS device slow
+            DRIVER ${driver} ENV XL_CACHE_DIR=${SCRATCH}/device.cli.${driver})
+        set_property(TEST device.cli_split.${driver} APPEND PROPERTY
+            DEPENDS device.cli.${driver})
     endforeach()
 endif()
 
