@@ -6,7 +6,7 @@
 # shellcheck source=tests/scripts/cli_support.sh
 . "$(dirname "$0")/cli_support.sh"
 
-# -- 0: help and tables --------------------------------------------------------
+# -- 0: help and tables -------------------------------------------------------
 expect 0 "version" "$clbench" --version
 says "0.1.0"
 expect 0 "help" "$clbench" --help

@@ -8,7 +8,7 @@
 # shellcheck source=tests/scripts/cli_support.sh
 . "$(dirname "$0")/cli_support.sh"
 
-# -- 0: the device --------------------------------------------------------------
+# -- 0: the device ------------------------------------------------------------
 expect 0 "devices" "$clbench" devices
 fits
 is_plain
