@@ -7,13 +7,13 @@ with its --help.
 
 An example is a line `clbench ...` in a block ```sh, or `$ clbench ...` in a
 block ```text, of README.md or bench/README.md. Each line runs in a shell, in
-FOLDER, in the order of the text. A program that still runs after S seconds (2 when not
-given) is interrupted with SIGINT. An example fails when clbench exits with 2
-(usage), 4 (a file), a code that the manual does not list, or a signal. On the
-stub driver kernels compute nothing, so 1 (a wrong result), 3 (no usable
-device, of doctor) and 5 (a gate) are expected there. For the same reason each
-file that report, compare or plan reads is replaced by result.json, which was
-measured on PoCL.
+FOLDER, in the order of the text. A program that still runs after S seconds
+(2 when not given) is interrupted with SIGINT. An example fails when clbench
+exits with 2 (usage), 4 (a file), a code that the manual does not list, or a
+signal. On the stub driver kernels compute nothing, so 1 (a wrong result), 3
+(no usable device, of doctor) and 5 (a gate) are expected there. For the same
+reason each file that report, compare or plan reads is replaced by result.json,
+which was measured on PoCL.
 
 bench/README.md must have each command and each option that --help prints, and
 no other option."""
