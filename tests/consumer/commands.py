@@ -131,6 +131,7 @@ def main():
     os.makedirs(folder)
     os.environ["PATH"] = (os.path.dirname(clbench) + os.pathsep +
                           os.environ["PATH"])
+    os.environ["XL_TUNED_DIR"] = os.path.join(os.path.abspath(folder), "tuned")
     failed = check_manual(clbench, os.path.join(source_dir,
                                                 "bench/README.md"))
     failed += check_examples(source_dir, folder, seconds)
