@@ -7,7 +7,7 @@ with its --help.
 
 An example is a line `clbench ...` in a block ```sh, or `$ clbench ...` in a
 block ```text, of README.md or bench/README.md. Each line runs in a shell, in
-FOLDER, in the order of the text. A program that still runs after S seconds
+a folder of its own below FOLDER. A program that still runs after S seconds
 (2 when not given) is interrupted with SIGINT. An example fails when clbench
 exits with 2 (usage), 4 (a file), a code that the manual does not list, or a
 signal. On the stub driver kernels compute nothing, so 1 (a wrong result), 3
@@ -17,6 +17,7 @@ which was measured on PoCL.
 
 bench/README.md must have each command and each option that --help prints, and
 no other option."""
+import concurrent.futures
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ import sys
 EXIT_CODES = {0, 1, 3, 5, 130}
 RESULT = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "result.json")
+N_AT_ONCE = 4  # most of them wait for the interrupt
 OTHER_OPTIONS = {"--install", "--prefix"}  # of cmake
 
 
@@ -79,18 +81,27 @@ def run_example(command, folder, seconds):
 
 
 def check_examples(source_dir, folder, seconds):
-    failed = n = 0
-    for name in ("README.md", "bench/README.md"):
-        for number, command in read_examples(os.path.join(source_dir, name)):
-            n += 1
-            supply_results(command, folder)
-            code, errors = run_example(command, folder, seconds)
+    def run(example):
+        name, number, command = example
+        own_folder = os.path.join(folder, f"{name}_{number}".replace("/", "_"))
+        os.makedirs(own_folder)
+        supply_results(command, own_folder)
+        return run_example(command, own_folder, seconds)
+
+    examples = [(name, number, command)
+                for name in ("README.md", "bench/README.md")
+                for number, command in
+                read_examples(os.path.join(source_dir, name))]
+    failed = not examples
+    with concurrent.futures.ThreadPoolExecutor(N_AT_ONCE) as pool:
+        for (name, number, command), (code, errors) in zip(
+                examples, pool.map(run, examples)):
             print(f"{code}  {name}:{number}: {command}", flush=True)
             if code not in EXIT_CODES:
                 print(f"FAILED: {name}:{number}: exit code {code}")
                 print("    " + "\n    ".join(errors.splitlines()[:10]))
                 failed += 1
-    return failed + (n == 0)
+    return failed
 
 
 def read_help(clbench, *command):
