@@ -26,7 +26,6 @@ struct xl__telemetry_source {
     void (*close)(void *kept);
 };
 
-
 /* A reading in which nothing is known. */
 void xl__reading_init(xl_reading *out);
 /* Tell a sensor, unless it is told already. Negative and NaN tell nothing. */

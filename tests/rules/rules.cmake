@@ -27,6 +27,7 @@ xl_rule(names check_names -DSYMBOLS=${CMAKE_NM}
     -DLIBRARY=$<TARGET_FILE:crosslane>)
 xl_rule(notes check_notes)
 xl_rule(text check_text)
+xl_rule(doc_links check_doc_links)
 xl_rule(headers check_headers -DCC=${CMAKE_C_COMPILER} -DCXX=${XL_CXX})
 
 # Offline compilers: no device is needed, only the tool. A job keeps all cores
