@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "device/telemetry_files.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 /* "0: 500Mhz\n1: 2100Mhz *\n": the line with the star, or the highest. */
 static double level(const char *bytes, bool now)

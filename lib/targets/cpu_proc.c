@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "device/telemetry_files.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 #define NS_PER_TICK 1e7 /* USER_HZ is 100 wherever Linux runs */
 #define NS_PER_MS 1e6

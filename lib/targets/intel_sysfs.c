@@ -4,7 +4,7 @@
  * Source: the kernel's ABI documents sysfs-driver-intel-i915-hwmon,
  * sysfs-driver-intel-xe-hwmon, and those of their gt folders. */
 #include "device/telemetry_files.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 #define NS_PER_MS 1e6
 #define MILLI 1e-3

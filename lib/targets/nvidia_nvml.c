@@ -11,7 +11,7 @@
 
 #include "base/os/files.h"
 #include "base/alloc.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 #ifdef _WIN32
 #include <process.h>

@@ -4,7 +4,6 @@
  * is not the vendor's own driver (GE-01). */
 #include "targets/targets.h"
 
-#include "targets/telemetry_sources.h"
 
 static const struct xl__vendor *const vendors[] = {
     &xl__vendor_nvidia,

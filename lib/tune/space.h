@@ -6,7 +6,7 @@
 
 #include <crosslane/tune.h>
 
-#include "ops/path/call.h"
+#include "ops/path/op.h"
 
 /* One way to run the call. */
 struct xl__point {

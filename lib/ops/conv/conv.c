@@ -1,13 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's entry: how a descriptor splits into what the plan depends on
- * and what changes from call to call. */
+/* Convolution as an op: the canonical descriptor and the call that a descriptor
+ * splits into, its shape class, the arguments that all of its kernels take,
+ * and the public functions. */
 #include "ops/conv/conv.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ops/conv/check.h"
+#include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
+
+/* -- shape class ------------------------------------------------------------- */
+
+void xl__conv_shape_class(const void *canonical, struct xl__str *out)
+{
+    static const char *const layouts[] = {"nchw", "nhwc"};
+    static const char *const filters[] = {"kcrs", "krsc"};
+    const struct xl__conv *c = canonical;
+    const xl_conv *d = &c->d;
+    xl__str_printf(out, "%s %s %s %s %s pixels%zu k%zu c%zu %zux%zu",
+                   xl_dtype_name(d->in.dtype), xl_dtype_name(d->out.dtype),
+                   layouts[d->in.layout], filters[d->filters.layout],
+                   layouts[d->out.layout], xl__bucket(d->n * c->p * c->q),
+                   xl__bucket(xl__conv_kg(d)), xl__bucket(xl__conv_cg(d)),
+                   d->r, d->s);
+    if (d->stride_h > 1 || d->stride_w > 1)
+        xl__str_add(out, " strided");
+    if (d->groups > 1)
+        xl__str_printf(out, " groups%zu", xl__bucket_coarse(d->groups));
+    if (c->snippet)
+        xl__str_add(out, " epilogue");
+}
+
+/* -- arguments of kernels ---------------------------------------------------- */
+
+void xl__conv_define(struct xl__step *s, const struct xl__conv *c)
+{
+    xl__define(s, "TA", (long)c->d.in.dtype);
+    xl__define(s, "TC", (long)c->d.out.dtype);
+    xl__define(s, "TY", (long)xl__conv_y(c));
+    if (c->d.in.dtype == XL_F64)
+        xl__define(s, "XL_USE_F64", 1);
+}
+
+static void arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
+{
+    xl__arg_mem(s, slot);
+    xl__arg_value_u64(s, slot - XL__CONV_A + XL__CONV_OFF_A);
+    for (unsigned at = 0; at < XL__N_AT; at++)
+        xl__arg_u64(s, x->stride[at]);
+}
+
+void xl__conv_arg_in(struct xl__step *s, const struct xl__conv *c)
+{
+    arg_images(s, xl__conv_slot_in(&c->d), &c->d.in);
+}
+
+void xl__conv_arg_out(struct xl__step *s, const struct xl__conv *c)
+{
+    arg_images(s, XL__CONV_OUT, &c->d.out);
+}
+
+void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv *c)
+{
+    const unsigned slot = xl__conv_slot_filters(&c->d);
+    xl__arg_mem(s, slot);
+    xl__arg_value_u64(s, slot - XL__CONV_A + XL__CONV_OFF_A);
+}
+
+void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c)
+{
+    void (*const add)(struct xl__step *, unsigned) =
+        xl__conv_y(c) == XL_F64   ? xl__arg_value_f64
+        : xl__conv_y(c) == XL_I32 ? xl__arg_value_i32
+                                  : xl__arg_value_f32;
+    add(s, XL__CONV_ALPHA);
+    add(s, XL__CONV_BETA);
+    xl__arg_snippet(s, c->snippet, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE,
+                    false);
+}
+
+/* -- descriptor -------------------------------------------------------------- */
 
 /* Largest power of two, at most 64, that divides the byte address of every
  * line: of a plane in NCHW, of a pixel in NHWC. */

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's small case for the self-check: a product just over one tile
- * each way, more than one image, padding, strides, dilation and groups where
- * the real one has them, gaps between lines where it has some, guards around
- * out. */
+/* The self-check case of a convolution, and the comparison of its result.
+ *
+ * The case is a product just over one tile each way: more than one image, and
+ * padding, strides, dilation and groups where the real convolution has them,
+ * gaps between lines where it has some. Guard bytes surround the result.
+ *
+ * The host sums in double. The tolerance is the rounding bound of a dot product
+ * of c r s / groups terms in any order (Higham 2002, section 3.5), then the
+ * bound of the epilogue, then one rounding to the type of the result. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "ops/conv/conv_small.h"
+#include "ops/conv/conv.h"
+#include "ops/path/selfcheck_data.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 24 };
 enum { SEED_IN = 1, SEED_FILTERS, SEED_OUT };
@@ -134,17 +142,17 @@ void xl__conv_shrink(const void *canonical,
 
 /* -- host memory -------------------------------------------------------- */
 
-double xl__conv_small_alpha(const struct xl__conv *small)
+static double alpha_of(const struct xl__conv *small)
 {
     return xl__conv_y(small) == XL_I32 ? 3 : 1.5;
 }
 
-double xl__conv_small_beta(const struct xl__conv *small)
+static double beta_of(const struct xl__conv *small)
 {
     return xl__conv_y(small) == XL_I32 ? -2 : -0.5;
 }
 
-size_t xl__conv_small_start(size_t offset, xl_dtype dtype)
+static size_t start_of(size_t offset, xl_dtype dtype)
 {
     return xl__max_size(1, offset / xl_dtype_bytes(dtype));
 }
@@ -163,7 +171,7 @@ static void *make_images(const xl_images *x, const size_t size[XL__N_AT],
                          uint64_t seed, size_t *bytes)
 {
     struct xl__rng rng;
-    const size_t start = xl__conv_small_start(x->offset, x->dtype);
+    const size_t start = start_of(x->offset, x->dtype);
     size_t at[XL__N_AT], elems = start + GUARD_ELEMS;
     for (unsigned i = 0; i < XL__N_AT; i++)
         elems += (size[i] - 1) * x->stride[i];
@@ -186,7 +194,7 @@ static void *make_filters(const struct xl__conv *small, size_t *bytes)
     struct xl__rng rng;
     const xl_filters *f = &small->d.filters;
     const size_t n = small->d.k * xl__conv_depth(&small->d);
-    const size_t start = xl__conv_small_start(f->offset, f->dtype);
+    const size_t start = start_of(f->offset, f->dtype);
     void *base = guards(start + n + GUARD_ELEMS, f->dtype, bytes);
     xl__rng_seed(&rng, SEED_FILTERS);
     for (size_t i = 0; base && i < n; i++)
@@ -194,7 +202,7 @@ static void *make_filters(const struct xl__conv *small, size_t *bytes)
     return base;
 }
 
-void *xl__conv_small_out(const struct xl__conv *small, size_t *bytes)
+static void *make_out(const struct xl__conv *small, size_t *bytes)
 {
     size_t in[XL__N_AT], out[XL__N_AT];
     xl__conv_sizes(small, in, out);
@@ -209,15 +217,15 @@ static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
     xl__conv_sizes(s, in_size, out_size);
     t->host[in] = make_images(&s->d.in, in_size, SEED_IN, &t->bytes[in]);
     t->host[filters] = make_filters(s, &t->bytes[filters]);
-    t->host[XL__CONV_OUT] = xl__conv_small_out(s, &t->bytes[XL__CONV_OUT]);
+    t->host[XL__CONV_OUT] = make_out(s, &t->bytes[XL__CONV_OUT]);
     t->call.value[in - XL__CONV_A + XL__CONV_OFF_A].u =
-        xl__conv_small_start(s->d.in.offset, s->d.in.dtype);
+        start_of(s->d.in.offset, s->d.in.dtype);
     t->call.value[filters - XL__CONV_A + XL__CONV_OFF_A].u =
-        xl__conv_small_start(s->d.filters.offset, s->d.filters.dtype);
+        start_of(s->d.filters.offset, s->d.filters.dtype);
     t->call.value[XL__CONV_OFF_OUT].u =
-        xl__conv_small_start(s->d.out.offset, s->d.out.dtype);
-    t->call.value[XL__CONV_ALPHA].f = xl__conv_small_alpha(s);
-    t->call.value[XL__CONV_BETA].f = xl__conv_small_beta(s);
+        start_of(s->d.out.offset, s->d.out.dtype);
+    t->call.value[XL__CONV_ALPHA].f = alpha_of(s);
+    t->call.value[XL__CONV_BETA].f = beta_of(s);
     t->result = XL__CONV_OUT;
     return t->host[in] && t->host[filters] && t->host[XL__CONV_OUT]
                ? XL_OK
@@ -226,7 +234,7 @@ static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
 
 /* -- the epilogue's operands -------------------------------------------- */
 
-void xl__conv_small_along(const struct xl__conv *small,
+static void epilogue_sizes(const struct xl__conv *small,
                           size_t size[XL__N_ALONG])
 {
     const bool first = small->d.out.layout == XL_NCHW;
@@ -246,9 +254,200 @@ xl_status xl__conv_trial_init(void *small, struct xl__trial *t)
     if (!own)
         TRY(XL_NO_MEMORY);
     TRY(make_memory(s, t));
-    xl__conv_small_along(s, size);
+    epilogue_sizes(s, size);
     TRY(xl__small_epilogue_init(own, &s->snippet, size, XL__CONV_OPERAND,
                                 XL__CONV_OPERAND_VALUE, t));
 fail:
     return status;
+}
+
+/* -- comparison -------------------------------------------------------------- */
+
+struct judging {
+    const struct xl__conv *c;
+    const struct xl__trial *t;
+    size_t filter[XL__N_AT]; /* strides */
+    void *before;            /* out as it was */
+    char *why;
+    size_t why_cap;
+};
+
+/* One element of the result. */
+struct place {
+    size_t n, k, p, q;
+};
+
+static size_t at_out(const struct judging *j, const struct place *o)
+{
+    const xl_images *x = &j->c->d.out;
+    return start_of(x->offset, x->dtype) +
+           o->n * x->stride[XL__AT_N] + o->k * x->stride[XL__AT_C] +
+           o->p * x->stride[XL__AT_H] + o->q * x->stride[XL__AT_W];
+}
+
+/* in at a place that may be outside; c counts all channels. */
+static double load_in(const struct judging *j, const struct place *o, size_t c,
+                      const size_t rs[2])
+{
+    const xl_conv *d = &j->c->d;
+    const size_t y = o->p * d->stride_h + rs[0] * d->dilation_h;
+    const size_t x = o->q * d->stride_w + rs[1] * d->dilation_w;
+    if (y < d->pad_top || y - d->pad_top >= d->h || x < d->pad_left ||
+        x - d->pad_left >= d->w)
+        return 0;
+    return xl__small_load(
+        j->t->host[xl__conv_slot_in(d)],
+        start_of(d->in.offset, d->in.dtype) +
+            o->n * d->in.stride[XL__AT_N] + c * d->in.stride[XL__AT_C] +
+            (y - d->pad_top) * d->in.stride[XL__AT_H] +
+            (x - d->pad_left) * d->in.stride[XL__AT_W],
+        d->in.dtype);
+}
+
+static double load_filter(const struct judging *j, size_t k, size_t c,
+                          const size_t rs[2])
+{
+    const xl_conv *d = &j->c->d;
+    return xl__small_load(
+        j->t->host[xl__conv_slot_filters(d)],
+        start_of(d->filters.offset, d->filters.dtype) +
+            k * j->filter[XL__AT_N] + c * j->filter[XL__AT_C] +
+            rs[0] * j->filter[XL__AT_H] + rs[1] * j->filter[XL__AT_W],
+        d->filters.dtype);
+}
+
+/* The sum, and that of absolute values. */
+static void sum_up(const struct judging *j, const struct place *o, double *sum,
+                   double *size)
+{
+    const xl_conv *d = &j->c->d;
+    const size_t cg = xl__conv_cg(d), c0 = o->k / xl__conv_kg(d) * cg;
+    size_t rs[2];
+    *sum = *size = 0;
+    for (size_t c = 0; c < cg; c++) {
+        for (rs[0] = 0; rs[0] < d->r; rs[0]++) {
+            for (rs[1] = 0; rs[1] < d->s; rs[1]++) {
+                const double term =
+                    load_in(j, o, c0 + c, rs) * load_filter(j, o->k, c, rs);
+                *sum += term;
+                *size += fabs(term);
+            }
+        }
+    }
+}
+
+/* y, and how far a device's may be off. */
+static double want_y(const struct judging *j, const struct place *o,
+                     double *error)
+{
+    const xl_conv *d = &j->c->d;
+    const double alpha = alpha_of(j->c);
+    double sum, size;
+    sum_up(j, o, &sum, &size);
+    const double old = beta_of(j->c) *
+                       xl__small_load(j->before, at_out(j, o), d->out.dtype);
+    /* Three more roundings: alpha, beta and their sum; of an integer sum also
+     * the one to f32. The host rounds as often in f64 as the device does. */
+    const double terms =
+        d->in.dtype == XL_I8 ? 1 : (double)xl__conv_depth(d);
+    const double ku = (terms + 3) * xl__small_roundoff(xl__conv_y(j->c));
+    const double hosts = d->in.dtype == XL_F64 ? 2 : 1;
+    *error = hosts * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
+             xl__small_underflow(xl__conv_y(j->c));
+    return alpha * sum + old;
+}
+
+/* The stored value, of y with or without an epilogue. */
+static double want_out(const struct judging *j, const struct place *o,
+                       double *error)
+{
+    const struct xl__small_epilogue *ep = j->t->own;
+    const xl_dtype dtype = j->c->d.out.dtype;
+    const bool first = j->c->d.out.layout == XL_NCHW;
+    const size_t pixel = o->p * j->c->q + o->q;
+    const size_t along[XL__N_ALONG] = {o->n, first ? o->k : pixel,
+                                       first ? pixel : o->k};
+    double y_error;
+    const double y = want_y(j, o, &y_error);
+    if (j->c->snippet)
+        return xl__small_epilogue_want(ep, j->t, along, dtype, y, y_error,
+                                       error);
+    *error = y_error + xl__small_roundoff(dtype) * fabs(y) +
+             xl__small_underflow(dtype);
+    return y;
+}
+
+static bool judge_element(const struct judging *j, const struct place *o)
+{
+    const xl_conv *d = &j->c->d;
+    double error;
+    const double want = want_out(j, o, &error);
+    const double got = xl__small_load(j->t->host[XL__CONV_OUT], at_out(j, o),
+                                      d->out.dtype);
+    if (xl__small_agrees(got, want, error))
+        return true;
+    snprintf(j->why, j->why_cap,
+             "out(%zu, %zu, %zu, %zu) of %zux%zux%zux%zu:%zux%zux%zu is %.9g, "
+             "not %.9g (within %.2g)",
+             o->n, o->k, o->p, o->q, d->n, d->h, d->w, d->c, d->k, d->r, d->s,
+             got, want, error);
+    return false;
+}
+
+/* Every element, until `is_right` says no. */
+static bool for_all(const struct judging *j,
+                    bool (*is_right)(const struct judging *j,
+                                     const struct place *o))
+{
+    const struct xl__conv *c = j->c;
+    const size_t all = c->d.n * c->d.k * c->p * c->q;
+    for (size_t i = 0; i < all; i++) {
+        const struct place o = {i / (c->d.k * c->p * c->q),
+                                i / (c->p * c->q) % c->d.k,
+                                i / c->q % c->p, i % c->q};
+        if (!is_right(j, &o))
+            return false;
+    }
+    return true;
+}
+
+static bool put_back(const struct judging *j, const struct place *o)
+{
+    const size_t elem = xl_dtype_bytes(j->c->d.out.dtype);
+    const size_t byte = elem * at_out(j, o);
+    memcpy((unsigned char *)j->t->host[XL__CONV_OUT] + byte,
+           (unsigned char *)j->before + byte, elem);
+    return true;
+}
+
+/* Put the old elements back over the result: what then differs from the
+ * memory before was none of out's. */
+static bool judge_guards(const struct judging *j)
+{
+    const unsigned char *after = j->t->host[XL__CONV_OUT], *before = j->before;
+    for_all(j, put_back);
+    for (size_t byte = 0; byte < j->t->bytes[XL__CONV_OUT]; byte++) {
+        if (after[byte] != before[byte]) {
+            snprintf(j->why, j->why_cap,
+                     "memory beside out was written: byte %zu", byte);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
+                          char *why, size_t why_cap)
+{
+    const struct xl__conv *c = small;
+    size_t bytes;
+    struct judging j = {.c = c, .t = t, .why = why, .why_cap = why_cap,
+                        .before = make_out(c, &bytes)};
+    xl__conv_filter_strides(&c->d, j.filter);
+    bool ok = j.before != NULL;
+    if (!ok)
+        snprintf(why, why_cap, "out of host memory");
+    ok = ok && for_all(&j, judge_element) && judge_guards(&j);
+    free(j.before);
+    return ok;
 }

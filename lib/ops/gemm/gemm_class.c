@@ -4,7 +4,7 @@
  * that both ways to ask for it share what was tuned. Strides and alignments
  * are left out, plans narrow their accesses by themselves, and so is whether a
  * batch is told by steps or by lists. */
-#include "ops/path/buckets.h"
+#include "ops/path/size_buckets.h"
 #include "ops/gemm/orientation.h"
 
 static char letter(enum xl__gemm_unit unit, char across)

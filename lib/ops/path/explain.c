@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a variant was chosen: the same path as a call's, with every candidate's
  * standing written down. */
-#include "ops/path/call.h"
+#include "ops/path/op.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The one path of every op: check, bind, find the ready plan; the first time
  * select, build, self-check. A variant that cannot be built or gives wrong
  * results is struck with a warning and the next one is tried. */
-#include "ops/path/call.h"
+#include "ops/path/op.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "cases/gemm_cases.h"
 #include "device/device.h"
-#include "ops/path/call.h"
+#include "ops/path/op.h"
 #include "ops/variants.h"
 #include "cases/host_ops.h"
 #include "runtime/launch.h"

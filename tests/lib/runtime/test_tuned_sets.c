@@ -13,7 +13,7 @@
 
 #include "base/os/files.h"
 #include "base/os/paths.h"
-#include "ops/path/buckets.h"
+#include "ops/path/size_buckets.h"
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
 #include "runtime/tuned/tuned_sets.h"

@@ -2,7 +2,7 @@
 /* Buckets centred on the sizes that people use: 1000, 1023 and 1025 are to
  * find what was tuned for 1024. Steps of 1.33 and 1.5 are what a tile's waste
  * at the border varies by anyway. */
-#include "ops/path/buckets.h"
+#include "ops/path/size_buckets.h"
 
 /* Nearer to `high` than to `low` by ratio? */
 static int is_past(size_t n, size_t low, size_t high)
