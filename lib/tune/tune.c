@@ -27,11 +27,12 @@ const char *xl_trial_end_name(xl_trial_end end)
     return i >= 0 && i < XL_N_TRIAL_ENDS ? names[i] : "?";
 }
 
-/* -- one call -------------------------------------------------------------- */
+/* -- one call --------------------------------------------------------------
+ */
 
 /* Check and bind, as the op's own calls do. xl__op_call_end() anyway. */
-static xl_status begin(struct xl__op_call *call, xl_queue *q, const char *op,
-                       const void *desc)
+static xl_status begin_call(struct xl__op_call *call, xl_queue *q,
+                            const char *op, const void *desc)
 {
     memset(call, 0, sizeof *call);
     for (unsigned i = 0; i < XL__N_OPS; i++) {
@@ -61,13 +62,13 @@ xl_status xl_tune_trial(xl_queue *q, const char *op, const void *desc,
     if (!q || !op || !c || !out)
         return XL_BAD_ARGUMENT;
     memset(out, 0, sizeof *out);
-    TRY(begin(&call, q, op, desc));
+    TRY(begin_call(&call, q, op, desc));
     TRY(xl__point_of(&call, c, &point));
     data = xl__calloc(1, sizeof *data);
     if (!data)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a trial"));
     TRY(xl__case_init(data, &call));
-    xl__case_try(data, &point, limit_ns, out);
+    xl__case_measure(data, &point, limit_ns, out);
 fail:
     if (data)
         xl__case_clear(data);
@@ -76,7 +77,8 @@ fail:
     return status;
 }
 
-/* -- the search ------------------------------------------------------------ */
+/* -- the search ------------------------------------------------------------
+ */
 
 /* What was tuned before for this class is tried early, stale or not. */
 static xl_status add_known(struct xl__search *s, const char *shape_class)
@@ -110,7 +112,7 @@ fail:
     return status;
 }
 
-static xl_status prepare(struct xl__search *s, const char *shape_class)
+static xl_status prepare_search(struct xl__search *s, const char *shape_class)
 {
     xl_status status = XL_OK;
     struct xl__op_call *call = s->call;
@@ -135,8 +137,8 @@ fail:
     return status;
 }
 
-/* Why there is no winner. */
-static xl_status no_winner(const struct xl__search *s)
+/* Sets the error that explains why there is no result. */
+static xl_status report_no_winner(const struct xl__search *s)
 {
     struct xl__error *e = &s->call->q->error;
     const char *why = "";
@@ -148,21 +150,21 @@ static xl_status no_winner(const struct xl__search *s)
     if (!s->is_complete)
         return xl__error_set(e, XL_CANCELLED,
                              "stopped, or out of time, before any candidate "
-                             "was right");
+                             "was correct");
     return xl__error_set(e, XL_UNSUPPORTED,
-                         "none of %u candidates is right here; the model's: "
+                         "none of %u candidates is correct here; the model's: "
                          "%s",
                          s->n_tried, why);
 }
 
-static xl_status search(struct xl__search *s, xl_tuned *out)
+static xl_status run_search(struct xl__search *s, xl_tuned *out)
 {
     xl_status status = XL_OK;
     name_class(s->call, out->shape_class, sizeof out->shape_class);
-    TRY(prepare(s, out->shape_class));
+    TRY(prepare_search(s, out->shape_class));
     TRY(xl__search_run(s));
     if (s->best < 0)
-        TRY(no_winner(s));
+        TRY(report_no_winner(s));
     TRY(xl__search_final(s, out));
 fail:
     out->n_space = s->space.n_total < (double)UINT32_MAX
@@ -193,8 +195,8 @@ xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
     s->budget_s = s->how->budget_s > 0 ? s->how->budget_s : default_budget_s;
     s->begun_ns = xl__now_ns();
     s->best = -1;
-    TRY(begin(&call, q, op, desc));
-    TRY(search(s, out));
+    TRY(begin_call(&call, q, op, desc));
+    TRY(run_search(s, out));
 fail:
     xl__search_clear(s);
     xl__op_call_end(&call);
@@ -202,10 +204,11 @@ fail:
     return status;
 }
 
-/* -- the database ---------------------------------------------------------- */
+/* -- the database ----------------------------------------------------------
+ */
 
 /* ISO 8601, UTC. */
-static void name_now(char *out, size_t cap)
+static void write_date(char *out, size_t cap)
 {
     const time_t now = time(NULL);
     struct tm parts;
@@ -236,7 +239,7 @@ static xl_status fill_set(const struct xl__op_call *call,
                           "%s %s does not fit this call", result->best.variant,
                           result->best.tunables));
     TRY(xl__plan_sources(&call->q->ctx->lib->tuned, plan, set->sources,
-                          sizeof set->sources, &call->q->error));
+                         sizeof set->sources, &call->q->error));
     xl__strcpy(set->op, sizeof set->op, call->op->name);
     name_class(call, set->shape_class, sizeof set->shape_class);
     xl__strcpy(set->variant, sizeof set->variant, result->best.variant);
@@ -246,7 +249,7 @@ static xl_status fill_set(const struct xl__op_call *call,
     set->gain = result->gain;
     set->runs = result->n_pairs;
     xl__tuned_driver(dev, set->driver, sizeof set->driver);
-    name_now(set->date, sizeof set->date);
+    write_date(set->date, sizeof set->date);
     xl__strcpy(set->library, sizeof set->library, xl_version());
 fail:
     free(plan);
@@ -261,7 +264,7 @@ xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
     struct xl__tuned set;
     if (!q || !op || !result)
         return XL_BAD_ARGUMENT;
-    TRY(begin(&call, q, op, desc));
+    TRY(begin_call(&call, q, op, desc));
     TRY(fill_set(&call, result, &set));
     TRY(xl__tune_db_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
                          &q->error));
@@ -275,7 +278,7 @@ const char *xl_tuned_dir(const xl_lib *lib)
     return lib ? lib->tuned.user_dir : NULL;
 }
 
-/* Does a stronger set for the same op and class stand before this one? */
+/* Whether a set earlier in the list has the same op and class. */
 static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
 {
     const struct xl__tuned *set = matches[at].set;
@@ -287,9 +290,9 @@ static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
     return false;
 }
 
-static void give(const struct xl__tune_db *db, const xl_device *dev,
-                 const struct xl__tuned_match *matches, size_t at,
-                 void (*each)(const xl_tuned_entry *, void *), void *arg)
+static void pass_entry(const struct xl__tune_db *db, const xl_device *dev,
+                       const struct xl__tuned_match *matches, size_t at,
+                       void (*each)(const xl_tuned_entry *, void *), void *arg)
 {
     const struct xl__tuned *set = matches[at].set;
     char why[XL__WHY_CAP];
@@ -325,7 +328,7 @@ xl_status xl_tuned_list(xl_queue *q,
     const size_t n =
         xl__tune_db_find(db, q->ctx->device, NULL, NULL, matches, MOST);
     for (size_t i = 0; i < n; i++)
-        give(db, q->ctx->device, matches, i, each, arg);
+        pass_entry(db, q->ctx->device, matches, i, each, arg);
     free(matches);
     return XL_OK;
 }

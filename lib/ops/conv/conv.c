@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution as an op: the canonical descriptor and the call that a descriptor
- * splits into, its shape class, the arguments that all of its kernels take,
- * and the public functions. */
+/* Convolution as an op: the canonical descriptor and the call that a
+ * descriptor splits into, its shape class, the arguments that all of its
+ * kernels take, and the public functions. */
 #include "ops/conv/conv.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
 
-/* -- shape class ------------------------------------------------------------- */
+/* -- shape class -------------------------------------------------------------
+ */
 
 void xl__conv_shape_class(const void *canonical, struct xl__str *out)
 {
@@ -33,7 +34,8 @@ void xl__conv_shape_class(const void *canonical, struct xl__str *out)
         xl__str_add(out, " epilogue");
 }
 
-/* -- arguments of kernels ---------------------------------------------------- */
+/* -- arguments of kernels ----------------------------------------------------
+ */
 
 void xl__conv_define(struct xl__step *s, const struct xl__conv *c)
 {
@@ -81,11 +83,12 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c)
                     false);
 }
 
-/* -- descriptor -------------------------------------------------------------- */
+/* -- descriptor --------------------------------------------------------------
+ */
 
 /* Largest power of two, at most 64, that divides the byte address of every
  * line: of a plane in NCHW, of a pixel in NHWC. */
-static size_t align_of(const xl_images *x, const size_t stride[XL__N_AT])
+static size_t find_alignment(const xl_images *x, const size_t stride[XL__N_AT])
 {
     enum { MOST_ALIGN = 64 };
     const size_t elem = xl_dtype_bytes(x->dtype);
@@ -99,8 +102,8 @@ static size_t align_of(const xl_images *x, const size_t stride[XL__N_AT])
 }
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. */
-static void settle_images(const xl_images *from, const size_t size[XL__N_AT],
-                          xl_images *to)
+static void canonicalise_images(const xl_images *from,
+                                const size_t size[XL__N_AT], xl_images *to)
 {
     xl__conv_strides(from, size, to->stride);
     for (unsigned at = 0; at < XL__N_AT; at++) {
@@ -109,11 +112,11 @@ static void settle_images(const xl_images *from, const size_t size[XL__N_AT],
     }
     to->layout = from->layout;
     to->dtype = from->dtype;
-    to->offset = align_of(from, to->stride);
+    to->offset = find_alignment(from, to->stride);
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
-static void settle_filters(const xl_filters *from, xl_filters *to)
+static void canonicalise_filters(const xl_filters *from, xl_filters *to)
 {
     enum { MOST_ALIGN = 64 };
     const size_t bits = MOST_ALIGN | (size_t)from->mem.svm |
@@ -124,12 +127,12 @@ static void settle_filters(const xl_filters *from, xl_filters *to)
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
-static size_t or_one(size_t x)
+static size_t default_to_one(size_t x)
 {
     return x ? x : 1;
 }
 
-static void settle(const xl_conv *d, struct xl__conv *to)
+static void canonicalise(const xl_conv *d, struct xl__conv *to)
 {
     size_t in[XL__N_AT], out[XL__N_AT];
     xl_conv *c = &to->d;
@@ -140,11 +143,11 @@ static void settle(const xl_conv *d, struct xl__conv *to)
     c->k = d->k;
     c->r = d->r;
     c->s = d->s;
-    c->groups = or_one(d->groups);
-    c->stride_h = or_one(d->stride_h);
-    c->stride_w = or_one(d->stride_w);
-    c->dilation_h = or_one(d->dilation_h);
-    c->dilation_w = or_one(d->dilation_w);
+    c->groups = default_to_one(d->groups);
+    c->stride_h = default_to_one(d->stride_h);
+    c->stride_w = default_to_one(d->stride_w);
+    c->dilation_h = default_to_one(d->dilation_h);
+    c->dilation_w = default_to_one(d->dilation_w);
     c->pad_top = d->pad_top;
     c->pad_bottom = d->pad_bottom;
     c->pad_left = d->pad_left;
@@ -153,9 +156,9 @@ static void settle(const xl_conv *d, struct xl__conv *to)
     c->beta = d->beta != 0;
     (void)xl_conv_out_size(d, &to->p, &to->q);
     xl__conv_sizes(to, in, out);
-    settle_images(&d->in, in, &c->in);
-    settle_images(&d->out, out, &c->out);
-    settle_filters(&d->filters, &c->filters);
+    canonicalise_images(&d->in, in, &c->in);
+    canonicalise_images(&d->out, out, &c->out);
+    canonicalise_filters(&d->filters, &c->filters);
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
@@ -177,14 +180,15 @@ fail:
     return status;
 }
 
-static xl_status bind(xl_queue *q, const void *desc, void *canonical,
-                      struct xl__call *call)
+static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
+                           struct xl__call *call)
 {
     const xl_conv *d = desc;
     struct xl__conv *to = canonical;
-    const unsigned in = xl__conv_slot_in(d), filters = xl__conv_slot_filters(d);
+    const unsigned in = xl__conv_slot_in(d),
+                   filters = xl__conv_slot_filters(d);
     memset(to, 0, sizeof *to);
-    settle(d, to);
+    canonicalise(d, to);
     call->mem[in] = d->in.mem;
     call->mem[filters] = d->filters.mem;
     call->mem[XL__CONV_OUT] = d->out.mem;
@@ -196,12 +200,12 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     return bind_epilogue(q, d, to, call);
 }
 
-static const char *forced(const void *desc)
+static const char *forced_variant(const void *desc)
 {
     return ((const xl_conv *)desc)->variant;
 }
 
-static xl_mem workspace(const void *desc)
+static xl_mem caller_workspace(const void *desc)
 {
     return ((const xl_conv *)desc)->workspace;
 }
@@ -211,9 +215,9 @@ const struct xl__op xl__op_conv = {
     .name = "conv",
     .canonical_bytes = sizeof(struct xl__conv),
     .check = xl__conv_check,
-    .bind = bind,
-    .forced = forced,
-    .workspace = workspace,
+    .bind = bind_call,
+    .forced = forced_variant,
+    .workspace = caller_workspace,
     .shape_class = xl__conv_shape_class,
     .shrink = xl__conv_shrink,
     .trial_init = xl__conv_trial_init,

@@ -33,7 +33,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "the device has no vectors of floats";
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no f64";
-    return xl__turns_refused(l, 2.0 * (double)g->k);
+    return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 
 /* Defines of both steps, then those of the second alone. */

@@ -93,7 +93,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     const xl_gemm *g = desc;
     if (g->a.dtype != XL_F32 && g->a.dtype != XL_F16 && g->a.dtype != XL_BF16)
         return "its sums are floats of f32, f16 or bf16";
-    return xl__turns_refused(l, 2.0 * (double)g->k);
+    return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 
 const struct xl__variant xl__gemm_simt = {

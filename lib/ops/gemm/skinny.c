@@ -21,7 +21,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "it is made for at most 16 rows or columns";
     if (xl__gemm_side_unit(&s.b) == XL__UNIT_NONE)
         return "the larger operand is not contiguous along any dimension";
-    return xl__turns_refused(l, (double)g->k);
+    return xl__iterations_refused(l, (double)g->k);
 }
 
 /* -- reading tunables ------------------------------------------------------ */

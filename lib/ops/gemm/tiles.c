@@ -324,7 +324,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     if (grid->is_cut) {
         w->flop_frac *= cut;
         w->launches = 2;
-        w->apart_bytes = 2 * (double)xl__stream_written(&grid->stream) *
+        w->serial_bytes = 2 * (double)xl__stream_written(&grid->stream) *
                          (double)(t->tm * t->tn) *
                          (double)xl__tile_value_bytes(job->in);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements and epilogues of small cases on the host. */
+/* Elements and epilogues of self-check cases on the host. */
 #include "ops/path/selfcheck_data.h"
 
 #include <float.h>
@@ -99,7 +99,7 @@ double xl__small_roundoff(xl_dtype dtype)
 
 double xl__small_underflow(xl_dtype dtype)
 {
-    return dtype == XL_F16                        ? ldexp(1, -25)
+    return dtype == XL_F16                       ? ldexp(1, -25)
            : dtype == XL_F32 || dtype == XL_BF16 ? (double)FLT_MIN
                                                  : 0;
 }
@@ -112,8 +112,8 @@ bool xl__small_agrees(double got, double want, double error)
 
 /* -- epilogues ----------------------------------------------------------- */
 
-/* Strides of the same class as the real ones: 0, 1 or more. Returns the
- * elements they reach over. */
+/* Strides of the same class as the real ones: 0, 1 or larger. Returns the
+ * number of elements that they span. */
 static size_t shrink_strides(const size_t size[XL__N_ALONG],
                              struct xl__snippet_operand *o)
 {
@@ -150,9 +150,8 @@ static xl_status make_tensor(struct xl__snippet_operand *o,
 
 xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
                                   const struct xl__snippet **snippet,
-                                  const size_t size[XL__N_ALONG],
-                                  unsigned mem, unsigned value,
-                                  struct xl__trial *t)
+                                  const size_t size[XL__N_ALONG], unsigned mem,
+                                  unsigned value, struct xl__trial *t)
 {
     xl_status status = XL_OK;
     if (!*snippet)

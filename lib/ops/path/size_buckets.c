@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buckets centred on the sizes that people use: 1000, 1023 and 1025 are to
- * find what was tuned for 1024. Steps of 1.33 and 1.5 are what a tile's waste
- * at the border varies by anyway. */
+/* Buckets are centred on common sizes: 1000, 1023 and 1025 use the set that
+ * was tuned for 1024. Their ratio is 1.33 or 1.5, as much as the waste at the
+ * border of a tile varies. */
 #include "ops/path/size_buckets.h"
 
-/* Nearer to `high` than to `low` by ratio? */
+/* Whether the ratio to `high` is nearer to 1 than the ratio to `low`. */
 static int is_past(size_t n, size_t low, size_t high)
 {
     return (double)n * (double)n >= (double)low * (double)high;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes that count as one in a shape class: what is best for one is good for
- * its neighbours. */
+/* Sizes that belong to one shape class, and so share a tuned set. */
 #ifndef XL_OPS_BUCKETS_H
 #define XL_OPS_BUCKETS_H
 

@@ -284,7 +284,7 @@ static void wrong_batches(void **state)
     g.batch = (xl_batch){3, 0, 0, 0, list, NULL, list};
     refused(&g, XL_BAD_ARGUMENT, "none of them");
     g.batch = (xl_batch){3, 0, 0, 0, list, list, list};
-    refused(&g, XL_OVERLAP, "less apart");
+    refused(&g, XL_OVERLAP, "two offsets");
     g.batch = (xl_batch){3, 0, 0, 0, list, list, far};
     refused(&g, XL_BUFFER_TOO_SMALL, "C needs");
     g.c.mem = g.a.mem;

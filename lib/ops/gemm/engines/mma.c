@@ -158,7 +158,7 @@ static bool turn_side(struct job *j, const xl_gemm *g,
     xl__gemm_turn_add(g, side, turn, p);
     *(side->mem == XL__GEMM_A ? &b->a_step : &b->b_step) = turn->step;
     p->scratch_bytes = turn->end_bytes;
-    w->apart_bytes += turn->moved_bytes;
+    w->serial_bytes += turn->moved_bytes;
     w->launches++;
     side->stride_x = turn->line;
     side->stride_k = 1;
@@ -203,7 +203,7 @@ static double choose_turned(const struct xl__limits *l, const xl_gemm *g,
             continue;
         if (!xl__gemm_turn(l, g, sides[i].side, 0, &turn))
             return INFINITY;
-        work.apart_bytes += turn.moved_bytes;
+        work.serial_bytes += turn.moved_bytes;
         work.launches++;
     }
     job->slow_a = job->slow_b = false;

@@ -247,7 +247,7 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     w->bytes_frac = streaming(l, s, tiles, fmin(groups, at_once * places));
     w->launches += grid->is_cut ? 2 : 1;
     if (grid->is_cut)
-        w->apart_bytes += 2 * (double)xl__stream_written(&grid->stream) *
+        w->serial_bytes += 2 * (double)xl__stream_written(&grid->stream) *
                           (double)(t->tm * t->tn * sizeof(float));
 }
 

@@ -117,7 +117,7 @@ static double before_ns(const struct xl__limits *l, const struct prepared *p)
 {
     const struct xl__work work = {
         .flop_frac = 1, .bytes_frac = 1, .fill = 1,
-        .apart_bytes = p->turn[0].moved_bytes + p->turn[1].moved_bytes,
+        .serial_bytes = p->turn[0].moved_bytes + p->turn[1].moved_bytes,
         .launches = 1U + p->turns[0] + p->turns[1]};
     const char *bound;
     return xl__work_ns(l, &work, &bound);
