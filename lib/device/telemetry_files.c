@@ -201,7 +201,7 @@ static double merged(const struct files *f, size_t i, size_t *next)
 
 static void tell_throttle(xl_reading *r, unsigned bits, const char *source)
 {
-    r->tells_throttle = true;
+    r->has_throttle = true;
     r->throttle |= bits;
     r->throttle_source = r->throttle_source ? r->throttle_source : source;
 }

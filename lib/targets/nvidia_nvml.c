@@ -237,7 +237,7 @@ static void read_throttles(const struct nvml *n, xl_reading *out)
     unsigned long long bits;
     struct violation v;
     if (n->reasons && n->reasons(n->gpu, &bits) == DONE) {
-        out->tells_throttle = true;
+        out->has_throttle = true;
         out->throttle_source = n->reasons_call;
         for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
             if (bits & reasons[i].bit)

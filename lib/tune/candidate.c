@@ -83,7 +83,8 @@ void xl__case_clear(struct xl__case *c)
 
 /* -- one candidate --------------------------------------------------------- */
 
-static void end_as(xl_trial *out, xl_trial_end end, const char *why)
+static void end_as(xl_candidate_result *out, xl_candidate_end end,
+                   const char *why)
 {
     out->end = end;
     xl__strcpy(out->why, sizeof out->why, why);
@@ -91,7 +92,7 @@ static void end_as(xl_trial *out, xl_trial_end end, const char *why)
 
 /* Build, and the small case. */
 static xl_status build(struct xl__entrant *e, const struct xl__point *point,
-                       xl_trial *out)
+                       xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
@@ -110,13 +111,14 @@ static xl_status build(struct xl__entrant *e, const struct xl__point *point,
     TRY(xl__selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
                       &trusted, why, sizeof why));
     if (!trusted)
-        end_as(out, XL_TRIAL_WRONG, why);
+        end_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;
 }
 
 /* Run once and compare; *took_ns by the wall clock. */
-static xl_status compare(struct xl__entrant *e, double *took_ns, xl_trial *out)
+static xl_status compare(struct xl__entrant *e, double *took_ns,
+                         xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
@@ -131,31 +133,33 @@ static xl_status compare(struct xl__entrant *e, double *took_ns, xl_trial *out)
     TRY(xl_buffer_read(c->q, result, 0, t->host[t->result],
                        t->bytes[t->result]));
     if (!c->op->trial_judge(c->full, t, why, sizeof why))
-        end_as(out, XL_TRIAL_WRONG, why);
+        end_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;
 }
 
 static xl_status enter(struct xl__entrant *e, const struct xl__point *point,
-                       double *took_ns, xl_trial *out)
+                       double *took_ns, xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     xl__error_reset(&e->on->q->error);
     TRY(build(e, point, out));
-    if (out->end == XL_TRIAL_RIGHT)
+    if (out->end == XL_CANDIDATE_RIGHT)
         TRY(compare(e, took_ns, out));
 fail:
     if (status != XL_OK)
         end_as(out,
-               status == XL_UNTRUSTED ? XL_TRIAL_WRONG : XL_TRIAL_REFUSED,
+               status == XL_UNTRUSTED ? XL_CANDIDATE_WRONG
+                                      : XL_CANDIDATE_REFUSED,
                *xl_error_detail(e->on->q) ? xl_error_detail(e->on->q)
                                           : xl_status_name(status));
-    if (out->end != XL_TRIAL_RIGHT)
+    if (out->end != XL_CANDIDATE_RIGHT)
         xl__entrant_clear(e);
     return status;
 }
 
-static void start(struct xl__entrant *e, struct xl__case *c, xl_trial *out)
+static void start(struct xl__entrant *e, struct xl__case *c,
+                  xl_candidate_result *out)
 {
     memset(e, 0, sizeof *e);
     memset(out, 0, sizeof *out);
@@ -164,7 +168,7 @@ static void start(struct xl__entrant *e, struct xl__case *c, xl_trial *out)
 }
 
 void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
-                      const struct xl__point *point, xl_trial *out)
+                      const struct xl__point *point, xl_candidate_result *out)
 {
     double took_ns;
     start(e, c, out);
@@ -184,17 +188,17 @@ xl_status xl__entrant_run(xl_queue *q, void *arg)
 
 /* -- its time -------------------------------------------------------------- */
 
-static void give_up(double took_ns, double limit_ns, xl_trial *out)
+static void give_up(double took_ns, double limit_ns, xl_candidate_result *out)
 {
     char why[64];
     snprintf(why, sizeof why, "%.3g us, given up at %.3g us", took_ns / 1e3,
              limit_ns / 1e3);
-    end_as(out, XL_TRIAL_SLOW, why);
+    end_as(out, XL_CANDIDATE_SLOW, why);
 }
 
 /* A look first, so that what is slow costs two runs and not all. */
 static xl_status time_it(struct xl__entrant *e, double limit_ns,
-                         xl_samples *samples, xl_trial *out)
+                         xl_samples *samples, xl_candidate_result *out)
 {
     static const xl_sampling look = {
         .warmup = 1, .min_runs = 1, .max_runs = 1, .max_noise = 1};
@@ -214,12 +218,12 @@ static xl_status time_it(struct xl__entrant *e, double limit_ns,
         give_up(out->median_ns, limit_ns, out);
 fail:
     if (status != XL_OK)
-        end_as(out, XL_TRIAL_REFUSED, xl_status_name(status));
+        end_as(out, XL_CANDIDATE_REFUSED, xl_status_name(status));
     return status;
 }
 
 void xl__case_try(struct xl__case *c, const struct xl__point *point,
-                  double limit_ns, xl_trial *out)
+                  double limit_ns, xl_candidate_result *out)
 {
     struct xl__entrant *e = xl__calloc(1, sizeof *e);
     xl_samples *samples = xl__calloc(1, sizeof *samples);
@@ -228,9 +232,9 @@ void xl__case_try(struct xl__case *c, const struct xl__point *point,
         start(e, c, out);
         enter(e, point, &took_ns, out);
     } else {
-        end_as(out, XL_TRIAL_REFUSED, "out of memory");
+        end_as(out, XL_CANDIDATE_REFUSED, "out of memory");
     }
-    if (out->end == XL_TRIAL_RIGHT) {
+    if (out->end == XL_CANDIDATE_RIGHT) {
         if (limit_ns > 0 && took_ns > hopeless * limit_ns &&
             took_ns > long_run_s * ns_per_s)
             give_up(took_ns, limit_ns, out);

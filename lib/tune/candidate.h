@@ -30,16 +30,16 @@ xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call);
 void xl__case_clear(struct xl__case *c);
 
 /* Build, check and compare. Whatever the candidate does wrong is out->end; on
- * XL_TRIAL_RIGHT the entrant is ready: xl__entrant_clear(). */
+ * XL_CANDIDATE_RIGHT the entrant is ready: xl__entrant_clear(). */
 void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
-                      const struct xl__point *point, xl_trial *out);
+                      const struct xl__point *point, xl_candidate_result *out);
 void xl__entrant_clear(struct xl__entrant *e);
 /* Enqueue it once; `arg` is the entrant. For the sampler. */
 xl_status xl__entrant_run(xl_queue *q, void *arg);
 
 /* All of a trial: xl__entrant_init() and its time. */
 void xl__case_try(struct xl__case *c, const struct xl__point *point,
-                  double limit_ns, xl_trial *out);
+                  double limit_ns, xl_candidate_result *out);
 
 /* The point that a candidate names: XL_BAD_ARGUMENT when there is none. */
 xl_status xl__point_of(const struct xl__op_call *call, const xl_candidate *c,

@@ -23,7 +23,7 @@ struct final {
 
 static bool is_right(const struct xl__point *p)
 {
-    return p->is_tried && p->result.end == XL_TRIAL_RIGHT;
+    return p->is_tried && p->result.end == XL_CANDIDATE_RIGHT;
 }
 
 /* What a call would run had nothing been tuned: the least estimate among the
@@ -68,9 +68,9 @@ static long fastest(const struct final *f)
 static void enter(struct final *f, struct xl__case *data, size_t at)
 {
     struct xl__point *p = &f->s->space.points[at];
-    xl_trial trial;
+    xl_candidate_result trial;
     xl__entrant_init(&f->entrants[f->n], data, p, &trial);
-    if (trial.end == XL_TRIAL_RIGHT) {
+    if (trial.end == XL_CANDIDATE_RIGHT) {
         f->point[f->n++] = at;
         return;
     }
@@ -100,8 +100,8 @@ static xl_status time_all(struct final *f)
     xl_piece pieces[FINALISTS];
     for (unsigned i = 0; i < f->n; i++)
         pieces[i] = (xl_piece){xl__entrant_run, &f->entrants[i]};
-    return xl_samples_take_turns(f->s->call->q, &how, pieces, f->n,
-                                 f->samples);
+    return xl_samples_take_interleaved(f->s->call->q, &how, pieces, f->n,
+                                       f->samples);
 }
 
 /* The model's times over those of entrant i, pair by pair. */

@@ -29,10 +29,11 @@ xl_status xl__journal_init(struct xl__journal *j, const char *path,
 void xl__journal_clear(struct xl__journal *j);
 /* What is known of a candidate; `sources` are its kernels'. */
 bool xl__journal_find(const struct xl__journal *j, const xl_candidate *c,
-                      const char *sources, xl_trial *out);
+                      const char *sources, xl_candidate_result *out);
 /* Append that it begins (`result` NULL), or how it ended. */
 xl_status xl__journal_add(struct xl__journal *j, const xl_candidate *c,
-                          const char *sources, const xl_trial *result,
+                          const char *sources,
+                          const xl_candidate_result *result,
                           struct xl__error *e);
 
 #endif

@@ -51,7 +51,8 @@ enum rank { OF_MODEL, OF_OLD, NEAR_BEST, NEAR_GOOD, ELSEWHERE };
 /* Is it right, and about as fast as the best? */
 static bool is_good(const struct xl__search *s, const struct xl__point *p)
 {
-    return s->best >= 0 && p->is_tried && p->result.end == XL_TRIAL_RIGHT &&
+    return s->best >= 0 && p->is_tried &&
+           p->result.end == XL_CANDIDATE_RIGHT &&
            p->result.median_ns <=
                about_best * s->space.points[s->best].result.median_ns;
 }
@@ -166,7 +167,7 @@ void xl__search_tell(const struct xl__search *s, const xl_candidate *now)
 }
 
 static xl_status try_it(struct xl__search *s, const struct xl__point *point,
-                        const xl_candidate *name, xl_trial *out)
+                        const xl_candidate *name, xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *data;
@@ -174,8 +175,8 @@ static xl_status try_it(struct xl__search *s, const struct xl__point *point,
         s->best < 0
             ? 0
             : give_up_at * s->space.points[s->best].result.median_ns;
-    if (s->how->trial) {
-        TRY(s->how->trial(s->how->arg, name, limit, out));
+    if (s->how->run_candidate) {
+        TRY(s->how->run_candidate(s->how->arg, name, limit, out));
     } else {
         TRY(xl__search_data(s, &data));
         xl__case_try(data, point, limit, out);
@@ -213,7 +214,7 @@ static xl_status settle(struct xl__search *s, size_t at)
     struct xl__error *e = &s->call->q->error;
     char sources[sizeof(((struct xl__tuned *)0)->sources)];
     xl_candidate name;
-    xl_trial result = {.median_ns = NAN, .mad_ns = NAN};
+    xl_candidate_result result = {.median_ns = NAN, .mad_ns = NAN};
     xl__space_name(&point, &name);
     TRY(name_sources(s, &point, sources, sizeof sources));
     if (xl__journal_find(&s->journal, &name, sources, &result)) {
@@ -229,7 +230,8 @@ static xl_status settle(struct xl__search *s, size_t at)
     s->space.points[at].is_tried = true;
     s->space.points[at].result = result;
     s->n_tried++;
-    s->n_lost += result.end != XL_TRIAL_RIGHT && result.end != XL_TRIAL_SLOW;
+    s->n_lost +=
+        result.end != XL_CANDIDATE_RIGHT && result.end != XL_CANDIDATE_SLOW;
 fail:
     return status;
 }
@@ -237,8 +239,8 @@ fail:
 /* Is it the best now? And what is near a good one is worth a trial, soon. */
 static xl_status learn(struct xl__search *s, size_t at)
 {
-    const xl_trial *r = &s->space.points[at].result;
-    if (r->end != XL_TRIAL_RIGHT)
+    const xl_candidate_result *r = &s->space.points[at].result;
+    if (r->end != XL_CANDIDATE_RIGHT)
         return XL_OK;
     if (s->best < 0 ||
         r->median_ns < s->space.points[s->best].result.median_ns)

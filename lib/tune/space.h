@@ -17,7 +17,7 @@ struct xl__point {
     bool is_choice;  /* the model's choice for its variant */
     bool is_known;   /* tuned before: worth a try early */
     bool is_tried;
-    xl_trial result; /* once tried */
+    xl_candidate_result result; /* once tried */
 };
 
 struct xl__space {

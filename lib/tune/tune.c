@@ -16,15 +16,15 @@
 
 static const double default_budget_s = 300;
 
-const char *xl_trial_end_name(xl_trial_end end)
+const char *xl_candidate_end_name(xl_candidate_end end)
 {
-    static const char *const names[XL_N_TRIAL_ENDS] = {
-        [XL_TRIAL_RIGHT] = "right",     [XL_TRIAL_SLOW] = "slow",
-        [XL_TRIAL_WRONG] = "wrong",     [XL_TRIAL_REFUSED] = "refused",
-        [XL_TRIAL_CRASHED] = "crashed", [XL_TRIAL_HUNG] = "hung",
+    static const char *const names[XL_N_CANDIDATE_ENDS] = {
+        [XL_CANDIDATE_RIGHT] = "right",     [XL_CANDIDATE_SLOW] = "slow",
+        [XL_CANDIDATE_WRONG] = "wrong",     [XL_CANDIDATE_REFUSED] = "refused",
+        [XL_CANDIDATE_CRASHED] = "crashed", [XL_CANDIDATE_HUNG] = "hung",
     };
     const int i = (int)end;
-    return i >= 0 && i < XL_N_TRIAL_ENDS ? names[i] : "?";
+    return i >= 0 && i < XL_N_CANDIDATE_ENDS ? names[i] : "?";
 }
 
 /* -- one call -------------------------------------------------------------- */
@@ -51,8 +51,9 @@ static void name_class(const struct xl__op_call *call, char *out, size_t cap)
     xl__str_clear(&text);
 }
 
-xl_status xl_tune_trial(xl_queue *q, const char *op, const void *desc,
-                        const xl_candidate *c, double limit_ns, xl_trial *out)
+xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
+                            const xl_candidate *c, double limit_ns,
+                            xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__op_call call;

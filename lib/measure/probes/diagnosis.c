@@ -300,8 +300,8 @@ fail:
 static void conclude(struct xl__probing *p, const struct planted *k,
                      xl_row *row)
 {
-    xl_work work = k->run.work;
-    xl_work_time(&work, &row->samples);
+    xl_counts work = k->run.work;
+    xl_counts_set_times(&work, &row->samples);
     row->value = work.ns * 1e-9;
     /* Rates are those of the fastest runs seen; others on the machine slow
      * the rest of both. */

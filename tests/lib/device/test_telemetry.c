@@ -86,7 +86,7 @@ static void nobody_knows_anything(void **state)
         assert_true(isnan(r.value[i]));
         assert_null(r.source[i]);
     }
-    assert_false(r.tells_throttle);
+    assert_false(r.has_throttle);
     xl_telemetry_close(t);
 }
 
@@ -123,7 +123,7 @@ static void a_table_of_files_is_read(void **state)
     assert_string_equal(r.source[XL_SENSOR_TEMPERATURE],
                         "hwmon/hwmon*/temp1_input");
     assert_true(isnan(r.value[XL_SENSOR_MEMORY_TEMPERATURE]));
-    assert_false(r.tells_throttle);
+    assert_false(r.has_throttle);
     xl_telemetry_close(t);
 }
 
@@ -165,14 +165,14 @@ static void a_binary_table_tells_what_holds(void **state)
         put(GPU "gpu_metrics", metrics, sizeof metrics);
         xl_telemetry *t = open_at(gpu_here());
         xl_telemetry_read(t, &r);
-        assert_true(r.tells_throttle);
+        assert_true(r.has_throttle);
         assert_int_equal(r.throttle, cases[i].bits);
         xl_telemetry_close(t);
         metrics[3] = 4; /* another layout: nothing is known of it */
         put(GPU "gpu_metrics", metrics, sizeof metrics);
         t = open_at(gpu_here());
         xl_telemetry_read(t, &r);
-        assert_false(r.tells_throttle);
+        assert_false(r.has_throttle);
         xl_telemetry_close(t);
     }
 }
@@ -284,7 +284,7 @@ static void the_host_is_read(void **state)
     assert_near(a.value[XL_SENSOR_TEMPERATURE], 54);
     assert_near(a.value[XL_SENSOR_ENERGY], 3);
     assert_near(a.throttle_ns[XL_THROTTLE_THERMAL], 7e6);
-    assert_true(a.tells_throttle);
+    assert_true(a.has_throttle);
     assert_near(a.units, 2);
     xl__sleep_ns(PAUSE_NS);
     put("/proc/stat", later, sizeof later - 1);
@@ -471,7 +471,7 @@ static xl_reading at_clock(double mhz, unsigned throttle)
     xl__reading_init(&r);
     r.value[XL_SENSOR_CLOCK] = mhz * 1e6;
     r.value[XL_SENSOR_CLOCK_MAX] = 1980e6;
-    r.tells_throttle = true;
+    r.has_throttle = true;
     r.throttle = throttle;
     return r;
 }
@@ -671,7 +671,7 @@ static void conditions_come_back_from_files(void **state)
     assert_true(back.clock_first_hz == 1980e6 && back.clock_lo_hz == 1410e6);
     assert_true(back.span_ns == c.span_ns && back.temperature_c == 71.5);
     assert_true(back.processes == 0 && isnan(back.power_w));
-    assert_true(back.tells_throttle);
+    assert_true(back.has_throttle);
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         assert_true(back.throttle[i] == c.throttle[i]);
     json_decref(json);
@@ -680,7 +680,7 @@ static void conditions_come_back_from_files(void **state)
     assert_true(json_is_null(json));
     telemetry_conditions_of(json, &back);
     assert_int_equal(back.readings, 0);
-    assert_true(isnan(back.clock_lo_hz) && !back.tells_throttle);
+    assert_true(isnan(back.clock_lo_hz) && !back.has_throttle);
     json_decref(json);
 }
 
@@ -727,8 +727,8 @@ static void a_low_clock_is_diagnosed(void **state)
     (void)state;
     test_device_open(&d, NULL);
     samples.conditions = seen(&r, 1);
-    xl_work work = {.footprint_bytes = 1};
-    xl_work_time(&work, &samples);
+    xl_counts work = {.footprint_bytes = 1};
+    xl_counts_set_times(&work, &samples);
     assert_near(work.clock, 1320.0 / 1980);
     assert_string_equal(work.held_by,
                         "clock at 1320 of 1980 MHz: power limit");
@@ -739,7 +739,7 @@ static void a_low_clock_is_diagnosed(void **state)
     assert_non_null(strstr(told.evidence, "of 1980 MHz: power limit; "));
     const xl_reading calm = at_clock(1980, BIT(POWER));
     samples.conditions = seen(&calm, 1);
-    xl_work_time(&work, &samples);
+    xl_counts_set_times(&work, &samples);
     assert_near(work.clock, 0);
     assert_string_equal(work.held_by, "");
     test_device_close(&d);
