@@ -161,7 +161,7 @@ static char *journal_path(const struct search *r, xl_device *dev)
                                 : NULL;
     char *path = NULL;
     journal_name(r, dev, &name);
-    if (folder && !name.broken && xl__dir_make(folder, &why) == XL_OK)
+    if (folder && !name.broken && xl__dir_create(folder, &why) == XL_OK)
         path = xl__path_join(folder, xl__str_text(&name));
     if (!path && !r->s->set.quiet) {
         xl__str_printf(&text, "%s: %s; a search that is killed will begin "

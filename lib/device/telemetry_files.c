@@ -123,7 +123,7 @@ static int by_row(const void *a, const void *b)
 }
 
 void *xl__files_open(const struct xl__telemetry_source *me,
-                     const struct xl__whereabouts *at)
+                     const struct xl__telemetry_target *at)
 {
     const struct xl__file_table *table = me->data;
     const bool is_pci = strchr(table->base, '%') != NULL;
@@ -212,7 +212,7 @@ static void tell(const struct xl__file_row *row, double value, xl_reading *r)
         return;
     switch (row->to) {
     case XL__TO_SENSOR:
-        xl__reading_tell(r, (xl_sensor)row->what, value, row->path);
+        xl__reading_set(r, (xl_sensor)row->what, value, row->path);
         break;
     case XL__TO_IDLE_NS:
         r->idle_ns = value;

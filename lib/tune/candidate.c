@@ -12,7 +12,7 @@
 #include "base/os/clock.h"
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 static const double host_terms = 1 << 26; /* that a judgement may cost */
 static const double ns_per_s = 1e9;
@@ -73,7 +73,7 @@ fail:
 void xl__case_clear(struct xl__case *c)
 {
     for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
-        xl__where_release(c->trial.call.mem[i].buf);
+        xl__buffer_release(c->trial.call.mem[i].buf);
         free(c->trial.host[i]);
     }
     free(c->trial.own);
@@ -107,7 +107,7 @@ static xl_status build(struct xl__entrant *e, const struct xl__point *point,
         TRY(xl__error_set(&c->q->error, status,
                           "its tunables do not fit this call and device"));
     e->ready.variant = point->variant;
-    TRY(xl__ready_make(c->q, &e->ready));
+    TRY(xl__cached_plan_build(c->q, &e->ready));
     TRY(xl__selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
                       &trusted, why, sizeof why));
     if (!trusted)
@@ -177,7 +177,7 @@ void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
 
 void xl__entrant_clear(struct xl__entrant *e)
 {
-    xl__ready_clear(&e->ready);
+    xl__cached_plan_clear(&e->ready);
 }
 
 xl_status xl__entrant_run(xl_queue *q, void *arg)

@@ -21,7 +21,7 @@ struct xl__case {
 /* A candidate that is right, ready to be run many times. */
 struct xl__entrant {
     struct xl__case *on;
-    struct xl__ready ready;
+    struct xl__cached_plan ready;
 };
 
 /* Make the data: XL_UNSUPPORTED when this call cannot be tried, XL_NO_MEMORY,

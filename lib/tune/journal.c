@@ -13,11 +13,11 @@
 
 #include "base/os/files.h"
 #include "base/alloc.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "runtime/tuned/tuned_file.h"
 
 static const char BEGUN[] = "begun";
-enum { SOURCES_CAP = sizeof(((struct xl__tuned *)0)->sources) };
+enum { SOURCES_CAP = sizeof(((struct xl__tuned_set *)0)->sources) };
 
 struct xl__line {
     xl_candidate what;

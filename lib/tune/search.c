@@ -10,7 +10,7 @@
 
 #include "base/os/clock.h"
 #include "base/alloc.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 enum { MOST_GOOD = 16 };
 static const double give_up_at = 3;    /* times the best */
@@ -212,7 +212,7 @@ static xl_status settle(struct xl__search *s, size_t at)
     xl_status status = XL_OK;
     const struct xl__point point = s->space.points[at];
     struct xl__error *e = &s->call->q->error;
-    char sources[sizeof(((struct xl__tuned *)0)->sources)];
+    char sources[sizeof(((struct xl__tuned_set *)0)->sources)];
     xl_candidate name;
     xl_candidate_result result = {.median_ns = NAN, .mad_ns = NAN};
     xl__space_name(&point, &name);

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "tune/search.h"
 
 #include <crosslane/crosslane.h>
@@ -87,10 +87,10 @@ static xl_status add_known(struct xl__search *s, const char *shape_class)
     struct xl__op_call *call = s->call;
     struct xl__tuned_match matches[MOST];
     const size_t n =
-        xl__tune_db_find(&call->q->ctx->lib->tuned, call->q->ctx->device,
-                         call->op->name, shape_class, matches, MOST);
+        xl__tuned_sets_find(&call->q->ctx->lib->tuned, call->q->ctx->device,
+                            call->op->name, shape_class, matches, MOST);
     for (size_t i = 0; i < n; i++) {
-        const struct xl__tuned *set = matches[i].set;
+        const struct xl__tuned_set *set = matches[i].set;
         for (unsigned k = 0; s->space.list[k]; k++) {
             const struct xl__variant *v = s->space.list[k];
             struct xl__params params = {{0}, NULL};
@@ -220,7 +220,7 @@ static void name_now(char *out, size_t cap)
 }
 
 static xl_status fill_set(const struct xl__op_call *call,
-                          const xl_tuned *result, struct xl__tuned *set)
+                          const xl_tuned *result, struct xl__tuned_set *set)
 {
     xl_status status = XL_OK;
     const xl_device *dev = call->q->ctx->device;
@@ -259,13 +259,13 @@ xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
 {
     xl_status status = XL_OK;
     struct xl__op_call call;
-    struct xl__tuned set;
+    struct xl__tuned_set set;
     if (!q || !op || !result)
         return XL_BAD_ARGUMENT;
     TRY(begin(&call, q, op, desc));
     TRY(fill_set(&call, result, &set));
-    TRY(xl__tune_db_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
-                         &q->error));
+    TRY(xl__tuned_sets_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
+                            &q->error));
 fail:
     xl__op_call_end(&call);
     return status;
@@ -279,7 +279,7 @@ const char *xl_tuned_dir(const xl_lib *lib)
 /* Does a stronger set for the same op and class stand before this one? */
 static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
 {
-    const struct xl__tuned *set = matches[at].set;
+    const struct xl__tuned_set *set = matches[at].set;
     for (size_t i = 0; i < at; i++) {
         if (strcmp(matches[i].set->op, set->op) == 0 &&
             strcmp(matches[i].set->shape_class, set->shape_class) == 0)
@@ -288,11 +288,11 @@ static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
     return false;
 }
 
-static void give(const struct xl__tune_db *db, const xl_device *dev,
+static void give(const struct xl__tuned_sets *db, const xl_device *dev,
                  const struct xl__tuned_match *matches, size_t at,
                  void (*each)(const xl_tuned_entry *, void *), void *arg)
 {
-    const struct xl__tuned *set = matches[at].set;
+    const struct xl__tuned_set *set = matches[at].set;
     char why[XL__WHY_CAP];
     const xl_tuned_entry entry = {
         .op = set->op,
@@ -319,12 +319,12 @@ xl_status xl_tuned_list(xl_queue *q,
     if (!q || !each)
         return XL_BAD_ARGUMENT;
     xl__error_reset(&q->error);
-    struct xl__tune_db *db = &q->ctx->lib->tuned;
+    struct xl__tuned_sets *db = &q->ctx->lib->tuned;
     struct xl__tuned_match *matches = xl__calloc(MOST, sizeof *matches);
     if (!matches)
         return xl__error_set(&q->error, XL_NO_MEMORY, "tuned sets");
     const size_t n =
-        xl__tune_db_find(db, q->ctx->device, NULL, NULL, matches, MOST);
+        xl__tuned_sets_find(db, q->ctx->device, NULL, NULL, matches, MOST);
     for (size_t i = 0; i < n; i++)
         give(db, q->ctx->device, matches, i, each, arg);
     free(matches);

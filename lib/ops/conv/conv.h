@@ -25,7 +25,7 @@
 struct xl__conv {
     xl_conv d; /* first: a pointer to this is one to an xl_conv */
     size_t p, q;
-    const struct xl__snippet *snippet; /* NULL: no epilogue */
+    const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
 };
 
 /* Call slots. A are the rows' side of the product, B the columns'. */

@@ -44,6 +44,6 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c)
                                   : xl__arg_value_f32;
     add(s, XL__CONV_ALPHA);
     add(s, XL__CONV_BETA);
-    xl__arg_snippet(s, c->snippet, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE,
-                    false);
+    xl__arg_epilogue(s, c->snippet, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE,
+                     false);
 }

@@ -37,7 +37,8 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
 xl_status xl__op_call_select(struct xl__op_call *w);
 /* The first candidate that builds and agrees with the host; *chosen its place
  * in the list. The caller clears and frees *out. */
-xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
+xl_status xl__op_call_first_good(struct xl__op_call *w,
+                                 struct xl__cached_plan **out,
                                  unsigned *chosen);
 /* After begin, whatever came of it. */
 void xl__op_call_end(struct xl__op_call *w);

@@ -95,7 +95,7 @@ struct xl__trial {
 /* select.c: one candidate of a device's list for a canonical descriptor. */
 struct xl__candidate {
     const struct xl__variant *variant;
-    const struct xl__tuned *tuned; /* NULL: the model's params */
+    const struct xl__tuned_set *tuned; /* NULL: the model's params */
     char note[160];           /* of a tuned one: stale, or why refused */
     const char *refused;      /* NULL: it can run */
     struct xl__params params;
@@ -126,7 +126,7 @@ void xl__candidates_free(struct xl__candidate *c, unsigned n);
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
                         const struct xl__candidate *candidate,
-                        const struct xl__ready *ready, bool *trusted,
+                        const struct xl__cached_plan *ready, bool *trusted,
                         char *why, size_t why_cap);
 
 /* op.c: the one path. */

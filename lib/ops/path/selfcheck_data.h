@@ -25,7 +25,7 @@ bool xl__small_agrees(double got, double want, double error);
 
 /* The epilogue of a case: the real one's text, with strides of the case's. */
 struct xl__small_epilogue {
-    struct xl__snippet snippet;
+    struct xl__epilogue_text snippet;
     double scalar[XL_EPILOGUE_MAX_BINDINGS];
     unsigned mem; /* call slot of operand 0 */
 };
@@ -34,10 +34,9 @@ struct xl__small_epilogue {
  * t->call.value[value + k], and point *snippet to the case's. NULL *snippet:
  * nothing. XL_NO_MEMORY. */
 xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
-                                  const struct xl__snippet **snippet,
-                                  const size_t size[XL__N_ALONG],
-                                  unsigned mem, unsigned value,
-                                  struct xl__trial *t);
+                                  const struct xl__epilogue_text **snippet,
+                                  const size_t size[XL__N_ALONG], unsigned mem,
+                                  unsigned value, struct xl__trial *t);
 /* The value stored for y, known to within y_error, at a place along batch,
  * rows and columns; *error: how far off a device may be. */
 double xl__small_epilogue_want(const struct xl__small_epilogue *ep,

@@ -45,7 +45,7 @@ static void put(const char *path, const void *bytes, size_t len)
     xl__str_printf(&whole, "%s%s", tree, path);
     const char *slash = strrchr(xl__str_text(&whole), '/');
     xl__str_add_n(&folder, whole.text, (size_t)(slash - whole.text));
-    assert_int_equal(xl__dir_make(xl__str_text(&folder), NULL), XL_OK);
+    assert_int_equal(xl__dir_create(xl__str_text(&folder), NULL), XL_OK);
     assert_int_equal(xl__file_replace(whole.text, bytes, len), XL_OK);
     xl__str_clear(&whole);
     xl__str_clear(&folder);
@@ -58,7 +58,7 @@ static void put_all(const struct file *files)
         put(files->path, files->text, strlen(files->text));
 }
 
-static xl_telemetry *open_at(const struct xl__whereabouts *at)
+static xl_telemetry *open_at(const struct xl__telemetry_target *at)
 {
     xl_telemetry *t;
     assert_int_equal(xl__telemetry_create(xl__targets.telemetry, at, &t), XL_OK);
@@ -66,10 +66,10 @@ static xl_telemetry *open_at(const struct xl__whereabouts *at)
     return t;
 }
 
-static const struct xl__whereabouts *gpu_here(void)
+static const struct xl__telemetry_target *gpu_here(void)
 {
-    static struct xl__whereabouts at;
-    at = (struct xl__whereabouts){
+    static struct xl__telemetry_target at;
+    at = (struct xl__telemetry_target){
         .pci = PCI, .root = tree, .library = "none-of-that-name.so"};
     return &at;
 }
@@ -274,7 +274,7 @@ static void the_host_is_read(void **state)
         "42 (a) b (c) S 1 1 1 0 -1 4 0 0 0 0 105 21 0 0 20 0\n";
     (void)state;
     put_all(before);
-    const struct xl__whereabouts at = {.is_host = true, .root = tree};
+    const struct xl__telemetry_target at = {.is_host = true, .root = tree};
     xl_telemetry *t = open_at(&at);
     xl_reading a, b;
     xl_telemetry_read(t, &a);
@@ -309,7 +309,7 @@ static void rubbish_is_unknown(void **state)
     (void)state;
     put_all(files);
     for (int is_host = 0; is_host < 2; is_host++) {
-        struct xl__whereabouts at = *gpu_here();
+        struct xl__telemetry_target at = *gpu_here();
         at.is_host = is_host != 0;
         at.pci = is_host ? NULL : PCI;
         xl_telemetry *t = open_at(&at);
@@ -324,8 +324,10 @@ static void rubbish_is_unknown(void **state)
 
 /* -- the vendor's library --------------------------------------------------- */
 
-static const struct xl__whereabouts h200 = {
-    .pci = "0000:00:06.0", .root = "/nowhere", .library = XL_FAKE_NVML_LIBRARY};
+static const struct xl__telemetry_target h200 = {.pci = "0000:00:06.0",
+                                                 .root = "/nowhere",
+                                                 .library =
+                                                     XL_FAKE_NVML_LIBRARY};
 
 static void library_says(const char *text)
 {
@@ -415,7 +417,7 @@ static void other_processes_are_counted(void **state)
     }
 }
 
-static double clock_at(const struct xl__whereabouts *at)
+static double clock_at(const struct xl__telemetry_target *at)
 {
     xl_telemetry *t = open_at(at);
     xl_reading r;
@@ -426,7 +428,7 @@ static double clock_at(const struct xl__whereabouts *at)
 
 static void devices_are_found_by_what_they_are(void **state)
 {
-    struct xl__whereabouts at = h200;
+    struct xl__telemetry_target at = h200;
     (void)state;
     library_says(full_load);
     at.pci = "0000:09:00.0"; /* another device */
@@ -455,7 +457,7 @@ static void every_opening_is_closed(void **state)
     library_says("init_fails 1\n");
     assert_true(isnan(clock_at(&h200)));
     assert_int_equal(n_open(), 0);
-    struct xl__whereabouts stranger = h200;
+    struct xl__telemetry_target stranger = h200;
     stranger.pci = "0000:09:00.0";
     library_says(full_load);
     (void)clock_at(&stranger);

@@ -13,7 +13,7 @@
 #include "base/os/paths.h"
 #include "ops/gemm/gemm.h"
 #include "ops/path/tunables.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "support/support.h"
 #include "tune/space.h"
 
@@ -664,30 +664,32 @@ static void device_used(void **state)
 
 /* Write a set over the saved one. */
 static void plant_set(struct watched *w, const xl_tuned *result,
-                      void (*change)(struct xl__tuned *set))
+                      void (*change)(struct xl__tuned_set *set))
 {
     struct xl__tuned_match m;
     struct xl__error e = {0};
     save_result(w, result);
-    assert_int_equal(xl__tune_db_find(&w->t.lib->tuned, w->t.device, NULL,
-                                      NULL, &m, 1), 1);
-    struct xl__tuned set = *m.set;
+    assert_int_equal(
+        xl__tuned_sets_find(&w->t.lib->tuned, w->t.device, NULL, NULL, &m, 1),
+        1);
+    struct xl__tuned_set set = *m.set;
     change(&set);
-    assert_int_equal(xl__tune_db_save(&w->t.lib->tuned, w->t.device, &set,
-                                      NULL, &e), XL_OK);
+    assert_int_equal(
+        xl__tuned_sets_save(&w->t.lib->tuned, w->t.device, &set, NULL, &e),
+        XL_OK);
 }
 
-static void age(struct xl__tuned *set)
+static void age(struct xl__tuned_set *set)
 {
     xl__strcpy(set->driver, sizeof set->driver, "0.0 of old");
 }
 
-static void rename_variant(struct xl__tuned *set)
+static void rename_variant(struct xl__tuned_set *set)
 {
     xl__strcpy(set->variant, sizeof set->variant, "gemm_of_old");
 }
 
-static void spoil(struct xl__tuned *set)
+static void spoil(struct xl__tuned_set *set)
 {
     set->tunables[strlen(set->tunables) - 1] = '9';
 }
