@@ -110,8 +110,8 @@ typedef struct xl_gemm {
  *
  * Backward:  with dC the gradient of C = A B (A m x k, B k x n), the other two
  *            products of a training step are GEMMs on the same views:
- *              dA = dC B^T   m, k, n;  a = dC,           b = xl_mat_turned(B)
- *              dB = A^T dC   k, n, m;  a = xl_mat_turned(A),           b = dC
+ *              dA = dC B^T   m, k, n;  a = dC, b = xl_mat_transposed(B)
+ *              dB = A^T dC   k, n, m;  a = xl_mat_transposed(A), b = dC
  *            beta = 1 adds to gradients that are there; f16 or bf16 operands
  *            with f32 gradients are types as above. A bias' gradient is
  *            "sum(dC, axis=0)" (crosslane/expr.h).

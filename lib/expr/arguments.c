@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "expr/run.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 enum { MOST_ALIGN = 64, BASE_ALIGN = 128 }; /* elements; bytes of any buffer */
 
@@ -96,12 +96,12 @@ static xl_status find_span(struct xl__expr_call *c, unsigned i,
     const xl_mem mem = c->call.mem[1 + i];
     const struct xl__bound *b = &c->key.sig.b[i];
     const size_t offset = (size_t)c->call.value[1 + i].u;
-    struct xl__where at;
+    struct xl__buffer_region at;
     size_t end;
     if (mem.buf && mem.svm)
         return no_memory_but(c, i, "both a buffer and an SVM pointer");
     out->elem = xl_dtype_bytes((xl_dtype)b->dtype);
-    TRY(xl__where(mem, &at, &c->q->error));
+    TRY(xl__buffer_region_get(mem, &at, &c->q->error));
     if (!xl__expr_end_byte(b, offset, &end))
         return xl__expr_check_view(c, i); /* it has the words for that */
     if (end > at.bytes)
@@ -278,14 +278,14 @@ xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes)
     xl_status status = XL_OK;
     const xl_mem mem = c->call.mem[XL__MEM_SCRATCH];
     struct xl__error *e = &c->q->error;
-    struct xl__where at;
+    struct xl__buffer_region at;
     if (bytes == 0 || !is_given(mem))
         return XL_OK;
     if (mem.buf && mem.svm)
         TRY(xl__error_set(e, XL_BAD_ARGUMENT,
                           "the workspace has both a buffer and an SVM "
                           "pointer; set at most one"));
-    TRY(xl__where(mem, &at, e));
+    TRY(xl__buffer_region_get(mem, &at, e));
     if (at.bytes < bytes)
         TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
                           "the workspace has %zu bytes, %zu are needed; ask "

@@ -34,10 +34,10 @@ static void say_why(const struct xl__expr_call *call,
 }
 
 /* The step with the most work-items stands for the rest. */
-static void describe_steps(const struct xl__ready *first, xl_choice *out)
+static void describe_steps(const struct xl__cached_plan *first, xl_choice *out)
 {
     double most = -1;
-    for (const struct xl__ready *r = first; r; r = r->next) {
+    for (const struct xl__cached_plan *r = first; r; r = r->next) {
         out->n_steps += r->plan.n_steps;
         for (unsigned i = 0; i < r->plan.n_steps; i++) {
             const struct xl__step *s = &r->plan.step[i];
@@ -89,7 +89,7 @@ static xl_status explain(struct xl__expr_call *c, struct xl__expr_plans *p,
                          xl_choice *out, unsigned cap)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     unsigned chosen = 0;
     TRY(xl__expr_plan(c, p));
     TRY(xl__expr_first_good(c, p, &ready, &chosen));
@@ -102,11 +102,11 @@ static xl_status explain(struct xl__expr_call *c, struct xl__expr_plans *p,
         out[i].chosen = true;
         out[i].n_steps = 0;
         describe_steps(ready, &out[i]);
-        TRY(xl__ready_private(c->q, ready, &out[i].private_bytes));
+        TRY(xl__cached_plan_private_bytes(c->q, ready, &out[i].private_bytes));
     }
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }

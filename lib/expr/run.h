@@ -89,7 +89,7 @@ void xl__expr_plans_clear(struct xl__expr_plans *p);
  * ready plans; *chosen its place. The caller clears and frees *out. */
 xl_status xl__expr_first_good(struct xl__expr_call *c,
                               struct xl__expr_plans *p,
-                              struct xl__ready **out, unsigned *chosen);
+                              struct xl__cached_plan **out, unsigned *chosen);
 /* expr_local.c: a group with the nodes that it touches alone, numbered as it
  * meets them. Borrows from->why; clear it whatever the status. */
 struct xl__local {
@@ -102,13 +102,14 @@ xl_status xl__expr_localise(const struct xl__graph *g,
 void xl__local_clear(struct xl__local *l);
 
 /* The ready plan of a call: from the queue's table, or made now. */
-xl_status xl__expr_ready(struct xl__expr_call *c, struct xl__ready **out);
+xl_status xl__expr_ready(struct xl__expr_call *c,
+                         struct xl__cached_plan **out);
 
 /* expr_trial.c: has this group's program agreed with the host once? Runs a
  * small case of the same structure if nobody knows yet. */
 xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
                          const struct xl__schedule *s,
-                         const struct xl__ready *ready, bool *trusted,
+                         const struct xl__cached_plan *ready, bool *trusted,
                          char why[XL__EXPR_WHY]);
 
 #endif

@@ -9,16 +9,16 @@
 #include "base/str.h"
 #include "expr/codegen/forms.h"
 #include "expr/trial.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "runtime/program.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 /* One trial run. */
 struct run {
     xl_queue *q; /* private */
     const struct xl__signature *sig;
-    const struct xl__ready *target; /* whose programs are tested */
-    struct xl__ready *ready;        /* the small case's */
+    const struct xl__cached_plan *target; /* whose programs are tested */
+    struct xl__cached_plan *ready;        /* the small case's */
     struct xl__code code;
     struct xl__call call;
     cl_mem own[XL__MAX_MEMS];
@@ -50,7 +50,7 @@ static xl_status make(struct run *r)
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "the small case has no plan"));
     r->ready->plan.scratch_bytes = t->s.scratch_bytes;
-    TRY(xl__ready_make(r->q, r->ready));
+    TRY(xl__cached_plan_build(r->q, r->ready));
     if (!same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED,
                           "the small case took another program"));
@@ -97,9 +97,9 @@ fail:
 static void clear(struct run *r)
 {
     for (unsigned i = 0; i < XL__MAX_MEMS; i++)
-        xl__where_release(r->own[i]);
+        xl__buffer_release(r->own[i]);
     if (r->ready)
-        xl__ready_clear(r->ready);
+        xl__cached_plan_clear(r->ready);
     free(r->ready);
     xl__code_clear(&r->code);
     xl__small_clear(&r->small);
@@ -118,13 +118,14 @@ static xl_status judge(struct run *r, struct xl__context *ctx, bool *trusted,
     TRY(run(r));
     *trusted = xl__small_judge(&r->small, &n_sure, why);
     if (*trusted && n_sure == 0)
-        xl__log(ctx->lib, XL_LOG_INFO,
-                "self-check of %s: every result hangs on how sums round, so "
-                "only its memory was checked",
-                r->target->plan.step[0].kernel);
+        xl__log_message(
+            ctx->lib, XL_LOG_INFO,
+            "self-check of %s: every result hangs on how sums round, so "
+            "only its memory was checked",
+            r->target->plan.step[0].kernel);
     if (!*trusted)
         xl__str_printf(&story, "%s: %s", r->target->plan.step[0].kernel, why);
-    xl__ready_judged(ctx, r->target, *trusted, xl__str_text(&story));
+    xl__cached_plan_set_trust(ctx, r->target, *trusted, xl__str_text(&story));
 fail:
     xl__str_clear(&story);
     return status;
@@ -132,12 +133,12 @@ fail:
 
 xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
                          const struct xl__schedule *s,
-                         const struct xl__ready *ready, bool *trusted,
+                         const struct xl__cached_plan *ready, bool *trusted,
                          char why[XL__EXPR_WHY])
 {
     xl_status status = XL_OK;
     struct xl__error *e = &c->q->error;
-    const enum xl__trust known = xl__ready_trust(ready);
+    const enum xl__trust known = xl__cached_plan_trust(ready);
     *trusted = known == XL__PASSED || c->q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;

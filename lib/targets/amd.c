@@ -50,7 +50,7 @@ static const struct dot {
 
 static bool matches_amd(const struct xl__limits *l)
 {
-    return xl__str_has(xl__text(l, XL__F_platform), "amd") &&
+    return xl__str_contains(xl__text(l, XL__F_platform), "amd") &&
            xl__is(l, XL__F_is_gpu);
 }
 
@@ -99,7 +99,7 @@ static void correct_facts(struct xl__limits *l)
     xl__limits_correct_text(l, XL__F_unit_id, "amdgcn", XL_KNOWN, "AM-11");
     xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
                        XL_ASSUMED, "GE-08");
-    if (xl__str_has(xl__text(l, XL__F_driver), "(PAL"))
+    if (xl__str_contains(xl__text(l, XL__F_driver), "(PAL"))
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "AM-06");
     correct_dot(l, arch);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)

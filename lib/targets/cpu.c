@@ -18,7 +18,7 @@ enum {
 static bool matches_cpu(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_is_cpu) && !xl__is(l, XL__F_is_gpu) &&
-           !xl__str_has(xl__text(l, XL__F_platform), "rusticl");
+           !xl__str_contains(xl__text(l, XL__F_platform), "rusticl");
 }
 
 static void correct_facts(struct xl__limits *l)

@@ -82,7 +82,7 @@ static void correct_facts(struct xl__limits *l)
         correct_llvmpipe(l);
     else if (strcmp(platform, "Apple") == 0)
         correct_apple(l);
-    else if (xl__str_has(platform, "qualcomm"))
+    else if (xl__str_contains(platform, "qualcomm"))
         correct_qualcomm(l);
     if (isnan(xl__num(l, XL__F_has_watchdog)) && !xl__is(l, XL__F_is_cpu))
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_ASSUMED, "GE-11");

@@ -25,7 +25,7 @@ static const struct generation {
 
 static bool matches_intel(const struct xl__limits *l)
 {
-    return xl__str_has(xl__text(l, XL__F_platform), "intel(r) opencl") &&
+    return xl__str_contains(xl__text(l, XL__F_platform), "intel(r) opencl") &&
            xl__is(l, XL__F_is_gpu);
 }
 

@@ -44,7 +44,7 @@ static const struct capability {
 
 static bool matches_nvidia(const struct xl__limits *l)
 {
-    return xl__str_has(xl__text(l, XL__F_platform), "nvidia") &&
+    return xl__str_contains(xl__text(l, XL__F_platform), "nvidia") &&
            xl__is(l, XL__F_is_gpu);
 }
 

@@ -150,7 +150,7 @@ static void load_functions(struct nvml *n)
 }
 
 /* By the PCI address, or by the UUID where the driver returns none. */
-static bool find_gpu(struct nvml *n, const struct xl__whereabouts *at)
+static bool find_gpu(struct nvml *n, const struct xl__telemetry_target *at)
 {
     int (*by_pci)(const char *, gpu *), (*by_uuid)(const char *, gpu *);
     char uuid[64];
@@ -177,7 +177,7 @@ static void close_nvml(void *kept)
 }
 
 static void *open_nvml(const struct xl__telemetry_source *me,
-                       const struct xl__whereabouts *at)
+                       const struct xl__telemetry_target *at)
 {
     int (*init)(void);
     struct nvml *n;
@@ -214,7 +214,7 @@ static void read_numbers(const struct nvml *n, xl_reading *out)
             is_plain ? n->number[i].plain(n->gpu, &value)
                      : n->number[i].asked(n->gpu, numbers[i].argument, &value);
         if (status == DONE)
-            xl__reading_tell(out, numbers[i].sensor, value * numbers[i].scale,
+            xl__reading_set(out, numbers[i].sensor, value * numbers[i].scale,
                              numbers[i].call);
     }
 }
@@ -228,18 +228,18 @@ static void read_load(const struct nvml *n, xl_reading *out)
     struct memory memory;
     unsigned long long energy_mj;
     if (n->utilization && n->utilization(n->gpu, &load) == DONE) {
-        xl__reading_tell(out, XL_SENSOR_BUSY, load.gpu * percent, load_call);
-        xl__reading_tell(out, XL_SENSOR_MEMORY_BUSY, load.memory * percent,
+        xl__reading_set(out, XL_SENSOR_BUSY, load.gpu * percent, load_call);
+        xl__reading_set(out, XL_SENSOR_MEMORY_BUSY, load.memory * percent,
                          load_call);
     }
     if (n->memory && n->memory(n->gpu, &memory) == DONE) {
-        xl__reading_tell(out, XL_SENSOR_MEMORY_USED, (double)memory.used,
+        xl__reading_set(out, XL_SENSOR_MEMORY_USED, (double)memory.used,
                          memory_call);
-        xl__reading_tell(out, XL_SENSOR_MEMORY_TOTAL, (double)memory.total,
+        xl__reading_set(out, XL_SENSOR_MEMORY_TOTAL, (double)memory.total,
                          memory_call);
     }
     if (n->energy && n->energy(n->gpu, &energy_mj) == DONE)
-        xl__reading_tell(out, XL_SENSOR_ENERGY, (double)energy_mj * milli,
+        xl__reading_set(out, XL_SENSOR_ENERGY, (double)energy_mj * milli,
                          "nvmlDeviceGetTotalEnergyConsumption");
 }
 
@@ -248,7 +248,7 @@ static void read_memory_temperature(const struct nvml *n, xl_reading *out)
     struct field f = {.id = FIELD_MEMORY_TEMP};
     if (n->fields && n->fields(n->gpu, 1, &f) == DONE && f.status == DONE &&
         f.type == FIELD_IS_UNSIGNED && f.value.u > 0)
-        xl__reading_tell(out, XL_SENSOR_MEMORY_TEMPERATURE, f.value.u,
+        xl__reading_set(out, XL_SENSOR_MEMORY_TEMPERATURE, f.value.u,
                          "nvmlDeviceGetFieldValues");
 }
 
@@ -257,7 +257,7 @@ static void read_throttles(const struct nvml *n, xl_reading *out)
     unsigned long long bits;
     struct violation v;
     if (n->reasons && n->reasons(n->gpu, &bits) == DONE) {
-        out->tells_throttle = true;
+        out->has_throttle = true;
         out->throttle_source = n->reasons_call;
         for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
             if (bits & reasons[i].bit)
@@ -282,7 +282,7 @@ static void read_processes(const struct nvml *n, xl_reading *out)
     for (unsigned i = 0; i < count; i++)
         others += list[i].pid != (unsigned)own_pid();
     if (count > others)
-        xl__reading_tell(out, XL_SENSOR_PROCESSES, others,
+        xl__reading_set(out, XL_SENSOR_PROCESSES, others,
                          "nvmlDeviceGetComputeRunningProcesses");
 }
 

@@ -14,7 +14,7 @@
 #include "base/os/clock.h"
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 static const double host_terms =
     1 << 26; /* of host sums that one comparison may take */
@@ -77,7 +77,7 @@ fail:
 void xl__case_clear(struct xl__case *c)
 {
     for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
-        xl__where_release(c->trial.call.mem[i].buf);
+        xl__buffer_release(c->trial.call.mem[i].buf);
         free(c->trial.host[i]);
     }
     free(c->trial.own);
@@ -88,7 +88,8 @@ void xl__case_clear(struct xl__case *c)
 /* -- one candidate ---------------------------------------------------------
  */
 
-static void finish_as(xl_trial *out, xl_trial_end end, const char *why)
+static void finish_as(xl_candidate_result *out, xl_candidate_end end,
+                      const char *why)
 {
     out->end = end;
     xl__strcpy(out->why, sizeof out->why, why);
@@ -96,7 +97,8 @@ static void finish_as(xl_trial *out, xl_trial_end end, const char *why)
 
 /* Builds the program and runs the self-check case. */
 static xl_status build_program(struct xl__entrant *e,
-                               const struct xl__point *point, xl_trial *out)
+                               const struct xl__point *point,
+                               xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
@@ -111,18 +113,18 @@ static xl_status build_program(struct xl__entrant *e,
         TRY(xl__error_set(&c->q->error, status,
                           "its tunables do not fit this call and device"));
     e->ready.variant = point->variant;
-    TRY(xl__ready_make(c->q, &e->ready));
+    TRY(xl__cached_plan_build(c->q, &e->ready));
     TRY(xl__selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
                       &trusted, why, sizeof why));
     if (!trusted)
-        finish_as(out, XL_TRIAL_WRONG, why);
+        finish_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;
 }
 
 /* Runs the case once and compares; *took_ns by the wall clock. */
 static xl_status compare_result(struct xl__entrant *e, double *took_ns,
-                                xl_trial *out)
+                                xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
@@ -137,33 +139,34 @@ static xl_status compare_result(struct xl__entrant *e, double *took_ns,
     TRY(xl_buffer_read(c->q, result, 0, t->host[t->result],
                        t->bytes[t->result]));
     if (!c->op->trial_judge(c->full, t, why, sizeof why))
-        finish_as(out, XL_TRIAL_WRONG, why);
+        finish_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;
 }
 
 static xl_status prepare_candidate(struct xl__entrant *e,
                                    const struct xl__point *point,
-                                   double *took_ns, xl_trial *out)
+                                   double *took_ns, xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     xl__error_reset(&e->on->q->error);
     TRY(build_program(e, point, out));
-    if (out->end == XL_TRIAL_RIGHT)
+    if (out->end == XL_CANDIDATE_RIGHT)
         TRY(compare_result(e, took_ns, out));
 fail:
     if (status != XL_OK)
         finish_as(out,
-                  status == XL_UNTRUSTED ? XL_TRIAL_WRONG : XL_TRIAL_REFUSED,
+                  status == XL_UNTRUSTED ? XL_CANDIDATE_WRONG
+                                         : XL_CANDIDATE_REFUSED,
                   *xl_error_detail(e->on->q) ? xl_error_detail(e->on->q)
                                              : xl_status_name(status));
-    if (out->end != XL_TRIAL_RIGHT)
+    if (out->end != XL_CANDIDATE_RIGHT)
         xl__entrant_clear(e);
     return status;
 }
 
 static void init_candidate(struct xl__entrant *e, struct xl__case *c,
-                           xl_trial *out)
+                           xl_candidate_result *out)
 {
     memset(e, 0, sizeof *e);
     memset(out, 0, sizeof *out);
@@ -172,7 +175,7 @@ static void init_candidate(struct xl__entrant *e, struct xl__case *c,
 }
 
 void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
-                      const struct xl__point *point, xl_trial *out)
+                      const struct xl__point *point, xl_candidate_result *out)
 {
     double took_ns;
     init_candidate(e, c, out);
@@ -181,7 +184,7 @@ void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
 
 void xl__entrant_clear(struct xl__entrant *e)
 {
-    xl__ready_clear(&e->ready);
+    xl__cached_plan_clear(&e->ready);
 }
 
 xl_status xl__entrant_run(xl_queue *q, void *arg)
@@ -193,17 +196,18 @@ xl_status xl__entrant_run(xl_queue *q, void *arg)
 /* -- its time --------------------------------------------------------------
  */
 
-static void abandon_candidate(double took_ns, double limit_ns, xl_trial *out)
+static void abandon_candidate(double took_ns, double limit_ns,
+                              xl_candidate_result *out)
 {
     char why[64];
     snprintf(why, sizeof why, "%.3g us, abandoned at %.3g us", took_ns / 1e3,
              limit_ns / 1e3);
-    finish_as(out, XL_TRIAL_SLOW, why);
+    finish_as(out, XL_CANDIDATE_SLOW, why);
 }
 
 /* Two runs first, so that a slow candidate does not take all samples. */
 static xl_status time_candidate(struct xl__entrant *e, double limit_ns,
-                                xl_samples *samples, xl_trial *out)
+                                xl_samples *samples, xl_candidate_result *out)
 {
     static const xl_sampling look = {
         .warmup = 1, .min_runs = 1, .max_runs = 1, .max_noise = 1};
@@ -226,12 +230,12 @@ static xl_status time_candidate(struct xl__entrant *e, double limit_ns,
         abandon_candidate(out->median_ns, limit_ns, out);
 fail:
     if (status != XL_OK)
-        finish_as(out, XL_TRIAL_REFUSED, xl_status_name(status));
+        finish_as(out, XL_CANDIDATE_REFUSED, xl_status_name(status));
     return status;
 }
 
 void xl__case_measure(struct xl__case *c, const struct xl__point *point,
-                      double limit_ns, xl_trial *out)
+                      double limit_ns, xl_candidate_result *out)
 {
     struct xl__entrant *e = xl__calloc(1, sizeof *e);
     xl_samples *samples = xl__calloc(1, sizeof *samples);
@@ -240,9 +244,9 @@ void xl__case_measure(struct xl__case *c, const struct xl__point *point,
         init_candidate(e, c, out);
         prepare_candidate(e, point, &took_ns, out);
     } else {
-        finish_as(out, XL_TRIAL_REFUSED, "out of memory");
+        finish_as(out, XL_CANDIDATE_REFUSED, "out of memory");
     }
-    if (out->end == XL_TRIAL_RIGHT) {
+    if (out->end == XL_CANDIDATE_RIGHT) {
         if (limit_ns > 0 && took_ns > hopeless * limit_ns &&
             took_ns > long_run_s * ns_per_s)
             abandon_candidate(took_ns, limit_ns, out);

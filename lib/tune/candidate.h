@@ -21,7 +21,7 @@ struct xl__case {
 /* A candidate that is correct and can run any number of times. */
 struct xl__entrant {
     struct xl__case *on;
-    struct xl__ready ready;
+    struct xl__cached_plan ready;
 };
 
 /* Makes the data. XL_UNSUPPORTED where the op has no case of this size,
@@ -31,16 +31,16 @@ xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call);
 void xl__case_clear(struct xl__case *c);
 
 /* Builds, checks and compares. A failure of the candidate is out->end; after
- * XL_TRIAL_RIGHT the entrant can run, and xl__entrant_clear() frees it. */
+ * XL_CANDIDATE_RIGHT the entrant can run, and xl__entrant_clear() frees it. */
 void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
-                      const struct xl__point *point, xl_trial *out);
+                      const struct xl__point *point, xl_candidate_result *out);
 void xl__entrant_clear(struct xl__entrant *e);
 /* Enqueues it once; `arg` is the entrant. For the sampler. */
 xl_status xl__entrant_run(xl_queue *q, void *arg);
 
 /* xl__entrant_init(), then its time. */
 void xl__case_measure(struct xl__case *c, const struct xl__point *point,
-                      double limit_ns, xl_trial *out);
+                      double limit_ns, xl_candidate_result *out);
 
 /* The point that a candidate names: XL_BAD_ARGUMENT when there is none. */
 xl_status xl__point_of(const struct xl__op_call *call, const xl_candidate *c,

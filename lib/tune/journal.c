@@ -13,17 +13,17 @@
 
 #include "base/os/files.h"
 #include "base/alloc.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "runtime/tuned/tuned_file.h"
 
 static const char BEGUN[] = "begun";
-enum { SOURCES_CAP = sizeof(((struct xl__tuned *)0)->sources) };
+enum { SOURCES_CAP = sizeof(((struct xl__tuned_set *)0)->sources) };
 
 struct xl__line {
     xl_candidate what;
     char sources[SOURCES_CAP];
     bool is_begun;
-    xl_trial result; /* unless only begun */
+    xl_candidate_result result; /* unless only begun */
 };
 
 /* -- the key ---------------------------------------------------------------
@@ -68,9 +68,9 @@ static bool read_end(const json_t *object, struct xl__line *line)
 {
     const char *text = json_string_value(json_object_get(object, "end"));
     line->is_begun = xl__streq(text, BEGUN);
-    for (int i = 0; text && i < XL_N_TRIAL_ENDS; i++) {
-        line->result.end = (xl_trial_end)i;
-        if (xl__streq(text, xl_trial_end_name(line->result.end)))
+    for (int i = 0; text && i < XL_N_CANDIDATE_ENDS; i++) {
+        line->result.end = (xl_candidate_end)i;
+        if (xl__streq(text, xl_candidate_end_name(line->result.end)))
             return true;
     }
     return line->is_begun;
@@ -80,7 +80,7 @@ static bool parse_line(const char *text, size_t len, const char *key,
                        struct xl__line *line)
 {
     json_t *object = json_loadb(text, len, 0, NULL);
-    xl_trial *r = &line->result;
+    xl_candidate_result *r = &line->result;
     memset(line, 0, sizeof *line);
     const char *its_key = json_string_value(json_object_get(object, "key"));
     const double runs = read_number(object, "runs");
@@ -96,8 +96,8 @@ static bool parse_line(const char *text, size_t len, const char *key,
     r->mad_ns = read_number(object, "mad_ns");
     read_text(object, "why", r->why, sizeof r->why);
     json_decref(object);
-    return ok &&
-           (line->is_begun || r->end != XL_TRIAL_RIGHT || r->median_ns > 0);
+    return ok && (line->is_begun || r->end != XL_CANDIDATE_RIGHT ||
+                  r->median_ns > 0);
 }
 
 static xl_status read_lines(struct xl__journal *j, const char *text,
@@ -165,7 +165,7 @@ void xl__journal_clear(struct xl__journal *j)
 }
 
 bool xl__journal_find(const struct xl__journal *j, const xl_candidate *c,
-                      const char *sources, xl_trial *out)
+                      const char *sources, xl_candidate_result *out)
 {
     enum { ENOUGH = 2 };
     unsigned begun = 0;
@@ -184,7 +184,7 @@ bool xl__journal_find(const struct xl__journal *j, const xl_candidate *c,
     if (begun < ENOUGH)
         return false;
     memset(out, 0, sizeof *out);
-    out->end = XL_TRIAL_CRASHED;
+    out->end = XL_CANDIDATE_CRASHED;
     out->median_ns = out->mad_ns = NAN;
     xl__strcpy(out->why, sizeof out->why, "it began twice and never ended");
     return true;
@@ -207,15 +207,15 @@ static json_t *text_or_placeholder(const char *text)
 }
 
 static char *format_line(const struct xl__journal *j, const xl_candidate *c,
-                         const char *sources, const xl_trial *r)
+                         const char *sources, const xl_candidate_result *r)
 {
     json_t *object = json_object();
     json_object_set_new(object, "key", json_string(j->key));
     json_object_set_new(object, "variant", json_string(c->variant));
     json_object_set_new(object, "tunables", json_string(c->tunables));
     json_object_set_new(object, "sources", json_string(sources));
-    json_object_set_new(object, "end",
-                        json_string(r ? xl_trial_end_name(r->end) : BEGUN));
+    json_object_set_new(
+        object, "end", json_string(r ? xl_candidate_end_name(r->end) : BEGUN));
     if (r) {
         json_object_set_new(object, "runs", json_integer(r->runs));
         write_number(object, "median_ns", r->median_ns);
@@ -228,7 +228,8 @@ static char *format_line(const struct xl__journal *j, const xl_candidate *c,
 }
 
 xl_status xl__journal_add(struct xl__journal *j, const xl_candidate *c,
-                          const char *sources, const xl_trial *result,
+                          const char *sources,
+                          const xl_candidate_result *result,
                           struct xl__error *e)
 {
     xl_status status = XL_NO_MEMORY;

@@ -29,10 +29,11 @@ xl_status xl__journal_init(struct xl__journal *j, const char *path,
 void xl__journal_clear(struct xl__journal *j);
 /* The result of a candidate whose kernels are `sources`; false: unknown. */
 bool xl__journal_find(const struct xl__journal *j, const xl_candidate *c,
-                      const char *sources, xl_trial *out);
+                      const char *sources, xl_candidate_result *out);
 /* Appends that a candidate begins (`result` NULL), or its result. */
 xl_status xl__journal_add(struct xl__journal *j, const xl_candidate *c,
-                          const char *sources, const xl_trial *result,
+                          const char *sources,
+                          const xl_candidate_result *result,
                           struct xl__error *e);
 
 #endif

@@ -22,7 +22,7 @@
 #include "base/alloc.h"
 #include "base/os/clock.h"
 #include "base/stats.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 enum { MOST_GOOD = 16 };
 static const double give_up_at = 3;    /* times the best */
@@ -64,7 +64,8 @@ enum rank { OF_MODEL, OF_OLD, NEAR_BEST, NEAR_GOOD, ELSEWHERE };
 /* Whether a point is correct and within 5 % of the best time. */
 static bool is_usable(const struct xl__search *s, const struct xl__point *p)
 {
-    return s->best >= 0 && p->is_tried && p->result.end == XL_TRIAL_RIGHT &&
+    return s->best >= 0 && p->is_tried &&
+           p->result.end == XL_CANDIDATE_RIGHT &&
            p->result.median_ns <=
                about_best * s->space.points[s->best].result.median_ns;
 }
@@ -181,15 +182,16 @@ void xl__search_report(const struct xl__search *s, const xl_candidate *now)
 
 static xl_status measure_candidate(struct xl__search *s,
                                    const struct xl__point *point,
-                                   const xl_candidate *name, xl_trial *out)
+                                   const xl_candidate *name,
+                                   xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *data;
     const double limit =
         s->best < 0 ? 0
                     : give_up_at * s->space.points[s->best].result.median_ns;
-    if (s->how->trial) {
-        TRY(s->how->trial(s->how->arg, name, limit, out));
+    if (s->how->run_candidate) {
+        TRY(s->how->run_candidate(s->how->arg, name, limit, out));
     } else {
         TRY(xl__search_data(s, &data));
         xl__case_measure(data, point, limit, out);
@@ -225,9 +227,9 @@ static xl_status get_result(struct xl__search *s, size_t at)
     xl_status status = XL_OK;
     const struct xl__point point = s->space.points[at];
     struct xl__error *e = &s->call->q->error;
-    char sources[sizeof(((struct xl__tuned *)0)->sources)];
+    char sources[sizeof(((struct xl__tuned_set *)0)->sources)];
     xl_candidate name;
-    xl_trial result = {.median_ns = NAN, .mad_ns = NAN};
+    xl_candidate_result result = {.median_ns = NAN, .mad_ns = NAN};
     xl__space_name(&point, &name);
     TRY(name_sources(s, &point, sources, sizeof sources));
     if (xl__journal_find(&s->journal, &name, sources, &result)) {
@@ -243,7 +245,8 @@ static xl_status get_result(struct xl__search *s, size_t at)
     s->space.points[at].is_tried = true;
     s->space.points[at].result = result;
     s->n_tried++;
-    s->n_lost += result.end != XL_TRIAL_RIGHT && result.end != XL_TRIAL_SLOW;
+    s->n_lost +=
+        result.end != XL_CANDIDATE_RIGHT && result.end != XL_CANDIDATE_SLOW;
 fail:
     return status;
 }
@@ -251,8 +254,8 @@ fail:
 /* Updates the best point, and adds the neighbours of a usable one. */
 static xl_status apply_result(struct xl__search *s, size_t at)
 {
-    const xl_trial *r = &s->space.points[at].result;
-    if (r->end != XL_TRIAL_RIGHT)
+    const xl_candidate_result *r = &s->space.points[at].result;
+    if (r->end != XL_CANDIDATE_RIGHT)
         return XL_OK;
     if (s->best < 0 ||
         r->median_ns < s->space.points[s->best].result.median_ns)
@@ -302,7 +305,7 @@ struct final {
 
 static bool is_right(const struct xl__point *p)
 {
-    return p->is_tried && p->result.end == XL_TRIAL_RIGHT;
+    return p->is_tried && p->result.end == XL_CANDIDATE_RIGHT;
 }
 
 /* What a call without tuned sets runs: the correct choice of a variant with
@@ -347,9 +350,9 @@ static long find_fastest(const struct final *f)
 static void add_finalist(struct final *f, struct xl__case *data, size_t at)
 {
     struct xl__point *p = &f->s->space.points[at];
-    xl_trial trial;
+    xl_candidate_result trial;
     xl__entrant_init(&f->entrants[f->n], data, p, &trial);
-    if (trial.end == XL_TRIAL_RIGHT) {
+    if (trial.end == XL_CANDIDATE_RIGHT) {
         f->point[f->n++] = at;
         return;
     }
@@ -381,8 +384,8 @@ static xl_status time_finalists(struct final *f)
     xl_piece pieces[FINALISTS];
     for (unsigned i = 0; i < f->n; i++)
         pieces[i] = (xl_piece){xl__entrant_run, &f->entrants[i]};
-    return xl_samples_take_turns(f->s->call->q, &how, pieces, f->n,
-                                 f->samples);
+    return xl_samples_take_interleaved(f->s->call->q, &how, pieces, f->n,
+                                       f->samples);
 }
 
 /* The model's times over those of entrant i, pair by pair. */

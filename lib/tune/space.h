@@ -17,7 +17,7 @@ struct xl__point {
     bool is_choice; /* the model's choice for its variant */
     bool is_known;  /* tuned before: measured early */
     bool is_tried;
-    xl_trial result; /* if is_tried */
+    xl_candidate_result result; /* if is_tried */
 };
 
 struct xl__space {

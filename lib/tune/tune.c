@@ -9,22 +9,22 @@
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "tune/search.h"
 
 #include <crosslane/crosslane.h>
 
 static const double default_budget_s = 300;
 
-const char *xl_trial_end_name(xl_trial_end end)
+const char *xl_candidate_end_name(xl_candidate_end end)
 {
-    static const char *const names[XL_N_TRIAL_ENDS] = {
-        [XL_TRIAL_RIGHT] = "right",     [XL_TRIAL_SLOW] = "slow",
-        [XL_TRIAL_WRONG] = "wrong",     [XL_TRIAL_REFUSED] = "refused",
-        [XL_TRIAL_CRASHED] = "crashed", [XL_TRIAL_HUNG] = "hung",
+    static const char *const names[XL_N_CANDIDATE_ENDS] = {
+        [XL_CANDIDATE_RIGHT] = "right",     [XL_CANDIDATE_SLOW] = "slow",
+        [XL_CANDIDATE_WRONG] = "wrong",     [XL_CANDIDATE_REFUSED] = "refused",
+        [XL_CANDIDATE_CRASHED] = "crashed", [XL_CANDIDATE_HUNG] = "hung",
     };
     const int i = (int)end;
-    return i >= 0 && i < XL_N_TRIAL_ENDS ? names[i] : "?";
+    return i >= 0 && i < XL_N_CANDIDATE_ENDS ? names[i] : "?";
 }
 
 /* -- one call --------------------------------------------------------------
@@ -52,8 +52,9 @@ static void name_class(const struct xl__op_call *call, char *out, size_t cap)
     xl__str_clear(&text);
 }
 
-xl_status xl_tune_trial(xl_queue *q, const char *op, const void *desc,
-                        const xl_candidate *c, double limit_ns, xl_trial *out)
+xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
+                            const xl_candidate *c, double limit_ns,
+                            xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__op_call call;
@@ -88,10 +89,10 @@ static xl_status add_known(struct xl__search *s, const char *shape_class)
     struct xl__op_call *call = s->call;
     struct xl__tuned_match matches[MOST];
     const size_t n =
-        xl__tune_db_find(&call->q->ctx->lib->tuned, call->q->ctx->device,
-                         call->op->name, shape_class, matches, MOST);
+        xl__tuned_sets_find(&call->q->ctx->lib->tuned, call->q->ctx->device,
+                            call->op->name, shape_class, matches, MOST);
     for (size_t i = 0; i < n; i++) {
-        const struct xl__tuned *set = matches[i].set;
+        const struct xl__tuned_set *set = matches[i].set;
         for (unsigned k = 0; s->space.list[k]; k++) {
             const struct xl__variant *v = s->space.list[k];
             struct xl__params params = {{0}, NULL};
@@ -222,7 +223,7 @@ static void write_date(char *out, size_t cap)
 }
 
 static xl_status fill_set(const struct xl__op_call *call,
-                          const xl_tuned *result, struct xl__tuned *set)
+                          const xl_tuned *result, struct xl__tuned_set *set)
 {
     xl_status status = XL_OK;
     const xl_device *dev = call->q->ctx->device;
@@ -261,13 +262,13 @@ xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
 {
     xl_status status = XL_OK;
     struct xl__op_call call;
-    struct xl__tuned set;
+    struct xl__tuned_set set;
     if (!q || !op || !result)
         return XL_BAD_ARGUMENT;
     TRY(begin_call(&call, q, op, desc));
     TRY(fill_set(&call, result, &set));
-    TRY(xl__tune_db_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
-                         &q->error));
+    TRY(xl__tuned_sets_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
+                            &q->error));
 fail:
     xl__op_call_end(&call);
     return status;
@@ -281,7 +282,7 @@ const char *xl_tuned_dir(const xl_lib *lib)
 /* Whether a set earlier in the list has the same op and class. */
 static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
 {
-    const struct xl__tuned *set = matches[at].set;
+    const struct xl__tuned_set *set = matches[at].set;
     for (size_t i = 0; i < at; i++) {
         if (strcmp(matches[i].set->op, set->op) == 0 &&
             strcmp(matches[i].set->shape_class, set->shape_class) == 0)
@@ -290,11 +291,11 @@ static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
     return false;
 }
 
-static void pass_entry(const struct xl__tune_db *db, const xl_device *dev,
+static void pass_entry(const struct xl__tuned_sets *db, const xl_device *dev,
                        const struct xl__tuned_match *matches, size_t at,
                        void (*each)(const xl_tuned_entry *, void *), void *arg)
 {
-    const struct xl__tuned *set = matches[at].set;
+    const struct xl__tuned_set *set = matches[at].set;
     char why[XL__WHY_CAP];
     const xl_tuned_entry entry = {
         .op = set->op,
@@ -321,12 +322,12 @@ xl_status xl_tuned_list(xl_queue *q,
     if (!q || !each)
         return XL_BAD_ARGUMENT;
     xl__error_reset(&q->error);
-    struct xl__tune_db *db = &q->ctx->lib->tuned;
+    struct xl__tuned_sets *db = &q->ctx->lib->tuned;
     struct xl__tuned_match *matches = xl__calloc(MOST, sizeof *matches);
     if (!matches)
         return xl__error_set(&q->error, XL_NO_MEMORY, "tuned sets");
     const size_t n =
-        xl__tune_db_find(db, q->ctx->device, NULL, NULL, matches, MOST);
+        xl__tuned_sets_find(db, q->ctx->device, NULL, NULL, matches, MOST);
     for (size_t i = 0; i < n; i++)
         pass_entry(db, q->ctx->device, matches, i, each, arg);
     free(matches);

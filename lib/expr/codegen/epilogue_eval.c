@@ -15,9 +15,9 @@ static num given(enum xl__vtype type, double x, double error)
     return type == XL__V_F32 ? xl__eval_settle(x, error) : out;
 }
 
-void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
-                      double y_error, const double *operands, double *want,
-                      double *error)
+void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
+                            double y, double y_error, const double *operands,
+                            double *want, double *error)
 {
     const struct xl__epilogue *ep = s->inside;
     const struct xl__graph *g = &ep->g;

@@ -11,7 +11,7 @@
 static const char y_name[] = "y", out_name[] = "out";
 
 struct reading {
-    const struct xl__snippet_want *want;
+    const struct xl__epilogue_request *want;
     struct xl__epilogue *ep;
     struct xl__tree tree;
     struct xl__signature sig; /* operands, y, out */
@@ -211,7 +211,7 @@ fail:
     return status;
 }
 
-xl_status xl__epilogue_read(const struct xl__snippet_want *want,
+xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
                             struct xl__epilogue *out, struct xl__error *e)
 {
     xl_status status = XL_OK;

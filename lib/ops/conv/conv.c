@@ -79,8 +79,8 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c)
                                   : xl__arg_value_f32;
     add(s, XL__CONV_ALPHA);
     add(s, XL__CONV_BETA);
-    xl__arg_snippet(s, c->snippet, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE,
-                    false);
+    xl__arg_epilogue(s, c->snippet, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE,
+                     false);
 }
 
 /* -- descriptor --------------------------------------------------------------
@@ -165,15 +165,15 @@ static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
                                struct xl__conv *to, struct xl__call *call)
 {
     xl_status status = XL_OK;
-    struct xl__snippet_want want = {.epilogue = &d->epilogue,
-                                    .dtype = d->out.dtype};
+    struct xl__epilogue_request want = {.epilogue = &d->epilogue,
+                                        .dtype = d->out.dtype};
     if (!d->epilogue.expr)
         return XL_OK;
     const bool channels_first = d->out.layout == XL_NCHW;
     want.size[XL__ALONG_BATCH] = d->n;
     want.size[XL__ALONG_ROWS] = channels_first ? d->k : to->p * to->q;
     want.size[XL__ALONG_COLS] = channels_first ? to->p * to->q : d->k;
-    TRY(xl__snippet_get(q, &want, &to->snippet));
+    TRY(xl__epilogue_text_get(q, &want, &to->snippet));
     xl__operands_bind(&d->epilogue, call, XL__CONV_OPERAND,
                       XL__CONV_OPERAND_VALUE);
 fail:

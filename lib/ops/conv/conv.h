@@ -26,7 +26,7 @@
 struct xl__conv {
     xl_conv d; /* first: a pointer to this is one to an xl_conv */
     size_t p, q;
-    const struct xl__snippet *snippet; /* NULL: no epilogue */
+    const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
 };
 
 /* Call slots. A is the operand of the rows, B that of the columns. */

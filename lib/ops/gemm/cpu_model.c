@@ -88,7 +88,7 @@ static bool keeps_apart(const void *canonical, const struct xl__cpu_job *j)
                           : j->g->a.dtype == XL_F64 ? XL_F64
                                                     : XL_F32;
     return j->g->c.dtype != sums || j->s.col_stride != 1 ||
-           xl__gemm_snippet(canonical);
+           xl__gemm_epilogue_text(canonical);
 }
 
 static bool is_shared(const struct xl__cpu_job *j)

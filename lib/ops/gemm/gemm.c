@@ -248,11 +248,11 @@ static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
                                struct xl__gemm *to, struct xl__call *call)
 {
     xl_status status = XL_OK;
-    const struct xl__snippet_want want = {
+    const struct xl__epilogue_request want = {
         &g->epilogue, {xl__batch_count(&g->batch), g->m, g->n}, g->c.dtype};
     if (!g->epilogue.expr)
         return XL_OK;
-    TRY(xl__snippet_get(q, &want, &to->snippet));
+    TRY(xl__epilogue_text_get(q, &want, &to->snippet));
     xl__operands_bind(&g->epilogue, call, XL__GEMM_OPERAND,
                       XL__GEMM_OPERAND_VALUE);
 fail:

@@ -18,7 +18,7 @@
  *   epilogue                       is blank: `snippet` tells it. */
 struct xl__gemm {
     xl_gemm g; /* first: a pointer to this is one to an xl_gemm */
-    const struct xl__snippet *snippet; /* NULL: no epilogue */
+    const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
 };
 
 /* Call slots of gemm's plans. Lists: A's offsets, B's, C's. */
@@ -26,7 +26,8 @@ enum { XL__GEMM_A = 1, XL__GEMM_B, XL__GEMM_C, XL__GEMM_OPERAND }; /* mem */
 enum { XL__GEMM_ALPHA, XL__GEMM_BETA, XL__GEMM_OFF_A, XL__GEMM_OFF_B,
        XL__GEMM_OFF_C, XL__GEMM_OPERAND_VALUE }; /* value */
 
-static inline const struct xl__snippet *xl__gemm_snippet(const void *canonical)
+static inline const struct xl__epilogue_text *
+xl__gemm_epilogue_text(const void *canonical)
 {
     return ((const struct xl__gemm *)canonical)->snippet;
 }

@@ -92,6 +92,6 @@ void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
     add(step, XL__GEMM_ALPHA);
     add(step, XL__GEMM_BETA);
     arg_batch(step, &g->batch, turned);
-    xl__arg_snippet(step, xl__gemm_snippet(canonical), XL__GEMM_OPERAND,
-                    XL__GEMM_OPERAND_VALUE, turned);
+    xl__arg_epilogue(step, xl__gemm_epilogue_text(canonical), XL__GEMM_OPERAND,
+                     XL__GEMM_OPERAND_VALUE, turned);
 }

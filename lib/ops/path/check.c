@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 enum { MOST_ALIGN = 64 };
 
@@ -99,7 +99,7 @@ xl_status xl__check_memory(const struct xl__named *x, struct xl__error *e)
             e, XL_BAD_ARGUMENT, "%s has %s; set exactly one of buf and svm",
             x->name,
             mem.buf ? "both a buffer and an SVM pointer" : "no memory");
-    TRY(xl__where_bytes(mem, &have, e));
+    TRY(xl__buffer_bytes(mem, &have, e));
     if (!find_end_byte(x, &need) || need > have)
         status = xl__error_set(
             e, XL_BUFFER_TOO_SMALL,
@@ -114,7 +114,7 @@ fail:
 /* A view as lines of `width` bytes at multiples of `pitch`; pitch 0: one line.
  * Several matrices count as one line that includes the gaps. */
 struct lines {
-    struct xl__where at;
+    struct xl__buffer_region at;
     size_t begin, end, pitch, width;
 };
 
@@ -129,7 +129,7 @@ static xl_status split_into_lines(const struct xl__named *x, struct lines *out,
     const size_t n_inner = by_rows ? x->cols : x->rows;
     const size_t inner = by_rows ? mat->col_stride : mat->row_stride;
     size_t end = 0;
-    TRY(xl__where(mat->mem, &out->at, e));
+    TRY(xl__buffer_region_get(mat->mem, &out->at, e));
     find_end_byte(x, &end);
     out->begin = out->at.begin + mat->offset * elem;
     out->end = out->at.begin + end;
@@ -190,7 +190,7 @@ xl_status xl__check_workspace(xl_mem mem, size_t bytes, struct xl__error *e)
     size_t have;
     if (bytes == 0 || (!mem.buf && !mem.svm))
         return XL_OK;
-    TRY(xl__where_bytes(mem, &have, e));
+    TRY(xl__buffer_bytes(mem, &have, e));
     if (have < bytes)
         status = xl__error_set(e, XL_BUFFER_TOO_SMALL,
                                "the workspace has %zu bytes, %zu are needed; "
@@ -205,8 +205,8 @@ xl_status xl__check_scratch_apart(const struct xl__named *x, xl_mem workspace,
 {
     xl_status status = XL_OK;
     struct lines lx;
-    struct xl__where at;
-    TRY(xl__where(workspace, &at, e));
+    struct xl__buffer_region at;
+    TRY(xl__buffer_region_get(workspace, &at, e));
     TRY(split_into_lines(x, &lx, e));
     if (at.bytes == SIZE_MAX)
         at.bytes = 1; /* SVM: only the first byte is known to belong to it */

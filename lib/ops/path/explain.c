@@ -59,7 +59,7 @@ static void describe_launch(xl_choice *out)
 static void describe_evidence(const struct xl__candidate *c, char *why,
                               size_t cap)
 {
-    const struct xl__tuned *t = c->tuned;
+    const struct xl__tuned_set *t = c->tuned;
     struct xl__str text = {0};
     xl__str_printf(&text, "tuned %.10s", t->date);
     if (isfinite(t->gain))
@@ -131,7 +131,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     unsigned chosen = 0;
     if (!q || !n || (cap > 0 && !out))
         return XL_BAD_ARGUMENT;
@@ -142,11 +142,12 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     for (unsigned i = 0; i < w.n && i < cap; i++)
         describe_candidate(&w, i, chosen, &out[i]);
     if (chosen < cap)
-        TRY(xl__ready_private(q, ready, &out[chosen].private_bytes));
+        TRY(xl__cached_plan_private_bytes(q, ready,
+                                          &out[chosen].private_bytes));
     *n = w.n;
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     xl__op_call_end(&w);
     return status;

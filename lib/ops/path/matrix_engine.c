@@ -29,6 +29,6 @@ double xl__mma_rate(const struct xl__limits *l, xl_dtype in)
 
 void xl__mma_define(struct xl__step *s, const struct xl__limits *l)
 {
-    xl__define_way(s, "XL_MMA", xl__text(l, XL__F_mma));
-    xl__define_way(s, "XL_COPY", xl__text(l, XL__F_mma));
+    xl__define_choice(s, "XL_MMA", xl__text(l, XL__F_mma));
+    xl__define_choice(s, "XL_COPY", xl__text(l, XL__F_mma));
 }

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "ops/path/check.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 const char *xl__op_call_forced(const struct xl__op_call *w)
 {
@@ -79,17 +79,17 @@ fail:
 /* Builds a candidate and runs its self-check. XL_UNTRUSTED: wrong results. */
 static xl_status build_and_check(struct xl__op_call *w,
                                  const struct xl__candidate *c,
-                                 struct xl__ready **out)
+                                 struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
     bool trusted = false;
     char why[XL__WHY_CAP] = "";
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan = *c->plan;
     ready->variant = c->variant;
-    TRY(xl__ready_make(w->q, ready));
+    TRY(xl__cached_plan_build(w->q, ready));
     TRY(xl__selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted, why,
                       sizeof why));
     if (!trusted)
@@ -99,7 +99,7 @@ static xl_status build_and_check(struct xl__op_call *w,
     return XL_OK;
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
@@ -109,10 +109,10 @@ static void strike_candidate(struct xl__op_call *w, unsigned i, bool is_last)
 {
     const char *why = xl__str_text(&w->q->error.detail);
     xl__strcpy(w->why[i], XL__WHY_CAP, why);
-    xl__log(w->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
-            w->list[i].variant->name,
-            xl__text(&w->q->ctx->device->limits, XL__F_name),
-            is_last ? "" : ", the next variant is tried", why);
+    xl__log_message(w->q->ctx->lib, XL_LOG_WARNING,
+                    "%s cannot be used on %s%s: %s", w->list[i].variant->name,
+                    xl__text(&w->q->ctx->device->limits, XL__F_name),
+                    is_last ? "" : ", the next variant is tried", why);
 }
 
 static xl_status report_all_refused(struct xl__op_call *w)
@@ -138,7 +138,8 @@ static bool is_last_candidate(const struct xl__op_call *w, unsigned i)
 
 /* If all candidates fail, the status is that of the first one, which is the
  * best by estimate. */
-xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
+xl_status xl__op_call_first_good(struct xl__op_call *w,
+                                 struct xl__cached_plan **out,
                                  unsigned *chosen)
 {
     struct xl__error first = {0};
@@ -171,29 +172,29 @@ xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
 }
 
 /* Makes the plan and adds it to the cache of the queue. */
-static xl_status make_plan(struct xl__op_call *w, struct xl__ready **out,
+static xl_status make_plan(struct xl__op_call *w, struct xl__cached_plan **out,
                            unsigned *chosen)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     TRY(xl__op_call_select(w));
     TRY(xl__op_call_first_good(w, &ready, chosen));
-    status = xl__ready_add(w->q, ready, &w->key, w->key_bytes);
+    status = xl__plan_cache_add(w->q, ready, &w->key, w->key_bytes);
     if (status == XL_OK) {
         *out = ready;
         return XL_OK;
     }
-    xl__ready_clear(ready);
+    xl__cached_plan_clear(ready);
     free(ready);
 fail:
     return status;
 }
 
 static xl_status find_or_make_plan(struct xl__op_call *w,
-                                   struct xl__ready **out)
+                                   struct xl__cached_plan **out)
 {
     unsigned chosen;
-    *out = xl__ready_find(w->q, &w->key, w->key_bytes);
+    *out = xl__plan_cache_find(w->q, &w->key, w->key_bytes);
     return *out ? XL_OK : make_plan(w, out, &chosen);
 }
 
@@ -204,7 +205,7 @@ xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     if (!q)
         return XL_BAD_ARGUMENT;
     TRY(xl__op_call_begin(&w, q, op, desc, true));
@@ -222,7 +223,7 @@ xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     if (!q)
         return XL_BAD_ARGUMENT;
     TRY(xl__op_call_begin(&w, q, op, desc, false));
@@ -237,7 +238,7 @@ xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     if (!q || !bytes)
         return XL_BAD_ARGUMENT;
     *bytes = 0;

@@ -98,7 +98,7 @@ struct xl__trial {
 /* select.c: one candidate of a device's list for a canonical descriptor. */
 struct xl__candidate {
     const struct xl__variant *variant;
-    const struct xl__tuned *tuned; /* NULL: the model's params */
+    const struct xl__tuned_set *tuned; /* NULL: the model's params */
     char note[160]; /* of a tuned set: stale, or the reason of a refusal */
     const char *refused; /* NULL: it can run */
     struct xl__params params;
@@ -129,7 +129,7 @@ void xl__candidates_free(struct xl__candidate *c, unsigned n);
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
                         const struct xl__candidate *candidate,
-                        const struct xl__ready *ready, bool *trusted,
+                        const struct xl__cached_plan *ready, bool *trusted,
                         char *why, size_t why_cap);
 
 /* op.c: the calls of every op. */
@@ -178,7 +178,8 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
 xl_status xl__op_call_select(struct xl__op_call *w);
 /* The first candidate that builds and agrees with the host; *chosen is its
  * index in the list. The caller clears and frees *out. */
-xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
+xl_status xl__op_call_first_good(struct xl__op_call *w,
+                                 struct xl__cached_plan **out,
                                  unsigned *chosen);
 /* Frees the lists; after begin, whatever its status. */
 void xl__op_call_end(struct xl__op_call *w);

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 enum { MOST_MATCHES = 8 };
 
@@ -144,8 +144,8 @@ static size_t find_tuned(const struct xl__selecting *what,
         return 0;
     what->op->shape_class(what->canonical, &shape_class);
     if (!shape_class.broken)
-        n = xl__tune_db_find(&what->lib->tuned, what->dev, what->op->name,
-                             xl__str_text(&shape_class), out, MOST_MATCHES);
+        n = xl__tuned_sets_find(&what->lib->tuned, what->dev, what->op->name,
+                                xl__str_text(&shape_class), out, MOST_MATCHES);
     xl__str_clear(&shape_class);
     return n;
 }

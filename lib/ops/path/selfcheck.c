@@ -10,9 +10,9 @@
 #include "base/str.h"
 #include "ops/path/op.h"
 #include "ops/path/tunables.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "runtime/program.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 enum { SMALL_CAP = 512, PARAMS_CAP = 256 };
 
@@ -21,10 +21,10 @@ struct run {
     xl_queue *q; /* private */
     const struct xl__op *op;
     const struct xl__candidate *candidate;
-    const struct xl__ready *target; /* whose programs are tested */
+    const struct xl__cached_plan *target; /* whose programs are tested */
     uint64_t small[SMALL_CAP / sizeof(uint64_t)];
     struct xl__trial trial;
-    struct xl__ready *ready; /* of the case */
+    struct xl__cached_plan *ready; /* of the case */
 };
 
 /* Whether the steps of the case use the programs that are to be checked. */
@@ -54,7 +54,7 @@ static xl_status build_case(struct run *r, const void *canonical)
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "%s has no plan for its self-check",
                           c->variant->name));
-    TRY(xl__ready_make(r->q, r->ready));
+    TRY(xl__cached_plan_build(r->q, r->ready));
     if (!same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED,
                           "the self-check of %s uses another program",
@@ -95,12 +95,12 @@ fail:
 static void clear_case(struct run *r)
 {
     for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
-        xl__where_release(r->trial.call.mem[i].buf);
+        xl__buffer_release(r->trial.call.mem[i].buf);
         free(r->trial.host[i]);
     }
     free(r->trial.own);
     if (r->ready)
-        xl__ready_clear(r->ready);
+        xl__cached_plan_clear(r->ready);
     free(r->ready);
     xl_queue_destroy(r->q);
 }
@@ -123,13 +123,13 @@ static void report_failure(const struct run *r, const char *why,
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
                         const struct xl__candidate *candidate,
-                        const struct xl__ready *ready, bool *trusted,
+                        const struct xl__cached_plan *ready, bool *trusted,
                         char *why, size_t why_cap)
 {
     xl_status status = XL_OK;
     struct run r = {.op = op, .candidate = candidate, .target = ready};
     struct xl__str story = {0};
-    const enum xl__trust known = xl__ready_trust(ready);
+    const enum xl__trust known = xl__cached_plan_trust(ready);
     *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;
@@ -148,7 +148,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
     *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
     if (!*trusted)
         report_failure(&r, why, &story);
-    xl__ready_judged(q->ctx, ready, *trusted, xl__str_text(&story));
+    xl__cached_plan_set_trust(q->ctx, ready, *trusted, xl__str_text(&story));
 fail:
     xl__str_clear(&story);
     if (status != XL_OK && r.q)

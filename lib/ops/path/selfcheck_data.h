@@ -25,7 +25,7 @@ bool xl__small_agrees(double got, double want, double error);
 
 /* The epilogue of a case: the text of the real one with the case's strides. */
 struct xl__small_epilogue {
-    struct xl__snippet snippet;
+    struct xl__epilogue_text snippet;
     double scalar[XL_EPILOGUE_MAX_BINDINGS];
     unsigned mem; /* call slot of operand 0 */
 };
@@ -34,7 +34,7 @@ struct xl__small_epilogue {
  * t->call.value[value + k], and sets *snippet to the case's. Does nothing
  * where *snippet is NULL. XL_NO_MEMORY. */
 xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
-                                  const struct xl__snippet **snippet,
+                                  const struct xl__epilogue_text **snippet,
                                   const size_t size[XL__N_ALONG], unsigned mem,
                                   unsigned value, struct xl__trial *t);
 /* The value stored for y, which has the error bound y_error, at an index along

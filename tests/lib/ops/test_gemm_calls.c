@@ -180,13 +180,13 @@ static void gradients(void **state)
     start(4);
     xl_gemm da = {.m = m, .n = k, .k = n, .alpha = 1};
     da.a = xl_mat_rows(a.mem, n, XL_F32);
-    da.b = xl_mat_turned(xl_mat_rows(b.mem, n, XL_F32));
+    da.b = xl_mat_transposed(xl_mat_rows(b.mem, n, XL_F32));
     da.c = xl_mat_rows(c.mem, k, XL_F32);
     expect(&da);
     assert_status(xl_gemm_run(t.queue, &da, NULL), XL_OK,
                   xl_error_detail(t.queue));
     xl_gemm db = {.m = k, .n = n, .k = m, .alpha = 1};
-    db.a = xl_mat_turned(xl_mat_rows(a.mem, k, XL_F32));
+    db.a = xl_mat_transposed(xl_mat_rows(a.mem, k, XL_F32));
     db.b = xl_mat_rows(b.mem, n, XL_F32);
     db.c = xl_mat_rows(c.mem, n, XL_F32);
     db.c.offset = 1000;

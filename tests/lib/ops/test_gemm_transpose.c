@@ -149,7 +149,7 @@ static void run(const struct turning *x)
     call.mem[XL__GEMM_B].buf = io.from_mem;
     call.mem[XL__MEM_SCRATCH].buf = io.to_mem;
     call.value[XL__GEMM_OFF_B].u = off;
-    assert_status(xl__run_plan(t.queue, plan, &call, NULL), XL_OK,
+    assert_status(xl__plan_launch(t.queue, plan, &call, NULL), XL_OK,
                   xl_error_detail(t.queue));
     assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
     assert_status(xl_buffer_read(t.queue, io.to_mem, 0, io.got, io.to_bytes),
@@ -225,7 +225,7 @@ static void print_speed(const struct turning *x)
             assert_int_equal(xl_queue_finish(t.queue), XL_OK);
             start = xl__now_ns();
         }
-        assert_status(xl__run_plan(t.queue, plan, &call, NULL), XL_OK,
+        assert_status(xl__plan_launch(t.queue, plan, &call, NULL), XL_OK,
                       xl_error_detail(t.queue));
     }
     assert_int_equal(xl_queue_finish(t.queue), XL_OK);

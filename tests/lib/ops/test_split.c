@@ -227,7 +227,7 @@ static bool run(const xl_gemm *g, const struct way *way)
         way->v->choose(l, w.key.canonical, &params);
         assert_int_equal(way->v->plan(l, w.key.canonical, &params, plan),
                          XL_OK);
-        assert_status(xl__run_plan(t.queue, plan, &w.call, NULL), XL_OK,
+        assert_status(xl__plan_launch(t.queue, plan, &w.call, NULL), XL_OK,
                       xl_error_detail(t.queue));
         assert_status(xl_queue_finish(t.queue), XL_OK,
                       xl_error_detail(t.queue));

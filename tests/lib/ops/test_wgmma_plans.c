@@ -303,8 +303,9 @@ static void epilogue_forms(void **state)
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         struct xl__gemm c;
         struct xl__wgmma_view v;
-        const struct xl__snippet s = {
-            .n_operands = 1, .flop = seen[i].flop,
+        const struct xl__epilogue_text s = {
+            .n_operands = 1,
+            .flop = seen[i].flop,
             .operand = {{.stride = {0, seen[i].rows, seen[i].cols}}}};
         const struct xl__wgmma_tile t = {.bm = 128, .bn = seen[i].bn,
                                          .bk = 64, .stages = 3, .band = 8,

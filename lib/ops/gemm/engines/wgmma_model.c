@@ -109,7 +109,7 @@ static bool registers_fit(const struct xl__wgmma_view *v)
     enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
            MORE_OF_3 = 96, BESIDE_EPILOGUE = 64 };
     const size_t held = sums_held(v);
-    if (v->t.bm == 3 * ROWS && xl__gemm_snippet(v->job->canonical))
+    if (v->t.bm == 3 * ROWS && xl__gemm_epilogue_text(v->job->canonical))
         return held <= BESIDE_EPILOGUE;
     if (v->t.bm == ROWS)
         return held <= OF_1;
@@ -159,7 +159,7 @@ static size_t most_stages(const struct xl__limits *l,
  * and should stay in the cache of instructions; what it reads is a row or a
  * column, of which an item's two neighbours are enough (NV-54). */
 static bool is_light(const struct xl__wgmma_view *v,
-                     const struct xl__snippet *s)
+                     const struct xl__epilogue_text *s)
 {
     const double most = 4096; /* instructions */
     if (!s)
@@ -180,7 +180,7 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
     const bool is_plain =
         (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.turned &&
         v->job->at_rows == XL__WGMMA_NOWHERE &&
-        is_light(v, xl__gemm_snippet(v->job->canonical)) &&
+        is_light(v, xl__gemm_epilogue_text(v->job->canonical)) &&
         v->s.c_aligned >= CHUNK &&
         v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
     if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
@@ -320,7 +320,8 @@ static double stage_clocks(const struct xl__wgmma_view *v)
 static double store_clocks(const struct xl__wgmma_view *v)
 {
     const double lanes = 128;
-    const struct xl__snippet *snippet = xl__gemm_snippet(v->job->canonical);
+    const struct xl__epilogue_text *snippet =
+        xl__gemm_epilogue_text(v->job->canonical);
     const double sums = (double)(v->t.bm * v->t.bn);
     const double flop = sums * (snippet ? snippet->flop / lanes : 0);
     if (v->form != XL__FORM_VALUES)

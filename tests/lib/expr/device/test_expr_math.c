@@ -108,7 +108,7 @@ static void run(struct job *j, struct batch_way way)
         if (j->b.group.operand[k].at == XL__AT_BINDING)
             call.mem[1 + k].buf = buffer_of(j, k);
     }
-    const xl_status status = xl__run_plan(device.queue, plan, &call, NULL);
+    const xl_status status = xl__plan_launch(device.queue, plan, &call, NULL);
     if (status != XL_OK)
         print_error("%s\n", xl__str_text(&code.text[0]));
     assert_status(status, XL_OK, xl_error_detail(device.queue));

@@ -3,7 +3,7 @@
 #include <crosslane/cache.h>
 
 #include "base/os/files.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 /* Keep the story of a failed call; the store itself has none. XL_IO is about
  * the user's folder. */
@@ -49,5 +49,5 @@ xl_status xl_cache_clear(xl_lib *lib, bool only_damaged, uint64_t *n_removed)
 {
     if (lib == NULL)
         return XL_BAD_ARGUMENT;
-    return tell(lib, xl__store_empty(&lib->store, only_damaged, n_removed));
+    return tell(lib, xl__store_remove(&lib->store, only_damaged, n_removed));
 }
