@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/gemm/tiles.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 
 enum { AT_PARTS = XL__GEMM_TK + 6, VECTOR_BYTES = 16 };
 _Static_assert((int)XL__CONV_TM == (int)XL__GEMM_TM &&

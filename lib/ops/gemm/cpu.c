@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "ops/path/cost.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
 static const struct xl__tunable tunables[] = {

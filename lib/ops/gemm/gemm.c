@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/gemm/orientation.h"
+#include "ops/gemm/selfcheck.h"
 #include "ops/path/batch.h"
+#include "ops/path/buckets.h"
 #include "ops/path/operands.h"
 
 /* -- check --------------------------------------------------------------- */
@@ -294,6 +297,39 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     return bind_epilogue(q, g, to, call);
 }
 
+/* -- shape class --------------------------------------------------------- */
+
+/* Types, how the operands lie, sizes by bucket. A product
+ * that is turned for its kernels (orientation.h) is classed as it is turned, so
+ * that both ways to ask for it share what was tuned. Strides and alignments
+ * are left out, plans narrow their accesses by themselves, and so is whether a
+ * batch is told by steps or by lists. */
+static char unit_letter(enum xl__gemm_unit unit, char across)
+{
+    return unit == XL__UNIT_ALONG_K ? 'k'
+           : unit == XL__UNIT_ACROSS ? across
+                                     : 'x';
+}
+
+static void describe_class(const void *canonical, struct xl__str *out)
+{
+    const struct xl__gemm *c = canonical;
+    const xl_gemm *g = &c->g;
+    const struct xl__gemm_sides s = xl__gemm_sides(g);
+    xl__str_printf(out, "%s %s A:%c B:%c C:%c m%zu n%zu k%zu",
+                   xl_dtype_name(g->a.dtype), xl_dtype_name(g->c.dtype),
+                   unit_letter(xl__gemm_side_unit(&s.a), 'm'),
+                   unit_letter(xl__gemm_side_unit(&s.b), 'n'),
+                   s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
+                   xl__bucket(s.n), xl__bucket(g->k));
+    if (g->accuracy != XL_ACCURACY_FULL)
+        xl__str_add(out, g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
+    if (g->batch.count > 1)
+        xl__str_printf(out, " batch%zu", xl__bucket_coarse(g->batch.count));
+    if (c->snippet)
+        xl__str_add(out, " epilogue");
+}
+
 static const char *forced(const void *desc)
 {
     return ((const xl_gemm *)desc)->variant;
@@ -312,7 +348,7 @@ const struct xl__op xl__op_gemm = {
     .bind = bind,
     .forced = forced,
     .workspace = workspace,
-    .shape_class = xl__gemm_shape_class,
+    .shape_class = describe_class,
     .shrink = xl__gemm_shrink,
     .trial_init = xl__gemm_trial_init,
     .trial_judge = xl__gemm_trial_judge,

@@ -32,9 +32,6 @@ static inline const struct xl__snippet *xl__gemm_snippet(const void *canonical)
 }
 /* The type of y = alpha A B + beta C: f32, f64 or i32. */
 xl_dtype xl__gemm_y(const void *canonical);
-/* gemm_bound.c: how far an element of A B may be off that is known to be `size`
- * in |A| |B|: ops.h, Accuracy. */
-double xl__gemm_bound(const void *canonical, double size);
 /* Every variant with tiles keeps their sizes here, so that the self-check
  * knows how big a case crosses a tile's border; 0: no tiles. */
 enum { XL__GEMM_TM, XL__GEMM_TN, XL__GEMM_TK };
@@ -49,17 +46,6 @@ enum xl__gemm_unit {
 
 enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g);
 enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g);
-
-/* gemm_class.c: of struct xl__op. */
-void xl__gemm_shape_class(const void *canonical, struct xl__str *out);
-
-/* gemm_trial.c: the three parts of xl__op_gemm that the self-check uses. */
-void xl__gemm_shrink(const void *canonical,
-                     const struct xl__variant *variant,
-                     const struct xl__params *params, void *small);
-xl_status xl__gemm_trial_init(void *small, struct xl__trial *t);
-bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
-                          char *why, size_t why_cap);
 
 extern const struct xl__op xl__op_gemm;
 

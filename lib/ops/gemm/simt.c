@@ -3,7 +3,7 @@
  * gemm_tiled's tiles with values fetched ahead of what is multiplied, so that
  * neither local memory nor a barrier is waited for. Small tiles are there for
  * devices that can run the kernel but gain nothing by it. */
-#include "ops/gemm/gemm_tile_plan.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
 

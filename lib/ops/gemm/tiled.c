@@ -5,7 +5,7 @@
  * Local memory holds what is multiplied: floats, doubles, ints. Bytes packed
  * by fours would need it a quarter as often, but pay off only with
  * instructions that multiply them so, which few drivers offer in OpenCL C. */
-#include "ops/gemm/gemm_tile_plan.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
 static void choose(const struct xl__limits *l, const void *desc,

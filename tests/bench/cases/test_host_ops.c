@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/gemm/gemm.h"
+#include "ops/gemm/selfcheck.h"
 #include "support/support.h"
 #include "verify/verify.h"
 
@@ -220,7 +220,7 @@ static double cut(double x, double quantum)
     return trunc(x / quantum) * quantum;
 }
 
-/* An engine as lib/ops/gemm/gemm_bound.c describes it: steps of `step` products;
+/* An engine as lib/ops/gemm/selfcheck.c describes it: steps of `step` products;
  * terms cut `below` bits under the largest one's leading bit, sums cut to
  * `kept` bits under their own; after `stay` terms a sum leaves it for an f32,
  * 0: at the end. */

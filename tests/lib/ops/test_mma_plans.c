@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "ops/gemm/engines/mma.h"
+#include "ops/gemm/selfcheck.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/variants.h"
 #include "support/support.h"

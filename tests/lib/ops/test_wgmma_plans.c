@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "ops/gemm/engines/wgmma_model.h"
+#include "ops/gemm/selfcheck.h"
 #include "ops/path/tunables.h"
 #include "ops/gemm/engines/tensor_map.h"
 #include "ops/variants.h"

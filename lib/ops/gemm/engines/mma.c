@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "ops/gemm/transpose.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
 

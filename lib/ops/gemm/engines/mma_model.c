@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 
 const struct xl__tunable xl__gemm_mma_tunables[] = {

@@ -8,7 +8,7 @@
 #define XL_OPS_GEMM_WGMMA_H
 
 #include "ops/gemm/orientation.h"
-#include "ops/gemm/gemm_stream.h"
+#include "ops/gemm/tiles.h"
 
 enum { XL__WGMMA_NOWHERE = -1 };
 

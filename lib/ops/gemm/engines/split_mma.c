@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "ops/gemm/engines/split.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
 
