@@ -198,7 +198,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = xl__tile_local_bytes(&j.t, j.product.in);
     define_all(&j, s);
     add_args(&j, s);
-    p->tiling = xl__walk_tell(s, &j.grid,
+    p->tiling = xl__tile_describe(s, &j.grid,
                               (xl_tiling){.rows = j.t.tm,
                                           .cols = j.t.tn,
                                           .m = j.product.m,

@@ -10,7 +10,7 @@ enum { XL__CPU_AT_TM = XL__GEMM_TM, XL__CPU_AT_RN = XL__GEMM_TN,
        XL__CPU_AT_TK = XL__GEMM_TK, XL__CPU_AT_RM, XL__CPU_AT_VW,
        XL__CPU_AT_FORM, XL__CPU_AT_PLACE, XL__CPU_AT_GROUPS };
 /* Who packs B, gemm/cpu.cl's FORM; whether A is packed. */
-enum { XL__CPU_AHEAD = 1, XL__CPU_BY_GROUP, XL__CPU_AS_IT_LIES };
+enum { XL__CPU_AHEAD = 1, XL__CPU_BY_GROUP, XL__CPU_UNPACKED };
 enum { XL__CPU_PACKED = 1, XL__CPU_IN_PLACE };
 enum { XL__CPU_LEAST_TM = 32, XL__CPU_SLAB = 64 /* gemm/cpu.cl */ };
 
@@ -19,7 +19,7 @@ enum { XL__CPU_EXACT = 1024 };
 
 struct xl__cpu_job {
     const xl_gemm *g;
-    struct xl__gemm_sides s;
+    struct xl__gemm_oriented s;
     size_t tm, tk, rm, rn, vw, per_unit;
     unsigned form;
     bool in_place;
@@ -34,7 +34,7 @@ struct xl__cpu_job {
 };
 
 /* And how that divides. False: the tunables do not fit call or device. */
-bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
+bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
                     const struct xl__params *p, struct xl__cpu_job *j);
 /* Sets est_ns and bound of a plan whose flop, bytes and steps are known. */
 void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,

@@ -103,14 +103,14 @@ static bool is_shared(const struct xl__cpu_job *j)
 {
     const xl_batch *b = &j->g->batch;
     return b->count == 1 ||
-           (!b->a_at && (j->s.turned ? b->a_step : b->b_step) == 0);
+           (!b->a_at && (j->s.is_swapped ? b->a_step : b->b_step) == 0);
 }
 
 static void read_params(const void *canonical, const struct xl__params *p,
                   struct xl__cpu_job *j)
 {
     const xl_gemm *g = canonical;
-    *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_sides(g)};
+    *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_orient(g)};
     j->tm = (size_t)p->value[XL__CPU_AT_TM];
     j->tk = (size_t)p->value[XL__CPU_AT_TK];
     j->rm = (size_t)p->value[XL__CPU_AT_RM];
@@ -130,7 +130,7 @@ static bool can_stay(const struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     return (in == XL_F32 || in == XL_F64) && j->tm == XL__CPU_LEAST_TM &&
-           xl__gemm_side_unit(&j->s.a) == XL__UNIT_ALONG_K;
+           xl__gemm_operand_unit(&j->s.a) == XL__UNIT_ALONG_K;
 }
 
 /* B likewise, in whole panels across: the last one overlaps its neighbour. */
@@ -138,7 +138,7 @@ static bool can_b_stay(const struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     return (in == XL_F32 || in == XL_F64) && j->s.n >= j->rn &&
-           xl__gemm_side_unit(&j->s.b) == XL__UNIT_ACROSS &&
+           xl__gemm_operand_unit(&j->s.b) == XL__UNIT_ACROSS &&
            j->s.b.stride_x == 1;
 }
 
@@ -149,8 +149,8 @@ static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
         (j->rm != 4 && j->rm != 8) || j->tm % j->rm || j->rn % j->vw ||
         j->rn % 8 || (in == XL_I8 && j->tk > XL__CPU_EXACT) ||
         (j->in_place && !can_stay(j)) || j->form < XL__CPU_AHEAD ||
-        j->form > XL__CPU_AS_IT_LIES ||
-        (j->form == XL__CPU_AS_IT_LIES && !can_b_stay(j)))
+        j->form > XL__CPU_UNPACKED ||
+        (j->form == XL__CPU_UNPACKED && !can_b_stay(j)))
         return false;
     j->local_bytes = ((j->in_place ? 0 : j->tm * j->tk) +
                       (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) *
@@ -158,7 +158,7 @@ static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
     return j->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0);
 }
 
-bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
+bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
                     const struct xl__params *p, struct xl__cpu_job *j)
 {
     size_t cols, groups, all;
@@ -199,7 +199,7 @@ static double frac_of(const struct xl__cpu_job *j)
         if (t->rm == j->rm && t->vectors * j->vw == j->rn)
             frac = t->frac;
     }
-    return j->form == XL__CPU_AS_IT_LIES ? scattered * frac : frac;
+    return j->form == XL__CPU_UNPACKED ? scattered * frac : frac;
 }
 
 /* What an element of B that is packed takes, or of A, in flop: by where it
@@ -225,7 +225,7 @@ static double pack_flop(const struct xl__cpu_job *j, bool is_far,
 static double b_flop(const struct xl__cpu_job *j)
 {
     enum { PAGE = 4096 };
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(&j->s.b);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(&j->s.b);
     const double elems = (double)(j->lines_n * j->rn) * (double)j->g->k;
     const bool is_far = j->s.b.stride_k * j->value_bytes >= PAGE;
     switch (j->form) {
@@ -249,7 +249,7 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
     const double groups = (double)j->groups_m * (double)j->groups_n * count;
     const double a_flop =
         j->in_place ? 0
-                    : pack_flop(j, false, xl__gemm_side_unit(&j->s.a)) * m *
+                    : pack_flop(j, false, xl__gemm_operand_unit(&j->s.a)) * m *
                           k * (double)j->groups_n;
     const double n_units = (double)units(l);
     const double flop =
@@ -333,7 +333,7 @@ static void try_one(struct search *s, const struct register_tile *t,
     const size_t tk = depth(s->l, &j);
     p.value[XL__CPU_AT_TK] = (int)tk;
     p.value[XL__CPU_AT_TM] = (int)height(s->l, &j, tk);
-    if (!xl__cpu_settle(s->l, s->canonical, &p, &j))
+    if (!xl__cpu_job_init(s->l, s->canonical, &p, &j))
         return;
     s->plan.n_steps = form == XL__CPU_AHEAD ? 2 : 1;
     xl__cpu_estimate(s->l, &j, &s->plan);
@@ -353,7 +353,7 @@ void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
     for (const struct register_tile *t = register_tiles; t->vector; t++) {
         if (t->vector != xl__cpu_vector(l, XL_F32))
             continue;
-        for (unsigned f = XL__CPU_AHEAD; f <= XL__CPU_AS_IT_LIES; f++) {
+        for (unsigned f = XL__CPU_AHEAD; f <= XL__CPU_UNPACKED; f++) {
             try_one(&s, t, f, XL__CPU_IN_PLACE);
             try_one(&s, t, f, XL__CPU_PACKED);
         }

@@ -248,7 +248,7 @@ static void bind_batch(const xl_gemm *g, xl_gemm *c, struct xl__call *call)
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
-                               struct xl__gemm *to, struct xl__call *call)
+                               struct xl__gemm_canonical *to, struct xl__call *call)
 {
     xl_status status = XL_OK;
     const struct xl__snippet_want want = {
@@ -275,7 +275,7 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
                       struct xl__call *call)
 {
     const xl_gemm *g = desc;
-    struct xl__gemm *to = canonical;
+    struct xl__gemm_canonical *to = canonical;
     xl_gemm *c = &to->g;
     memset(to, 0, sizeof *to);
     c->m = g->m;
@@ -313,13 +313,13 @@ static char unit_letter(enum xl__gemm_unit unit, char across)
 
 static void describe_class(const void *canonical, struct xl__str *out)
 {
-    const struct xl__gemm *c = canonical;
+    const struct xl__gemm_canonical *c = canonical;
     const xl_gemm *g = &c->g;
-    const struct xl__gemm_sides s = xl__gemm_sides(g);
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
     xl__str_printf(out, "%s %s A:%c B:%c C:%c m%zu n%zu k%zu",
                    xl_dtype_name(g->a.dtype), xl_dtype_name(g->c.dtype),
-                   unit_letter(xl__gemm_side_unit(&s.a), 'm'),
-                   unit_letter(xl__gemm_side_unit(&s.b), 'n'),
+                   unit_letter(xl__gemm_operand_unit(&s.a), 'm'),
+                   unit_letter(xl__gemm_operand_unit(&s.b), 'n'),
                    s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
                    xl__bucket(s.n), xl__bucket(g->k));
     if (g->accuracy != XL_ACCURACY_FULL)
@@ -343,22 +343,22 @@ static xl_mem workspace(const void *desc)
 const struct xl__op xl__op_gemm = {
     .id = XL__OP_GEMM,
     .name = "gemm",
-    .canonical_bytes = sizeof(struct xl__gemm),
+    .canonical_bytes = sizeof(struct xl__gemm_canonical),
     .check = check,
     .bind = bind,
     .forced = forced,
     .workspace = workspace,
     .shape_class = describe_class,
     .shrink = xl__gemm_shrink,
-    .trial_init = xl__gemm_trial_init,
-    .trial_judge = xl__gemm_trial_judge,
+    .trial_init = xl__gemm_selfcheck_init,
+    .trial_judge = xl__gemm_selfcheck_compare,
 };
 
 /* -- for the variants ---------------------------------------------------- */
 
-xl_dtype xl__gemm_y(const void *canonical)
+xl_dtype xl__gemm_y_dtype(const void *canonical)
 {
-    const struct xl__gemm *c = canonical;
+    const struct xl__gemm_canonical *c = canonical;
     return y_of(c->g.c.dtype, c->snippet);
 }
 

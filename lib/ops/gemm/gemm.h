@@ -16,7 +16,7 @@
  *   batch                          has a count of at least 1; a_at, b_at and
  *                                  c_at are not NULL where there are lists;
  *   epilogue                       is blank: `snippet` tells it. */
-struct xl__gemm {
+struct xl__gemm_canonical {
     xl_gemm g; /* first: a pointer to this is one to an xl_gemm */
     const struct xl__snippet *snippet; /* NULL: no epilogue */
 };
@@ -28,10 +28,10 @@ enum { XL__GEMM_ALPHA, XL__GEMM_BETA, XL__GEMM_OFF_A, XL__GEMM_OFF_B,
 
 static inline const struct xl__snippet *xl__gemm_snippet(const void *canonical)
 {
-    return ((const struct xl__gemm *)canonical)->snippet;
+    return ((const struct xl__gemm_canonical *)canonical)->snippet;
 }
 /* The type of y = alpha A B + beta C: f32, f64 or i32. */
-xl_dtype xl__gemm_y(const void *canonical);
+xl_dtype xl__gemm_y_dtype(const void *canonical);
 /* Every variant with tiles keeps their sizes here, so that the self-check
  * knows how big a case crosses a tile's border; 0: no tiles. */
 enum { XL__GEMM_TM, XL__GEMM_TN, XL__GEMM_TK };

@@ -97,7 +97,7 @@ void xl__gemm_shrink(const void *canonical,
         across = xl__max_size(across, (size_t)params->value[XL__GEMM_TN]);
         deep = 2 * (size_t)params->value[XL__GEMM_TK];
     }
-    memcpy(small, canonical, sizeof(struct xl__gemm));
+    memcpy(small, canonical, sizeof(struct xl__gemm_canonical));
     s->m = small_size(g->m, across);
     s->n = small_size(g->n, across);
     s->k = small_size(g->k, deep);
@@ -114,7 +114,7 @@ void xl__gemm_shrink(const void *canonical,
 /* Of sums of bytes little enough to stay within an f16. */
 static double case_alpha(const void *small)
 {
-    if (xl__gemm_y(small) == XL_I32)
+    if (xl__gemm_y_dtype(small) == XL_I32)
         return 3;
     return ((const xl_gemm *)small)->a.dtype == XL_I8 ? 1.5 / 64 : 1.5;
 }
@@ -124,7 +124,7 @@ static double case_beta(const void *small)
 {
     if (((const xl_gemm *)small)->beta == 0)
         return 0;
-    return xl__gemm_y(small) == XL_I32 ? -2 : -0.5;
+    return xl__gemm_y_dtype(small) == XL_I32 ? -2 : -0.5;
 }
 
 /* -- host memory --------------------------------------------------------- */
@@ -205,10 +205,10 @@ static xl_status make_matrices(const xl_gemm *g, struct xl__trial *t)
     return XL_OK;
 }
 
-xl_status xl__gemm_trial_init(void *small, struct xl__trial *t)
+xl_status xl__gemm_selfcheck_init(void *small, struct xl__trial *t)
 {
     xl_status status = XL_OK;
-    struct xl__gemm *s = small;
+    struct xl__gemm_canonical *s = small;
     const bool lists = s->g.batch.count > 1 && s->g.batch.a_at;
     struct gemm_case *own = xl__calloc(1, sizeof *own);
     t->own = own;
@@ -272,7 +272,7 @@ static const struct lost {
     [XL_F8E5M2] = {{0, 0x1p-23, 0x1p-12, STAY_F8}, {0, 0, 0}, {0, 0x1p-12, 0}},
 };
 
-double xl__gemm_bound(const void *canonical, double size)
+double xl__gemm_error_bound(const void *canonical, double size)
 {
     const xl_gemm *g = canonical;
     const struct lost *x = &lost[g->a.dtype][g->accuracy];
@@ -286,7 +286,7 @@ double xl__gemm_bound(const void *canonical, double size)
 
 struct judging {
     const xl_gemm *g;
-    const struct xl__gemm *small;
+    const struct xl__gemm_canonical *small;
     const struct xl__trial *t;
     struct xl__places a, b, c;
     void *before; /* C as it was */
@@ -333,7 +333,7 @@ static double sum_error(const xl_gemm *g, double size)
 {
     static const double fits = 0x1p13 / 16;
     const bool is_f8 = g->a.dtype == XL_F8E4M3 || g->a.dtype == XL_F8E5M2;
-    return is_f8 && size < fits ? 0 : xl__gemm_bound(g, size);
+    return is_f8 && size < fits ? 0 : xl__gemm_error_bound(g, size);
 }
 
 /* y, and how far a device's may be off. */
@@ -349,11 +349,11 @@ static double want_y(const struct judging *d, const struct place *e,
         beta * xl__small_load(d->before, at(&g->c, &d->c, e), g->c.dtype);
     /* Four more roundings: of an integer sum to f32, alpha, beta and their
      * sum. The host rounds as often in f64 as the device does. */
-    const double u = 4 * xl__small_roundoff(xl__gemm_y(d->small));
+    const double u = 4 * xl__small_roundoff(xl__gemm_y_dtype(d->small));
     const double hosts = g->a.dtype == XL_F64 ? 2 : 1;
     *error = hosts * (1 + u) * fabs(alpha) * sum_error(g, size) +
              hosts * u * (fabs(alpha) * size + fabs(old)) +
-             xl__small_underflow(xl__gemm_y(d->small));
+             xl__small_underflow(xl__gemm_y_dtype(d->small));
     return alpha * sum + old;
 }
 
@@ -442,7 +442,7 @@ static bool judge_guards(const struct judging *d)
     return true;
 }
 
-bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
+bool xl__gemm_selfcheck_compare(const void *small, const struct xl__trial *t,
                           char *why, size_t why_cap)
 {
     const xl_gemm *g = small;

@@ -9,12 +9,12 @@
 void xl__gemm_shrink(const void *canonical,
                      const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
-xl_status xl__gemm_trial_init(void *small, struct xl__trial *t);
-bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
+xl_status xl__gemm_selfcheck_init(void *small, struct xl__trial *t);
+bool xl__gemm_selfcheck_compare(const void *small, const struct xl__trial *t,
                           char *why, size_t why_cap);
 
 /* The largest error of an element of A B whose value in |A| |B| is `size`:
  * crosslane/ops.h, Accuracy. */
-double xl__gemm_bound(const void *canonical, double size);
+double xl__gemm_error_bound(const void *canonical, double size);
 
 #endif

@@ -47,7 +47,7 @@ static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
-    const struct xl__work work = xl__tile_work(desc);
+    const struct xl__work work = xl__tile_cost(desc);
     xl__tile_choose_of(l, &kind, &job, &work, out);
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
@@ -72,7 +72,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
-        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_sides(desc)};
+        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
     j.t.kind = &kind;
     if (!xl__tile_runs(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid) || !is_legal(l, &j))

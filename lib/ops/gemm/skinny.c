@@ -26,7 +26,7 @@ enum skinny_form { SKINNY_ACROSS = 1, SKINNY_ALONG };
 
 struct skinny_job {
     const xl_gemm *g; /* canonical */
-    struct xl__gemm_sides s; /* the few are its rows */
+    struct xl__gemm_oriented s; /* the few are its rows */
     bool by_threads; /* an item is a thread: gemm/skinny_thread.cl */
     enum skinny_form form;
     /* Rows, columns and lines of k that a group takes in a turn; elements of a
@@ -57,19 +57,19 @@ static const struct xl__tunable tunables[] = {
     {NULL, NULL, {0}},
 };
 
-static struct xl__gemm_sides swap_operands(const struct xl__gemm_sides *s)
+static struct xl__gemm_oriented swap_operands(const struct xl__gemm_oriented *s)
 {
-    return (struct xl__gemm_sides){
+    return (struct xl__gemm_oriented){
         .a = s->b, .b = s->a, .m = s->n, .n = s->m,
         .row_stride = s->col_stride, .col_stride = s->row_stride,
-        .c_aligned = s->c_aligned, .turned = !s->turned};
+        .c_aligned = s->c_aligned, .is_swapped = !s->is_swapped};
 }
 
-static struct xl__gemm_sides few_as_rows(const xl_gemm *g, bool *is_turned)
+static struct xl__gemm_oriented few_as_rows(const xl_gemm *g, bool *is_swapped)
 {
-    const struct xl__gemm_sides s = xl__gemm_sides(g);
-    *is_turned = s.m > s.n;
-    return *is_turned ? swap_operands(&s) : s;
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
+    *is_swapped = s.m > s.n;
+    return *is_swapped ? swap_operands(&s) : s;
 }
 
 /* Items that are threads, whose loops may be as long as they are (GE-24). */
@@ -119,8 +119,8 @@ static size_t value(const struct xl__params *p, int at)
 static size_t vector_of_a(const struct skinny_job *j)
 {
     enum { BYTES = 16 };
-    const struct xl__gemm_side *a = &j->s.a;
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(a);
+    const struct xl__gemm_operand *a = &j->s.a;
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(a);
     const size_t taken = j->form == SKINNY_ACROSS ? j->u : j->vw;
     const size_t most = xl__max_size(BYTES / xl_dtype_bytes(j->g->a.dtype), 1);
     size_t va = xl__min_size(most, XL__GEMM_WIDEST);
@@ -190,7 +190,7 @@ static bool read_params(const struct xl__limits *l, const xl_gemm *g,
                      const struct xl__params *p, struct skinny_job *j)
 {
     *j = (struct skinny_job){
-        .g = g, .s = xl__gemm_sides(g),
+        .g = g, .s = xl__gemm_orient(g),
         .by_threads = is_by_threads(l),
         .tm = value(p, XL__GEMM_TM), .cols = value(p, SKINNY_COLS),
         .depth = value(p, SKINNY_DEPTH), .vw = value(p, SKINNY_VW),
@@ -198,7 +198,7 @@ static bool read_params(const struct xl__limits *l, const xl_gemm *g,
         .is_cut = p->value[SKINNY_PARTS] == SKINNY_YES};
     if (p->value[SKINNY_TURN] == SKINNY_YES)
         j->s = swap_operands(&j->s);
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(&j->s.b);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(&j->s.b);
     j->form = unit == XL__UNIT_ALONG_K ? SKINNY_ALONG : SKINNY_ACROSS;
     if (unit == XL__UNIT_NONE || !j->tm ||
         j->tm > SKINNY_MOST_ROWS || !is_power(j->cols) ||
@@ -254,7 +254,7 @@ static int all_rows(size_t m)
 /* -- threads ------------------------------------------------------------- */
 
 static void choose_thread(const struct xl__limits *l,
-                          const struct xl__gemm_sides *s, bool along,
+                          const struct xl__gemm_oriented *s, bool along,
                           struct xl__params *out)
 {
     enum { BLOCK = 512, COLUMNS = 64, TOGETHER = 4, LINES = 4, LEAST = 4,
@@ -285,7 +285,7 @@ static void choose_thread(const struct xl__limits *l,
 struct shape {
     const struct xl__limits *l;
     const xl_gemm *g;
-    const struct xl__gemm_sides *s;
+    const struct xl__gemm_oriented *s;
     size_t tm, elem_bytes;
     size_t tall; /* registers of a column's sums */
     size_t vw, each, u; /* each: of FORM 2 */
@@ -392,7 +392,7 @@ static void put(const struct shape *x, bool along, struct xl__params *out)
 }
 
 static void choose_group(const struct xl__limits *l, const xl_gemm *g,
-                         const struct xl__gemm_sides *s, bool along,
+                         const struct xl__gemm_oriented *s, bool along,
                          struct xl__params *out)
 {
     struct shape x = {.l = l, .g = g, .s = s,
@@ -436,14 +436,14 @@ static void choose(const struct xl__limits *l, const void *desc,
                        struct xl__params *out)
 {
     const xl_gemm *g = desc;
-    bool is_turned;
-    const struct xl__gemm_sides s = few_as_rows(g, &is_turned);
-    const bool along = xl__gemm_side_unit(&s.b) == XL__UNIT_ALONG_K;
+    bool is_swapped;
+    const struct xl__gemm_oriented s = few_as_rows(g, &is_swapped);
+    const bool along = xl__gemm_operand_unit(&s.b) == XL__UNIT_ALONG_K;
     struct skinny_job j;
     *out = (struct xl__params){.source = "model"};
     out->value[XL__GEMM_TM] = all_rows(s.m);
     out->value[SKINNY_PARTS] = SKINNY_NO;
-    out->value[SKINNY_TURN] = is_turned ? SKINNY_YES : SKINNY_NO;
+    out->value[SKINNY_TURN] = is_swapped ? SKINNY_YES : SKINNY_NO;
     if (is_by_threads(l))
         choose_thread(l, &s, along, out);
     else
@@ -466,7 +466,7 @@ static void define_all(struct xl__step *s, const struct skinny_job *j)
         {"U", j->u},       {"COLS", j->cols}, {"EACH", j->each},
         {"DEPTH", j->depth}, {"WG", j->wg},   {"JOIN", j->join},
         {"PARTS", j->is_cut}, {"VA", j->va},
-        {"UA", xl__gemm_side_unit(&j->s.a) != XL__UNIT_ALONG_K},
+        {"UA", xl__gemm_operand_unit(&j->s.a) != XL__UNIT_ALONG_K},
     };
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
@@ -496,8 +496,8 @@ static void arg_thread(struct xl__step *s, const struct skinny_job *j)
     xl__arg_mem(s, XL__GEMM_C);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_words(s, SIZES);
-    xl__gemm_arg_lie(s, &j->s.a);
-    xl__gemm_arg_lie(s, &j->s.b);
+    xl__gemm_arg_layout(s, &j->s.a);
+    xl__gemm_arg_layout(s, &j->s.b);
     arg_lie_of_c(s, j);
     xl__arg_u64(s, j->g->k);
     xl__arg_u64(s, j->part);
@@ -507,8 +507,8 @@ static void arg_thread(struct xl__step *s, const struct skinny_job *j)
 
 static void arg_group(struct xl__step *s, const struct skinny_job *j)
 {
-    xl__gemm_arg_side(s, &j->s.a);
-    xl__gemm_arg_side(s, &j->s.b);
+    xl__gemm_arg_operand(s, &j->s.a);
+    xl__gemm_arg_operand(s, &j->s.b);
     arg_c(s, j);
     xl__arg_u64(s, j->g->k);
     xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -533,7 +533,7 @@ static void add_sums(const struct skinny_job *j, struct xl__plan *p)
     s->global[2] = j->g->batch.count;
     s->local_mem_bytes = local_bytes(j);
     (j->by_threads ? arg_thread : arg_group)(s, j);
-    xl__gemm_arg_last(s, j->g, j->s.turned);
+    xl__gemm_arg_last(s, j->g, j->s.is_swapped);
 }
 
 static void add_join(const struct xl__limits *l, const struct skinny_job *j,
@@ -562,7 +562,7 @@ static void add_join(const struct xl__limits *l, const struct skinny_job *j,
     xl__arg_u64(s, j->row_blocks * j->tm);
     xl__arg_u64(s, j->ld);
     arg_c(s, j);
-    xl__gemm_arg_last(s, j->g, j->s.turned);
+    xl__gemm_arg_last(s, j->g, j->s.is_swapped);
 }
 
 static bool scratch_bytes(const struct skinny_job *j, size_t *out)
@@ -653,14 +653,14 @@ static void estimate(const struct xl__limits *l, const struct skinny_job *j,
 
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
-    bool is_turned;
+    bool is_swapped;
     const xl_gemm *g = desc;
-    const struct xl__gemm_sides s = few_as_rows(g, &is_turned);
+    const struct xl__gemm_oriented s = few_as_rows(g, &is_swapped);
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no double precision";
     if (s.m > SKINNY_MOST_ROWS)
         return "it is made for at most 16 rows or columns";
-    if (xl__gemm_side_unit(&s.b) == XL__UNIT_NONE)
+    if (xl__gemm_operand_unit(&s.b) == XL__UNIT_NONE)
         return "the larger operand is not contiguous along any dimension";
     return xl__turns_refused(l, (double)g->k);
 }

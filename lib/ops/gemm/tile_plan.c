@@ -8,11 +8,11 @@
 
 /* -- the order of tiles ---------------------------------------------------- */
 
-void xl__walk_args(struct xl__step *step, const void *canonical,
-                   const struct xl__gemm_sides *sides,
+void xl__tile_args(struct xl__step *step, const void *canonical,
+                   const struct xl__gemm_oriented *sides,
                    const struct xl__tile_grid *grid)
 {
-    const struct xl__stream *cut = &grid->stream;
+    const struct xl__stream_k *cut = &grid->stream;
     xl__arg_mem(step, XL__GEMM_C);
     xl__arg_value_u64(step, XL__GEMM_OFF_C);
     xl__arg_u64(step, sides->row_stride);
@@ -29,10 +29,10 @@ void xl__walk_args(struct xl__step *step, const void *canonical,
         xl__arg_u64(step, cut->each);
         xl__arg_u32(step, cut->extra);
     }
-    xl__gemm_arg_last(step, canonical, sides->turned);
+    xl__gemm_arg_last(step, canonical, sides->is_swapped);
 }
 
-size_t xl__walk_groups(const struct xl__tile_grid *grid)
+size_t xl__tile_groups(const struct xl__tile_grid *grid)
 {
     return grid->is_cut ? grid->stream.whole + grid->stream.groups
                         : grid->tiles;
@@ -45,7 +45,7 @@ static void swap(size_t *a, size_t *b)
     *b = kept;
 }
 
-xl_tiling xl__walk_tell(const struct xl__step *step,
+xl_tiling xl__tile_describe(const struct xl__step *step,
                         const struct xl__tile_grid *grid, xl_tiling tile)
 {
     tile.tiles_m = grid->tiles_m;
@@ -64,9 +64,9 @@ xl_tiling xl__walk_tell(const struct xl__step *step,
     return tile;
 }
 
-double xl__walk_busiest(const struct xl__tile_grid *grid, double places)
+double xl__tile_busiest(const struct xl__tile_grid *grid, double places)
 {
-    const struct xl__stream *s = &grid->stream;
+    const struct xl__stream_k *s = &grid->stream;
     if (!grid->is_cut)
         return ceil((double)grid->tiles / places);
     return (double)s->whole / places + ceil((double)s->groups / places) *
@@ -78,12 +78,12 @@ double xl__walk_busiest(const struct xl__tile_grid *grid, double places)
 
 struct xl__tile_job xl__tile_job(const xl_gemm *g)
 {
-    const struct xl__gemm_sides s = xl__gemm_sides(g);
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
     return (struct xl__tile_job){s.m,           s.n,       g->k,
                                  g->batch.count, g->a.dtype, false};
 }
 
-struct xl__work xl__tile_work(const xl_gemm *g)
+struct xl__work xl__tile_cost(const xl_gemm *g)
 {
     /* Where most of a tile is not there, little is on its way at a time; of
      * packed panels it is known: CP-13. A batch has tiles enough to make up
@@ -109,9 +109,9 @@ static size_t divide(size_t width, size_t x)
  * vectors never cross a line's end, and every item makes as many loads. A copy
  * cannot turn one. */
 static size_t load_width(const struct xl__tile_plan *j,
-                         const struct xl__gemm_side *s, size_t tile)
+                         const struct xl__gemm_operand *s, size_t tile)
 {
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(s);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(s);
     const size_t items = xl__tile_items(&j->t);
     size_t width = j->t.vw;
     if (unit == XL__UNIT_NONE || s->aligned == 0 ||
@@ -151,8 +151,8 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *j,
         {"GR", j->t.band},
         {"CUT", j->grid.is_cut},
         {"STEP", p->n_steps},
-        {"UA", xl__gemm_side_unit(&j->s.a)},
-        {"UB", xl__gemm_side_unit(&j->s.b)},
+        {"UA", xl__gemm_operand_unit(&j->s.a)},
+        {"UB", xl__gemm_operand_unit(&j->s.b)},
         {"VA", load_width(j, &j->s.a, j->t.tm)},
         {"VB", load_width(j, &j->s.b, j->t.tn)},
         {"VC", store_width(j)},
@@ -171,18 +171,18 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *j,
 void xl__tile_launch(const struct xl__tile_plan *j, struct xl__step *s,
                      struct xl__plan *p)
 {
-    s->global[0] = xl__walk_groups(&j->grid) * s->local[0];
+    s->global[0] = xl__tile_groups(&j->grid) * s->local[0];
     s->local_mem_bytes = xl__tile_local_bytes(&j->t, j->g->a.dtype);
-    xl__gemm_arg_side(s, &j->s.a);
-    xl__gemm_arg_side(s, &j->s.b);
-    xl__walk_args(s, j->g, &j->s, &j->grid);
-    p->tiling = xl__walk_tell(s, &j->grid,
+    xl__gemm_arg_operand(s, &j->s.a);
+    xl__gemm_arg_operand(s, &j->s.b);
+    xl__tile_args(s, j->g, &j->s, &j->grid);
+    p->tiling = xl__tile_describe(s, &j->grid,
                               (xl_tiling){.rows = j->t.tm,
                                           .cols = j->t.tn,
                                           .m = j->s.m,
                                           .n = j->s.n,
                                           .band = j->t.band,
-                                          .turned = j->s.turned});
+                                          .turned = j->s.is_swapped});
 }
 
 void xl__tile_join(const struct xl__tile_plan *j, struct xl__plan *p)
@@ -190,14 +190,14 @@ void xl__tile_join(const struct xl__tile_plan *j, struct xl__plan *p)
     struct xl__step *s =
         xl__tile_step(j, "gemm/tiled.cl", "gemm_tiled_join", p);
     s->global[0] = j->grid.stream.tiles * j->t.rm * s->local[0];
-    xl__walk_args(s, j->g, &j->s, &j->grid);
+    xl__tile_args(s, j->g, &j->s, &j->grid);
 }
 
 void xl__tile_finish(const struct xl__limits *l, const struct xl__tile_plan *j,
                      struct xl__plan *p)
 {
     const struct xl__tile_job job = xl__tile_job(j->g);
-    struct xl__work work = xl__tile_work(j->g);
+    struct xl__work work = xl__tile_cost(j->g);
     p->flop = work.flop;
     p->bytes = work.bytes;
     p->scratch_bytes = xl__tile_scratch_bytes(&j->t, job.in, &j->grid);

@@ -36,7 +36,7 @@ struct xl__tile_job {
  * row are dealt out evenly. Splitting each tile alike is a special case. The
  * parts of a cut tile lie in scratch in order of k; part p of tile t, both
  * counted from there on, is the (p + t)-th. */
-struct xl__stream {
+struct xl__stream_k {
     size_t whole;  /* tiles before */
     size_t tiles;  /* cut up */
     size_t groups; /* among so many */
@@ -48,12 +48,12 @@ struct xl__stream {
  * time: full rounds of whole tiles, then what is left, which is never nothing,
  * to groups with `least` slices where there are enough. All are at least 1,
  * tiles x units at most SIZE_MAX. */
-struct xl__stream xl__stream_deal(size_t tiles, size_t units, size_t groups,
+struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units, size_t groups,
                                   size_t least);
 /* Places for parts in scratch. */
-size_t xl__stream_parts(const struct xl__stream *s);
+size_t xl__stream_k_slots(const struct xl__stream_k *s);
 /* Parts that are written and read. */
-size_t xl__stream_written(const struct xl__stream *s);
+size_t xl__stream_k_written(const struct xl__stream_k *s);
 
 /* How a job falls into tiles. */
 struct xl__tile_grid {
@@ -61,7 +61,7 @@ struct xl__tile_grid {
     size_t tiles;            /* of all */
     size_t units;            /* slices of a tile */
     bool is_cut;
-    struct xl__stream stream; /* when it is */
+    struct xl__stream_k stream; /* when it is */
 };
 
 extern const struct xl__tunable xl__gemm_tiled_tunables[];

@@ -21,8 +21,8 @@ enum { SLAB = 64, WORD = 4, ALIGN = 16 };
 
 /* One operand, of which a tile takes `lines` (rows or columns) and the product
  * has `extent`. */
-static struct xl__tensor_map map_of(const struct xl__wgmma_view *v,
-                                    const struct xl__wgmma_side *side,
+static struct xl__tensor_map map_of(const struct xl__wgmma_tiling *v,
+                                    const struct xl__wgmma_operand *side,
                                     size_t extent, size_t lines)
 {
     const struct xl__wgmma_job *j = v->job;
@@ -39,7 +39,7 @@ static struct xl__tensor_map map_of(const struct xl__wgmma_view *v,
     return m;
 }
 
-static struct xl__tensor_map map_of_c(const struct xl__wgmma_view *v)
+static struct xl__tensor_map map_of_c(const struct xl__wgmma_tiling *v)
 {
     const size_t step = v->g->batch.c_step;
     return (struct xl__tensor_map){
@@ -63,8 +63,8 @@ static size_t inverse(size_t d)
 }
 
 /* What a product adds to an operand's third coordinate. */
-static size_t apart(const struct xl__wgmma_view *v,
-                    const struct xl__wgmma_side *side)
+static size_t apart(const struct xl__wgmma_tiling *v,
+                    const struct xl__wgmma_operand *side)
 {
     return side->step > 0 ? v->job->planes : 0;
 }
@@ -76,21 +76,21 @@ static size_t sums_at(const struct xl__wgmma_job *j)
 
 static size_t word_at(long at)
 {
-    return at == XL__WGMMA_NOWHERE ? 0 : (size_t)at;
+    return at == XL__WGMMA_NONE ? 0 : (size_t)at;
 }
 
 /* gemm/nvidia/wgmma.cl's head, number by number. */
-static void arg_head(const struct xl__wgmma_view *v, struct xl__step *s)
+static void arg_head(const struct xl__wgmma_tiling *v, struct xl__step *s)
 {
     enum { NUMBERS = 16 };
-    const struct xl__stream *cut = &v->stream;
+    const struct xl__stream_k *cut = &v->stream;
     const size_t band = v->t.band * v->tiles_n;
     const size_t last = v->tiles_m % v->t.band;
     xl__arg_words(s, NUMBERS);
-    xl__arg_map_place(s, v->a->offset, v->a->first, v->a->line);
-    xl__arg_map_place(s, v->b->offset, v->b->first, v->b->line);
+    xl__arg_map_offset(s, v->a->offset, v->a->first, v->a->line);
+    xl__arg_map_offset(s, v->b->offset, v->b->first, v->b->line);
     if (v->form == XL__FORM_BOXES)
-        xl__arg_map_place(s, XL__GEMM_OFF_C, 0, v->s.row_stride);
+        xl__arg_map_offset(s, XL__GEMM_OFF_C, 0, v->s.row_stride);
     else
         xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, both(v->m, v->n));
@@ -108,8 +108,8 @@ static void arg_head(const struct xl__wgmma_view *v, struct xl__step *s)
     xl__arg_u64(s, 0);
 }
 
-static void arg_operand(const struct xl__wgmma_view *v,
-                        const struct xl__wgmma_side *side, size_t extent,
+static void arg_operand(const struct xl__wgmma_tiling *v,
+                        const struct xl__wgmma_operand *side, size_t extent,
                         size_t lines, struct xl__step *s)
 {
     const struct xl__tensor_map m = map_of(v, side, extent, lines);
@@ -118,7 +118,7 @@ static void arg_operand(const struct xl__wgmma_view *v,
 }
 
 /* From C on; maps: with its map, where it has one. */
-static void arg_result(const struct xl__wgmma_view *v, bool maps,
+static void arg_result(const struct xl__wgmma_tiling *v, bool maps,
                        struct xl__step *s)
 {
     const struct xl__wgmma_job *j = v->job;
@@ -126,15 +126,15 @@ static void arg_result(const struct xl__wgmma_view *v, bool maps,
     xl__arg_mem(s, XL__GEMM_C);
     if (maps)
         xl__arg_tensor_map(s, &c, XL__GEMM_OFF_C, 0);
-    if (v->is_cut || j->at_rows != XL__WGMMA_NOWHERE ||
-        j->at_flag != XL__WGMMA_NOWHERE)
+    if (v->is_cut || j->at_rows != XL__WGMMA_NONE ||
+        j->at_flag != XL__WGMMA_NONE)
         xl__arg_mem(s, XL__MEM_SCRATCH);
-    xl__gemm_arg_last(s, j->canonical, v->s.turned);
+    xl__gemm_arg_last(s, j->canonical, v->s.is_swapped);
 }
 
 /* -- steps ---------------------------------------------------------------- */
 
-static struct xl__step *add_step(const struct xl__wgmma_view *v,
+static struct xl__step *add_step(const struct xl__wgmma_tiling *v,
                                  const char *source, const char *kernel,
                                  struct xl__plan *p)
 {
@@ -155,9 +155,9 @@ static struct xl__step *add_step(const struct xl__wgmma_view *v,
         {"VC", xl__wgmma_width(v)},
         {"PLANES", v->job->planes},
         {"PROMOTE", v->job->promotes /* NV-41 */},
-        {"SCALES", v->job->at_rows != XL__WGMMA_NOWHERE},
-        {"FLAG", v->job->at_flag != XL__WGMMA_NOWHERE},
-        {"TURNED", v->t.turned},
+        {"SCALES", v->job->at_rows != XL__WGMMA_NONE},
+        {"FLAG", v->job->at_flag != XL__WGMMA_NONE},
+        {"TURNED", v->t.is_swapped},
         {"CUT", v->is_cut},
     };
     s->source = source;
@@ -171,7 +171,7 @@ static struct xl__step *add_step(const struct xl__wgmma_view *v,
 }
 
 static void add_tiles(const struct xl__limits *l,
-                      const struct xl__wgmma_view *v, struct xl__plan *p)
+                      const struct xl__wgmma_tiling *v, struct xl__plan *p)
 {
     struct xl__step *s = add_step(v, "gemm/nvidia/wgmma.cl", "gemm_wgmma", p);
     s->target = xl__text(l, XL__F_wgmma);
@@ -184,21 +184,21 @@ static void add_tiles(const struct xl__limits *l,
     arg_result(v, v->form == XL__FORM_BOXES, s);
     const struct xl__tile_grid grid = {v->tiles_m, v->tiles_n, v->tiles,
                                        v->units,   v->is_cut,  v->stream};
-    p->tiling = xl__walk_tell(s, &grid,
+    p->tiling = xl__tile_describe(s, &grid,
                               (xl_tiling){.rows = v->t.bm,
                                           .cols = v->t.bn,
                                           .m = v->m,
                                           .n = v->n,
                                           .band = v->t.band,
-                                          .turned = v->t.turned !=
-                                                    v->s.turned});
+                                          .turned = v->t.is_swapped !=
+                                                    v->s.is_swapped});
 }
 
 /* The join finds C by its offset, whatever the tiles' way to it. */
-static void add_join(const struct xl__wgmma_view *v, struct xl__plan *p)
+static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
 {
     enum { ITEMS = 128, ROWS = 64, COLUMNS = 32, KEPT = 8192 };
-    struct xl__wgmma_view by_value = *v;
+    struct xl__wgmma_tiling by_value = *v;
     by_value.form = XL__FORM_VALUES;
     struct xl__step *s = add_step(&by_value, "gemm/nvidia/wgmma_join.cl",
                                   "gemm_wgmma_join", p);
@@ -213,7 +213,7 @@ static void add_join(const struct xl__wgmma_view *v, struct xl__plan *p)
 /* -- what is offered ------------------------------------------------------ */
 
 static const char *map_refused(const struct xl__limits *l,
-                               const struct xl__wgmma_side *side,
+                               const struct xl__wgmma_operand *side,
                                size_t extent, const struct xl__wgmma_job *j)
 {
     const xl_gemm *g = j->canonical;
@@ -232,7 +232,7 @@ const char *xl__wgmma_refused(const struct xl__limits *l,
                               const struct xl__wgmma_job *j)
 {
     const xl_gemm *g = j->canonical;
-    const struct xl__gemm_sides s = xl__gemm_sides(g);
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
     const bool is_wide = xl_dtype_bytes(j->in) == 2;
     const char *why;
     if (!*xl__text(l, XL__F_wgmma))
@@ -256,8 +256,8 @@ xl_status xl__wgmma_add(const struct xl__limits *l,
                         double *ns, const char **bound)
 {
     const struct xl__wgmma_tile t = xl__wgmma_tile_of(params);
-    struct xl__wgmma_view v;
-    if (t.bm == 0 || !xl__wgmma_view(l, job, &t, &v) ||
+    struct xl__wgmma_tiling v;
+    if (t.bm == 0 || !xl__wgmma_tiling_init(l, job, &t, &v) ||
         p->n_steps + 1 + v.is_cut > XL__MAX_STEPS)
         return XL_UNSUPPORTED;
     if (v.form == XL__FORM_BOXES) {
@@ -284,35 +284,35 @@ xl_status xl__wgmma_add(const struct xl__limits *l,
 /* A product and what is done before it. */
 struct prepared {
     struct xl__wgmma_job job;
-    struct xl__gemm_turn turn[2]; /* of A, of B */
+    struct xl__gemm_transpose turn[2]; /* of A, of B */
     bool turns[2];
 };
 
 /* Does the instruction read the operand where it is? */
-static bool is_ready(const xl_gemm *g, const struct xl__gemm_side *s)
+static bool is_ready(const xl_gemm *g, const struct xl__gemm_operand *s)
 {
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(s);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(s);
     const size_t elem = xl_dtype_bytes(g->a.dtype);
     return s->aligned * elem % ALIGN == 0 && s->aligned > 0 &&
            (unit == XL__UNIT_ALONG_K ||
             (unit == XL__UNIT_ACROSS && elem == 2));
 }
 
-static struct xl__wgmma_side as_it_is(const struct xl__gemm_side *s,
+static struct xl__wgmma_operand direct_operand(const struct xl__gemm_operand *s,
                                       size_t step)
 {
-    const bool across = xl__gemm_side_unit(s) == XL__UNIT_ACROSS;
-    return (struct xl__wgmma_side){.mem = s->mem,
+    const bool across = xl__gemm_operand_unit(s) == XL__UNIT_ACROSS;
+    return (struct xl__wgmma_operand){.mem = s->mem,
                                    .offset = (int)s->offset,
                                    .across = across,
                                    .line = across ? s->stride_k : s->stride_x,
                                    .step = step};
 }
 
-static struct xl__wgmma_side as_turned(const struct xl__gemm_turn *t)
+static struct xl__wgmma_operand transposed_operand(const struct xl__gemm_transpose *t)
 {
-    return (struct xl__wgmma_side){.mem = XL__MEM_SCRATCH,
-                                   .offset = XL__WGMMA_NOWHERE,
+    return (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
+                                   .offset = XL__WGMMA_NONE,
                                    .first = t->first,
                                    .line = t->line,
                                    .step = t->step};
@@ -328,31 +328,31 @@ static bool prepare(const struct xl__limits *l, const void *desc,
                     struct prepared *out)
 {
     const xl_gemm *g = desc;
-    const struct xl__gemm_sides s = xl__gemm_sides(g);
-    const struct xl__gemm_side *side[] = {&s.a, &s.b};
-    const size_t step[] = {s.turned ? g->batch.b_step : g->batch.a_step,
-                           s.turned ? g->batch.a_step : g->batch.b_step};
-    struct xl__wgmma_side *to[] = {&out->job.a, &out->job.b};
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
+    const struct xl__gemm_operand *side[] = {&s.a, &s.b};
+    const size_t step[] = {s.is_swapped ? g->batch.b_step : g->batch.a_step,
+                           s.is_swapped ? g->batch.a_step : g->batch.b_step};
+    struct xl__wgmma_operand *to[] = {&out->job.a, &out->job.b};
     *out = (struct prepared){
         .job = {.canonical = desc,
                 .in = g->a.dtype,
                 .planes = 1,
                 .promotes = is_f8(g->a.dtype) &&
                             g->accuracy == XL_ACCURACY_FULL,
-                .at_rows = XL__WGMMA_NOWHERE,
-                .at_cols = XL__WGMMA_NOWHERE,
-                .at_flag = XL__WGMMA_NOWHERE}};
+                .at_rows = XL__WGMMA_NONE,
+                .at_cols = XL__WGMMA_NONE,
+                .at_flag = XL__WGMMA_NONE}};
     for (unsigned i = 0; i < 2; i++) {
         out->turns[i] = !is_ready(g, side[i]);
         if (!out->turns[i]) {
-            *to[i] = as_it_is(side[i], step[i]);
+            *to[i] = direct_operand(side[i], step[i]);
             continue;
         }
-        if (!xl__gemm_turn(l, desc, side[i], out->job.taken_bytes,
+        if (!xl__gemm_transpose_layout(l, desc, side[i], out->job.taken_bytes,
                            &out->turn[i]))
             return false;
         out->job.taken_bytes = out->turn[i].end_bytes;
-        *to[i] = as_turned(&out->turn[i]);
+        *to[i] = transposed_operand(&out->turn[i]);
     }
     return true;
 }
@@ -366,7 +366,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "the matrix engine's f64 is not used";
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
         return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
-    why = xl__gemm_turn_refused(l, g);
+    why = xl__gemm_transpose_refused(l, g);
     if (!prepare(l, desc, &p))
         return why ? why : "a copy along k does not fit into a buffer";
     if (why && (p.turns[0] || p.turns[1]))
@@ -397,15 +397,15 @@ static double before_ns(const struct xl__limits *l, const struct prepared *p)
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
-    const struct xl__gemm_sides s = xl__gemm_sides(desc);
+    const struct xl__gemm_oriented s = xl__gemm_orient(desc);
     struct prepared before;
     double ns;
     if (!prepare(l, desc, &before))
         return XL_UNSUPPORTED;
     if (before.turns[0])
-        xl__gemm_turn_add(desc, &s.a, &before.turn[0], p);
+        xl__gemm_transpose_add(desc, &s.a, &before.turn[0], p);
     if (before.turns[1])
-        xl__gemm_turn_add(desc, &s.b, &before.turn[1], p);
+        xl__gemm_transpose_add(desc, &s.b, &before.turn[1], p);
     const xl_status status =
         xl__wgmma_add(l, &before.job, params, p, &ns, &p->bound);
     if (status != XL_OK)
