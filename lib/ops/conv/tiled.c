@@ -199,11 +199,11 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     define_all(&j, s);
     add_args(&j, s);
     p->tiling = xl__tile_describe(s, &j.grid,
-                              (xl_tiling){.rows = j.t.tm,
-                                          .cols = j.t.tn,
-                                          .m = j.product.m,
-                                          .n = j.product.n,
-                                          .band = j.t.band});
+                                  (xl_tiling){.rows = j.t.tm,
+                                              .cols = j.t.tn,
+                                              .m = j.product.m,
+                                              .n = j.product.n,
+                                              .band = j.t.band});
     struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
                             .bytes_frac = 1};
     xl__tile_rate(l, &j.t, &j.product, &j.grid, &work);

@@ -75,7 +75,8 @@ static void add_pack(const struct xl__cpu_job *j, const void *canonical,
 {
     enum { SIZES = 7 };
     /* An epilogue is no business of this step. */
-    struct xl__gemm_canonical plain = *(const struct xl__gemm_canonical *)canonical;
+    struct xl__gemm_canonical plain =
+        *(const struct xl__gemm_canonical *)canonical;
     plain.snippet = NULL;
     struct xl__step *s = add_step(j, 1, &plain, p);
     s->kernel = "gemm_cpu_pack";
@@ -126,15 +127,15 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
     const struct xl__tile_grid grid = {.tiles_m = j->groups_m,
                                        .tiles_n = j->groups_n,
                                        .tiles = s->global[0] * count};
-    p->tiling = xl__tile_describe(s, &grid,
-                              (xl_tiling){
-                                  .rows = xl__ceil_div(j->s.m, j->groups_m),
-                                  .cols = xl__ceil_div(j->s.n, j->groups_n),
-                                  .m = j->s.m,
-                                  .n = j->s.n,
-                                  .band = 1,
-                                  .turned = j->s.is_swapped,
-                                  .is_even = true});
+    p->tiling = xl__tile_describe(
+        s, &grid,
+        (xl_tiling){.rows = xl__ceil_div(j->s.m, j->groups_m),
+                    .cols = xl__ceil_div(j->s.n, j->groups_n),
+                    .m = j->s.m,
+                    .n = j->s.n,
+                    .band = 1,
+                    .turned = j->s.is_swapped,
+                    .is_even = true});
     p->tiling.groups *= count;
 }
 

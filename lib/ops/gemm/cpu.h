@@ -35,7 +35,7 @@ struct xl__cpu_job {
 
 /* And how that divides. False: the tunables do not fit call or device. */
 bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
-                    const struct xl__params *p, struct xl__cpu_job *j);
+                      const struct xl__params *p, struct xl__cpu_job *j);
 /* Sets est_ns and bound of a plan whose flop, bytes and steps are known. */
 void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
                       struct xl__plan *p);

@@ -107,7 +107,7 @@ static bool is_shared(const struct xl__cpu_job *j)
 }
 
 static void read_params(const void *canonical, const struct xl__params *p,
-                  struct xl__cpu_job *j)
+                        struct xl__cpu_job *j)
 {
     const xl_gemm *g = canonical;
     *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_orient(g)};
@@ -159,7 +159,7 @@ static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
 }
 
 bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
-                    const struct xl__params *p, struct xl__cpu_job *j)
+                      const struct xl__params *p, struct xl__cpu_job *j)
 {
     size_t cols, groups, all;
     read_params(canonical, p, j);

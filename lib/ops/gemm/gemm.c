@@ -248,7 +248,8 @@ static void bind_batch(const xl_gemm *g, xl_gemm *c, struct xl__call *call)
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
-                               struct xl__gemm_canonical *to, struct xl__call *call)
+                               struct xl__gemm_canonical *to,
+                               struct xl__call *call)
 {
     xl_status status = XL_OK;
     const struct xl__snippet_want want = {
@@ -300,13 +301,13 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
 /* -- shape class --------------------------------------------------------- */
 
 /* Types, how the operands lie, sizes by bucket. A product
- * that is turned for its kernels (orientation.h) is classed as it is turned, so
- * that both ways to ask for it share what was tuned. Strides and alignments
+ * that is turned for its kernels (orientation.h) is classed as it is turned,
+ * so that both ways to ask for it share what was tuned. Strides and alignments
  * are left out, plans narrow their accesses by themselves, and so is whether a
  * batch is told by steps or by lists. */
 static char unit_letter(enum xl__gemm_unit unit, char across)
 {
-    return unit == XL__UNIT_ALONG_K ? 'k'
+    return unit == XL__UNIT_ALONG_K  ? 'k'
            : unit == XL__UNIT_ACROSS ? across
                                      : 'x';
 }
@@ -323,7 +324,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
                    s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
                    xl__bucket(s.n), xl__bucket(g->k));
     if (g->accuracy != XL_ACCURACY_FULL)
-        xl__str_add(out, g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
+        xl__str_add(out,
+                    g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
     if (g->batch.count > 1)
         xl__str_printf(out, " batch%zu", xl__bucket_coarse(g->batch.count));
     if (c->snippet)

@@ -17,7 +17,7 @@ struct xl__gemm_oriented xl__gemm_orient(const xl_gemm *g)
         g->b.col_stride, g->b.row_stride, aligned_elems(&g->b)};
     const bool is_swapped = g->c.col_stride != 1 && g->c.row_stride == 1;
     struct xl__gemm_oriented s = {.c_aligned = aligned_elems(&g->c),
-                               .is_swapped = is_swapped};
+                                  .is_swapped = is_swapped};
     s.a = is_swapped ? b : a;
     s.b = is_swapped ? a : b;
     s.m = s.a.extent;
@@ -34,13 +34,15 @@ enum xl__gemm_unit xl__gemm_operand_unit(const struct xl__gemm_operand *s)
                               : XL__UNIT_NONE;
 }
 
-void xl__gemm_arg_operand(struct xl__step *step, const struct xl__gemm_operand *s)
+void xl__gemm_arg_operand(struct xl__step *step,
+                          const struct xl__gemm_operand *s)
 {
     xl__arg_mem(step, s->mem);
     xl__gemm_arg_layout(step, s);
 }
 
-void xl__gemm_arg_layout(struct xl__step *step, const struct xl__gemm_operand *s)
+void xl__gemm_arg_layout(struct xl__step *step,
+                         const struct xl__gemm_operand *s)
 {
     xl__arg_value_u64(step, s->offset);
     xl__arg_u64(step, s->stride_x);
@@ -66,7 +68,8 @@ void xl__gemm_define(struct xl__step *step, const void *canonical)
         xl__define(step, "XL_USE_F64", 1);
 }
 
-static void arg_batch(struct xl__step *step, const xl_batch *b, bool is_swapped)
+static void arg_batch(struct xl__step *step, const xl_batch *b,
+                      bool is_swapped)
 {
     const size_t n = b->count;
     if (batch_kind(b) == STEPS) {
@@ -88,7 +91,7 @@ void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
     void (*const add)(struct xl__step *, unsigned) =
         xl__gemm_y_dtype(canonical) == XL_F64   ? xl__arg_value_f64
         : xl__gemm_y_dtype(canonical) == XL_I32 ? xl__arg_value_i32
-                                          : xl__arg_value_f32;
+                                                : xl__arg_value_f32;
     add(step, XL__GEMM_ALPHA);
     add(step, XL__GEMM_BETA);
     arg_batch(step, &g->batch, is_swapped);

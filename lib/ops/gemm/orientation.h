@@ -24,9 +24,11 @@ struct xl__gemm_oriented {
 struct xl__gemm_oriented xl__gemm_orient(const xl_gemm *canonical);
 enum xl__gemm_unit xl__gemm_operand_unit(const struct xl__gemm_operand *s);
 /* Append memory, offset and both strides, along x first. */
-void xl__gemm_arg_operand(struct xl__step *step, const struct xl__gemm_operand *s);
+void xl__gemm_arg_operand(struct xl__step *step,
+                          const struct xl__gemm_operand *s);
 /* All but the memory. */
-void xl__gemm_arg_layout(struct xl__step *step, const struct xl__gemm_operand *s);
+void xl__gemm_arg_layout(struct xl__step *step,
+                         const struct xl__gemm_operand *s);
 
 /* Define what gemm/gemm.clh asks for, but for XL_VW: TA, TC, TY, BATCH. */
 void xl__gemm_define(struct xl__step *step, const void *canonical);

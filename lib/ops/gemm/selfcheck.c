@@ -129,7 +129,8 @@ static double case_beta(const void *small)
 
 /* -- host memory --------------------------------------------------------- */
 
-static size_t first_elem(const xl_mat *mat, const struct xl__places *p, size_t z)
+static size_t first_elem(const xl_mat *mat, const struct xl__places *p,
+                         size_t z)
 {
     return unit_of(mat) + (p->at ? (size_t)p->at[z] : z * p->step);
 }
@@ -162,8 +163,7 @@ static void *fill(const xl_mat *mat, const size_t size[2],
 }
 
 /* Lists that do not rise: the last product first. */
-static void make_lists(xl_gemm *g, struct gemm_case *own,
-                       struct xl__trial *t)
+static void make_lists(xl_gemm *g, struct gemm_case *own, struct xl__trial *t)
 {
     const size_t steps[] = {g->batch.a_step, g->batch.b_step,
                             g->batch.c_step};
@@ -312,10 +312,8 @@ static void dot(const struct judging *d, const struct place *e, double *sum,
 {
     const xl_gemm *g = d->g;
     const void *a = d->t->host[XL__GEMM_A], *b = d->t->host[XL__GEMM_B];
-    const size_t row = first_elem(&g->a, &d->a, e->z) +
-                       e->i * g->a.row_stride;
-    const size_t col = first_elem(&g->b, &d->b, e->z) +
-                       e->j * g->b.col_stride;
+    const size_t row = first_elem(&g->a, &d->a, e->z) + e->i * g->a.row_stride;
+    const size_t col = first_elem(&g->b, &d->b, e->z) + e->j * g->b.col_stride;
     *sum = *size = 0;
     for (size_t l = 0; l < g->k; l++) {
         const double term =
@@ -341,8 +339,7 @@ static double want_y(const struct judging *d, const struct place *e,
                      double *error)
 {
     const xl_gemm *g = d->g;
-    const double alpha = case_alpha(d->small),
-                 beta = case_beta(d->small);
+    const double alpha = case_alpha(d->small), beta = case_beta(d->small);
     double sum, size;
     dot(d, e, &sum, &size);
     const double old =
@@ -443,16 +440,19 @@ static bool judge_guards(const struct judging *d)
 }
 
 bool xl__gemm_selfcheck_compare(const void *small, const struct xl__trial *t,
-                          char *why, size_t why_cap)
+                                char *why, size_t why_cap)
 {
     const xl_gemm *g = small;
     size_t bytes;
-    const struct judging d = {.g = g, .small = small, .t = t,
+    const struct judging d = {.g = g,
+                              .small = small,
+                              .t = t,
                               .a = xl__batch_a(&g->batch),
                               .b = xl__batch_b(&g->batch),
                               .c = xl__batch_c(&g->batch),
                               .before = initial_c(small, &bytes),
-                              .why = why, .why_cap = why_cap};
+                              .why = why,
+                              .why_cap = why_cap};
     bool ok = d.before != NULL;
     if (!ok)
         snprintf(why, why_cap, "out of host memory");

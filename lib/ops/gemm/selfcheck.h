@@ -6,12 +6,11 @@
 
 #include "ops/gemm/gemm.h"
 
-void xl__gemm_shrink(const void *canonical,
-                     const struct xl__variant *variant,
+void xl__gemm_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
 xl_status xl__gemm_selfcheck_init(void *small, struct xl__trial *t);
 bool xl__gemm_selfcheck_compare(const void *small, const struct xl__trial *t,
-                          char *why, size_t why_cap);
+                                char *why, size_t why_cap);
 
 /* The largest error of an element of A B whose value in |A| |B| is `size`:
  * crosslane/ops.h, Accuracy. */

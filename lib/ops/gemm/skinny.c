@@ -25,7 +25,7 @@ enum { SKINNY_NO = 1, SKINNY_YES = 2 }; /* of PARTS and TURN */
 enum skinny_form { SKINNY_ACROSS = 1, SKINNY_ALONG };
 
 struct skinny_job {
-    const xl_gemm *g; /* canonical */
+    const xl_gemm *g;           /* canonical */
     struct xl__gemm_oriented s; /* the few are its rows */
     bool by_threads; /* an item is a thread: gemm/skinny_thread.cl */
     enum skinny_form form;
@@ -35,7 +35,7 @@ struct skinny_job {
     /* Items of a group; those that share a column's sum; vectors that each
      * takes in a turn, in FORM 2 of each column. */
     size_t wg, join, u;
-    size_t va; /* elements of a vector of A */
+    size_t va;   /* elements of a vector of A */
     bool is_cut; /* k, among groups */
     /* Groups: along n, along m, along k; lines of k to a part. */
     size_t blocks, row_blocks, n_parts, part;
@@ -43,11 +43,14 @@ struct skinny_job {
 };
 
 static const struct xl__tunable tunables[] = {
-    {"TM", "rows that share a reading",
+    {"TM",
+     "rows that share a reading",
      {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 0}},
-    {"COLS", "columns of a group",
+    {"COLS",
+     "columns of a group",
      {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
-    {"DEPTH", "lines of k that a group takes in a turn",
+    {"DEPTH",
+     "lines of k that a group takes in a turn",
      {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 0}},
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
     {"EACH", "columns of an item, B contiguous along k", {1, 2, 4, 8, 0}},
@@ -57,12 +60,17 @@ static const struct xl__tunable tunables[] = {
     {NULL, NULL, {0}},
 };
 
-static struct xl__gemm_oriented swap_operands(const struct xl__gemm_oriented *s)
+static struct xl__gemm_oriented
+swap_operands(const struct xl__gemm_oriented *s)
 {
-    return (struct xl__gemm_oriented){
-        .a = s->b, .b = s->a, .m = s->n, .n = s->m,
-        .row_stride = s->col_stride, .col_stride = s->row_stride,
-        .c_aligned = s->c_aligned, .is_swapped = !s->is_swapped};
+    return (struct xl__gemm_oriented){.a = s->b,
+                                      .b = s->a,
+                                      .m = s->n,
+                                      .n = s->m,
+                                      .row_stride = s->col_stride,
+                                      .col_stride = s->row_stride,
+                                      .c_aligned = s->c_aligned,
+                                      .is_swapped = !s->is_swapped};
 }
 
 static struct xl__gemm_oriented few_as_rows(const xl_gemm *g, bool *is_swapped)
@@ -75,8 +83,7 @@ static struct xl__gemm_oriented few_as_rows(const xl_gemm *g, bool *is_swapped)
 /* Items that are threads, whose loops may be as long as they are (GE-24). */
 static bool is_by_threads(const struct xl__limits *l)
 {
-    return xl__is(l, XL__F_is_cpu) &&
-           !(xl__num(l, XL__F_max_loop_turns) > 0);
+    return xl__is(l, XL__F_is_cpu) && !(xl__num(l, XL__F_max_loop_turns) > 0);
 }
 
 /* -- reading tunables ------------------------------------------------------ */
@@ -95,13 +102,12 @@ static double busy_items(const struct xl__limits *l)
 }
 
 static size_t busy_groups(const struct xl__limits *l,
-                              const struct skinny_job *j)
+                          const struct skinny_job *j)
 {
     enum { THREADS = 6 };
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    const double each = j->by_threads
-                            ? THREADS
-                            : busy_items(l) / (double)j->wg;
+    const double each =
+        j->by_threads ? THREADS : busy_items(l) / (double)j->wg;
     return (size_t)ceil(units * each);
 }
 
@@ -175,8 +181,7 @@ static bool count_groups(const struct xl__limits *l, struct skinny_job *j)
         !xl__mul(groups, j->g->batch.count, &groups) || groups > UINT32_MAX)
         return false;
     if (j->is_cut) {
-        const size_t wanted =
-            xl__ceil_div(busy_groups(l, j), groups);
+        const size_t wanted = xl__ceil_div(busy_groups(l, j), groups);
         const size_t unit = xl__max_size(LEAST_PART, j->depth);
         j->part = xl__round_up(xl__max_size(xl__ceil_div(j->g->k, wanted),
                                             LEAST_TURNS * unit),
@@ -187,23 +192,25 @@ static bool count_groups(const struct xl__limits *l, struct skinny_job *j)
 }
 
 static bool read_params(const struct xl__limits *l, const xl_gemm *g,
-                     const struct xl__params *p, struct skinny_job *j)
+                        const struct xl__params *p, struct skinny_job *j)
 {
-    *j = (struct skinny_job){
-        .g = g, .s = xl__gemm_orient(g),
-        .by_threads = is_by_threads(l),
-        .tm = value(p, XL__GEMM_TM), .cols = value(p, SKINNY_COLS),
-        .depth = value(p, SKINNY_DEPTH), .vw = value(p, SKINNY_VW),
-        .each = value(p, SKINNY_EACH), .wg = value(p, SKINNY_WG),
-        .is_cut = p->value[SKINNY_PARTS] == SKINNY_YES};
+    *j = (struct skinny_job){.g = g,
+                             .s = xl__gemm_orient(g),
+                             .by_threads = is_by_threads(l),
+                             .tm = value(p, XL__GEMM_TM),
+                             .cols = value(p, SKINNY_COLS),
+                             .depth = value(p, SKINNY_DEPTH),
+                             .vw = value(p, SKINNY_VW),
+                             .each = value(p, SKINNY_EACH),
+                             .wg = value(p, SKINNY_WG),
+                             .is_cut = p->value[SKINNY_PARTS] == SKINNY_YES};
     if (p->value[SKINNY_TURN] == SKINNY_YES)
         j->s = swap_operands(&j->s);
     const enum xl__gemm_unit unit = xl__gemm_operand_unit(&j->s.b);
     j->form = unit == XL__UNIT_ALONG_K ? SKINNY_ALONG : SKINNY_ACROSS;
-    if (unit == XL__UNIT_NONE || !j->tm ||
-        j->tm > SKINNY_MOST_ROWS || !is_power(j->cols) ||
-        !is_power(j->depth) || !is_power(j->vw) || !is_power(j->each) ||
-        !is_power(j->wg))
+    if (unit == XL__UNIT_NONE || !j->tm || j->tm > SKINNY_MOST_ROWS ||
+        !is_power(j->cols) || !is_power(j->depth) || !is_power(j->vw) ||
+        !is_power(j->each) || !is_power(j->wg))
         return false;
     return (j->by_threads ? read_thread(j) : read_group(l, j)) &&
            count_groups(l, j);
@@ -214,8 +221,7 @@ static size_t local_bytes(const struct skinny_job *j)
     const size_t sum = sum_bytes(j->g);
     if (!j->by_threads)
         return sum * j->cols * (j->join + 1 + j->tm);
-    return sum * j->tm *
-           (j->cols + (j->form == SKINNY_ALONG ? j->depth : 0));
+    return sum * j->tm * (j->cols + (j->form == SKINNY_ALONG ? j->depth : 0));
 }
 
 /* -- choosing ------------------------------------------------------------- */
@@ -257,12 +263,18 @@ static void choose_thread(const struct xl__limits *l,
                           const struct xl__gemm_oriented *s, bool along,
                           struct xl__params *out)
 {
-    enum { BLOCK = 512, COLUMNS = 64, TOGETHER = 4, LINES = 4, LEAST = 4,
-           MOST_SUMS = 4096, FEW = 8 };
+    enum {
+        BLOCK = 512,
+        COLUMNS = 64,
+        TOGETHER = 4,
+        LINES = 4,
+        LEAST = 4,
+        MOST_SUMS = 4096,
+        FEW = 8
+    };
     const size_t rows = (size_t)out->value[XL__GEMM_TM];
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, LEAST);
-    const size_t vw =
-        xl__max_size(power_up(native, XL__GEMM_WIDEST), LEAST);
+    const size_t vw = xl__max_size(power_up(native, XL__GEMM_WIDEST), LEAST);
     const size_t most = power_down(MOST_SUMS / rows, MOST_SUMS);
     const size_t each = rows > FEW ? 1 : rows > TOGETHER ? 2 : TOGETHER;
     /* Along k, A is packed for each block: units have one of their own. */
@@ -275,8 +287,7 @@ static void choose_thread(const struct xl__limits *l,
     out->value[SKINNY_WG] = 1;
     out->value[SKINNY_EACH] = (int)each;
     out->value[SKINNY_DEPTH] = (int)(along ? most : LINES);
-    out->value[SKINNY_COLS] =
-        (int)xl__max_size(block, along ? each : vw);
+    out->value[SKINNY_COLS] = (int)xl__max_size(block, along ? each : vw);
 }
 
 /* -- groups -------------------------------------------------------------- */
@@ -287,13 +298,18 @@ struct shape {
     const xl_gemm *g;
     const struct xl__gemm_oriented *s;
     size_t tm, elem_bytes;
-    size_t tall; /* registers of a column's sums */
+    size_t tall;        /* registers of a column's sums */
     size_t vw, each, u; /* each: of FORM 2 */
     size_t join, wg;
 };
 
-enum { VECTOR_BYTES = 16, TURN_BYTES = 128, MOST_SUMS = 64, MOST_TAKEN = 16,
-       MOST_JOIN = 128 };
+enum {
+    VECTOR_BYTES = 16,
+    TURN_BYTES = 128,
+    MOST_SUMS = 64,
+    MOST_TAKEN = 16,
+    MOST_JOIN = 128
+};
 
 /* The widest vector that alignment and, across, the width of B allow. */
 static size_t widest(const struct shape *x, bool along)
@@ -319,10 +335,10 @@ static size_t wanted_join(const struct shape *x, size_t each, size_t loads)
 {
     const double units = fmax(1, xl__num_or(x->l, XL__F_compute_units, 1));
     const double bytes = (double)(loads * x->vw * x->elem_bytes);
-    const double wanted = units * busy_items(x->l) *
-                          fmin(2, TURN_BYTES / bytes);
-    const double owners = ceil((double)x->s->n / (double)each) *
-                          (double)x->g->batch.count;
+    const double wanted =
+        units * busy_items(x->l) * fmin(2, TURN_BYTES / bytes);
+    const double owners =
+        ceil((double)x->s->n / (double)each) * (double)x->g->batch.count;
     return power_up((size_t)ceil(wanted / owners), MOST_JOIN);
 }
 
@@ -370,8 +386,8 @@ static void shape_along(struct shape *x)
     x->each = power_down(x->s->n, x->tm > FEW_ROWS ? 8 : 4);
     while (x->each > 1 && x->each * x->tall > MOST_SUMS)
         x->each /= 2;
-    x->join = xl__max_size(wanted_join(x, x->each, loads),
-                           power_up(lanes, LANES));
+    x->join =
+        xl__max_size(wanted_join(x, x->each, loads), power_up(lanes, LANES));
     x->join = power_down(vectors, x->join);
     x->u = xl__max_size(1, xl__min_size(loads, vectors / x->join) / x->each);
     x->u = power_down(x->u, MOST_TAKEN);
@@ -387,15 +403,16 @@ static void put(const struct shape *x, bool along, struct xl__params *out)
     out->value[SKINNY_EACH] = (int)x->each;
     out->value[SKINNY_WG] = (int)x->wg;
     out->value[SKINNY_COLS] = (int)(owners * (along ? x->each : x->vw));
-    out->value[SKINNY_DEPTH] =
-        (int)(x->join * x->u * (along ? x->vw : 1));
+    out->value[SKINNY_DEPTH] = (int)(x->join * x->u * (along ? x->vw : 1));
 }
 
 static void choose_group(const struct xl__limits *l, const xl_gemm *g,
                          const struct xl__gemm_oriented *s, bool along,
                          struct xl__params *out)
 {
-    struct shape x = {.l = l, .g = g, .s = s,
+    struct shape x = {.l = l,
+                      .g = g,
+                      .s = s,
                       .tm = (size_t)out->value[XL__GEMM_TM],
                       .elem_bytes = xl_dtype_bytes(g->a.dtype)};
     x.tall = x.tm * sum_bytes(g) / sizeof(float);
@@ -407,8 +424,7 @@ static void choose_group(const struct xl__limits *l, const xl_gemm *g,
         shape_across(&x);
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
     for (put(&x, along, out); x.wg > 1; put(&x, along, out)) {
-        if (read_params(l, g, out, &j) &&
-            local_bytes(&j) <= local)
+        if (read_params(l, g, out, &j) && local_bytes(&j) <= local)
             break;
         x.wg /= 2;
         x.join = xl__min_size(x.join, x.wg);
@@ -433,7 +449,7 @@ static bool should_cut(const struct xl__limits *l, const struct skinny_job *j)
 }
 
 static void choose(const struct xl__limits *l, const void *desc,
-                       struct xl__params *out)
+                   struct xl__params *out)
 {
     const xl_gemm *g = desc;
     bool is_swapped;
@@ -462,10 +478,17 @@ static void define_all(struct xl__step *s, const struct skinny_job *j)
         const char *name;
         size_t value;
     } defines[] = {
-        {"FORM", j->form}, {"TM", j->tm},     {"VW", j->vw},
-        {"U", j->u},       {"COLS", j->cols}, {"EACH", j->each},
-        {"DEPTH", j->depth}, {"WG", j->wg},   {"JOIN", j->join},
-        {"PARTS", j->is_cut}, {"VA", j->va},
+        {"FORM", j->form},
+        {"TM", j->tm},
+        {"VW", j->vw},
+        {"U", j->u},
+        {"COLS", j->cols},
+        {"EACH", j->each},
+        {"DEPTH", j->depth},
+        {"WG", j->wg},
+        {"JOIN", j->join},
+        {"PARTS", j->is_cut},
+        {"VA", j->va},
         {"UA", xl__gemm_operand_unit(&j->s.a) != XL__UNIT_ALONG_K},
     };
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
@@ -568,11 +591,10 @@ static void add_join(const struct xl__limits *l, const struct skinny_job *j,
 static bool scratch_bytes(const struct skinny_job *j, size_t *out)
 {
     *out = 0;
-    return !j->is_cut ||
-           (xl__mul(j->row_blocks * j->tm, j->ld, out) &&
-            xl__mul(*out, j->n_parts, out) &&
-            xl__mul(*out, j->g->batch.count, out) &&
-            xl__mul(*out, sum_bytes(j->g), out));
+    return !j->is_cut || (xl__mul(j->row_blocks * j->tm, j->ld, out) &&
+                          xl__mul(*out, j->n_parts, out) &&
+                          xl__mul(*out, j->g->batch.count, out) &&
+                          xl__mul(*out, sum_bytes(j->g), out));
 }
 
 /* Instructions beside the multiply-add that an element of B costs a row. */
@@ -600,8 +622,8 @@ static double thread_flop(const struct skinny_job *j)
 {
     static const struct {
         double vector, a, c;
-    } costs[] = {[SKINNY_ACROSS] = {128, 180, 60},
-                 [SKINNY_ALONG] = {128, 230, 370}};
+    } costs[] = {
+        [SKINNY_ACROSS] = {128, 180, 60}, [SKINNY_ALONG] = {128, 230, 370}};
     const size_t n = j->s.n, k = j->g->k;
     const bool along = j->form == SKINNY_ALONG;
     const double together = (double)(along ? j->each : j->u);
@@ -634,11 +656,9 @@ static void estimate(const struct xl__limits *l, const struct skinny_job *j,
     /* Columns that are there, of those that groups have items for. */
     const double used =
         (double)j->s.n / ((double)j->blocks * (double)j->cols);
-    const double busy =
-        j->by_threads
-            ? groups / units
-            : groups * (double)j->wg * used /
-                  (units * busy_items(l));
+    const double busy = j->by_threads ? groups / units
+                                      : groups * (double)j->wg * used /
+                                            (units * busy_items(l));
     const struct xl__work work = {
         .flop = j->by_threads ? thread_flop(j)
                               : p->flop * (double)(j->row_blocks * j->tm) /

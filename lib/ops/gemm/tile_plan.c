@@ -6,7 +6,8 @@
 
 #include "base/alloc.h"
 
-/* -- the order of tiles ---------------------------------------------------- */
+/* -- the order of tiles ----------------------------------------------------
+ */
 
 void xl__tile_args(struct xl__step *step, const void *canonical,
                    const struct xl__gemm_oriented *sides,
@@ -46,7 +47,7 @@ static void swap(size_t *a, size_t *b)
 }
 
 xl_tiling xl__tile_describe(const struct xl__step *step,
-                        const struct xl__tile_grid *grid, xl_tiling tile)
+                            const struct xl__tile_grid *grid, xl_tiling tile)
 {
     tile.tiles_m = grid->tiles_m;
     tile.tiles_n = grid->tiles_n;
@@ -74,13 +75,14 @@ double xl__tile_busiest(const struct xl__tile_grid *grid, double places)
                                            (double)grid->units;
 }
 
-/* -- steps of gemm_tiled and gemm_simt -------------------------------------- */
+/* -- steps of gemm_tiled and gemm_simt --------------------------------------
+ */
 
 struct xl__tile_job xl__tile_job(const xl_gemm *g)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
-    return (struct xl__tile_job){s.m,           s.n,       g->k,
-                                 g->batch.count, g->a.dtype, false};
+    return (struct xl__tile_job){s.m,        s.n,  g->k, g->batch.count,
+                                 g->a.dtype, false};
 }
 
 struct xl__work xl__tile_cost(const xl_gemm *g)
@@ -90,8 +92,8 @@ struct xl__work xl__tile_cost(const xl_gemm *g)
      * for all but the thinnest. */
     enum { THIN = 16, THINNEST = 4 };
     static const double thin_frac = 0.3;
-    const bool is_thin = xl__min_size(g->m, g->n) <=
-                         (g->batch.count == 1 ? THIN : THINNEST);
+    const bool is_thin =
+        xl__min_size(g->m, g->n) <= (g->batch.count == 1 ? THIN : THINNEST);
     return (struct xl__work){.flop = xl__gemm_flop(g),
                              .bytes = xl__gemm_bytes(g),
                              .bytes_frac = is_thin ? thin_frac : 1};
@@ -177,12 +179,12 @@ void xl__tile_launch(const struct xl__tile_plan *j, struct xl__step *s,
     xl__gemm_arg_operand(s, &j->s.b);
     xl__tile_args(s, j->g, &j->s, &j->grid);
     p->tiling = xl__tile_describe(s, &j->grid,
-                              (xl_tiling){.rows = j->t.tm,
-                                          .cols = j->t.tn,
-                                          .m = j->s.m,
-                                          .n = j->s.n,
-                                          .band = j->t.band,
-                                          .turned = j->s.is_swapped});
+                                  (xl_tiling){.rows = j->t.tm,
+                                              .cols = j->t.tn,
+                                              .m = j->s.m,
+                                              .n = j->s.n,
+                                              .band = j->t.band,
+                                              .turned = j->s.is_swapped});
 }
 
 void xl__tile_join(const struct xl__tile_plan *j, struct xl__plan *p)

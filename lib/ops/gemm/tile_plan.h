@@ -19,7 +19,7 @@ size_t xl__tile_groups(const struct xl__tile_grid *grid);
 /* What is said of the step that does the tiles: tile.rows, .cols, .m, .n,
  * .band and .turned as the kernel sees them, the rest from step and grid. */
 xl_tiling xl__tile_describe(const struct xl__step *step,
-                        const struct xl__tile_grid *grid, xl_tiling tile);
+                            const struct xl__tile_grid *grid, xl_tiling tile);
 /* Tiles, maybe a fraction, that the busiest of so many places works off. */
 double xl__tile_busiest(const struct xl__tile_grid *grid, double places);
 

@@ -211,8 +211,8 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
 /* Groups beyond one a tile that parts may always have, however thin. */
 enum { FEW = 7 };
 
-struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units, size_t groups,
-                                  size_t least)
+struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
+                                        size_t groups, size_t least)
 {
     struct xl__stream_k s = {.units = units};
     s.whole = (tiles - 1) / groups * groups;
@@ -281,7 +281,7 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
     if (!xl__mul(out->tiles, out->units, &slices))
         return false;
     out->stream = xl__stream_k_divide(out->tiles, out->units, groups,
-                                  xl__ceil_div(LEAST_DEPTH, t->tk));
+                                      xl__ceil_div(LEAST_DEPTH, t->tk));
     return (double)xl__tile_scratch_bytes(t, job->in, out) <=
            xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
 }

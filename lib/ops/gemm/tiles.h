@@ -37,10 +37,10 @@ struct xl__tile_job {
  * parts of a cut tile lie in scratch in order of k; part p of tile t, both
  * counted from there on, is the (p + t)-th. */
 struct xl__stream_k {
-    size_t whole;  /* tiles before */
-    size_t tiles;  /* cut up */
-    size_t groups; /* among so many */
-    size_t units;  /* slices of a tile */
+    size_t whole;       /* tiles before */
+    size_t tiles;       /* cut up */
+    size_t groups;      /* among so many */
+    size_t units;       /* slices of a tile */
     size_t each, extra; /* slices of a group; one more in the first `extra` */
 };
 
@@ -48,8 +48,8 @@ struct xl__stream_k {
  * time: full rounds of whole tiles, then what is left, which is never nothing,
  * to groups with `least` slices where there are enough. All are at least 1,
  * tiles x units at most SIZE_MAX. */
-struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units, size_t groups,
-                                  size_t least);
+struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
+                                        size_t groups, size_t least);
 /* Places for parts in scratch. */
 size_t xl__stream_k_slots(const struct xl__stream_k *s);
 /* Parts that are written and read. */

@@ -36,7 +36,8 @@ static size_t local_bytes(const xl_gemm *g)
     return WORD / elem_bytes(g) * SIDE * (SIDE + 1) * WORD;
 }
 
-const char *xl__gemm_transpose_refused(const struct xl__limits *l, const xl_gemm *g)
+const char *xl__gemm_transpose_refused(const struct xl__limits *l,
+                                       const xl_gemm *g)
 {
     const struct xl__answer *most = &l->used[XL__F_max_wi_sizes];
     if (elem_bytes(g) > WORD)
@@ -52,8 +53,8 @@ const char *xl__gemm_transpose_refused(const struct xl__limits *l, const xl_gemm
 }
 
 bool xl__gemm_transpose_layout(const struct xl__limits *l, const xl_gemm *g,
-                   const struct xl__gemm_operand *side, size_t taken,
-                   struct xl__gemm_transpose *out)
+                               const struct xl__gemm_operand *side,
+                               size_t taken, struct xl__gemm_transpose *out)
 {
     const size_t elem = elem_bytes(g), n = count_of(g, side);
     const size_t line = xl__round_up(g->k * elem, XL__TRANSPOSE_ALIGN);
@@ -67,8 +68,8 @@ bool xl__gemm_transpose_layout(const struct xl__limits *l, const xl_gemm *g,
         .first = first / elem,
         .step = step_of(g, side) > 0 ? side->extent * (line / elem) : 0,
         .end_bytes = bytes,
-        .moved_bytes = (double)n * (double)side->extent *
-                       (double)(g->k * elem + line)};
+        .moved_bytes =
+            (double)n * (double)side->extent * (double)(g->k * elem + line)};
     return (double)bytes <= xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
 }
 
@@ -78,8 +79,10 @@ static bool on_words(const xl_gemm *g, const struct xl__gemm_operand *side)
            side->aligned * elem_bytes(g) >= WORD;
 }
 
-void xl__gemm_transpose_add(const xl_gemm *g, const struct xl__gemm_operand *side,
-                       const struct xl__gemm_transpose *turn, struct xl__plan *p)
+void xl__gemm_transpose_add(const xl_gemm *g,
+                            const struct xl__gemm_operand *side,
+                            const struct xl__gemm_transpose *turn,
+                            struct xl__plan *p)
 {
     struct xl__step *s = &p->step[p->n_steps++];
     const size_t elem = elem_bytes(g), each = WORD / elem;

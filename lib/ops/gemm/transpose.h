@@ -25,15 +25,17 @@ struct xl__gemm_transpose {
 /* NULL, or why no operand of this product can be turned here: for a variant's
  * refuses(). Elements of 1, 2 and 4 bytes, batches by steps. */
 const char *xl__gemm_transpose_refused(const struct xl__limits *l,
-                                  const xl_gemm *canonical);
+                                       const xl_gemm *canonical);
 /* Place the copy behind `taken` bytes of workspace; false: it does not fit
  * into a buffer. */
-bool xl__gemm_transpose_layout(const struct xl__limits *l, const xl_gemm *canonical,
-                   const struct xl__gemm_operand *side, size_t taken,
-                   struct xl__gemm_transpose *out);
+bool xl__gemm_transpose_layout(const struct xl__limits *l,
+                               const xl_gemm *canonical,
+                               const struct xl__gemm_operand *side,
+                               size_t taken, struct xl__gemm_transpose *out);
 /* Add the step. The plan's scratch_bytes and estimate are the caller's. */
 void xl__gemm_transpose_add(const xl_gemm *canonical,
-                       const struct xl__gemm_operand *side,
-                       const struct xl__gemm_transpose *turn, struct xl__plan *p);
+                            const struct xl__gemm_operand *side,
+                            const struct xl__gemm_transpose *turn,
+                            struct xl__plan *p);
 
 #endif

@@ -220,10 +220,10 @@ static double cut(double x, double quantum)
     return trunc(x / quantum) * quantum;
 }
 
-/* An engine as lib/ops/gemm/selfcheck.c describes it: steps of `step` products;
- * terms cut `below` bits under the largest one's leading bit, sums cut to
- * `kept` bits under their own; after `stay` terms a sum leaves it for an f32,
- * 0: at the end. */
+/* An engine as lib/ops/gemm/selfcheck.c describes it: steps of `step`
+ * products; terms cut `below` bits under the largest one's leading bit, sums
+ * cut to `kept` bits under their own; after `stay` terms a sum leaves it for
+ * an f32, 0: at the end. */
 struct engine {
     size_t step;
     int below, kept;

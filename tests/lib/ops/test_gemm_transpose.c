@@ -35,9 +35,12 @@ struct sides {
 static struct xl__gemm_operand lie(const struct turning *x, size_t elem)
 {
     const size_t unit = x->on_words ? 4 / elem : 1;
-    struct xl__gemm_operand s = {.mem = XL__GEMM_B, .offset = XL__GEMM_OFF_B,
-                              .extent = x->extent, .stride_x = 1,
-                              .stride_k = 1, .aligned = unit};
+    struct xl__gemm_operand s = {.mem = XL__GEMM_B,
+                                 .offset = XL__GEMM_OFF_B,
+                                 .extent = x->extent,
+                                 .stride_x = 1,
+                                 .stride_k = 1,
+                                 .aligned = unit};
     const size_t n = x->unit == XL__UNIT_ALONG_K ? x->k : x->extent;
     const size_t line = unit * ((n + unit) / unit | 1);
     if (x->unit == XL__UNIT_ALONG_K) {
@@ -65,8 +68,8 @@ static xl_gemm descriptor(const struct turning *x,
 }
 
 static void expect(const struct turning *x, const struct xl__gemm_operand *s,
-                   const struct xl__gemm_transpose *turn, size_t step, size_t off,
-                   struct sides *io)
+                   const struct xl__gemm_transpose *turn, size_t step,
+                   size_t off, struct sides *io)
 {
     const size_t n = step > 0 ? x->count : 1;
     memset(io->want, GUARD, io->to_bytes);
@@ -209,7 +212,8 @@ static void print_speed(const struct turning *x)
     uint64_t start = 0;
 
     assert_non_null(plan);
-    assert_true(xl__gemm_transpose_layout(&t.device->limits, &g, &s, 0, &turn));
+    assert_true(
+        xl__gemm_transpose_layout(&t.device->limits, &g, &s, 0, &turn));
     xl__gemm_transpose_add(&g, &s, &turn, plan);
     const size_t bytes =
         elem * (off + x->extent * s.stride_x + x->k * s.stride_k);

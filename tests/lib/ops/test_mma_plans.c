@@ -82,13 +82,16 @@ static xl_mat view(size_t rows, size_t cols, bool turned, xl_dtype type,
 
 /* lies: bit 0: A, bit 1: B is transposed; bytes: what lines are aligned to. */
 static struct xl__gemm_canonical product(const size_t *shape, xl_dtype type,
-                               unsigned lies, size_t bytes)
+                                         unsigned lies, size_t bytes)
 {
     const xl_dtype out = type == XL_I8 ? XL_I32 : type;
-    struct xl__gemm_canonical c = {
-        .g = {.m = shape[0], .n = shape[1], .k = shape[2], .alpha = 1,
-              .accuracy = type == XL_F32 ? XL_ACCURACY_FAST
-                                         : XL_ACCURACY_FULL}};
+    struct xl__gemm_canonical c = {.g = {.m = shape[0],
+                                         .n = shape[1],
+                                         .k = shape[2],
+                                         .alpha = 1,
+                                         .accuracy = type == XL_F32
+                                                         ? XL_ACCURACY_FAST
+                                                         : XL_ACCURACY_FULL}};
     c.g.a = view(c.g.m, c.g.k, lies & 1, type, bytes);
     c.g.b = view(c.g.k, c.g.n, lies & 2, type, bytes);
     c.g.c = view(c.g.m, c.g.n, false, out, bytes);
@@ -169,7 +172,8 @@ static void copies_fit(const struct xl__step *s, const char *name,
     assert_true(v == 0 || aligned_bytes % v == 0);
 }
 
-static void check_kernel(const struct xl__limits *l, const struct xl__gemm_canonical *c)
+static void check_kernel(const struct xl__limits *l,
+                         const struct xl__gemm_canonical *c)
 {
     struct xl__params params;
     struct xl__plan *p = plan_of(l, c, &params);
@@ -207,7 +211,8 @@ static void kernels_get_what_they_ask(void **state)
     each(check_kernel);
 }
 
-static void check_small(const struct xl__limits *l, const struct xl__gemm_canonical *c)
+static void check_small(const struct xl__limits *l,
+                        const struct xl__gemm_canonical *c)
 {
     struct xl__params params;
     struct xl__gemm_canonical small;

@@ -613,7 +613,8 @@ static bool check_tiles(const struct xl__limits *l,
     return true;
 }
 
-static void check_ref(const struct xl__limits *l, const struct xl__gemm_canonical *g)
+static void check_ref(const struct xl__limits *l,
+                      const struct xl__gemm_canonical *g)
 {
     struct xl__params params;
     struct xl__plan *p = plan_of(l, &xl__gemm_ref, g, &params);

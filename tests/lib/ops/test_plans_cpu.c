@@ -212,7 +212,8 @@ static void check_sizes(const struct machine *m, const struct xl__cpu_job *j,
     assert_true(isfinite(p->est_ns) && p->est_ns > 0);
 }
 
-static void check_small(const struct xl__limits *l, const struct xl__gemm_canonical *g,
+static void check_small(const struct xl__limits *l,
+                        const struct xl__gemm_canonical *g,
                         const struct xl__params *params,
                         const struct xl__plan *p)
 {

@@ -53,8 +53,8 @@ static xl_mat view(size_t rows, size_t cols, uint64_t kind, size_t aligned)
     return v;
 }
 
-static struct xl__gemm_canonical canonical(const size_t mnk[3], const uint64_t kind[3],
-                                 size_t aligned)
+static struct xl__gemm_canonical
+canonical(const size_t mnk[3], const uint64_t kind[3], size_t aligned)
 {
     struct xl__gemm_canonical c;
     memset(&c, 0, sizeof c);
@@ -131,7 +131,8 @@ static void check_workspace(const struct xl__split_layout *p,
     assert_true(p->end_bytes <= plan->scratch_bytes);
 }
 
-static void check_steps(const struct xl__split_layout *p, const struct xl__plan *plan)
+static void check_steps(const struct xl__split_layout *p,
+                        const struct xl__plan *plan)
 {
     const struct xl__step *clear = &plan->step[0],
                           *plain = &plan->step[plan->n_steps - 1];
@@ -186,8 +187,8 @@ static void plans(void **state)
         if (!plan)
             continue;
         made[i % N_VARIANTS]++;
-        assert_true(xl__split_layout_init(limits(), &c, XL__SPLIT_BY_ONE, x->scheme,
-                                  &p));
+        assert_true(xl__split_layout_init(limits(), &c, XL__SPLIT_BY_ONE,
+                                          x->scheme, &p));
         check_workspace(&p, plan);
         check_steps(&p, plan);
         check_small(x->v, &c, &params, plan);

@@ -123,9 +123,10 @@ static struct xl__wgmma_job job_of(const struct xl__gemm_canonical *c)
     const struct xl__gemm_oriented s = xl__gemm_orient(&c->g);
     return (struct xl__wgmma_job){
         .canonical = c,
-        .a = {.mem = s.a.mem, .offset = (int)s.a.offset,
-              .line = s.a.stride_x},
-        .b = {.mem = s.b.mem, .offset = (int)s.b.offset, .across = true,
+        .a = {.mem = s.a.mem, .offset = (int)s.a.offset, .line = s.a.stride_x},
+        .b = {.mem = s.b.mem,
+              .offset = (int)s.b.offset,
+              .across = true,
               .line = s.b.stride_k},
         .in = c->g.a.dtype,
         .planes = 1,
@@ -134,7 +135,8 @@ static struct xl__wgmma_job job_of(const struct xl__gemm_canonical *c)
         .at_flag = XL__WGMMA_NONE};
 }
 
-static void rows_of(size_t m, size_t n, size_t k, struct xl__gemm_canonical *out)
+static void rows_of(size_t m, size_t n, size_t k,
+                    struct xl__gemm_canonical *out)
 {
     xl_gemm g = {.m = m, .n = n, .k = k, .alpha = 1};
     g.a = xl_mat_rows(NULL, k, XL_F16);
@@ -614,7 +616,8 @@ static xl_gemm random_gemm(struct xl__rng *rng)
 
 /* The chosen set and the same with tiles dealt out in the other way; and the
  * self-check's case has the same programs. */
-static void check_one(const struct xl__limits *l, const struct xl__gemm_canonical *c)
+static void check_one(const struct xl__limits *l,
+                      const struct xl__gemm_canonical *c)
 {
     enum { PARTS = XL__GEMM_TK + 3 };
     const struct xl__variant *v = &xl__gemm_wgmma;

@@ -17,7 +17,8 @@ enum { SIDES = 2 };
 
 struct job {
     const struct xl__limits *l;
-    struct xl__gemm_canonical c; /* canonical, with the batch steps of copies */
+    struct xl__gemm_canonical
+        c; /* canonical, with the batch steps of copies */
     struct xl__mma_set set;
     struct xl__gemm_oriented s;
     struct xl__gemm_transpose turn[SIDES]; /* line 0: as the operand lies */
@@ -114,12 +115,12 @@ static void add_tiles(const struct job *j, struct xl__plan *p)
     arg_side(s, &j->s.b, &j->turn[1]);
     xl__tile_args(s, &j->c, &j->s, &j->grid);
     p->tiling = xl__tile_describe(s, &j->grid,
-                              (xl_tiling){.rows = j->set.tile.tm,
-                                          .cols = j->set.tile.tn,
-                                          .m = j->s.m,
-                                          .n = j->s.n,
-                                          .band = j->set.tile.band,
-                                          .turned = j->s.is_swapped});
+                                  (xl_tiling){.rows = j->set.tile.tm,
+                                              .cols = j->set.tile.tn,
+                                              .m = j->s.m,
+                                              .n = j->s.n,
+                                              .band = j->set.tile.band,
+                                              .turned = j->s.is_swapped});
 }
 
 static void add_join(const struct job *j, struct xl__plan *p)
@@ -149,8 +150,9 @@ static struct xl__mma_job mma_job(const xl_gemm *g,
 /* Write this side out behind what scratch holds already, and go on with the
  * copy. */
 static bool transpose_operand(struct job *j, const xl_gemm *g,
-                      struct xl__gemm_operand *side, struct xl__gemm_transpose *turn,
-                      struct xl__work *w, struct xl__plan *p)
+                              struct xl__gemm_operand *side,
+                              struct xl__gemm_transpose *turn,
+                              struct xl__work *w, struct xl__plan *p)
 {
     xl_batch *b = &j->c.g.batch;
     if (!xl__gemm_transpose_layout(j->l, g, side, p->scratch_bytes, turn))
@@ -167,7 +169,7 @@ static bool transpose_operand(struct job *j, const xl_gemm *g,
 }
 
 static bool transpose_slow(struct job *j, const xl_gemm *g, struct xl__work *w,
-                      struct xl__plan *p)
+                           struct xl__plan *p)
 {
     const struct xl__mma_job as_it_lies = mma_job(g, &j->s);
     if (xl__gemm_transpose_refused(j->l, g))
@@ -189,7 +191,8 @@ static struct xl__work work_of(const xl_gemm *g)
 
 /* The same with what is slow written out first. */
 static double choose_transposed(const struct xl__limits *l, const xl_gemm *g,
-                            struct xl__mma_job *job, struct xl__params *out)
+                                struct xl__mma_job *job,
+                                struct xl__params *out)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
     struct xl__work work = work_of(g);

@@ -42,7 +42,7 @@ const char *xl__split_refused(const struct xl__limits *l,
 /* -- where things lie ----------------------------------------------------- */
 
 static struct xl__split_operand side_of(const struct xl__gemm_operand *from,
-                                     size_t depth)
+                                        size_t depth)
 {
     struct xl__split_operand s = {.from = *from};
     s.across = xl__gemm_operand_unit(from) == XL__UNIT_ACROSS;
@@ -53,17 +53,17 @@ static struct xl__split_operand side_of(const struct xl__gemm_operand *from,
 
 /* Planes of A, of B, then words. */
 bool xl__split_layout_init(const struct xl__limits *l, const void *canonical,
-                   enum xl__split_engine engine,
-                   const struct xl__split_scheme *scheme,
-                   struct xl__split_layout *out)
+                           enum xl__split_engine engine,
+                           const struct xl__split_scheme *scheme,
+                           struct xl__split_layout *out)
 {
     const xl_gemm *g = canonical;
     const size_t planes = scheme->planes;
     struct xl__split_layout p = {.canonical = canonical,
-                          .engine = engine,
-                          .s = xl__gemm_orient(g),
-                          .scheme = *scheme,
-                          .depth = xl__round_up(g->k, XL__SPLIT_DEPTH)};
+                                 .engine = engine,
+                                 .s = xl__gemm_orient(g),
+                                 .scheme = *scheme,
+                                 .depth = xl__round_up(g->k, XL__SPLIT_DEPTH)};
     p.a = side_of(&p.s.a, p.depth);
     p.b = side_of(&p.s.b, p.depth);
     p.b.first = xl__round_up(planes * p.a.plane, p.b.line);
@@ -161,7 +161,8 @@ static void add_part_step(const struct xl__split_layout *p,
 }
 
 static void add_parts(const struct xl__split_layout *p,
-                      const struct xl__split_operand *side, struct xl__plan *plan)
+                      const struct xl__split_operand *side,
+                      struct xl__plan *plan)
 {
     if (side->across) {
         add_part_step(p, side, LARGEST, "gemm_split_largest", plan);
@@ -237,8 +238,9 @@ static double moved(const struct xl__split_layout *p,
     return (double)side->plane * (read + p->scheme.planes * PLANE_BYTES);
 }
 
-void xl__split_estimate(const struct xl__limits *l, const struct xl__split_layout *p,
-                        double ns, const char *bound, struct xl__plan *plan)
+void xl__split_estimate(const struct xl__limits *l,
+                        const struct xl__split_layout *p, double ns,
+                        const char *bound, struct xl__plan *plan)
 {
     struct xl__work around = {.bytes = moved(p, &p->a) + moved(p, &p->b),
                               .bytes_frac = 1,

@@ -65,9 +65,9 @@ const char *xl__split_refused(const struct xl__limits *l,
 double xl__split_flop(const struct xl__split_layout *p);
 /* false: no workspace of that size. */
 bool xl__split_layout_init(const struct xl__limits *l, const void *canonical,
-                   enum xl__split_engine engine,
-                   const struct xl__split_scheme *scheme,
-                   struct xl__split_layout *out);
+                           enum xl__split_engine engine,
+                           const struct xl__split_scheme *scheme,
+                           struct xl__split_layout *out);
 /* Append the steps that fill the workspace, and the one behind the product,
  * which has GUARD 2 of gemm/gemm.clh with xl__split_guard(). XL_UNSUPPORTED: the
  * plain product does not fit. */
@@ -80,8 +80,9 @@ void xl__split_guard(const struct xl__split_layout *p, struct xl__step *step,
                      int guard);
 /* Set flop, bytes, scratch and the estimate: `ns` for the product alone, which
  * `bound` limits. */
-void xl__split_estimate(const struct xl__limits *l, const struct xl__split_layout *p,
-                        double ns, const char *bound, struct xl__plan *plan);
+void xl__split_estimate(const struct xl__limits *l,
+                        const struct xl__split_layout *p, double ns,
+                        const char *bound, struct xl__plan *plan);
 
 /* A variant for scheme xl__split_<of>, by the file's refuses(), choose() and
  * plan(), which take the scheme behind the descriptor. */
@@ -106,7 +107,7 @@ void xl__split_estimate(const struct xl__limits *l, const struct xl__split_layou
         .name = label,                                                        \
         .repeats = "bit for bit: each element's sum, or parts, in order",     \
         .tunables = list,                                                     \
-        .engine_terms = XL__SPLIT_PRODUCTS_##of,                                 \
+        .engine_terms = XL__SPLIT_PRODUCTS_##of,                              \
         .engine_parts = (xl_dtype)XL__SPLIT_DTYPE_##of,                       \
         .refuses = refuses_##of,                                              \
         .choose = choose_##of,                                                \

@@ -61,7 +61,8 @@ static bool job_of(const struct xl__limits *l, const void *desc,
                     .tn = (size_t)v[XL__GEMM_TN],
                     .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) *
                              XL__MMA_LANES};
-    if (j.tm == 0 || !xl__split_layout_init(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
+    if (j.tm == 0 ||
+        !xl__split_layout_init(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
         return false;
     j.grid.tiles_m = xl__ceil_div(j.p.s.m, j.tm);
     j.grid.tiles_n = xl__ceil_div(j.p.s.n, j.tn);
@@ -113,8 +114,8 @@ static double product_ns(const struct xl__limits *l, const struct job *j)
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double rate = xl__mma_rate(l, j->p.scheme.in);
     const double tiles = (double)j->grid.tiles;
-    const double tile = xl__split_flop(&j->p) / ((double)j->p.s.m *
-                                                 (double)j->p.s.n) *
+    const double tile = xl__split_flop(&j->p) /
+                        ((double)j->p.s.m * (double)j->p.s.n) *
                         (double)(j->tm * j->tn);
     return ceil(tiles / units) * tile / (rate / units * frac_of(j)) * ns_per_s;
 }
@@ -180,12 +181,12 @@ static void add_product(const struct xl__limits *l, const struct job *j,
     xl__tile_args(s, g, c, &j->grid);
     xl__split_guard(&j->p, s, 2);
     plan->tiling = xl__tile_describe(s, &j->grid,
-                                 (xl_tiling){.rows = j->tm,
-                                             .cols = j->tn,
-                                             .m = c->m,
-                                             .n = c->n,
-                                             .band = (size_t)j->v[AT_GR],
-                                             .turned = c->is_swapped});
+                                     (xl_tiling){.rows = j->tm,
+                                                 .cols = j->tn,
+                                                 .m = c->m,
+                                                 .n = c->n,
+                                                 .band = (size_t)j->v[AT_GR],
+                                                 .turned = c->is_swapped});
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,

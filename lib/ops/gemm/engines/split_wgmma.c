@@ -9,11 +9,11 @@
 static struct xl__wgmma_operand side_of(const struct xl__split_operand *s)
 {
     return (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
-                                   .offset = XL__WGMMA_NONE,
-                                   .first = s->first,
-                                   .across = s->across,
-                                   .line = s->line,
-                                   .plane = s->plane};
+                                      .offset = XL__WGMMA_NONE,
+                                      .first = s->first,
+                                      .across = s->across,
+                                      .line = s->line,
+                                      .plane = s->plane};
 }
 
 static struct xl__wgmma_job job_of(const struct xl__split_layout *p)
@@ -76,7 +76,6 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 /* -- the variants, a scheme each ------------------------------------------ */
 
-XL__SPLIT_VARIANT(xl__gemm_split_f16, f16, "gemm_split",
-                  xl__wgmma_tunables);
+XL__SPLIT_VARIANT(xl__gemm_split_f16, f16, "gemm_split", xl__wgmma_tunables);
 XL__SPLIT_VARIANT(xl__gemm_split_bf16, bf16, "gemm_split_bf16",
                   xl__wgmma_tunables);

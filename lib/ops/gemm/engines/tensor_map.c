@@ -95,7 +95,7 @@ void xl__arg_tensor_map(struct xl__step *step, const struct xl__tensor_map *m,
 }
 
 void xl__arg_map_offset(struct xl__step *step, int offset, size_t first,
-                       size_t line)
+                        size_t line)
 {
     if (offset != XL__MAP_NO_OFFSET)
         xl__arg_place(step, (unsigned)offset, line, 0, 0);

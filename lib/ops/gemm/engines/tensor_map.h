@@ -36,6 +36,6 @@ void xl__arg_tensor_map(struct xl__step *step, const struct xl__tensor_map *m,
 /* Append that place: in its line below, the line above. Inside another
  * argument's words too. */
 void xl__arg_map_offset(struct xl__step *step, int offset, size_t first,
-                       size_t line);
+                        size_t line);
 
 #endif

@@ -184,14 +184,14 @@ static void add_tiles(const struct xl__limits *l,
     arg_result(v, v->form == XL__FORM_BOXES, s);
     const struct xl__tile_grid grid = {v->tiles_m, v->tiles_n, v->tiles,
                                        v->units,   v->is_cut,  v->stream};
-    p->tiling = xl__tile_describe(s, &grid,
-                              (xl_tiling){.rows = v->t.bm,
-                                          .cols = v->t.bn,
-                                          .m = v->m,
-                                          .n = v->n,
-                                          .band = v->t.band,
-                                          .turned = v->t.is_swapped !=
-                                                    v->s.is_swapped});
+    p->tiling = xl__tile_describe(
+        s, &grid,
+        (xl_tiling){.rows = v->t.bm,
+                    .cols = v->t.bn,
+                    .m = v->m,
+                    .n = v->n,
+                    .band = v->t.band,
+                    .turned = v->t.is_swapped != v->s.is_swapped});
 }
 
 /* The join finds C by its offset, whatever the tiles' way to it. */
@@ -200,8 +200,8 @@ static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
     enum { ITEMS = 128, ROWS = 64, COLUMNS = 32, KEPT = 8192 };
     struct xl__wgmma_tiling by_value = *v;
     by_value.form = XL__FORM_VALUES;
-    struct xl__step *s = add_step(&by_value, "gemm/nvidia/wgmma_join.cl",
-                                  "gemm_wgmma_join", p);
+    struct xl__step *s =
+        add_step(&by_value, "gemm/nvidia/wgmma_join.cl", "gemm_wgmma_join", p);
     s->local[0] = ITEMS;
     s->global[0] = v->stream.tiles * (v->t.bm / ROWS) *
                    xl__ceil_div(v->t.bn, COLUMNS) * ITEMS;
@@ -269,17 +269,16 @@ xl_status xl__wgmma_add(const struct xl__limits *l,
     add_tiles(l, &v, p);
     if (v.is_cut)
         add_join(&v, p);
-    p->scratch_bytes =
-        xl__max_size(p->scratch_bytes, job->taken_bytes);
+    p->scratch_bytes = xl__max_size(p->scratch_bytes, job->taken_bytes);
     if (v.is_cut)
         p->scratch_bytes = xl__max_size(
-            p->scratch_bytes,
-            sums_at(job) * WORD + xl__wgmma_sums_bytes(&v));
+            p->scratch_bytes, sums_at(job) * WORD + xl__wgmma_sums_bytes(&v));
     *ns = xl__wgmma_ns(l, &v, bound);
     return XL_OK;
 }
 
-/* -- gemm_wgmma ------------------------------------------------------------ */
+/* -- gemm_wgmma ------------------------------------------------------------
+ */
 
 /* A product and what is done before it. */
 struct prepared {
@@ -298,24 +297,26 @@ static bool is_ready(const xl_gemm *g, const struct xl__gemm_operand *s)
             (unit == XL__UNIT_ACROSS && elem == 2));
 }
 
-static struct xl__wgmma_operand direct_operand(const struct xl__gemm_operand *s,
-                                      size_t step)
+static struct xl__wgmma_operand
+direct_operand(const struct xl__gemm_operand *s, size_t step)
 {
     const bool across = xl__gemm_operand_unit(s) == XL__UNIT_ACROSS;
     return (struct xl__wgmma_operand){.mem = s->mem,
-                                   .offset = (int)s->offset,
-                                   .across = across,
-                                   .line = across ? s->stride_k : s->stride_x,
-                                   .step = step};
+                                      .offset = (int)s->offset,
+                                      .across = across,
+                                      .line =
+                                          across ? s->stride_k : s->stride_x,
+                                      .step = step};
 }
 
-static struct xl__wgmma_operand transposed_operand(const struct xl__gemm_transpose *t)
+static struct xl__wgmma_operand
+transposed_operand(const struct xl__gemm_transpose *t)
 {
     return (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
-                                   .offset = XL__WGMMA_NONE,
-                                   .first = t->first,
-                                   .line = t->line,
-                                   .step = t->step};
+                                      .offset = XL__WGMMA_NONE,
+                                      .first = t->first,
+                                      .line = t->line,
+                                      .step = t->step};
 }
 
 static bool is_f8(xl_dtype dtype)
@@ -333,15 +334,15 @@ static bool prepare(const struct xl__limits *l, const void *desc,
     const size_t step[] = {s.is_swapped ? g->batch.b_step : g->batch.a_step,
                            s.is_swapped ? g->batch.a_step : g->batch.b_step};
     struct xl__wgmma_operand *to[] = {&out->job.a, &out->job.b};
-    *out = (struct prepared){
-        .job = {.canonical = desc,
-                .in = g->a.dtype,
-                .planes = 1,
-                .promotes = is_f8(g->a.dtype) &&
-                            g->accuracy == XL_ACCURACY_FULL,
-                .at_rows = XL__WGMMA_NONE,
-                .at_cols = XL__WGMMA_NONE,
-                .at_flag = XL__WGMMA_NONE}};
+    *out =
+        (struct prepared){.job = {.canonical = desc,
+                                  .in = g->a.dtype,
+                                  .planes = 1,
+                                  .promotes = is_f8(g->a.dtype) &&
+                                              g->accuracy == XL_ACCURACY_FULL,
+                                  .at_rows = XL__WGMMA_NONE,
+                                  .at_cols = XL__WGMMA_NONE,
+                                  .at_flag = XL__WGMMA_NONE}};
     for (unsigned i = 0; i < 2; i++) {
         out->turns[i] = !is_ready(g, side[i]);
         if (!out->turns[i]) {
@@ -349,7 +350,7 @@ static bool prepare(const struct xl__limits *l, const void *desc,
             continue;
         }
         if (!xl__gemm_transpose_layout(l, desc, side[i], out->job.taken_bytes,
-                           &out->turn[i]))
+                                       &out->turn[i]))
             return false;
         out->job.taken_bytes = out->turn[i].end_bytes;
         *to[i] = transposed_operand(&out->turn[i]);

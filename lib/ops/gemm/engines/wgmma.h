@@ -48,7 +48,7 @@ struct xl__wgmma_job {
 struct xl__wgmma_tile {
     size_t bm, bn, bk;  /* bk: 128 bytes of elements */
     size_t stages, band, parts;
-    bool is_swapped;        /* rows of the tile are columns of C */
+    bool is_swapped; /* rows of the tile are columns of C */
 };
 
 /* TM TN TK first (gemm.h). */

@@ -240,17 +240,17 @@ static bool count(const struct xl__limits *l, struct xl__wgmma_tiling *v)
     if (!v->is_cut)
         return true;
     v->stream = xl__stream_k_divide(v->tiles, v->units,
-                                xl__size_or(l, XL__F_compute_units, 1),
-                                LEAST_UNITS);
+                                    xl__size_or(l, XL__F_compute_units, 1),
+                                    LEAST_UNITS);
     return v->stream.tiles * v->units <= INT32_MAX &&
            (double)xl__wgmma_sums_bytes(v) <=
                xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
 }
 
 bool xl__wgmma_tiling_init(const struct xl__limits *l,
-                    const struct xl__wgmma_job *job,
-                    const struct xl__wgmma_tile *t,
-                    struct xl__wgmma_tiling *out)
+                           const struct xl__wgmma_job *job,
+                           const struct xl__wgmma_tile *t,
+                           struct xl__wgmma_tiling *out)
 {
     const xl_gemm *g = job->canonical;
     *out = (struct xl__wgmma_tiling){
@@ -325,7 +325,8 @@ static double store_clocks(const struct xl__wgmma_tiling *v)
     const double flop = sums * (snippet ? snippet->flop / lanes : 0);
     if (v->form != XL__FORM_VALUES)
         return sums / boxes_sums + flop;
-    return values_clocks + sums * (v->t.is_swapped ? 2 : 1) / values_sums + flop;
+    return values_clocks + sums * (v->t.is_swapped ? 2 : 1) / values_sums +
+           flop;
 }
 
 /* Of the busiest group. */

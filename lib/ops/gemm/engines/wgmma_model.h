@@ -15,7 +15,8 @@ struct xl__wgmma_tiling {
     const xl_gemm *g;
     struct xl__gemm_oriented s; /* of the caller's product */
     struct xl__wgmma_tile t;
-    const struct xl__wgmma_operand *a, *b; /* the job's, or the other way round */
+    const struct xl__wgmma_operand *a,
+        *b; /* the job's, or the other way round */
     size_t m, n;
     enum xl__wgmma_form form;
     size_t tiles_m, tiles_n, tiles; /* of a product; of all */
@@ -26,9 +27,9 @@ struct xl__wgmma_tiling {
 
 /* false: the tile is none that there is, or does not fit. */
 bool xl__wgmma_tiling_init(const struct xl__limits *l,
-                    const struct xl__wgmma_job *job,
-                    const struct xl__wgmma_tile *t,
-                    struct xl__wgmma_tiling *out);
+                           const struct xl__wgmma_job *job,
+                           const struct xl__wgmma_tile *t,
+                           struct xl__wgmma_tiling *out);
 size_t xl__wgmma_items(const struct xl__wgmma_tiling *v);
 /* That stay until all tiles are done. */
 size_t xl__wgmma_groups(const struct xl__limits *l,
