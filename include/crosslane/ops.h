@@ -99,7 +99,7 @@ typedef struct xl_gemm {
  *            2^-12, which says little of long sums of one sign. Sums of i8 are exact. Of f32 in XL_ACCURACY_SPLIT
  *            |error| <= (k + 272) 2^-24 |A| |B| + k 2^-37 r c, with r the
  *            largest magnitude in the row of A and c in the column of B.
- *            Source: Jeannerod, Rump 2013; lib/ops/gemm/gemm_bound.c.
+ *            Source: Jeannerod, Rump 2013; lib/ops/gemm/selfcheck.c.
  * Repeats:   bit for bit on one device and driver, unless the variant says
  *            otherwise in xl_gemm_explain().
  * Blocks:    only the first time a program meets a device and driver (build

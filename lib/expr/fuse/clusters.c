@@ -219,7 +219,7 @@ static xl_status grow(struct xl__fuser *f, unsigned seed,
             break;
         allow = plainly ? XL__NEVER : w.taken / 2;
         if (plainly)
-            TRY(xl__split(f, &c));
+            TRY(xl__split_layout(f, &c));
         plainly = !plainly && w.taken == 0;
     }
     TRY(xl__cluster_push(f, &c));

@@ -180,7 +180,7 @@ xl_status xl__hoist(struct xl__fuser *f, struct xl__cluster *c);
 
 /* fuse_split.c: store a part of *c, which is closed and does not fit, in a
  * cluster of its own, which is pushed. */
-xl_status xl__split(struct xl__fuser *f, struct xl__cluster *c);
+xl_status xl__split_layout(struct xl__fuser *f, struct xl__cluster *c);
 /* Push *c, split as often as it takes to fit. */
 xl_status xl__push_fitting(struct xl__fuser *f, struct xl__cluster *c);
 

@@ -3,8 +3,8 @@
  * gemm_tiled, with images gathered while they are copied to local memory. */
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/gemm/tiles.h"
-#include "ops/gemm/tile_order.h"
 
 enum { AT_PARTS = XL__GEMM_TK + 6, VECTOR_BYTES = 16 };
 _Static_assert((int)XL__CONV_TM == (int)XL__GEMM_TM &&
@@ -202,7 +202,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = xl__tile_local_bytes(&j.t, j.product.in);
     define_options(&j, s);
     add_arguments(&j, s);
-    p->tiling = xl__walk_tell(s, &j.grid,
+    p->tiling = xl__tile_describe(s, &j.grid,
                               (xl_tiling){.rows = j.t.tm,
                                           .cols = j.t.tn,
                                           .m = j.product.m,

@@ -159,8 +159,8 @@ static void every_tile(void **state)
             const int parts = 1 + (int)(i / 2 + j) % 2;
             if (!takes_all && j != i % N_TYPES)
                 continue;
-            n_plain += one_tile(i, j, i_aligned, parts, XL__MMA_AS_IT_LIES);
-            n_turned += one_tile(i, j, i_aligned, parts, XL__MMA_TURNED);
+            n_plain += one_tile(i, j, i_aligned, parts, XL__MMA_DIRECT);
+            n_turned += one_tile(i, j, i_aligned, parts, XL__MMA_TRANSPOSED);
         }
     }
     print_message("%u as they lie, %u written out first\n", n_plain,

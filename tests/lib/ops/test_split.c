@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of f32 in parts against the host in double, by every matrix engine
  * that the device has, or by emulated instructions: within the bound that
- * gemm_split_mma.c states, element by element, and by norm no worse than a sum
+ * split_mma.c states, element by element, and by norm no worse than a sum
  * of f32 FMAs in a row, whatever the data; what is not finite as in f32. The
  * emulation adds in f32 rounded to nearest, a chip cuts: the bound is wider
  * than what emulation shows.

@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "ops/gemm/engines/split.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
 
@@ -45,7 +45,7 @@ static const struct {
 };
 
 struct job {
-    struct xl__split p;
+    struct xl__split_layout p;
     const int *v; /* the tunables */
     size_t tm, tn, items;
     struct xl__tile_grid grid;
@@ -61,7 +61,8 @@ static bool job_of(const struct xl__limits *l, const void *desc,
                     .tn = (size_t)v[XL__GEMM_TN],
                     .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) *
                              XL__MMA_LANES};
-    if (j.tm == 0 || !xl__split_lay(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
+    if (j.tm == 0 ||
+        !xl__split_layout_init(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
         return false;
     j.grid.tiles_m = xl__ceil_div(j.p.s.m, j.tm);
     j.grid.tiles_n = xl__ceil_div(j.p.s.n, j.tn);
@@ -113,8 +114,8 @@ static double product_ns(const struct xl__limits *l, const struct job *j)
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double rate = xl__mma_rate(l, j->p.scheme.in);
     const double tiles = (double)j->grid.tiles;
-    const double tile = xl__split_flop(&j->p) / ((double)j->p.s.m *
-                                                 (double)j->p.s.n) *
+    const double tile = xl__split_flop(&j->p) /
+                        ((double)j->p.s.m * (double)j->p.s.n) *
                         (double)(j->tm * j->tn);
     return ceil(tiles / units) * tile / (rate / units * frac_of(j)) * ns_per_s;
 }
@@ -145,8 +146,8 @@ static void add_product(const struct xl__limits *l, const struct job *j,
                         struct xl__plan *plan)
 {
     const xl_gemm *g = j->p.canonical;
-    const struct xl__gemm_sides *c = &j->p.s;
-    const struct xl__split_side *sides[] = {&j->p.a, &j->p.b};
+    const struct xl__gemm_oriented *c = &j->p.s;
+    const struct xl__split_operand *sides[] = {&j->p.a, &j->p.b};
     struct xl__step *s = &plan->step[plan->n_steps++];
     s->source = "gemm/split_mma.cl";
     s->kernel = "gemm_split_mma";
@@ -177,15 +178,15 @@ static void add_product(const struct xl__limits *l, const struct job *j,
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, j->p.a.factors);
     xl__arg_u64(s, j->p.b.factors);
-    xl__walk_args(s, g, c, &j->grid);
+    xl__tile_args(s, g, c, &j->grid);
     xl__split_guard(&j->p, s, 2);
-    plan->tiling = xl__walk_tell(s, &j->grid,
-                                 (xl_tiling){.rows = j->tm,
-                                             .cols = j->tn,
-                                             .m = c->m,
-                                             .n = c->n,
-                                             .band = (size_t)j->v[AT_GR],
-                                             .turned = c->turned});
+    plan->tiling = xl__tile_describe(s, &j->grid,
+                                     (xl_tiling){.rows = j->tm,
+                                                 .cols = j->tn,
+                                                 .m = c->m,
+                                                 .n = c->n,
+                                                 .band = (size_t)j->v[AT_GR],
+                                                 .turned = c->is_swapped});
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,

@@ -7,18 +7,32 @@
 #ifndef XL_OPS_GEMM_TILE_PLAN_H
 #define XL_OPS_GEMM_TILE_PLAN_H
 
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/orientation.h"
+#include "ops/gemm/tiles.h"
+
+/* Append TILE_PARAMS. */
+void xl__tile_args(struct xl__step *step, const void *canonical,
+                   const struct xl__gemm_oriented *sides,
+                   const struct xl__tile_grid *grid);
+/* Groups of the step that multiplies. */
+size_t xl__tile_groups(const struct xl__tile_grid *grid);
+/* What is said of the step that does the tiles: tile.rows, .cols, .m, .n,
+ * .band and .turned as the kernel sees them, the rest from step and grid. */
+xl_tiling xl__tile_describe(const struct xl__step *step,
+                            const struct xl__tile_grid *grid, xl_tiling tile);
+/* Tiles, maybe a fraction, that the busiest of so many places works off. */
+double xl__tile_busiest(const struct xl__tile_grid *grid, double places);
 
 struct xl__tile_plan {
     const xl_gemm *g; /* with its snippet: canonical */
     struct xl__tile t;
-    struct xl__gemm_sides s;
+    struct xl__gemm_oriented s;
     struct xl__tile_grid grid;
 };
 
 /* What is multiplied, and what it costs but for the tiles' part. */
 struct xl__tile_job xl__tile_job(const xl_gemm *canonical);
-struct xl__work xl__tile_work(const xl_gemm *canonical);
+struct xl__work xl__tile_cost(const xl_gemm *canonical);
 
 /* Append a step: tiles, layouts and vector widths defined, a group's items
  * set; neither global size nor arguments. */

@@ -6,17 +6,17 @@
 #include "ops/gemm/engines/wgmma.h"
 #include "ops/gemm/gemm.h"
 
-static struct xl__wgmma_side side_of(const struct xl__split_side *s)
+static struct xl__wgmma_operand side_of(const struct xl__split_operand *s)
 {
-    return (struct xl__wgmma_side){.mem = XL__MEM_SCRATCH,
-                                   .offset = XL__WGMMA_NOWHERE,
-                                   .first = s->first,
-                                   .across = s->across,
-                                   .line = s->line,
-                                   .plane = s->plane};
+    return (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
+                                      .offset = XL__WGMMA_NONE,
+                                      .first = s->first,
+                                      .across = s->across,
+                                      .line = s->line,
+                                      .plane = s->plane};
 }
 
-static struct xl__wgmma_job job_of(const struct xl__split *p)
+static struct xl__wgmma_job job_of(const struct xl__split_layout *p)
 {
     return (struct xl__wgmma_job){.canonical = p->canonical,
                                   .a = side_of(&p->a),
@@ -33,11 +33,11 @@ static struct xl__wgmma_job job_of(const struct xl__split *p)
 static const char *refuses(const struct xl__limits *l, const void *desc,
                            const struct xl__split_scheme *scheme)
 {
-    struct xl__split p;
+    struct xl__split_layout p;
     const char *why = xl__split_refused(l, desc);
     if (why)
         return why;
-    if (!xl__split_lay(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
+    if (!xl__split_layout_init(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return "its workspace does not fit into a buffer";
     const struct xl__wgmma_job j = job_of(&p);
     return xl__wgmma_refused(l, &j);
@@ -47,9 +47,9 @@ static void choose(const struct xl__limits *l, const void *desc,
                    const struct xl__split_scheme *scheme,
                    struct xl__params *out)
 {
-    struct xl__split p;
+    struct xl__split_layout p;
     *out = (struct xl__params){.source = "model"};
-    if (!xl__split_lay(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
+    if (!xl__split_layout_init(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return;
     const struct xl__wgmma_job j = job_of(&p);
     xl__wgmma_choose(l, &j, out);
@@ -59,10 +59,10 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__split_scheme *scheme,
                       const struct xl__params *params, struct xl__plan *out)
 {
-    struct xl__split p;
+    struct xl__split_layout p;
     const char *bound;
     double ns;
-    if (!xl__split_lay(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
+    if (!xl__split_layout_init(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return XL_UNSUPPORTED;
     const struct xl__wgmma_job j = job_of(&p);
     xl__split_add(&p, out);
@@ -76,7 +76,6 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 /* -- the variants, a scheme each ------------------------------------------ */
 
-XL__SPLIT_VARIANT(xl__gemm_split_f16, f16, "gemm_split",
-                  xl__wgmma_tunables);
+XL__SPLIT_VARIANT(xl__gemm_split_f16, f16, "gemm_split", xl__wgmma_tunables);
 XL__SPLIT_VARIANT(xl__gemm_split_bf16, bf16, "gemm_split_bf16",
                   xl__wgmma_tunables);
