@@ -42,7 +42,7 @@ static xl_status read_name(struct xl__expr_call *c, unsigned i)
 static xl_status read_tensor(struct xl__expr_call *c, unsigned i)
 {
     const xl_tensor *t = &c->args->bindings[i].tensor;
-    struct xl__bound *b = &c->key.sig.b[i];
+    struct xl__param *b = &c->key.sig.b[i];
     if (t->n_dims > XL_MAX_DIMS)
         return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
                              "%s has %u dimensions; at most %d are possible",
@@ -69,7 +69,7 @@ static void read_scalar(struct xl__expr_call *c, unsigned i)
 /* i32 takes whole numbers of 32 bits. */
 static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__bound *b = &c->key.sig.b[i];
+    const struct xl__param *b = &c->key.sig.b[i];
     const double x = c->call.value[1 + i].f;
     if (b->dtype != XL_I32 ||
         (x >= INT32_MIN && x <= INT32_MAX && floor(x) == x))
@@ -90,11 +90,11 @@ static xl_status no_memory_but(const struct xl__expr_call *c, unsigned i,
 }
 
 static xl_status find_span(struct xl__expr_call *c, unsigned i,
-                           struct xl__span *out)
+                           struct xl__byte_range *out)
 {
     xl_status status = XL_OK;
     const xl_mem mem = c->call.mem[1 + i];
-    const struct xl__bound *b = &c->key.sig.b[i];
+    const struct xl__param *b = &c->key.sig.b[i];
     const size_t offset = (size_t)c->call.value[1 + i].u;
     struct xl__where at;
     size_t end;
@@ -118,9 +118,9 @@ fail:
 
 /* Of the address of the first element, in elements. */
 static xl_status set_align(struct xl__expr_call *c, unsigned i,
-                           const struct xl__span *at)
+                           const struct xl__byte_range *at)
 {
-    struct xl__bound *b = &c->key.sig.b[i];
+    struct xl__param *b = &c->key.sig.b[i];
     const size_t elem = xl__max_size(1, at->elem);
     const size_t bits = at->begin | BASE_ALIGN;
     const size_t bytes = bits & (~bits + 1);
@@ -133,8 +133,10 @@ static xl_status set_align(struct xl__expr_call *c, unsigned i,
     return XL_OK;
 }
 
-static bool is_same_view(const struct xl__bound *a, const struct xl__span *at,
-                         const struct xl__bound *b, const struct xl__span *bt)
+static bool is_same_view(const struct xl__param *a,
+                         const struct xl__byte_range *at,
+                         const struct xl__param *b,
+                         const struct xl__byte_range *bt)
 {
     return at->root == bt->root && at->begin == bt->begin &&
            a->dtype == b->dtype && a->n_dims == b->n_dims &&
@@ -144,9 +146,9 @@ static bool is_same_view(const struct xl__bound *a, const struct xl__span *at,
 
 /* Two views of which one is written. */
 static xl_status check_pair(const struct xl__expr_call *c, unsigned i,
-                            unsigned k, const struct xl__span *span)
+                            unsigned k, const struct xl__byte_range *span)
 {
-    const struct xl__bound *b = c->key.sig.b;
+    const struct xl__param *b = c->key.sig.b;
     const bool is_twice =
         xl__expr_is_written(c, i) && xl__expr_is_written(c, k);
     if (b[i].same_as == b[k].same_as && !is_twice)
@@ -164,7 +166,7 @@ static xl_status check_pair(const struct xl__expr_call *c, unsigned i,
 }
 
 static xl_status check_overlaps(const struct xl__expr_call *c,
-                                const struct xl__span *span)
+                                const struct xl__byte_range *span)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < c->key.sig.n; i++) {
@@ -181,13 +183,13 @@ fail:
 
 /* Lengths and addresses of the memory that is there. */
 static xl_status look_at_memory(struct xl__expr_call *c,
-                                struct xl__span *span)
+                                struct xl__byte_range *span)
 {
     xl_status status = XL_OK;
-    struct xl__bound *b = c->key.sig.b;
+    struct xl__param *b = c->key.sig.b;
     for (unsigned i = 0; i < c->key.sig.n; i++) {
         b[i].same_as = i;
-        span[i] = (struct xl__span){0};
+        span[i] = (struct xl__byte_range){0};
         if (b[i].is_scalar)
             continue;
         span[i].elem = xl_dtype_bytes((xl_dtype)b[i].dtype);
@@ -241,7 +243,7 @@ static xl_status read_variant(struct xl__expr_call *c)
 xl_status xl__expr_begin(struct xl__expr_call *c, bool with_memory)
 {
     xl_status status = XL_OK;
-    struct xl__span span[XL_EXPR_MAX_BINDINGS];
+    struct xl__byte_range span[XL_EXPR_MAX_BINDINGS];
     const xl_expr_args *args = c->args;
     struct xl__error *e = &c->q->error;
     xl__error_reset(e);
@@ -255,7 +257,7 @@ xl_status xl__expr_begin(struct xl__expr_call *c, bool with_memory)
                           "%u bindings; at most %d are possible",
                           args->n_bindings, XL_EXPR_MAX_BINDINGS));
     const size_t bound = offsetof(struct xl__signature, b) +
-                         args->n_bindings * sizeof(struct xl__bound);
+                         args->n_bindings * sizeof(struct xl__param);
     memset(&c->call, 0, sizeof c->call);
     memset(&c->key.sig, 0, bound);
     c->key.kind = kind_of_key;
@@ -292,7 +294,7 @@ xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes)
                           "xl_expr_workspace() for the size",
                           at.bytes, bytes));
     for (unsigned i = 0; i < c->key.sig.n; i++) {
-        struct xl__span span = {0};
+        struct xl__byte_range span = {0};
         if (c->key.sig.b[i].is_scalar)
             continue;
         TRY(find_span(c, i, &span));

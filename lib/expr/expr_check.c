@@ -10,7 +10,7 @@
 /* -- views ---------------------------------------------------------------- */
 
 /* One past the last byte, from the start of the memory. */
-bool xl__expr_end_byte(const struct xl__bound *b, size_t offset, size_t *bytes)
+bool xl__expr_end_byte(const struct xl__param *b, size_t offset, size_t *bytes)
 {
     size_t last = offset, along;
     for (unsigned d = 0; d < b->n_dims; d++) {
@@ -35,7 +35,7 @@ bool xl__expr_is_written(const struct xl__expr_call *c, unsigned i)
 
 xl_status xl__expr_check_view(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__bound *b = &c->key.sig.b[i];
+    const struct xl__param *b = &c->key.sig.b[i];
     const size_t offset = (size_t)c->call.value[1 + i].u;
     size_t bytes;
     for (unsigned d = 0; d < b->n_dims; d++) {
@@ -67,7 +67,7 @@ static bool is_letter(char x)
 
 static xl_status check_name(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__bound *b = c->key.sig.b;
+    const struct xl__param *b = c->key.sig.b;
     const char *name = b[i].name;
     bool is_legal = is_letter(name[0]);
     for (unsigned at = 0; name[at]; at++)
@@ -95,7 +95,7 @@ static xl_status check_name(const struct xl__expr_call *c, unsigned i)
 
 static xl_status check_dtype(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__bound *b = &c->key.sig.b[i];
+    const struct xl__param *b = &c->key.sig.b[i];
     const bool is_legal = b->is_scalar
                               ? b->dtype == XL_F32 || b->dtype == XL_I32
                               : b->dtype != XL_F64 && b->dtype <= XL_BOOL;

@@ -35,7 +35,7 @@ static size_t inner_size(const struct xl__group *g, size_t lines)
         return 2 * lanes * span_of(geo) + vw + tail;
     case XL__FORM_COLUMNS:
         return wg / lanes * held * vw + vw + tail;
-    case XL__FORM_PIECES:
+    case XL__FORM_CHUNKS:
         return at_least_one(geo->chunks) * wg * span_of(geo) + vw + tail;
     default:
         return (geo->tile > 0 ? geo->tile : wg * span_of(geo)) + vw + tail;
@@ -133,7 +133,7 @@ void xl__expr_shrink(const struct xl__group *from, struct xl__group *to)
     *to = *from;
     to->why = (struct xl__str){0};
     to->geo.chunks = xl__min_size(from->geo.chunks, MOST_CHUNKS);
-    to->geo.turns = xl__min_size(from->geo.turns, TURNS);
+    to->geo.per_wg = xl__min_size(from->geo.per_wg, TURNS);
     shrink_loops(to);
     for (unsigned i = 0; i < to->n_operands; i++)
         shrink_strides(to, &to->operand[i]);

@@ -23,7 +23,7 @@ struct dims {
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
 };
 
-static struct dims sorted(const struct xl__bound *b)
+static struct dims sorted(const struct xl__param *b)
 {
     struct dims out = {0, {0}, {0}};
     for (unsigned d = 0; d < b->n_dims; d++) {
@@ -54,7 +54,7 @@ static size_t reach(const struct dims *v, unsigned n)
  * can be left out. Of two that remain, (i, j) and (i + di, j - dj) meet when
  * di s0 = dj s1; the least such step is the strides over their gcd, crossed.
  */
-bool xl__expr_meets_itself(const struct xl__bound *b)
+bool xl__expr_meets_itself(const struct xl__param *b)
 {
     struct dims v = sorted(b);
     if (v.n > 0 && v.stride[0] == 0)
@@ -97,8 +97,10 @@ static bool are_windows_apart(const struct dims *a, const struct dims *b,
            pitch - gap >= wide_b;
 }
 
-bool xl__expr_are_apart(const struct xl__bound *a, const struct xl__span *at,
-                        const struct xl__bound *b, const struct xl__span *bt)
+bool xl__expr_are_apart(const struct xl__param *a,
+                        const struct xl__byte_range *at,
+                        const struct xl__param *b,
+                        const struct xl__byte_range *bt)
 {
     if (at->root != bt->root || at->end <= bt->begin || bt->end <= at->begin)
         return true;

@@ -84,7 +84,7 @@ xl_status xl__expr_plan(struct xl__expr_call *c, struct xl__expr_plans *out)
     TRY(check_variant(c));
     TRY(xl__expr_check_key(c));
     TRY(xl__infer(&c->e->tree, &c->key.sig, &v[1].g, &c->q->error));
-    status = xl__graph_spread(&v[1].g, limits(c), &v[0].g);
+    status = xl__graph_expand_variance(&v[1].g, limits(c), &v[0].g);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status, "an expression's graph"));
     out->n = XL__EXPR_VARIANTS;

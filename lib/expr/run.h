@@ -47,24 +47,26 @@ xl_status xl__expr_check_key(const struct xl__expr_call *c);
 /* Of one binding: sizes, strides and offset. */
 xl_status xl__expr_check_view(const struct xl__expr_call *c, unsigned i);
 /* One past the last byte, from the start of the memory; false on overflow. */
-bool xl__expr_end_byte(const struct xl__bound *b, size_t offset,
+bool xl__expr_end_byte(const struct xl__param *b, size_t offset,
                        size_t *bytes);
 bool xl__expr_is_written(const struct xl__expr_call *c, unsigned i);
 /* The caller's scratch memory, if any: long enough and apart. */
 xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes);
 /* expr_overlap.c: no two elements of a written view at one place. */
-bool xl__expr_meets_itself(const struct xl__bound *b);
+bool xl__expr_meets_itself(const struct xl__param *b);
 
 /* Where a binding's elements lie: from byte `begin` of `root` to `end`. */
-struct xl__span {
+struct xl__byte_range {
     const void *root; /* NULL: SVM */
     size_t begin, end;
     size_t elem;
 };
 /* Have the views no byte in common? Of views that interleave it is asked
  * whether their windows differ modulo a common pitch. */
-bool xl__expr_are_apart(const struct xl__bound *a, const struct xl__span *at,
-                        const struct xl__bound *b, const struct xl__span *bt);
+bool xl__expr_are_apart(const struct xl__param *a,
+                        const struct xl__byte_range *at,
+                        const struct xl__param *b,
+                        const struct xl__byte_range *bt);
 
 /* -- expr_plan.c ---------------------------------------------------------- */
 

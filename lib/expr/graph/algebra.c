@@ -23,8 +23,11 @@ static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
 unsigned xl__make_like(struct xl__graph *g, const struct xl__node *n,
                        enum xl__expr_op op, unsigned a, unsigned b)
 {
-    const struct xl__node want = {.op = op, .type = n->type, .arg = {a, b},
-                                  .shape = n->shape, .place = n->place};
+    const struct xl__node want = {.op = op,
+                                  .type = n->type,
+                                  .arg = {a, b},
+                                  .shape = n->shape,
+                                  .location = n->location};
     if (a == UINT_MAX || b == UINT_MAX)
         return UINT_MAX;
     return xl__graph_node(g, &want);
@@ -33,8 +36,10 @@ unsigned xl__make_like(struct xl__graph *g, const struct xl__node *n,
 unsigned xl__number_like(struct xl__graph *g, const struct xl__node *n,
                          double value, bool is_shaped)
 {
-    struct xl__node want = {.op = XL__E_CONST, .type = n->type,
-                            .value = value, .place = n->place};
+    struct xl__node want = {.op = XL__E_CONST,
+                            .type = n->type,
+                            .value = value,
+                            .location = n->location};
     if (is_shaped)
         want.shape = n->shape;
     return xl__graph_node(g, &want);
@@ -254,9 +259,9 @@ static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
 
 static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
                              unsigned *) = {
-    rule_constant, rule_chain,  rule_whole,  rule_same,  rule_signs,
-    rule_where,    rule_cast,   rule_isnan,
-    xl__divisions, xl__powers,  xl__reductions, xl__moments,
+    rule_constant, rule_chain, rule_whole,     rule_same,
+    rule_signs,    rule_where, rule_cast,      rule_isnan,
+    xl__divisions, xl__powers, xl__reductions, xl__match_variance,
 };
 
 bool xl__algebra(struct xl__graph *g, const struct xl__node *want,

@@ -2,7 +2,7 @@
 /* What one kernel (or two) computes: a group of nodes over one nest of loops,
  * the memory it touches, and its geometry on a device. Made by fuse.c; turned
  * into OpenCL C and launches by form_map.c, form_rows.c, form_columns.c and
- * form_pieces.c; run on the host by eval.c. All of it is plain data, made with no device at hand.
+ * form_pieces.c; run on the host by eval.c. All of it is plain data.
  *
  * The text of a kernel depends on the nodes, the operands' types and classes
  * of strides and alignments, and the geometry; never on sizes, strides or
@@ -26,11 +26,11 @@ enum xl__form {
                          as reductions depend on each other; one launch */
     XL__FORM_COLUMNS, /* reduced loops outside, a kept contiguous one inside;
                          one sweep; a second launch joins chunks, if any */
-    XL__FORM_PIECES   /* few long rows: chunks in one launch, joined by a
+    XL__FORM_CHUNKS   /* few long rows: chunks in one launch, joined by a
                          second; one sweep */
 };
 
-enum xl__place {
+enum xl__memory_kind {
     XL__AT_BINDING, /* memory slot and value slot 1 + index */
     XL__AT_TEMP,    /* scratch, from byte xl__schedule.temp[index].offset */
     XL__AT_INDEX    /* no memory: `stride`s count the element's place in the
@@ -38,7 +38,7 @@ enum xl__place {
 };
 
 struct xl__operand {
-    enum xl__place at;
+    enum xl__memory_kind at;
     unsigned index;
     xl_dtype dtype;
     bool is_written;
@@ -86,7 +86,7 @@ struct xl__geometry {
                          operands are turned; 0: none are */
     unsigned across;  /* the loop beside the last that a tile lies along */
     size_t chunks;    /* PIECES, COLUMNS: parts of the reduced range */
-    size_t turns;     /* on CPUs; MAP: vectors, or tiles, to a work-group.
+    size_t per_wg;    /* on CPUs; MAP: vectors, or tiles, to a work-group.
                          ROWS: rows */
     bool is_wide;     /* indices need 64 bits */
     bool is_streamed; /* results pass by the caches, which they overflow */
@@ -132,8 +132,9 @@ struct xl__schedule {
 /* spread.c: a copy in which variances of short rows are two sweeps. Errors:
  * XL_NO_MEMORY, also where it would have too many nodes. Clear it whatever the
  * status. */
-xl_status xl__graph_spread(const struct xl__graph *from,
-                           const struct xl__limits *l, struct xl__graph *out);
+xl_status xl__graph_expand_variance(const struct xl__graph *from,
+                                    const struct xl__limits *l,
+                                    struct xl__graph *out);
 
 /* Make groups of a graph. `unfused`: one for every operation that is not a
  * leaf. Temporaries are f32, i32 or bool. XL_UNSUPPORTED: an operation has
@@ -145,7 +146,7 @@ void xl__schedule_clear(struct xl__schedule *s);
 
 /* loops.c: drop loops of size 1, join neighbours, order MAP's loops so that
  * writes are contiguous, fill in align. */
-void xl__loops_settle(const struct xl__signature *s, struct xl__group *g);
+void xl__loops_normalize(const struct xl__signature *s, struct xl__group *g);
 
 /* Which form suits such a nest here: kept elements, reduced elements, and
  * whether the innermost loop of most operands is a reduced one. */

@@ -8,7 +8,7 @@
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 struct numbers {
     num *a;         /* NULL: not known yet */
@@ -72,8 +72,9 @@ static num random_at(const struct eval *e, const struct xl__node *n,
     const num seed = e->node[n->arg[0]].a[0];
     const double x = xl__eval_rand(n->op, (int32_t)seed.x, place);
     const double ulp = xl__expr_ops[n->op].ulp;
-    return xl__eval_settle(x, seed.err > 0 ? xl__eval_never
-                                           : 2 * xl__eval_u * ulp * radius);
+    return xl__interval_f32(x, seed.err > 0
+                                   ? xl__unbounded
+                                   : 2 * xl__unit_roundoff * ulp * radius);
 }
 
 static num load_at(const struct eval *e, unsigned operand, size_t place)
@@ -85,8 +86,8 @@ static num load_at(const struct eval *e, unsigned operand, size_t place)
         return random_at(e, n, o->offset + place);
     num out = {m->value[place], m->error ? m->error[place] : 0};
     if (n->type == XL__V_BOOL)
-        return xl__eval_round(out, XL_BOOL);
-    return n->type == XL__V_F32 ? xl__eval_settle(out.x, out.err) : out;
+        return xl__interval_round(out, XL_BOOL);
+    return n->type == XL__V_F32 ? xl__interval_f32(out.x, out.err) : out;
 }
 
 static void load(struct eval *e, unsigned operand, size_t row)
@@ -104,7 +105,7 @@ static num constant(const struct eval *e, const struct xl__node *n)
 {
     const double x =
         n->op == XL__E_SCALAR ? e->scalar[n->binding] : n->value;
-    return n->type == XL__V_F32 ? xl__eval_settle((double)(float)x, 0)
+    return n->type == XL__V_F32 ? xl__interval_f32((double)(float)x, 0)
                                 : (num){x, 0};
 }
 
@@ -152,8 +153,8 @@ static void store(struct eval *e, unsigned operand, size_t row)
         const size_t at = start + place_of(e->group, o, true, i);
         num x = from->a[i * from->every];
         if (o->dtype == XL_F32)
-            x = xl__eval_as(x, type, XL__V_F32);
-        x = xl__eval_round(x, o->dtype);
+            x = xl__interval_convert(x, type, XL__V_F32);
+        x = xl__interval_round(x, o->dtype);
         m->value[at] = x.x;
         m->error[at] = x.err;
     }

@@ -107,7 +107,7 @@ static unsigned view(struct xl__infer *in, const struct xl__tree_node *n)
 
 static unsigned compute(struct xl__infer *in, const struct xl__tree_node *n)
 {
-    in->place = n->place;
+    in->location = n->location;
     switch (n->kind) {
     case XL__T_INTEGER:
         return integer(in, n->value);

@@ -21,7 +21,7 @@ struct xl__symbol {
 };
 
 /* The part of a bound tensor that an assignment writes, by dimension. */
-struct xl__part {
+struct xl__region {
     size_t first[XL_MAX_DIMS], step[XL_MAX_DIMS], count[XL_MAX_DIMS];
 };
 
@@ -31,9 +31,9 @@ struct xl__infer {
     struct xl__graph *g;
     struct xl__error *e;
     xl_status status;
-    unsigned place;             /* errors and new nodes are here */
+    unsigned location;          /* errors and new nodes are here */
     struct xl__symbol *symbol;  /* by name */
-    struct xl__part *part;      /* by output */
+    struct xl__region *part;    /* by output */
     unsigned *value;            /* by tree node: its node, in this statement */
     unsigned char *is_wanted;   /* by tree node */
     bool *is_loose;             /* by graph node: holds a rand() that has no
@@ -43,8 +43,8 @@ struct xl__infer {
 
 /* Record a mistake at the place that is worked on; is XL__NO_NODE. */
 #define XL__WRONG(in, code, ...)                                              \
-    xl__infer_wrong(in, xl__tree_error((in)->t, (in)->place, (in)->e, (code), \
-                                       __VA_ARGS__))
+    xl__infer_wrong(in, xl__tree_error((in)->t, (in)->location, (in)->e,      \
+                                       (code), __VA_ARGS__))
 static inline unsigned xl__infer_wrong(struct xl__infer *in, xl_status status)
 {
     in->status = status;
@@ -88,12 +88,12 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
 /* -- infer_rand.c ---------------------------------------------------------- */
 
 /* Learn which nodes made since hold a rand() without a shape. */
-void xl__infer_learn(struct xl__infer *in);
+void xl__infer_mark_loose(struct xl__infer *in);
 /* Is its shape known? Otherwise told: reductions ask. */
 bool xl__infer_has_shape(struct xl__infer *in, unsigned node);
 /* The node again, with every such rand() in it of this shape. */
-unsigned xl__infer_settle(struct xl__infer *in, unsigned node,
-                          const struct xl__shape *shape);
+unsigned xl__infer_set_rand_shape(struct xl__infer *in, unsigned node,
+                                  const struct xl__shape *shape);
 
 /* -- infer_rows.c ---------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ unsigned xl__infer_bound(struct xl__infer *in, unsigned binding);
 /* A slice or permutation, in place, of an INPUT node; `part` (may be NULL)
  * gets what of it the slice takes. */
 bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
-                    struct xl__node *node, struct xl__part *part);
+                    struct xl__node *node, struct xl__region *part);
 
 /* -- infer_names.c --------------------------------------------------------- */
 

@@ -20,7 +20,7 @@ static const char *nearest_name(const struct xl__infer *in, const char *name,
         if (!is_bound && in->symbol[of_tree].value == XL__NO_NODE)
             continue;
         const char *other = is_bound ? in->s->b[i].name : in->t->name[of_tree];
-        const size_t at = xl__word_distance(other, name, len);
+        const size_t at = xl__edit_distance(other, name, len);
         if (at >= best || at == 0)
             continue;
         best = at;
@@ -91,7 +91,7 @@ void xl__infer_check_unused(struct xl__infer *in)
         for (unsigned i = 0; i < in->t->n_names; i++)
             is_used = is_used || (in->symbol[i].binding == b &&
                                   in->symbol[i].is_used);
-        in->place = 0;
+        in->location = 0;
         if (!is_used)
             XL__WRONG(in, XL_BAD_ARGUMENT,
                       "'%s' is bound, and the expression does not use it",
@@ -106,7 +106,7 @@ void xl__infer_check_outputs(struct xl__infer *in)
         return;
     const struct xl__statement *last = &t->statement[t->n_statements - 1];
     const char *near = nearest_name(in, t->name[last->name], false);
-    in->place = last->place;
+    in->location = last->location;
     XL__WRONG(in, XL_BAD_ARGUMENT,
               near ? "nothing leaves the expression: '%s' is not bound; "
                      "did you mean '%s'?"
@@ -125,6 +125,6 @@ void xl__infer_assigned(struct xl__infer *in, const char *name,
         *out = in->g->node[symbol->value];
         return;
     }
-    in->place = 0;
+    in->location = 0;
     XL__WRONG(in, XL_BAD_ARGUMENT, "'%s' is not assigned as a whole", name);
 }

@@ -105,7 +105,7 @@ static unsigned write(struct xl__infer *in, const struct xl__node *target,
     struct xl__output out = {.binding = target->binding,
                              .offset = target->offset,
                              .dtype = target->dtype};
-    value = xl__infer_settle(in, value, &target->shape);
+    value = xl__infer_set_rand_shape(in, value, &target->shape);
     if (in->status != XL_OK ||
         !check_kind(in, name, out.dtype, in->g->node[value].type) ||
         !fit(in, name, &in->g->node[value].shape, target, &out))
@@ -174,7 +174,7 @@ static size_t divisor(size_t a, size_t b)
 
 /* Can two parts meet? Not when along some axis one ends before the other
  * begins, or their steps never fall together. */
-static bool can_meet(const struct xl__part *a, const struct xl__part *b,
+static bool can_meet(const struct xl__region *a, const struct xl__region *b,
                      unsigned n_dims)
 {
     for (unsigned d = 0; d < n_dims; d++) {
@@ -189,7 +189,7 @@ static bool can_meet(const struct xl__part *a, const struct xl__part *b,
 }
 
 static bool check_parts(struct xl__infer *in, unsigned binding,
-                        const struct xl__part *part)
+                        const struct xl__region *part)
 {
     for (unsigned o = 0; o < in->g->n_outputs; o++) {
         if (in->g->output[o].binding != binding ||
@@ -208,7 +208,7 @@ static void assign_part(struct xl__infer *in, struct xl__symbol *symbol,
                         const struct xl__tree_node *view, unsigned value)
 {
     struct xl__node target;
-    struct xl__part part;
+    struct xl__region part;
     if (symbol->binding == UINT_MAX) {
         XL__WRONG(in, XL_BAD_ARGUMENT,
                   "'%s' is not bound: parts are written of bound tensors only",
@@ -223,7 +223,7 @@ static void assign_part(struct xl__infer *in, struct xl__symbol *symbol,
                   in->s->b[symbol->binding].name);
         return;
     }
-    in->place = view->place;
+    in->location = view->location;
     if (!xl__infer_view(in, view, &target, &part) ||
         !check_parts(in, symbol->binding, &part))
         return;
@@ -239,7 +239,7 @@ void xl__infer_assign(struct xl__infer *in, const struct xl__statement *s,
                       unsigned value)
 {
     struct xl__symbol *symbol = &in->symbol[s->name];
-    in->place = s->place;
+    in->location = s->location;
     symbol->is_used = true;
     if (s->view != UINT_MAX)
         assign_part(in, symbol, &in->t->node[s->view], value);

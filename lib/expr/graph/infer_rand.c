@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "expr/graph/infer.h"
 
-void xl__infer_learn(struct xl__infer *in)
+void xl__infer_mark_loose(struct xl__infer *in)
 {
     for (; in->n_known < in->g->n_nodes; in->n_known++) {
         const struct xl__node *n = &in->g->node[in->n_known];
@@ -40,8 +40,8 @@ static void mark(const struct xl__infer *in, unsigned node, bool *is_held)
     }
 }
 
-unsigned xl__infer_settle(struct xl__infer *in, unsigned node,
-                          const struct xl__shape *shape)
+unsigned xl__infer_set_rand_shape(struct xl__infer *in, unsigned node,
+                                  const struct xl__shape *shape)
 {
     if (in->status != XL_OK || !in->is_loose[node] || shape->n_dims == 0)
         return node;

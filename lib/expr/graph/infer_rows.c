@@ -70,7 +70,7 @@ static bool check_norm(struct xl__infer *in, const struct xl__tree_node *call,
     for (unsigned i = 1; i <= eps && in->status == XL_OK; i++) {
         char a[XL__SHAPE_TEXT], b[XL__SHAPE_TEXT];
         const struct xl__shape *own = &node[arg[i]].shape;
-        in->place = in->t->node[place[i]].place;
+        in->location = in->t->node[place[i]].location;
         if (i == eps && own->n_dims > 0)
             XL__WRONG(in, XL_BAD_SHAPE,
                       "eps is a single number and has shape %s here",
@@ -83,7 +83,7 @@ static bool check_norm(struct xl__infer *in, const struct xl__tree_node *call,
                       xl__shape_text(own, a),
                       xl__shape_text(&node[arg[0]].shape, b));
     }
-    in->place = call->place;
+    in->location = call->location;
     return in->status == XL_OK;
 }
 

@@ -17,7 +17,7 @@ unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want)
 {
     if (in->status != XL_OK)
         return XL__NO_NODE;
-    want->place = in->place;
+    want->location = in->location;
     const unsigned node = xl__graph_node(in->g, want);
     if (node == XL__NO_NODE && in->g->n_nodes >= XL_EXPR_MAX_NODES)
         return XL__WRONG(in, XL_BAD_ARGUMENT,
@@ -25,7 +25,7 @@ unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want)
                          XL_EXPR_MAX_NODES);
     if (node == XL__NO_NODE)
         return XL__WRONG(in, XL_NO_MEMORY, "out of memory");
-    xl__infer_learn(in);
+    xl__infer_mark_loose(in);
     return node;
 }
 
@@ -173,7 +173,7 @@ static bool settle_all(struct xl__infer *in, unsigned *arg, unsigned n,
 {
     for (unsigned i = 0; i < n && shape->n_dims > 0; i++)
         if (in->status == XL_OK && in->is_loose[arg[i]])
-            arg[i] = xl__infer_settle(in, arg[i], shape);
+            arg[i] = xl__infer_set_rand_shape(in, arg[i], shape);
     return in->status == XL_OK;
 }
 

@@ -33,7 +33,7 @@ static bool register_type(unsigned dtype, enum xl__vtype *out)
 
 unsigned xl__infer_bound(struct xl__infer *in, unsigned binding)
 {
-    const struct xl__bound *b = &in->s->b[binding];
+    const struct xl__param *b = &in->s->b[binding];
     struct xl__node want = {.op = b->is_scalar ? XL__E_SCALAR : XL__E_INPUT,
                             .dtype = (xl_dtype)b->dtype, .binding = binding};
     if (!register_type(b->dtype, &want.type) ||
@@ -155,7 +155,7 @@ static bool read_slices(struct xl__infer *in, const struct xl__tree_node *view,
 }
 
 static bool slice(struct xl__infer *in, const struct xl__tree_node *view,
-                  struct xl__node *node, struct xl__part *part)
+                  struct xl__node *node, struct xl__region *part)
 {
     const struct xl__node from = *node;
     struct range range[XL_MAX_DIMS];
@@ -205,7 +205,7 @@ static bool permute(struct xl__infer *in, const struct xl__tree_node *view,
 }
 
 bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
-                    struct xl__node *node, struct xl__part *part)
+                    struct xl__node *node, struct xl__region *part)
 {
     if (node->op != XL__E_INPUT) {
         XL__WRONG(in, XL_BAD_ARGUMENT,

@@ -102,7 +102,7 @@ static void align(const struct xl__signature *s, struct xl__group *g)
     }
 }
 
-void xl__loops_settle(const struct xl__signature *s, struct xl__group *g)
+void xl__loops_normalize(const struct xl__signature *s, struct xl__group *g)
 {
     drop(g);
     if (g->form == XL__FORM_MAP)
@@ -127,5 +127,5 @@ enum xl__form xl__form_choose(const struct xl__limits *l, double kept,
      * cut. */
     return kept >= groups_per_unit * units || row_ns <= xl__launch_ns(l)
                ? XL__FORM_ROWS
-               : XL__FORM_PIECES;
+               : XL__FORM_CHUNKS;
 }

@@ -22,11 +22,12 @@ static bool is_deviation(const struct xl__graph *g, unsigned d, unsigned axes,
     return false;
 }
 
-bool xl__moments(struct xl__graph *g, const struct xl__node *want,
-                 unsigned *out)
+bool xl__match_variance(struct xl__graph *g, const struct xl__node *want,
+                        unsigned *out)
 {
     unsigned x;
-    if (g->is_spread || (want->op != XL__E_SUM && want->op != XL__E_MEAN))
+    if (g->is_variance_expanded ||
+        (want->op != XL__E_SUM && want->op != XL__E_MEAN))
         return false;
     const struct xl__node square = g->node[want->arg[0]];
     if (square.op != XL__E_MUL || square.arg[0] != square.arg[1] ||
@@ -43,7 +44,7 @@ bool xl__moments(struct xl__graph *g, const struct xl__node *want,
                                    .value =
                                        (double)xl__shape_elems(&square.shape) /
                                        (double)xl__shape_elems(&want->shape),
-                                   .place = want->place};
+                                   .location = want->location};
     n = *want;
     n.op = XL__E_MUL;
     n.axes = 0;

@@ -7,7 +7,7 @@
 #include "expr/graph/graph.h"
 
 /* An INPUT node as it is written: "x", "transpose(x)", "x[:, 3]". */
-void xl__print_view(const struct xl__node *n, const struct xl__bound *b,
+void xl__print_view(const struct xl__node *n, const struct xl__param *b,
                     struct xl__str *out);
 
 #endif

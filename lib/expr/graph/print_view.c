@@ -5,14 +5,14 @@
 
 /* Does dimension d of the view walk as dimension `as` of what is bound? */
 static bool walks_as(const struct xl__node *n, unsigned d,
-                     const struct xl__bound *b, unsigned as)
+                     const struct xl__param *b, unsigned as)
 {
     return n->shape.size[d] == b->size[as] &&
            (b->size[as] == 1 || n->stride[d] == b->stride[as]);
 }
 
 /* Are the dimensions those of what is bound, in order or in reverse? */
-static bool is_whole(const struct xl__node *n, const struct xl__bound *b,
+static bool is_whole(const struct xl__node *n, const struct xl__param *b,
                      bool is_reverse)
 {
     if (n->offset != 0 || n->shape.n_dims != b->n_dims)
@@ -25,7 +25,7 @@ static bool is_whole(const struct xl__node *n, const struct xl__bound *b,
 
 /* The index of the view's first element: its offset, beginning with the
  * dimension of the widest stride. */
-static bool find_first(const struct xl__node *n, const struct xl__bound *b,
+static bool find_first(const struct xl__node *n, const struct xl__param *b,
                        size_t first[XL_MAX_DIMS])
 {
     size_t left = n->offset;
@@ -48,7 +48,7 @@ static bool find_first(const struct xl__node *n, const struct xl__bound *b,
 
 /* Is dimension d of the view a range of `as` that begins there? */
 static bool is_range(const struct xl__node *n, unsigned d,
-                     const struct xl__bound *b, unsigned as, size_t first)
+                     const struct xl__param *b, unsigned as, size_t first)
 {
     const size_t stride = b->stride[as], count = n->shape.size[d];
     if (count == 1)
@@ -72,7 +72,7 @@ static void print_range(size_t first, size_t count, size_t step, size_t size,
 }
 
 /* Bound dimensions that the view does not have are indices. */
-static bool print_slices(const struct xl__node *n, const struct xl__bound *b,
+static bool print_slices(const struct xl__node *n, const struct xl__param *b,
                          struct xl__str *out)
 {
     size_t first[XL_MAX_DIMS];
@@ -101,7 +101,7 @@ static bool print_slices(const struct xl__node *n, const struct xl__bound *b,
     return true;
 }
 
-void xl__print_view(const struct xl__node *n, const struct xl__bound *b,
+void xl__print_view(const struct xl__node *n, const struct xl__param *b,
                     struct xl__str *out)
 {
     struct xl__str slices = {0};

@@ -25,7 +25,8 @@ enum { FIRST_BUCKETS = 256, KEY_WORDS = 5 + 2 * XL_MAX_DIMS };
 static struct xl__node tidy(const struct xl__node *want)
 {
     const enum xl__expr_op op = want->op;
-    struct xl__node n = {.op = op, .type = want->type, .place = want->place};
+    struct xl__node n = {
+        .op = op, .type = want->type, .location = want->location};
     n.shape.n_dims = want->shape.n_dims;
     for (unsigned d = 0; d < n.shape.n_dims; d++)
         n.shape.size[d] = want->shape.size[d];
@@ -175,9 +176,11 @@ static bool is_foldable(const struct xl__graph *g, const struct xl__node *n)
  * while it is computed. */
 static unsigned fold(struct xl__graph *g, const struct xl__node *n)
 {
-    struct xl__eval_num arg[XL__EXPR_ARGS] = {{0, 0}};
-    struct xl__node out = {.op = XL__E_CONST, .type = n->type,
-                           .shape = n->shape, .place = n->place};
+    struct xl__interval arg[XL__EXPR_ARGS] = {{0, 0}};
+    struct xl__node out = {.op = XL__E_CONST,
+                           .type = n->type,
+                           .shape = n->shape,
+                           .location = n->location};
     if (!make_room(g))
         return UINT_MAX;
     g->node[g->n_nodes] = *n;

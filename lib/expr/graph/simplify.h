@@ -22,8 +22,8 @@ bool xl__powers(struct xl__graph *g, const struct xl__node *want,
 bool xl__reductions(struct xl__graph *g, const struct xl__node *want,
                     unsigned *out);
 /* moments.c: variances that are written out. */
-bool xl__moments(struct xl__graph *g, const struct xl__node *want,
-                 unsigned *out);
+bool xl__match_variance(struct xl__graph *g, const struct xl__node *want,
+                        unsigned *out);
 
 /* -- what rules are made of ------------------------------------------------ */
 

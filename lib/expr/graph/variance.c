@@ -46,7 +46,7 @@ static unsigned make(struct spreading *s, enum xl__expr_op op, unsigned a,
     if (op == XL__E_LE)
         n.type = XL__V_BOOL;
     n.shape = s->to->node[a].shape;
-    n.place = s->to->node[a].place;
+    n.location = s->to->node[a].location;
     return xl__graph_node(s->to, &n);
 }
 
@@ -108,8 +108,9 @@ static unsigned copy(struct spreading *s, unsigned i)
                                 : log_of_sum(s, &n);
 }
 
-xl_status xl__graph_spread(const struct xl__graph *from,
-                           const struct xl__limits *l, struct xl__graph *out)
+xl_status xl__graph_expand_variance(const struct xl__graph *from,
+                                    const struct xl__limits *l,
+                                    struct xl__graph *out)
 {
     struct spreading s = {from, l, out, NULL};
     xl_status status = XL_OK;
@@ -117,7 +118,7 @@ xl_status xl__graph_spread(const struct xl__graph *from,
     if (!s.number)
         return XL_NO_MEMORY;
     out->fast_math = from->fast_math;
-    out->is_spread = true;
+    out->is_variance_expanded = true;
     for (unsigned i = 0; i < from->n_nodes && status == XL_OK; i++) {
         s.number[i] = copy(&s, i);
         if (s.number[i] == UINT_MAX)

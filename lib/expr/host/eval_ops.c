@@ -9,7 +9,7 @@
 #include "expr/host/interval.h"
 #include "expr/host/eval_rules.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 /* -- corners -------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static double spread(const struct xl__eval_rule *r, unsigned n,
         for (unsigned i = 0; i < n; i++)
             at[i] = a[i].x + (corner >> i & 1 ? a[i].err : -a[i].err);
         const double there = call(r, at);
-        far = fmax(far, xl__eval_gap(there, f));
+        far = fmax(far, xl__value_distance(there, f));
         *top = fmax(*top, fabs(there));
     }
     return far;
@@ -75,12 +75,12 @@ static double mod_error(const num *a)
     double top;
     const struct xl__eval_rule *divide = &xl__eval_rules[XL__E_DIV];
     if (meets_zero(a[1]))
-        return xl__eval_never;
+        return xl__unbounded;
     const double q = a[0].x / a[1].x;
     const double far = spread(divide, 2, a, q, &top);
     if (trunc(q - far) != n || trunc(q + far) != n ||
         (n == 0 && fabs(q) + far >= 1))
-        return xl__eval_never;
+        return xl__unbounded;
     return a[0].err + fabs(n) * a[1].err;
 }
 
@@ -139,7 +139,7 @@ static double native(enum xl__expr_op op, const num *a, double f)
 static double tail_ulp(double x)
 {
     static const double subnormal = -12.9; /* P(12.9) = -125.06 */
-    return x < subnormal ? 0.5 / xl__eval_u : x < 0 ? pow(-x, 5) : 0;
+    return x < subnormal ? 0.5 / xl__unit_roundoff : x < 0 ? pow(-x, 5) : 0;
 }
 
 /* The operation's own rounding: an ulp is at most 2 u relative. */
@@ -149,7 +149,7 @@ static double rounding(const struct xl__graph *g, enum xl__expr_op op,
     const enum xl__eval_by by = xl__eval_rules[op].by;
     const double ulp = xl__expr_ops[op].ulp +
                        (by == XL__BY_TAIL ? tail_ulp(a[0].x) : 0);
-    const double u = xl__eval_u * (ulp > 0 ? 2 * ulp : 1);
+    const double u = xl__unit_roundoff * (ulp > 0 ? 2 * ulp : 1);
     double of = fabs(f);
     if (by == XL__BY_NOTHING || !isfinite(f) || is_exact(op, a, f))
         return 0;
@@ -168,7 +168,7 @@ static num of_floats(const struct xl__graph *g, enum xl__expr_op op,
         at[i] = a[i].x;
     const double f = call(r, at);
     if (any_lost(a, n) || is_wild(op, a))
-        return (num){f, xl__eval_never};
+        return (num){f, xl__unbounded};
     if (all_exact(a, n))
         err = 0;
     else if (op == XL__E_MOD)
@@ -179,7 +179,7 @@ static num of_floats(const struct xl__graph *g, enum xl__expr_op op,
         err = fmax(spread(r, n, a, f, &top), around_zero(op, a, f));
     if (r->range > 0)
         err = fmin(err, 2 * r->range);
-    return xl__eval_settle(f, err + rounding(g, op, a, f));
+    return xl__interval_f32(f, err + rounding(g, op, a, f));
 }
 
 static int32_t wrap(uint32_t x)
@@ -233,13 +233,13 @@ static num of_integers(enum xl__expr_op op, const num *a)
     if (all_exact(a, n))
         return (num){f, 0};
     if (any_lost(a, n) || is_wild(op, a))
-        return (num){f, xl__eval_never};
+        return (num){f, xl__unbounded};
     err = op == XL__E_MOD ? mod_error(a)
                           : spread(&xl__eval_rules[op], n, a, f, &top);
     if (op == XL__E_ABS)
         err = a[0].err;
     err = fmax(err, around_zero(op, a, f));
-    return (num){f, fabs(f) + err > INT32_MAX ? xl__eval_never : err};
+    return (num){f, fabs(f) + err > INT32_MAX ? xl__unbounded : err};
 }
 
 static bool holds(enum xl__expr_op op, double a, double b)
@@ -266,7 +266,7 @@ static num compare(enum xl__expr_op op, num a, num b)
                          (isnan(a.x) && a.err == 0) ||
                          (isnan(b.x) && b.err == 0) ||
                          fabs(a.x - b.x) > a.err + b.err;
-    return (num){holds(op, a.x, b.x), is_sure ? 0 : xl__eval_never};
+    return (num){holds(op, a.x, b.x), is_sure ? 0 : xl__unbounded};
 }
 
 /* One sure argument that decides is enough. */
@@ -319,7 +319,8 @@ num xl__eval_node(const struct xl__graph *g, unsigned node, const num *arg)
     const unsigned n_args = xl__expr_ops[n->op].n_args;
     num a[XL__EXPR_ARGS] = {{0, 0}};
     for (unsigned i = 0; i < n_args; i++)
-        a[i] = xl__eval_as(arg[i], g->node[n->arg[i]].type, wanted(g, n, i));
+        a[i] = xl__interval_convert(arg[i], g->node[n->arg[i]].type,
+                                    wanted(g, n, i));
     switch (n->op) {
     case XL__E_NOT:
         return (num){a[0].x == 0, a[0].err};
@@ -328,18 +329,16 @@ num xl__eval_node(const struct xl__graph *g, unsigned node, const num *arg)
     case XL__E_OR:
         return join(a[0], a[1], 1);
     case XL__E_ISNAN:
-        return (num){isnan(a[0].x), a[0].err > 0 && !isfinite(a[0].err)
-                                        ? xl__eval_never
-                                        : 0};
+        return (num){isnan(a[0].x),
+                     a[0].err > 0 && !isfinite(a[0].err) ? xl__unbounded : 0};
     case XL__E_WHERE:
         if (a[0].err == 0)
             return a[0].x != 0 ? a[1] : a[2];
-        return (num){a[0].x != 0 ? a[1].x : a[2].x, xl__eval_never};
+        return (num){a[0].x != 0 ? a[1].x : a[2].x, xl__unbounded};
     case XL__E_CAST:
-        return xl__eval_as(xl__eval_round(a[0], n->dtype),
-                           n->dtype == XL_F32 ? g->node[n->arg[0]].type
-                                              : n->type,
-                           n->type);
+        return xl__interval_convert(
+            xl__interval_round(a[0], n->dtype),
+            n->dtype == XL_F32 ? g->node[n->arg[0]].type : n->type, n->type);
     default:
         return by_type(g, n, a);
     }

@@ -4,7 +4,7 @@
  * rounding may add. */
 #include "expr/host/interval.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 /* The numbers to reduce, as the operation wants them. */
 struct many {
@@ -16,7 +16,7 @@ struct many {
 
 static num at(const struct many *m, size_t i)
 {
-    return xl__eval_as(m->a[i * m->every], m->from, m->to);
+    return xl__interval_convert(m->a[i * m->every], m->from, m->to);
 }
 
 /* Of a sum of floats: |error| <= 8 u sum |x|. */
@@ -41,9 +41,10 @@ static num sum_floats(const struct many *m)
 {
     const struct sums s = sum_up(m);
     if (isfinite(s.x) && s.size > (double)FLT_MAX)
-        return (num){s.x, xl__eval_never};
-    return xl__eval_settle(
-        s.x, s.err + (isfinite(s.x) ? of_sum * xl__eval_u * s.size : 0));
+        return (num){s.x, xl__unbounded};
+    return xl__interval_f32(
+        s.x,
+        s.err + (isfinite(s.x) ? of_sum * xl__unit_roundoff * s.size : 0));
 }
 
 static num sum_integers(const struct many *m)
@@ -54,8 +55,8 @@ static num sum_integers(const struct many *m)
         bits += (uint32_t)(int32_t)at(m, i).x;
     const int64_t x = bits <= INT32_MAX ? (int64_t)bits
                                         : (int64_t)bits - UINT32_MAX - 1;
-    return (num){(double)x, s.err > 0 && s.size > INT32_MAX ? xl__eval_never
-                                                            : s.err};
+    return (num){(double)x,
+                 s.err > 0 && s.size > INT32_MAX ? xl__unbounded : s.err};
 }
 
 /* The quotient, or the product with 1 / n: at most 2 roundings of 2.5 ulp. */
@@ -67,7 +68,8 @@ static num mean(const struct many *m)
     const double x = s.x / n;
     if (!isfinite(x) || !isfinite(s.err))
         return (num){x, s.err};
-    return xl__eval_settle(x, s.err / n + DIVISION * xl__eval_u * fabs(x));
+    return xl__interval_f32(x, s.err / n +
+                                   DIVISION * xl__unit_roundoff * fabs(x));
 }
 
 /* d var = 2 / n sum (x - mean) dx + 1 / n sum dx^2 at most; squares below the
@@ -75,7 +77,7 @@ static num mean(const struct many *m)
 static num variance(const struct many *m)
 {
     enum { OF_VAR = 16 };
-    const double n = (double)m->n, u = xl__eval_u;
+    const double n = (double)m->n, u = xl__unit_roundoff;
     const struct sums s = sum_up(m);
     const double middle = s.x / n;
     double x = 0, err = 0;
@@ -87,11 +89,11 @@ static num variance(const struct many *m)
     }
     x /= n;
     if (isfinite(x) && (s.size > (double)FLT_MAX || x * n > (double)FLT_MAX))
-        return (num){x, xl__eval_never};
+        return (num){x, xl__unbounded};
     if (!isfinite(x))
-        return xl__eval_settle(x, s.err);
-    return xl__eval_settle(x, err / n + (double)FLT_MIN +
-                                  OF_VAR * u * (x + u * middle * middle));
+        return xl__interval_f32(x, s.err);
+    return xl__interval_f32(x, err / n + (double)FLT_MIN +
+                                   OF_VAR * u * (x + u * middle * middle));
 }
 
 /* | |x + e| - |x| | <= |e|, lengths of vectors. A square is rounded, the sum
@@ -106,13 +108,13 @@ static num length(const struct many *m)
         moved += a.err * a.err;
     }
     if (isfinite(sum) && sum > (double)FLT_MAX)
-        return (num){sqrt(sum), xl__eval_never};
+        return (num){sqrt(sum), xl__unbounded};
     const double x = sqrt(sum), lost = (double)m->n * (double)FLT_MIN;
     if (!isfinite(x))
-        return xl__eval_settle(x, sqrt(moved));
-    return xl__eval_settle(
-        x, sqrt(moved) + x - sqrt(fmax(sum - lost, 0)) +
-               ((of_sum + 1) / 2 + OF_ROOT) * xl__eval_u * x);
+        return xl__interval_f32(x, sqrt(moved));
+    return xl__interval_f32(x, sqrt(moved) + x - sqrt(fmax(sum - lost, 0)) +
+                                   ((of_sum + 1) / 2 + OF_ROOT) *
+                                       xl__unit_roundoff * x);
 }
 
 /* -- the largest ---------------------------------------------------------- */
@@ -139,17 +141,18 @@ static size_t best(const struct many *m, bool for_most)
 static num extreme(const struct many *m, bool for_most)
 {
     const double x = at(m, best(m, for_most)).x;
-    double low = for_most ? -xl__eval_never : xl__eval_never, high = low;
+    double low = for_most ? -xl__unbounded : xl__unbounded, high = low;
     for (size_t i = 0; i < m->n; i++) {
         const num a = at(m, i);
         if (isinf(a.err))
-            return (num){x, xl__eval_never};
+            return (num){x, xl__unbounded};
         if (isnan(a.x))
             return (num){x, 0};
         low = for_most ? fmax(low, a.x - a.err) : fmin(low, a.x - a.err);
         high = for_most ? fmax(high, a.x + a.err) : fmin(high, a.x + a.err);
     }
-    return (num){x, fmax(xl__eval_gap(low, x), xl__eval_gap(high, x))};
+    return (num){
+        x, fmax(xl__value_distance(low, x), xl__value_distance(high, x))};
 }
 
 /* Sure when no other number may be as near the end; of exact equals the first
@@ -158,15 +161,15 @@ static num place(const struct many *m, bool for_most)
 {
     const size_t found = best(m, for_most);
     const num top = at(m, found);
-    double err = isinf(top.err) ? xl__eval_never : 0;
+    double err = isinf(top.err) ? xl__unbounded : 0;
     for (size_t i = 0; i < m->n && err == 0; i++) {
         const num a = at(m, i);
         const bool is_open = a.err > 0 || top.err > 0;
         if (i != found && is_open && !isnan(top.x) &&
             !(fabs(top.x - a.x) > a.err + top.err))
-            err = xl__eval_never;
+            err = xl__unbounded;
         if (isinf(a.err))
-            err = xl__eval_never;
+            err = xl__unbounded;
     }
     return (num){(double)found, err};
 }
@@ -197,7 +200,7 @@ static num logsumexp(const struct many *m)
     const num top = extreme(m, true);
     double sum = 0, moved = 0, shifted = 0, far = 0;
     if (!isfinite(top.x) || isinf(top.err))
-        return xl__eval_settle(top.x, top.err);
+        return xl__interval_f32(top.x, top.err);
     for (size_t i = 0; i < m->n; i++) {
         const num a = at(m, i);
         const double d = a.x - top.x, p = exp(d);
@@ -212,7 +215,8 @@ static num logsumexp(const struct many *m)
     const double first = moved / sum, second = expm1(2 * far) * first;
     const double own = OF_SUM + 2 * shifted / sum + OF_LOG * log(sum) +
                        fabs(top.x) + fabs(x);
-    return xl__eval_settle(x, fmin(first + second, far) + own * xl__eval_u);
+    return xl__interval_f32(x, fmin(first + second, far) +
+                                   own * xl__unit_roundoff);
 }
 
 /* -- the table's reductions ----------------------------------------------- */

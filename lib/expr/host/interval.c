@@ -5,18 +5,18 @@
 
 #include "base/half.h"
 
-struct xl__eval_num xl__eval_settle(double x, double err)
+struct xl__interval xl__interval_f32(double x, double err)
 {
     /* What rounds to infinity: half a unit past the largest. */
-    const double top = (double)FLT_MAX * (1 + xl__eval_u);
-    struct xl__eval_num out = {x, err};
+    const double top = (double)FLT_MAX * (1 + xl__unit_roundoff);
+    struct xl__interval out = {x, err};
     if (isnan(x) || isnan(err) || isinf(err)) {
-        out.err = isnan(x) && err == 0 ? 0 : xl__eval_never;
+        out.err = isnan(x) && err == 0 ? 0 : xl__unbounded;
     } else if (fabs(x) - err >= top) {
-        out.x = copysign(xl__eval_never, x);
+        out.x = copysign(xl__unbounded, x);
         out.err = 0;
     } else if (fabs(x) + err >= top) {
-        out.err = xl__eval_never;
+        out.err = xl__unbounded;
     } else if (fabs(x) - err < (double)FLT_MIN && (x != 0 || err > 0)) {
         out.err += (double)FLT_MIN;
     }
@@ -46,26 +46,26 @@ static double to_u8(double x) { return saturate(x, 0, UINT8_MAX); }
 static double to_bool(double x) { return x != 0; }
 
 /* Apply a conversion that never falls (or, to bool, is told apart below). */
-static struct xl__eval_num through(double (*f)(double), struct xl__eval_num a)
+static struct xl__interval through(double (*f)(double), struct xl__interval a)
 {
-    struct xl__eval_num out = {f(a.x), 0};
+    struct xl__interval out = {f(a.x), 0};
     if (a.err > 0 && isfinite(a.err))
-        out.err = fmax(xl__eval_gap(f(a.x - a.err), out.x),
-                       xl__eval_gap(f(a.x + a.err), out.x));
+        out.err = fmax(xl__value_distance(f(a.x - a.err), out.x),
+                       xl__value_distance(f(a.x + a.err), out.x));
     else
         out.err = a.err;
     if (isnan(out.err) || (!isfinite(out.x) && out.err > 0))
-        out.err = xl__eval_never;
+        out.err = xl__unbounded;
     return out;
 }
 
-static struct xl__eval_num truth(struct xl__eval_num a)
+static struct xl__interval truth(struct xl__interval a)
 {
     const bool is_sure = a.err == 0 || fabs(a.x) > a.err;
-    return (struct xl__eval_num){a.x != 0, is_sure ? 0 : xl__eval_never};
+    return (struct xl__interval){a.x != 0, is_sure ? 0 : xl__unbounded};
 }
 
-struct xl__eval_num xl__eval_round(struct xl__eval_num a, xl_dtype dtype)
+struct xl__interval xl__interval_round(struct xl__interval a, xl_dtype dtype)
 {
     static double (*const f[XL_N_DTYPES])(double) = {
         [XL_F16] = to_f16, [XL_BF16] = to_bf16, [XL_I32] = to_i32,
@@ -77,8 +77,9 @@ struct xl__eval_num xl__eval_round(struct xl__eval_num a, xl_dtype dtype)
     return through(f[dtype], a);
 }
 
-struct xl__eval_num xl__eval_as(struct xl__eval_num a, enum xl__vtype from,
-                                enum xl__vtype to)
+struct xl__interval xl__interval_convert(struct xl__interval a,
+                                         enum xl__vtype from,
+                                         enum xl__vtype to)
 {
     if (from == to || (from == XL__V_BOOL && to != XL__V_BOOL))
         return a;

@@ -13,36 +13,39 @@
 
 #include "expr/language/operations.h"
 
-struct xl__eval_num { double x, err; };
+struct xl__interval {
+    double x, err;
+};
 
 /* Unit roundoff of f32. */
-static const double xl__eval_u = 0x1p-24;
-static const double xl__eval_never = (double)INFINITY;
+static const double xl__unit_roundoff = 0x1p-24;
+static const double xl__unbounded = (double)INFINITY;
 
 /* How far apart: 0 for two NaN or the same infinity, infinite for one. */
-static inline double xl__eval_gap(double a, double b)
+static inline double xl__value_distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
         return 0;
-    return isnan(a) || isnan(b) ? xl__eval_never : fabs(a - b);
+    return isnan(a) || isnan(b) ? xl__unbounded : fabs(a - b);
 }
 
 /* An f32 result: overflow, and subnormals that a device may flush. */
-struct xl__eval_num xl__eval_settle(double x, double err);
+struct xl__interval xl__interval_f32(double x, double err);
 /* As another type of register. */
-struct xl__eval_num xl__eval_as(struct xl__eval_num a, enum xl__vtype from,
-                                enum xl__vtype to);
+struct xl__interval xl__interval_convert(struct xl__interval a,
+                                         enum xl__vtype from,
+                                         enum xl__vtype to);
 /* As memory of a dtype keeps it, or cast() gives it. */
-struct xl__eval_num xl__eval_round(struct xl__eval_num a, xl_dtype dtype);
+struct xl__interval xl__interval_round(struct xl__interval a, xl_dtype dtype);
 
 /* A reduction of the n numbers a[i * every]. */
-struct xl__eval_num xl__eval_reduce(const struct xl__graph *g, unsigned node,
-                                    const struct xl__eval_num *a,
+struct xl__interval xl__eval_reduce(const struct xl__graph *g, unsigned node,
+                                    const struct xl__interval *a,
                                     unsigned every, size_t n);
 
 /* One MAP-class node: value and bound from its arguments'. */
-struct xl__eval_num xl__eval_node(const struct xl__graph *g, unsigned node,
-                                  const struct xl__eval_num *arg);
+struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
+                                  const struct xl__interval *arg);
 
 /* The random source of cl/expr/expr.clh: element `place` of seed's stream,
  * uniform in [0, 1) (RAND) or normal (RANDN, before rounding). */

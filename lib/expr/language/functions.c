@@ -92,7 +92,7 @@ bool xl__type_find(const char *name, size_t len, xl_dtype *out)
     return false;
 }
 
-bool xl__is_view_word(const char *name, size_t len)
+bool xl__is_view_function(const char *name, size_t len)
 {
     return same(views[0], name, len) || same(views[1], name, len);
 }
@@ -102,7 +102,7 @@ bool xl__is_reserved(const char *name, size_t len)
     struct xl__tree_node unused;
     return xl__function_find(name, len, 0) != NULL ||
            xl__constant_find(name, len, &unused) ||
-           xl__is_view_word(name, len);
+           xl__is_view_function(name, len);
 }
 
 /* -- the nearest word ------------------------------------------------------ */
@@ -113,7 +113,7 @@ static unsigned least(unsigned a, unsigned b)
 }
 
 /* Source: Wagner and Fischer 1974, with one row kept. */
-unsigned xl__word_distance(const char *word, const char *name, size_t len)
+unsigned xl__edit_distance(const char *word, const char *name, size_t len)
 {
     unsigned row[MOST_LETTERS + 1];
     for (unsigned j = 0; j <= len; j++)
@@ -134,14 +134,14 @@ static void try_word(const char *word, const char *name, size_t len,
                      const char **best, unsigned *best_at)
 {
     bool is_word = word[0] >= 'a' && word[0] <= 'z';
-    unsigned at = is_word ? xl__word_distance(word, name, len) : *best_at;
+    unsigned at = is_word ? xl__edit_distance(word, name, len) : *best_at;
     if (at >= *best_at)
         return;
     *best = word;
     *best_at = at;
 }
 
-const char *xl__nearest_word(const char *name, size_t len)
+const char *xl__nearest_function(const char *name, size_t len)
 {
     const char *best = NULL;
     /* Half the letters may be wrong, two at most beyond which nothing is

@@ -20,7 +20,8 @@ const struct xl__function *xl__function_find(const char *name, size_t len,
 /* Does it take axis=? */
 bool xl__function_has_axes(const struct xl__function *f);
 
-/* pi, inf, nan, true, false: a node without a place; false: none of them. */
+/* pi, inf, nan, true, false: a node without a location; false: none of them.
+ */
 bool xl__constant_find(const char *name, size_t len,
                        struct xl__tree_node *out);
 
@@ -28,17 +29,17 @@ bool xl__constant_find(const char *name, size_t len,
 bool xl__type_find(const char *name, size_t len, xl_dtype *out);
 
 /* transpose or permute. */
-bool xl__is_view_word(const char *name, size_t len);
+bool xl__is_view_function(const char *name, size_t len);
 
 /* Has it a meaning of its own, so that nothing else can be called so? */
 bool xl__is_reserved(const char *name, size_t len);
 
 /* Letters to change, insert or leave out to get from a word to the `len` of a
  * name, XL_EXPR_MAX_NAME at most. */
-unsigned xl__word_distance(const char *word, const char *name, size_t len);
+unsigned xl__edit_distance(const char *word, const char *name, size_t len);
 
 /* The function whose name is nearest to a misspelt one; NULL when none is
  * near. Static. */
-const char *xl__nearest_word(const char *name, size_t len);
+const char *xl__nearest_function(const char *name, size_t len);
 
 #endif

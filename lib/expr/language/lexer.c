@@ -145,7 +145,7 @@ static xl_status no_number(const struct xl__lexer *l,
     while (len < QUOTED && (is_letter(t->text[len]) ||
                             is_digit(t->text[len]) || t->text[len] == '.'))
         len++;
-    return xl__tree_error(l->tree, t->place, l->e, XL_BAD_ARGUMENT,
+    return xl__tree_error(l->tree, t->location, l->e, XL_BAD_ARGUMENT,
                           "'%.*s' is no number; numbers are written 2, 2.5 or "
                           "1e-3, and products 2 * x",
                           (int)len, t->text);
@@ -165,7 +165,7 @@ static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
     out->value = value_of(&d);
     out->len = len;
     if (out->kind == XL__TOK_NUMBER && out->value >= TOO_LARGE)
-        return xl__tree_error(l->tree, out->place, l->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(l->tree, out->location, l->e, XL_BAD_ARGUMENT,
                               "the number is too large for f32, which ends at "
                               "3.4028235e38; infinity is inf");
     if (out->kind == XL__TOK_INTEGER && out->value > EXACT_INTEGERS)
@@ -175,19 +175,19 @@ static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
 
 /* -- everything else ------------------------------------------------------- */
 
-static xl_status unknown_sign(const struct xl__lexer *l, unsigned place)
+static xl_status unknown_sign(const struct xl__lexer *l, unsigned location)
 {
-    const char *text = l->tree->text + place;
+    const char *text = l->tree->text + location;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         if (starts(text, foreign[i].text))
-            return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+            return xl__tree_error(l->tree, location, l->e, XL_BAD_ARGUMENT,
                                   "'%s' is not in the language; %s",
                                   foreign[i].text, foreign[i].here);
     }
     if (*text > ' ' && *text <= '~')
-        return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(l->tree, location, l->e, XL_BAD_ARGUMENT,
                               "'%c' is not in the language", *text);
-    return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+    return xl__tree_error(l->tree, location, l->e, XL_BAD_ARGUMENT,
                           "byte 0x%02x is not in the language, which is plain "
                           "ASCII",
                           (unsigned)(unsigned char)*text);
@@ -198,7 +198,7 @@ static xl_status lex_sign(struct xl__lexer *l, struct xl__token *out)
     out->kind = XL__TOK_SIGN;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (starts(out->text, foreign[i].text))
-            return unknown_sign(l, out->place);
+            return unknown_sign(l, out->location);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         if (!starts(out->text, signs[i]))
             continue;
@@ -209,7 +209,7 @@ static xl_status lex_sign(struct xl__lexer *l, struct xl__token *out)
             l->open--;
         return XL_OK;
     }
-    return unknown_sign(l, out->place);
+    return unknown_sign(l, out->location);
 }
 
 /* Over blanks, comments, and newlines that end nothing. */
@@ -233,7 +233,7 @@ xl_status xl__lex(struct xl__lexer *l, struct xl__token *out)
     xl_status status = XL_OK;
     skip(l);
     const char *text = l->tree->text + l->at;
-    *out = (struct xl__token){.text = text, .place = l->at};
+    *out = (struct xl__token){.text = text, .location = l->at};
     if (*text == 0) {
         out->kind = XL__TOK_END;
     } else if (*text == ';' || *text == '\n') {

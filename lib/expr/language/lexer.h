@@ -20,7 +20,7 @@ struct xl__token {
     const char *text;
     size_t len;
     double value;     /* of integers too: exact below 2^53, infinite above */
-    unsigned place;
+    unsigned location;
 };
 
 struct xl__lexer {

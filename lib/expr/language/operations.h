@@ -135,7 +135,7 @@ struct xl__node {
     unsigned binding;    /* INPUT, SCALAR */
     size_t offset;       /* INPUT: of the view in the bound one, in elements */
     size_t stride[XL_MAX_DIMS]; /* INPUT: per dimension of shape */
-    unsigned place;      /* in the text, for messages: byte offset */
+    unsigned location;          /* in the text, for messages: byte offset */
 };
 
 /* One assignment that leaves the expression. The node's shape broadcasts to
@@ -155,14 +155,14 @@ struct xl__graph {
     struct xl__output output[XL_EXPR_MAX_BINDINGS];
     unsigned n_outputs;
     bool fast_math;
-    bool is_spread;      /* variances may be written out: spread.c */
+    bool is_variance_expanded; /* variances may be written out: spread.c */
     unsigned *bucket;    /* of the hash table of nodes; simplify.c's own */
     unsigned n_buckets;
 };
 
 /* What one call is about, memory aside: all that plans depend on. Padding is
  * zero, so it can be compared by memcmp(). */
-struct xl__bound {
+struct xl__param {
     char name[XL_EXPR_MAX_NAME + 1];
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
     unsigned n_dims;
@@ -177,7 +177,7 @@ struct xl__bound {
 struct xl__signature {
     unsigned n;
     unsigned fast_math;
-    struct xl__bound b[XL_EXPR_MAX_BINDINGS];
+    struct xl__param b[XL_EXPR_MAX_BINDINGS];
 };
 
 static inline size_t xl__shape_elems(const struct xl__shape *s)

@@ -22,7 +22,7 @@ static xl_status check_target(struct xl__parser *p)
     ahead.e = NULL; /* what is wrong there is told when it is reached */
     if (xl__lex(&ahead, &next) != XL_OK || !xl__is_sign(&next, "="))
         return XL_OK;
-    return xl__tree_error(p->tree, t->place, p->lexer.e, XL_BAD_ARGUMENT,
+    return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
                           "'%.*s' is a word of the language and cannot be "
                           "assigned; take another name",
                           (int)t->len, t->text);
@@ -34,10 +34,11 @@ static xl_status target(struct xl__parser *p, const struct xl__token *first,
                         struct xl__statement *s)
 {
     const struct xl__tree_node *node = &p->tree->node[s->value];
-    bool is_name = first->kind == XL__TOK_NAME && node->place == first->place;
+    bool is_name =
+        first->kind == XL__TOK_NAME && node->location == first->location;
     if (!is_name || (node->kind != XL__T_NAME &&
                      (node->kind != XL__T_VIEW || node->is_permutation)))
-        return xl__tree_error(p->tree, first->place, p->lexer.e,
+        return xl__tree_error(p->tree, first->location, p->lexer.e,
                               XL_BAD_ARGUMENT,
                               "only a name or a slice of one can be assigned; "
                               "'is equal' is ==");
@@ -53,7 +54,7 @@ static xl_status statement(struct xl__parser *p)
 {
     xl_status status;
     struct xl__token first = p->token;
-    struct xl__statement s = {.view = UINT_MAX, .place = first.place};
+    struct xl__statement s = {.view = UINT_MAX, .location = first.location};
     TRY(check_target(p));
     TRY(xl__parse_expression(p, &s.value));
     if (xl__is_sign(&p->token, "=")) {
@@ -61,8 +62,8 @@ static xl_status statement(struct xl__parser *p)
         TRY(xl__parse_next(p));
         TRY(xl__parse_expression(p, &s.value));
     } else {
-        TRY(xl__tree_name(p->tree, "out", strlen("out"), first.place, &s.name,
-                          p->lexer.e));
+        TRY(xl__tree_name(p->tree, "out", strlen("out"), first.location,
+                          &s.name, p->lexer.e));
     }
     if (p->token.kind != XL__TOK_BREAK && p->token.kind != XL__TOK_END)
         TRY(xl__parse_fail(p, "an operator or the end of the statement is "

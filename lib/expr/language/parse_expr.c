@@ -26,14 +26,16 @@ xl_status xl__parse_fail(struct xl__parser *p, const char *what)
     const struct xl__token *t = &p->token;
     int len = t->len > QUOTED ? QUOTED : (int)t->len;
     if (t->kind == XL__TOK_END)
-        return xl__tree_error(p->tree, t->place, p->lexer.e, XL_BAD_ARGUMENT,
-                              "%s, not the end of the text", what);
+        return xl__tree_error(p->tree, t->location, p->lexer.e,
+                              XL_BAD_ARGUMENT, "%s, not the end of the text",
+                              what);
     if (t->kind == XL__TOK_BREAK)
-        return xl__tree_error(p->tree, t->place, p->lexer.e, XL_BAD_ARGUMENT,
+        return xl__tree_error(p->tree, t->location, p->lexer.e,
+                              XL_BAD_ARGUMENT,
                               "%s, not the end of the statement; parentheses "
                               "let it go on in the next line",
                               what);
-    return xl__tree_error(p->tree, t->place, p->lexer.e, XL_BAD_ARGUMENT,
+    return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
                           "%s, not '%.*s'", what, len, t->text);
 }
 
@@ -59,9 +61,11 @@ static xl_status add(struct xl__parser *p, const struct xl__tree_node *node,
 static xl_status call(struct xl__parser *p, const struct xl__token *word,
                       const unsigned *arg, unsigned n_args, unsigned *out)
 {
-    struct xl__tree_call c = {.name = word->text, .len = word->len,
-                              .arg = arg, .n_args = n_args,
-                              .place = word->place};
+    struct xl__tree_call c = {.name = word->text,
+                              .len = word->len,
+                              .arg = arg,
+                              .n_args = n_args,
+                              .location = word->location};
     return xl__tree_call(p->tree, &c, out, p->lexer.e);
 }
 
@@ -70,7 +74,8 @@ static xl_status enter(struct xl__parser *p)
 {
     if (++p->depth <= XL_EXPR_MAX_DEPTH)
         return XL_OK;
-    return xl__tree_error(p->tree, p->token.place, p->lexer.e, XL_BAD_ARGUMENT,
+    return xl__tree_error(p->tree, p->token.location, p->lexer.e,
+                          XL_BAD_ARGUMENT,
                           "nested deeper than %d levels; assign a part to a "
                           "name first",
                           XL_EXPR_MAX_DEPTH);
@@ -81,7 +86,7 @@ static xl_status enter(struct xl__parser *p)
 static xl_status too_large(struct xl__parser *p, const struct xl__token *t)
 {
     int len = t->len > QUOTED ? QUOTED : (int)t->len;
-    return xl__tree_error(p->tree, t->place, p->lexer.e, XL_BAD_ARGUMENT,
+    return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
                           "%.*s%s does not fit in an i32; with a point, as "
                           "1e10 or 1.0, it is an f32",
                           len, t->text, t->len > QUOTED ? "..." : "");
@@ -94,9 +99,10 @@ static xl_status number(struct xl__parser *p, unsigned *out)
     bool is_integer = t.kind == XL__TOK_INTEGER;
     if (is_integer && t.value >= INTEGERS)
         return too_large(p, &t);
-    struct xl__tree_node node = {
-        .kind = is_integer ? XL__T_INTEGER : XL__T_NUMBER, .value = t.value,
-        .place = t.place};
+    struct xl__tree_node node = {.kind =
+                                     is_integer ? XL__T_INTEGER : XL__T_NUMBER,
+                                 .value = t.value,
+                                 .location = t.location};
     TRY(add(p, &node, out));
     TRY(xl__parse_next(p));
 fail:
@@ -108,8 +114,8 @@ static xl_status least_integer(struct xl__parser *p, unsigned *out)
 {
     xl_status status;
     struct xl__token t = p->token;
-    struct xl__tree_node node = {.kind = XL__T_INTEGER, .value = -INTEGERS,
-                                 .place = t.place};
+    struct xl__tree_node node = {
+        .kind = XL__T_INTEGER, .value = -INTEGERS, .location = t.location};
     TRY(xl__parse_next(p));
     if (xl__is_sign(&p->token, "^"))
         return too_large(p, &t);
@@ -144,16 +150,17 @@ static xl_status name(struct xl__parser *p, unsigned *out)
         return XL_OK;
     }
     if (xl__constant_find(word.text, word.len, &node)) {
-        node.place = word.place;
+        node.location = word.location;
         return add(p, &node, out);
     }
     if (xl__is_reserved(word.text, word.len))
-        return xl__tree_error(p->tree, word.place, p->lexer.e, XL_BAD_ARGUMENT,
-                              "%.*s is a function; write %.*s(...)",
-                              (int)word.len, word.text, (int)word.len,
-                              word.text);
-    node = (struct xl__tree_node){.kind = XL__T_NAME, .place = word.place};
-    TRY(xl__tree_name(p->tree, word.text, word.len, word.place, &node.name,
+        return xl__tree_error(
+            p->tree, word.location, p->lexer.e, XL_BAD_ARGUMENT,
+            "%.*s is a function; write %.*s(...)", (int)word.len, word.text,
+            (int)word.len, word.text);
+    node =
+        (struct xl__tree_node){.kind = XL__T_NAME, .location = word.location};
+    TRY(xl__tree_name(p->tree, word.text, word.len, word.location, &node.name,
                       p->lexer.e));
     if (xl__is_sign(&p->token, "["))
         TRY(xl__parse_slices(p, &node));
@@ -176,7 +183,8 @@ static xl_status primary(struct xl__parser *p, unsigned *out)
                               "expected"));
     if (!xl__is_sign(&p->token, "["))
         return XL_OK;
-    return xl__tree_error(p->tree, p->token.place, p->lexer.e, XL_BAD_ARGUMENT,
+    return xl__tree_error(p->tree, p->token.location, p->lexer.e,
+                          XL_BAD_ARGUMENT,
                           "only a name can be sliced, and once");
 fail:
     return status;

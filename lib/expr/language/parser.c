@@ -10,10 +10,10 @@
 
 #define WHOLE_NUMBERS 9007199254740992.0 /* 2^53: doubles are exact */
 
-static xl_status fail_at(struct xl__parser *p, unsigned place,
+static xl_status fail_at(struct xl__parser *p, unsigned location,
                          const char *what)
 {
-    return xl__tree_error(p->tree, place, p->lexer.e, XL_BAD_ARGUMENT, "%s",
+    return xl__tree_error(p->tree, location, p->lexer.e, XL_BAD_ARGUMENT, "%s",
                           what);
 }
 
@@ -27,7 +27,7 @@ static xl_status whole(struct xl__parser *p, double limit, int64_t *out)
     if (p->token.kind != XL__TOK_INTEGER)
         return xl__parse_fail(p, "a whole number is expected");
     if (p->token.value >= limit)
-        return fail_at(p, p->token.place, "the number is too large");
+        return fail_at(p, p->token.location, "the number is too large");
     *out = (int64_t)p->token.value * (is_negative ? -1 : 1);
     TRY(xl__parse_next(p));
 fail:
@@ -41,7 +41,7 @@ static xl_status axis(struct xl__parser *p, int *axes, unsigned *n)
     xl_status status;
     int64_t value = 0;
     if (*n >= XL_MAX_DIMS)
-        return fail_at(p, p->token.place,
+        return fail_at(p, p->token.location,
                        "more axes than a tensor has: at most 6");
     TRY(whole(p, INT_MAX, &value));
     axes[(*n)++] = (int)value;
@@ -87,12 +87,13 @@ static xl_status keyword(struct xl__parser *p, struct xl__tree_call *c)
     struct xl__token word = p->token;
     if (word.len != strlen("axis") ||
         memcmp(word.text, "axis", word.len) != 0)
-        return fail_at(p, word.place,
+        return fail_at(p, word.location,
                        "the only argument with a name is axis=; 'is equal' is "
                        "==");
     if (c->has_axes)
-        return fail_at(p, word.place, "axis= is there already; several axes "
-                                      "are written axis=(0, 1)");
+        return fail_at(p, word.location,
+                       "axis= is there already; several axes "
+                       "are written axis=(0, 1)");
     TRY(xl__parse_next(p));
     TRY(axes(p, c));
 fail:
@@ -107,7 +108,7 @@ static xl_status argument(struct xl__parser *p, struct xl__tree_call *c,
     if (is_keyword(p))
         return keyword(p, c);
     if (c->has_axes)
-        return fail_at(p, p->token.place, "axis= comes last");
+        return fail_at(p, p->token.location, "axis= comes last");
     TRY(xl__parse_expression(p, &node));
     if (c->n_args < XL__TREE_ARGS)
         arg[c->n_args] = node;
@@ -158,13 +159,14 @@ static xl_status permutation(struct xl__parser *p,
 {
     xl_status status;
     bool has_order = word->len == strlen("permute");
-    struct xl__tree_node view = {.kind = XL__T_VIEW, .is_permutation = true,
-                                 .place = word->place};
+    struct xl__tree_node view = {.kind = XL__T_VIEW,
+                                 .is_permutation = true,
+                                 .location = word->location};
     struct xl__token name = p->token;
     if (name.kind != XL__TOK_NAME)
         return xl__parse_fail(p, "views are of a name, like transpose(x); a "
                                  "name is expected");
-    TRY(xl__tree_name(p->tree, name.text, name.len, name.place, &view.name,
+    TRY(xl__tree_name(p->tree, name.text, name.len, name.location, &view.name,
                       p->lexer.e));
     TRY(xl__parse_next(p));
     while (has_order && xl__is_sign(&p->token, ",")) {
@@ -188,11 +190,13 @@ xl_status xl__parse_call(struct xl__parser *p, const struct xl__token *word,
 {
     xl_status status;
     unsigned arg[XL__TREE_ARGS];
-    struct xl__tree_call c = {.name = word->text, .len = word->len,
-                              .arg = arg, .place = word->place};
+    struct xl__tree_call c = {.name = word->text,
+                              .len = word->len,
+                              .arg = arg,
+                              .location = word->location};
     const struct xl__function *f = xl__function_find(c.name, c.len, 1);
     TRY(xl__parse_next(p));
-    if (xl__is_view_word(word->text, word->len))
+    if (xl__is_view_function(word->text, word->len))
         return permutation(p, word, out);
     if (f == NULL) /* before mistakes between its parentheses are told */
         return xl__tree_call(p->tree, &c, out, p->lexer.e);
@@ -218,12 +222,12 @@ static xl_status step(struct xl__parser *p, struct xl__slice *s)
 {
     xl_status status;
     bool has;
-    unsigned place;
+    unsigned location;
     TRY(xl__parse_next(p));
-    place = p->token.place;
+    location = p->token.location;
     TRY(bound(p, &has, &s->step));
     if (has && s->step <= 0)
-        return fail_at(p, place, "a step is 1 or more");
+        return fail_at(p, location, "a step is 1 or more");
 fail:
     return status;
 }
@@ -251,16 +255,18 @@ fail:
 
 static xl_status one_slice(struct xl__parser *p, struct xl__tree_node *view)
 {
-    unsigned place = p->token.place;
+    unsigned location = p->token.location;
     struct xl__slice *s = &view->slice[view->n_slices];
     if (view->n_slices >= XL_MAX_DIMS)
-        return fail_at(p, place, "more slices than a tensor has dimensions: "
-                                 "at most 6");
+        return fail_at(p, location,
+                       "more slices than a tensor has dimensions: "
+                       "at most 6");
     xl_status status = slice(p, s);
     for (unsigned i = 0; status == XL_OK && i < view->n_slices; i++)
         if (s->is_rest && view->slice[i].is_rest)
-            status = fail_at(p, place, "... stands for what is left, so only "
-                                       "once");
+            status = fail_at(p, location,
+                             "... stands for what is left, so only "
+                             "once");
     view->n_slices++;
     return status;
 }

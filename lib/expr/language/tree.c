@@ -28,12 +28,12 @@ void xl__tree_clear(struct xl__tree *t)
 /* -- errors ---------------------------------------------------------------- */
 
 /* A line of the text: where it begins and how long it is. */
-static size_t line_at(const char *text, size_t place, size_t *len,
+static size_t line_at(const char *text, size_t location, size_t *len,
                       unsigned *number)
 {
     size_t first = 0;
     *number = 1;
-    for (size_t i = 0; i < place; i++) {
+    for (size_t i = 0; i < location; i++) {
         if (text[i] != '\n')
             continue;
         first = i + 1;
@@ -58,13 +58,13 @@ static void show_line(const char *line, size_t len, size_t at,
                    (int)(at - first + (first > 0 ? 5 : 2)), "");
 }
 
-xl_status xl__tree_error(const struct xl__tree *t, unsigned place,
+xl_status xl__tree_error(const struct xl__tree *t, unsigned location,
                          struct xl__error *e, xl_status status,
                          const char *fmt, ...)
 {
     struct xl__str story = {0}, after = {0};
     if (t->text != NULL) {
-        size_t len, at = xl__min_size(place, strlen(t->text));
+        size_t len, at = xl__min_size(location, strlen(t->text));
         unsigned number;
         size_t first = line_at(t->text, at, &len, &number);
         xl__str_printf(&story, "%u:%zu: ", number, at - first + 1);
@@ -92,7 +92,7 @@ xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
                        unsigned *out, struct xl__error *e)
 {
     if (t->n_nodes >= XL_EXPR_MAX_NODES)
-        return xl__tree_error(t, node->place, e, XL_BAD_ARGUMENT,
+        return xl__tree_error(t, node->location, e, XL_BAD_ARGUMENT,
                               "more than %d operations, names and numbers; "
                               "split the expression",
                               XL_EXPR_MAX_NODES);
@@ -119,18 +119,18 @@ static bool is_name(const char *name, size_t len)
 
 /* What is wrong with a name by itself. */
 static xl_status check_name(const struct xl__tree *t, const char *name,
-                            size_t len, unsigned place, struct xl__error *e)
+                            size_t len, unsigned location, struct xl__error *e)
 {
     if (!is_name(name, len))
-        return xl__tree_error(t, place, e, XL_BAD_ARGUMENT,
+        return xl__tree_error(t, location, e, XL_BAD_ARGUMENT,
                               "a name is a letter or _, then letters, digits "
                               "and _");
     if (len > XL_EXPR_MAX_NAME)
-        return xl__tree_error(t, place, e, XL_BAD_ARGUMENT,
+        return xl__tree_error(t, location, e, XL_BAD_ARGUMENT,
                               "a name of %zu letters; at most %d are allowed",
                               len, XL_EXPR_MAX_NAME);
     if (xl__is_reserved(name, len))
-        return xl__tree_error(t, place, e, XL_BAD_ARGUMENT,
+        return xl__tree_error(t, location, e, XL_BAD_ARGUMENT,
                               "'%.*s' is a word of the language; take another "
                               "name",
                               (int)len, name);
@@ -138,10 +138,10 @@ static xl_status check_name(const struct xl__tree *t, const char *name,
 }
 
 xl_status xl__tree_name(struct xl__tree *t, const char *name, size_t len,
-                        unsigned place, unsigned *out, struct xl__error *e)
+                        unsigned location, unsigned *out, struct xl__error *e)
 {
     xl_status status;
-    TRY(check_name(t, name, len, place, e));
+    TRY(check_name(t, name, len, location, e));
     for (unsigned i = 0; i < t->n_names; i++) {
         if (strlen(t->name[i]) == len && memcmp(t->name[i], name, len) == 0) {
             *out = i;
@@ -149,7 +149,7 @@ xl_status xl__tree_name(struct xl__tree *t, const char *name, size_t len,
         }
     }
     if (t->n_names >= XL_EXPR_MAX_BINDINGS)
-        return xl__tree_error(t, place, e, XL_BAD_ARGUMENT,
+        return xl__tree_error(t, location, e, XL_BAD_ARGUMENT,
                               "'%.*s' is name %u; at most %d are allowed",
                               (int)len, name, t->n_names + 1,
                               XL_EXPR_MAX_BINDINGS);
@@ -169,7 +169,7 @@ xl_status xl__tree_assign(struct xl__tree *t, const struct xl__statement *s,
 {
     /* Terms can be assigned again and again without a new node. */
     if (t->n_statements >= XL_EXPR_MAX_NODES)
-        return xl__tree_error(t, s->place, e, XL_BAD_ARGUMENT,
+        return xl__tree_error(t, s->location, e, XL_BAD_ARGUMENT,
                               "more than %d assignments", XL_EXPR_MAX_NODES);
     if (!xl__grow(&t->statement, &t->cap_statements,
                   t->n_statements + (size_t)1, sizeof *t->statement))
@@ -184,11 +184,11 @@ static xl_status no_function(const struct xl__tree *t,
                              const struct xl__tree_call *c,
                              struct xl__error *e)
 {
-    const char *nearest = xl__nearest_word(c->name, c->len);
+    const char *nearest = xl__nearest_function(c->name, c->len);
     int len = (int)xl__min_size(c->len, QUOTED);
-    return xl__tree_error(t, c->place, e, XL_BAD_ARGUMENT,
+    return xl__tree_error(t, c->location, e, XL_BAD_ARGUMENT,
                           nearest ? "no function '%.*s'; did you mean '%s'?"
-                               : "no function '%.*s'",
+                                  : "no function '%.*s'",
                           len, c->name, nearest);
 }
 
@@ -215,7 +215,7 @@ static xl_status wrong_count(const struct xl__tree *t,
     struct xl__str counts = {0};
     print_counts(f, &counts);
     xl_status status = xl__tree_error(
-        t, c->place, e, XL_BAD_ARGUMENT, "%s takes %s and was given %u%s",
+        t, c->location, e, XL_BAD_ARGUMENT, "%s takes %s and was given %u%s",
         f->name, xl__str_text(&counts), c->n_args,
         xl__function_has_axes(f) ? "; axes are given as axis=0 or axis=(0, 1)"
                                  : "");
@@ -233,17 +233,22 @@ xl_status xl__tree_call(struct xl__tree *t, const struct xl__tree_call *c,
     if (f->n_args != c->n_args)
         return wrong_count(t, c, f, e);
     if (c->has_axes && !xl__function_has_axes(f))
-        return xl__tree_error(t, c->place, e, XL_BAD_ARGUMENT,
+        return xl__tree_error(t, c->location, e, XL_BAD_ARGUMENT,
                               "%s of %u argument%s works by element and takes "
                               "no axis",
                               f->name, f->n_args, f->n_args == 1 ? "" : "s");
     if (!xl__grow(&t->arg, &t->cap_args, t->n_args + (size_t)c->n_args,
                   sizeof *t->arg))
         return no_memory(e);
-    struct xl__tree_node node = {
-        .kind = XL__T_CALL, .op = f->op, .row = f->row, .dtype = c->dtype,
-        .n_args = c->n_args, .first_arg = t->n_args, .place = c->place,
-        .has_axes = c->has_axes, .n_axes = c->n_axes};
+    struct xl__tree_node node = {.kind = XL__T_CALL,
+                                 .op = f->op,
+                                 .row = f->row,
+                                 .dtype = c->dtype,
+                                 .n_args = c->n_args,
+                                 .first_arg = t->n_args,
+                                 .location = c->location,
+                                 .has_axes = c->has_axes,
+                                 .n_axes = c->n_axes};
     memcpy(node.axes, c->axes, sizeof node.axes);
     xl_status status = xl__tree_add(t, &node, out, e);
     if (status != XL_OK)

@@ -41,14 +41,14 @@ struct xl__tree_node {
     bool is_permutation;     /* VIEW; with n_axes == 0: all reversed */
     unsigned n_slices;
     struct xl__slice slice[XL_MAX_DIMS];
-    unsigned place;          /* byte offset in the text */
+    unsigned location; /* byte offset in the text */
 };
 
 struct xl__statement {
     unsigned name;           /* assigned */
     unsigned view;           /* a VIEW node that is assigned to, or UINT_MAX */
     unsigned value;          /* node */
-    unsigned place;
+    unsigned location;
 };
 
 struct xl__tree {
@@ -76,7 +76,7 @@ xl_status xl__parse(const char *text, size_t len, struct xl__tree *out,
 
 /* Record an error at a place of the text: "2:7: what\n  the line\n      ^".
  * Returns `status`. Other than printable ASCII is shown as '?'. */
-xl_status xl__tree_error(const struct xl__tree *t, unsigned place,
+xl_status xl__tree_error(const struct xl__tree *t, unsigned location,
                          struct xl__error *e, xl_status status,
                          const char *fmt, ...) XL__PRINTF(5, 6);
 
@@ -88,7 +88,7 @@ xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
 /* The number of a name, which is made known when it is new. Refuses what is
  * no name or has a meaning of its own. */
 xl_status xl__tree_name(struct xl__tree *t, const char *name, size_t len,
-                        unsigned place, unsigned *out, struct xl__error *e);
+                        unsigned location, unsigned *out, struct xl__error *e);
 xl_status xl__tree_assign(struct xl__tree *t, const struct xl__statement *s,
                           struct xl__error *e);
 
@@ -102,7 +102,7 @@ struct xl__tree_call {
     int axes[XL_MAX_DIMS];
     unsigned n_axes;
     xl_dtype dtype;      /* cast */
-    unsigned place;
+    unsigned location;
 };
 enum { XL__TREE_ARGS = 4 };
 

@@ -345,8 +345,8 @@ static void places(void **state)
     const unsigned want[] = {4, 12, 8, 6}; /* a b sin + */
     assert_int_equal(t.n_nodes, 4);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(t.node[i].place, want[i]);
-    assert_int_equal(t.statement[0].place, 0);
+        assert_int_equal(t.node[i].location, want[i]);
+    assert_int_equal(t.statement[0].location, 0);
     xl__tree_clear(&t);
 }
 
