@@ -3,6 +3,7 @@
  * error that eval.h describes. */
 #include "expr/codegen/epilogue.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
 
 typedef struct xl__interval num;
 

@@ -6,7 +6,9 @@
 
 #include "expr/codegen/epilogue.h"
 #include "expr/graph/infer.h"
+#include "expr/graph/infer_types.h"
 #include "expr/language/functions.h"
+#include "expr/language/parser.h"
 
 static const char y_name[] = "y", out_name[] = "out";
 

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "expr/codegen/epilogue.h"
 #include "expr/codegen/opencl_ops.h"
+#include "expr/graph/print.h"
 
 struct writing {
     struct xl__emit m;

@@ -3,6 +3,7 @@
  * and why they are together. */
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
+#include "expr/graph/loops.h"
 
 #include <string.h>
 

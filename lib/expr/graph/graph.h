@@ -20,10 +20,4 @@ unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want);
 /* Drop what no output needs; numbers of nodes change. */
 xl_status xl__graph_prune(struct xl__graph *g);
 
-/* One line of the language for a node, inputs by name; for explain and
- * messages. Long ones are cut with "...". */
-struct xl__str;
-void xl__graph_print(const struct xl__graph *g, const struct xl__signature *s,
-                     unsigned node, struct xl__str *out);
-
 #endif

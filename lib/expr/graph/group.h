@@ -42,15 +42,15 @@ struct xl__operand {
     unsigned index;
     xl_dtype dtype;
     bool is_written;
-    unsigned node;    /* what is loaded, or stored */
-    size_t offset;    /* elements, on top of the binding's own */
+    unsigned node;                 /* what is loaded, or stored */
+    size_t offset;                 /* elements, on top of the binding's own */
     size_t stride[XL__EXPR_LOOPS]; /* elements, per loop of the group; 0 where
                                       the loop's size is 1 */
-    unsigned align;   /* elements: largest power of two, at most 16, that
-                         divides every place the innermost loop begins at */
-    unsigned sweep;   /* of elements written: the sweep that stores them. At
-                         or after the value's own, and after the last sweep
-                         that reads what is overwritten */
+    unsigned align; /* elements: largest power of two, at most 16, that
+                       divides every place the innermost loop begins at */
+    unsigned sweep; /* of elements written: the sweep that stores them. At
+                       or after the value's own, and after the last sweep
+                       that reads what is overwritten */
 };
 
 /* Kept loops first, outermost first, then reduced ones, except for COLUMNS:
@@ -67,9 +67,9 @@ struct xl__loop {
 struct xl__value {
     unsigned node;
     unsigned sweep;
-    bool is_row;      /* one per row: depends on kept loops alone. Reductions
-                         and what follows from them; loads and arithmetic that
-                         only kept loops vary */
+    bool is_row; /* one per row: depends on kept loops alone. Reductions
+                    and what follows from them; loads and arithmetic that
+                    only kept loops vary */
 };
 
 /* Tunables of a kernel; what is 0 does not concern the form. */
@@ -100,22 +100,22 @@ struct xl__group {
     struct xl__operand operand[XL__EXPR_OPERANDS];
     struct xl__value *value; /* in an order that can be computed */
     unsigned n_values;
-    unsigned n_sweeps;       /* 1 of MAP */
+    unsigned n_sweeps; /* 1 of MAP */
     struct xl__geometry geo;
-    double flop, bytes;      /* bytes: each operand once, in its own shape */
+    double flop, bytes; /* bytes: each operand once, in its own shape */
     double est_ns;
-    const char *bound;       /* static */
-    size_t partial_bytes;    /* scratch for chunks' results; from byte
-                                partial_offset of the scratch */
+    const char *bound;    /* static */
+    size_t partial_bytes; /* scratch for chunks' results; from byte
+                             partial_offset of the scratch */
     size_t partial_offset;
-    struct xl__str why;      /* for people: what was decided and by what
-                                numbers */
+    struct xl__str why; /* for people: what was decided and by what
+                           numbers */
 };
 
 struct xl__temp {
     unsigned node;
     xl_dtype dtype;
-    size_t offset, bytes;    /* in scratch; those not alive together share */
+    size_t offset, bytes; /* in scratch; those not alive together share */
 };
 
 struct xl__schedule {
@@ -129,13 +129,6 @@ struct xl__schedule {
     double flop, bytes, est_ns;
 };
 
-/* spread.c: a copy in which variances of short rows are two sweeps. Errors:
- * XL_NO_MEMORY, also where it would have too many nodes. Clear it whatever the
- * status. */
-xl_status xl__graph_expand_variance(const struct xl__graph *from,
-                                    const struct xl__limits *l,
-                                    struct xl__graph *out);
-
 /* Make groups of a graph. `unfused`: one for every operation that is not a
  * leaf. Temporaries are f32, i32 or bool. XL_UNSUPPORTED: an operation has
  * more operands than a group; XL_NO_MEMORY; XL_OVERFLOW. */
@@ -143,15 +136,6 @@ xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
                    const struct xl__limits *l, bool unfused,
                    struct xl__schedule *out, struct xl__error *e);
 void xl__schedule_clear(struct xl__schedule *s);
-
-/* loops.c: drop loops of size 1, join neighbours, order MAP's loops so that
- * writes are contiguous, fill in align. */
-void xl__loops_normalize(const struct xl__signature *s, struct xl__group *g);
-
-/* Which form suits such a nest here: kept elements, reduced elements, and
- * whether the innermost loop of most operands is a reduced one. */
-enum xl__form xl__form_choose(const struct xl__limits *l, double kept,
-                              double reduced, bool reduced_inside);
 
 /* group.c: set est_ns and bound of a group from its flop and bytes: the slower
  * of the two at the device's rates, of which it reaches `fill` (0..1), and the

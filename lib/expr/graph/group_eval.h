@@ -20,7 +20,7 @@ struct xl__eval_mem {
  * bools are exact; a bool that the error makes uncertain, and all that follows
  * from it, has an infinite bound. */
 xl_status xl__eval_group(const struct xl__graph *g,
-                         const struct xl__group *group,
-                         const double *scalar, struct xl__eval_mem *mem);
+                         const struct xl__group *group, const double *scalar,
+                         struct xl__eval_mem *mem);
 
 #endif

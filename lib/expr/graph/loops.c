@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops of a group: as few and as close as its operands allow; and the form
  * that suits them. */
+#include "expr/graph/loops.h"
+
 #include "base/alloc.h"
 #include "device/peak_rates.h"
-#include "expr/graph/group.h"
 
 static void remove_loop(struct xl__group *g, unsigned at)
 {
@@ -32,7 +33,7 @@ static void swap_loops(struct xl__group *g, unsigned a, unsigned b)
 }
 
 /* Loops of one turn go, but for the last of all. */
-static void drop(struct xl__group *g)
+static void remove_unit_loops(struct xl__group *g)
 {
     for (unsigned i = 0; i < g->n_loops;) {
         if (g->loop[i].size > 1 || g->n_loops == 1)
@@ -44,7 +45,7 @@ static void drop(struct xl__group *g)
 
 /* A MAP's loops by the first written operand's strides, largest first, and by
  * what is read where it stands still. */
-static void sort(struct xl__group *g)
+static void sort_loops(struct xl__group *g)
 {
     unsigned by = 0;
     while (by + 1 < g->n_operands && !g->operand[by].is_written)
@@ -56,7 +57,7 @@ static void sort(struct xl__group *g)
             swap_loops(g, k - 1, k);
 }
 
-static bool are_one(const struct xl__group *g, unsigned outer)
+static bool can_join(const struct xl__group *g, unsigned outer)
 {
     const unsigned inner = outer + 1;
     if (g->loop[outer].is_reduced != g->loop[inner].is_reduced)
@@ -69,10 +70,10 @@ static bool are_one(const struct xl__group *g, unsigned outer)
     return true;
 }
 
-static void join(struct xl__group *g)
+static void join_loops(struct xl__group *g)
 {
     for (unsigned i = 0; i + 1 < g->n_loops;) {
-        if (!are_one(g, i)) {
+        if (!can_join(g, i)) {
             i++;
             continue;
         }
@@ -81,7 +82,7 @@ static void join(struct xl__group *g)
     }
 }
 
-static unsigned power_in(size_t x, unsigned most)
+static unsigned power_of_two_in(size_t x, unsigned most)
 {
     unsigned p = 1;
     while (p < most && x % (2 * p) == 0)
@@ -89,26 +90,26 @@ static unsigned power_in(size_t x, unsigned most)
     return p;
 }
 
-static void align(const struct xl__signature *s, struct xl__group *g)
+static void set_alignment(const struct xl__signature *s, struct xl__group *g)
 {
     for (unsigned k = 0; k < g->n_operands; k++) {
         struct xl__operand *p = &g->operand[k];
         p->align = XL__EXPR_MAX_VW;
         if (p->at == XL__AT_BINDING)
-            p->align = power_in(s->b[p->index].align, p->align);
-        p->align = power_in(p->offset, p->align);
+            p->align = power_of_two_in(s->b[p->index].align, p->align);
+        p->align = power_of_two_in(p->offset, p->align);
         for (unsigned i = 0; i + 1 < g->n_loops; i++)
-            p->align = power_in(p->stride[i], p->align);
+            p->align = power_of_two_in(p->stride[i], p->align);
     }
 }
 
 void xl__loops_normalize(const struct xl__signature *s, struct xl__group *g)
 {
-    drop(g);
+    remove_unit_loops(g);
     if (g->form == XL__FORM_MAP)
-        sort(g);
-    join(g);
-    align(s, g);
+        sort_loops(g);
+    join_loops(g);
+    set_alignment(s, g);
 }
 
 enum xl__form xl__form_choose(const struct xl__limits *l, double kept,

@@ -23,7 +23,10 @@ struct xl__interval xl__interval_f32(double x, double err)
     return out;
 }
 
-static double to_f32(double x) { return (double)(float)x; }
+static double to_f32(double x)
+{
+    return (double)(float)x;
+}
 
 static double to_f16(double x)
 {
@@ -40,10 +43,22 @@ static double saturate(double x, double least, double most)
     return isnan(x) ? 0 : fmin(fmax(trunc(x), least), most);
 }
 
-static double to_i32(double x) { return saturate(x, INT32_MIN, INT32_MAX); }
-static double to_i8(double x) { return saturate(x, INT8_MIN, INT8_MAX); }
-static double to_u8(double x) { return saturate(x, 0, UINT8_MAX); }
-static double to_bool(double x) { return x != 0; }
+static double to_i32(double x)
+{
+    return saturate(x, INT32_MIN, INT32_MAX);
+}
+static double to_i8(double x)
+{
+    return saturate(x, INT8_MIN, INT8_MAX);
+}
+static double to_u8(double x)
+{
+    return saturate(x, 0, UINT8_MAX);
+}
+static double to_bool(double x)
+{
+    return x != 0;
+}
 
 /* Apply a conversion that never falls (or, to bool, is told apart below). */
 static struct xl__interval through(double (*f)(double), struct xl__interval a)

@@ -38,17 +38,4 @@ struct xl__interval xl__interval_convert(struct xl__interval a,
 /* As memory of a dtype keeps it, or cast() gives it. */
 struct xl__interval xl__interval_round(struct xl__interval a, xl_dtype dtype);
 
-/* A reduction of the n numbers a[i * every]. */
-struct xl__interval xl__eval_reduce(const struct xl__graph *g, unsigned node,
-                                    const struct xl__interval *a,
-                                    unsigned every, size_t n);
-
-/* One MAP-class node: value and bound from its arguments'. */
-struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
-                                  const struct xl__interval *arg);
-
-/* The random source of cl/expr/expr.clh: element `place` of seed's stream,
- * uniform in [0, 1) (RAND) or normal (RANDN, before rounding). */
-double xl__eval_rand(enum xl__expr_op op, int32_t seed, uint64_t place);
-
 #endif

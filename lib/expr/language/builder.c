@@ -2,7 +2,7 @@
 /* Expressions without text: calls that build the same tree as the parser. The
  * first mistake is kept, and from then on nothing happens until the compiler
  * is asked, so callers check once. */
-#include "expr/language/tree.h"
+#include "expr/language/builder.h"
 
 #include <float.h>
 #include <limits.h>
@@ -54,7 +54,8 @@ const struct xl__tree *xl__terms_tree(const xl_terms *t, struct xl__error *e)
     return &t->tree;
 }
 
-/* -- what everything below shares ------------------------------------------ */
+/* -- what everything below shares ------------------------------------------
+ */
 
 static bool is_stuck(const xl_terms *t)
 {
@@ -100,7 +101,8 @@ static xl_term call(xl_terms *t, struct xl__tree_call *c)
     return out + 1;
 }
 
-/* -- the public calls ------------------------------------------------------ */
+/* -- the public calls ------------------------------------------------------
+ */
 
 xl_term xl_term_name(xl_terms *t, const char *name)
 {
@@ -122,8 +124,9 @@ xl_term xl_term_number(xl_terms *t, double value)
     if (is_stuck(t))
         return 0;
     if (isfinite(value) && fabs(value) > (double)FLT_MAX) {
-        mistake(t, "xl_term_number", "too large for f32, which ends at "
-                                     "3.4028235e38; infinity is INFINITY");
+        mistake(t, "xl_term_number",
+                "too large for f32, which ends at "
+                "3.4028235e38; infinity is INFINITY");
         return 0;
     }
     return add(t, XL__T_NUMBER, value);
@@ -140,15 +143,15 @@ xl_term xl_term_call(xl_terms *t, const char *function, const xl_term *args,
     if (is_stuck(t) || !are_terms(t, "xl_term_call", args, n_args))
         return 0;
     struct xl__tree_call c = {.name = function != NULL ? function : "",
-                              .arg = args, .n_args = n_args};
+                              .arg = args,
+                              .n_args = n_args};
     c.len = strlen(c.name);
     const struct xl__function *f = xl__function_find(c.name, c.len, n_args);
-    const char *wrong =
-        f == NULL                     ? NULL
-        : f->op == XL__E_CAST         ? "xl_term_cast() makes casts"
-        : f->cls == XL__C_REDUCE && f->n_args == n_args
-            ? "xl_term_reduce() makes reductions"
-            : NULL;
+    const char *wrong = f == NULL             ? NULL
+                        : f->op == XL__E_CAST ? "xl_term_cast() makes casts"
+                        : f->cls == XL__C_REDUCE && f->n_args == n_args
+                            ? "xl_term_reduce() makes reductions"
+                            : NULL;
     if (wrong != NULL) {
         mistake(t, "xl_term_call", wrong);
         return 0;
@@ -162,7 +165,9 @@ xl_term xl_term_reduce(xl_terms *t, const char *function, xl_term x,
     if (is_stuck(t) || !are_terms(t, "xl_term_reduce", &x, 1))
         return 0;
     struct xl__tree_call c = {.name = function != NULL ? function : "",
-                              .arg = &x, .n_args = 1, .has_axes = n_axes > 0,
+                              .arg = &x,
+                              .n_args = 1,
+                              .has_axes = n_axes > 0,
                               .n_axes = n_axes};
     if (n_axes > XL_MAX_DIMS || (n_axes > 0 && axes == NULL)) {
         mistake(t, "xl_term_reduce", "axes are 0 to 6, and not at NULL");
@@ -174,8 +179,9 @@ xl_term xl_term_reduce(xl_terms *t, const char *function, xl_term x,
     const struct xl__function *f = xl__function_find(c.name, c.len, 1);
     if (f != NULL && f->cls != XL__C_REDUCE &&
         (n_axes == 0 || !xl__function_has_axes(f))) {
-        mistake(t, "xl_term_reduce", "the function is not over axes; "
-                                     "xl_term_call() makes it");
+        mistake(t, "xl_term_reduce",
+                "the function is not over axes; "
+                "xl_term_call() makes it");
         return 0;
     }
     return call(t, &c);
@@ -188,12 +194,16 @@ xl_term xl_term_cast(xl_terms *t, xl_term x, xl_dtype dtype)
     if (is_stuck(t) || !are_terms(t, "xl_term_cast", &x, 1))
         return 0;
     if (!xl__type_find(type, strlen(type), &found)) {
-        mistake(t, "xl_term_cast", "types are f32, f16, bf16, i32, i8, u8 and "
-                                   "bool");
+        mistake(t, "xl_term_cast",
+                "types are f32, f16, bf16, i32, i8, u8 and "
+                "bool");
         return 0;
     }
-    struct xl__tree_call c = {.name = "cast", .len = strlen("cast"),
-                              .arg = &x, .n_args = 1, .dtype = dtype};
+    struct xl__tree_call c = {.name = "cast",
+                              .len = strlen("cast"),
+                              .arg = &x,
+                              .n_args = 1,
+                              .dtype = dtype};
     return call(t, &c);
 }
 
@@ -205,7 +215,7 @@ void xl_term_assign(xl_terms *t, const char *name, xl_term x)
     s.value = x - 1;
     if (name == NULL)
         name = "";
-    if (xl__tree_name(&t->tree, name, strlen(name), 0, &s.name,
-                      &t->mistake) == XL_OK)
+    if (xl__tree_name(&t->tree, name, strlen(name), 0, &s.name, &t->mistake) ==
+        XL_OK)
         xl__tree_assign(&t->tree, &s, &t->mistake);
 }

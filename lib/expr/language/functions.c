@@ -16,7 +16,7 @@ static const struct xl__function functions[] = {
     {name, XL__C_##cls, XL__E_##id, XL__ROW_NONE, n},
     XL__EXPR_OP_MAP(ENTRY)
 #undef ENTRY
-    {"pow", XL__C_MAP, XL__E_POW, XL__ROW_NONE, 2},
+        {"pow", XL__C_MAP, XL__E_POW, XL__ROW_NONE, 2},
     {"softmax", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_SOFTMAX, 1},
     {"log_softmax", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LOG_SOFTMAX, 1},
     {"layer_norm", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LAYER_NORM, 4},
@@ -28,8 +28,8 @@ static const struct {
     enum xl__tree_kind kind;
     double value;
 } constants[] = {
-    {"pi", XL__T_NUMBER, PI},      {"inf", XL__T_NUMBER, INFINITY},
-    {"nan", XL__T_NUMBER, NAN},    {"true", XL__T_BOOL, 1},
+    {"pi", XL__T_NUMBER, PI},   {"inf", XL__T_NUMBER, INFINITY},
+    {"nan", XL__T_NUMBER, NAN}, {"true", XL__T_BOOL, 1},
     {"false", XL__T_BOOL, 0},
 };
 
@@ -68,8 +68,7 @@ bool xl__function_has_axes(const struct xl__function *f)
            f->row == XL__ROW_LOG_SOFTMAX;
 }
 
-bool xl__constant_find(const char *name, size_t len,
-                       struct xl__tree_node *out)
+bool xl__constant_find(const char *name, size_t len, struct xl__tree_node *out)
 {
     for (size_t i = 0; i < COUNT(constants); i++) {
         if (!same(constants[i].name, name, len))
@@ -105,7 +104,8 @@ bool xl__is_reserved(const char *name, size_t len)
            xl__is_view_function(name, len);
 }
 
-/* -- the nearest word ------------------------------------------------------ */
+/* -- the nearest word ------------------------------------------------------
+ */
 
 static unsigned least(unsigned a, unsigned b)
 {

@@ -8,7 +8,7 @@
 struct xl__function {
     const char *name;
     enum xl__op_class cls;
-    enum xl__expr_op op;         /* when row is none */
+    enum xl__expr_op op; /* when row is none */
     enum xl__row_function row;
     unsigned n_args;
 };

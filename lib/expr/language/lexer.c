@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    MOST_DIGITS = 40,     /* kept of a number; one more tells that the rest
-                             is not 0 */
+    MOST_DIGITS = 40,       /* kept of a number; one more tells that the rest
+                               is not 0 */
     MOST_EXPONENT = 200000, /* beyond what a whole text of digits makes up
                                for */
     QUOTED = 40
@@ -21,10 +21,9 @@ enum {
 #define EXACT_INTEGERS 9007199254740992.0 /* 2^53 */
 
 /* Longest first, so that <= is not < and =. */
-static const char *const signs[] = {"...", "<=", ">=", "==", "!=", "+", "-",
-                                    "*",   "/",  "^",  "&",  "|",  "!", "<",
-                                    ">",   "=",  "(",  ")",  "[",  "]", ",",
-                                    ":"};
+static const char *const signs[] = {
+    "...", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "&",
+    "|",   "!",  "<",  ">",  "=",  "(", ")", "[", "]", ",", ":"};
 
 /* What other languages write, and how it is written here. */
 static const struct {
@@ -62,14 +61,15 @@ static bool starts(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* -- numbers --------------------------------------------------------------- */
+/* -- numbers ---------------------------------------------------------------
+ */
 
 /* A number as it is read: its significant digits without a point. */
 struct digits {
     char digit[MOST_DIGITS + 1];
     unsigned n;
-    bool is_cut;    /* what was left out is not 0 */
-    long exponent;  /* of ten */
+    bool is_cut;   /* what was left out is not 0 */
+    long exponent; /* of ten */
 };
 
 static void add_digit(struct digits *d, char c, bool is_fraction)
@@ -173,7 +173,8 @@ static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
     return XL_OK;
 }
 
-/* -- everything else ------------------------------------------------------- */
+/* -- everything else -------------------------------------------------------
+ */
 
 static xl_status unknown_sign(const struct xl__lexer *l, unsigned location)
 {

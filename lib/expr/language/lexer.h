@@ -7,27 +7,27 @@
 #include "expr/language/tree.h"
 
 enum xl__token_kind {
-    XL__TOK_END,      /* of the text; stays */
-    XL__TOK_BREAK,    /* ; or a newline */
+    XL__TOK_END,   /* of the text; stays */
+    XL__TOK_BREAK, /* ; or a newline */
     XL__TOK_NAME,
-    XL__TOK_INTEGER,  /* value, whole */
-    XL__TOK_NUMBER,   /* value */
-    XL__TOK_SIGN      /* an operator or punctuation: `text` and `len` */
+    XL__TOK_INTEGER, /* value, whole */
+    XL__TOK_NUMBER,  /* value */
+    XL__TOK_SIGN     /* an operator or punctuation: `text` and `len` */
 };
 
 struct xl__token {
     enum xl__token_kind kind;
     const char *text;
     size_t len;
-    double value;     /* of integers too: exact below 2^53, infinite above */
+    double value; /* of integers too: exact below 2^53, infinite above */
     unsigned location;
 };
 
 struct xl__lexer {
     const struct xl__tree *tree; /* its text is read, to the 0 byte */
     struct xl__error *e;
-    unsigned at;                 /* the next byte */
-    unsigned open;               /* parentheses and brackets */
+    unsigned at;   /* the next byte */
+    unsigned open; /* parentheses and brackets */
 };
 
 /* The next token. XL_BAD_ARGUMENT for what is none. */

@@ -11,13 +11,14 @@
 /* What a register holds. Memory's types become these on loading. Arguments
  * have the type that their operation works in: what converts is a CAST, in one
  * of these steps: bool to i32 or f32; i32 to f32; f32 to i32; f32 to f32
- * rounded to f16 or bf16; i32 to i32 saturated as i8 or u8. To bool is != 0. */
+ * rounded to f16 or bf16; i32 to i32 saturated as i8 or u8. To bool is != 0.
+ */
 enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
 
 enum xl__op_class {
-    XL__C_LEAF,   /* INPUT SCALAR CONST RAND RANDN */
-    XL__C_MAP,    /* each element by itself */
-    XL__C_REDUCE  /* over axes, which stay with size 1 */
+    XL__C_LEAF,  /* INPUT SCALAR CONST RAND RANDN */
+    XL__C_MAP,   /* each element by itself */
+    XL__C_REDUCE /* over axes, which stay with size 1 */
 };
 
 /* Type of an operation's result. */
@@ -105,7 +106,7 @@ enum xl__expr_op {
 #define XL__EXPR_OP_ENUM(id, name, cls, n, result, flop, ulp) XL__E_##id,
     XL__EXPR_OP_MAP(XL__EXPR_OP_ENUM)
 #undef XL__EXPR_OP_ENUM
-    XL__N_EXPR_OPS
+        XL__N_EXPR_OPS
 };
 
 struct xl__expr_op_info {
@@ -129,11 +130,11 @@ struct xl__node {
     enum xl__vtype type;
     unsigned arg[XL__EXPR_ARGS]; /* nodes before this one */
     struct xl__shape shape;      /* a CONST may have any */
-    xl_dtype dtype;      /* INPUT: memory's; CAST: what is rounded to */
-    unsigned axes;       /* reductions: bit d is axis d of the argument */
-    double value;        /* CONST; whole for i32, 0 or 1 for bool */
-    unsigned binding;    /* INPUT, SCALAR */
-    size_t offset;       /* INPUT: of the view in the bound one, in elements */
+    xl_dtype dtype;   /* INPUT: memory's; CAST: what is rounded to */
+    unsigned axes;    /* reductions: bit d is axis d of the argument */
+    double value;     /* CONST; whole for i32, 0 or 1 for bool */
+    unsigned binding; /* INPUT, SCALAR */
+    size_t offset;    /* INPUT: of the view in the bound one, in elements */
     size_t stride[XL_MAX_DIMS]; /* INPUT: per dimension of shape */
     unsigned location;          /* in the text, for messages: byte offset */
 };
@@ -156,7 +157,7 @@ struct xl__graph {
     unsigned n_outputs;
     bool fast_math;
     bool is_variance_expanded; /* variances may be written out: spread.c */
-    unsigned *bucket;    /* of the hash table of nodes; simplify.c's own */
+    unsigned *bucket; /* of the hash table of nodes; simplify.c's own */
     unsigned n_buckets;
 };
 
@@ -167,11 +168,11 @@ struct xl__param {
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
     unsigned n_dims;
     unsigned is_scalar;
-    unsigned dtype;      /* xl_dtype */
-    unsigned align;      /* elements: largest power of two, at most 64, that
-                            divides the address of element (0, ..., 0) */
-    unsigned same_as;    /* lowest binding that is the very same view of the
-                            same memory; its own number when there is none */
+    unsigned dtype;   /* xl_dtype */
+    unsigned align;   /* elements: largest power of two, at most 64, that
+                         divides the address of element (0, ..., 0) */
+    unsigned same_as; /* lowest binding that is the very same view of the
+                         same memory; its own number when there is none */
     unsigned zero;
 };
 struct xl__signature {

@@ -11,8 +11,8 @@
 #include "expr/language/functions.h"
 
 enum {
-    SHOWN = 70,      /* columns of a line that are shown */
-    QUOTED = 40      /* letters of a word in a message */
+    SHOWN = 70, /* columns of a line that are shown */
+    QUOTED = 40 /* letters of a word in a message */
 };
 
 void xl__tree_clear(struct xl__tree *t)
@@ -25,7 +25,8 @@ void xl__tree_clear(struct xl__tree *t)
     *t = (struct xl__tree){0};
 }
 
-/* -- errors ---------------------------------------------------------------- */
+/* -- errors ----------------------------------------------------------------
+ */
 
 /* A line of the text: where it begins and how long it is. */
 static size_t line_at(const char *text, size_t location, size_t *len,
@@ -86,7 +87,8 @@ static xl_status no_memory(struct xl__error *e)
     return xl__error_set(e, XL_NO_MEMORY, "out of memory for an expression");
 }
 
-/* -- nodes, names, statements ---------------------------------------------- */
+/* -- nodes, names, statements ----------------------------------------------
+ */
 
 xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
                        unsigned *out, struct xl__error *e)
@@ -178,7 +180,8 @@ xl_status xl__tree_assign(struct xl__tree *t, const struct xl__statement *s,
     return XL_OK;
 }
 
-/* -- calls ----------------------------------------------------------------- */
+/* -- calls -----------------------------------------------------------------
+ */
 
 static xl_status no_function(const struct xl__tree *t,
                              const struct xl__tree_call *c,
@@ -209,8 +212,7 @@ static void print_counts(const struct xl__function *f, struct xl__str *out)
 
 static xl_status wrong_count(const struct xl__tree *t,
                              const struct xl__tree_call *c,
-                             const struct xl__function *f,
-                             struct xl__error *e)
+                             const struct xl__function *f, struct xl__error *e)
 {
     struct xl__str counts = {0};
     print_counts(f, &counts);

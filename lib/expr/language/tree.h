@@ -7,47 +7,52 @@
 #include "expr/language/operations.h"
 
 enum xl__tree_kind {
-    XL__T_INTEGER, XL__T_NUMBER, XL__T_BOOL, /* value */
+    XL__T_INTEGER,
+    XL__T_NUMBER,
+    XL__T_BOOL, /* value */
     XL__T_NAME,
-    XL__T_CALL,  /* function, arguments, axes, dtype */
-    XL__T_VIEW   /* of a name: slice or permutation */
+    XL__T_CALL, /* function, arguments, axes, dtype */
+    XL__T_VIEW  /* of a name: slice or permutation */
 };
 
 /* Functions that are not one operation. */
 enum xl__row_function {
-    XL__ROW_NONE, XL__ROW_SOFTMAX, XL__ROW_LOG_SOFTMAX, XL__ROW_LAYER_NORM,
+    XL__ROW_NONE,
+    XL__ROW_SOFTMAX,
+    XL__ROW_LOG_SOFTMAX,
+    XL__ROW_LAYER_NORM,
     XL__ROW_RMS_NORM
 };
 
-struct xl__slice {       /* first:last:step; Python's rules, step > 0 */
+struct xl__slice { /* first:last:step; Python's rules, step > 0 */
     bool has_first, has_last, is_index, is_rest; /* is_rest: "..." */
     int64_t first, last, step;
 };
 
 struct xl__tree_node {
     enum xl__tree_kind kind;
-    enum xl__expr_op op;     /* CALL, when row is none. MIN and MAX of one
-                                argument are RMIN and RMAX already */
+    enum xl__expr_op op; /* CALL, when row is none. MIN and MAX of one
+                            argument are RMIN and RMAX already */
     enum xl__row_function row;
-    unsigned name;           /* NAME, VIEW: index into names */
+    unsigned name;              /* NAME, VIEW: index into names */
     unsigned n_args, first_arg; /* CALL: tree->arg[first_arg ...], nodes before
                                    this one */
     double value;
-    xl_dtype dtype;          /* cast */
+    xl_dtype dtype; /* cast */
     bool has_axes;
-    int axes[XL_MAX_DIMS];   /* as written; negative from the end. Also the
-                                order of a permutation */
+    int axes[XL_MAX_DIMS]; /* as written; negative from the end. Also the
+                              order of a permutation */
     unsigned n_axes;
-    bool is_permutation;     /* VIEW; with n_axes == 0: all reversed */
+    bool is_permutation; /* VIEW; with n_axes == 0: all reversed */
     unsigned n_slices;
     struct xl__slice slice[XL_MAX_DIMS];
     unsigned location; /* byte offset in the text */
 };
 
 struct xl__statement {
-    unsigned name;           /* assigned */
-    unsigned view;           /* a VIEW node that is assigned to, or UINT_MAX */
-    unsigned value;          /* node */
+    unsigned name;  /* assigned */
+    unsigned view;  /* a VIEW node that is assigned to, or UINT_MAX */
+    unsigned value; /* node */
     unsigned location;
 };
 
@@ -64,15 +69,10 @@ struct xl__tree {
     struct xl__statement *statement;
     unsigned n_statements;
     size_t cap_statements;
-    char *text;              /* a copy, for messages; NULL of terms */
+    char *text; /* a copy, for messages; NULL of terms */
 };
 
 void xl__tree_clear(struct xl__tree *t);
-
-/* Text to tree. `len` bytes, which need not end in 0. XL_BAD_ARGUMENT with
- * line:column, the line and a caret; XL_NO_MEMORY. */
-xl_status xl__parse(const char *text, size_t len, struct xl__tree *out,
-                    struct xl__error *e);
 
 /* Record an error at a place of the text: "2:7: what\n  the line\n      ^".
  * Returns `status`. Other than printable ASCII is shown as '?'. */
@@ -80,7 +80,8 @@ xl_status xl__tree_error(const struct xl__tree *t, unsigned location,
                          struct xl__error *e, xl_status status,
                          const char *fmt, ...) XL__PRINTF(5, 6);
 
-/* -- building: parse.c and terms.c ----------------------------------------- */
+/* -- building: parse.c and terms.c -----------------------------------------
+ */
 
 /* Append a node; at its place is complained. */
 xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
@@ -94,14 +95,14 @@ xl_status xl__tree_assign(struct xl__tree *t, const struct xl__statement *s,
 
 /* A call as it was written. */
 struct xl__tree_call {
-    const char *name;    /* `len` bytes: of a function or an operator */
+    const char *name; /* `len` bytes: of a function or an operator */
     size_t len;
     const unsigned *arg; /* nodes; the first XL__TREE_ARGS of n_args */
     unsigned n_args;
     bool has_axes;
     int axes[XL_MAX_DIMS];
     unsigned n_axes;
-    xl_dtype dtype;      /* cast */
+    xl_dtype dtype; /* cast */
     unsigned location;
 };
 enum { XL__TREE_ARGS = 4 };
@@ -110,20 +111,5 @@ enum { XL__TREE_ARGS = 4 };
  * given what it takes. */
 xl_status xl__tree_call(struct xl__tree *t, const struct xl__tree_call *c,
                         unsigned *out, struct xl__error *e);
-
-/* terms.c: the tree behind terms; NULL, with the story in `e`, after a
- * mistake. Terms may be shared: a node can be an argument of many. */
-const struct xl__tree *xl__terms_tree(const struct xl_terms *t,
-                                      struct xl__error *e);
-
-/* infer.c: a typed graph for these bindings, pruned. All errors about names,
- * types, shapes, axes and slices. */
-xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
-                    struct xl__graph *out, struct xl__error *e);
-/* The node, with its type and shape, that an assigned name stands for at the
- * end; outputs need not be bound for it. */
-xl_status xl__infer_value(const struct xl__tree *t,
-                          const struct xl__signature *s, const char *name,
-                          struct xl__node *out, struct xl__error *e);
 
 #endif

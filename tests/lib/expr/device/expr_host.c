@@ -10,7 +10,10 @@
 
 #include "base/error.h"
 #include "base/alloc.h"
+#include "expr/graph/infer.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/language/parser.h"
 
 typedef struct xl__interval num;
 

@@ -17,6 +17,7 @@
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
 #include "expr/codegen/reduce_size.h"
+#include "expr/host/operation_value.h"
 #include "support/expr_batch.h"
 #include "runtime/launch.h"
 #include "support/support.h"

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "expr/graph/graph.h"
+#include "expr/graph/infer.h"
+#include "expr/graph/print.h"
+#include "expr/language/parser.h"
 #include "support/support.h"
 
 static unsigned dtype_of(const char **at)

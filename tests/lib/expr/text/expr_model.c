@@ -9,6 +9,8 @@
 #include "base/rng.h"
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/host/reduction_value.h"
 #include "support/support.h"
 
 typedef struct xl__interval num;

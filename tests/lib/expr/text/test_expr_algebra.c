@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 

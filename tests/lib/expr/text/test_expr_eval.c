@@ -12,6 +12,8 @@
 #include "base/half.h"
 #include "base/rng.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/host/reduction_value.h"
 #include "support/support.h"
 
 typedef struct xl__interval num;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/language/builder.h"
+#include "expr/language/parser.h"
 #include "expr/language/tree.h"
 #include "support/support.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/graph/infer.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions in double, with the bounds that expr.h states: what the
- * arguments' errors become, and what a device's own order of summing and
- * rounding may add. */
+/* The value of a reduction. */
+#include "expr/host/reduction_value.h"
+
 #include "expr/host/interval.h"
 
 typedef struct xl__interval num;
 
 /* The numbers to reduce, as the operation wants them. */
-struct many {
+struct reduced_numbers {
     const num *a;
     unsigned every;
     size_t n;
     enum xl__vtype from, to;
 };
 
-static num at(const struct many *m, size_t i)
+static num get_number(const struct reduced_numbers *m, size_t i)
 {
     return xl__interval_convert(m->a[i * m->every], m->from, m->to);
 }
 
 /* Of a sum of floats: |error| <= 8 u sum |x|. */
-static const double of_sum = 8;
+static const double sum_roundings = 8;
 
-struct sums { double x, size, err; };
+struct sums {
+    double x, size, err;
+};
 
-static struct sums sum_up(const struct many *m)
+static struct sums add_up(const struct reduced_numbers *m)
 {
     struct sums s = {0, 0, 0};
     for (size_t i = 0; i < m->n; i++) {
-        const num a = at(m, i);
+        const num a = get_number(m, i);
         s.x += a.x;
         s.size += fabs(a.x) + a.err;
         s.err += a.err;
@@ -37,34 +39,35 @@ static struct sums sum_up(const struct many *m)
 }
 
 /* A partial sum in the device's own order may pass the largest float. */
-static num sum_floats(const struct many *m)
+static num reduce_sum_f32(const struct reduced_numbers *m)
 {
-    const struct sums s = sum_up(m);
+    const struct sums s = add_up(m);
     if (isfinite(s.x) && s.size > (double)FLT_MAX)
         return (num){s.x, xl__unbounded};
     return xl__interval_f32(
         s.x,
-        s.err + (isfinite(s.x) ? of_sum * xl__unit_roundoff * s.size : 0));
+        s.err +
+            (isfinite(s.x) ? sum_roundings * xl__unit_roundoff * s.size : 0));
 }
 
-static num sum_integers(const struct many *m)
+static num reduce_sum_i32(const struct reduced_numbers *m)
 {
-    const struct sums s = sum_up(m);
+    const struct sums s = add_up(m);
     uint32_t bits = 0;
     for (size_t i = 0; i < m->n; i++)
-        bits += (uint32_t)(int32_t)at(m, i).x;
-    const int64_t x = bits <= INT32_MAX ? (int64_t)bits
-                                        : (int64_t)bits - UINT32_MAX - 1;
+        bits += (uint32_t)(int32_t)get_number(m, i).x;
+    const int64_t x =
+        bits <= INT32_MAX ? (int64_t)bits : (int64_t)bits - UINT32_MAX - 1;
     return (num){(double)x,
                  s.err > 0 && s.size > INT32_MAX ? xl__unbounded : s.err};
 }
 
 /* The quotient, or the product with 1 / n: at most 2 roundings of 2.5 ulp. */
-static num mean(const struct many *m)
+static num reduce_mean(const struct reduced_numbers *m)
 {
     enum { DIVISION = 10 };
     const double n = (double)m->n;
-    const num s = sum_floats(m);
+    const num s = reduce_sum_f32(m);
     const double x = s.x / n;
     if (!isfinite(x) || !isfinite(s.err))
         return (num){x, s.err};
@@ -74,15 +77,15 @@ static num mean(const struct many *m)
 
 /* d var = 2 / n sum (x - mean) dx + 1 / n sum dx^2 at most; squares below the
  * least normal number may vanish. */
-static num variance(const struct many *m)
+static num reduce_variance(const struct reduced_numbers *m)
 {
     enum { OF_VAR = 16 };
     const double n = (double)m->n, u = xl__unit_roundoff;
-    const struct sums s = sum_up(m);
+    const struct sums s = add_up(m);
     const double middle = s.x / n;
     double x = 0, err = 0;
     for (size_t i = 0; i < m->n; i++) {
-        const num a = at(m, i);
+        const num a = get_number(m, i);
         const double d = a.x - middle;
         x += d * d;
         err += 2 * fabs(d) * a.err + a.err * a.err;
@@ -98,12 +101,12 @@ static num variance(const struct many *m)
 
 /* | |x + e| - |x| | <= |e|, lengths of vectors. A square is rounded, the sum
  * as a sum, the root by 3 ulp. */
-static num length(const struct many *m)
+static num reduce_norm2(const struct reduced_numbers *m)
 {
     enum { OF_ROOT = 6 };
     double sum = 0, moved = 0;
     for (size_t i = 0; i < m->n; i++) {
-        const num a = at(m, i);
+        const num a = get_number(m, i);
         sum += a.x * a.x;
         moved += a.err * a.err;
     }
@@ -113,37 +116,38 @@ static num length(const struct many *m)
     if (!isfinite(x))
         return xl__interval_f32(x, sqrt(moved));
     return xl__interval_f32(x, sqrt(moved) + x - sqrt(fmax(sum - lost, 0)) +
-                                   ((of_sum + 1) / 2 + OF_ROOT) *
+                                   ((sum_roundings + 1) / 2 + OF_ROOT) *
                                        xl__unit_roundoff * x);
 }
 
 /* -- the largest ---------------------------------------------------------- */
 
 /* a.x is nearer the end that is looked for; NaN is nearest. */
-static bool beats(bool for_most, double a, double b)
+static bool is_more_extreme(bool for_most, double a, double b)
 {
     if (isnan(a) || isnan(b))
         return isnan(a) && !isnan(b);
     return for_most ? a > b : a < b;
 }
 
-static size_t best(const struct many *m, bool for_most)
+static size_t find_extreme(const struct reduced_numbers *m, bool for_most)
 {
     size_t found = 0;
     for (size_t i = 1; i < m->n; i++) {
-        if (beats(for_most, at(m, i).x, at(m, found).x))
+        if (is_more_extreme(for_most, get_number(m, i).x,
+                            get_number(m, found).x))
             found = i;
     }
     return found;
 }
 
 /* The ends of the interval are the extremes of the arguments' ends. */
-static num extreme(const struct many *m, bool for_most)
+static num reduce_extreme(const struct reduced_numbers *m, bool for_most)
 {
-    const double x = at(m, best(m, for_most)).x;
+    const double x = get_number(m, find_extreme(m, for_most)).x;
     double low = for_most ? -xl__unbounded : xl__unbounded, high = low;
     for (size_t i = 0; i < m->n; i++) {
-        const num a = at(m, i);
+        const num a = get_number(m, i);
         if (isinf(a.err))
             return (num){x, xl__unbounded};
         if (isnan(a.x))
@@ -157,13 +161,13 @@ static num extreme(const struct many *m, bool for_most)
 
 /* Sure when no other number may be as near the end; of exact equals the first
  * is meant. */
-static num place(const struct many *m, bool for_most)
+static num reduce_index(const struct reduced_numbers *m, bool for_most)
 {
-    const size_t found = best(m, for_most);
-    const num top = at(m, found);
+    const size_t found = find_extreme(m, for_most);
+    const num top = get_number(m, found);
     double err = isinf(top.err) ? xl__unbounded : 0;
     for (size_t i = 0; i < m->n && err == 0; i++) {
-        const num a = at(m, i);
+        const num a = get_number(m, i);
         const bool is_open = a.err > 0 || top.err > 0;
         if (i != found && is_open && !isnan(top.x) &&
             !(fabs(top.x - a.x) > a.err + top.err))
@@ -175,11 +179,11 @@ static num place(const struct many *m, bool for_most)
 }
 
 /* One sure number that decides is enough. */
-static num decide(const struct many *m, double decides)
+static num reduce_logic(const struct reduced_numbers *m, double decides)
 {
     num out = {1 - decides, 0};
     for (size_t i = 0; i < m->n; i++) {
-        const num a = at(m, i);
+        const num a = get_number(m, i);
         if (a.x == decides && a.err == 0)
             return (num){decides, 0};
         if (a.x == decides)
@@ -194,15 +198,15 @@ static num decide(const struct many *m, double decides)
 /* Softmax's weights p carry the arguments' errors. exp has 3 ulp, and takes
  * x - max with its rounding; what was summed under a smaller maximum is
  * rescaled, which is an exp and a product each time the maximum rises. */
-static num logsumexp(const struct many *m)
+static num reduce_logsumexp(const struct reduced_numbers *m)
 {
     enum { OF_SUM = 64, OF_LOG = 6 };
-    const num top = extreme(m, true);
+    const num top = reduce_extreme(m, true);
     double sum = 0, moved = 0, shifted = 0, far = 0;
     if (!isfinite(top.x) || isinf(top.err))
         return xl__interval_f32(top.x, top.err);
     for (size_t i = 0; i < m->n; i++) {
-        const num a = at(m, i);
+        const num a = get_number(m, i);
         const double d = a.x - top.x, p = exp(d);
         sum += p;
         if (p > 0) {
@@ -213,15 +217,16 @@ static num logsumexp(const struct many *m)
     }
     const double x = top.x + log(sum);
     const double first = moved / sum, second = expm1(2 * far) * first;
-    const double own = OF_SUM + 2 * shifted / sum + OF_LOG * log(sum) +
-                       fabs(top.x) + fabs(x);
+    const double own =
+        OF_SUM + 2 * shifted / sum + OF_LOG * log(sum) + fabs(top.x) + fabs(x);
     return xl__interval_f32(x, fmin(first + second, far) +
                                    own * xl__unit_roundoff);
 }
 
 /* -- the table's reductions ----------------------------------------------- */
 
-static enum xl__vtype wanted(const struct xl__node *n, enum xl__vtype from)
+static enum xl__vtype operand_type(const struct xl__node *n,
+                                   enum xl__vtype from)
 {
     switch (xl__expr_ops[n->op].result) {
     case XL__R_FLOAT:
@@ -235,31 +240,32 @@ static enum xl__vtype wanted(const struct xl__node *n, enum xl__vtype from)
     }
 }
 
-num xl__eval_reduce(const struct xl__graph *g, unsigned node, const num *a,
-                    unsigned every, size_t n)
+struct xl__interval xl__eval_reduce(const struct xl__graph *g, unsigned node,
+                                    const num *a, unsigned every, size_t n)
 {
     const struct xl__node *r = &g->node[node];
     const enum xl__vtype from = g->node[r->arg[0]].type;
-    const struct many m = {a, every, n, from, wanted(r, from)};
+    const struct reduced_numbers m = {a, every, n, from,
+                                      operand_type(r, from)};
     switch (r->op) {
     case XL__E_SUM:
-        return m.to == XL__V_F32 ? sum_floats(&m) : sum_integers(&m);
+        return m.to == XL__V_F32 ? reduce_sum_f32(&m) : reduce_sum_i32(&m);
     case XL__E_MEAN:
-        return mean(&m);
+        return reduce_mean(&m);
     case XL__E_VAR:
-        return variance(&m);
+        return reduce_variance(&m);
     case XL__E_RMIN:
     case XL__E_RMAX:
-        return extreme(&m, r->op == XL__E_RMAX);
+        return reduce_extreme(&m, r->op == XL__E_RMAX);
     case XL__E_ARGMIN:
     case XL__E_ARGMAX:
-        return place(&m, r->op == XL__E_ARGMAX);
+        return reduce_index(&m, r->op == XL__E_ARGMAX);
     case XL__E_ANY:
     case XL__E_ALL:
-        return decide(&m, r->op == XL__E_ANY);
+        return reduce_logic(&m, r->op == XL__E_ANY);
     case XL__E_LOGSUMEXP:
-        return logsumexp(&m);
+        return reduce_logsumexp(&m);
     default:
-        return length(&m);
+        return reduce_norm2(&m);
     }
 }
