@@ -12,7 +12,7 @@
 
 enum { MOST_ALIGN = 64, BASE_ALIGN = 128 }; /* elements; bytes of any buffer */
 
-/* -- views ---------------------------------------------------------------- */
+/* -- views ------------------------------------------------------------ */
 
 static bool end_byte(const struct xl__param *b, size_t offset, size_t *bytes)
 {
@@ -62,7 +62,7 @@ static xl_status check_view(const struct xl__expr_call *c, unsigned i)
     return XL_OK;
 }
 
-/* -- names and types ------------------------------------------------------ */
+/* -- names and types -------------------------------------------------- */
 
 static bool is_letter(char x)
 {
@@ -132,7 +132,7 @@ static bool is_given(xl_mem mem)
     return mem.buf || mem.svm;
 }
 
-/* -- reading -------------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------- */
 
 /* Of the name only that it fits: xl__expr_check_key() sees to the rest. */
 static xl_status read_name(struct xl__expr_call *c, unsigned i)
@@ -193,7 +193,7 @@ static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
                          b->name, x);
 }
 
-/* -- memory --------------------------------------------------------------- */
+/* -- memory ----------------------------------------------------------- */
 
 static xl_status fail_memory(const struct xl__expr_call *c, unsigned i,
                              const char *what)
@@ -320,7 +320,7 @@ fail:
     return status;
 }
 
-/* -- a call --------------------------------------------------------------- */
+/* -- a call ----------------------------------------------------------- */
 
 static xl_status read_bindings(struct xl__expr_call *c, bool with_memory)
 {

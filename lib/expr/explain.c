@@ -16,7 +16,7 @@
 
 static const double ns_per_us = 1e3;
 
-/* -- variants ------------------------------------------------------------- */
+/* -- variants --------------------------------------------------------- */
 
 static void describe_reason(const struct xl__expr_call *call,
                             const struct xl__expr_candidates *p, unsigned i,
@@ -137,7 +137,7 @@ fail:
     return status;
 }
 
-/* -- kernels -------------------------------------------------------------- */
+/* -- kernels ---------------------------------------------------------- */
 
 /* "y = (x - mean) * rstd; t3 = ...": what leaves the group. */
 static void print_results(const struct xl__expr_call *c,

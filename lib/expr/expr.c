@@ -13,7 +13,7 @@
 #include "expr/language/parser.h"
 #include "expr/plan.h"
 
-/* -- equal expressions are one -------------------------------------------- */
+/* -- equal expressions are one ---------------------------------------- */
 
 static void print_slices(struct xl__str *out, const struct xl__tree_node *n)
 {
@@ -81,7 +81,7 @@ static xl_status set_assigned(xl_expr *e)
     return set_id(e);
 }
 
-/* -- compiling ------------------------------------------------------------ */
+/* -- compiling -------------------------------------------------------- */
 
 /* Everything that a first run would do but launch. */
 static xl_status build_plan(xl_queue *q, const xl_expr *e,
@@ -218,7 +218,7 @@ void xl_expr_destroy(xl_expr *e)
     free(e);
 }
 
-/* -- running -------------------------------------------------------------- */
+/* -- running ---------------------------------------------------------- */
 
 xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,
                       const xl_sync *sync)

@@ -31,7 +31,7 @@ static bool is_named(const struct xl__expr_call *c, const char *name)
     return !c->key.variant[0] || strcmp(c->key.variant, name) == 0;
 }
 
-/* -- planning ------------------------------------------------------------- */
+/* -- planning --------------------------------------------------------- */
 
 static xl_status check_variant(const struct xl__expr_call *c)
 {
@@ -117,7 +117,7 @@ void xl__expr_candidates_clear(struct xl__expr_candidates *p)
     }
 }
 
-/* -- building ------------------------------------------------------------- */
+/* -- building --------------------------------------------------------- */
 
 static void free_plans(struct xl__ready *ready)
 {
@@ -194,7 +194,7 @@ fail:
     return status;
 }
 
-/* -- the first that is good ----------------------------------------------- */
+/* -- the first that is good ------------------------------------------- */
 
 static bool is_last(const struct xl__expr_candidates *p, unsigned i)
 {

@@ -109,7 +109,7 @@ static void free_run(struct selfcheck_run *r)
     free(r);
 }
 
-/* -- the verdict ---------------------------------------------------------- */
+/* -- the verdict ------------------------------------------------------ */
 
 static xl_status check_programs(struct selfcheck_run *r,
                                 struct xl__context *ctx, bool *trusted,

@@ -11,8 +11,7 @@
 #include "base/half.h"
 #include "base/rng.h"
 
-/* -- shape -----------------------------------------------------------------
- */
+/* -- shape ------------------------------------------------------------ */
 
 enum { FEW = 3, MOST_CHUNKS = 3, ITERATIONS = 2 };
 
@@ -153,7 +152,7 @@ void xl__selfcheck_shrink(const struct xl__group *from, struct xl__group *to)
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1 };
 
-/* -- elements ------------------------------------------------------------- */
+/* -- elements --------------------------------------------------------- */
 
 static void write_element(unsigned char *at, xl_dtype dtype, double x)
 {
@@ -213,7 +212,7 @@ static double draw_number(struct xl__rng *rng, xl_dtype dtype)
     }
 }
 
-/* -- layout --------------------------------------------------------------- */
+/* -- layout ----------------------------------------------------------- */
 
 static size_t n_elems_spanned(const struct xl__group *g,
                               const struct xl__operand *o)
@@ -284,7 +283,7 @@ static void assign_offsets(struct xl__selfcheck_case *t,
     t->s.scratch_bytes = t->bytes[XL__MEM_SCRATCH];
 }
 
-/* -- data ----------------------------------------------------------------- */
+/* -- data ------------------------------------------------------------- */
 
 static unsigned char *element_address(unsigned char *const *memory,
                                       const struct xl__selfcheck_case *t,
@@ -393,7 +392,7 @@ void xl__selfcheck_case_clear(struct xl__selfcheck_case *t)
     free(t->s.temp);
 }
 
-/* -- the judgement -------------------------------------------------------- */
+/* -- the judgement ---------------------------------------------------- */
 
 static bool is_close(double got, double want, double err)
 {

@@ -14,8 +14,7 @@ static const struct xl__node *arg_node(const struct xl__graph *g,
     return &g->node[n->arg[i]];
 }
 
-/* -- parts -----------------------------------------------------------------
- */
+/* -- parts ------------------------------------------------------------ */
 
 static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
 {
@@ -62,8 +61,7 @@ static bool replace_node(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* -- an operation with a constant ------------------------------------------
- */
+/* -- an operation with a constant ------------------------------------- */
 
 enum {
     OF_BOOL = 1 << XL__V_BOOL,
@@ -123,8 +121,7 @@ static bool rule_neutral_constant(struct xl__graph *g,
     return false;
 }
 
-/* -- an operation of an operation ------------------------------------------
- */
+/* -- an operation of an operation ------------------------------------- */
 
 static const struct {
     enum xl__expr_op outer, inner;
@@ -175,8 +172,7 @@ static bool rule_rounding(struct xl__graph *g, const struct xl__node *n,
             arg_node(g, inner, 0)->type != XL__V_F32);
 }
 
-/* -- the same argument twice, and signs ------------------------------------
- */
+/* -- the same argument twice, and signs ------------------------------- */
 
 static bool rule_equal_arguments(struct xl__graph *g, const struct xl__node *n,
                                  unsigned *out)
@@ -233,8 +229,7 @@ static bool rule_where(struct xl__graph *g, const struct xl__node *n,
                         out);
 }
 
-/* -- types -----------------------------------------------------------------
- */
+/* -- types ------------------------------------------------------------ */
 
 static bool is_narrow(xl_dtype dtype)
 {
@@ -273,8 +268,7 @@ static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* -- division and powers -----------------------------------------------------
- */
+/* -- division and powers ---------------------------------------------- */
 
 /* x^n by multiplication is off by n - 1 roundings, u each; pow() may be by 16
  * ulp, which are 32 u. (1 / x)^n is off by n times a division's 2.5 ulp more;
@@ -355,8 +349,7 @@ static bool rule_power(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* -- reductions -------------------------------------------------------------
- */
+/* -- reductions ------------------------------------------------------- */
 
 /* How many elements one result is made of. */
 static size_t n_reduced(const struct xl__graph *g, const struct xl__node *n)
@@ -427,8 +420,7 @@ static bool rule_reduction(struct xl__graph *g, const struct xl__node *n,
     }
 }
 
-/* -- all rules --------------------------------------------------------------
- */
+/* -- all rules -------------------------------------------------------- */
 
 static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
                              unsigned *) = {

@@ -14,8 +14,7 @@
 
 enum { FIRST_BUCKETS = 256, KEY_WORDS = 5 + 2 * XL_MAX_DIMS };
 
-/* -- what makes nodes equal ------------------------------------------------
- */
+/* -- what makes nodes equal ------------------------------------------- */
 
 /* The node alone: what does not concern its operation is zero. */
 static struct xl__node normalize_node(const struct xl__node *want)
@@ -60,8 +59,7 @@ static void write_key(const struct xl__node *n, uint64_t key[KEY_WORDS])
     }
 }
 
-/* -- the table of nodes ----------------------------------------------------
- */
+/* -- the table of nodes ----------------------------------------------- */
 
 /* The bucket of an equal node, or the empty one where it belongs. A bucket
  * holds a node's number plus one. */
@@ -149,8 +147,7 @@ static unsigned intern_node(struct xl__graph *g, const struct xl__node *n)
     return g->n_nodes++;
 }
 
-/* -- constants -------------------------------------------------------------
- */
+/* -- constants -------------------------------------------------------- */
 
 static double round_constant(enum xl__vtype type, double x)
 {
@@ -189,8 +186,7 @@ static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
     return intern_node(g, &out);
 }
 
-/* -- the way in ------------------------------------------------------------
- */
+/* -- the way in ------------------------------------------------------- */
 
 unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
 {
@@ -205,8 +201,7 @@ unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
     return xl__graph_simplify(g, &n, &simpler) ? simpler : intern_node(g, &n);
 }
 
-/* -- memory and pruning ------------------------------------------------------
- */
+/* -- memory and pruning ----------------------------------------------- */
 
 void xl__graph_clear(struct xl__graph *g)
 {

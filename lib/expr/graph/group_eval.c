@@ -27,7 +27,7 @@ struct eval {
     size_t inner;         /* of the reduced loops together */
 };
 
-/* -- places --------------------------------------------------------------- */
+/* -- places ----------------------------------------------------------- */
 
 /* Of the i-th turn of the kept (or reduced) loops. */
 static size_t operand_index(const struct xl__group *group,
@@ -64,7 +64,7 @@ static bool is_same_for_row(const struct xl__group *group,
     return true;
 }
 
-/* -- leaves --------------------------------------------------------------- */
+/* -- leaves ----------------------------------------------------------- */
 
 /* Relative to the radius, which 24 bits keep below 5.8: the angle's rounding
  * moves a number near 0 as much as one near the radius. */
@@ -111,7 +111,7 @@ static num constant_value(const struct eval *e, const struct xl__node *n)
                                 : (num){x, 0};
 }
 
-/* -- values --------------------------------------------------------------- */
+/* -- values ----------------------------------------------------------- */
 
 static void compute_map(struct eval *e, unsigned node)
 {
@@ -177,7 +177,7 @@ static void compute_row(struct eval *e, size_t row)
     }
 }
 
-/* -- memory --------------------------------------------------------------- */
+/* -- memory ----------------------------------------------------------- */
 
 /* Memory for a node's numbers, once. */
 static xl_status allocate_numbers(struct eval *e, unsigned node, bool is_row)

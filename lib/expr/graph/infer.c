@@ -12,8 +12,7 @@
 #include "expr/graph/infer_views.h"
 #include "expr/language/functions.h"
 
-/* -- names ------------------------------------------------------------------
- */
+/* -- names ------------------------------------------------------------ */
 
 /* The bound name, or with `assigned` the temporary too, that is nearest and
  * another one. */
@@ -91,8 +90,7 @@ static void bind_names(struct xl__infer *in)
     }
 }
 
-/* -- after the last statement ----------------------------------------------
- */
+/* -- after the last statement ----------------------------------------- */
 
 /* Most often a misspelt name: the other half of that mistake is told first. */
 static void check_unused(struct xl__infer *in)
@@ -140,8 +138,7 @@ static void find_assigned(struct xl__infer *in, const char *name,
     XL__WRONG(in, XL_BAD_ARGUMENT, "'%s' is not assigned as a whole", name);
 }
 
-/* -- row functions ----------------------------------------------------------
- */
+/* -- row functions ---------------------------------------------------- */
 
 static unsigned add_map2(struct xl__infer *in, enum xl__expr_op op, unsigned a,
                          unsigned b)
@@ -254,8 +251,7 @@ static unsigned expand_row_function(struct xl__infer *in,
 
 #define I32_MAX 2147483647.0
 
-/* -- numbers ---------------------------------------------------------------
- */
+/* -- numbers ---------------------------------------------------------- */
 
 /* -2147483648 is a number, though its digits alone are none of i32. */
 static bool is_negative_integer(const struct xl__tree *t,
@@ -285,8 +281,7 @@ static unsigned add_f32(struct xl__infer *in, double value)
     return xl__infer_const(in, XL__V_F32, value);
 }
 
-/* -- calls -----------------------------------------------------------------
- */
+/* -- calls ------------------------------------------------------------ */
 
 static unsigned infer_reduction(struct xl__infer *in,
                                 const struct xl__tree_node *n, unsigned arg)
@@ -347,8 +342,7 @@ static unsigned infer_view(struct xl__infer *in, const struct xl__tree_node *n)
     return xl__infer_node(in, &want);
 }
 
-/* -- statements ------------------------------------------------------------
- */
+/* -- statements ------------------------------------------------------- */
 
 static unsigned infer_tree_node(struct xl__infer *in,
                                 const struct xl__tree_node *n)
@@ -408,9 +402,6 @@ static void infer_statement(struct xl__infer *in,
     }
     xl__infer_assign(in, s, in->value[s->value]);
 }
-
-/* --------------------------------------------------------------------------
- */
 
 static bool allocate_state(struct xl__infer *in)
 {

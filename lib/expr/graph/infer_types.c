@@ -10,8 +10,7 @@
 #include "expr/graph/graph.h"
 #include "expr/graph/infer.h"
 
-/* -- shapes -----------------------------------------------------------------
- */
+/* -- shapes ----------------------------------------------------------- */
 
 /* So many bytes of any element that is counted must fit in a size_t too. */
 enum { MOST_ELEM_BYTES = 8 };
@@ -105,8 +104,7 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
     return true;
 }
 
-/* -- nodes ------------------------------------------------------------------
- */
+/* -- nodes ------------------------------------------------------------ */
 
 /* Places along axes are counted in i32. */
 #define MOST_PLACES 0x7fffffff
@@ -140,8 +138,7 @@ unsigned xl__infer_const(struct xl__infer *in, enum xl__vtype type,
     return xl__infer_node(in, &want);
 }
 
-/* -- conversions -----------------------------------------------------------
- */
+/* -- conversions ------------------------------------------------------ */
 
 static unsigned add_cast(struct xl__infer *in, unsigned node,
                          enum xl__vtype type, xl_dtype dtype)
@@ -201,8 +198,7 @@ static unsigned convert_to(struct xl__infer *in, unsigned node,
     return xl__infer_as(in, node, dtypes[type]);
 }
 
-/* -- types -----------------------------------------------------------------
- */
+/* -- types ------------------------------------------------------------ */
 
 /* The highest type of the arguments from `first` on, `least` or more. */
 static enum xl__vtype common_type(const struct xl__infer *in,
@@ -273,8 +269,7 @@ static bool find_types(struct xl__infer *in, enum xl__expr_op op,
     return op != XL__E_WHERE || check_bool(in, op, arg[0]);
 }
 
-/* -- operations ------------------------------------------------------------
- */
+/* -- operations ------------------------------------------------------- */
 
 /* Loose ones take the shape that they meet. */
 static bool set_rand_shapes(struct xl__infer *in, unsigned *arg, unsigned n,
@@ -334,8 +329,7 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
     return xl__infer_node(in, &want);
 }
 
-/* -- random numbers ---------------------------------------------------------
- */
+/* -- random numbers --------------------------------------------------- */
 
 void xl__infer_mark_loose(struct xl__infer *in)
 {

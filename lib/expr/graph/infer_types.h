@@ -12,8 +12,7 @@ enum { XL__SHAPE_TEXT = XL_MAX_DIMS * 22 + 4 };
 const char *xl__shape_text(const struct xl__shape *s,
                            char text[XL__SHAPE_TEXT]);
 
-/* -- infer_node.c: one node ------------------------------------------------
- */
+/* -- infer_node.c: one node ------------------------------------------- */
 
 /* xl__graph_node(), with its failures told and loose nodes marked. */
 unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want);
@@ -28,8 +27,7 @@ unsigned xl__infer_map(struct xl__infer *in, enum xl__expr_op op,
 unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
                           unsigned arg, unsigned axes);
 
-/* -- infer_shape.c ---------------------------------------------------------
- */
+/* -- infer_shape.c ---------------------------------------------------- */
 
 /* The elements of a shape can be counted and addressed; otherwise told. */
 bool xl__infer_fits(struct xl__infer *in, const struct xl__shape *s);
@@ -41,8 +39,7 @@ bool xl__infer_broadcast(struct xl__infer *in, const unsigned *node,
 bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
                     unsigned n_dims, unsigned out[XL_MAX_DIMS]);
 
-/* -- infer_rand.c ----------------------------------------------------------
- */
+/* -- infer_rand.c ----------------------------------------------------- */
 
 /* Learn which nodes made since hold a rand() without a shape. */
 void xl__infer_mark_loose(struct xl__infer *in);

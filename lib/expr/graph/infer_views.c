@@ -8,8 +8,7 @@
 #include "expr/graph/infer.h"
 #include "expr/graph/infer_types.h"
 
-/* -- bound tensors ----------------------------------------------------------
- */
+/* -- bound tensors ---------------------------------------------------- */
 
 /* What a type of memory is in a register; false: it is not computed with. */
 static bool register_type(unsigned dtype, enum xl__vtype *out)
@@ -56,8 +55,7 @@ unsigned xl__infer_bound(struct xl__infer *in, unsigned binding)
     return xl__infer_node(in, &want);
 }
 
-/* -- slices ----------------------------------------------------------------
- */
+/* -- slices ----------------------------------------------------------- */
 
 struct index_range {
     size_t first, step, count;
@@ -182,8 +180,7 @@ static bool apply_slices(struct xl__infer *in,
     return true;
 }
 
-/* -- permutations ----------------------------------------------------------
- */
+/* -- permutations ----------------------------------------------------- */
 
 static bool permute_axes(struct xl__infer *in,
                          const struct xl__tree_node *view,
@@ -226,8 +223,7 @@ bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
            (!view->is_permutation || permute_axes(in, view, node));
 }
 
-/* -- assignments: types and shapes -------------------------------------------
- */
+/* -- assignments: types and shapes ------------------------------------ */
 
 static enum xl__vtype register_type_of(xl_dtype dtype)
 {
@@ -319,8 +315,7 @@ static bool fit_shape(struct xl__infer *in, const char *name,
     return false;
 }
 
-/* -- outputs ---------------------------------------------------------------
- */
+/* -- outputs ---------------------------------------------------------- */
 
 /* `target`: what is written, as an INPUT node. Replaces output `at`. The
  * value, with its rand() in the target's shape. */
@@ -387,8 +382,7 @@ static void assign_whole(struct xl__infer *in, struct xl__symbol *symbol,
         symbol->value = set_output(in, &target, value, symbol->output);
 }
 
-/* -- parts of one output ---------------------------------------------------
- */
+/* -- parts of one output ---------------------------------------------- */
 
 static size_t gcd(size_t a, size_t b)
 {

@@ -5,8 +5,7 @@
 
 #include "expr/graph/infer.h"
 
-/* -- infer_view.c ----------------------------------------------------------
- */
+/* -- infer_view.c ----------------------------------------------------- */
 
 /* All of a bound tensor, or a scalar. */
 unsigned xl__infer_bound(struct xl__infer *in, unsigned binding);

@@ -51,8 +51,7 @@ struct printer {
     size_t first; /* bytes that were in `out` before */
 };
 
-/* -- views ------------------------------------------------------------------
- */
+/* -- views ------------------------------------------------------------ */
 
 /* Does dimension d of the view walk as dimension `as` of what is bound? */
 static bool is_dimension(const struct xl__node *n, unsigned d,
@@ -170,8 +169,7 @@ static void print_view(const struct xl__node *n, const struct xl__param *b,
 static void print_node(const struct printer *p, unsigned node, int level,
                        unsigned depth);
 
-/* -- leaves ----------------------------------------------------------------
- */
+/* -- leaves ----------------------------------------------------------- */
 
 /* The shortest text that gives the f32 back. */
 static void print_float(struct xl__str *out, double value)
@@ -210,8 +208,7 @@ static void print_const(const struct printer *p, const struct xl__node *n,
         xl__str_add(p->out, ")");
 }
 
-/* -- operations ------------------------------------------------------------
- */
+/* -- operations ------------------------------------------------------- */
 
 static void print_operator(const struct printer *p, const struct xl__node *n,
                            int level, unsigned depth)

@@ -9,8 +9,7 @@
 #include "base/alloc.h"
 #include "expr/graph/loops.h"
 
-/* -- one sweep: to VAR -------------------------------------------------------
- */
+/* -- one sweep: to VAR ------------------------------------------------ */
 
 /* Is d the difference of x and mean(x) over these axes, either way round?
  * Then *x is x. */
@@ -60,8 +59,7 @@ bool xl__match_variance(struct xl__graph *g, const struct xl__node *want,
     return true;
 }
 
-/* -- two sweeps: from VAR and LOGSUMEXP --------------------------------------
- */
+/* -- two sweeps: from VAR and LOGSUMEXP ------------------------------- */
 
 enum {
     NEAR_ELEMS = 1 << 15 /* of a row in registers, or in a core's cache */

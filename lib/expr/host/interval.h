@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host interpreter's files share: a value with the bound of its
- * error, kept honest at the edges of f32.
+/* Numbers with an error bound, for the host's evaluation of expressions.
  *
- * An infinite bound says that nothing is promised. A value that is infinite
- * or NaN has the bound 0 (the device must have the same) or an infinite one.
- */
-#ifndef XL_EXPR_EVAL_NUM_H
-#define XL_EXPR_EVAL_NUM_H
+ * The pair (x, err) states that the result of the device lies in [x - err, x +
+ * err], where x is computed in double. An infinite bound states nothing. When
+ * x is infinite or NaN, the bound is 0 (the device must return the same) or
+ * infinite.
+ *
+ * Source: Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+ * section 3.3 (running error analysis). */
+#ifndef XL_EXPR_INTERVAL_H
+#define XL_EXPR_INTERVAL_H
 
 #include <float.h>
 #include <math.h>
@@ -17,11 +20,12 @@ struct xl__interval {
     double x, err;
 };
 
-/* Unit roundoff of f32. */
+/* Unit roundoff u of f32: the relative error of one rounding. */
 static const double xl__unit_roundoff = 0x1p-24;
 static const double xl__unbounded = (double)INFINITY;
 
-/* How far apart: 0 for two NaN or the same infinity, infinite for one. */
+/* |a - b|; 0 for two NaN and for two equal infinities, infinite when only one
+ * is NaN or infinite. */
 static inline double xl__value_distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
@@ -29,13 +33,16 @@ static inline double xl__value_distance(double a, double b)
     return isnan(a) || isnan(b) ? xl__unbounded : fabs(a - b);
 }
 
-/* An f32 result: overflow, and subnormals that a device may flush. */
+/* An f32 result with value x and error err. Adds what f32 does at the ends of
+ * its range: overflow to infinity, and subnormals, which a device may flush to
+ * 0. */
 struct xl__interval xl__interval_f32(double x, double err);
-/* As another type of register. */
+/* Convert between types of values (enum xl__vtype), as implicit conversions
+ * do. */
 struct xl__interval xl__interval_convert(struct xl__interval a,
                                          enum xl__vtype from,
                                          enum xl__vtype to);
-/* As memory of a dtype keeps it, or cast() gives it. */
+/* Round to a dtype: on storing to memory of this type, and in cast(). */
 struct xl__interval xl__interval_round(struct xl__interval a, xl_dtype dtype);
 
 #endif

@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The value of one operation by element. */
+/* The value of one operation by element, in double, with its error bound.
+ *
+ *     bound = what the arguments' errors become + the operation's own rounding
+ *
+ * First term: most operations are monotonic in each argument while the others
+ * are fixed. So over the box of the arguments' intervals they have their
+ * extremes at corners, and the largest deviation of the 2^n corners from the
+ * value at the centre bounds the error; no derivative is needed. Poles and the
+ * ends of a domain appear as a NaN or an infinity at a corner. Operations that
+ * are not monotonic (`slope` in the table) have the error of the argument
+ * times their largest slope; those with a discontinuity in the box have an
+ * infinite bound.
+ *
+ * Second term: the ulp of xl__expr_ops (OpenCL C 7.4), relative to what the
+ * table states.
+ *
+ * Random numbers are Philox4x32-10 with Box-Muller for the normal
+ * distribution, as in cl/expr/expr.clh. Sources: Salmon, Moraes, Dror, Shaw,
+ * "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Box, Muller, Ann.
+ * Math. Stat. 29, 1958. */
 #include "expr/host/operation_value.h"
 
 #include <math.h>
@@ -8,49 +27,55 @@
 
 typedef struct xl__interval num;
 
-/* -- the table of operations -----------------------------------------------
- */
+/* -- the table of operations ------------------------------------------ */
 
 /* What the operation's own error is relative to. */
 enum error_scale {
-    SCALE_NONE, /* exact */
+    SCALE_NONE, /* the operation is exact */
     SCALE_RESULT,
-    SCALE_ARGUMENT, /* or the result, if larger: x times what cancels */
-    SCALE_TAIL      /* the result, more and more loosely below 0 */
+    SCALE_ARGUMENT, /* or the result, if larger: for x times a factor in which
+                       terms cancel */
+    SCALE_TAIL      /* the result; below 0 with gelu_tail_ulp() */
 };
 
-/* One of f1, f2, f3. steep: the largest slope, of what bends. */
+/* One row of the table; one of f1, f2, f3 is set. */
 struct operation_rule {
     double (*f1)(double);
     double (*f2)(double, double);
     double (*f3)(double, double, double);
     enum error_scale by;
-    double steep;
-    double range; /* of the result at most, of what bends; 0: any */
+    double slope; /* largest; 0: the operation is monotonic */
+    double range; /* largest magnitude of the result of a non-monotonic one; 0:
+                     any */
 };
 
-/* -- mathematics ---------------------------------------------------------- */
+/* -- functions that C does not have ----------------------------------- */
 
 static double negate(double x)
 {
     return -x;
 }
+
 static double sign(double x)
 {
     return isnan(x) ? x : (x > 0) - (x < 0);
 }
+
 static double rsqrt(double x)
 {
     return 1 / sqrt(x);
 }
+
 static double sigmoid(double x)
 {
     return 1 / (1 + exp(-x));
 }
+
 static double relu(double x)
 {
     return x < 0 ? 0 : x;
 }
+
 static double silu(double x)
 {
     return isinf(x) && x < 0 ? 0 : x * sigmoid(x);
@@ -79,14 +104,17 @@ static double add(double a, double b)
 {
     return a + b;
 }
+
 static double sub(double a, double b)
 {
     return a - b;
 }
+
 static double mul(double a, double b)
 {
     return a * b;
 }
+
 static double quotient(double a, double b)
 {
     return a / b;
@@ -112,12 +140,13 @@ static double clamp(double x, double low, double high)
     return least(most(x, low), high);
 }
 
-/* -- the table ------------------------------------------------------------ */
+/* -- the table -------------------------------------------------------- */
 
-/* gelu' <= 1.1290, its tanh form 1.1299, silu' 1.0999. */
+/* Largest slopes: gelu' <= 1.1290, that of its tanh form 1.1299, silu' <=
+ * 1.0999. */
 static const struct operation_rule rules[XL__N_EXPR_OPS] = {
     [XL__E_NEG] = {.f1 = negate},
-    [XL__E_ABS] = {.f1 = fabs, .steep = 1},
+    [XL__E_ABS] = {.f1 = fabs, .slope = 1},
     [XL__E_SIGN] = {.f1 = sign},
     [XL__E_CEIL] = {.f1 = ceil},
     [XL__E_FLOOR] = {.f1 = floor},
@@ -132,16 +161,16 @@ static const struct operation_rule rules[XL__N_EXPR_OPS] = {
     [XL__E_LOG] = {.f1 = log, .by = SCALE_RESULT},
     [XL__E_LOG2] = {.f1 = log2, .by = SCALE_RESULT},
     [XL__E_LOG1P] = {.f1 = log1p, .by = SCALE_RESULT},
-    [XL__E_SIN] = {.f1 = sin, .by = SCALE_RESULT, .steep = 1, .range = 1},
-    [XL__E_COS] = {.f1 = cos, .by = SCALE_RESULT, .steep = 1, .range = 1},
+    [XL__E_SIN] = {.f1 = sin, .by = SCALE_RESULT, .slope = 1, .range = 1},
+    [XL__E_COS] = {.f1 = cos, .by = SCALE_RESULT, .slope = 1, .range = 1},
     [XL__E_TAN] = {.f1 = tan, .by = SCALE_RESULT},
     [XL__E_TANH] = {.f1 = tanh, .by = SCALE_RESULT},
     [XL__E_ERF] = {.f1 = erf, .by = SCALE_RESULT},
     [XL__E_SIGMOID] = {.f1 = sigmoid, .by = SCALE_RESULT},
     [XL__E_SOFTPLUS] = {.f1 = softplus, .by = SCALE_RESULT},
-    [XL__E_GELU] = {.f1 = gelu, .by = SCALE_TAIL, .steep = 1.13},
-    [XL__E_GELU_TANH] = {.f1 = gelu_tanh, .by = SCALE_ARGUMENT, .steep = 1.13},
-    [XL__E_SILU] = {.f1 = silu, .by = SCALE_ARGUMENT, .steep = 1.1},
+    [XL__E_GELU] = {.f1 = gelu, .by = SCALE_TAIL, .slope = 1.13},
+    [XL__E_GELU_TANH] = {.f1 = gelu_tanh, .by = SCALE_ARGUMENT, .slope = 1.13},
+    [XL__E_SILU] = {.f1 = silu, .by = SCALE_ARGUMENT, .slope = 1.1},
     [XL__E_ADD] = {.f2 = add, .by = SCALE_RESULT},
     [XL__E_SUB] = {.f2 = sub, .by = SCALE_RESULT},
     [XL__E_MUL] = {.f2 = mul, .by = SCALE_RESULT},
@@ -154,7 +183,7 @@ static const struct operation_rule rules[XL__N_EXPR_OPS] = {
     [XL__E_CLAMP] = {.f3 = clamp},
 };
 
-/* -- corners -------------------------------------------------------------- */
+/* -- deviation at corners --------------------------------------------- */
 
 static double apply_rule(const struct operation_rule *r, const double a[])
 {
@@ -163,32 +192,33 @@ static double apply_rule(const struct operation_rule *r, const double a[])
     return r->f2 ? r->f2(a[0], a[1]) : r->f3(a[0], a[1], a[2]);
 }
 
-/* The farthest of the corners from f; *top: the largest magnitude there. */
+/* The largest deviation from f at a corner of the arguments' box; *top: the
+ * largest magnitude there. */
 static double largest_deviation(const struct operation_rule *r, unsigned n,
                                 const num *a, double f, double *top)
 {
-    double far = 0;
+    double deviation = 0;
     *top = fabs(f);
     for (unsigned corner = 0; corner < 1u << n; corner++) {
         double at[XL__EXPR_ARGS] = {0};
         for (unsigned i = 0; i < n; i++)
             at[i] = a[i].x + (corner >> i & 1 ? a[i].err : -a[i].err);
-        const double there = apply_rule(r, at);
-        far = fmax(far, xl__value_distance(there, f));
-        *top = fmax(*top, fabs(there));
+        const double value = apply_rule(r, at);
+        deviation = fmax(deviation, xl__value_distance(value, f));
+        *top = fmax(*top, fabs(value));
     }
-    return far;
+    return deviation;
 }
 
-/* -- what cannot be told from corners ------------------------------------- */
+/* -- where corners are not enough ------------------------------------- */
 
 static bool contains_zero(num a)
 {
     return !(fabs(a.x) > a.err);
 }
 
-/* Does an interval hold a place where the operation jumps or has a pole? An
- * exact zero counts below a fraction bar, since its sign may differ. */
+/* Has the operation a jump or a pole in the arguments' box? A divisor that is
+ * exactly 0 counts, since the sign of zero may differ. */
 static bool has_discontinuity(enum xl__expr_op op, const num *a)
 {
     static const double pi = 3.14159265358979323846;
@@ -208,13 +238,14 @@ static bool has_discontinuity(enum xl__expr_op op, const num *a)
     }
 }
 
-/* x^n has its least value inside an interval around 0. */
+/* x^n has its minimum inside an interval around 0, not at a corner. */
 static double deviation_at_zero(enum xl__expr_op op, const num *a, double f)
 {
     return op == XL__E_POW && contains_zero(a[0]) && a[1].x != 0 ? fabs(f) : 0;
 }
 
-/* x - n y with n = trunc(x / y): n must be sure. */
+/* mod(x, y) = x - n y with n = trunc(x / y): the bound is finite only when n
+ * is certain. */
 static double bound_mod(const num *a)
 {
     const double n = trunc(a[0].x / a[1].x);
@@ -223,15 +254,15 @@ static double bound_mod(const num *a)
     if (contains_zero(a[1]))
         return xl__unbounded;
     const double q = a[0].x / a[1].x;
-    const double far = largest_deviation(divide, 2, a, q, &top);
-    if (trunc(q - far) != n || trunc(q + far) != n ||
-        (n == 0 && fabs(q) + far >= 1))
+    const double deviation = largest_deviation(divide, 2, a, q, &top);
+    if (trunc(q - deviation) != n || trunc(q + deviation) != n ||
+        (n == 0 && fabs(q) + deviation >= 1))
         return xl__unbounded;
     return a[0].err + fabs(n) * a[1].err;
 }
 
-/* A sum, difference or product of floats that is a float is itself, in any
- * rounding and in a contracted expression too. Source: Dekker 1971. */
+/* A sum, difference or product of floats that is itself a float is exact: in
+ * any rounding mode, and in a contracted expression. Source: Dekker 1971. */
 static bool is_exact_result(enum xl__expr_op op, const num *a, double f)
 {
     if ((double)(float)f != f || a[0].err > 0 || a[1].err > 0)
@@ -242,7 +273,7 @@ static bool is_exact_result(enum xl__expr_op op, const num *a, double f)
     return op == XL__E_MUL;
 }
 
-/* -- by type -------------------------------------------------------------- */
+/* -- values by type --------------------------------------------------- */
 
 static bool are_exact(const num *a, unsigned n)
 {
@@ -262,9 +293,9 @@ static bool has_unbounded(const num *a, unsigned n)
     return false;
 }
 
-/* Native functions are as good as their vendor says and no standard does:
- * about 2^-21 next to the result's scale on known devices, and through the
- * argument, which they scale themselves. */
+/* Native functions have the accuracy that their vendor gives them; no standard
+ * states one. On known devices the error is about 2^-21 of the result's scale,
+ * plus the effect of scaling the argument by a rounded constant. */
 static double native_error(enum xl__expr_op op, const num *a, double f)
 {
     static const double loose = 0x1p-18;
@@ -277,18 +308,18 @@ static double native_error(enum xl__expr_op op, const num *a, double f)
     return loose * (is_absolute ? 1 + fabs(a[0].x) + scale : scale);
 }
 
-/* gelu(x) = max(x, 0) - w 2^P, w = |x|, P near log2 Phi(-w). To 8 ulp at w =
- * 0: 3 of 2^P, the others of rounding P and the product and of P itself. Above
- * 0 that is enough, for there w 2^P is the lesser part and vanishes. Below, P
- * may be off by what grows as P^2.5, and P does as w^2: w^5 ulp more. Where
- * 2^P is subnormal a device may have 0. */
+/* gelu(x) = max(x, 0) - w 2^P, w = |x|, P near log2 Phi(-w). The error is
+ * within 8 ulp at w = 0: 3 of 2^P, the others of rounding P and the product
+ * and of P itself. Above 0 that is enough, because w 2^P is the smaller term
+ * and vanishes. Below 0, P may be off by an amount that grows as P^2.5, and P
+ * grows as w^2: w^5 ulp more. Where 2^P is subnormal a device may return 0. */
 static double gelu_tail_ulp(double x)
 {
     static const double subnormal = -12.9; /* P(12.9) = -125.06 */
     return x < subnormal ? 0.5 / xl__unit_roundoff : x < 0 ? pow(-x, 5) : 0;
 }
 
-/* The operation's own rounding: an ulp is at most 2 u relative. */
+/* The operation's own rounding. One ulp is at most 2 u, relative. */
 static double own_error(const struct xl__graph *g, enum xl__expr_op op,
                         const num *a, double f)
 {
@@ -319,8 +350,8 @@ static num eval_floats(const struct xl__graph *g, enum xl__expr_op op,
         err = 0;
     else if (op == XL__E_MOD)
         err = bound_mod(a);
-    else if (r->steep > 0)
-        err = r->steep * a[0].err;
+    else if (r->slope > 0)
+        err = r->slope * a[0].err;
     else
         err = fmax(largest_deviation(r, n, a, f, &top),
                    deviation_at_zero(op, a, f));
@@ -335,7 +366,7 @@ static int32_t wrap_i32(uint32_t x)
                           : (int32_t)(x - INT32_MAX - 1) + INT32_MIN;
 }
 
-/* x^n in 32 bits; a negative n leaves 1 / x^n, cut off. */
+/* x^n modulo 2^32; for negative n 1 / x^n, truncated. */
 static int32_t integer_power(int32_t x, int32_t n)
 {
     uint32_t out = 1, square = (uint32_t)x;
@@ -346,7 +377,7 @@ static int32_t integer_power(int32_t x, int32_t n)
     return wrap_i32(out);
 }
 
-/* Exact integers, wrapping in 32 bits. */
+/* The exact value for integers, which wrap in 32 bits. */
 static double apply_to_integers(enum xl__expr_op op, const double at[])
 {
     const uint32_t a = (uint32_t)(int32_t)at[0], b = (uint32_t)(int32_t)at[1];
@@ -415,7 +446,8 @@ static num eval_comparison(enum xl__expr_op op, num a, num b)
     return (num){compare_numbers(op, a.x, b.x), is_sure ? 0 : xl__unbounded};
 }
 
-/* One sure argument that decides is enough. */
+/* AND (decides = 0) and OR (decides = 1): one certain argument that has the
+ * deciding value is enough. */
 static num eval_logic(num a, num b, double decides)
 {
     if ((a.err == 0 && a.x == decides) || (b.err == 0 && b.x == decides))
@@ -424,9 +456,9 @@ static num eval_logic(num a, num b, double decides)
                  fmax(a.err, b.err)};
 }
 
-/* -- the table's operations ----------------------------------------------- */
+/* -- any operation ---------------------------------------------------- */
 
-/* The type that arguments are brought to. */
+/* The type to which argument i is converted. */
 static enum xl__vtype operand_type(const struct xl__graph *g,
                                    const struct xl__node *n, unsigned i)
 {
@@ -491,8 +523,7 @@ struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
     }
 }
 
-/* -- random numbers ---------------------------------------------------------
- */
+/* -- random numbers --------------------------------------------------- */
 
 enum { WORDS = 4, ROUNDS = 10 };
 
@@ -513,13 +544,14 @@ static void philox(uint32_t word[WORDS], uint32_t key)
     }
 }
 
-/* 24 bits, so that a float holds them all. */
+/* Uniform in [0, 1): 24 bits, which f32 represents exactly. */
 static double to_uniform(uint32_t word)
 {
     return (word >> 8) * 0x1p-24;
 }
 
-/* A pair of words gives a pair of numbers: radius and angle. */
+/* Box-Muller: a pair of uniform numbers gives a pair of normal ones, radius *
+ * cos(angle) and radius * sin(angle). */
 static double to_normal(const uint32_t pair[2], bool is_second)
 {
     static const double pi = 3.14159265358979323846;
@@ -528,10 +560,10 @@ static double to_normal(const uint32_t pair[2], bool is_second)
     return radius * (is_second ? sin(angle) : cos(angle));
 }
 
-double xl__eval_rand(enum xl__expr_op op, int32_t seed, uint64_t place)
+double xl__eval_rand(enum xl__expr_op op, int32_t seed, uint64_t index)
 {
-    const uint64_t count = place / WORDS;
-    const unsigned at = (unsigned)(place % WORDS);
+    const uint64_t count = index / WORDS;
+    const unsigned at = (unsigned)(index % WORDS);
     uint32_t word[WORDS] = {(uint32_t)count, (uint32_t)(count >> 32), 0, 0};
     philox(word, (uint32_t)seed);
     return op == XL__E_RAND ? to_uniform(word[at])

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The value of a reduction. */
+/* The value of a reduction, in double, with its error bound.
+ *
+ *     bound = what the arguments' errors become + the reduction's own rounding
+ *
+ * The second term holds for any order of summation; its values are those that include/crosslane/expr.h states for each
+ * reduction; for a sum of floats it is 8 u sum |x|, whatever the order. */
 #include "expr/host/reduction_value.h"
 
 #include "expr/host/interval.h"
 
 typedef struct xl__interval num;
 
-/* The numbers to reduce, as the operation wants them. */
+/* The numbers to reduce, converted from the argument's type to the type that
+ * the reduction works in. */
 struct reduced_numbers {
     const num *a;
-    unsigned every;
+    unsigned step;
     size_t n;
     enum xl__vtype from, to;
 };
 
 static num get_number(const struct reduced_numbers *m, size_t i)
 {
-    return xl__interval_convert(m->a[i * m->every], m->from, m->to);
+    return xl__interval_convert(m->a[i * m->step], m->from, m->to);
 }
 
-/* Of a sum of floats: |error| <= 8 u sum |x|. */
+/* A sum of floats: |error| <= 8 u sum |x|. */
 static const double sum_roundings = 8;
 
 struct sums {
@@ -38,7 +44,8 @@ static struct sums add_up(const struct reduced_numbers *m)
     return s;
 }
 
-/* A partial sum in the device's own order may pass the largest float. */
+/* A partial sum in the order of the device may exceed the largest float
+ * although the sum does not: then the bound is infinite. */
 static num reduce_sum_f32(const struct reduced_numbers *m)
 {
     const struct sums s = add_up(m);
@@ -62,7 +69,8 @@ static num reduce_sum_i32(const struct reduced_numbers *m)
                  s.err > 0 && s.size > INT32_MAX ? xl__unbounded : s.err};
 }
 
-/* The quotient, or the product with 1 / n: at most 2 roundings of 2.5 ulp. */
+/* The device divides by n or multiplies by 1 / n: at most 2 roundings of 2.5
+ * ulp, or 10 u. */
 static num reduce_mean(const struct reduced_numbers *m)
 {
     enum { DIVISION = 10 };
@@ -75,8 +83,9 @@ static num reduce_mean(const struct reduced_numbers *m)
                                    DIVISION * xl__unit_roundoff * fabs(x));
 }
 
-/* d var = 2 / n sum (x - mean) dx + 1 / n sum dx^2 at most; squares below the
- * least normal number may vanish. */
+/* The arguments' errors dx change the variance by at most 2 / n sum |x - mean|
+ * dx + 1 / n sum dx^2. Squares below the least normal number may be flushed to
+ * 0. */
 static num reduce_variance(const struct reduced_numbers *m)
 {
     enum { OF_VAR = 16 };
@@ -99,8 +108,9 @@ static num reduce_variance(const struct reduced_numbers *m)
                                    OF_VAR * u * (x + u * middle * middle));
 }
 
-/* | |x + e| - |x| | <= |e|, lengths of vectors. A square is rounded, the sum
- * as a sum, the root by 3 ulp. */
+/* The arguments' errors e change the Euclidean norm by at most |e|, since | |x
+ * + e| - |x| | <= |e|. Each square is rounded, the sum has the error of a sum,
+ * and the root has 3 ulp. */
 static num reduce_norm2(const struct reduced_numbers *m)
 {
     enum { OF_ROOT = 6 };
@@ -120,9 +130,10 @@ static num reduce_norm2(const struct reduced_numbers *m)
                                        xl__unit_roundoff * x);
 }
 
-/* -- the largest ---------------------------------------------------------- */
+/* -- minimum, maximum, their index, any, all -------------------------- */
 
-/* a.x is nearer the end that is looked for; NaN is nearest. */
+/* Is a larger (for_most) or smaller than b? NaN is more extreme than any
+ * number. */
 static bool is_more_extreme(bool for_most, double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -141,7 +152,8 @@ static size_t find_extreme(const struct reduced_numbers *m, bool for_most)
     return found;
 }
 
-/* The ends of the interval are the extremes of the arguments' ends. */
+/* The result lies between the extreme of the lower ends and the extreme of the
+ * upper ends of the arguments' intervals. */
 static num reduce_extreme(const struct reduced_numbers *m, bool for_most)
 {
     const double x = get_number(m, find_extreme(m, for_most)).x;
@@ -159,8 +171,8 @@ static num reduce_extreme(const struct reduced_numbers *m, bool for_most)
         x, fmax(xl__value_distance(low, x), xl__value_distance(high, x))};
 }
 
-/* Sure when no other number may be as near the end; of exact equals the first
- * is meant. */
+/* The index is certain when no other interval reaches the extreme one. Of
+ * exact and equal numbers the first is the result. */
 static num reduce_index(const struct reduced_numbers *m, bool for_most)
 {
     const size_t found = find_extreme(m, for_most);
@@ -178,7 +190,8 @@ static num reduce_index(const struct reduced_numbers *m, bool for_most)
     return (num){(double)found, err};
 }
 
-/* One sure number that decides is enough. */
+/* ANY (decides = 1) and ALL (decides = 0): one certain number that has the
+ * deciding value is enough. */
 static num reduce_logic(const struct reduced_numbers *m, double decides)
 {
     num out = {1 - decides, 0};
@@ -193,11 +206,12 @@ static num reduce_logic(const struct reduced_numbers *m, double decides)
     return out;
 }
 
-/* -- log(sum(exp(x))) ----------------------------------------------------- */
+/* -- log(sum(exp(x))) ------------------------------------------------- */
 
-/* Softmax's weights p carry the arguments' errors. exp has 3 ulp, and takes
- * x - max with its rounding; what was summed under a smaller maximum is
- * rescaled, which is an exp and a product each time the maximum rises. */
+/* The errors of the arguments enter with the weights of softmax, p / sum p.
+ * exp has 3 ulp and takes x - max with its rounding; what was summed under a
+ * smaller maximum is rescaled, by an exp and a product each time the maximum
+ * rises. */
 static num reduce_logsumexp(const struct reduced_numbers *m)
 {
     enum { OF_SUM = 64, OF_LOG = 6 };
@@ -223,7 +237,7 @@ static num reduce_logsumexp(const struct reduced_numbers *m)
                                    own * xl__unit_roundoff);
 }
 
-/* -- the table's reductions ----------------------------------------------- */
+/* -- any reduction ---------------------------------------------------- */
 
 static enum xl__vtype operand_type(const struct xl__node *n,
                                    enum xl__vtype from)
@@ -241,12 +255,11 @@ static enum xl__vtype operand_type(const struct xl__node *n,
 }
 
 struct xl__interval xl__eval_reduce(const struct xl__graph *g, unsigned node,
-                                    const num *a, unsigned every, size_t n)
+                                    const num *a, unsigned step, size_t n)
 {
     const struct xl__node *r = &g->node[node];
     const enum xl__vtype from = g->node[r->arg[0]].type;
-    const struct reduced_numbers m = {a, every, n, from,
-                                      operand_type(r, from)};
+    const struct reduced_numbers m = {a, step, n, from, operand_type(r, from)};
     switch (r->op) {
     case XL__E_SUM:
         return m.to == XL__V_F32 ? reduce_sum_f32(&m) : reduce_sum_i32(&m);

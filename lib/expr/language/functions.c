@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the language, all of them in tables. One name can stand for
- * several functions that are told apart by how many arguments they take: min
- * of two is by element, min of one is over axes. */
+/* The names of the language, in tables. Several functions can have one name
+ * when they take different numbers of arguments: min of two is by element, min
+ * of one is a reduction. */
 #include "expr/language/functions.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static const char *const views[] = {"transpose", "permute"};
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-static bool same(const char *word, const char *name, size_t len)
+static bool is_equal(const char *word, const char *name, size_t len)
 {
     return strlen(word) == len && memcmp(word, name, len) == 0;
 }
@@ -53,7 +53,7 @@ const struct xl__function *xl__function_find(const char *name, size_t len,
         return NULL;
     for (size_t i = 0; i < COUNT(functions); i++) {
         const struct xl__function *f = &functions[i];
-        if (!same(f->name, name, len))
+        if (!is_equal(f->name, name, len))
             continue;
         if (f->n_args == n_args)
             return f;
@@ -71,7 +71,7 @@ bool xl__function_has_axes(const struct xl__function *f)
 bool xl__constant_find(const char *name, size_t len, struct xl__tree_node *out)
 {
     for (size_t i = 0; i < COUNT(constants); i++) {
-        if (!same(constants[i].name, name, len))
+        if (!is_equal(constants[i].name, name, len))
             continue;
         *out = (struct xl__tree_node){.kind = constants[i].kind,
                                       .value = constants[i].value};
@@ -83,7 +83,7 @@ bool xl__constant_find(const char *name, size_t len, struct xl__tree_node *out)
 bool xl__type_find(const char *name, size_t len, xl_dtype *out)
 {
     for (size_t i = 0; i < COUNT(types); i++) {
-        if (!same(xl_dtype_name(types[i]), name, len))
+        if (!is_equal(xl_dtype_name(types[i]), name, len))
             continue;
         *out = types[i];
         return true;
@@ -93,7 +93,7 @@ bool xl__type_find(const char *name, size_t len, xl_dtype *out)
 
 bool xl__is_view_function(const char *name, size_t len)
 {
-    return same(views[0], name, len) || same(views[1], name, len);
+    return is_equal(views[0], name, len) || is_equal(views[1], name, len);
 }
 
 bool xl__is_reserved(const char *name, size_t len)
@@ -104,15 +104,14 @@ bool xl__is_reserved(const char *name, size_t len)
            xl__is_view_function(name, len);
 }
 
-/* -- the nearest word ------------------------------------------------------
- */
+/* -- spelling hints --------------------------------------------------- */
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min_unsigned(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-/* Source: Wagner and Fischer 1974, with one row kept. */
+/* Source: Wagner and Fischer 1974. One row of the table is kept. */
 unsigned xl__edit_distance(const char *word, const char *name, size_t len)
 {
     unsigned row[MOST_LETTERS + 1];
@@ -124,34 +123,35 @@ unsigned xl__edit_distance(const char *word, const char *name, size_t len)
         for (size_t j = 1; j <= len; j++) {
             unsigned change = diagonal + (word[i - 1] != name[j - 1]);
             diagonal = row[j];
-            row[j] = least(change, least(row[j], row[j - 1]) + 1);
+            row[j] =
+                min_unsigned(change, min_unsigned(row[j], row[j - 1]) + 1);
         }
     }
     return row[len];
 }
 
-static void try_word(const char *word, const char *name, size_t len,
-                     const char **best, unsigned *best_at)
+static void compare_candidate(const char *word, const char *name, size_t len,
+                              const char **best, unsigned *best_distance)
 {
-    bool is_word = word[0] >= 'a' && word[0] <= 'z';
-    unsigned at = is_word ? xl__edit_distance(word, name, len) : *best_at;
-    if (at >= *best_at)
+    bool is_named = word[0] >= 'a' && word[0] <= 'z';
+    unsigned at =
+        is_named ? xl__edit_distance(word, name, len) : *best_distance;
+    if (at >= *best_distance)
         return;
     *best = word;
-    *best_at = at;
+    *best_distance = at;
 }
 
 const char *xl__nearest_function(const char *name, size_t len)
 {
     const char *best = NULL;
-    /* Half the letters may be wrong, two at most beyond which nothing is
-     * recognised. */
-    unsigned best_at = least((unsigned)len / 2, 2) + 1;
+    /* At most half of the characters, and at most two, may differ. */
+    unsigned best_distance = min_unsigned((unsigned)len / 2, 2) + 1;
     if (len > MOST_LETTERS)
         return NULL;
     for (size_t i = 0; i < COUNT(functions); i++)
-        try_word(functions[i].name, name, len, &best, &best_at);
+        compare_candidate(functions[i].name, name, len, &best, &best_distance);
     for (size_t i = 0; i < COUNT(views); i++)
-        try_word(views[i], name, len, &best, &best_at);
+        compare_candidate(views[i], name, len, &best, &best_distance);
     return best;
 }

@@ -26,14 +26,14 @@
 #include "expr/language/functions.h"
 #include "expr/language/lexer.h"
 
-#define WHOLE_NUMBERS 9007199254740992.0 /* 2^53: doubles are exact */
-#define INTEGERS                                                              \
-    2147483648.0 /* i32 ends one before it, and begins at minus               \
-                    it */
+/* 2^53: up to it a double represents every whole number. */
+#define WHOLE_NUMBERS 9007199254740992.0
+/* 2^31: i32 ends one below it and begins at minus it. */
+#define INTEGERS 2147483648.0
 
 enum { LOWEST = 1, COMPARES = 3, QUOTED = 40 };
 
-/* Binary operators but ^: the higher, the tighter. */
+/* Binary operators except ^; a higher level binds more tightly. */
 static const struct {
     const char *sign;
     unsigned level;
@@ -46,12 +46,11 @@ static const struct {
 struct parser {
     struct xl__tree *tree;
     struct xl__lexer lexer;
-    struct xl__token token; /* the next one */
+    struct xl__token token; /* the current one, not yet consumed */
     unsigned depth;
 };
 
-/* -- tokens and errors ------------------------------------------------------
- */
+/* -- tokens and errors ------------------------------------------------ */
 
 static xl_status fail_expected(struct parser *p, const char *what)
 {
@@ -101,7 +100,7 @@ static xl_status add_call(struct parser *p, const struct xl__token *word,
     return xl__tree_call(p->tree, &c, out, p->lexer.e);
 }
 
-/* One level further in; left by p->depth--. */
+/* Enter one level of nesting; the caller leaves it by p->depth--. */
 static xl_status enter_level(struct parser *p)
 {
     if (++p->depth <= XL_EXPR_MAX_DEPTH)
@@ -113,7 +112,7 @@ static xl_status enter_level(struct parser *p)
                           XL_EXPR_MAX_DEPTH);
 }
 
-/* Defined below; arguments of calls are expressions again. */
+/* Defined below: arguments of calls are expressions. */
 static xl_status parse_expression(struct parser *p, unsigned *out);
 
 static xl_status fail_at(struct parser *p, unsigned location, const char *what)
@@ -122,7 +121,7 @@ static xl_status fail_at(struct parser *p, unsigned location, const char *what)
                           what);
 }
 
-/* A whole number with its sign, below `limit` in magnitude. */
+/* Read a whole number with its sign, below `limit` in magnitude. */
 static xl_status parse_whole_number(struct parser *p, double limit,
                                     int64_t *out)
 {
@@ -140,8 +139,7 @@ fail:
     return status;
 }
 
-/* -- axes and orders -------------------------------------------------------
- */
+/* -- axes and orders -------------------------------------------------- */
 
 static xl_status parse_axis(struct parser *p, int *axes, unsigned *n)
 {
@@ -156,7 +154,7 @@ fail:
     return status;
 }
 
-/* axis=1, axis=(0, 2); from '=' on. */
+/* Read axis=1 or axis=(0, 2), from '=' on. */
 static xl_status parse_axes(struct parser *p, struct xl__tree_call *c)
 {
     xl_status status;
@@ -176,15 +174,14 @@ fail:
     return status;
 }
 
-/* -- calls -----------------------------------------------------------------
- */
+/* -- calls ------------------------------------------------------------ */
 
-/* Is this name the keyword of `name=`? */
+/* Is the current name followed by '='? */
 static bool is_keyword(const struct parser *p)
 {
     struct xl__lexer ahead = p->lexer;
     struct xl__token next;
-    ahead.e = NULL; /* what is wrong there is told when it is reached */
+    ahead.e = NULL; /* an error there is reported when it is read */
     return p->token.kind == XL__TOK_NAME && xl__lex(&ahead, &next) == XL_OK &&
            xl__is_sign(&next, "=");
 }
@@ -241,7 +238,7 @@ fail:
     return status;
 }
 
-/* cast(x, f16), from x on. */
+/* Read cast(x, f16), from x on. */
 static xl_status parse_cast(struct parser *p, struct xl__tree_call *c,
                             unsigned *arg)
 {
@@ -261,7 +258,7 @@ fail:
     return status;
 }
 
-/* transpose(x) and permute(x, 1, 0), from x on. */
+/* Read transpose(x) or permute(x, 1, 0), from x on. */
 static xl_status parse_permutation(struct parser *p,
                                    const struct xl__token *word, unsigned *out)
 {
@@ -306,7 +303,7 @@ static xl_status parse_call(struct parser *p, const struct xl__token *word,
     TRY(next_token(p));
     if (xl__is_view_function(word->text, word->len))
         return parse_permutation(p, word, out);
-    if (f == NULL) /* before mistakes between its parentheses are told */
+    if (f == NULL) /* reported before errors in its arguments */
         return xl__tree_call(p->tree, &c, out, p->lexer.e);
     if (f->op == XL__E_CAST)
         TRY(parse_cast(p, &c, arg));
@@ -317,10 +314,9 @@ fail:
     return status;
 }
 
-/* -- slices ----------------------------------------------------------------
- */
+/* -- slices ----------------------------------------------------------- */
 
-/* A bound of a slice, if there is one. */
+/* Read a bound of a slice, if there is one. */
 static xl_status parse_slice_bound(struct parser *p, bool *has, int64_t *out)
 {
     *has = p->token.kind == XL__TOK_INTEGER || xl__is_sign(&p->token, "-");
@@ -341,7 +337,7 @@ fail:
     return status;
 }
 
-/* 3, 2:10, ::2 or ... */
+/* Read 3, 2:10, ::2 or ... */
 static xl_status parse_slice(struct parser *p, struct xl__slice *s)
 {
     xl_status status;
@@ -386,7 +382,7 @@ static xl_status parse_slices(struct parser *p, struct xl__tree_node *name)
     xl_status status;
     name->kind = XL__T_VIEW;
     do {
-        TRY(next_token(p)); /* over '[' or ',' */
+        TRY(next_token(p)); /* skip '[' or ',' */
         TRY(add_slice(p, name));
     } while (xl__is_sign(&p->token, ","));
     TRY(expect_sign(p, "]", "',' or ']' is expected after a slice"));
@@ -394,8 +390,7 @@ fail:
     return status;
 }
 
-/* -- what stands alone -----------------------------------------------------
- */
+/* -- primary expressions ---------------------------------------------- */
 
 static xl_status fail_too_large(struct parser *p, const struct xl__token *t)
 {
@@ -423,7 +418,7 @@ fail:
     return status;
 }
 
-/* -2147483648 is the one integer whose magnitude alone is none. */
+/* Read 2147483648 after '-': the one integer whose magnitude is not an i32. */
 static xl_status parse_least_integer(struct parser *p, unsigned *out)
 {
     xl_status status;
@@ -450,7 +445,7 @@ fail:
     return status;
 }
 
-/* A name: a constant, a call, a view, or what it says. */
+/* Read a name: a constant, a call, a view, or a bound or assigned name. */
 static xl_status parse_name(struct parser *p, unsigned *out)
 {
     xl_status status;
@@ -504,12 +499,12 @@ fail:
     return status;
 }
 
-/* -- operators -------------------------------------------------------------
- */
+/* -- operators -------------------------------------------------------- */
 
 static xl_status parse_unary(struct parser *p, unsigned *out);
 
-/* a ^ b ^ c is a ^ (b ^ c), and a ^ -b needs no parentheses. */
+/* ^ is right-associative: a ^ b ^ c is a ^ (b ^ c), and a ^ -b needs no
+ * parentheses. */
 static xl_status parse_power(struct parser *p, unsigned *out)
 {
     xl_status status;
@@ -550,7 +545,7 @@ fail:
     return status;
 }
 
-/* The level of a binary operator; 0: the token is none. */
+/* The level of a binary operator; 0 when the token is none. */
 static unsigned level_of(const struct xl__token *t)
 {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
@@ -559,7 +554,7 @@ static unsigned level_of(const struct xl__token *t)
     return 0;
 }
 
-/* Operators of `lowest` and tighter, each taking what is left of it. */
+/* Read operators of level `lowest` and higher; they are left-associative. */
 static xl_status parse_binary(struct parser *p, unsigned lowest, unsigned *out)
 {
     xl_status status;
@@ -585,10 +580,9 @@ static xl_status parse_expression(struct parser *p, unsigned *out)
     return parse_binary(p, LOWEST, out);
 }
 
-/* -- statements ------------------------------------------------------------
- */
+/* -- statements ------------------------------------------------------- */
 
-/* A word of the language in front of '='. */
+/* Refuse to assign a reserved name. */
 static xl_status check_target(struct parser *p)
 {
     struct xl__lexer ahead = p->lexer;
@@ -596,17 +590,17 @@ static xl_status check_target(struct parser *p)
     const struct xl__token *t = &p->token;
     if (t->kind != XL__TOK_NAME || !xl__is_reserved(t->text, t->len))
         return XL_OK;
-    ahead.e = NULL; /* what is wrong there is told when it is reached */
+    ahead.e = NULL; /* an error there is reported when it is read */
     if (xl__lex(&ahead, &next) != XL_OK || !xl__is_sign(&next, "="))
         return XL_OK;
     return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
-                          "'%.*s' is a word of the language and cannot be "
+                          "'%.*s' is reserved by the language and cannot be "
                           "assigned; take another name",
                           (int)t->len, t->text);
 }
 
-/* What stands left of '=' was read as an expression: make a target of it. The
- * node of a plain name is taken back. */
+/* The left side of '=' has been read as an expression; make it the target. The
+ * node of a plain name is removed again. */
 static xl_status make_target(struct parser *p, const struct xl__token *first,
                              struct xl__statement *s)
 {
@@ -668,7 +662,7 @@ fail:
     return status;
 }
 
-/* Keep a copy of the text, as much as is allowed of it. */
+/* Copy the text, up to the length that is allowed. */
 static xl_status copy_text(const char *text, size_t len, struct xl__tree *t,
                            struct xl__error *e)
 {
