@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Algebraic simplification of one node. */
+/* Algebraic simplification of one node, by rules that are tried one after
+ * another.
+ *
+ * Without fast_math a rule holds for every value, including NaN, infinities
+ * and the sign of zero. For that reason x * 0, x - x and x + 0 remain as they
+ * are for floats.
+ *
+ * The result of a rule has the shape and the type of the node that it
+ * replaces. Where an argument has another shape, as in where(true, 1, x), a
+ * constant is given that shape; otherwise the rule does not apply.
+ *
+ *     x * 1, x / 1, x - 0, --x, floor(floor(x))    ->  x
+ *     a + -b                                       ->  a - b
+ *     x / 4                                        ->  x * 0.25
+ *     x^3                                          ->  x * (x * x)
+ *     mean of one element                          ->  the element */
 #include "expr/graph/algebra.h"
 
 #include <limits.h>
@@ -14,7 +29,7 @@ static const struct xl__node *arg_node(const struct xl__graph *g,
     return &g->node[n->arg[i]];
 }
 
-/* -- parts ------------------------------------------------------------ */
+/* -- building blocks -------------------------------------------------- */
 
 static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
 {
@@ -48,7 +63,7 @@ static unsigned add_constant_like(struct xl__graph *g,
     return xl__graph_node(g, &want);
 }
 
-/* May `node` stand for n? */
+/* Can `node` replace n? A constant is given the shape of n. */
 static bool replace_node(struct xl__graph *g, const struct xl__node *n,
                          unsigned node, unsigned *out)
 {
@@ -72,15 +87,15 @@ enum {
 
 static const struct {
     enum xl__expr_op op;
-    double value; /* second argument, as written: -0 is not 0 */
+    double value; /* second argument, compared by bits: -0 differs from 0 */
     unsigned types;
     bool is_fast;
     enum {
         GIVES_FIRST,
         GIVES_VALUE,
         GIVES_NEGATIVE
-    } gives; /* first, value:
-the numbers of the arguments */
+    } gives; /* GIVES_FIRST, GIVES_VALUE: the index of the argument that is the
+                result */
 } with_constant[] = {
     {XL__E_ADD, -0.0, OF_F32, false, GIVES_FIRST},
     {XL__E_ADD, 0, OF_I32, false, GIVES_FIRST},
@@ -159,7 +174,7 @@ static bool is_rounding(enum xl__expr_op op)
            op == XL__E_TRUNC;
 }
 
-/* What is whole already stays. */
+/* Rounding of what is a whole number already. */
 static bool rule_rounding(struct xl__graph *g, const struct xl__node *n,
                           unsigned *out)
 {
@@ -172,7 +187,7 @@ static bool rule_rounding(struct xl__graph *g, const struct xl__node *n,
             arg_node(g, inner, 0)->type != XL__V_F32);
 }
 
-/* -- the same argument twice, and signs ------------------------------- */
+/* -- equal arguments, and signs --------------------------------------- */
 
 static bool rule_equal_arguments(struct xl__graph *g, const struct xl__node *n,
                                  unsigned *out)
@@ -195,7 +210,7 @@ static bool rule_equal_arguments(struct xl__graph *g, const struct xl__node *n,
     }
 }
 
-/* a + -b is a - b, bit for bit, and so on. */
+/* a + -b is a - b bit for bit, and so on. */
 static bool rule_signs(struct xl__graph *g, const struct xl__node *n,
                        unsigned *out)
 {
@@ -257,7 +272,7 @@ static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* An integer is a number. */
+/* isnan() of a converted integer is false. */
 static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
                        unsigned *out)
 {
@@ -270,13 +285,16 @@ static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
 
 /* -- division and powers ---------------------------------------------- */
 
-/* x^n by multiplication is off by n - 1 roundings, u each; pow() may be by 16
- * ulp, which are 32 u. (1 / x)^n is off by n times a division's 2.5 ulp more;
- * it passes the ends of the range only where the result does, as 1 / (x^n)
- * would not. */
+/* Division by a constant and powers with a constant exponent become
+ * multiplications: exactly for powers of two, within the error bound of pow()
+ * for whole exponents, and with fast_math when only the rounding differs.
+ *
+ * x^n by multiplication has n - 1 roundings of u; pow() has 16 ulp, which is
+ * 32 u. (1 / x)^n adds n times the 2.5 ulp of a division. It overflows or
+ * underflows only where the result does, which 1 / (x^n) would not. */
 enum { MOST_POWER = 16, MOST_INVERSE = 5 };
 
-/* 1 / value is a normal f32, and exact unless `is_fast`. */
+/* Is 1 / value a normal f32, and exact unless is_fast? */
 static bool has_inverse(double value, bool is_fast)
 {
     int exponent;
@@ -303,7 +321,7 @@ static bool rule_division(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* x to a power above 0, by repeated squaring; n says of what type. */
+/* x^power for power > 0, by repeated squaring; n gives type and shape. */
 static unsigned add_power(struct xl__graph *g, const struct xl__node *n,
                           unsigned x, uint32_t power)
 {
@@ -325,7 +343,8 @@ static unsigned add_inverse(struct xl__graph *g, const struct xl__node *n)
     return add_like(g, n, XL__E_DIV, add_constant_like(g, n, 1, false), x);
 }
 
-/* The exponent is a constant. pow(x, 0) is 1 for every x, NaN too. */
+/* A power with a constant exponent. pow(x, 0) is 1 for every x, also for NaN.
+ */
 static bool rule_power(struct xl__graph *g, const struct xl__node *n,
                        unsigned *out)
 {
@@ -351,7 +370,7 @@ static bool rule_power(struct xl__graph *g, const struct xl__node *n,
 
 /* -- reductions ------------------------------------------------------- */
 
-/* How many elements one result is made of. */
+/* The number of elements that are reduced to one result. */
 static size_t n_reduced(const struct xl__graph *g, const struct xl__node *n)
 {
     const struct xl__shape *s = &arg_node(g, n, 0)->shape;
@@ -367,7 +386,7 @@ static double wrap_i32(uint64_t x)
     return (double)(low > INT32_MAX ? low - UINT32_MAX - 1 : low);
 }
 
-/* Of n times the number c. */
+/* The reduction of n equal numbers c. */
 static double reduce_constant(const struct xl__node *node, double c, size_t n)
 {
     switch (node->op) {
@@ -411,7 +430,7 @@ static bool rule_reduction(struct xl__graph *g, const struct xl__node *n,
     case XL__E_NORM2:
         *out = add_like(g, n, XL__E_ABS, x, 0);
         return true;
-    case XL__E_VAR: /* 0; NaN of an infinity and of NaN */
+    case XL__E_VAR: /* 0; NaN for an infinity and for NaN */
         *out = add_like(g, n, XL__E_SUB, x, x);
         return true;
     default:

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of a typed graph. */
+/* Nodes of a typed graph: folding of constants, simplification, and
+ * hash-consing.
+ *
+ *     want -> normalised -> all arguments constant?  -> CONST
+ *                        -> algebra.c has a rule?    -> the simpler node
+ *                        -> in the hash table?       -> that node
+ *                        -> else                     -> a new node
+ *
+ * A folded constant is what an exact device would compute: the operation in
+ * double, rounded once to f32. For + - * / and sqrt that is correctly rounded
+ * (Figueroa 1995: double has more than twice the digits); transcendental
+ * functions are more accurate than on a device. */
 #include "expr/graph/graph.h"
 
 #include <limits.h>
@@ -14,9 +25,10 @@
 
 enum { FIRST_BUCKETS = 256, KEY_WORDS = 5 + 2 * XL_MAX_DIMS };
 
-/* -- what makes nodes equal ------------------------------------------- */
+/* -- equality of nodes ------------------------------------------------ */
 
-/* The node alone: what does not concern its operation is zero. */
+/* The node with every field that does not concern its operation set to zero.
+ */
 static struct xl__node normalize_node(const struct xl__node *want)
 {
     const enum xl__expr_op op = want->op;
@@ -51,7 +63,7 @@ static void write_key(const struct xl__node *n, uint64_t key[KEY_WORDS])
             (uint64_t)n->axes << 32;
     *at++ = n->arg[0] | (uint64_t)n->arg[1] << 32;
     *at++ = n->arg[2] | (uint64_t)n->binding << 32;
-    memcpy(at++, &n->value, sizeof n->value); /* -0 is not 0 */
+    memcpy(at++, &n->value, sizeof n->value); /* by bits: -0 differs from 0 */
     *at++ = n->offset;
     for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
         *at++ = n->shape.size[d];
@@ -61,8 +73,8 @@ static void write_key(const struct xl__node *n, uint64_t key[KEY_WORDS])
 
 /* -- the table of nodes ----------------------------------------------- */
 
-/* The bucket of an equal node, or the empty one where it belongs. A bucket
- * holds a node's number plus one. */
+/* The bucket of an equal node, or the empty bucket for a new one. A bucket
+ * holds the index of a node plus one; 0: it is empty. */
 static unsigned *find_bucket(const struct xl__graph *g,
                              const struct xl__node *n)
 {
@@ -79,7 +91,8 @@ static unsigned *find_bucket(const struct xl__graph *g,
     }
 }
 
-/* Room for one more node, and at most half of the buckets in use. */
+/* Reserve memory for one more node and keep at least half of the buckets
+ * empty. */
 static bool reserve_node(struct xl__graph *g)
 {
     if (!xl__grow(&g->node, &g->cap_nodes, g->n_nodes + (size_t)1,
@@ -101,7 +114,7 @@ static bool reserve_node(struct xl__graph *g)
     return true;
 }
 
-/* Is the order of the first two arguments of no concern? */
+/* Can the first two arguments be swapped? */
 static bool is_commutative(enum xl__expr_op op)
 {
     switch (op) {
@@ -127,19 +140,19 @@ static void swap_arguments(struct xl__node *n)
     n->arg[1] = first;
 }
 
-/* An equal node, found in a full graph too, or a new one. */
+/* Find an equal node, also in a full graph, or add a new one. */
 static unsigned intern_node(struct xl__graph *g, const struct xl__node *n)
 {
     if (!reserve_node(g))
         return UINT_MAX;
-    unsigned there = *find_bucket(g, n);
-    if (there == 0 && is_commutative(n->op)) {
+    unsigned found = *find_bucket(g, n);
+    if (found == 0 && is_commutative(n->op)) {
         struct xl__node other = *n;
         swap_arguments(&other);
-        there = *find_bucket(g, &other);
+        found = *find_bucket(g, &other);
     }
-    if (there != 0)
-        return there - 1;
+    if (found != 0)
+        return found - 1;
     if (g->n_nodes == XL_EXPR_MAX_NODES)
         return UINT_MAX;
     g->node[g->n_nodes] = *n;
@@ -154,7 +167,7 @@ static double round_constant(enum xl__vtype type, double x)
     if (type == XL__V_BOOL)
         return x != 0;
     if (type == XL__V_I32)
-        return x + 0.0; /* no -0 among integers */
+        return x + 0.0; /* integers have no -0 */
     return isnan(x) ? (double)NAN : (double)(float)x;
 }
 
@@ -168,8 +181,8 @@ static bool is_foldable(const struct xl__graph *g, const struct xl__node *n)
     return true;
 }
 
-/* The node, which is no longer than its constant, stands behind the last one
- * while it is computed. */
+/* Compute a node of constants. xl__eval_node() takes nodes of a graph, so the
+ * node is put behind the last one meanwhile. */
 static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
 {
     struct xl__interval arg[XL__EXPR_ARGS] = {{0, 0}};
@@ -186,7 +199,7 @@ static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
     return intern_node(g, &out);
 }
 
-/* -- the way in ------------------------------------------------------- */
+/* -- adding nodes ----------------------------------------------------- */
 
 unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
 {
@@ -197,7 +210,8 @@ unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
     if (n.op == XL__E_CONST)
         n.value = round_constant(n.type, n.value);
     if (is_commutative(n.op) && g->node[n.arg[0]].op == XL__E_CONST)
-        swap_arguments(&n); /* rules look for a constant behind */
+        swap_arguments(
+            &n); /* rules expect a constant as the second argument */
     return xl__graph_simplify(g, &n, &simpler) ? simpler : intern_node(g, &n);
 }
 
@@ -210,8 +224,9 @@ void xl__graph_clear(struct xl__graph *g)
     *g = (struct xl__graph){0};
 }
 
-/* Give what the outputs need its new number; what they do not, UINT_MAX. */
-static unsigned renumber(const struct xl__graph *g, unsigned *number)
+/* Number the nodes that the outputs need, in order; all others get UINT_MAX.
+ * Returns how many are needed. */
+static unsigned number_needed(const struct xl__graph *g, unsigned *number)
 {
     unsigned n = 0;
     for (unsigned o = 0; o < g->n_outputs; o++)
@@ -232,7 +247,7 @@ xl_status xl__graph_prune(struct xl__graph *g)
     unsigned *number = xl__calloc((size_t)g->n_nodes + 1, sizeof *number);
     if (number == NULL)
         return XL_NO_MEMORY;
-    const unsigned n = renumber(g, number);
+    const unsigned n = number_needed(g, number);
     for (unsigned i = 0; i < g->n_nodes; i++) {
         struct xl__node node = g->node[i];
         if (number[i] == UINT_MAX)
@@ -245,7 +260,7 @@ xl_status xl__graph_prune(struct xl__graph *g)
         g->output[o].node = number[g->output[o].node];
     g->n_nodes = n;
     free(number);
-    /* The table of nodes is made anew when somebody adds one. */
+    /* xl__graph_node() builds the hash table again when it is needed. */
     free(g->bucket);
     g->bucket = NULL;
     g->n_buckets = 0;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of a group on the host: row by row, every value of a row at once.
- * A node's numbers lie in one array over the reduced loops, or are one number
- * when only kept loops vary it. */
+/* A group computed on the host, row by row. A row is one iteration of the kept
+ * loops; each value of the group is computed for the whole row before the next
+ * value.
+ *
+ * The numbers of a node are an array over the reduced loops, or one number
+ * when only kept loops vary it:
+ *
+ *     for each row:  load operands, compute values in order, store operands */
 #include "expr/graph/group_eval.h"
 
 #include <stdlib.h>
@@ -13,36 +18,37 @@
 typedef struct xl__interval num;
 
 struct numbers {
-    num *a;         /* NULL: not known yet */
-    unsigned every; /* 0: one for the whole row */
-    bool is_loaded; /* an operand gives it, whatever operation it is */
+    num *a;         /* NULL: not allocated yet */
+    unsigned step;  /* 1, or 0: one number for the whole row */
+    bool is_loaded; /* an operand is loaded into it, whatever its operation */
 };
 
-struct eval {
+struct group_eval {
     const struct xl__graph *g;
     const struct xl__group *group;
     const double *scalar;
     struct xl__eval_mem *mem;
-    struct numbers *node; /* by number of the graph */
-    size_t inner;         /* of the reduced loops together */
+    struct numbers *node; /* by node of the graph */
+    size_t n_reduced;     /* iterations of the reduced loops together */
 };
 
-/* -- places ----------------------------------------------------------- */
+/* -- indices ---------------------------------------------------------- */
 
-/* Of the i-th turn of the kept (or reduced) loops. */
+/* The operand's index in the i-th iteration of the kept or of the reduced
+ * loops. */
 static size_t operand_index(const struct xl__group *group,
                             const struct xl__operand *o, bool reduced,
                             size_t i)
 {
-    size_t place = 0;
+    size_t index = 0;
     for (unsigned d = group->n_loops; d-- > 0;) {
         const struct xl__loop *loop = &group->loop[d];
         if (loop->is_reduced != reduced)
             continue;
-        place += i % loop->size * o->stride[d];
+        index += i % loop->size * o->stride[d];
         i /= loop->size;
     }
-    return place;
+    return index;
 }
 
 static size_t n_iterations(const struct xl__group *group, bool reduced)
@@ -66,45 +72,47 @@ static bool is_same_for_row(const struct xl__group *group,
 
 /* -- leaves ----------------------------------------------------------- */
 
-/* Relative to the radius, which 24 bits keep below 5.8: the angle's rounding
- * moves a number near 0 as much as one near the radius. */
-static num random_number(const struct eval *e, const struct xl__node *n,
-                         uint64_t place)
+/* A random number. The error of the normal distribution is relative to the
+ * radius, which is below 5.8 with 24 bits: the rounding of the angle changes a
+ * number near 0 as much as one near the radius. */
+static num random_number(const struct group_eval *e, const struct xl__node *n,
+                         uint64_t index)
 {
     static const double radius = 5.8;
     const num seed = e->node[n->arg[0]].a[0];
-    const double x = xl__eval_rand(n->op, (int32_t)seed.x, place);
+    const double x = xl__eval_rand(n->op, (int32_t)seed.x, index);
     const double ulp = xl__expr_ops[n->op].ulp;
     return xl__interval_f32(x, seed.err > 0
                                    ? xl__unbounded
                                    : 2 * xl__unit_roundoff * ulp * radius);
 }
 
-static num load_number(const struct eval *e, unsigned operand, size_t place)
+static num load_number(const struct group_eval *e, unsigned operand,
+                       size_t index)
 {
     const struct xl__operand *o = &e->group->operand[operand];
     const struct xl__eval_mem *m = &e->mem[operand];
     const struct xl__node *n = &e->g->node[o->node];
     if (o->at == XL__AT_INDEX)
-        return random_number(e, n, o->offset + place);
-    num out = {m->value[place], m->error ? m->error[place] : 0};
+        return random_number(e, n, o->offset + index);
+    num out = {m->value[index], m->error ? m->error[index] : 0};
     if (n->type == XL__V_BOOL)
         return xl__interval_round(out, XL_BOOL);
     return n->type == XL__V_F32 ? xl__interval_f32(out.x, out.err) : out;
 }
 
-static void load_operand(struct eval *e, unsigned operand, size_t row)
+static void load_operand(struct group_eval *e, unsigned operand, size_t row)
 {
     const struct xl__operand *o = &e->group->operand[operand];
     struct numbers *to = &e->node[o->node];
     const size_t start = operand_index(e->group, o, false, row);
-    const size_t n = to->every ? e->inner : 1;
+    const size_t n = to->step ? e->n_reduced : 1;
     for (size_t i = 0; i < n; i++)
         to->a[i] = load_number(e, operand,
                                start + operand_index(e->group, o, true, i));
 }
 
-static num constant_value(const struct eval *e, const struct xl__node *n)
+static num constant_value(const struct group_eval *e, const struct xl__node *n)
 {
     const double x = n->op == XL__E_SCALAR ? e->scalar[n->binding] : n->value;
     return n->type == XL__V_F32 ? xl__interval_f32((double)(float)x, 0)
@@ -113,23 +121,23 @@ static num constant_value(const struct eval *e, const struct xl__node *n)
 
 /* -- values ----------------------------------------------------------- */
 
-static void compute_map(struct eval *e, unsigned node)
+static void compute_map(struct group_eval *e, unsigned node)
 {
     const struct xl__node *n = &e->g->node[node];
     const unsigned n_args = xl__expr_ops[n->op].n_args;
     struct numbers *to = &e->node[node];
-    const size_t count = to->every ? e->inner : 1;
+    const size_t count = to->step ? e->n_reduced : 1;
     for (size_t i = 0; i < count; i++) {
         num arg[XL__EXPR_ARGS] = {{0, 0}};
         for (unsigned k = 0; k < n_args; k++) {
             const struct numbers *from = &e->node[n->arg[k]];
-            arg[k] = from->a[i * from->every];
+            arg[k] = from->a[i * from->step];
         }
         to->a[i] = xl__eval_node(e->g, node, arg);
     }
 }
 
-static void compute_node(struct eval *e, unsigned node)
+static void compute_node(struct group_eval *e, unsigned node)
 {
     const struct xl__node *n = &e->g->node[node];
     if (e->node[node].is_loaded)
@@ -139,21 +147,21 @@ static void compute_node(struct eval *e, unsigned node)
     } else if (xl__expr_ops[n->op].cls == XL__C_REDUCE) {
         const struct numbers *from = &e->node[n->arg[0]];
         e->node[node].a[0] =
-            xl__eval_reduce(e->g, node, from->a, from->every, e->inner);
+            xl__eval_reduce(e->g, node, from->a, from->step, e->n_reduced);
     }
 }
 
-static void store_operand(struct eval *e, unsigned operand, size_t row)
+static void store_operand(struct group_eval *e, unsigned operand, size_t row)
 {
     const struct xl__operand *o = &e->group->operand[operand];
     const struct xl__eval_mem *m = &e->mem[operand];
     const struct numbers *from = &e->node[o->node];
     const size_t start = operand_index(e->group, o, false, row);
-    const size_t n = is_same_for_row(e->group, o) ? 1 : e->inner;
+    const size_t n = is_same_for_row(e->group, o) ? 1 : e->n_reduced;
     const enum xl__vtype type = e->g->node[o->node].type;
     for (size_t i = 0; i < n; i++) {
         const size_t at = start + operand_index(e->group, o, true, i);
-        num x = from->a[i * from->every];
+        num x = from->a[i * from->step];
         if (o->dtype == XL_F32)
             x = xl__interval_convert(x, type, XL__V_F32);
         x = xl__interval_round(x, o->dtype);
@@ -162,7 +170,7 @@ static void store_operand(struct eval *e, unsigned operand, size_t row)
     }
 }
 
-static void compute_row(struct eval *e, size_t row)
+static void compute_row(struct group_eval *e, size_t row)
 {
     const struct xl__group *group = e->group;
     for (unsigned i = 0; i < group->n_operands; i++) {
@@ -179,19 +187,20 @@ static void compute_row(struct eval *e, size_t row)
 
 /* -- memory ----------------------------------------------------------- */
 
-/* Memory for a node's numbers, once. */
-static xl_status allocate_numbers(struct eval *e, unsigned node, bool is_row)
+/* Allocate a node's numbers, once. */
+static xl_status allocate_numbers(struct group_eval *e, unsigned node,
+                                  bool is_row)
 {
     struct numbers *n = &e->node[node];
     if (n->a)
         return XL_OK;
-    n->every = is_row ? 0 : 1;
-    n->a = xl__calloc(is_row ? 1 : e->inner, sizeof *n->a);
+    n->step = is_row ? 0 : 1;
+    n->a = xl__calloc(is_row ? 1 : e->n_reduced, sizeof *n->a);
     return n->a ? XL_OK : XL_NO_MEMORY;
 }
 
-/* A reduction leaves one number; what follows from row values alone is one. */
-static xl_status allocate_value(struct eval *e, unsigned node)
+/* A reduction has one number; so has an operation on values of the row. */
+static xl_status allocate_value(struct group_eval *e, unsigned node)
 {
     const struct xl__node *n = &e->g->node[node];
     const struct xl__expr_op_info *op = &xl__expr_ops[n->op];
@@ -200,13 +209,13 @@ static xl_status allocate_value(struct eval *e, unsigned node)
         return XL_OK;
     for (unsigned i = 0; i < op->n_args; i++) {
         if (!e->node[n->arg[i]].a)
-            return XL_UNSUPPORTED; /* not in an order that can be computed */
-        is_row = is_row && e->node[n->arg[i]].every == 0;
+            return XL_UNSUPPORTED; /* not in topological order */
+        is_row = is_row && e->node[n->arg[i]].step == 0;
     }
     return allocate_numbers(e, node, is_row || op->cls == XL__C_REDUCE);
 }
 
-static xl_status allocate_all(struct eval *e)
+static xl_status allocate_all(struct group_eval *e)
 {
     xl_status status = XL_OK;
     const struct xl__group *group = e->group;
@@ -235,8 +244,9 @@ xl_status xl__eval_group(const struct xl__graph *g,
                          struct xl__eval_mem *mem)
 {
     xl_status status = XL_OK;
-    struct eval e = {.g = g, .group = group, .scalar = scalar, .mem = mem};
-    e.inner = n_iterations(group, true);
+    struct group_eval e = {
+        .g = g, .group = group, .scalar = scalar, .mem = mem};
+    e.n_reduced = n_iterations(group, true);
     e.node = xl__calloc(g->n_nodes, sizeof *e.node);
     if (!e.node)
         TRY(XL_NO_MEMORY);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Type inference. */
+/* Type inference: statements, names, calls and row functions.
+ *
+ * Statement by statement, the tree nodes that the value depends on are marked,
+ * and then computed in the order of the tree, arguments first. Since this is a
+ * loop and not a recursion, the depth of an expression does not use the stack.
+ *
+ * Row functions (softmax, layer_norm, ...) become primitive nodes. Fusion
+ * makes one kernel of them without a special case. */
 #include "expr/graph/infer.h"
 
 #include <math.h>
@@ -14,8 +21,8 @@
 
 /* -- names ------------------------------------------------------------ */
 
-/* The bound name, or with `assigned` the temporary too, that is nearest and
- * another one. */
+/* The nearest other name that is bound, or with `assigned` also one that is
+ * assigned; NULL when none is near. */
 static const char *nearest_name(const struct xl__infer *in, const char *name,
                                 bool assigned)
 {
@@ -24,7 +31,7 @@ static const char *nearest_name(const struct xl__infer *in, const char *name,
     const char *out = NULL;
     const unsigned n = in->s->n + (assigned ? in->t->n_names : 0);
     for (unsigned i = 0; i < n; i++) {
-        const unsigned of_tree = i - in->s->n; /* when i is that large */
+        const unsigned of_tree = i - in->s->n; /* valid for i >= in->s->n */
         const bool is_bound = i < in->s->n;
         if (!is_bound && in->symbol[of_tree].value == XL__NO_NODE)
             continue;
@@ -51,25 +58,28 @@ static unsigned fail_unknown_name(struct xl__infer *in, unsigned name)
     const char *text = in->t->name[name];
     const char *near = nearest_name(in, text, true);
     if (is_assigned(in->t, name))
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "'%s' is not bound, and is read here before it is "
-                         "assigned",
-                         text);
-    return XL__WRONG(in, XL_BAD_ARGUMENT,
-                     near != NULL ? "'%s' is neither bound nor assigned; did "
-                                    "you mean '%s'?"
-                                  : "'%s' is neither bound nor assigned",
-                     text, near);
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is not bound, and is read here before it is "
+            "assigned",
+            text);
+    return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                          near != NULL
+                              ? "'%s' is neither bound nor assigned; did "
+                                "you mean '%s'?"
+                              : "'%s' is neither bound nor assigned",
+                          text, near);
 }
 
 static unsigned read_name(struct xl__infer *in, unsigned name)
 {
     struct xl__symbol *symbol = &in->symbol[name];
     if (symbol->is_sliced)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "'%s' is read after parts of it were assigned: read "
-                         "it before, or assign to a temporary and read that",
-                         in->t->name[name]);
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is read after slices of it were assigned: read "
+            "it before, or assign to a temporary and read that",
+            in->t->name[name]);
     if (symbol->value == XL__NO_NODE && symbol->binding == UINT_MAX)
         return fail_unknown_name(in, name);
     symbol->is_used = true;
@@ -90,9 +100,10 @@ static void bind_names(struct xl__infer *in)
     }
 }
 
-/* -- after the last statement ----------------------------------------- */
+/* -- checks after the last statement ---------------------------------- */
 
-/* Most often a misspelt name: the other half of that mistake is told first. */
+/* Every binding is used. An unused one is most often misspelt; the other half
+ * of that error, an unknown name, is reported first. */
 static void check_unused(struct xl__infer *in)
 {
     for (unsigned b = 0; b < in->s->n && in->status == XL_OK; b++) {
@@ -102,9 +113,9 @@ static void check_unused(struct xl__infer *in)
                       (in->symbol[i].binding == b && in->symbol[i].is_used);
         in->location = 0;
         if (!is_used)
-            XL__WRONG(in, XL_BAD_ARGUMENT,
-                      "'%s' is bound, and the expression does not use it",
-                      in->s->b[b].name);
+            XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                           "'%s' is bound, and the expression does not use it",
+                           in->s->b[b].name);
     }
 }
 
@@ -116,11 +127,11 @@ static void check_outputs(struct xl__infer *in)
     const struct xl__statement *last = &t->statement[t->n_statements - 1];
     const char *near = nearest_name(in, t->name[last->name], false);
     in->location = last->location;
-    XL__WRONG(in, XL_BAD_ARGUMENT,
-              near ? "nothing leaves the expression: '%s' is not bound; "
-                     "did you mean '%s'?"
-                   : "nothing leaves the expression: '%s' is not bound",
-              t->name[last->name], near);
+    XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                   near ? "the expression has no output: '%s' is not bound; "
+                          "did you mean '%s'?"
+                        : "the expression has no output: '%s' is not bound",
+                   t->name[last->name], near);
 }
 
 static void find_assigned(struct xl__infer *in, const char *name,
@@ -135,7 +146,8 @@ static void find_assigned(struct xl__infer *in, const char *name,
         return;
     }
     in->location = 0;
-    XL__WRONG(in, XL_BAD_ARGUMENT, "'%s' is not assigned as a whole", name);
+    XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "'%s' is not assigned as a whole",
+                   name);
 }
 
 /* -- row functions ---------------------------------------------------- */
@@ -151,7 +163,7 @@ static unsigned add_map1(struct xl__infer *in, enum xl__expr_op op, unsigned a)
     return xl__infer_map(in, op, &a);
 }
 
-/* Subtracting the largest keeps exp() within range; the sum is 1 or more. */
+/* x - max(x) keeps exp() in range, and the sum is at least 1. */
 static unsigned expand_softmax(struct xl__infer *in, unsigned x, unsigned axes,
                                bool is_log)
 {
@@ -196,7 +208,8 @@ static bool is_softmax(enum xl__row_function row)
     return row == XL__ROW_SOFTMAX || row == XL__ROW_LOG_SOFTMAX;
 }
 
-/* eps is one number; gain and bias do not make x larger. */
+/* Check layer_norm and rms_norm: eps is a single number; gain and bias do not
+ * broadcast x to a larger shape. */
 static bool check_norm(struct xl__infer *in, const struct xl__tree_node *call,
                        const unsigned *arg)
 {
@@ -209,16 +222,16 @@ static bool check_norm(struct xl__infer *in, const struct xl__tree_node *call,
         const struct xl__shape *own = &node[arg[i]].shape;
         in->location = in->t->node[place[i]].location;
         if (i == eps && own->n_dims > 0)
-            XL__WRONG(in, XL_BAD_SHAPE,
-                      "eps is a single number and has shape %s here",
-                      xl__shape_text(own, a));
+            XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                           "eps is a single number and has shape %s here",
+                           xl__shape_text(own, a));
         else if (xl__infer_broadcast(in, (const unsigned[]){arg[0], arg[i]}, 2,
                                      &s) &&
                  xl__shape_elems(&s) != xl__shape_elems(&node[arg[0]].shape))
-            XL__WRONG(in, XL_BAD_SHAPE,
-                      "shape %s does not fit rows of shape %s",
-                      xl__shape_text(own, a),
-                      xl__shape_text(&node[arg[0]].shape, b));
+            XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                           "shape %s does not fit rows of shape %s",
+                           xl__shape_text(own, a),
+                           xl__shape_text(&node[arg[0]].shape, b));
     }
     in->location = call->location;
     return in->status == XL_OK;
@@ -233,8 +246,9 @@ static unsigned expand_row_function(struct xl__infer *in,
     if (!xl__infer_has_shape(in, arg[0]))
         return XL__NO_NODE;
     if (n_dims == 0)
-        return XL__WRONG(in, XL_BAD_SHAPE,
-                         "a row is needed, and this is a single value");
+        return XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                              "a row function requires at least one axis; "
+                              "this is a single value");
     if (!xl__infer_axes(in, call, n_dims, axis) ||
         (!is_softmax(call->row) && !check_norm(in, call, arg)))
         return XL__NO_NODE;
@@ -253,7 +267,7 @@ static unsigned expand_row_function(struct xl__infer *in,
 
 /* -- numbers ---------------------------------------------------------- */
 
-/* -2147483648 is a number, though its digits alone are none of i32. */
+/* -2147483648 is an i32, although 2147483648 is not. */
 static bool is_negative_integer(const struct xl__tree *t,
                                 const struct xl__tree_node *n)
 {
@@ -265,19 +279,20 @@ static bool is_negative_integer(const struct xl__tree *t,
 static unsigned add_integer(struct xl__infer *in, double value)
 {
     if (value > I32_MAX || value < -I32_MAX - 1)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "%.0f does not fit in i32; with a point, %.0f.0, it "
-                         "is f32",
-                         value, value);
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "%.0f does not fit in i32; with a point, %.0f.0, it "
+            "is f32",
+            value, value);
     return xl__infer_const(in, XL__V_I32, value);
 }
 
 static unsigned add_f32(struct xl__infer *in, double value)
 {
     if (isfinite(value) && isinf((float)value))
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "%g does not fit in f32; for infinity write inf",
-                         value);
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                              "%g does not fit in f32; for infinity write inf",
+                              value);
     return xl__infer_const(in, XL__V_F32, value);
 }
 
@@ -291,8 +306,9 @@ static unsigned infer_reduction(struct xl__infer *in,
     if (!xl__infer_has_shape(in, arg))
         return XL__NO_NODE;
     if (n->has_axes && n->n_axes == 0)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "axis=() names no axis; without axis= it is all");
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "axis=() names no axis; without axis= it is all");
     if (!xl__infer_axes(in, n, n_dims, axis))
         return XL__NO_NODE;
     for (unsigned i = 0; i < n->n_axes; i++)
@@ -301,7 +317,7 @@ static unsigned infer_reduction(struct xl__infer *in,
                             n->n_axes > 0 ? axes : (1u << n_dims) - 1);
 }
 
-/* It has no shape yet: infer_rand.c. */
+/* A rand() has no shape yet: see infer_types.c. */
 static unsigned infer_random(struct xl__infer *in,
                              const struct xl__tree_node *n, unsigned seed)
 {
@@ -309,9 +325,10 @@ static unsigned infer_random(struct xl__infer *in,
     struct xl__node want = {.op = n->op, .type = XL__V_F32, .arg = {seed}};
     if ((s->op != XL__E_CONST && s->op != XL__E_SCALAR) ||
         s->type != XL__V_I32)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "a seed is a whole number or a scalar that is bound "
-                         "as i32");
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "a seed is a whole number or a scalar that is bound "
+            "as i32");
     return xl__infer_node(in, &want);
 }
 
@@ -367,7 +384,7 @@ static unsigned infer_tree_node(struct xl__infer *in,
     return infer_call(in, n);
 }
 
-/* Mark what the value needs; the first of these nodes. */
+/* Mark the tree nodes that the value depends on; returns the first of them. */
 static unsigned mark_needed(struct xl__infer *in, unsigned value)
 {
     unsigned first = value, n_open = 1;
@@ -407,29 +424,29 @@ static bool allocate_state(struct xl__infer *in)
 {
     const struct xl__tree *t = in->t;
     in->symbol = xl__calloc(t->n_names + (size_t)1, sizeof *in->symbol);
-    in->part = xl__calloc(XL_EXPR_MAX_BINDINGS, sizeof *in->part);
+    in->region = xl__calloc(XL_EXPR_MAX_BINDINGS, sizeof *in->region);
     in->value = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->value);
     in->is_needed = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->is_needed);
-    in->is_loose = xl__calloc(XL_EXPR_MAX_NODES, sizeof *in->is_loose);
-    return in->symbol && in->part && in->value && in->is_needed &&
-           in->is_loose;
+    in->is_unshaped = xl__calloc(XL_EXPR_MAX_NODES, sizeof *in->is_unshaped);
+    return in->symbol && in->region && in->value && in->is_needed &&
+           in->is_unshaped;
 }
 
 static void free_state(struct xl__infer *in)
 {
     free(in->symbol);
-    free(in->part);
+    free(in->region);
     free(in->value);
     free(in->is_needed);
-    free(in->is_loose);
+    free(in->is_unshaped);
 }
 
-/* All statements; what comes of them is in symbols and outputs. */
+/* Infer all statements; the results are in symbols and outputs. */
 static void infer_statements(struct xl__infer *in)
 {
     *in->g = (struct xl__graph){.fast_math = in->s->fast_math != 0};
     if (!allocate_state(in)) {
-        XL__WRONG(in, XL_NO_MEMORY, "out of memory");
+        XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
         return;
     }
     bind_names(in);
@@ -447,7 +464,7 @@ xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
     if (in.status == XL_OK)
         check_unused(&in);
     if (in.status == XL_OK && xl__graph_prune(out) != XL_OK)
-        XL__WRONG(&in, XL_NO_MEMORY, "out of memory");
+        XL__INFER_FAIL(&in, XL_NO_MEMORY, "out of memory");
     if (in.status != XL_OK)
         xl__graph_clear(out);
     free_state(&in);

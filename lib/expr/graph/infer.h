@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the infer_*.c share. A mistake is told once and kept in `status`; from
- * then on nodes are XL__NO_NODE and pass through, so that expansions read like
- * formulas. */
+/* Type inference: from a syntax tree and a signature to a typed graph.
+ *
+ *     infer.c         statements, names, calls, row functions
+ *     infer_types.c   types and shapes of single nodes
+ *     infer_views.c   bound tensors, slices, permutations, assignments
+ *
+ * The first error is recorded in `status`; from then on every node is
+ * XL__NO_NODE, which all functions pass through. So an expansion is written
+ * like a formula, without a check after each step. */
 #ifndef XL_EXPR_INFER_H
 #define XL_EXPR_INFER_H
 
@@ -12,16 +18,17 @@
 
 #define XL__NO_NODE UINT_MAX
 
-/* What a name of the tree stands for, statement by statement. */
+/* What a name of the tree means after the statements so far. */
 struct xl__symbol {
-    unsigned binding; /* UINT_MAX: it is not bound */
-    unsigned value;   /* the node it now names, or XL__NO_NODE */
-    unsigned output;  /* of a whole assignment, or UINT_MAX */
-    bool is_sliced;   /* was assigned in part */
-    bool is_used;     /* of a binding: is read or assigned */
+    unsigned binding; /* index into the signature; UINT_MAX: not bound */
+    unsigned value;   /* the node of its current value, or XL__NO_NODE */
+    unsigned output;  /* index of the output, if it is assigned as a whole; or
+                         UINT_MAX */
+    bool is_sliced;   /* slices of it are assigned */
+    bool is_used;     /* it is read or assigned */
 };
 
-/* The part of a bound tensor that an assignment writes, by dimension. */
+/* The region of a bound tensor that an assignment writes, by dimension. */
 struct xl__region {
     size_t first[XL_MAX_DIMS], step[XL_MAX_DIMS], count[XL_MAX_DIMS];
 };
@@ -32,21 +39,23 @@ struct xl__infer {
     struct xl__graph *g;
     struct xl__error *e;
     xl_status status;
-    unsigned location;         /* errors and new nodes are here */
-    struct xl__symbol *symbol; /* by name */
-    struct xl__region *part;   /* by output */
-    unsigned *value;           /* by tree node: its node, in this statement */
+    unsigned location;         /* of errors and new nodes: byte offset in the
+                                  text */
+    struct xl__symbol *symbol; /* by name of the tree */
+    struct xl__region *region; /* by output of the graph */
+    unsigned *value;           /* by tree node: the current statement needs it
+                                */
     unsigned char *is_needed;  /* by tree node */
-    bool *is_loose;            /* by graph node: holds a rand() that has no
-                                  shape yet */
-    unsigned n_known;          /* nodes whose is_loose is known */
+    bool *is_unshaped;         /* by graph node: depends on a rand() that
+                                  has no shape yet */
+    unsigned n_known;          /* nodes for which is_unshaped is set */
 };
 
-/* Record a mistake at the place that is worked on; is XL__NO_NODE. */
-#define XL__WRONG(in, code, ...)                                              \
-    xl__infer_wrong(in, xl__tree_error((in)->t, (in)->location, (in)->e,      \
-                                       (code), __VA_ARGS__))
-static inline unsigned xl__infer_wrong(struct xl__infer *in, xl_status status)
+/* Record an error at in->location; the value is XL__NO_NODE. */
+#define XL__INFER_FAIL(in, code, ...)                                         \
+    xl__infer_fail(in, xl__tree_error((in)->t, (in)->location, (in)->e,       \
+                                      (code), __VA_ARGS__))
+static inline unsigned xl__infer_fail(struct xl__infer *in, xl_status status)
 {
     in->status = status;
     return XL__NO_NODE;

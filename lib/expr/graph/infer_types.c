@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types and shapes of one node. */
+/* Type inference: types and shapes of single nodes.
+ *
+ * Types: bool < i32 < f32. The arguments of an operation are converted to the
+ * highest type among them, or to the one that the operation requires (enum
+ * xl__result).
+ *
+ * Shapes: NumPy's broadcasting. Shapes are aligned at the last axis; sizes are
+ * equal, or one of them is 1.
+ *
+ * rand() is written without a shape. It takes that of the tensor with which it
+ * is combined, or to which it is assigned. Until then the nodes that depend on
+ * it are `unshaped`: they are single values, and are built again around a
+ * rand() with a shape when one is known. */
 #include "expr/graph/infer_types.h"
 
 #include <stdio.h>
@@ -12,8 +24,9 @@
 
 /* -- shapes ----------------------------------------------------------- */
 
-/* So many bytes of any element that is counted must fit in a size_t too. */
-enum { MOST_ELEM_BYTES = 8 };
+/* The bytes of a shape's elements must fit in a size_t for the largest element
+ * type. */
+enum { MAX_ELEM_BYTES = 8 };
 
 const char *xl__shape_text(const struct xl__shape *s,
                            char text[XL__SHAPE_TEXT])
@@ -29,14 +42,14 @@ const char *xl__shape_text(const struct xl__shape *s,
 
 bool xl__infer_fits(struct xl__infer *in, const struct xl__shape *s)
 {
-    size_t bytes = MOST_ELEM_BYTES;
+    size_t bytes = MAX_ELEM_BYTES;
     for (unsigned d = 0; d < s->n_dims; d++) {
         char text[XL__SHAPE_TEXT];
         if (xl__mul(bytes, s->size[d], &bytes))
             continue;
-        XL__WRONG(in, XL_OVERFLOW,
-                  "the elements of shape %s are too many to count in 64 bits",
-                  xl__shape_text(s, text));
+        XL__INFER_FAIL(in, XL_OVERFLOW,
+                       "shape %s has too many elements to count in 64 bits",
+                       xl__shape_text(s, text));
         return false;
     }
     return true;
@@ -68,10 +81,11 @@ bool xl__infer_broadcast(struct xl__infer *in, const unsigned *node,
         char a[XL__SHAPE_TEXT], b[XL__SHAPE_TEXT];
         if (broadcast_shape(out, s))
             continue;
-        XL__WRONG(in, XL_BAD_SHAPE,
-                  "shapes %s and %s do not broadcast: from the last axis on, "
-                  "sizes are equal or one of them is 1",
-                  xl__shape_text(&before, a), xl__shape_text(s, b));
+        XL__INFER_FAIL(
+            in, XL_BAD_SHAPE,
+            "shapes %s and %s do not broadcast: from the last axis on, "
+            "sizes are equal or one of them is 1",
+            xl__shape_text(&before, a), xl__shape_text(s, b));
         return false;
     }
     return xl__infer_fits(in, out);
@@ -85,17 +99,18 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
         const int axis = call->axes[i];
         const int from_first = axis < 0 ? axis + (int)n_dims : axis;
         if (from_first < 0 || from_first >= (int)n_dims) {
-            XL__WRONG(in, XL_BAD_SHAPE,
-                      n_dims > 0
-                          ? "axis %d is not there: axes are 0 to %d, or "
-                            "-1 to -%u from the last"
-                          : "axis %d is not there: a single value has "
-                            "none",
-                      axis, (int)n_dims - 1, n_dims);
+            XL__INFER_FAIL(
+                in, XL_BAD_SHAPE,
+                n_dims > 0 ? "axis %d is out of range: axes are 0 to %d, or "
+                             "-1 to -%u from the last"
+                           : "axis %d is out of range: a single value has "
+                             "none",
+                axis, (int)n_dims - 1, n_dims);
             return false;
         }
         if (seen >> from_first & 1) {
-            XL__WRONG(in, XL_BAD_ARGUMENT, "axis %d is named twice", axis);
+            XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "axis %d is named twice",
+                           axis);
             return false;
         }
         seen |= 1u << from_first;
@@ -106,8 +121,8 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
 
 /* -- nodes ------------------------------------------------------------ */
 
-/* Places along axes are counted in i32. */
-#define MOST_PLACES 0x7fffffff
+/* An index along axes is an i32. */
+#define MAX_INDEX 0x7fffffff
 
 const char *xl__vtype_name(enum xl__vtype type)
 {
@@ -122,12 +137,12 @@ unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want)
     want->location = in->location;
     const unsigned node = xl__graph_node(in->g, want);
     if (node == XL__NO_NODE && in->g->n_nodes >= XL_EXPR_MAX_NODES)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "more than %d operations; split the expression",
-                         XL_EXPR_MAX_NODES);
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                              "more than %d operations; split the expression",
+                              XL_EXPR_MAX_NODES);
     if (node == XL__NO_NODE)
-        return XL__WRONG(in, XL_NO_MEMORY, "out of memory");
-    xl__infer_mark_loose(in);
+        return XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
+    xl__infer_mark_unshaped(in);
     return node;
 }
 
@@ -162,8 +177,8 @@ static unsigned compare_with_zero(struct xl__infer *in, unsigned node)
     return xl__infer_map(in, XL__E_NE, (const unsigned[]){node, zero});
 }
 
-/* Narrow types are reached from the wide one of their kind, so that a CAST is
- * one step only. */
+/* A narrow type is reached from the wide one of its kind, so that each CAST is
+ * one step. */
 unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
 {
     if (in->status != XL_OK)
@@ -184,10 +199,11 @@ unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
     case XL_BOOL:
         return compare_with_zero(in, node);
     default:
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "%s is no type that is computed with; there are f32, "
-                         "f16, bf16, i32, i8, u8 and bool",
-                         xl_dtype_name(dtype));
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "type %s is not supported; supported are f32, f16, bf16, "
+            "i32, i8, u8 and bool",
+            xl_dtype_name(dtype));
     }
 }
 
@@ -200,7 +216,7 @@ static unsigned convert_to(struct xl__infer *in, unsigned node,
 
 /* -- types ------------------------------------------------------------ */
 
-/* The highest type of the arguments from `first` on, `least` or more. */
+/* The highest type of n arguments, at least `least`. */
 static enum xl__vtype common_type(const struct xl__infer *in,
                                   const unsigned *arg, unsigned n,
                                   enum xl__vtype least)
@@ -225,14 +241,15 @@ static bool check_bool(struct xl__infer *in, enum xl__expr_op op,
     const enum xl__vtype type = in->g->node[node].type;
     if (type == XL__V_BOOL)
         return true;
-    XL__WRONG(in, XL_BAD_ARGUMENT,
-              "'%s' asks a bool and was given %s; compare, as in x != 0",
-              xl__expr_ops[op].name, xl__vtype_name(type));
+    XL__INFER_FAIL(
+        in, XL_BAD_ARGUMENT,
+        "'%s' requires bool and was given %s; compare, as in x != 0",
+        xl__expr_ops[op].name, xl__vtype_name(type));
     return false;
 }
 
-/* The type the arguments are brought to, and that of the result. WHERE's first
- * argument is its own. */
+/* The type to which the arguments are converted, and that of the result. The
+ * condition of WHERE remains bool. */
 static bool find_types(struct xl__infer *in, enum xl__expr_op op,
                        const unsigned *arg, enum xl__vtype *from,
                        enum xl__vtype *to)
@@ -271,12 +288,12 @@ static bool find_types(struct xl__infer *in, enum xl__expr_op op,
 
 /* -- operations ------------------------------------------------------- */
 
-/* Loose ones take the shape that they meet. */
+/* Give unshaped arguments the shape of the result. */
 static bool set_rand_shapes(struct xl__infer *in, unsigned *arg, unsigned n,
                             const struct xl__shape *shape)
 {
     for (unsigned i = 0; i < n && shape->n_dims > 0; i++)
-        if (in->status == XL_OK && in->is_loose[arg[i]])
+        if (in->status == XL_OK && in->is_unshaped[arg[i]])
             arg[i] = xl__infer_set_rand_shape(in, arg[i], shape);
     return in->status == XL_OK;
 }
@@ -299,7 +316,7 @@ unsigned xl__infer_map(struct xl__infer *in, enum xl__expr_op op,
     return xl__infer_node(in, &want);
 }
 
-/* Elements that one result is made of. */
+/* The number of elements that are reduced to one result. */
 static size_t n_reduced(const struct xl__shape *s, unsigned axes)
 {
     size_t out = 1;
@@ -317,12 +334,12 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
         return XL__NO_NODE;
     want.shape = in->g->node[arg].shape;
     if (xl__expr_ops[op].result == XL__R_INDEX &&
-        n_reduced(&want.shape, axes) > MOST_PLACES)
-        return XL__WRONG(in, XL_BAD_SHAPE,
-                         "%s over %zu elements: places are i32, which ends at "
-                         "%d",
-                         xl__expr_ops[op].name, n_reduced(&want.shape, axes),
-                         MOST_PLACES);
+        n_reduced(&want.shape, axes) > MAX_INDEX)
+        return XL__INFER_FAIL(
+            in, XL_BAD_SHAPE,
+            "%s over %zu elements: an index is an i32, which ends at "
+            "%d",
+            xl__expr_ops[op].name, n_reduced(&want.shape, axes), MAX_INDEX);
     for (unsigned d = 0; d < want.shape.n_dims; d++)
         want.shape.size[d] = axes >> d & 1 ? 1 : want.shape.size[d];
     want.arg[0] = convert_to(in, arg, from);
@@ -331,34 +348,35 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
 
 /* -- random numbers --------------------------------------------------- */
 
-void xl__infer_mark_loose(struct xl__infer *in)
+void xl__infer_mark_unshaped(struct xl__infer *in)
 {
     for (; in->n_known < in->g->n_nodes; in->n_known++) {
         const struct xl__node *n = &in->g->node[in->n_known];
-        bool is_loose = n->op == XL__E_RAND || n->op == XL__E_RANDN;
+        bool is_unshaped = n->op == XL__E_RAND || n->op == XL__E_RANDN;
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-            is_loose = is_loose || in->is_loose[n->arg[a]];
-        in->is_loose[in->n_known] = is_loose && n->shape.n_dims == 0;
+            is_unshaped = is_unshaped || in->is_unshaped[n->arg[a]];
+        in->is_unshaped[in->n_known] = is_unshaped && n->shape.n_dims == 0;
     }
 }
 
 bool xl__infer_has_shape(struct xl__infer *in, unsigned node)
 {
-    if (in->is_loose[node])
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "rand() has no shape here: let it meet a tensor first, or "
-                  "assign it to a bound one");
+    if (in->is_unshaped[node])
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "rand() has no shape here: combine it with a tensor, or "
+            "assign it to a bound one");
     return in->status == XL_OK;
 }
 
-/* Which loose nodes does `node` hold? */
+/* Mark the unshaped nodes that `node` depends on. */
 static void mark_held(const struct xl__infer *in, unsigned node, bool *is_held)
 {
     is_held[node] = true;
     for (unsigned i = node + 1; i-- > 0;) {
         const struct xl__node *n = &in->g->node[i];
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-            if (is_held[i] && in->is_loose[n->arg[a]])
+            if (is_held[i] && in->is_unshaped[n->arg[a]])
                 is_held[n->arg[a]] = true;
     }
 }
@@ -366,13 +384,13 @@ static void mark_held(const struct xl__infer *in, unsigned node, bool *is_held)
 unsigned xl__infer_set_rand_shape(struct xl__infer *in, unsigned node,
                                   const struct xl__shape *shape)
 {
-    if (in->status != XL_OK || !in->is_loose[node] || shape->n_dims == 0)
+    if (in->status != XL_OK || !in->is_unshaped[node] || shape->n_dims == 0)
         return node;
     bool *is_held = xl__calloc((size_t)node + 1, sizeof *is_held);
     unsigned *again = xl__calloc((size_t)node + 1, sizeof *again);
     unsigned out = XL__NO_NODE;
     if (is_held == NULL || again == NULL) {
-        XL__WRONG(in, XL_NO_MEMORY, "out of memory");
+        XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
         goto done;
     }
     mark_held(in, node, is_held);

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views. */
+/* Type inference: bound tensors, views and assignments.
+ *
+ * A bound tensor is an INPUT node; a slice or a permutation of it is another
+ * INPUT node with other offset and strides, and no element is moved. Slices
+ * follow Python's rules with a positive step:
+ *
+ *     offset' = offset + first * stride,  stride' = step * stride,
+ *     size'   = ceil((last - first) / step)
+ *
+ * An assigned name that is not bound is a temporary. A bound one is an output,
+ * whose content is the last value assigned; disjoint slices of one are
+ * separate outputs. After an assignment the name is the assigned value in its
+ * own shape and type, so binding a name does not change what other statements
+ * compute. */
 #include "expr/graph/infer_views.h"
 
 #include <inttypes.h>
@@ -10,7 +23,8 @@
 
 /* -- bound tensors ---------------------------------------------------- */
 
-/* What a type of memory is in a register; false: it is not computed with. */
+/* The type of a value of this memory type in a register; false when it is not
+ * supported. */
 static bool register_type(unsigned dtype, enum xl__vtype *out)
 {
     switch (dtype) {
@@ -40,11 +54,12 @@ unsigned xl__infer_bound(struct xl__infer *in, unsigned binding)
                             .binding = binding};
     if (!register_type(b->dtype, &want.type) ||
         (b->is_scalar && b->dtype != XL_F32 && b->dtype != XL_I32))
-        return XL__WRONG(in, XL_BAD_ARGUMENT, "'%s' is bound as %s; %s",
-                         b->name, xl_dtype_name((xl_dtype)b->dtype),
-                         b->is_scalar ? "scalars are f32 or i32"
-                                      : "tensors are f32, f16, bf16, i32, i8, "
-                                        "u8 or bool");
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "'%s' is bound as %s; %s",
+                              b->name, xl_dtype_name((xl_dtype)b->dtype),
+                              b->is_scalar
+                                  ? "scalars are f32 or i32"
+                                  : "tensors are f32, f16, bf16, i32, i8, "
+                                    "u8 or bool");
     want.shape.n_dims = b->is_scalar ? 0 : b->n_dims;
     for (unsigned d = 0; d < want.shape.n_dims; d++) {
         want.shape.size[d] = b->size[d];
@@ -61,8 +76,7 @@ struct index_range {
     size_t first, step, count;
 };
 
-/* A place as written, to one from the front; what is past an end is the end.
- */
+/* An index as written to one from the front, limited to [0, size]. */
 static size_t from_front(int64_t at, size_t size)
 {
     if (at < 0)
@@ -76,9 +90,10 @@ static bool read_index(struct xl__infer *in, const struct xl__slice *s,
     const bool is_there = s->first < 0 ? (uint64_t) - (s->first + 1) < size
                                        : (uint64_t)s->first < size;
     if (!is_there) {
-        XL__WRONG(in, XL_BAD_SHAPE,
-                  "index %" PRId64 " is outside of axis %u, whose size is %zu",
-                  s->first, axis, size);
+        XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                       "index %" PRId64
+                       " is outside of axis %u, whose size is %zu",
+                       s->first, axis, size);
         return false;
     }
     *out = (struct index_range){from_front(s->first, size), 1, 1};
@@ -91,16 +106,17 @@ static bool read_range(struct xl__infer *in, const struct xl__slice *s,
     const size_t first = s->has_first ? from_front(s->first, size) : 0;
     const size_t last = s->has_last ? from_front(s->last, size) : size;
     if (s->step < 1) {
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "a step of %" PRId64 ": slices go forward, by 1 or more",
-                  s->step);
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "invalid step %" PRId64 " of a slice: must be 1 or more", s->step);
         return false;
     }
     if (first >= last) {
-        XL__WRONG(in, XL_BAD_SHAPE,
-                  "the slice is empty: from %zu to %zu of axis %u, whose size "
-                  "is %zu",
-                  first, last, axis, size);
+        XL__INFER_FAIL(
+            in, XL_BAD_SHAPE,
+            "the slice is empty: from %zu to %zu of axis %u, whose size "
+            "is %zu",
+            first, last, axis, size);
         return false;
     }
     out->first = first;
@@ -110,7 +126,7 @@ static bool read_range(struct xl__infer *in, const struct xl__slice *s,
     return true;
 }
 
-/* How many axes "..." stands for; false, and told, when that cannot be. */
+/* The number of axes that "..." covers. */
 static bool count_rest(struct xl__infer *in, const struct xl__tree_node *view,
                        unsigned n_dims, unsigned *rest)
 {
@@ -118,16 +134,19 @@ static bool count_rest(struct xl__infer *in, const struct xl__tree_node *view,
     for (unsigned i = 0; i < view->n_slices; i++)
         *(view->slice[i].is_rest ? &n_rest : &n) += 1;
     if (n_rest > 1)
-        XL__WRONG(in, XL_BAD_ARGUMENT, "'...' stands twice in one slice");
+        XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                       "'...' is given twice in one slice");
     else if (n > n_dims)
-        XL__WRONG(in, XL_BAD_SHAPE,
-                  "the slice names %u axes and the tensor has %u", n, n_dims);
+        XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                       "the slice names %u axes and the tensor has %u", n,
+                       n_dims);
     else
         *rest = n_dims - n;
     return in->status == XL_OK;
 }
 
-/* One range an axis; `keeps` says which axes stay. */
+/* Read one range for each axis; keeps[d]: axis d remains, since it is not an
+ * index. */
 static bool read_slices(struct xl__infer *in, const struct xl__tree_node *view,
                         const struct xl__shape *of,
                         struct index_range range[XL_MAX_DIMS],
@@ -157,7 +176,7 @@ static bool read_slices(struct xl__infer *in, const struct xl__tree_node *view,
 
 static bool apply_slices(struct xl__infer *in,
                          const struct xl__tree_node *view,
-                         struct xl__node *node, struct xl__region *part)
+                         struct xl__node *node, struct xl__region *region)
 {
     const struct xl__node from = *node;
     struct index_range range[XL_MAX_DIMS];
@@ -167,10 +186,10 @@ static bool apply_slices(struct xl__infer *in,
     node->shape.n_dims = 0;
     for (unsigned d = 0; d < from.shape.n_dims; d++) {
         const unsigned to = node->shape.n_dims;
-        if (part != NULL) {
-            part->first[d] = range[d].first;
-            part->step[d] = range[d].step;
-            part->count[d] = range[d].count;
+        if (region != NULL) {
+            region->first[d] = range[d].first;
+            region->step[d] = range[d].step;
+            region->count[d] = range[d].count;
         }
         node->offset += range[d].first * from.stride[d];
         node->shape.size[to] = range[d].count;
@@ -192,10 +211,11 @@ static bool permute_axes(struct xl__infer *in,
     for (unsigned d = 0; d < n; d++)
         axis[d] = n - 1 - d;
     if (view->n_axes > 0 && view->n_axes != n) {
-        XL__WRONG(in, XL_BAD_SHAPE,
-                  "the order names %u axes and the tensor has %u: each is "
-                  "named once",
-                  view->n_axes, n);
+        XL__INFER_FAIL(
+            in, XL_BAD_SHAPE,
+            "the order names %u axes and the tensor has %u: each is "
+            "named once",
+            view->n_axes, n);
         return false;
     }
     if (!xl__infer_axes(in, view, n, axis))
@@ -208,18 +228,19 @@ static bool permute_axes(struct xl__infer *in,
 }
 
 bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
-                    struct xl__node *node, struct xl__region *part)
+                    struct xl__node *node, struct xl__region *region)
 {
     if (node->op != XL__E_INPUT) {
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  node->op == XL__E_SCALAR
-                      ? "'%s' is a scalar and has no axes"
-                      : "'%s' is computed: views are of what is bound, slice "
-                        "that before",
-                  in->t->name[view->name]);
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            node->op == XL__E_SCALAR
+                ? "'%s' is a scalar and has no axes"
+                : "'%s' is computed: only bound tensors have views; slice "
+                  "those that it is computed from",
+            in->t->name[view->name]);
         return false;
     }
-    return apply_slices(in, view, node, part) &&
+    return apply_slices(in, view, node, region) &&
            (!view->is_permutation || permute_axes(in, view, node));
 }
 
@@ -239,14 +260,15 @@ static bool check_type(struct xl__infer *in, const char *name, xl_dtype dtype,
     if (type <= register_type_of(dtype))
         return true;
     if (register_type_of(dtype) == XL__V_BOOL)
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "'%s' is bool and its value %s: write the value != 0", name,
-                  xl__vtype_name(type));
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is bool and its value is %s: write the value != 0", name,
+            xl__vtype_name(type));
     else
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "'%s' is %s and its value %s: write cast(value, %s)", name,
-                  xl_dtype_name(dtype), xl__vtype_name(type),
-                  xl_dtype_name(dtype));
+        XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                       "'%s' is %s and its value is %s: write cast(value, %s)",
+                       name, xl_dtype_name(dtype), xl__vtype_name(type),
+                       xl_dtype_name(dtype));
     return false;
 }
 
@@ -262,8 +284,8 @@ static bool can_broadcast(const struct xl__shape *from,
     return true;
 }
 
-/* Put axes of size 1 where the value has them and the output does not: into
- * `out` from its `n` dimensions on, beginning with the last. */
+/* Insert axes of size 1 where the value has them and the target does not,
+ * beginning with the last axis. False when that does not fit. */
 static bool drop_unit_axes(const struct xl__shape *value,
                            const struct xl__node *target,
                            struct xl__output *out)
@@ -282,7 +304,8 @@ static bool drop_unit_axes(const struct xl__shape *value,
     return left == 0;
 }
 
-/* The target as it is, behind as many axes of size 1 as the value has more. */
+/* The axes of the target, after as many axes of size 1 as the value has more.
+ */
 static void keep_all_axes(const struct xl__shape *value,
                           const struct xl__node *target,
                           struct xl__output *out)
@@ -308,17 +331,17 @@ static bool fit_shape(struct xl__infer *in, const char *name,
     if (value->n_dims > target->shape.n_dims &&
         drop_unit_axes(value, target, out))
         return true;
-    XL__WRONG(in, XL_BAD_SHAPE,
-              "a value of shape %s does not go into '%s' of shape %s",
-              xl__shape_text(value, a), name,
-              xl__shape_text(&target->shape, b));
+    XL__INFER_FAIL(
+        in, XL_BAD_SHAPE,
+        "a value of shape %s does not broadcast to '%s' of shape %s",
+        xl__shape_text(value, a), name, xl__shape_text(&target->shape, b));
     return false;
 }
 
 /* -- outputs ---------------------------------------------------------- */
 
-/* `target`: what is written, as an INPUT node. Replaces output `at`. The
- * value, with its rand() in the target's shape. */
+/* Set output `at`: `value` is written to the INPUT node `target`. Returns the
+ * value, whose rand() has the target's shape. */
 static unsigned set_output(struct xl__infer *in, const struct xl__node *target,
                            unsigned value, unsigned at)
 {
@@ -337,18 +360,18 @@ static unsigned set_output(struct xl__infer *in, const struct xl__node *target,
     return value;
 }
 
-/* A number for one more output. */
+/* The index of one more output. */
 static unsigned add_output(struct xl__infer *in)
 {
     if (in->g->n_outputs == XL_EXPR_MAX_BINDINGS)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "more than %d assignments that "
-                         "leave the expression; split it",
-                         XL_EXPR_MAX_BINDINGS);
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                              "more than %d assignments to bound tensors; "
+                              "split the expression",
+                              XL_EXPR_MAX_BINDINGS);
     return in->g->n_outputs++;
 }
 
-/* All of what is bound, as a node that stands in no graph. */
+/* The whole bound tensor as an INPUT node that is in no graph. */
 static bool find_target(struct xl__infer *in, const struct xl__symbol *symbol,
                         struct xl__node *out)
 {
@@ -357,10 +380,10 @@ static bool find_target(struct xl__infer *in, const struct xl__symbol *symbol,
         return false;
     *out = in->g->node[whole];
     if (out->op == XL__E_SCALAR)
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "'%s' is a scalar, and only tensors are written: bind a "
-                  "tensor of one element",
-                  in->s->b[symbol->binding].name);
+        XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                       "'%s' is a scalar and cannot be assigned: bind a "
+                       "tensor of one element",
+                       in->s->b[symbol->binding].name);
     return in->status == XL_OK;
 }
 
@@ -371,9 +394,11 @@ static void assign_whole(struct xl__infer *in, struct xl__symbol *symbol,
     if (!find_target(in, symbol, &target))
         return;
     if (symbol->is_sliced) {
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "'%s' is assigned as a whole and in parts; do either",
-                  in->s->b[symbol->binding].name);
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is assigned as a whole and by slices; do only one of "
+            "them",
+            in->s->b[symbol->binding].name);
         return;
     }
     if (symbol->output == UINT_MAX)
@@ -382,7 +407,7 @@ static void assign_whole(struct xl__infer *in, struct xl__symbol *symbol,
         symbol->value = set_output(in, &target, value, symbol->output);
 }
 
-/* -- parts of one output ---------------------------------------------- */
+/* -- slices of one output --------------------------------------------- */
 
 static size_t gcd(size_t a, size_t b)
 {
@@ -394,8 +419,8 @@ static size_t gcd(size_t a, size_t b)
     return a;
 }
 
-/* Can two parts meet? Not when along some axis one ends before the other
- * begins, or their steps never fall together. */
+/* Can two regions overlap? Not when along some axis one ends before the other
+ * begins, or their indices differ modulo the gcd of the steps. */
 static bool can_overlap(const struct xl__region *a, const struct xl__region *b,
                         unsigned n_dims)
 {
@@ -411,16 +436,17 @@ static bool can_overlap(const struct xl__region *a, const struct xl__region *b,
 }
 
 static bool check_regions(struct xl__infer *in, unsigned binding,
-                          const struct xl__region *part)
+                          const struct xl__region *region)
 {
     for (unsigned o = 0; o < in->g->n_outputs; o++) {
         if (in->g->output[o].binding != binding ||
-            !can_overlap(&in->part[o], part, in->s->b[binding].n_dims))
+            !can_overlap(&in->region[o], region, in->s->b[binding].n_dims))
             continue;
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "this part of '%s' meets one that is assigned above; parts "
-                  "are written in no order",
-                  in->s->b[binding].name);
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "this slice of '%s' overlaps one that is assigned above; "
+            "slices are written in no order",
+            in->s->b[binding].name);
         return false;
     }
     return true;
@@ -430,29 +456,33 @@ static void assign_region(struct xl__infer *in, struct xl__symbol *symbol,
                           const struct xl__tree_node *view, unsigned value)
 {
     struct xl__node target;
-    struct xl__region part;
+    struct xl__region region;
     if (symbol->binding == UINT_MAX) {
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "'%s' is not bound: parts are written of bound tensors only",
-                  in->t->name[view->name]);
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is not bound: only slices of bound tensors can be "
+            "assigned",
+            in->t->name[view->name]);
         return;
     }
     if (!find_target(in, symbol, &target))
         return;
     if (symbol->output != UINT_MAX) {
-        XL__WRONG(in, XL_BAD_ARGUMENT,
-                  "'%s' is assigned as a whole and in parts; do either",
-                  in->s->b[symbol->binding].name);
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is assigned as a whole and by slices; do only one of "
+            "them",
+            in->s->b[symbol->binding].name);
         return;
     }
     in->location = view->location;
-    if (!xl__infer_view(in, view, &target, &part) ||
-        !check_regions(in, symbol->binding, &part))
+    if (!xl__infer_view(in, view, &target, &region) ||
+        !check_regions(in, symbol->binding, &region))
         return;
     const unsigned at = add_output(in);
     if (at == UINT_MAX)
         return;
-    in->part[at] = part;
+    in->region[at] = region;
     symbol->is_sliced = true;
     set_output(in, &target, value, at);
 }

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variances. */
+/* Variances: recognised when they are written out, and expanded for short
+ * rows.
+ *
+ * One sweep: sum((x - mean(x))^2) and mean((x - mean(x))^2) become VAR, which
+ * reads x once and not twice. It is no less accurate, because its accumulator
+ * updates the mean with every element. Source: Chan, Golub, LeVeque 1983.
+ *
+ * Two sweeps: along a row that remains in registers or in a core's cache the
+ * second read is cheap, while the update of the mean needs a division by
+ * element. There VAR becomes
+ *
+ *     mean((x - m)^2),  m = mean(x)
+ *
+ * and LOGSUMEXP, for the same reason,
+ *
+ *     m + log(sum(exp(x - m))),  m = max(x). */
 #include "expr/graph/variance.h"
 
 #include <float.h>
@@ -11,8 +26,8 @@
 
 /* -- one sweep: to VAR ------------------------------------------------ */
 
-/* Is d the difference of x and mean(x) over these axes, either way round?
- * Then *x is x. */
+/* Is d the difference of x and mean(x) over these axes, in either order? Then
+ * *x is x. */
 static bool is_deviation(const struct xl__graph *g, unsigned d, unsigned axes,
                          unsigned *x)
 {
@@ -62,14 +77,15 @@ bool xl__match_variance(struct xl__graph *g, const struct xl__node *want,
 /* -- two sweeps: from VAR and LOGSUMEXP ------------------------------- */
 
 enum {
-    NEAR_ELEMS = 1 << 15 /* of a row in registers, or in a core's cache */
+    NEAR_ELEMS = 1 << 15 /* of a row: it fits in registers or in a core's cache
+                          */
 };
 
 struct expansion {
     const struct xl__graph *from;
     const struct xl__limits *l;
     struct xl__graph *to;
-    unsigned *number; /* in `to`, by number in `from` */
+    unsigned *number; /* index in `to`, by index in `from` */
 };
 
 static bool fits_in_cache(const struct expansion *s, const struct xl__node *n)
@@ -86,7 +102,7 @@ static bool fits_in_cache(const struct expansion *s, const struct xl__node *n)
            xl__form_choose(s->l, kept, reduced, true) == XL__FORM_ROWS;
 }
 
-/* An operation on up to three nodes, of the shape of the first. */
+/* Add an operation on up to three nodes, with the shape of the first. */
 static unsigned add_operation(struct expansion *s, enum xl__expr_op op,
                               unsigned a, unsigned b, unsigned c)
 {
@@ -107,7 +123,7 @@ static unsigned add_constant(struct expansion *s, double value)
     return xl__graph_node(s->to, &n);
 }
 
-/* The reduction n, but of `x` and by `op`. */
+/* Add the reduction n with the operation `op` of x. */
 static unsigned add_reduction(struct expansion *s, struct xl__node n,
                               enum xl__expr_op op, unsigned x)
 {
@@ -125,8 +141,8 @@ static unsigned expand_variance(struct expansion *s, const struct xl__node *n)
                          add_operation(s, XL__E_MUL, off, off, 0));
 }
 
-/* top + log(sum(exp(x - top))), where top is max(x), or 0 where that is not
- * finite: then what is infinite or no number comes through the sum. */
+/* top + log(sum(exp(x - top))), where top is max(x), or 0 where max(x) is not
+ * finite: then an infinity or NaN results from the sum. */
 static unsigned expand_logsumexp(struct expansion *s, const struct xl__node *n)
 {
     const unsigned most = add_reduction(s, *n, XL__E_RMAX, n->arg[0]);
