@@ -5,6 +5,7 @@
  * What is still needed of it afterwards is stored (fuse_keep.c). If it is more
  * than a kernel can hold, it takes in less, and at last is split. */
 #include "expr/fuse/fuse.h"
+#include "expr/graph/loops.h"
 
 /* Over a row: each computes again what is below it and not held, so a kernel
  * grows by the square of them. */

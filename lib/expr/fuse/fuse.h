@@ -137,7 +137,7 @@ static inline bool xl__is_loaded(const struct xl__fuser *f, unsigned n,
 
 /* May two views of a bound tensor have an element in common? False only if
  * that is certain. */
-bool xl__views_meet(const struct xl__bound *b, const struct xl__view *a,
+bool xl__views_meet(const struct xl__param *b, const struct xl__view *a,
                     const struct xl__view *c);
 /* Do both touch the very same element at every place? */
 bool xl__views_same(const struct xl__view *a, const struct xl__view *c);

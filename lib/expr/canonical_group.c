@@ -4,12 +4,13 @@
  * every place. Numbered anew, in the order in which the group meets them,
  * equal groups of one expression, or of others, are one program: built once,
  * checked once. */
+#include "expr/canonical_group.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "expr/run.h"
 
 enum { UNKNOWN = UINT_MAX };
 
@@ -21,7 +22,7 @@ struct renumbering {
 
 /* The new number of a node, whose arguments have theirs if it is computed
  * here. What memory gives is an input, whatever made it elsewhere. */
-static unsigned take(struct renumbering *r, unsigned node, bool is_loaded)
+static unsigned add_node(struct renumbering *r, unsigned node, bool is_loaded)
 {
     if (r->number[node] != UNKNOWN)
         return r->number[node];
@@ -43,50 +44,50 @@ static bool is_free(const struct xl__node *n)
 }
 
 /* Numbers and scalars come where they are first used. */
-static void take_free(struct renumbering *r, unsigned node)
+static void add_free_nodes(struct renumbering *r, unsigned node)
 {
     const struct xl__node *n = &r->from->node[node];
     if (is_free(n))
-        take(r, node, false);
+        add_node(r, node, false);
     for (unsigned i = 0; i < xl__expr_ops[n->op].n_args; i++) {
         if (is_free(&r->from->node[n->arg[i]]))
-            take(r, n->arg[i], false);
+            add_node(r, n->arg[i], false);
     }
 }
 
-static void renumber(struct renumbering *r, struct xl__group *group)
+static void renumber_group(struct renumbering *r, struct xl__group *group)
 {
     for (unsigned k = 0; k < group->n_operands; k++) {
         struct xl__operand *o = &group->operand[k];
         if (o->is_written)
             continue;
         if (o->at == XL__AT_INDEX)
-            take_free(r, o->node);
-        o->node = take(r, o->node, o->at != XL__AT_INDEX);
+            add_free_nodes(r, o->node);
+        o->node = add_node(r, o->node, o->at != XL__AT_INDEX);
     }
     for (unsigned i = 0; i < group->n_values; i++) {
         struct xl__value *v = &group->value[i];
         if (r->number[v->node] == UNKNOWN)
-            take_free(r, v->node);
-        v->node = take(r, v->node, false);
+            add_free_nodes(r, v->node);
+        v->node = add_node(r, v->node, false);
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
         struct xl__operand *o = &group->operand[k];
         if (!o->is_written)
             continue;
-        take_free(r, o->node);
+        add_free_nodes(r, o->node);
         o->node = r->number[o->node];
     }
 }
 
-xl_status xl__expr_localise(const struct xl__graph *g,
-                            const struct xl__group *from,
-                            struct xl__local *out)
+xl_status xl__canonical_group_init(const struct xl__graph *g,
+                                   const struct xl__group *from,
+                                   struct xl__canonical_group *out)
 {
     xl_status status = XL_OK;
     struct renumbering r = {g, &out->g, NULL};
-    *out = (struct xl__local){.g = {.fast_math = g->fast_math},
-                              .group = *from};
+    *out = (struct xl__canonical_group){.g = {.fast_math = g->fast_math},
+                                        .group = *from};
     out->group.value = xl__calloc(from->n_values, sizeof *from->value);
     out->g.node = xl__calloc(g->n_nodes, sizeof *g->node);
     r.number = xl__calloc(g->n_nodes, sizeof *r.number);
@@ -96,13 +97,13 @@ xl_status xl__expr_localise(const struct xl__graph *g,
            from->n_values * sizeof *from->value);
     for (unsigned i = 0; i < g->n_nodes; i++)
         r.number[i] = UNKNOWN;
-    renumber(&r, &out->group);
+    renumber_group(&r, &out->group);
 fail:
     free(r.number);
     return status;
 }
 
-void xl__local_clear(struct xl__local *l)
+void xl__canonical_group_clear(struct xl__canonical_group *l)
 {
     free(l->group.value);
     xl__graph_clear(&l->g);
