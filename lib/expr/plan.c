@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "device/device.h"
 #include "expr/codegen/forms.h"
+#include "expr/fuse/fuse.h"
 #include "expr/graph/group.h"
 #include "expr/run.h"
 #include "runtime/lib.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "expr/codegen/reduce_rows.h"
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
+#include "expr/codegen/row_reduction.h"
 
 enum {
     CHUNK_WG = 256,

@@ -1,15 +1,553 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An epilogue's expression to its graph. What the language has and an epilogue
+ * has not is refused on the tree, before anything is inferred. */
+/* The text that takes the place of cl/common/epilogue.clh: functions for one
+ * element and for each width that XL_VW may be, of which the preprocessor
+ * leaves one. Names at the kernel's level begin with ep, those inside are
+ * emit.h's. */
 /* An op's epilogue as a snippet: found by all that it depends on, or made. A
  * call that was made before costs a hash and a comparison. */
+/* One element of an epilogue on the host, node by node, with the bound of the
+ * error that eval.h describes. */
 #include "expr/codegen/epilogue.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "device/device.h"
+#include "expr/codegen/opencl_ops.h"
 #include "expr/graph/graph.h"
+#include "expr/graph/infer.h"
+#include "expr/host/interval.h"
+#include "expr/language/functions.h"
+
+/* Is the operand one value, or its shape one that broadcasts over the result?
+ * Then its strides by the result's dimensions. */
+static bool find_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
+                         size_t stride[XL__N_ALONG])
+{
+    const xl_tensor *t = &b->tensor;
+    for (unsigned along = 0; along < XL__N_ALONG; along++)
+        stride[along] = 0;
+    if (b->is_scalar)
+        return true;
+    if (t->n_dims > XL_MAX_DIMS)
+        return false;
+    for (unsigned d = 0; d < t->n_dims; d++) {
+        const unsigned along = d + XL__N_ALONG - t->n_dims; /* wraps below 0 */
+        if (t->size[d] == 1)
+            continue;
+        if (along >= XL__N_ALONG || t->size[d] != size[along])
+            return false;
+        stride[along] = t->stride[d];
+    }
+    return true;
+}
+
+static const char y_name[] = "y", out_name[] = "out";
+
+struct reading {
+    const struct xl__snippet_want *want;
+    struct xl__epilogue *ep;
+    struct xl__tree tree;
+    struct xl__signature sig; /* operands, y, out */
+    struct xl__error *e;
+};
+
+/* -- the tree -------------------------------------------------------------- */
+
+static xl_status check_node(const struct reading *r,
+                            const struct xl__tree_node *n)
+{
+    if (n->kind == XL__T_VIEW)
+        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+                              "an epilogue has no slices and no transposes: "
+                              "bind the view");
+    if (n->kind != XL__T_CALL)
+        return XL_OK;
+    if (n->row != XL__ROW_NONE || xl__expr_ops[n->op].cls == XL__C_REDUCE)
+        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+                              "an epilogue sees one element at a time: what "
+                              "goes over axes is for xl_expr_run() on the "
+                              "result");
+    if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
+        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+                              "an epilogue has no random numbers: bind a "
+                              "tensor of them, from xl_expr_run()");
+    return XL_OK;
+}
+
+static bool is_bound(const struct reading *r, const char *name)
+{
+    if (strcmp(name, y_name) == 0)
+        return true;
+    for (unsigned k = 0; k < r->ep->n; k++) {
+        if (strcmp(name, r->ep->operand[k].name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static xl_status check_statements(const struct reading *r)
+{
+    const struct xl__tree *t = &r->tree;
+    bool leaves = false;
+    for (unsigned i = 0; i < t->n_statements; i++) {
+        const struct xl__statement *s = &t->statement[i];
+        const char *name = t->name[s->name];
+        if (is_bound(r, name))
+            return xl__tree_error(t, s->place, r->e, XL_BAD_ARGUMENT,
+                                  "'%s' is bound, and an epilogue writes its "
+                                  "result alone: take another name",
+                                  name);
+        leaves = leaves || strcmp(name, out_name) == 0;
+    }
+    if (leaves)
+        return XL_OK;
+    return xl__tree_error(t, t->statement[t->n_statements - 1].place, r->e,
+                          XL_BAD_ARGUMENT,
+                          "nothing leaves the epilogue: end with an "
+                          "expression alone, or assign it to '%s'",
+                          out_name);
+}
+
+/* -- names ----------------------------------------------------------------- */
+
+static xl_status check_name(const struct reading *r, unsigned k)
+{
+    const char *name = r->ep->operand[k].name;
+    const bool is_ours =
+        strcmp(name, y_name) == 0 || strcmp(name, out_name) == 0;
+    if (is_ours || xl__is_reserved(name, strlen(name)))
+        return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                             "binding %u: \"%s\" has a meaning of its own in "
+                             "an epilogue; call it otherwise",
+                             k, name);
+    for (unsigned other = 0; other < k; other++) {
+        if (strcmp(r->ep->operand[other].name, name) == 0)
+            return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                                 "\"%s\" is bound twice, by bindings %u and "
+                                 "%u",
+                                 name, other, k);
+    }
+    return XL_OK;
+}
+
+/* Where the name is first read; UINT_MAX: nowhere. */
+static unsigned first_use(const struct xl__tree *t, const char *name)
+{
+    for (unsigned i = 0; i < t->n_nodes; i++) {
+        const struct xl__tree_node *n = &t->node[i];
+        if (n->kind == XL__T_NAME && strcmp(t->name[n->name], name) == 0)
+            return n->place;
+    }
+    return UINT_MAX;
+}
+
+static xl_status check_used(const struct reading *r, unsigned k)
+{
+    const struct xl__tree *t = &r->tree;
+    const struct xl__shape result = {XL__N_ALONG,
+                                     {r->want->size[XL__ALONG_BATCH],
+                                      r->want->size[XL__ALONG_ROWS],
+                                      r->want->size[XL__ALONG_COLS]}};
+    const xl_binding *b = &r->want->epilogue->bindings[k];
+    const unsigned place = first_use(t, b->name);
+    char own[XL__SHAPE_TEXT], over[XL__SHAPE_TEXT];
+    size_t stride[XL__N_ALONG];
+    struct xl__shape shape = {.n_dims = b->tensor.n_dims};
+    if (place == UINT_MAX)
+        return xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
+                              "'%s' is bound, and the epilogue does not use "
+                              "it",
+                              b->name);
+    if (find_strides(b, r->want->size, stride))
+        return XL_OK;
+    if (shape.n_dims > XL_MAX_DIMS)
+        return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                             "%s has %u dimensions; at most %d are possible",
+                             b->name, shape.n_dims, XL_MAX_DIMS);
+    memcpy(shape.size, b->tensor.size, sizeof shape.size);
+    return xl__tree_error(t, place, r->e, XL_BAD_SHAPE,
+                          "'%s' of shape %s does not broadcast over the "
+                          "result's %s, products x rows x columns: from the "
+                          "last axis on, a size is the result's or 1",
+                          b->name, xl__shape_text(&shape, own),
+                          xl__shape_text(&result, over));
+}
+
+/* -- the graph ------------------------------------------------------------- */
+
+static void bind_result(struct reading *r, const char *name, xl_dtype dtype)
+{
+    struct xl__bound *b = &r->sig.b[r->sig.n++];
+    xl__strcpy(b->name, sizeof b->name, name);
+    b->dtype = (unsigned)dtype;
+    b->n_dims = XL__N_ALONG;
+    size_t step = 1;
+    for (unsigned along = XL__N_ALONG; along-- > 0;) {
+        b->size[along] = r->want->size[along];
+        b->stride[along] = step;
+        step *= b->size[along];
+    }
+}
+
+/* y and the result are dense, whatever they are in memory: nobody asks. */
+static void bind_all(struct reading *r)
+{
+    for (unsigned k = 0; k < r->ep->n; k++) {
+        const xl_binding *from = &r->want->epilogue->bindings[k];
+        struct xl__bound *b = &r->sig.b[r->sig.n++];
+        memcpy(b->name, r->ep->operand[k].name, sizeof b->name);
+        b->dtype = (unsigned)from->tensor.dtype;
+        b->is_scalar = from->is_scalar;
+        if (from->is_scalar)
+            continue;
+        b->n_dims = from->tensor.n_dims;
+        memcpy(b->size, from->tensor.size, b->n_dims * sizeof *b->size);
+    }
+    bind_result(r, y_name, XL_F32);
+    bind_result(r, out_name, r->ep->dtype);
+}
+
+static xl_status check_graph(const struct reading *r)
+{
+    const struct xl__graph *g = &r->ep->g;
+    if (g->n_nodes > XL__EPILOGUE_NODES)
+        return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                             "an epilogue of %u operations; at most %d are "
+                             "possible: have the rest done by xl_expr_run()",
+                             g->n_nodes, XL__EPILOGUE_NODES);
+    for (unsigned i = 0; i < g->n_nodes; i++) {
+        const struct xl__node *n = &g->node[i];
+        if (n->op == XL__E_INPUT && n->binding > r->ep->n)
+            return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+                                  "'%s' is read here before it is assigned; "
+                                  "the old value is in y, by beta",
+                                  out_name);
+    }
+    return XL_OK;
+}
+
+static xl_status check_tree(const struct reading *r)
+{
+    xl_status status = XL_OK;
+    const struct xl__tree *t = &r->tree;
+    for (unsigned i = 0; i < t->n_nodes; i++)
+        TRY(check_node(r, &t->node[i]));
+    TRY(check_statements(r));
+    if (first_use(t, y_name) == UINT_MAX)
+        TRY(xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
+                           "the epilogue does not use '%s', the value that it "
+                           "is given",
+                           y_name));
+    for (unsigned k = 0; k < r->ep->n; k++)
+        TRY(check_used(r, k));
+fail:
+    return status;
+}
+
+xl_status xl__epilogue_read(const struct xl__snippet_want *want,
+                            struct xl__epilogue *out, struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct reading r = {.want = want, .ep = out, .e = e};
+    for (unsigned k = 0; k < out->n; k++)
+        TRY(check_name(&r, k));
+    TRY(xl__parse(out->expr, strlen(out->expr), &r.tree, e));
+    TRY(check_tree(&r));
+    bind_all(&r);
+    TRY(xl__infer(&r.tree, &r.sig, &out->g, e));
+    TRY(check_graph(&r));
+fail:
+    xl__tree_clear(&r.tree);
+    return status;
+}
+
+struct writing {
+    struct xl__emit m;
+    const struct xl__epilogue *ep;
+    unsigned leaf[XL_EPILOGUE_MAX_BINDINGS + 1]; /* by binding; UINT_MAX: it
+                                                    is not in the graph */
+};
+
+static const struct xl__output *output(const struct writing *w)
+{
+    return &w->ep->g.output[0];
+}
+
+/* -- around the functions -------------------------------------------------- */
+
+/* Names alone: each operand is bound as it is read. */
+static void name_all(const struct writing *w, struct xl__signature *s)
+{
+    *s = (struct xl__signature){.n = w->ep->n + 1};
+    for (unsigned k = 0; k < s->n; k++) {
+        struct xl__bound *b = &s->b[k];
+        const unsigned leaf = w->leaf[k];
+        xl__strcpy(b->name, sizeof b->name,
+                   k < w->ep->n ? w->ep->operand[k].name : "y");
+        if (leaf == UINT_MAX)
+            continue;
+        const struct xl__node *n = &w->m.g->node[leaf];
+        b->n_dims = n->shape.n_dims;
+        memcpy(b->size, n->shape.size, sizeof b->size);
+        memcpy(b->stride, n->stride, sizeof b->stride);
+    }
+}
+
+static void write_comment(struct writing *w)
+{
+    struct xl__str *out = w->m.out;
+    struct xl__signature s;
+    name_all(w, &s);
+    xl__str_printf(out, "/* Stores %s of ", xl_dtype_name(w->ep->dtype));
+    xl__graph_print(w->m.g, &s, output(w)->node, out);
+    xl__str_add(out, "\n");
+    for (unsigned k = 0; k < w->ep->n; k++)
+        xl__str_printf(out, " *   ep%u: %s %s%s\n", k, s.b[k].name,
+                       w->ep->operand[k].is_scalar ? "scalar " : "",
+                       xl_dtype_name((xl_dtype)w->ep->operand[k].dtype));
+    xl__str_add(out, " */\n");
+}
+
+/* How an operand lies has a default, so that the text compiles alone. */
+static void write_lies(struct writing *w)
+{
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        if (!w->ep->operand[k].is_scalar)
+            xl__str_printf(w->m.out,
+                           "#ifndef E%u\n#define E%u 2\n#endif\n"
+                           "#ifndef EI%u\n#define EI%u 1\n#endif\n",
+                           k, k, k, k);
+    }
+    xl__str_add(w->m.out,
+                "#define XL_EP_AT(k) \\\n"
+                "    (ep##k + (ep##k##_at + z * ep##k##_z + \\\n"
+                "        (EI##k ? i * ep##k##_i : 0) + \\\n"
+                "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
+                "#define XL_EP_ALIGNED_ 0\n"
+                "#define XL_EP_ALIGNED_A 1\n");
+}
+
+static void write_params(struct writing *w)
+{
+    struct xl__str *out = w->m.out;
+    xl__str_add(out, "#define XL_EPILOGUE_PARAMS");
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        const struct xl__epilogue_name *o = &w->ep->operand[k];
+        if (o->is_scalar)
+            xl__str_printf(out, " \\\n    , const %s ep%u",
+                           xl__spell_elem((xl_dtype)o->dtype), k);
+        else
+            xl__str_printf(out,
+                           " \\\n    , __global const %s *ep%u, "
+                           "const ulong ep%u_at, const ulong ep%u_z, \\\n"
+                           "    const ulong ep%u_i, const ulong ep%u_j",
+                           xl__spell_elem((xl_dtype)o->dtype), k, k, k, k, k);
+    }
+    xl__str_add(out, "\n#define XL_EPILOGUE_ARGS");
+    for (unsigned k = 0; k < w->ep->n; k++)
+        xl__str_printf(out,
+                       w->ep->operand[k].is_scalar
+                           ? " \\\n    , ep%u"
+                           : " \\\n    , ep%u, ep%u_at, ep%u_z, ep%u_i, "
+                             "ep%u_j",
+                       k, k, k, k, k);
+    xl__str_add(out, "\n\n");
+}
+
+static void write_call(struct writing *w)
+{
+    xl__str_printf(w->m.out,
+                   "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
+                   "    XL_CAT(xl_epilogue_of_, N)(y, z, i, j "
+                   "XL_EPILOGUE_ARGS)\n"
+                   "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
+                   "    XL_CAT(xl_epilogue_, N)((__global %s *)(p) + (at), "
+                   "\\\n"
+                   "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j "
+                   "XL_EPILOGUE_ARGS)\n",
+                   xl__spell_elem(w->ep->dtype));
+}
+
+/* -- a function ------------------------------------------------------------ */
+
+/* A vector's elements are one value, neighbours, or apart. */
+static void write_load(struct writing *w, unsigned k)
+{
+    struct xl__emit *m = &w->m;
+    const unsigned node = w->leaf[k];
+    const xl_dtype dtype = (xl_dtype)w->ep->operand[k].dtype;
+    const char *elem = xl__spell_elem(dtype), *name = xl_dtype_name(dtype);
+    const char *type = xl__emit_type(m->g->node[node].type, m->vw);
+    if (w->ep->operand[k].is_scalar) {
+        xl__emit_line(m, "const %s v%u = ep%u;", elem, node, k);
+        return;
+    }
+    xl__emit_line(m, "__global const %s *m%u = XL_EP_AT(%u);", elem, k, k);
+    if (m->vw == 1) {
+        xl__emit_line(m, "const %s v%u = xl_load_%s_1(m%u, 0);", type, node,
+                      name, k);
+        return;
+    }
+    xl__emit_line(m, "const %s v%u =", type, node);
+    xl__emit_line(m, "    E%u == 0 ? (%s)(%sxl_load_%s_1(m%u, 0))", k, type,
+                  dtype == XL_BOOL ? "-" : "", name, k);
+    xl__emit_line(m, "    : E%u == 1 ? xl_load_%s_%u(m%u, 0)", k, name, m->vw,
+                  k);
+    xl__emit_line(m, "    : xl_loads_%s_%u(m%u, 0, ep%u_j);", name, m->vw, k,
+                  k);
+}
+
+/* What an element is as a value. */
+static enum xl__vtype kind_of(xl_dtype dtype)
+{
+    static const enum xl__vtype kind[XL_N_DTYPES] = {
+        [XL_F32] = XL__V_F32, [XL_F16] = XL__V_F32, [XL_BF16] = XL__V_F32,
+        [XL_I32] = XL__V_I32, [XL_I8] = XL__V_I32,  [XL_U8] = XL__V_I32,
+        [XL_BOOL] = XL__V_BOOL};
+    return kind[dtype];
+}
+
+static void write_return(struct writing *w)
+{
+    struct xl__emit *m = &w->m;
+    xl__emit_indent(m);
+    xl__str_add(m->out, "return ");
+    xl__emit_ref_as(m, output(w)->node, m->vw, kind_of(w->ep->dtype));
+    xl__str_add(m->out, ";\n");
+}
+
+static void write_store(struct writing *w)
+{
+    struct xl__emit *m = &w->m;
+    const xl_dtype dtype = w->ep->dtype;
+    const char *name = xl_dtype_name(dtype);
+    xl__emit_line(m,
+                  "const %s x = xl_epilogue_of_%u(y, z, i, j "
+                  "XL_EPILOGUE_ARGS);",
+                  xl__emit_type(kind_of(dtype), m->vw), m->vw);
+    if (m->vw == 1) {
+        xl__emit_line(m, "xl_store_%s_1(p, 0, x);", name);
+        return;
+    }
+    xl__emit_line(m, "if (aligned)");
+    xl__emit_line(m, "    xl_storea_%s_%u(p, 0, x);", name, m->vw);
+    xl__emit_line(m, "else");
+    xl__emit_line(m, "    xl_store_%s_%u(p, 0, x);", name, m->vw);
+}
+
+/* Functions are forced into the kernel, where `aligned` and how operands lie
+ * are known. */
+static void write_value(struct writing *w, unsigned width)
+{
+    struct xl__emit *m = &w->m;
+    const unsigned y = w->leaf[w->ep->n];
+    m->vw = width;
+    xl__str_printf(m->out,
+                   "static inline __attribute__((always_inline)) %s "
+                   "xl_epilogue_of_%u(\n"
+                   "    const %s y, const ulong z, const ulong i, const "
+                   "ulong j XL_EPILOGUE_PARAMS)\n{\n",
+                   xl__emit_type(kind_of(w->ep->dtype), width), width,
+                   xl__emit_type(XL__V_F32, width));
+    m->indent = 1;
+    if (y != UINT_MAX)
+        xl__emit_line(m, "const %s v%u = y;", xl__emit_type(XL__V_F32, width),
+                      y);
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        if (w->leaf[k] != UINT_MAX)
+            write_load(w, k);
+    }
+    for (unsigned i = 0; i < m->g->n_nodes; i++)
+        xl__emit_node(m, i, width);
+    write_return(w);
+    m->indent = 0;
+    xl__str_add(m->out, "}\n");
+}
+
+static void write_function(struct writing *w, unsigned width)
+{
+    struct xl__emit *m = &w->m;
+    write_value(w, width);
+    xl__str_printf(m->out,
+                   "static inline __attribute__((always_inline)) void "
+                   "xl_epilogue_%u(\n"
+                   "    __global %s *p, const int aligned, const %s y,\n"
+                   "    const ulong z, const ulong i, const ulong j "
+                   "XL_EPILOGUE_PARAMS)\n{\n",
+                   width, xl__spell_elem(w->ep->dtype),
+                   xl__emit_type(XL__V_F32, width));
+    m->indent = 1;
+    write_store(w);
+    m->indent = 0;
+    xl__str_add(m->out, "}\n");
+}
+
+static void write_all(struct writing *w)
+{
+    write_comment(w);
+    xl__emit_includes(&w->m);
+    write_lies(w);
+    write_params(w);
+    write_function(w, 1);
+    for (unsigned width = 2; width <= XL__EXPR_MAX_VW; width *= 2) {
+        xl__str_printf(w->m.out, "#%sif XL_VW == %u\n",
+                       width > 2 ? "el" : "", width);
+        write_function(w, width);
+    }
+    xl__str_add(w->m.out, "#endif\n\n");
+    write_call(w);
+}
+
+/* -------------------------------------------------------------------------- */
+
+static bool is_leaf(const struct xl__node *n)
+{
+    return n->op == XL__E_INPUT || n->op == XL__E_SCALAR;
+}
+
+/* The group that emit.h wants: each operation by element, no loops' operands.
+ */
+static bool gather(struct writing *w, struct xl__group *group)
+{
+    const struct xl__graph *g = w->m.g;
+    group->form = XL__FORM_MAP;
+    group->n_loops = 1;
+    group->value = xl__calloc((size_t)g->n_nodes + 1, sizeof *group->value);
+    for (unsigned k = 0; k <= w->ep->n; k++)
+        w->leaf[k] = UINT_MAX;
+    for (unsigned i = 0; i < g->n_nodes && group->value; i++) {
+        if (is_leaf(&g->node[i]))
+            w->leaf[g->node[i].binding] = i;
+        else if (xl__expr_ops[g->node[i].op].cls == XL__C_MAP)
+            group->value[group->n_values++].node = i;
+    }
+    return group->value != NULL;
+}
+
+xl_status xl__epilogue_write(struct xl__epilogue *ep,
+                             const struct xl__limits *l)
+{
+    struct xl__str out = {0};
+    struct xl__group group = {0};
+    struct writing w = {.m = {.g = &ep->g, .group = &group, .l = l,
+                              .out = &out},
+                        .ep = ep};
+    if (gather(&w, &group))
+        write_all(&w);
+    ep->flop = 0;
+    for (unsigned i = 0; i < group.n_values; i++)
+        ep->flop += xl__expr_ops[ep->g.node[group.value[i].node].op].flop;
+    ep->text = out.len > 0 ? xl__str_steal(&out) : NULL;
+    xl__str_clear(&out);
+    free(group.value);
+    return ep->text ? XL_OK : XL_NO_MEMORY;
+}
 
 /* All that a snippet depends on but the expression's letters; no padding. */
 struct key {
@@ -31,27 +569,6 @@ struct made {
 static size_t key_bytes(size_t n)
 {
     return offsetof(struct key, operand) + n * sizeof(struct key_operand);
-}
-
-bool xl__epilogue_fits(const xl_binding *b, const size_t size[XL__N_ALONG],
-                       size_t stride[XL__N_ALONG])
-{
-    const xl_tensor *t = &b->tensor;
-    for (unsigned along = 0; along < XL__N_ALONG; along++)
-        stride[along] = 0;
-    if (b->is_scalar)
-        return true;
-    if (t->n_dims > XL_MAX_DIMS)
-        return false;
-    for (unsigned d = 0; d < t->n_dims; d++) {
-        const unsigned along = d + XL__N_ALONG - t->n_dims; /* wraps below 0 */
-        if (t->size[d] == 1)
-            continue;
-        if (along >= XL__N_ALONG || t->size[d] != size[along])
-            return false;
-        stride[along] = t->stride[d];
-    }
-    return true;
 }
 
 static xl_status set_name(struct xl__epilogue_name *to, const xl_binding *b,
@@ -83,7 +600,7 @@ static xl_status set_key(const struct xl__snippet_want *want, struct key *key,
     *fits = true;
     for (unsigned k = 0; k < ep->n_bindings; k++) {
         TRY(set_name(&key->operand[k].as, &ep->bindings[k], e));
-        *fits &= xl__epilogue_fits(&ep->bindings[k], want->size,
+        *fits &= find_strides(&ep->bindings[k], want->size,
                                    key->operand[k].stride);
     }
 fail:
@@ -258,4 +775,42 @@ xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
     xl__lock_drop(&ctx->lock);
 fail:
     return status;
+}
+
+typedef struct xl__eval_num num;
+
+/* A register's value of what memory or an argument has: f32 may be flushed. */
+static num given(enum xl__vtype type, double x, double error)
+{
+    const num out = {x, error};
+    if (type == XL__V_BOOL)
+        return xl__eval_round(out, XL_BOOL);
+    return type == XL__V_F32 ? xl__eval_settle(x, error) : out;
+}
+
+void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
+                      double y_error, const double *operands, double *want,
+                      double *error)
+{
+    const struct xl__epilogue *ep = s->inside;
+    const struct xl__graph *g = &ep->g;
+    const unsigned last = g->output[0].node;
+    num value[XL__EPILOGUE_NODES];
+    for (unsigned i = 0; i <= last; i++) {
+        const struct xl__node *n = &g->node[i];
+        num arg[XL__EXPR_ARGS] = {{0, 0}};
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            arg[a] = value[n->arg[a]];
+        if (xl__expr_ops[n->op].cls == XL__C_MAP)
+            value[i] = xl__eval_node(g, i, arg);
+        else if (n->op == XL__E_CONST)
+            value[i] = given(n->type, n->value, 0);
+        else if (n->binding == ep->n)
+            value[i] = given(n->type, y, y_error);
+        else
+            value[i] = given(n->type, operands[n->binding], 0);
+    }
+    const num out = xl__eval_round(value[last], dtype);
+    *want = out.x;
+    *error = out.err;
 }

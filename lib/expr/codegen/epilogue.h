@@ -33,11 +33,6 @@ struct xl__epilogue {
     char *text;
 };
 
-/* Is the operand one value, or its shape one that broadcasts over the result?
- * Then its strides by the result's dimensions. */
-bool xl__epilogue_fits(const xl_binding *b, const size_t size[XL__N_ALONG],
-                       size_t stride[XL__N_ALONG]);
-
 /* Expression to graph. `out` has everything but graph, flop and text. All
  * errors of the language. */
 xl_status xl__epilogue_read(const struct xl__snippet_want *want,

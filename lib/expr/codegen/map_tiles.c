@@ -10,10 +10,25 @@
  *     a b c d       a e i       a e i
  *     e f g h  -->  b f j  -->  b f j
  *     i j k l       c g k       c g k     */
-#include "expr/codegen/map.h"
+/* The kernel of a MAP group with tiles. bN is where a tile begins along loop
+ * N, y an element's place in it across and x along the last loop; tK is the
+ * tile of operand K, turned.
+ *
+ * All of a turned operand's tile is read before any of the tile's results is
+ * written, so a result may lie where it was. */
+/* Tiles of a CPU's item: blocks of one vector by as many, turned in registers,
+ * a few side by side. tK holds the lines of such a block, bN, y and the rest
+ * are as in form_map_tile_text.c. */
+#include "expr/codegen/map_tiles.h"
 
 #include "base/alloc.h"
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
+#include "expr/codegen/map.h"
+#include "expr/codegen/opencl_ops.h"
+
+/* Blocks side by side of which a CPU's tile consists: neighbouring lines of
+ * results come from memory together. */
+enum { XL__MAP_BLOCKS = 2 };
 
 enum {
     MOST_TILE = 64,   /* 256 bytes of f32: two lines of a GPU's cache */
@@ -210,7 +225,8 @@ void xl__map_tile_geometry(const struct xl__graph *g,
 
 /* -- launch ---------------------------------------------------------------- */
 
-void xl__map_tile_order(const struct xl__group *group,
+/* Loops in the order in which tiles are counted, the fastest first. */
+static void order_loops(const struct xl__group *group,
                         unsigned order[XL__EXPR_LOOPS])
 {
     unsigned n = 0;
@@ -225,7 +241,7 @@ void xl__map_tile_order(const struct xl__group *group,
 void xl__map_tile_args(const struct xl__group *group, struct xl__step *step)
 {
     unsigned order[XL__EXPR_LOOPS];
-    xl__map_tile_order(group, order);
+    order_loops(group, order);
     for (unsigned i = 0; i + 1 < group->n_loops; i++) {
         if (i < 2)
             xl__map_arg_index(group, step, count_along(group, order[i]));
@@ -235,4 +251,345 @@ void xl__map_tile_args(const struct xl__group *group, struct xl__step *step)
         return;
     xl__map_arg_index(group, step, n_tiles(group));
     xl__map_arg_index(group, step, group->geo.turns);
+}
+
+static unsigned last_loop(const struct xl__emit *m)
+{
+    return m->group->n_loops - 1;
+}
+
+static void close_block(struct xl__emit *m)
+{
+    m->depth = 0;
+    m->indent--;
+    xl__emit_line(m, "}");
+}
+
+/* -- where a tile is ------------------------------------------------------- */
+
+static bool has_side(const struct xl__emit *m, unsigned d)
+{
+    return d == m->group->geo.across || d == last_loop(m);
+}
+
+static void write_index(struct xl__emit *m, unsigned d, const char *index)
+{
+    if (d == last_loop(m) && m->group->geo.turns)
+        xl__emit_line(m, "const IDX first = %s * %u;", index,
+                      m->group->geo.tile * XL__MAP_BLOCKS);
+    else if (has_side(m, d))
+        xl__emit_line(m, "const IDX b%u = %s * %u;", d, index,
+                      m->group->geo.tile);
+    else
+        xl__emit_line(m, "const IDX i%u = %s;", d, index);
+}
+
+/* From a tile's number f to where it begins and the other loops' indices. */
+static void write_tile_start(struct xl__emit *m)
+{
+    static const char *const rests[XL__EXPR_LOOPS] = {"f",  "r1", "r2",
+                                                      "r3", "r4", "r5"};
+    unsigned order[XL__EXPR_LOOPS];
+    order_loops(m->group, order);
+    for (unsigned i = 0; i < last_loop(m); i++) {
+        const unsigned d = order[i];
+        const char of = has_side(m, d) ? 'c' : 'n';
+        struct xl__str index = {0};
+        xl__emit_line(m, "const IDX %s = xl_divide(%s, %c%u, mul_%u, "
+                         "shift_%u);",
+                      rests[i + 1], rests[i], of, d, d, d);
+        xl__str_printf(&index, "(%s - %s * %c%u)", rests[i], rests[i + 1], of,
+                       d);
+        write_index(m, d, xl__str_text(&index));
+        m->out->broken |= index.broken;
+        xl__str_clear(&index);
+    }
+    write_index(m, order[last_loop(m)], rests[last_loop(m)]);
+}
+
+/* -- items side by side: tiles in local memory ----------------------------- */
+
+static void declare_local(struct xl__emit *m)
+{
+    for (unsigned k = 0; k < m->group->n_operands; k++) {
+        const struct xl__operand *o = &m->group->operand[k];
+        if (xl__map_is_turned(m->group, o))
+            xl__emit_line(m, "__local %s t%u[%zu] "
+                             "__attribute__((aligned(16)));",
+                          xl__spell_elem(o->dtype), k,
+                          m->group->geo.tile *
+                              xl__map_tile_pitch(m->group, o));
+    }
+}
+
+/* Past the end of a loop its last element is read once more. */
+static void write_reads(struct xl__emit *m)
+{
+    const struct xl__group *group = m->group;
+    const unsigned last = last_loop(m);
+    xl__emit_line(m, "const IDX i%u = min(b%u + x + u * %u, n%u - 1);", last,
+                  last, group->geo.wg / group->geo.tile, last);
+    xl__emit_places(m, 0, last);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        if (!xl__map_is_turned(group, &group->operand[k]))
+            continue;
+        xl__emit_indent(m);
+        xl__str_printf(m->out, "a%u[u] = (m%u + o%u)[", k, k, k);
+        xl__emit_place(m, k, m->depth);
+        xl__str_printf(m->out, " + i%u * s%u_%u];\n", last, k, last);
+    }
+}
+
+/* Neighbouring items read neighbours across the tile. */
+static void write_fill(struct xl__emit *m)
+{
+    const struct xl__group *group = m->group;
+    const unsigned across = group->geo.across, tile = group->geo.tile;
+    const unsigned turns = tile * tile / group->geo.wg;
+    xl__emit_line(m, "{");
+    m->indent++;
+    xl__emit_line(m, "const uint y = item %% %u, x = item / %u;", tile, tile);
+    xl__emit_line(m, "const IDX i%u = min(b%u + y, n%u - 1);", across, across,
+                  across);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        if (xl__map_is_turned(group, &group->operand[k]))
+            xl__emit_line(m, "%s a%u[%u];",
+                          xl__spell_elem(group->operand[k].dtype), k, turns);
+    }
+    xl__emit_line(m, "#pragma unroll");
+    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
+    m->indent++;
+    write_reads(m);
+    close_block(m);
+    xl__emit_line(m, "#pragma unroll");
+    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
+    m->indent++;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (xl__map_is_turned(group, o))
+            xl__emit_line(m, "t%u[y * %zu + x + u * %u] = a%u[u];", k,
+                          xl__map_tile_pitch(group, o),
+                          group->geo.wg / tile, k);
+    }
+    close_block(m);
+    close_block(m);
+}
+
+static void write_item_place(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    const unsigned per_line = geo->tile / geo->vw;
+    xl__emit_line(m, "const uint e = item + (r + u) * %u;", geo->wg);
+    xl__emit_line(m, "const uint y = e / %u, x = e %% %u * %u;", per_line,
+                  per_line, geo->vw);
+    xl__emit_line(m, "const IDX i%u = b%u + y;", geo->across, geo->across);
+    xl__emit_line(m, "const IDX i%u = b%u + x;", last_loop(m), last_loop(m));
+    xl__emit_places(m, 0, last_loop(m));
+}
+
+static void write_whole(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
+    xl__emit_line(m, "for (uint r = 0; r < %u; r += %u) {", vectors,
+                  geo->unroll);
+    m->indent++;
+    xl__map_ahead(m, geo->unroll, write_item_place);
+    close_block(m);
+}
+
+static void write_cut(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
+    xl__emit_line(m, "const uint u = 0;");
+    xl__emit_line(m, "#pragma unroll 1");
+    xl__emit_line(m, "for (uint r = 0; r < %u; r++) {", vectors);
+    m->indent++;
+    write_item_place(m);
+    xl__emit_line(m, "if (i%u < n%u && i%u < n%u) {", geo->across,
+                  geo->across, last_loop(m), last_loop(m));
+    m->indent++;
+    xl__map_cut(m);
+    close_block(m);
+    close_block(m);
+}
+
+static void open_if_whole(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    xl__emit_line(m, "if (b%u + %u <= n%u && b%u + %u <= n%u) {", geo->across,
+                  geo->tile, geo->across, last_loop(m), geo->tile,
+                  last_loop(m));
+    m->indent++;
+}
+
+static void open_else(struct xl__emit *m)
+{
+    m->indent--;
+    xl__emit_line(m, "} else {");
+    m->indent++;
+}
+
+static void write_group(struct xl__emit *m)
+{
+    declare_local(m);
+    xl__emit_line(m, "const uint item = get_local_id(0);");
+    xl__emit_line(m, "const IDX f = (IDX)xl_group_id(0);");
+    write_tile_start(m);
+    write_fill(m);
+    xl__emit_line(m, "barrier(CLK_LOCAL_MEM_FENCE);");
+    open_if_whole(m);
+    write_whole(m);
+    open_else(m);
+    write_cut(m);
+    close_block(m);
+}
+
+/* -- an item: blocks in registers ------------------------------------------- */
+
+static void write_turns(struct xl__emit *m, bool is_cut)
+{
+    const struct xl__group *group = m->group;
+    const unsigned last = m->group->n_loops - 1, across = group->geo.across;
+    xl__emit_line(m, "{");
+    m->indent++;
+    xl__emit_line(m, "const IDX i%u = b%u;", across, across);
+    xl__emit_places(m, 0, last);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (!xl__map_is_turned(group, o))
+            continue;
+        xl__emit_indent(m);
+        xl__str_printf(m->out, "xl_turn%s_%s_%u(t%u, m%u + o%u, ",
+                       is_cut ? "n" : "", xl__spell_elem(o->dtype), m->vw, k,
+                       k, k);
+        xl__emit_place(m, k, m->depth);
+        xl__str_printf(m->out, " + b%u * s%u_%u, s%u_%u%s);\n", last, k, last,
+                       k, last, is_cut ? ", lines, count" : "");
+    }
+    close_block(m);
+}
+
+/* What the tiles that follow touch along the last loop lies in other lines,
+ * mostly in other pages: it is announced, as no hardware foresees it. */
+static void write_next_lines(struct xl__emit *m)
+{
+    enum { AHEAD_TILES = 2 };
+    const struct xl__group *group = m->group;
+    const unsigned last = group->n_loops - 1;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (o->at == XL__AT_INDEX || o->stride[last] != 1 ||
+            o->stride[group->geo.across] == 0)
+            continue;
+        xl__emit_indent(m);
+        xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", k, k);
+        xl__emit_place(m, k, m->depth);
+        xl__str_printf(m->out, " + i%u + %u * s%u_%u);\n", last,
+                       AHEAD_TILES * m->vw, k, group->geo.across);
+    }
+}
+
+static void write_lines(struct xl__emit *m, const char *lines, bool is_cut)
+{
+    const unsigned last = m->group->n_loops - 1;
+    const unsigned across = m->group->geo.across;
+    xl__emit_line(m, "for (uint y = 0; y < %s; y++) {", lines);
+    m->indent++;
+    xl__emit_line(m, "const IDX i%u = b%u + y, i%u = b%u;", across, across,
+                  last, last);
+    xl__emit_places(m, 0, last);
+    if (is_cut) {
+        xl__map_cut(m);
+    } else {
+        write_next_lines(m);
+        xl__map_whole(m);
+    }
+    close_block(m);
+}
+
+static void write_block(struct xl__emit *m)
+{
+    const unsigned last = m->group->n_loops - 1, across = m->group->geo.across;
+    for (unsigned k = 0; k < m->group->n_operands; k++) {
+        const struct xl__operand *o = &m->group->operand[k];
+        if (xl__map_is_turned(m->group, o))
+            xl__emit_line(m, "%s%u t%u[%u];", xl__spell_elem(o->dtype), m->vw,
+                          k, m->vw);
+    }
+    open_if_whole(m);
+    write_turns(m, false);
+    write_lines(m, "XL_VW", false);
+    open_else(m);
+    xl__emit_line(m, "const uint lines = (uint)min(n%u - b%u, (IDX)%u);",
+                  across, across, m->vw);
+    xl__emit_line(m, "const uint count = (uint)min(n%u - b%u, (IDX)%u);",
+                  last, last, m->vw);
+    write_turns(m, true);
+    write_lines(m, "lines", true);
+    close_block(m);
+}
+
+static void write_tile_run(struct xl__emit *m)
+{
+    const unsigned last = m->group->n_loops - 1;
+    xl__emit_line(m, "const IDX begin = (IDX)xl_group_id(0) * turns;");
+    xl__emit_line(m, "const IDX end = min(begin + turns, tiles);");
+    xl__emit_line(m, "for (IDX f = begin; f < end; f++) {");
+    m->indent++;
+    write_tile_start(m);
+    xl__emit_line(m, "for (IDX b%u = first; b%u < min(first + %u, n%u); "
+                     "b%u += %u) {",
+                  last, last, m->vw * XL__MAP_BLOCKS, last, last, m->vw);
+    m->indent++;
+    write_block(m);
+    close_block(m);
+    close_block(m);
+}
+
+/* -- the kernel ------------------------------------------------------------ */
+
+void xl__map_take(struct xl__emit *m, unsigned operand)
+{
+    const struct xl__group *group = m->group;
+    const struct xl__operand *o = &group->operand[operand];
+    const char *elem = xl__spell_elem(o->dtype);
+    const size_t pitch = xl__map_tile_pitch(group, o);
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "const %s v%u = xl_from_%s_%u(",
+                   xl__emit_type(m->g->node[o->node].type, m->vw), o->node,
+                   xl_dtype_name(o->dtype), m->vw);
+    if (group->geo.turns)
+        xl__str_printf(m->out, "t%u[y]);\n", operand);
+    else if (m->vw == 1)
+        xl__str_printf(m->out, "t%u[y * %zu + x]);\n", operand, pitch);
+    else
+        xl__str_printf(m->out,
+                       "*(__local const %s%u *)(t%u + y * %zu + x));\n", elem,
+                       m->vw, operand, pitch);
+}
+
+void xl__map_tile_params(struct xl__emit *m)
+{
+    unsigned order[XL__EXPR_LOOPS];
+    order_loops(m->group, order);
+    for (unsigned i = 0; i < last_loop(m); i++) {
+        const unsigned d = order[i];
+        xl__emit_indent(m);
+        if (has_side(m, d))
+            xl__str_printf(m->out, ", const IDX c%u", d);
+        xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n",
+                       d, d);
+    }
+    if (m->group->geo.turns)
+        xl__emit_line(m, ", const IDX tiles, const IDX turns");
+}
+
+void xl__map_tiles(struct xl__emit *m)
+{
+    if (m->group->geo.turns)
+        write_tile_run(m);
+    else
+        write_group(m);
 }

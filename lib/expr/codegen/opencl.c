@@ -2,12 +2,17 @@
 /* A kernel's text around its arithmetic: head, parameters, places. Parameters
  * and arguments are one list, walked by one function, so that they cannot
  * disagree. */
+/* A node as a line of OpenCL C: the spelling with its arguments in place, each
+ * at the width and of the type that is wanted. */
+/* Between memory and registers: which of expr/expr.clh's ways an operand is
+ * accessed by follows from its stride along the last loop, its alignment and
+ * whether all elements are there. */
 #include "expr/codegen/opencl.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
 #include "expr/codegen/opencl_ops.h"
 
 static const unsigned slot_of_first_binding = 1;
@@ -113,7 +118,7 @@ static void each_param(const struct xl__graph *g,
 
 /* -- as text --------------------------------------------------------------- */
 
-struct writing {
+struct param_text {
     struct xl__emit *m;
     unsigned n;
 };
@@ -128,7 +133,7 @@ static bool begins_line(const struct xl__group *group, const struct param *p)
 
 static void write_one(void *arg, const struct param *p)
 {
-    struct writing *w = arg;
+    struct param_text *w = arg;
     struct xl__emit *m = w->m;
     const struct xl__operand *o = &m->group->operand[p->k];
     const bool is_new = begins_line(m->group, p);
@@ -159,20 +164,20 @@ static void write_one(void *arg, const struct param *p)
 
 void xl__emit_params(struct xl__emit *m)
 {
-    struct writing w = {m, 0};
+    struct param_text w = {m, 0};
     each_param(m->g, m->group, write_one, &w);
     xl__str_add(m->out, "\n");
 }
 
 /* -- as arguments ---------------------------------------------------------- */
 
-struct setting {
+struct param_setting {
     const struct xl__emit *m;
     const struct xl__schedule *s;
     struct xl__step *step;
 };
 
-static void set_index(struct setting *t, size_t value)
+static void set_index(struct param_setting *t, size_t value)
 {
     if (t->m->group->geo.is_wide)
         xl__arg_u64(t->step, value);
@@ -182,7 +187,7 @@ static void set_index(struct setting *t, size_t value)
 
 /* Where element 0 lies: the caller's offset changes from call to call, a
  * temporary's does not. */
-static void set_offset(struct setting *t, const struct xl__operand *o)
+static void set_offset(struct param_setting *t, const struct xl__operand *o)
 {
     size_t offset = o->offset;
     if (o->at == XL__AT_BINDING) {
@@ -195,7 +200,7 @@ static void set_offset(struct setting *t, const struct xl__operand *o)
     xl__arg_u64(t->step, offset);
 }
 
-static void set_scalar(struct setting *t, const struct xl__node *n)
+static void set_scalar(struct param_setting *t, const struct xl__node *n)
 {
     const unsigned slot = slot_of_first_binding + n->binding;
     if (n->type == XL__V_F32)
@@ -206,7 +211,7 @@ static void set_scalar(struct setting *t, const struct xl__node *n)
 
 static void set_one(void *arg, const struct param *p)
 {
-    struct setting *t = arg;
+    struct param_setting *t = arg;
     const struct xl__operand *o = &t->m->group->operand[p->k];
     switch (p->what) {
     case MEMORY:
@@ -232,7 +237,7 @@ static void set_one(void *arg, const struct param *p)
 void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
                    struct xl__step *step)
 {
-    struct setting t = {m, s, step};
+    struct param_setting t = {m, s, step};
     each_param(m->g, m->group, set_one, &t);
 }
 
@@ -362,4 +367,321 @@ void xl__emit_head(struct xl__emit *m, const char *what)
     xl__str_printf(m->out, " */\n#define XL_WIDE %d\n#define XL_VW %u\n",
                    group->geo.is_wide, m->vw);
     xl__emit_includes(m);
+}
+
+/* Of COLUMNS' vectors each element is another row's: all values are wide. */
+bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
+{
+    if (m->group->form == XL__FORM_COLUMNS)
+        return false;
+    for (unsigned i = 0; i < m->group->n_values; i++) {
+        if (m->group->value[i].node == node)
+            return m->group->value[i].is_row;
+    }
+    return false;
+}
+
+/* Of the variable that holds the node. */
+static unsigned width_of(const struct xl__emit *m, unsigned node)
+{
+    const enum xl__expr_op op = m->g->node[node].op;
+    return op == XL__E_SCALAR || xl__emit_is_row(m, node) ? 1 : m->vw;
+}
+
+/* -- references ------------------------------------------------------------ */
+
+/* A bool is 0 or 1 in one element and 0 or -1 in a vector: what is widened or
+ * becomes a number has its sign turned where those differ. */
+static void variable(struct xl__emit *m, unsigned node, unsigned width)
+{
+    const enum xl__vtype type = m->g->node[node].type;
+    const unsigned own = width_of(m, node);
+    const char *minus = type == XL__V_BOOL && own != width &&
+                                (own == 1 || width == 1)
+                            ? "-"
+                            : "";
+    if (own == width)
+        xl__str_printf(m->out, "v%u", node);
+    else if (own == 1)
+        xl__str_printf(m->out, "(%s)(%sv%u)", xl__emit_type(type, width),
+                       minus, node);
+    else
+        xl__str_printf(m->out, "(%sv%u.s0)", minus, node);
+}
+
+static void number_of(struct xl__emit *m, unsigned node, unsigned width)
+{
+    const bool is_turned =
+        m->g->node[node].type == XL__V_BOOL && width > 1;
+    xl__str_add(m->out, is_turned ? "(-" : "");
+    variable(m, node, width);
+    xl__str_add(m->out, is_turned ? ")" : "");
+}
+
+void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
+                     enum xl__vtype type)
+{
+    const struct xl__node *n = &m->g->node[node];
+    if (n->op == XL__E_CONST) {
+        const double value = type == XL__V_BOOL ? n->value != 0 : n->value;
+        xl__spell_constant(m->out, value, type, width);
+    } else if (n->type == type) {
+        variable(m, node, width);
+    } else if (type == XL__V_F32) {
+        xl__str_printf(m->out, "convert_%s(", xl__emit_type(type, width));
+        number_of(m, node, width);
+        xl__str_add(m->out, ")");
+    } else if (type == XL__V_I32 && n->type == XL__V_BOOL) {
+        number_of(m, node, width);
+    } else if (type == XL__V_I32) {
+        xl__str_printf(m->out, "xl_int_%u(", width);
+        variable(m, node, width);
+        xl__str_add(m->out, ")");
+    } else {
+        xl__str_add(m->out, "(");
+        variable(m, node, width);
+        xl__str_add(m->out, n->type == XL__V_F32 ? " != 0.0f)" : " != 0)");
+    }
+}
+
+void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
+{
+    xl__emit_ref_as(m, node, width, m->g->node[node].type);
+}
+
+/* -- nodes ----------------------------------------------------------------- */
+
+static void fill_in(struct xl__emit *m, const struct xl__node *n,
+                    const char *spelling, unsigned width)
+{
+    for (const char *c = spelling; *c; c++) {
+        if (*c != '$') {
+            xl__str_add_n(m->out, c, 1);
+            continue;
+        }
+        c++;
+        if (*c == 'n' || (*c == 's' && width > 1))
+            xl__str_printf(m->out, "%u", width);
+        else if (*c != 's')
+            xl__emit_ref_as(m, n->arg[*c - 'a'], width,
+                            xl__spell_wanted(m->g, n, (unsigned)(*c - 'a')));
+    }
+}
+
+/* To memory's precision and back into a register. */
+static void cast(struct xl__emit *m, const struct xl__node *n, unsigned width)
+{
+    static const char *const after[XL_N_DTYPES] = {
+        [XL_I8] = ", -128, 127)", [XL_U8] = ", 0, 255)"};
+    const bool is_short = n->dtype == XL_F16 || n->dtype == XL_BF16;
+    if (is_short)
+        xl__str_printf(m->out, "xl_round_%s_%u(", xl_dtype_name(n->dtype),
+                       width);
+    else if (after[n->dtype])
+        xl__str_add(m->out, "clamp(");
+    xl__emit_ref_as(m, n->arg[0], width, n->type);
+    xl__str_add(m->out, is_short           ? ")"
+                        : after[n->dtype] ? after[n->dtype]
+                                          : "");
+}
+
+void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
+{
+    const struct xl__node *n = &m->g->node[node];
+    if (xl__expr_ops[n->op].cls != XL__C_MAP)
+        return;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "const %s v%u = ", xl__emit_type(n->type, width),
+                   node);
+    if (n->op == XL__E_CAST)
+        cast(m, n, width);
+    else
+        fill_in(m, n,
+                xl__spell_op(m, n->op,
+                             n->op == XL__E_WHERE
+                                 ? n->type
+                                 : xl__spell_wanted(m->g, n, 0)),
+                width);
+    xl__str_add(m->out, ";\n");
+}
+
+enum way {
+    ONE,     /* a single element */
+    SAME,    /* one element for the whole vector */
+    WHOLE,   /* neighbours */
+    ALIGNED, /* neighbours, at a multiple of the width */
+    APART,   /* a stride between them */
+    PART     /* the first `count`, by a stride */
+};
+
+static unsigned inner_stride(const struct xl__group *group,
+                             const struct xl__operand *o)
+{
+    const size_t stride = o->stride[group->n_loops - 1];
+    return stride > 1 ? 2 : (unsigned)stride;
+}
+
+static enum way way_of(const struct xl__emit *m, const struct xl__operand *o,
+                       unsigned width, const char *count)
+{
+    const unsigned stride = inner_stride(m->group, o);
+    if (width == 1)
+        return ONE;
+    if (stride == 0 && !o->is_written)
+        return SAME;
+    if (count)
+        return PART;
+    if (stride != 1)
+        return APART;
+    return o->align >= width ? ALIGNED : WHOLE;
+}
+
+/* "m3 + o3, p3 + at" */
+static void address(struct xl__emit *m, unsigned k, const char *at)
+{
+    const struct xl__operand *o = &m->group->operand[k];
+    const unsigned stride = inner_stride(m->group, o);
+    const bool is_first = stride == 0 || xl__streq(at, "0");
+    xl__str_printf(m->out, "m%u + o%u, ", k, k);
+    xl__emit_place(m, k, m->depth);
+    if (is_first)
+        return;
+    xl__str_printf(m->out, " + %s%s%s", stride > 1 ? "(" : "", at,
+                   stride > 1 ? ")" : "");
+    if (stride > 1)
+        xl__str_printf(m->out, " * s%u_%u", k, m->group->n_loops - 1);
+}
+
+/* ", stride" and ", stride, count", as the way wants them. */
+static void tail(struct xl__emit *m, unsigned k, enum way way,
+                 const char *count)
+{
+    const unsigned stride = inner_stride(m->group, &m->group->operand[k]);
+    if (way != APART && way != PART)
+        return;
+    if (stride > 1)
+        xl__str_printf(m->out, ", s%u_%u", k, m->group->n_loops - 1);
+    else
+        xl__str_printf(m->out, ", %u", stride);
+    if (way == PART)
+        xl__str_printf(m->out, ", %s", count);
+}
+
+/* -- random numbers -------------------------------------------------------- */
+
+/* By place: neighbours from a multiple of four on share draws. */
+static void draw(struct xl__emit *m, unsigned k, const char *at,
+                 unsigned width)
+{
+    enum { WORDS = 4 };
+    const struct xl__operand *o = &m->group->operand[k];
+    const struct xl__node *n = &m->g->node[o->node];
+    const unsigned stride = inner_stride(m->group, o);
+    const bool is_block =
+        width >= WORDS && stride == 1 && o->align >= WORDS;
+    xl__str_printf(m->out, "xl_%s%s_%u(",
+                   xl__spell_op(m, n->op, XL__V_F32),
+                   is_block ? "_block" : "", width);
+    xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
+    xl__str_printf(m->out, ", o%u + ", k);
+    xl__emit_place(m, k, m->depth);
+    if (stride > 0 && !xl__streq(at, "0"))
+        xl__str_printf(m->out, " + (ulong)(%s)", at);
+    if (stride > 1)
+        xl__str_printf(m->out, " * s%u_%u", k, m->group->n_loops - 1);
+    if (is_block)
+        xl__str_add(m->out, ")");
+    else if (stride > 1)
+        xl__str_printf(m->out, ", s%u_%u)", k, m->group->n_loops - 1);
+    else
+        xl__str_printf(m->out, ", %u)", stride);
+}
+
+/* -- loads and stores ------------------------------------------------------ */
+
+static void read(struct xl__emit *m, unsigned k, const char *at,
+                 const char *count, unsigned width)
+{
+    static const char *const name[] = {[ONE] = "load",      [SAME] = "load",
+                                       [WHOLE] = "load",    [ALIGNED] = "loada",
+                                       [APART] = "loads",   [PART] = "loadn"};
+    const struct xl__operand *o = &m->group->operand[k];
+    const enum way way = way_of(m, o, width, count);
+    const char *minus = o->dtype == XL_BOOL ? "-" : "";
+    if (way == SAME)
+        xl__str_printf(m->out, "(%s)(%s",
+                       xl__emit_type(m->g->node[o->node].type, width), minus);
+    xl__str_printf(m->out, "xl_%s_%s_%u(", name[way], xl_dtype_name(o->dtype),
+                   way == SAME ? 1 : width);
+    address(m, k, at);
+    tail(m, k, way, count);
+    xl__str_add(m->out, way == SAME ? "))" : ")");
+}
+
+void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
+                   const char *count)
+{
+    const struct xl__operand *o = &m->group->operand[operand];
+    const unsigned width = xl__emit_is_row(m, o->node) ? 1 : m->vw;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "const %s v%u = ",
+                   xl__emit_type(m->g->node[o->node].type, width), o->node);
+    if (o->at == XL__AT_INDEX)
+        draw(m, operand, at, width);
+    else
+        read(m, operand, at, count, width);
+    xl__str_add(m->out, ";\n");
+}
+
+/* What a register holds of such an element. */
+static enum xl__vtype register_of(xl_dtype dtype)
+{
+    if (dtype == XL_BOOL)
+        return XL__V_BOOL;
+    return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16
+               ? XL__V_F32
+               : XL__V_I32;
+}
+
+void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
+                    const char *count)
+{
+    static const char *const name[] = {[ONE] = "store",    [WHOLE] = "store",
+                                       [ALIGNED] = "storea",
+                                       [APART] = "stores", [PART] = "storen"};
+    const struct xl__operand *o = &m->group->operand[operand];
+    const unsigned width =
+        xl__emit_is_row(m, o->node) && xl__operand_is_of_rows(m->group, o) ? 1 : m->vw;
+    const enum way way = way_of(m, o, width, count);
+    xl__emit_indent(m);
+    const bool is_streamed = way == ALIGNED && m->group->geo.is_streamed;
+    xl__str_printf(m->out, "xl_%s_%s_%u(", is_streamed ? "storet" : name[way],
+                   xl_dtype_name(o->dtype), width);
+    address(m, operand, at);
+    tail(m, operand, way, count);
+    xl__str_add(m->out, ", ");
+    xl__emit_ref_as(m, o->node, width, register_of(o->dtype));
+    xl__str_add(m->out, ");\n");
+}
+
+void xl__emit_ahead(struct xl__emit *m, unsigned operand, const char *at)
+{
+    enum { AHEAD_BYTES = 4096 };
+    const struct xl__operand *o = &m->group->operand[operand];
+    if (inner_stride(m->group, o) != 1)
+        return;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", operand, operand);
+    xl__emit_place(m, operand, m->depth);
+    xl__str_printf(m->out, " + %s + %zu);\n", at,
+                   AHEAD_BYTES / xl_dtype_bytes(o->dtype));
+}
+
+unsigned xl__emit_source(const struct xl__group *group, unsigned node)
+{
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        if (!group->operand[k].is_written && group->operand[k].node == node)
+            return k;
+    }
+    return XL__EXPR_OPERANDS;
 }

@@ -45,6 +45,8 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
  * [first, last) with index names i0, i1, ...; with first > 0 on top of what
  * an outer call wrote. Adds 1 to depth. */
 void xl__emit_places(struct xl__emit *m, unsigned first, unsigned last);
+/* The place of operand k: "p3", or what a later depth calls it. */
+void xl__emit_place(const struct xl__emit *m, unsigned k, unsigned depth);
 /* Load into the node's variable what the operand has at its place and `at`
  * (text): the index along the group's last loop. vw elements, or one for a
  * row value; with `count` (text, NULL: all), only so many are there, and the

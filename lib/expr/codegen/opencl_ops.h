@@ -22,8 +22,6 @@ const char *xl__spell_elem(xl_dtype dtype);
 /* Append a constant that reads back as the very same value, in any locale. */
 void xl__spell_constant(struct xl__str *out, double value,
                         enum xl__vtype type, unsigned width);
-/* The place of operand k: "p3", or what a later depth calls it. */
-void xl__emit_place(const struct xl__emit *m, unsigned k, unsigned depth);
 /* The type that argument i of a node is brought to. */
 enum xl__vtype xl__spell_wanted(const struct xl__graph *g,
                                 const struct xl__node *n, unsigned i);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which states a group's reductions keep, and their text: two tables. */
+/* Which values a sweep needs, and which are worth registers from one sweep to
+ * the next. */
 #include "expr/codegen/reductions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "expr/codegen/geometry.h"
 
 /* -- tables ---------------------------------------------------------------- */
 
@@ -251,6 +254,32 @@ void xl__reduce_row_stores(struct xl__reducing *r)
     }
 }
 
+/* -- loops in the text ------------------------------------------------------ */
+
+void xl__reduce_sizes(struct xl__reducing *r, unsigned first, unsigned last)
+{
+    xl__str_add(r->m.out, first < last ? "" : "1");
+    for (unsigned d = first; d < last; d++)
+        xl__str_printf(r->m.out, "%sn%u", d > first ? " * " : "", d);
+}
+
+void xl__reduce_indices(struct xl__reducing *r, unsigned first, unsigned last,
+                        const char *number)
+{
+    if (first == last)
+        return;
+    if (last - first > 1)
+        xl__emit_line(&r->m, "IDX rest%u = %s;", first, number);
+    for (unsigned d = last - 1; d > first; d--) {
+        xl__emit_line(&r->m, "const IDX i%u = rest%u %% n%u;", d, first, d);
+        xl__emit_line(&r->m, "rest%u /= n%u;", first, d);
+    }
+    if (last - first > 1)
+        xl__emit_line(&r->m, "const IDX i%u = rest%u;", first, first);
+    else
+        xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
+}
+
 /* -- for geometries -------------------------------------------------------- */
 
 unsigned xl__state_words(const struct xl__graph *g,
@@ -263,4 +292,229 @@ unsigned xl__state_words(const struct xl__graph *g,
                 XL__EXPR_OPERANDS)
             words += acc_of(g, group->value[i].node)->words;
     return words;
+}
+
+/* Flop from which on a node is held and not computed again: exp, not a
+ * division. */
+static const double worth_holding = 8;
+
+static void mark(struct xl__reducing *r, unsigned node)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++)
+        if (r->group->value[i].node == node && !r->group->value[i].is_row)
+            r->is_needed[i] = 1;
+}
+
+void xl__reduce_need(struct xl__reducing *r, unsigned s)
+{
+    const struct xl__group *group = r->group;
+    const struct xl__graph *g = r->m.g;
+    memset(r->is_needed, 0, group->n_values + 1u);
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == s)
+            mark(r, r->state[i].arg);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (o->is_written && o->sweep == s &&
+            !xl__operand_is_of_rows(group, o))
+            mark(r, o->node);
+    }
+    for (unsigned i = group->n_values; i-- > 0;) {
+        const struct xl__node *n = &g->node[group->value[i].node];
+        const bool is_there =
+            xl__held_from(r, i) < s ||
+            xl__emit_source(group, group->value[i].node) != XL__EXPR_OPERANDS;
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            if (r->is_needed[i] && !is_there)
+                mark(r, n->arg[a]);
+    }
+}
+
+/* Does a node bring two or more elements together? It is held in their place.
+ */
+static bool brings_together(const struct xl__reducing *r, unsigned node)
+{
+    const struct xl__node *n = &r->m.g->node[node];
+    unsigned found = 0;
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const struct xl__value *v = &r->group->value[i];
+        bool is_arg = false;
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            is_arg |= n->arg[a] == v->node;
+        found += is_arg && !v->is_row;
+    }
+    return found > 1;
+}
+
+/* Hold what two sweeps need, of loads or of costly nodes. */
+static void hold(struct xl__reducing *r, bool of_loads)
+{
+    const struct xl__group *group = r->group;
+    for (unsigned s = group->n_sweeps; s-- > 0;) {
+        xl__reduce_need(r, s);
+        for (unsigned i = 0; i < group->n_values; i++) {
+            const unsigned node = group->value[i].node;
+            const bool is_load =
+                xl__emit_source(group, node) != XL__EXPR_OPERANDS;
+            const bool is_costly =
+                xl__expr_ops[r->m.g->node[node].op].flop >= worth_holding ||
+                brings_together(r, node);
+            if (r->is_needed[i] && (of_loads ? is_load : is_costly && !is_load))
+                r->held_from[i] = s;
+        }
+    }
+    for (unsigned i = 0; i < group->n_values; i++)
+        r->held_until[i] = 0;
+    for (unsigned s = 0; s < group->n_sweeps; s++) {
+        xl__reduce_need(r, s);
+        for (unsigned i = 0; i < group->n_values; i++)
+            if (r->is_needed[i] && r->held_from[i] < s)
+                r->held_until[i] = s;
+    }
+    for (unsigned i = 0; i < group->n_values; i++)
+        if (r->held_until[i] == 0)
+            r->held_from[i] = XL__NOT_HELD;
+}
+
+void xl__reduce_hold(struct xl__reducing *r)
+{
+    hold(r, false);
+    hold(r, true);
+}
+
+bool xl__reduce_has_states(const struct xl__reducing *r, unsigned s)
+{
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == s)
+            return true;
+    return false;
+}
+
+bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s)
+{
+    if (xl__reduce_has_states(r, s))
+        return false;
+    for (unsigned k = 0; k < r->group->n_operands; k++) {
+        const struct xl__operand *o = &r->group->operand[k];
+        if (o->is_written && o->sweep == s &&
+            !xl__operand_is_of_rows(r->group, o))
+            return false;
+    }
+    return true;
+}
+
+/* Loads of the first sweep are all under way together. */
+static unsigned loads_of_first(struct xl__reducing *r)
+{
+    unsigned n = 0;
+    xl__reduce_need(r, 0);
+    for (unsigned i = 0; i < r->group->n_values; i++)
+        n += r->is_needed[i] &&
+             xl__emit_source(r->group, r->group->value[i].node) !=
+                 XL__EXPR_OPERANDS;
+    return n;
+}
+
+unsigned xl__held_values(const struct xl__graph *g,
+                         const struct xl__group *group)
+{
+    struct xl__reducing r = {0};
+    unsigned most = XL__NOT_HELD;
+    if (xl__reducing_init(&r, g, NULL, group, NULL) == XL_OK) {
+        xl__reduce_hold(&r);
+        most = loads_of_first(&r);
+        for (unsigned s = 0; s < group->n_sweeps; s++) {
+            unsigned n = 0;
+            for (unsigned i = 0; i < group->n_values; i++)
+                n += r.held_from[i] <= s && r.held_until[i] > s;
+            most = n > most ? n : most;
+        }
+    }
+    xl__reducing_clear(&r);
+    return most;
+}
+
+/* -- steps ----------------------------------------------------------------- */
+
+xl_status xl__reduce_fits(const struct xl__reducing *r, unsigned more,
+                          size_t local_bytes)
+{
+    const struct xl__limits *l = r->m.l;
+    if (xl__emit_n_args(r->m.g, r->group) + more > XL__MAX_ARGS)
+        return XL_UNSUPPORTED;
+    return local_bytes > 0 &&
+                   local_bytes > xl__size_or(l, XL__F_local_mem_bytes, 0)
+               ? XL_UNSUPPORTED
+               : XL_OK;
+}
+
+void xl__reduce_step(struct xl__reducing *r, const struct xl__schedule *s,
+                     struct xl__step *step, const char *kernel,
+                     size_t n_groups)
+{
+    step->source = kernel;
+    step->kernel = kernel;
+    step->text = xl__str_text(r->m.out);
+    step->dims = 1;
+    step->local[0] = r->group->geo.wg;
+    step->global[0] = n_groups * r->group->geo.wg;
+    step->slice_dim = 0;
+    xl__emit_args(&r->m, s, step);
+}
+
+void xl__reduce_arg_index(const struct xl__reducing *r, struct xl__step *step,
+                          size_t value)
+{
+    if (r->group->geo.is_wide)
+        xl__arg_u64(step, value);
+    else
+        xl__arg_u32(step, value);
+}
+
+/* -- chunks in scratch ----------------------------------------------------- */
+
+/* Where the section of a state begins in scratch. */
+enum { SECTION_BYTES = 128 };
+
+static size_t section(unsigned words, size_t places)
+{
+    return xl__round_up(words * sizeof(float) * places, SECTION_BYTES);
+}
+
+size_t xl__partial_bytes(const struct xl__graph *g,
+                         const struct xl__group *group, size_t places)
+{
+    struct xl__reducing r = {0};
+    size_t bytes = 0;
+    if (xl__reducing_init(&r, g, NULL, group, NULL) == XL_OK)
+        for (unsigned i = 0; i < r.n_states; i++)
+            bytes += section(r.state[i].acc->words, places);
+    xl__reducing_clear(&r);
+    return bytes;
+}
+
+void xl__partial_params(struct xl__reducing *r)
+{
+    xl__emit_line(&r->m, ", __global uchar *scratch");
+    xl__reduce_each(r, XL__ALL_SWEEPS, ", const ulong q$s", 1);
+    xl__emit_line(&r->m, ", const IDX chunks, const IDX each, "
+                         "const IDX each_one");
+}
+
+unsigned xl__partial_n_args(const struct xl__reducing *r)
+{
+    return r->n_states + 4;
+}
+
+void xl__partial_args(const struct xl__reducing *r, struct xl__step *step,
+                      size_t places, const size_t cut[3])
+{
+    size_t at = r->group->partial_offset;
+    xl__arg_mem(step, XL__MEM_SCRATCH);
+    for (unsigned i = 0; i < r->n_states; i++) {
+        xl__arg_u64(step, at);
+        at += section(r->state[i].acc->words, places);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        xl__reduce_arg_index(r, step, cut[i]);
 }

@@ -6,8 +6,8 @@
  * Names in the text, by number of the node that a state belongs to: aN the
  * state as wide as vectors, rN that of a row; xN bN hN values of a turn's
  * vectors: loaded, to be reduced, held for later sweeps. */
-#ifndef XL_EXPR_REDUCE_H
-#define XL_EXPR_REDUCE_H
+#ifndef XL_EXPR_REDUCTIONS_H
+#define XL_EXPR_REDUCTIONS_H
 
 #include "expr/codegen/opencl.h"
 
@@ -68,7 +68,7 @@ void xl__reduce_each(struct xl__reducing *r, unsigned s, const char *rule,
 void xl__reduce_kinds(struct xl__reducing *r, const char *rule,
                       unsigned width);
 
-/* -- turns ----------------------------------------------------------------- */
+/* -- sweeps ---------------------------------------------------------------- */
 
 /* Mark what sweep s needs: is_needed. */
 void xl__reduce_need(struct xl__reducing *r, unsigned s);
@@ -83,31 +83,6 @@ bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s);
 /* From now on values that more than one sweep needs are held: what is loaded,
  * and what is expensive. */
 void xl__reduce_hold(struct xl__reducing *r);
-/* How many values does sweep s load anew? */
-unsigned xl__reduce_loads(const struct xl__reducing *r, unsigned s);
-/* Arrays of what is held, for n vectors and a scope around all sweeps. */
-void xl__reduce_declare_held(struct xl__reducing *r, unsigned n);
-
-enum { XL__FOLDED = 4 }; /* vectors that a fold takes at most */
-
-/* How a turn is laid out. */
-struct xl__turn {
-    unsigned sweep;
-    unsigned n;          /* vectors */
-    const char *mine;    /* a variable: how many of n there are; NULL: all */
-    unsigned block;      /* vectors at a time, at most XL__FOLDED: few registers
-                            beside those held; 0: all */
-    const char *count;   /* of a vector's elements; NULL: all */
-    char into;           /* states: 'a' or 'r' */
-    const char *which;   /* of an array of them: "[c]"; NULL: no array */
-    const char *number;  /* of a vector's first element, for argmin */
-    bool is_across;      /* a vector's elements all have that number */
-    /* Write indices and places of vector `u` (text), and `at`. */
-    void (*place)(struct xl__reducing *r, const char *u, const void *arg);
-    const void *arg;
-};
-/* Loads of n vectors, arithmetic, stores, and folds into the states. */
-void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t);
 
 /* -- rows ------------------------------------------------------------------ */
 
@@ -118,14 +93,37 @@ void xl__reduce_results(struct xl__reducing *r, unsigned s);
 /* Outputs of rows. */
 bool xl__reduce_has_row_stores(const struct xl__reducing *r);
 void xl__reduce_row_stores(struct xl__reducing *r);
-/* Does an operand have one element for each row? */
-bool xl__operand_is_of_rows(const struct xl__group *group,
-                            const struct xl__operand *o);
 
 /* `const IDX i0 = ..., i1 = ...` of loops [first, last) from their number. */
 void xl__reduce_indices(struct xl__reducing *r, unsigned first, unsigned last,
                         const char *number);
 /* "n2 * n3" of loops [first, last); "1" of none. */
 void xl__reduce_sizes(struct xl__reducing *r, unsigned first, unsigned last);
+
+/* -- launches --------------------------------------------------------------- */
+
+/* XL_OK, or XL_UNSUPPORTED: with `more` arguments beside the operands' and so
+ * much local memory it does not fit. */
+xl_status xl__reduce_fits(const struct xl__reducing *r, unsigned more,
+                          size_t local_bytes);
+/* All of a step but what is special: text, kernel, size, operands. */
+void xl__reduce_step(struct xl__reducing *r, const struct xl__schedule *s,
+                     struct xl__step *step, const char *kernel,
+                     size_t n_groups);
+/* A parameter of type IDX. */
+void xl__reduce_arg_index(const struct xl__reducing *r, struct xl__step *step,
+                          size_t value);
+
+/* -- states of chunks in scratch: a section for each state ----------------- */
+
+/* Bytes for so many reductions in all, padding of vectors included. */
+size_t xl__partial_bytes(const struct xl__graph *g,
+                         const struct xl__group *group, size_t places);
+/* Parameters: scratch, qN (where state N's section begins), and how the
+ * reduced range is cut: chunks, each, each_one. */
+void xl__partial_params(struct xl__reducing *r);
+void xl__partial_args(const struct xl__reducing *r, struct xl__step *step,
+                      size_t places, const size_t cut[3]);
+unsigned xl__partial_n_args(const struct xl__reducing *r);
 
 #endif

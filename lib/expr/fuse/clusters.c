@@ -1,10 +1,305 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A single result that needs more than a kernel can hold: the part of it that
+ * takes in most memory for the fewest bytes is stored first. What is left has
+ * one node less in any case, so repeating this ends. */
+/* What is computed once and broadcast, or once for every element that it is
+ * broadcast to: whichever the device has done first. A kernel waits for memory
+ * or for arithmetic; only what makes it wait longer counts against a launch.
+ */
 /* Clusters grow from a seed, one after another: the first reduction that can
  * be computed, and when there is none left, the first output. A cluster takes
  * in what goes over the same domain and reads the same memory or its results.
  * What is still needed of it afterwards is stored (fuse_keep.c). If it is more
  * than a kernel can hold, it takes in less, and at last is split. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "device/peak_rates.h"
 #include "expr/fuse/fuse.h"
+
+enum { WORD = 64 };
+
+struct sets {
+    uint64_t *bits; /* words to a node: what it loads */
+    size_t words;
+};
+
+static unsigned count(const uint64_t *bits, size_t words)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < words; i++)
+        for (uint64_t w = bits[i]; w != 0; w &= w - 1)
+            n++;
+    return n;
+}
+
+/* The set of memory that every node of the closed cluster is made of. */
+static xl_status sets_make(struct xl__fuser *f, struct sets *s)
+{
+    size_t loads = 0;
+    for (unsigned n = 0; n < f->g->n_nodes; n++)
+        loads += f->mark[n].is_needed;
+    s->words = loads / WORD + 1;
+    s->bits = xl__calloc(s->words * f->g->n_nodes, sizeof *s->bits);
+    if (!s->bits)
+        return XL_NO_MEMORY;
+    loads = 0;
+    for (unsigned n = 0; n < f->g->n_nodes; n++) {
+        const struct xl__node *node = &f->g->node[n];
+        uint64_t *own = s->bits + n * s->words;
+        if (!f->mark[n].is_needed)
+            continue;
+        const bool is_loaded = xl__is_loaded(f, n, f->n_clusters);
+        if (is_loaded || xl__is_rand(node)) {
+            own[loads / WORD] |= UINT64_C(1) << loads % WORD;
+            loads++;
+        }
+        for (unsigned a = 0; !is_loaded && a < xl__args(node); a++)
+            for (size_t i = 0; i < s->words; i++)
+                own[i] |= s->bits[node->arg[a] * s->words + i];
+    }
+    return XL_OK;
+}
+
+static bool is_sink(const struct xl__cluster *c, unsigned n)
+{
+    for (unsigned i = 0; i < c->n_sinks; i++)
+        if (c->sink[i].node == n)
+            return true;
+    return false;
+}
+
+/* Of the nodes before `end` the cheapest to store, the last of equal ones.
+ * XL__NEVER: none. */
+static unsigned cut(const struct xl__fuser *f, const struct xl__cluster *c,
+                    const struct sets *s, unsigned end)
+{
+    unsigned best = XL__NEVER;
+    double best_worth = 0;
+    for (unsigned n = 0; n < end; n++) {
+        const struct xl__mark *m = &f->mark[n];
+        const unsigned loads = count(s->bits + n * s->words, s->words);
+        const double worth = loads / m->elems;
+        if (!m->is_needed || m->is_mine || m->is_scalar || is_sink(c, n) ||
+            xl__is_loaded(f, n, f->n_clusters) || loads == 0 ||
+            loads >= XL__EXPR_OPERANDS || worth < best_worth)
+            continue;
+        best = n;
+        best_worth = worth;
+    }
+    return best;
+}
+
+/* A cluster of its own for the cut before `end`. */
+static xl_status try_cut(struct xl__fuser *f, struct xl__cluster *c,
+                         const struct sets *s, unsigned end,
+                         struct xl__cluster *own)
+{
+    own->n_sinks = 0;
+    xl__close(f, c, f->n_clusters);
+    const unsigned n = cut(f, c, s, end);
+    if (n == XL__NEVER)
+        return XL_OK;
+    own->domain.all = f->mark[n].extent;
+    return xl__store(f, own, n);
+}
+
+static bool fits(struct xl__fuser *f, const struct xl__cluster *own)
+{
+    xl__close(f, own, f->n_clusters);
+    return own->n_sinks > 0 && xl__fits(f, own, f->n_clusters);
+}
+
+/* The best part of *c; if that does not fit either, the last one that does:
+ * what comes later in the graph is made of more. */
+static xl_status part(struct xl__fuser *f, struct xl__cluster *c,
+                      const struct sets *s, struct xl__cluster *own)
+{
+    xl_status status;
+    unsigned low = 0, high = f->g->n_nodes;
+    TRY(try_cut(f, c, s, high, own));
+    if (fits(f, own))
+        return XL_OK;
+    while (high - low > 1) {
+        const unsigned middle = low + (high - low) / 2;
+        TRY(try_cut(f, c, s, middle, own));
+        if (fits(f, own))
+            low = middle;
+        else
+            high = middle;
+    }
+    TRY(try_cut(f, c, s, low > 0 ? low : f->g->n_nodes, own));
+    if (own->n_sinks == 0)
+        return xl__error_set(f->error, XL_UNSUPPORTED,
+                             "one operation needs more than the %d operands "
+                             "of a kernel",
+                             XL__EXPR_OPERANDS);
+fail:
+    return status;
+}
+
+static xl_status split(struct xl__fuser *f, struct xl__cluster *c)
+{
+    xl_status status;
+    struct sets s = {0};
+    struct xl__cluster own = {0};
+    TRY(sets_make(f, &s));
+    TRY(part(f, c, &s, &own));
+    xl__str_printf(&own.why,
+                   "Stored because what it is part of needs more than the %d "
+                   "operands or %d live values of a kernel. ",
+                   XL__EXPR_OPERANDS, XL__LIVE_VALUES);
+    TRY(xl__cluster_push(f, &own));
+fail:
+    xl__cluster_clear(&own);
+    free(s.bits);
+    return status;
+}
+
+static xl_status push_fitting(struct xl__fuser *f, struct xl__cluster *c)
+{
+    xl_status status;
+    for (;;) {
+        xl__close(f, c, f->n_clusters);
+        if (xl__fits(f, c, f->n_clusters))
+            break;
+        TRY(split(f, c));
+    }
+    TRY(xl__cluster_push(f, c));
+fail:
+    return status;
+}
+
+enum { MOST_HOISTS = 16 };
+static const double ns_per_s = 1e9;
+
+/* is_wanted: somebody larger than the node uses it. */
+static void mark_broadcast(struct xl__fuser *f, const struct xl__cluster *c)
+{
+    for (unsigned n = 0; n < f->g->n_nodes; n++)
+        f->mark[n].is_wanted = false;
+    for (unsigned i = 0; i < c->n_sinks; i++) {
+        const struct xl__sink *s = &c->sink[i];
+        struct xl__mark *m = &f->mark[s->node];
+        m->is_wanted |= xl__extent_elems(&s->extent) > m->elems;
+    }
+    for (unsigned n = 0; n < f->g->n_nodes; n++) {
+        const struct xl__node *node = &f->g->node[n];
+        if (!f->mark[n].is_needed || xl__is_loaded(f, n, f->n_clusters))
+            continue;
+        for (unsigned a = 0; a < xl__args(node); a++)
+            if (f->mark[node->arg[a]].elems < f->mark[n].elems)
+                f->mark[node->arg[a]].is_wanted = true;
+    }
+}
+
+static bool is_candidate(const struct xl__fuser *f, unsigned n)
+{
+    const struct xl__mark *m = &f->mark[n];
+    return m->is_needed && m->is_wanted && !m->is_row && !m->is_mine &&
+           !m->is_scalar && !xl__is_loaded(f, n, f->n_clusters);
+}
+
+/* Flop per element of what is computed below n. */
+static double flop_below(struct xl__fuser *f, unsigned n)
+{
+    double flop = 0;
+    xl__mark_below(f, n, f->n_clusters);
+    for (unsigned i = 0; i <= n; i++)
+        if (f->mark[i].is_below && !xl__is_loaded(f, i, f->n_clusters))
+            flop += xl__expr_ops[f->g->node[i].op].flop;
+    return flop;
+}
+
+/* Time of a cluster's arithmetic when everything is computed per element, and
+ * of its memory. */
+static void times(const struct xl__fuser *f, const struct xl__cluster *c,
+                  double *fma_ns, double *memory_ns)
+{
+    const double all = xl__extent_elems(&c->domain.all);
+    double flop = 0, bytes = 0;
+    for (unsigned n = 0; n < f->g->n_nodes; n++) {
+        const struct xl__node *node = &f->g->node[n];
+        const struct xl__mark *m = &f->mark[n];
+        if (!m->is_needed)
+            continue;
+        if (xl__is_loaded(f, n, f->n_clusters))
+            bytes += m->elems * (double)xl_dtype_bytes(node->op == XL__E_INPUT
+                                                           ? node->dtype
+                                                           : XL_F32);
+        else if (!m->is_row && !m->is_scalar)
+            flop += all * xl__expr_ops[node->op].flop;
+    }
+    for (unsigned i = 0; i < c->n_sinks; i++) {
+        const unsigned o = c->sink[i].output;
+        bytes += xl__extent_elems(&c->sink[i].extent) *
+                 (double)xl_dtype_bytes(
+                     o == XL__NEVER ? XL_F32 : f->g->output[o].dtype);
+    }
+    *fma_ns = flop / xl__rate_fma(f->l) * ns_per_s;
+    *memory_ns = bytes / xl__rate_memory(f->l) * ns_per_s;
+}
+
+/* Say what was decided, if it is worth a word. */
+static void explain(const struct xl__fuser *f, unsigned n, double often,
+                    double extra_ns, bool is_hoisted, struct xl__str *why)
+{
+    static const double least_ns = 100;
+    struct xl__str what = {0};
+    if (extra_ns < least_ns && !is_hoisted)
+        return;
+    xl__graph_print(f->g, f->s, n, &what);
+    xl__str_printf(why, "%s %s %.6g times over: %.3g us%s. ",
+                   xl__str_text(&what),
+                   is_hoisted ? "is computed by itself, not" : "is computed",
+                   often, extra_ns * 1e-3,
+                   is_hoisted ? ", more than a launch"
+                              : ", which a launch or memory hides");
+    xl__str_clear(&what);
+}
+
+/* The next node that should be computed by itself; XL__NEVER: none. */
+static unsigned next(struct xl__fuser *f, struct xl__cluster *c,
+                     unsigned *questions)
+{
+    const double all = xl__extent_elems(&c->domain.all);
+    double fma_ns, memory_ns;
+    times(f, c, &fma_ns, &memory_ns);
+    for (unsigned n = f->g->n_nodes; n-- > 0;) {
+        if (!is_candidate(f, n) || ++*questions > MOST_HOISTS)
+            continue;
+        const double often = all / f->mark[n].elems;
+        const double extra_ns = flop_below(f, n) * (all - f->mark[n].elems) /
+                                xl__rate_fma(f->l) * ns_per_s;
+        const bool is_hoisted =
+            fmax(fma_ns - extra_ns, memory_ns) + xl__launch_ns(f->l) <
+            fmax(fma_ns, memory_ns);
+        explain(f, n, often, extra_ns, is_hoisted, &c->why);
+        if (is_hoisted)
+            return n;
+    }
+    return XL__NEVER;
+}
+
+static xl_status hoist(struct xl__fuser *f, struct xl__cluster *c)
+{
+    xl_status status;
+    struct xl__cluster own = {0};
+    for (unsigned questions = 0; questions < MOST_HOISTS;) {
+        xl__close(f, c, f->n_clusters);
+        mark_broadcast(f, c);
+        const unsigned n = next(f, c, &questions);
+        if (n == XL__NEVER)
+            break;
+        own.domain.all = f->mark[n].extent;
+        TRY(xl__store(f, &own, n));
+        TRY(push_fitting(f, &own));
+    }
+    return XL_OK;
+fail:
+    xl__cluster_clear(&own);
+    return status;
+}
 
 /* Over a row: each computes again what is below it and not held, so a kernel
  * grows by the square of them. */
@@ -195,7 +490,7 @@ static xl_status fill(struct xl__fuser *f, struct growth *w, bool plainly)
     TRY(xl__keep(f, c, plainly));
     if (c->n_sinks == 0)
         TRY(xl__store(f, c, w->seed)); /* a result that nobody asked for */
-    TRY(xl__hoist(f, c));
+    TRY(hoist(f, c));
     return XL_OK;
 fail:
     return status;
@@ -219,7 +514,7 @@ static xl_status grow(struct xl__fuser *f, unsigned seed,
             break;
         allow = plainly ? XL__NEVER : w.taken / 2;
         if (plainly)
-            TRY(xl__split(f, &c));
+            TRY(split(f, &c));
         plainly = !plainly && w.taken == 0;
     }
     TRY(xl__cluster_push(f, &c));

@@ -174,59 +174,24 @@ enum { XL__FREE, XL__MINE, XL__OTHERS };
 /* fuse_keep.c: what later clusters need of *c, which is closed, is stored, or
  * computed again. `plainly`: store reductions as they are, nothing else. */
 xl_status xl__keep(struct xl__fuser *f, struct xl__cluster *c, bool plainly);
-/* fuse_hoist.c: what is broadcast in *c and too expensive for that goes into
- * clusters of its own, which are pushed. */
-xl_status xl__hoist(struct xl__fuser *f, struct xl__cluster *c);
-
-/* fuse_split.c: store a part of *c, which is closed and does not fit, in a
- * cluster of its own, which is pushed. */
-xl_status xl__split(struct xl__fuser *f, struct xl__cluster *c);
-/* Push *c, split as often as it takes to fit. */
-xl_status xl__push_fitting(struct xl__fuser *f, struct xl__cluster *c);
-
 /* fuse_hazards.c: outputs that would overwrite what is still to be read are
  * detoured; clusters that copy them are pushed. */
 xl_status xl__detour(struct xl__fuser *f);
 
 /* -- writing a cluster out ------------------------------------------------ */
 
-struct xl__maker {
-    struct xl__fuser *f;
-    const struct xl__cluster *c;
-    unsigned at;
-    struct xl__group *group;
-    unsigned order[XL__EXPR_LOOPS]; /* the dimension of each loop */
-};
-
-/* Is node n computed by the cluster, or only loaded; and is it a reduction? */
-static inline bool xl__is_computed(const struct xl__maker *m, unsigned n)
-{
-    return m->f->mark[n].is_needed && !m->c->is_copy &&
-           !xl__is_loaded(m->f, n, m->at);
-}
-static inline bool xl__is_reduced(const struct xl__maker *m, unsigned n)
-{
-    return xl__is_computed(m, n) && xl__is_reduction(&m->f->g->node[n]);
-}
-
 /* fuse_group.c: cluster number `at` as a group of the schedule. */
 xl_status xl__group_make(struct xl__fuser *f, unsigned at);
-/* Where a node that is in memory lies: as an input, or where an earlier
- * cluster has put it. */
-struct xl__view xl__source_of(const struct xl__maker *m, unsigned n,
-                              struct xl__operand *p);
-
-/* fuse_loops.c: loops and their dimensions. */
-void xl__make_loops(struct xl__maker *m);
-
-/* fuse_sweeps.c: the sweep of every value; once there are operands, that of
- * every write. */
-void xl__make_sweeps(struct xl__maker *m);
-void xl__delay_writes(struct xl__maker *m);
-
 /* fuse_temps.c: places in scratch for temporaries and chunks' results. */
 xl_status xl__temps_place(struct xl__schedule *s, struct xl__error *e);
 /* A new temporary of the schedule. */
 xl_status xl__temp_add(struct xl__fuser *f, struct xl__sink *sink);
+
+/* Make groups of a graph. `unfused`: one for every operation that is not a
+ * leaf. Temporaries are f32, i32 or bool. XL_UNSUPPORTED: an operation has
+ * more operands than a group; XL_NO_MEMORY; XL_OVERFLOW. */
+xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
+                   const struct xl__limits *l, bool unfused,
+                   struct xl__schedule *out, struct xl__error *e);
 
 #endif

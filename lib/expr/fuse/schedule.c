@@ -1,15 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which dimension becomes which loop: kept ones, then reduced ones, in the
+ * order in which the largest memory lies; of COLUMNS the closest kept one
+ * last. */
+/* When a value is computed: elements as early as what they depend on allows,
+ * rows' values as late as those who use them allow, and what is overwritten
+ * when nobody reads it any more. */
 /* A cluster written out as a group: its operands and values, what they count,
  * and why they are together. */
+#include <string.h>
+
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
 
-#include <string.h>
+struct maker {
+    struct xl__fuser *f;
+    const struct xl__cluster *c;
+    unsigned at;
+    struct xl__group *group;
+    unsigned order[XL__EXPR_LOOPS]; /* the dimension of each loop */
+};
+
+/* Is node n computed by the cluster, or only loaded; and is it a reduction? */
+static bool is_computed(const struct maker *m, unsigned n)
+{
+    return m->f->mark[n].is_needed && !m->c->is_copy &&
+           !xl__is_loaded(m->f, n, m->at);
+}
+static bool is_reduced(const struct maker *m, unsigned n)
+{
+    return is_computed(m, n) && xl__is_reduction(&m->f->g->node[n]);
+}
+
+/* -- memory -------------------------------------------------------------- */
 
 static const xl_dtype memory_of[XL__N_VTYPES] = {
     [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
-
-/* -- memory --------------------------------------------------------------- */
 
 static struct xl__view view_of(const struct xl__sink *s,
                                const struct xl__graph *g)
@@ -35,7 +60,7 @@ static struct xl__operand memory_of_sink(const struct xl__fuser *f,
     return p;
 }
 
-struct xl__view xl__source_of(const struct xl__maker *m, unsigned n,
+static struct xl__view source_of(const struct maker *m, unsigned n,
                               struct xl__operand *p)
 {
     const struct xl__fuser *f = m->f;
@@ -63,7 +88,7 @@ struct xl__view xl__source_of(const struct xl__maker *m, unsigned n,
     return view_of(from, f->g);
 }
 
-static void add_operand(struct xl__maker *m, const struct xl__view *v,
+static void add_operand(struct maker *m, const struct xl__view *v,
                         struct xl__operand p)
 {
     p.offset = v->offset;
@@ -74,7 +99,7 @@ static void add_operand(struct xl__maker *m, const struct xl__view *v,
     m->group->operand[m->group->n_operands++] = p;
 }
 
-static xl_status add_operands(struct xl__maker *m)
+static xl_status add_operands(struct maker *m)
 {
     xl_status status;
     struct xl__operand p;
@@ -84,7 +109,7 @@ static xl_status add_operands(struct xl__maker *m)
             !(m->c->is_copy || xl__is_loaded(m->f, n, m->at) ||
               xl__is_rand(node)))
             continue;
-        const struct xl__view v = xl__source_of(m, n, &p);
+        const struct xl__view v = source_of(m, n, &p);
         add_operand(m, &v, p);
     }
     for (unsigned i = 0; i < m->c->n_sinks; i++) {
@@ -102,9 +127,195 @@ fail:
     return status;
 }
 
+/* -- loops --------------------------------------------------------------- */
+
+/* The largest memory that is read; it says which order of loops is close. */
+static struct xl__view heaviest(const struct maker *m)
+{
+    struct xl__operand p;
+    struct xl__view best = xl__view_dense(&m->c->domain.all);
+    double most = 0;
+    for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
+        if (!m->f->mark[n].is_needed || m->c->is_copy ||
+            !xl__is_loaded(m->f, n, m->at) || m->f->mark[n].elems <= most)
+            continue;
+        most = m->f->mark[n].elems;
+        best = source_of(m, n, &p);
+    }
+    return best;
+}
+
+/* The place of an argmin counts along the loops. */
+static bool has_places(const struct maker *m)
+{
+    for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
+        const enum xl__expr_op op = m->f->g->node[n].op;
+        if (m->f->mark[n].is_needed &&
+            (op == XL__E_ARGMIN || op == XL__E_ARGMAX) &&
+            !xl__is_loaded(m->f, n, m->at))
+            return true;
+    }
+    return false;
+}
+
+static void add_loop(struct maker *m, unsigned d, bool is_reduced)
+{
+    struct xl__group *p = m->group;
+    m->order[p->n_loops] = d;
+    p->loop[p->n_loops].size = d < XL_MAX_DIMS ? m->c->domain.all.size[d] : 1;
+    p->loop[p->n_loops++].is_reduced = is_reduced;
+}
+
+/* Dimensions that are reduced (or kept), the farthest first if `by_stride`. */
+static void add_loops(struct maker *m, const struct xl__view *v,
+                      bool is_reduced, bool by_stride)
+{
+    const unsigned first = m->group->n_loops;
+    for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
+        unsigned i = m->group->n_loops;
+        if ((m->c->domain.reduced >> d & 1) != is_reduced ||
+            m->c->domain.all.size[d] == 1)
+            continue;
+        add_loop(m, d, is_reduced);
+        for (; by_stride && i > first && v->stride[d] != 0 &&
+               v->stride[m->order[i - 1]] < v->stride[d];
+             i--) {
+            const struct xl__loop loop = m->group->loop[i];
+            m->group->loop[i] = m->group->loop[i - 1];
+            m->group->loop[i - 1] = loop;
+            m->order[i] = m->order[i - 1];
+            m->order[i - 1] = d;
+        }
+    }
+}
+
+static void make_loops(struct maker *m)
+{
+    const struct xl__view v = heaviest(m);
+    const bool is_columns = m->c->form == XL__FORM_COLUMNS;
+    add_loops(m, &v, false, is_columns);
+    const unsigned n_kept = m->group->n_loops;
+    unsigned last = XL__NEVER;
+    if (is_columns) {
+        last = m->order[n_kept - 1];
+        m->group->n_loops--;
+    }
+    add_loops(m, &v, true, !has_places(m));
+    if (is_columns)
+        add_loop(m, last, false);
+    if (m->group->n_loops == 0)
+        add_loop(m, XL_MAX_DIMS, false);
+}
+
+/* -- sweeps -------------------------------------------------------------- */
+
+/* As early as can be. */
+static void sweeps_forward(struct maker *m)
+{
+    struct xl__group *p = m->group;
+    p->n_sweeps = 1;
+    for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
+        const struct xl__node *node = &m->f->g->node[n];
+        struct xl__mark *mark = &m->f->mark[n];
+        mark->sweep = 0;
+        if (!is_computed(m, n))
+            continue;
+        for (unsigned a = 0; a < xl__args(node); a++) {
+            const unsigned from = m->f->mark[node->arg[a]].sweep +
+                                  is_reduced(m, node->arg[a]);
+            if (from > mark->sweep)
+                mark->sweep = from;
+        }
+        if ((xl__is_reduction(node) || !mark->is_row) &&
+            mark->sweep >= p->n_sweeps)
+            p->n_sweeps = mark->sweep + 1;
+    }
+}
+
+/* Rows' values as late as can be: a register less, until then. */
+static void delay_rows(struct maker *m)
+{
+    struct xl__mark *mark = m->f->mark;
+    for (unsigned n = 0; n < m->f->g->n_nodes; n++)
+        if (mark[n].is_needed && mark[n].is_row && !is_reduced(m, n))
+            mark[n].sweep = m->group->n_sweeps;
+    for (unsigned n = m->f->g->n_nodes; n-- > 0;) {
+        const struct xl__node *node = &m->f->g->node[n];
+        if (!is_computed(m, n))
+            continue;
+        for (unsigned a = 0; a < xl__args(node); a++) {
+            struct xl__mark *arg = &mark[node->arg[a]];
+            if (arg->is_row && !is_reduced(m, node->arg[a]) &&
+                mark[n].sweep < arg->sweep)
+                arg->sweep = mark[n].sweep;
+        }
+    }
+}
+
+static void make_sweeps(struct maker *m)
+{
+    sweeps_forward(m);
+    delay_rows(m);
+}
+
+/* The last sweep in which each value of elements is wanted. */
+static void find_last_reads(struct maker *m)
+{
+    struct xl__mark *mark = m->f->mark;
+    for (unsigned n = 0; n < m->f->g->n_nodes; n++)
+        mark[n].last_read = 0;
+    for (unsigned i = 0; i < m->group->n_operands; i++) {
+        const struct xl__operand *p = &m->group->operand[i];
+        if (p->is_written && p->sweep > mark[p->node].last_read)
+            mark[p->node].last_read = p->sweep;
+    }
+    for (unsigned n = m->f->g->n_nodes; n-- > 0;) {
+        const struct xl__node *node = &m->f->g->node[n];
+        if (!is_computed(m, n))
+            continue;
+        const unsigned last =
+            xl__is_reduction(node) ? mark[n].sweep : mark[n].last_read;
+        for (unsigned a = 0; a < xl__args(node); a++)
+            if (last > mark[node->arg[a]].last_read)
+                mark[node->arg[a]].last_read = last;
+    }
+}
+
+static bool overwrites(const struct maker *m, const struct xl__operand *p)
+{
+    for (unsigned i = 0; i < m->group->n_operands; i++) {
+        const struct xl__operand *r = &m->group->operand[i];
+        if (!r->is_written && r->at == XL__AT_BINDING &&
+            m->f->s->b[r->index].same_as == m->f->s->b[p->index].same_as &&
+            m->f->mark[r->node].last_read > p->sweep)
+            return true;
+    }
+    return false;
+}
+
+/* Elements that are changed in place are stored when nobody reads them any
+ * more. One that waits reads for longer itself, hence the loop. */
+static void delay_writes(struct maker *m)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        find_last_reads(m);
+        for (unsigned i = 0; i < m->group->n_operands; i++) {
+            struct xl__operand *p = &m->group->operand[i];
+            if (!p->is_written || p->at != XL__AT_BINDING ||
+                m->f->mark[p->node].is_row ||
+                p->sweep + 1 >= m->group->n_sweeps || !overwrites(m, p))
+                continue;
+            p->sweep = m->group->n_sweeps - 1;
+            changed = true;
+        }
+    }
+}
+
 /* -- the group ------------------------------------------------------------ */
 
-static xl_status add_values(struct xl__maker *m)
+static xl_status add_values(struct maker *m)
 {
     unsigned n_values = 0;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++)
@@ -121,13 +332,13 @@ static xl_status add_values(struct xl__maker *m)
     return XL_OK;
 }
 
-static void count(struct xl__maker *m)
+static void count(struct maker *m)
 {
     struct xl__group *p = m->group;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
         const struct xl__node *node = &m->f->g->node[n];
         const unsigned of = xl__is_reduction(node) ? node->arg[0] : n;
-        if (xl__is_computed(m, n))
+        if (is_computed(m, n))
             p->flop += xl__expr_ops[node->op].flop * m->f->mark[of].elems;
     }
     for (unsigned i = 0; i < p->n_operands; i++) {
@@ -140,7 +351,7 @@ static void count(struct xl__maker *m)
     }
 }
 
-static void explain(struct xl__maker *m)
+static void explain(struct maker *m)
 {
     static const char *const form[] = {
         [XL__FORM_MAP] = "each element by itself",
@@ -152,7 +363,7 @@ static void explain(struct xl__maker *m)
     unsigned n_operations = 0, n_written = 0;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++)
         n_operations +=
-            xl__is_computed(m, n) && xl__args(&m->f->g->node[n]) > 0;
+            is_computed(m, n) && xl__args(&m->f->g->node[n]) > 0;
     for (unsigned i = 0; i < p->n_operands; i++)
         n_written += p->operand[i].is_written;
     xl__str_printf(&p->why, "%u operation%s over ", n_operations,
@@ -171,7 +382,7 @@ xl_status xl__group_make(struct xl__fuser *f, unsigned at)
 {
     xl_status status;
     struct xl__schedule *s = f->out;
-    struct xl__maker m = {.f = f, .c = &f->cluster[at], .at = at};
+    struct maker m = {.f = f, .c = &f->cluster[at], .at = at};
     if (!xl__grow(&s->group, &s->cap_groups, s->n_groups + 1,
                   sizeof *s->group))
         return XL_NO_MEMORY;
@@ -179,10 +390,10 @@ xl_status xl__group_make(struct xl__fuser *f, unsigned at)
     memset(m.group, 0, sizeof *m.group);
     m.group->form = m.c->form;
     xl__close(f, m.c, at);
-    xl__make_loops(&m);
-    xl__make_sweeps(&m);
+    make_loops(&m);
+    make_sweeps(&m);
     TRY(add_operands(&m));
-    xl__delay_writes(&m);
+    delay_writes(&m);
     TRY(add_values(&m));
     count(&m);
     explain(&m);

@@ -135,12 +135,6 @@ struct xl__schedule {
 xl_status xl__graph_spread(const struct xl__graph *from,
                            const struct xl__limits *l, struct xl__graph *out);
 
-/* Make groups of a graph. `unfused`: one for every operation that is not a
- * leaf. Temporaries are f32, i32 or bool. XL_UNSUPPORTED: an operation has
- * more operands than a group; XL_NO_MEMORY; XL_OVERFLOW. */
-xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
-                   const struct xl__limits *l, bool unfused,
-                   struct xl__schedule *out, struct xl__error *e);
 void xl__schedule_clear(struct xl__schedule *s);
 
 /* loops.c: drop loops of size 1, join neighbours, order MAP's loops so that

@@ -16,7 +16,7 @@
 #include "device/device.h"
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
 #include "support/expr_batch.h"
 #include "runtime/launch.h"
 #include "support/support.h"

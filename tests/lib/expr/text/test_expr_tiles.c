@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/codegen/map_tiles.h"
 #include "expr/trial.h"
 #include "support/expr_batch.h"
 #include "support/support.h"

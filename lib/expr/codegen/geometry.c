@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, launches and facts that the forms with reductions share. */
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
 
 #include <math.h>
 
@@ -64,6 +64,17 @@ size_t xl__row_vectors(const struct xl__group *group)
         xl__reduced_elems(group) / n * (n / group->geo.vw), 1);
 }
 
+/* -- operands ------------------------------------------------------------- */
+
+bool xl__operand_is_of_rows(const struct xl__group *group,
+                            const struct xl__operand *o)
+{
+    for (unsigned d = 0; d < group->n_loops; d++)
+        if (group->loop[d].is_reduced && o->stride[d] != 0)
+            return false;
+    return true;
+}
+
 /* -- facts ----------------------------------------------------------------- */
 
 bool xl__by_items(const struct xl__limits *l)
@@ -124,86 +135,4 @@ unsigned xl__reduce_unroll(const struct xl__limits *l,
     while (unroll > 1 && bytes * unroll > 2 * AHEAD_BYTES)
         unroll /= 2;
     return (unsigned)unroll;
-}
-
-/* -- steps ----------------------------------------------------------------- */
-
-xl_status xl__reduce_fits(const struct xl__reducing *r, unsigned more,
-                          size_t local_bytes)
-{
-    const struct xl__limits *l = r->m.l;
-    if (xl__emit_n_args(r->m.g, r->group) + more > XL__MAX_ARGS)
-        return XL_UNSUPPORTED;
-    return local_bytes > 0 &&
-                   local_bytes > xl__size_or(l, XL__F_local_mem_bytes, 0)
-               ? XL_UNSUPPORTED
-               : XL_OK;
-}
-
-void xl__reduce_step(struct xl__reducing *r, const struct xl__schedule *s,
-                     struct xl__step *step, const char *kernel,
-                     size_t n_groups)
-{
-    step->source = kernel;
-    step->kernel = kernel;
-    step->text = xl__str_text(r->m.out);
-    step->dims = 1;
-    step->local[0] = r->group->geo.wg;
-    step->global[0] = n_groups * r->group->geo.wg;
-    step->slice_dim = 0;
-    xl__emit_args(&r->m, s, step);
-}
-
-void xl__reduce_arg_index(const struct xl__reducing *r, struct xl__step *step,
-                          size_t value)
-{
-    if (r->group->geo.is_wide)
-        xl__arg_u64(step, value);
-    else
-        xl__arg_u32(step, value);
-}
-
-/* -- chunks in scratch ----------------------------------------------------- */
-
-static size_t section(unsigned words, size_t places)
-{
-    return xl__round_up(words * sizeof(float) * places, SECTION_BYTES);
-}
-
-size_t xl__partial_bytes(const struct xl__graph *g,
-                         const struct xl__group *group, size_t places)
-{
-    struct xl__reducing r = {0};
-    size_t bytes = 0;
-    if (xl__reducing_init(&r, g, NULL, group, NULL) == XL_OK)
-        for (unsigned i = 0; i < r.n_states; i++)
-            bytes += section(r.state[i].acc->words, places);
-    xl__reducing_clear(&r);
-    return bytes;
-}
-
-void xl__partial_params(struct xl__reducing *r)
-{
-    xl__emit_line(&r->m, ", __global uchar *scratch");
-    xl__reduce_each(r, XL__ALL_SWEEPS, ", const ulong q$s", 1);
-    xl__emit_line(&r->m, ", const IDX chunks, const IDX each, "
-                         "const IDX each_one");
-}
-
-unsigned xl__partial_n_args(const struct xl__reducing *r)
-{
-    return r->n_states + 4;
-}
-
-void xl__partial_args(const struct xl__reducing *r, struct xl__step *step,
-                      size_t places, const size_t cut[3])
-{
-    size_t at = r->group->partial_offset;
-    xl__arg_mem(step, XL__MEM_SCRATCH);
-    for (unsigned i = 0; i < r->n_states; i++) {
-        xl__arg_u64(step, at);
-        at += section(r->state[i].acc->words, places);
-    }
-    for (unsigned i = 0; i < 3; i++)
-        xl__reduce_arg_index(r, step, cut[i]);
 }

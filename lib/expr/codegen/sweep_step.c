@@ -2,32 +2,23 @@
 /* The text of a turn: first all loads of its vectors, so that they are under
  * way together, then arithmetic and stores, then one fold of all of them into
  * each state. */
-#include "expr/codegen/reduce_turn.h"
+/* The text of a turn's end: what each state takes in, and the folds. */
+#include "expr/codegen/sweep_step.h"
 
-/* -- indices --------------------------------------------------------------- */
+#include <stdio.h>
 
-void xl__reduce_sizes(struct xl__reducing *r, unsigned first, unsigned last)
+#include "expr/codegen/geometry.h"
+
+/* A single vector, which needs no arrays. */
+static bool is_alone(const struct xl__turn *t)
 {
-    xl__str_add(r->m.out, first < last ? "" : "1");
-    for (unsigned d = first; d < last; d++)
-        xl__str_printf(r->m.out, "%sn%u", d > first ? " * " : "", d);
+    return t->n == 1 && !t->mine;
 }
 
-void xl__reduce_indices(struct xl__reducing *r, unsigned first, unsigned last,
-                        const char *number)
+/* The index of arrays that last for the turn, or for a block of it. */
+static const char *index_of(const struct xl__turn *t)
 {
-    if (first == last)
-        return;
-    if (last - first > 1)
-        xl__emit_line(&r->m, "IDX rest%u = %s;", first, number);
-    for (unsigned d = last - 1; d > first; d--) {
-        xl__emit_line(&r->m, "const IDX i%u = rest%u %% n%u;", d, first, d);
-        xl__emit_line(&r->m, "rest%u /= n%u;", first, d);
-    }
-    if (last - first > 1)
-        xl__emit_line(&r->m, "const IDX i%u = rest%u;", first, first);
-    else
-        xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
+    return t->block ? "w" : "u";
 }
 
 /* -- values ---------------------------------------------------------------- */
@@ -61,7 +52,7 @@ static void put_array(struct xl__reducing *r, const struct xl__turn *t,
     if (is_held(r, i))
         xl__str_printf(r->m.out, "h%u[u]", node);
     else
-        xl__str_printf(r->m.out, "x%u[%s]", node, xl__turn_index(t));
+        xl__str_printf(r->m.out, "x%u[%s]", node, index_of(t));
 }
 
 /* Into it, and out of it. */
@@ -135,6 +126,114 @@ static void store(struct xl__reducing *r, const struct xl__turn *t)
     }
 }
 
+/* -- folds ----------------------------------------------------------------- */
+
+static bool wants_place(const struct xl__reducing *r, unsigned s)
+{
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == s && r->state[i].acc->wants_place)
+            return true;
+    return false;
+}
+
+static void put_index(struct xl__reducing *r, const struct xl__turn *t)
+{
+    if (!is_alone(t))
+        xl__str_printf(r->m.out, "[%s]", index_of(t));
+}
+
+static void put_place(struct xl__reducing *r, const struct xl__turn *t)
+{
+    const char *type = xl__emit_type(XL__V_I32, r->m.vw);
+    xl__emit_indent(&r->m);
+    if (is_alone(t))
+        xl__str_printf(r->m.out, "const %s ", type);
+    xl__str_add(r->m.out, "k");
+    put_index(r, t);
+    xl__str_printf(r->m.out, " = (%s)((int)(%s))", type, t->number);
+    if (!t->is_across)
+        xl__str_printf(r->m.out, " + XL_IOTA_%u", r->m.vw);
+    xl__str_add(r->m.out, ";\n");
+}
+
+/* What is folded: b5[u] = v3. */
+static void put_values(struct xl__reducing *r, const struct xl__turn *t)
+{
+    for (unsigned i = 0; i < r->n_states; i++) {
+        const struct xl__state *a = &r->state[i];
+        if (a->sweep != t->sweep)
+            continue;
+        xl__emit_indent(&r->m);
+        if (is_alone(t))
+            xl__str_printf(r->m.out, "const %s ",
+                           xl__emit_type(a->acc->type, r->m.vw));
+        xl__str_printf(r->m.out, "b%u", a->node);
+        put_index(r, t);
+        xl__str_add(r->m.out, " = ");
+        xl__emit_ref_as(&r->m, a->arg, r->m.vw, a->acc->type);
+        if (a->acc->is_squared) {
+            xl__str_add(r->m.out, " * ");
+            xl__emit_ref_as(&r->m, a->arg, r->m.vw, a->acc->type);
+        }
+        xl__str_add(r->m.out, ";\n");
+    }
+    if (wants_place(r, t->sweep))
+        put_place(r, t);
+}
+
+/* Vectors from `first` (text; its array's, `from`) on, at most n. */
+struct four {
+    const char *first;
+    unsigned from, n;
+};
+
+static void fold_one(struct xl__reducing *r, const struct xl__turn *t,
+                     const struct xl__state *a, const struct four *f)
+{
+    xl__emit_indent(&r->m);
+    if (t->mine)
+        xl__str_printf(r->m.out, "if (%s > %s) ", t->mine, f->first);
+    xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u%s, ", a->acc->name,
+                   r->m.vw, t->into, a->node, t->which ? t->which : "");
+    if (is_alone(t))
+        xl__str_printf(r->m.out, "&b%u, %s", a->node,
+                       a->acc->wants_place ? "&k" : "0");
+    else if (a->acc->wants_place)
+        xl__str_printf(r->m.out, "b%u + %u, k + %u", a->node, f->from,
+                       f->from);
+    else
+        xl__str_printf(r->m.out, "b%u + %u, 0", a->node, f->from);
+    if (t->mine)
+        xl__str_printf(r->m.out, ", min(%s - %s, %uu));\n", t->mine, f->first,
+                       f->n);
+    else
+        xl__str_printf(r->m.out, ", %u);\n", f->n);
+}
+
+static void fold_four(struct xl__reducing *r, const struct xl__turn *t,
+                      const struct four *f)
+{
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == t->sweep)
+            fold_one(r, t, &r->state[i], f);
+}
+
+static void fold(struct xl__reducing *r, const struct xl__turn *t)
+{
+    char first[16];
+    if (t->block) {
+        fold_four(r, t, &(struct four){"g", 0, t->block});
+        return;
+    }
+    for (unsigned k = 0; k < t->n; k += XL__FOLDED) {
+        snprintf(first, sizeof first, "%u", k);
+        const unsigned left = t->n - k;
+        fold_four(r, t,
+                  &(struct four){first, k,
+                                 left < XL__FOLDED ? left : XL__FOLDED});
+    }
+}
+
 /* -- turns ----------------------------------------------------------------- */
 
 static void declare(struct xl__reducing *r, const struct xl__turn *t)
@@ -153,7 +252,7 @@ static void declare(struct xl__reducing *r, const struct xl__turn *t)
                           xl__emit_type(a->acc->type, r->m.vw), a->node,
                           room_of(t));
     }
-    if (xl__reduce_wants_place(r, t->sweep))
+    if (wants_place(r, t->sweep))
         xl__emit_line(&r->m, "%s k[%u];", xl__emit_type(XL__V_I32, r->m.vw),
                       room_of(t));
 }
@@ -161,7 +260,7 @@ static void declare(struct xl__reducing *r, const struct xl__turn *t)
 /* for (u ...) { place, and then what: of the turn's vectors that are there. */
 static void open_loop(struct xl__reducing *r, const struct xl__turn *t)
 {
-    const char *i = xl__turn_index(t);
+    const char *i = index_of(t);
     xl__emit_line(&r->m, "#pragma unroll");
     xl__emit_line(&r->m, "for (uint %s = 0; %s < %u; %s++) {", i, i,
                   room_of(t), i);
@@ -214,13 +313,13 @@ static void close_blocks(struct xl__reducing *r, const struct xl__turn *t)
 void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
 {
     const unsigned depth = r->m.depth;
-    if (xl__turn_is_alone(t)) {
+    if (is_alone(t)) {
         t->place(r, "0", t->arg);
         load(r, t, false);
         compute(r, t, true);
-        xl__reduce_put(r, t);
+        put_values(r, t);
         store(r, t);
-        xl__reduce_fold(r, t);
+        fold(r, t);
         r->m.depth = depth;
         return;
     }
@@ -233,9 +332,9 @@ void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t)
     }
     open_loop(r, t);
     compute(r, t, false);
-    xl__reduce_put(r, t);
+    put_values(r, t);
     store(r, t);
     close_loop(r, t, depth);
-    xl__reduce_fold(r, t);
+    fold(r, t);
     close_blocks(r, t);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps along rows: what form_rows.c and form_pieces.c share. */
-#ifndef XL_EXPR_REDUCE_ROWS_H
-#define XL_EXPR_REDUCE_ROWS_H
+#ifndef XL_EXPR_ROW_REDUCTION_H
+#define XL_EXPR_ROW_REDUCTION_H
 
 #include "expr/codegen/reductions.h"
 
