@@ -20,7 +20,7 @@
 #include "expr/codegen/row_reduction.h"
 #include "expr/codegen/sweep_step.h"
 
-static void open_item(struct xl__reducing *r, unsigned side)
+static void write_item_indices(struct xl__reduction_writer *r, unsigned side)
 {
     if (r->group->geo.wg == 1) {
         xl__emit_line(&r->m, "const uint column = 0, lane = 0;");
@@ -31,20 +31,20 @@ static void open_item(struct xl__reducing *r, unsigned side)
                   side, side);
 }
 
-static void open_outer(struct xl__reducing *r)
+static void write_outer_indices(struct xl__reduction_writer *r)
 {
     const unsigned last = r->group->n_loops - 1;
-    xl__reduce_indices(r, 0, r->n_kept, "outer");
-    xl__emit_places(&r->m, 0, r->n_kept);
+    xl__loop_indices_write(r, 0, r->n_kept, "outer");
+    xl__emit_indices(&r->m, 0, r->n_kept);
     xl__emit_indent(&r->m);
     xl__str_add(r->m.out, "const IDX lines = ");
-    xl__reduce_sizes(r, r->n_kept, last);
+    xl__loop_sizes_write(r, r->n_kept, last);
     xl__str_add(r->m.out, ";\n");
     xl__emit_line(&r->m, "const float n_row = (float)lines;");
 }
 
 /* A row of the turn: its loops' indices and the operands' places. */
-static void place(struct xl__reducing *r, const char *u, const void *arg)
+static void write_row_position(struct xl__reduction_writer *r, const char *u, const void *arg)
 {
     const unsigned last = r->group->n_loops - 1;
     (void)arg;
@@ -53,19 +53,19 @@ static void place(struct xl__reducing *r, const char *u, const void *arg)
     else
         xl__emit_line(&r->m, "const IDX line = t + %s * %u;", u,
                       r->group->geo.lanes);
-    xl__reduce_indices(r, r->n_kept, last, "line");
-    xl__emit_places(&r->m, r->n_kept, last);
+    xl__loop_indices_write(r, r->n_kept, last, "line");
+    xl__emit_indices(&r->m, r->n_kept, last);
 }
 
 /* Turns of n rows, by the whole vectors of the item or by its last one, which
  * is cut. */
-static void walk(struct xl__reducing *r, unsigned n, const char *count)
+static void write_row_loop(struct xl__reduction_writer *r, unsigned n, const char *count)
 {
     const struct xl__geometry *geo = &r->group->geo;
-    const struct xl__turn t = {.n = n, .count = count, .into = 'a',
-                               .which = geo->held > 1 ? "[c]" : NULL,
-                               .number = "line", .is_across = true,
-                               .place = place};
+    const struct xl__sweep_step t = {.n = n, .count = count, .state_prefix = 'a',
+                               .subscript = geo->held > 1 ? "[c]" : NULL,
+                               .first_index = "line", .is_column = true,
+                               .write_position = write_row_position};
     if (n > 1)
         xl__emit_line(&r->m, "for (; t + %u < end; t += %u) {",
                       (n - 1) * geo->lanes, n * geo->lanes);
@@ -79,9 +79,9 @@ static void walk(struct xl__reducing *r, unsigned n, const char *count)
     if (geo->held > 1) {
         xl__emit_line(&r->m, "const IDX at = begin + c * %u;", geo->vw);
         r->row_count = count;
-        xl__reduce_row_values(r, 0);
+        xl__row_values_write(r, 0);
     }
-    xl__reduce_turn(r, &t);
+    xl__sweep_write_step(r, &t);
     if (geo->held > 1 && !count) {
         r->m.indent--;
         xl__emit_line(&r->m, "}");
@@ -90,22 +90,22 @@ static void walk(struct xl__reducing *r, unsigned n, const char *count)
     xl__emit_line(&r->m, "}");
 }
 
-static void sweep(struct xl__reducing *r)
+static void write_sweep(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     const bool is_many = geo->held > 1;
-    xl__reduce_need(r, 0);
+    xl__sweep_mark_needed(r, 0);
     xl__emit_line(&r->m, "if (whole > 0) {");
     r->m.indent++;
     xl__emit_line(&r->m, "IDX t = first + lane;");
     if (!is_many) {
         xl__emit_line(&r->m, "const IDX at = begin;");
         r->row_count = NULL;
-        xl__reduce_row_values(r, 0);
+        xl__row_values_write(r, 0);
     }
     if (geo->unroll > 1)
-        walk(r, geo->unroll, NULL);
-    walk(r, 1, NULL);
+        write_row_loop(r, geo->unroll, NULL);
+    write_row_loop(r, 1, NULL);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     if (geo->vw == 1)
@@ -118,61 +118,61 @@ static void sweep(struct xl__reducing *r)
     } else {
         xl__emit_line(&r->m, "const IDX at = begin;");
         r->row_count = "rest";
-        xl__reduce_row_values(r, 0);
+        xl__row_values_write(r, 0);
     }
-    walk(r, 1, "rest");
+    write_row_loop(r, 1, "rest");
     r->m.indent--;
     xl__emit_line(&r->m, "}");
 }
 
 /* Every item comes here; lane 0 has the whole column then. */
-static void join(struct xl__reducing *r, unsigned lanes, unsigned side)
+static void write_lane_join(struct xl__reduction_writer *r, unsigned lanes, unsigned side)
 {
     char rule[160];
     if (lanes == 1)
         return;
-    xl__reduce_each(r, 0, "room$s[item] = a$s;", 1);
+    xl__states_write(r, 0, "room$s[item] = a$s;", 1);
     xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
     xl__emit_line(&r->m, "if (lane == 0) {");
     r->m.indent++;
     snprintf(rule, sizeof rule, "a$s = $f_gather_$w(room$s + item, %u, %u);",
              lanes, side);
-    xl__reduce_each(r, 0, rule, r->m.vw);
+    xl__states_write(r, 0, rule, r->m.vw);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
 }
 
 /* What follows from a column's states, and its outputs. */
-static void finish(struct xl__reducing *r)
+static void write_results(struct xl__reduction_writer *r)
 {
     r->row_count = r->m.vw > 1 ? "count" : NULL;
-    xl__reduce_row_values(r, 0);
-    xl__reduce_results(r, 0);
-    xl__reduce_row_values(r, 1);
-    xl__reduce_row_stores(r);
+    xl__row_values_write(r, 0);
+    xl__row_results_write(r, 0);
+    xl__row_values_write(r, 1);
+    xl__row_stores_write(r);
 }
 
-static void head(struct xl__reducing *r, const char *what, bool has_lanes)
+static void write_header(struct xl__reduction_writer *r, const char *what, bool has_lanes)
 {
     r->row_at = "at";
     r->row_width = r->m.vw;
-    xl__emit_head(&r->m, what);
+    xl__emit_header(&r->m, what);
     xl__emit_line(&r->m, "#include \"expr/reduce.clh\"");
-    xl__reduce_kinds(r, "XL_$k($w)", r->m.vw);
+    xl__state_kinds_write(r, "XL_$k($w)", r->m.vw);
     if (has_lanes)
-        xl__reduce_kinds(r, "XL_GATHER($k, $w, __local, gather)", r->m.vw);
+        xl__state_kinds_write(r, "XL_GATHER($k, $w, __local, gather)", r->m.vw);
 }
 
-static void local(struct xl__reducing *r)
+static void write_local(struct xl__reduction_writer *r)
 {
     char rule[80];
     snprintf(rule, sizeof rule, "__local $f_$w room$s[%u];",
              r->group->geo.wg);
     if (r->group->geo.wg > 1)
-        xl__reduce_each(r, 0, rule, r->m.vw);
+        xl__states_write(r, 0, rule, r->m.vw);
 }
 
-static void open_block(struct xl__reducing *r, unsigned side)
+static void write_block_indices(struct xl__reduction_writer *r, unsigned side)
 {
     const struct xl__geometry *geo = &r->group->geo;
     const unsigned last = r->group->n_loops - 1, vw = geo->vw;
@@ -197,7 +197,7 @@ static void open_block(struct xl__reducing *r, unsigned side)
 }
 
 /* for each vector of the item: states rN, `at`, `count`. */
-static void open_vectors(struct xl__reducing *r)
+static void open_vectors(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     xl__emit_line(&r->m, "for (uint c = 0; c < whole + (rest > 0) && "
@@ -205,61 +205,61 @@ static void open_vectors(struct xl__reducing *r)
     r->m.indent++;
     xl__emit_line(&r->m, "const IDX at = begin + c * %u;", geo->vw);
     xl__emit_line(&r->m, "const uint count = c < whole ? %u : rest;", geo->vw);
-    xl__reduce_each(r, 0, geo->held > 1 ? "const $f_$w r$s = a$s[c];"
+    xl__states_write(r, 0, geo->held > 1 ? "const $f_$w r$s = a$s[c];"
                                         : "const $f_$w r$s = a$s;",
                     geo->vw);
 }
 
 /* How chunks lie in scratch: a chunk's columns are neighbours. */
-static void counts(struct xl__reducing *r)
+static void write_vector_counts(struct xl__reduction_writer *r)
 {
     const unsigned vw = r->group->geo.vw;
     xl__emit_indent(&r->m);
     xl__str_add(r->m.out, "const IDX outers = ");
-    xl__reduce_sizes(r, 0, r->n_kept);
+    xl__loop_sizes_write(r, 0, r->n_kept);
     xl__str_printf(r->m.out, ", vectors = (n%u + %u) / %u;\n",
                    r->group->n_loops - 1, vw - 1, vw);
 }
 
-static void write_columns(struct xl__reducing *r)
+static void write_columns(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     const unsigned side = geo->wg / geo->lanes;
     char rule[120];
-    head(r, "Columns", geo->lanes > 1);
-    xl__rows_kernel(r, "expr_columns",
+    write_header(r, "Columns", geo->lanes > 1);
+    xl__rows_open_kernel(r, "expr_columns",
                     geo->chunks > 1 ? xl__partial_params : NULL);
-    local(r);
-    open_item(r, side);
-    open_block(r, side);
-    open_outer(r);
+    write_local(r);
+    write_item_indices(r, side);
+    write_block_indices(r, side);
+    write_outer_indices(r);
     xl__emit_line(&r->m, geo->chunks > 1
                              ? "const IDX first = chunk * each, "
                                "end = min(first + each, lines);"
                              : "const IDX first = 0, end = lines;");
     if (geo->held > 1) {
         snprintf(rule, sizeof rule, "$f_$w a$s[%u];", geo->held);
-        xl__reduce_each(r, 0, rule, geo->vw);
+        xl__states_write(r, 0, rule, geo->vw);
         xl__emit_line(&r->m, "for (uint c = 0; c < %u; c++) {", geo->held);
         r->m.indent++;
-        xl__reduce_each(r, 0, "a$s[c] = $f_none_$w();", geo->vw);
+        xl__states_write(r, 0, "a$s[c] = $f_none_$w();", geo->vw);
         r->m.indent--;
         xl__emit_line(&r->m, "}");
     } else {
-        xl__reduce_each(r, 0, "$f_$w a$s = $f_none_$w();", geo->vw);
+        xl__states_write(r, 0, "$f_$w a$s = $f_none_$w();", geo->vw);
     }
-    sweep(r);
-    join(r, geo->lanes, side);
+    write_sweep(r);
+    write_lane_join(r, geo->lanes, side);
     open_vectors(r);
     if (geo->chunks > 1) {
-        counts(r);
+        write_vector_counts(r);
         xl__emit_line(&r->m, "const IDX place = (chunk * outers + outer) * "
                              "vectors + at / %u;", geo->vw);
-        xl__reduce_each(r, 0,
+        xl__states_write(r, 0,
                         "((__global $f_$w *)(scratch + q$s))[place] = r$s;",
                         geo->vw);
     } else {
-        finish(r);
+        write_results(r);
     }
     r->m.indent--;
     xl__emit_line(&r->m, "}");
@@ -267,17 +267,17 @@ static void write_columns(struct xl__reducing *r)
     xl__emit_line(&r->m, "}");
 }
 
-static void write_columns_join(struct xl__reducing *r)
+static void write_columns_join(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     const unsigned lanes = geo->joiners, side = geo->wg / lanes;
     char rule[200];
-    head(r, "Columns, from their chunks", lanes > 1);
-    xl__reduce_kinds(r, "XL_GATHER($k, $w, __global, collect)", geo->vw);
-    xl__rows_kernel(r, "expr_columns_join", xl__partial_params);
-    local(r);
-    open_item(r, side);
-    counts(r);
+    write_header(r, "Columns, from their chunks", lanes > 1);
+    xl__state_kinds_write(r, "XL_GATHER($k, $w, __global, collect)", geo->vw);
+    xl__rows_open_kernel(r, "expr_columns_join", xl__partial_params);
+    write_local(r);
+    write_item_indices(r, side);
+    write_vector_counts(r);
     xl__emit_line(&r->m, "const IDX blocks = (vectors + %u) / %u;", side - 1,
                   side);
     xl__emit_line(&r->m, "const IDX outer = (IDX)xl_group_id(0) / blocks;");
@@ -286,20 +286,20 @@ static void write_columns_join(struct xl__reducing *r)
     xl__emit_line(&r->m, "const uint mine = own < vectors ? "
                          "(uint)((chunks + %u - lane) / %u) : 0;",
                   lanes - 1, lanes);
-    open_outer(r);
+    write_outer_indices(r);
     snprintf(rule, sizeof rule,
              "$f_$w a$s = $f_collect_$w((__global const $f_$w *)(scratch + "
              "q$s) + (lane * outers + outer) * vectors + own, mine, "
              "%u * outers * vectors);", lanes);
-    xl__reduce_each(r, 0, rule, geo->vw);
-    join(r, lanes, side);
+    xl__states_write(r, 0, rule, geo->vw);
+    write_lane_join(r, lanes, side);
     xl__emit_line(&r->m, "if (lane == 0 && own < vectors) {");
     r->m.indent++;
     xl__emit_line(&r->m, "const IDX at = own * %u;", geo->vw);
     xl__emit_line(&r->m, "const uint count = min(n%u - at, (IDX)%u);",
                   r->group->n_loops - 1, geo->vw);
-    xl__reduce_each(r, 0, "const $f_$w r$s = a$s;", geo->vw);
-    finish(r);
+    xl__states_write(r, 0, "const $f_$w r$s = a$s;", geo->vw);
+    write_results(r);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     r->m.indent--;
@@ -312,13 +312,13 @@ enum {
     GROUPS_PER_UNIT = 16, /* of a GPU: several rounds, so that the last one,
                              which may be half empty, is short */
     PIECES_PER_CORE = 8,  /* of a CPU */
-    LEAST_TURNS = 4,      /* of an item: less is not worth a group */
-    MOST_CHUNKS = 4096,
-    MOST_TURNS = 1 << 24, /* of an item: the bound of its sums */
+    MIN_TURNS = 4,      /* of an item: less is not worth a group */
+    MAX_CHUNKS = 4096,
+    MAX_TURNS = 1 << 24, /* of an item: the bound of its sums */
     NEAR_BYTES = 16384,   /* of states that stay in a core's nearest cache */
     STATE_WORDS = 12,     /* of an item, in a GPU's registers */
     CHUNKS_EACH = 8,      /* that an item joins, and items that join then */
-    MOST_JOINERS = 64
+    MAX_JOINERS = 64
 };
 
 /* -- geometry -------------------------------------------------------------- */
@@ -329,7 +329,7 @@ static size_t inner_size(const struct xl__group *group)
 }
 
 /* Groups side by side, all outer kept loops together. */
-static size_t across(const struct xl__group *group)
+static size_t groups_across(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     const size_t each = geo->wg / geo->lanes * geo->held * geo->vw;
@@ -342,7 +342,7 @@ static void choose_items(const struct xl__limits *l, struct xl__group *group,
 {
     struct xl__geometry *geo = &group->geo;
     const size_t vectors = xl__ceil_div(inner_size(group), geo->vw);
-    if (xl__by_items(l)) {
+    if (xl__is_vector_cpu(l)) {
         const size_t bytes = sizeof(float) * xl__max_size(words, 1) * geo->vw;
         geo->wg = geo->lanes = 1;
         geo->held = (unsigned)xl__min_size(
@@ -350,34 +350,34 @@ static void choose_items(const struct xl__limits *l, struct xl__group *group,
         return;
     }
     geo->held = 1;
-    geo->wg = (unsigned)xl__min_size(WG, xl__most_items(l, words * geo->vw));
+    geo->wg = (unsigned)xl__min_size(WG, xl__max_wg_for_states(l, words * geo->vw));
     const size_t side =
-        xl__min_size(xl__min_size(SIDE_BY_SIDE, xl__power_up(vectors)),
+        xl__min_size(xl__min_size(SIDE_BY_SIDE, xl__pow2_up(vectors)),
                      geo->wg);
     geo->lanes = geo->wg / (unsigned)side;
 }
 
-static size_t cut(const struct xl__limits *l, const struct xl__group *group)
+static size_t choose_chunks(const struct xl__limits *l, const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t wanted =
-        units * (xl__by_items(l) ? PIECES_PER_CORE : GROUPS_PER_UNIT);
+        units * (xl__is_vector_cpu(l) ? PIECES_PER_CORE : GROUPS_PER_UNIT);
     const size_t rows = xl__reduced_elems(group);
     const size_t turn = geo->lanes * (size_t)geo->unroll;
     const double turns = /* GE-24 */
-        xl__num_or(l, XL__F_max_loop_turns, MOST_TURNS);
+        xl__num_or(l, XL__F_max_loop_turns, MAX_TURNS);
     const double least = (double)rows * geo->held / geo->lanes / (turns / 2);
-    size_t n = xl__min_size(xl__ceil_div(wanted, across(group)),
-                            xl__ceil_div(rows, turn * LEAST_TURNS));
-    if (across(group) * 2 > wanted)
+    size_t n = xl__min_size(xl__ceil_div(wanted, groups_across(group)),
+                            xl__ceil_div(rows, turn * MIN_TURNS));
+    if (groups_across(group) * 2 > wanted)
         n = 1;
     n = xl__max_size(n, (size_t)least + 1);
-    return xl__min_size(n, MOST_CHUNKS);
+    return xl__min_size(n, MAX_CHUNKS);
 }
 
 /* Reductions of all chunks, whole vectors of them. */
-static size_t places(const struct xl__group *group)
+static size_t n_partials(const struct xl__group *group)
 {
     return xl__kept_elems(group) / inner_size(group) *
            xl__round_up(inner_size(group), group->geo.vw) * group->geo.chunks;
@@ -385,10 +385,10 @@ static size_t places(const struct xl__group *group)
 
 /* Narrow vectors for states of many words: few of them leave too few items
  * resident. */
-static unsigned narrower(const struct xl__limits *l, unsigned vw,
+static unsigned narrow_vector(const struct xl__limits *l, unsigned vw,
                          unsigned words)
 {
-    while (!xl__by_items(l) && vw > 1 && vw * words > STATE_WORDS)
+    while (!xl__is_vector_cpu(l) && vw > 1 && vw * words > STATE_WORDS)
         vw /= 2;
     return vw;
 }
@@ -399,18 +399,18 @@ void xl__columns_geometry(const struct xl__graph *g,
     struct xl__geometry *geo = &group->geo;
     const unsigned words = xl__state_words(g, group);
     *geo = (struct xl__geometry){
-        .vw = (unsigned)xl__reduce_vector(l, group),
+        .vw = (unsigned)xl__reduction_vw(l, group),
         .is_wide = xl__emit_is_wide(group)};
-    geo->vw = narrower(l, geo->vw, words);
-    geo->unroll = xl__reduce_unroll(l, group);
+    geo->vw = narrow_vector(l, geo->vw, words);
+    geo->unroll = xl__reduction_unroll(l, group);
     choose_items(l, group, words);
-    geo->chunks = cut(l, group);
+    geo->chunks = choose_chunks(l, group);
     geo->joiners = (unsigned)xl__min_size(
-        xl__min_size(MOST_JOINERS, geo->wg),
-        xl__power_up(xl__ceil_div(geo->chunks, CHUNKS_EACH)));
+        xl__min_size(MAX_JOINERS, geo->wg),
+        xl__pow2_up(xl__ceil_div(geo->chunks, CHUNKS_EACH)));
     group->partial_bytes =
-        geo->chunks > 1 ? xl__partial_bytes(g, group, places(group)) : 0;
-    const double fill = (double)(across(group) * geo->chunks) /
+        geo->chunks > 1 ? xl__partial_bytes(g, group, n_partials(group)) : 0;
+    const double fill = (double)(groups_across(group) * geo->chunks) /
                         xl__num_or(l, XL__F_compute_units, 1);
     xl__group_estimate(l, fill < 1 ? fill : 1, geo->chunks > 1 ? 2 : 1,
                        group);
@@ -423,7 +423,7 @@ void xl__columns_geometry(const struct xl__graph *g,
 
 /* -- launch ---------------------------------------------------------------- */
 
-static size_t local_bytes(const struct xl__reducing *r)
+static size_t local_bytes(const struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     size_t words = 0;
@@ -437,13 +437,13 @@ static size_t n_groups(const struct xl__group *group, bool is_join)
     const struct xl__geometry *geo = &group->geo;
     const size_t inner = inner_size(group);
     if (!is_join)
-        return across(group) * geo->chunks;
+        return groups_across(group) * geo->chunks;
     return xl__kept_elems(group) / inner *
            xl__ceil_div(xl__ceil_div(inner, geo->vw),
                         geo->wg / geo->joiners);
 }
 
-static xl_status add_step(struct xl__reducing *r, const struct xl__schedule *s,
+static xl_status add_step(struct xl__reduction_writer *r, const struct xl__schedule *s,
                           struct xl__plan *plan, bool is_join)
 {
     const struct xl__group *group = r->group;
@@ -452,15 +452,15 @@ static xl_status add_step(struct xl__reducing *r, const struct xl__schedule *s,
         chunks, xl__ceil_div(xl__reduced_elems(group), chunks), 0};
     struct xl__step *step = &plan->step[plan->n_steps];
     xl_status status;
-    TRY(xl__reduce_fits(r, xl__partial_n_args(r), local_bytes(r)));
+    TRY(xl__reduction_check(r, xl__partial_n_args(r), local_bytes(r)));
     (is_join ? write_columns_join : write_columns)(r);
     TRY(r->m.out->broken ? XL_NO_MEMORY : XL_OK);
-    xl__reduce_step(r, s, step,
+    xl__reduction_set_step(r, s, step,
                     is_join ? "expr_columns_join" : "expr_columns",
                     n_groups(group, is_join));
     step->local_mem_bytes = local_bytes(r);
     if (chunks > 1)
-        xl__partial_args(r, step, places(group), cuts);
+        xl__partial_args(r, step, n_partials(group), cuts);
     plan->n_steps++;
     return XL_OK;
 fail:
@@ -476,12 +476,12 @@ xl_status xl__columns_plan(const struct xl__graph *g,
     xl_status status = XL_OK;
     const unsigned n = group->geo.chunks > 1 ? 2 : 1;
     for (unsigned i = 0; i < n && status == XL_OK; i++) {
-        struct xl__reducing r = {0};
+        struct xl__reduction_writer r = {0};
         status =
-            xl__reducing_init(&r, g, l, group, &code->text[plan->n_steps]);
+            xl__reduction_init(&r, g, l, group, &code->text[plan->n_steps]);
         if (status == XL_OK)
             status = add_step(&r, s, plan, i == 1);
-        xl__reducing_clear(&r);
+        xl__reduction_clear(&r);
     }
     return status;
 }

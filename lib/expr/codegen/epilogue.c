@@ -49,7 +49,7 @@ static bool find_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
 
 static const char y_name[] = "y", out_name[] = "out";
 
-struct reading {
+struct epilogue_reader {
     const struct xl__snippet_want *want;
     struct xl__epilogue *ep;
     struct xl__tree tree;
@@ -59,7 +59,7 @@ struct reading {
 
 /* -- the tree -------------------------------------------------------------- */
 
-static xl_status check_node(const struct reading *r,
+static xl_status check_node(const struct epilogue_reader *r,
                             const struct xl__tree_node *n)
 {
     if (n->kind == XL__T_VIEW)
@@ -80,7 +80,7 @@ static xl_status check_node(const struct reading *r,
     return XL_OK;
 }
 
-static bool is_bound(const struct reading *r, const char *name)
+static bool is_name_bound(const struct epilogue_reader *r, const char *name)
 {
     if (strcmp(name, y_name) == 0)
         return true;
@@ -91,14 +91,14 @@ static bool is_bound(const struct reading *r, const char *name)
     return false;
 }
 
-static xl_status check_statements(const struct reading *r)
+static xl_status check_statements(const struct epilogue_reader *r)
 {
     const struct xl__tree *t = &r->tree;
     bool leaves = false;
     for (unsigned i = 0; i < t->n_statements; i++) {
         const struct xl__statement *s = &t->statement[i];
         const char *name = t->name[s->name];
-        if (is_bound(r, name))
+        if (is_name_bound(r, name))
             return xl__tree_error(t, s->place, r->e, XL_BAD_ARGUMENT,
                                   "'%s' is bound, and an epilogue writes its "
                                   "result alone: take another name",
@@ -116,7 +116,7 @@ static xl_status check_statements(const struct reading *r)
 
 /* -- names ----------------------------------------------------------------- */
 
-static xl_status check_name(const struct reading *r, unsigned k)
+static xl_status check_name(const struct epilogue_reader *r, unsigned k)
 {
     const char *name = r->ep->operand[k].name;
     const bool is_ours =
@@ -147,7 +147,7 @@ static unsigned first_use(const struct xl__tree *t, const char *name)
     return UINT_MAX;
 }
 
-static xl_status check_used(const struct reading *r, unsigned k)
+static xl_status check_used(const struct epilogue_reader *r, unsigned k)
 {
     const struct xl__tree *t = &r->tree;
     const struct xl__shape result = {XL__N_ALONG,
@@ -181,7 +181,7 @@ static xl_status check_used(const struct reading *r, unsigned k)
 
 /* -- the graph ------------------------------------------------------------- */
 
-static void bind_result(struct reading *r, const char *name, xl_dtype dtype)
+static void bind_result(struct epilogue_reader *r, const char *name, xl_dtype dtype)
 {
     struct xl__bound *b = &r->sig.b[r->sig.n++];
     xl__strcpy(b->name, sizeof b->name, name);
@@ -196,7 +196,7 @@ static void bind_result(struct reading *r, const char *name, xl_dtype dtype)
 }
 
 /* y and the result are dense, whatever they are in memory: nobody asks. */
-static void bind_all(struct reading *r)
+static void bind_operands(struct epilogue_reader *r)
 {
     for (unsigned k = 0; k < r->ep->n; k++) {
         const xl_binding *from = &r->want->epilogue->bindings[k];
@@ -213,7 +213,7 @@ static void bind_all(struct reading *r)
     bind_result(r, out_name, r->ep->dtype);
 }
 
-static xl_status check_graph(const struct reading *r)
+static xl_status check_graph(const struct epilogue_reader *r)
 {
     const struct xl__graph *g = &r->ep->g;
     if (g->n_nodes > XL__EPILOGUE_NODES)
@@ -232,7 +232,7 @@ static xl_status check_graph(const struct reading *r)
     return XL_OK;
 }
 
-static xl_status check_tree(const struct reading *r)
+static xl_status check_tree(const struct epilogue_reader *r)
 {
     xl_status status = XL_OK;
     const struct xl__tree *t = &r->tree;
@@ -254,12 +254,12 @@ xl_status xl__epilogue_read(const struct xl__snippet_want *want,
                             struct xl__epilogue *out, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct reading r = {.want = want, .ep = out, .e = e};
+    struct epilogue_reader r = {.want = want, .ep = out, .e = e};
     for (unsigned k = 0; k < out->n; k++)
         TRY(check_name(&r, k));
     TRY(xl__parse(out->expr, strlen(out->expr), &r.tree, e));
     TRY(check_tree(&r));
-    bind_all(&r);
+    bind_operands(&r);
     TRY(xl__infer(&r.tree, &r.sig, &out->g, e));
     TRY(check_graph(&r));
 fail:
@@ -267,14 +267,14 @@ fail:
     return status;
 }
 
-struct writing {
+struct epilogue_writer {
     struct xl__emit m;
     const struct xl__epilogue *ep;
     unsigned leaf[XL_EPILOGUE_MAX_BINDINGS + 1]; /* by binding; UINT_MAX: it
                                                     is not in the graph */
 };
 
-static const struct xl__output *output(const struct writing *w)
+static const struct xl__output *result_output(const struct epilogue_writer *w)
 {
     return &w->ep->g.output[0];
 }
@@ -282,7 +282,7 @@ static const struct xl__output *output(const struct writing *w)
 /* -- around the functions -------------------------------------------------- */
 
 /* Names alone: each operand is bound as it is read. */
-static void name_all(const struct writing *w, struct xl__signature *s)
+static void name_operands(const struct epilogue_writer *w, struct xl__signature *s)
 {
     *s = (struct xl__signature){.n = w->ep->n + 1};
     for (unsigned k = 0; k < s->n; k++) {
@@ -299,13 +299,13 @@ static void name_all(const struct writing *w, struct xl__signature *s)
     }
 }
 
-static void write_comment(struct writing *w)
+static void write_comment(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
     struct xl__signature s;
-    name_all(w, &s);
+    name_operands(w, &s);
     xl__str_printf(out, "/* Stores %s of ", xl_dtype_name(w->ep->dtype));
-    xl__graph_print(w->m.g, &s, output(w)->node, out);
+    xl__graph_print(w->m.g, &s, result_output(w)->node, out);
     xl__str_add(out, "\n");
     for (unsigned k = 0; k < w->ep->n; k++)
         xl__str_printf(out, " *   ep%u: %s %s%s\n", k, s.b[k].name,
@@ -315,7 +315,7 @@ static void write_comment(struct writing *w)
 }
 
 /* How an operand lies has a default, so that the text compiles alone. */
-static void write_lies(struct writing *w)
+static void write_layout_defaults(struct epilogue_writer *w)
 {
     for (unsigned k = 0; k < w->ep->n; k++) {
         if (!w->ep->operand[k].is_scalar)
@@ -333,21 +333,21 @@ static void write_lies(struct writing *w)
                 "#define XL_EP_ALIGNED_A 1\n");
 }
 
-static void write_params(struct writing *w)
+static void write_params(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
     xl__str_add(out, "#define XL_EPILOGUE_PARAMS");
     for (unsigned k = 0; k < w->ep->n; k++) {
-        const struct xl__epilogue_name *o = &w->ep->operand[k];
+        const struct xl__epilogue_operand *o = &w->ep->operand[k];
         if (o->is_scalar)
             xl__str_printf(out, " \\\n    , const %s ep%u",
-                           xl__spell_elem((xl_dtype)o->dtype), k);
+                           xl__opencl_elem_type((xl_dtype)o->dtype), k);
         else
             xl__str_printf(out,
                            " \\\n    , __global const %s *ep%u, "
                            "const ulong ep%u_at, const ulong ep%u_z, \\\n"
                            "    const ulong ep%u_i, const ulong ep%u_j",
-                           xl__spell_elem((xl_dtype)o->dtype), k, k, k, k, k);
+                           xl__opencl_elem_type((xl_dtype)o->dtype), k, k, k, k, k);
     }
     xl__str_add(out, "\n#define XL_EPILOGUE_ARGS");
     for (unsigned k = 0; k < w->ep->n; k++)
@@ -360,7 +360,7 @@ static void write_params(struct writing *w)
     xl__str_add(out, "\n\n");
 }
 
-static void write_call(struct writing *w)
+static void write_call(struct epilogue_writer *w)
 {
     xl__str_printf(w->m.out,
                    "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
@@ -371,18 +371,18 @@ static void write_call(struct writing *w)
                    "\\\n"
                    "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j "
                    "XL_EPILOGUE_ARGS)\n",
-                   xl__spell_elem(w->ep->dtype));
+                   xl__opencl_elem_type(w->ep->dtype));
 }
 
 /* -- a function ------------------------------------------------------------ */
 
 /* A vector's elements are one value, neighbours, or apart. */
-static void write_load(struct writing *w, unsigned k)
+static void write_load(struct epilogue_writer *w, unsigned k)
 {
     struct xl__emit *m = &w->m;
     const unsigned node = w->leaf[k];
     const xl_dtype dtype = (xl_dtype)w->ep->operand[k].dtype;
-    const char *elem = xl__spell_elem(dtype), *name = xl_dtype_name(dtype);
+    const char *elem = xl__opencl_elem_type(dtype), *name = xl_dtype_name(dtype);
     const char *type = xl__emit_type(m->g->node[node].type, m->vw);
     if (w->ep->operand[k].is_scalar) {
         xl__emit_line(m, "const %s v%u = ep%u;", elem, node, k);
@@ -413,16 +413,16 @@ static enum xl__vtype kind_of(xl_dtype dtype)
     return kind[dtype];
 }
 
-static void write_return(struct writing *w)
+static void write_return(struct epilogue_writer *w)
 {
     struct xl__emit *m = &w->m;
     xl__emit_indent(m);
     xl__str_add(m->out, "return ");
-    xl__emit_ref_as(m, output(w)->node, m->vw, kind_of(w->ep->dtype));
+    xl__emit_ref_as(m, result_output(w)->node, m->vw, kind_of(w->ep->dtype));
     xl__str_add(m->out, ";\n");
 }
 
-static void write_store(struct writing *w)
+static void write_store(struct epilogue_writer *w)
 {
     struct xl__emit *m = &w->m;
     const xl_dtype dtype = w->ep->dtype;
@@ -443,7 +443,7 @@ static void write_store(struct writing *w)
 
 /* Functions are forced into the kernel, where `aligned` and how operands lie
  * are known. */
-static void write_value(struct writing *w, unsigned width)
+static void write_value_function(struct epilogue_writer *w, unsigned width)
 {
     struct xl__emit *m = &w->m;
     const unsigned y = w->leaf[w->ep->n];
@@ -470,17 +470,17 @@ static void write_value(struct writing *w, unsigned width)
     xl__str_add(m->out, "}\n");
 }
 
-static void write_function(struct writing *w, unsigned width)
+static void write_store_function(struct epilogue_writer *w, unsigned width)
 {
     struct xl__emit *m = &w->m;
-    write_value(w, width);
+    write_value_function(w, width);
     xl__str_printf(m->out,
                    "static inline __attribute__((always_inline)) void "
                    "xl_epilogue_%u(\n"
                    "    __global %s *p, const int aligned, const %s y,\n"
                    "    const ulong z, const ulong i, const ulong j "
                    "XL_EPILOGUE_PARAMS)\n{\n",
-                   width, xl__spell_elem(w->ep->dtype),
+                   width, xl__opencl_elem_type(w->ep->dtype),
                    xl__emit_type(XL__V_F32, width));
     m->indent = 1;
     write_store(w);
@@ -488,17 +488,17 @@ static void write_function(struct writing *w, unsigned width)
     xl__str_add(m->out, "}\n");
 }
 
-static void write_all(struct writing *w)
+static void write_text(struct epilogue_writer *w)
 {
     write_comment(w);
     xl__emit_includes(&w->m);
-    write_lies(w);
+    write_layout_defaults(w);
     write_params(w);
-    write_function(w, 1);
+    write_store_function(w, 1);
     for (unsigned width = 2; width <= XL__EXPR_MAX_VW; width *= 2) {
         xl__str_printf(w->m.out, "#%sif XL_VW == %u\n",
                        width > 2 ? "el" : "", width);
-        write_function(w, width);
+        write_store_function(w, width);
     }
     xl__str_add(w->m.out, "#endif\n\n");
     write_call(w);
@@ -513,7 +513,7 @@ static bool is_leaf(const struct xl__node *n)
 
 /* The group that emit.h wants: each operation by element, no loops' operands.
  */
-static bool gather(struct writing *w, struct xl__group *group)
+static bool gather_nodes(struct epilogue_writer *w, struct xl__group *group)
 {
     const struct xl__graph *g = w->m.g;
     group->form = XL__FORM_MAP;
@@ -535,11 +535,11 @@ xl_status xl__epilogue_write(struct xl__epilogue *ep,
 {
     struct xl__str out = {0};
     struct xl__group group = {0};
-    struct writing w = {.m = {.g = &ep->g, .group = &group, .l = l,
+    struct epilogue_writer w = {.m = {.g = &ep->g, .group = &group, .l = l,
                               .out = &out},
                         .ep = ep};
-    if (gather(&w, &group))
-        write_all(&w);
+    if (gather_nodes(&w, &group))
+        write_text(&w);
     ep->flop = 0;
     for (unsigned i = 0; i < group.n_values; i++)
         ep->flop += xl__expr_ops[ep->g.node[group.value[i].node].op].flop;
@@ -550,28 +550,28 @@ xl_status xl__epilogue_write(struct xl__epilogue *ep,
 }
 
 /* All that a snippet depends on but the expression's letters; no padding. */
-struct key {
+struct snippet_key {
     uint64_t expr; /* hash of the letters */
     uint64_t dtype, n;
     struct key_operand {
-        struct xl__epilogue_name as;
+        struct xl__epilogue_operand as;
         size_t stride[XL__N_ALONG];
     } operand[XL_EPILOGUE_MAX_BINDINGS];
 };
 
-struct made {
+struct snippet_entry {
     struct xl__snippet s; /* first: what the op has is a pointer to it */
-    struct key key;
+    struct snippet_key key;
 };
 
 /* -- the key --------------------------------------------------------------- */
 
 static size_t key_bytes(size_t n)
 {
-    return offsetof(struct key, operand) + n * sizeof(struct key_operand);
+    return offsetof(struct snippet_key, operand) + n * sizeof(struct key_operand);
 }
 
-static xl_status set_name(struct xl__epilogue_name *to, const xl_binding *b,
+static xl_status set_name(struct xl__epilogue_operand *to, const xl_binding *b,
                           struct xl__error *e)
 {
     size_t len = 0;
@@ -589,7 +589,7 @@ static xl_status set_name(struct xl__epilogue_name *to, const xl_binding *b,
 }
 
 /* `fits`: all operands broadcast over the result. */
-static xl_status set_key(const struct xl__snippet_want *want, struct key *key,
+static xl_status set_key(const struct xl__snippet_want *want, struct snippet_key *key,
                          bool *fits, struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -609,22 +609,22 @@ fail:
 
 /* -- looking --------------------------------------------------------------- */
 
-static const struct xl__snippet *find(struct xl__snippet *const *first,
-                                      uint64_t hash, const struct key *key,
+static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
+                                      uint64_t hash, const struct snippet_key *key,
                                       const char *expr)
 {
     const size_t bytes = key_bytes((size_t)key->n);
     for (const struct xl__snippet *s = *first; s; s = s->next) {
         const struct xl__epilogue *of = s->inside;
         if (s->hash == hash && s->n_operands == key->n &&
-            memcmp(&((const struct made *)s)->key, key, bytes) == 0 &&
+            memcmp(&((const struct snippet_entry *)s)->key, key, bytes) == 0 &&
             strcmp(of->expr, expr) == 0)
             return s;
     }
     return NULL;
 }
 
-static bool is_same(const struct xl__epilogue *a, const struct key *key,
+static bool is_same_epilogue(const struct xl__epilogue *a, const struct snippet_key *key,
                     const char *expr)
 {
     if ((uint64_t)a->dtype != key->dtype || a->n != key->n ||
@@ -640,12 +640,12 @@ static bool is_same(const struct xl__epilogue *a, const struct key *key,
 
 /* Of another shape. */
 static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
-                                          const struct key *key,
+                                          const struct snippet_key *key,
                                           const char *expr)
 {
     for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
         for (struct xl__snippet *s = ctx->snippets[i]; s; s = s->next) {
-            if (is_same(s->inside, key, expr))
+            if (is_same_epilogue(s->inside, key, expr))
                 return s->inside;
         }
     }
@@ -654,7 +654,7 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
 
 /* -- making ---------------------------------------------------------------- */
 
-static void drop(struct xl__epilogue *ep)
+static void release_epilogue(struct xl__epilogue *ep)
 {
     if (!ep || --ep->n_users > 0)
         return;
@@ -664,14 +664,14 @@ static void drop(struct xl__epilogue *ep)
     free(ep);
 }
 
-static xl_status no_memory(struct xl__error *e)
+static xl_status set_no_memory(struct xl__error *e)
 {
     return xl__error_set(e, XL_NO_MEMORY, "an epilogue");
 }
 
 static xl_status make_epilogue(xl_queue *q,
                                const struct xl__snippet_want *want,
-                               const struct key *key,
+                               const struct snippet_key *key,
                                struct xl__epilogue **out)
 {
     xl_status status = XL_OK;
@@ -679,7 +679,7 @@ static xl_status make_epilogue(xl_queue *q,
     if (ep)
         ep->n_users = 1;
     if (!ep || !(ep->expr = xl__strdup(want->epilogue->expr)))
-        TRY(no_memory(&q->error));
+        TRY(set_no_memory(&q->error));
     ep->dtype = want->dtype;
     ep->n = (unsigned)key->n;
     for (unsigned k = 0; k < ep->n; k++)
@@ -687,18 +687,18 @@ static xl_status make_epilogue(xl_queue *q,
     TRY(xl__epilogue_read(want, ep, &q->error));
     status = xl__epilogue_write(ep, &q->ctx->device->limits);
     if (status != XL_OK)
-        TRY(no_memory(&q->error));
+        TRY(set_no_memory(&q->error));
     *out = ep;
     return XL_OK;
 fail:
-    drop(ep);
+    release_epilogue(ep);
     return status;
 }
 
 static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
-                                        const struct key *key)
+                                        const struct snippet_key *key)
 {
-    struct made *m = xl__calloc(1, sizeof *m);
+    struct snippet_entry *m = xl__calloc(1, sizeof *m);
     if (!m)
         return NULL;
     memcpy(&m->key, key, key_bytes((size_t)key->n));
@@ -717,8 +717,8 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
 
 /* Under ctx->lock. An operand that does not fit has the expression read again,
  * which tells where it stands. */
-static xl_status make(xl_queue *q, const struct xl__snippet_want *want,
-                      const struct key *key, bool fits,
+static xl_status build_snippet(xl_queue *q, const struct xl__snippet_want *want,
+                      const struct snippet_key *key, bool fits,
                       struct xl__snippet **out)
 {
     xl_status status = XL_OK;
@@ -731,8 +731,8 @@ static xl_status make(xl_queue *q, const struct xl__snippet_want *want,
     *out = make_snippet(ep, key);
     if (*out)
         return XL_OK;
-    drop(ep);
-    status = no_memory(&q->error);
+    release_epilogue(ep);
+    status = set_no_memory(&q->error);
 fail:
     return status;
 }
@@ -743,7 +743,7 @@ static void clear_snippets(struct xl__context *ctx)
         while (ctx->snippets[i]) {
             struct xl__snippet *s = ctx->snippets[i];
             ctx->snippets[i] = s->next;
-            drop(s->inside);
+            release_epilogue(s->inside);
             free(s);
         }
     }
@@ -754,7 +754,7 @@ xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = q->ctx;
-    struct key key;
+    struct snippet_key key;
     struct xl__snippet *made;
     bool fits;
     *out = NULL;
@@ -762,9 +762,9 @@ xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
     struct xl__snippet **first = &ctx->snippets[hash % XL__SNIPPET_LISTS];
     xl__lock_take(&ctx->lock);
-    *out = fits ? find(first, hash, &key, want->epilogue->expr) : NULL;
+    *out = fits ? find_snippet(first, hash, &key, want->epilogue->expr) : NULL;
     if (!*out) {
-        status = make(q, want, &key, fits, &made);
+        status = build_snippet(q, want, &key, fits, &made);
         if (status == XL_OK) {
             made->hash = hash;
             made->next = *first;
@@ -780,7 +780,7 @@ fail:
 typedef struct xl__eval_num num;
 
 /* A register's value of what memory or an argument has: f32 may be flushed. */
-static num given(enum xl__vtype type, double x, double error)
+static num device_value(enum xl__vtype type, double x, double error)
 {
     const num out = {x, error};
     if (type == XL__V_BOOL)
@@ -804,11 +804,11 @@ void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
         if (xl__expr_ops[n->op].cls == XL__C_MAP)
             value[i] = xl__eval_node(g, i, arg);
         else if (n->op == XL__E_CONST)
-            value[i] = given(n->type, n->value, 0);
+            value[i] = device_value(n->type, n->value, 0);
         else if (n->binding == ep->n)
-            value[i] = given(n->type, y, y_error);
+            value[i] = device_value(n->type, y, y_error);
         else
-            value[i] = given(n->type, operands[n->binding], 0);
+            value[i] = device_value(n->type, operands[n->binding], 0);
     }
     const num out = xl__eval_round(value[last], dtype);
     *want = out.x;

@@ -16,7 +16,7 @@
 enum { XL__EPILOGUE_NODES = 512 };
 
 /* An operand as the expression knows it, without padding. */
-struct xl__epilogue_name {
+struct xl__epilogue_operand {
     char name[XL_EXPR_MAX_NAME + 1]; /* filled up with 0 */
     unsigned dtype, is_scalar;
 };
@@ -26,7 +26,7 @@ struct xl__epilogue {
     char *expr;          /* as the caller wrote it */
     xl_dtype dtype;      /* of the result */
     unsigned n;          /* operands, in the caller's order */
-    struct xl__epilogue_name operand[XL_EPILOGUE_MAX_BINDINGS];
+    struct xl__epilogue_operand operand[XL_EPILOGUE_MAX_BINDINGS];
     struct xl__graph g;  /* binding k is operand k, binding n is y; one output,
                             of the kind that the result's dtype is of */
     double flop;         /* of one element */

@@ -16,7 +16,7 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
                        struct xl__group *group);
 void xl__columns_geometry(const struct xl__graph *g,
                           const struct xl__limits *l, struct xl__group *group);
-void xl__pieces_geometry(const struct xl__graph *g, const struct xl__limits *l,
+void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group);
 
 /* Kernel texts of one group, by step; free with xl__code_clear(). */
@@ -46,7 +46,7 @@ xl_status xl__columns_plan(const struct xl__graph *g,
                            const struct xl__group *group,
                            const struct xl__schedule *s, struct xl__code *code,
                            struct xl__plan *plan);
-xl_status xl__pieces_plan(const struct xl__graph *g,
+xl_status xl__chunks_plan(const struct xl__graph *g,
                           const struct xl__limits *l,
                           const struct xl__group *group,
                           const struct xl__schedule *s, struct xl__code *code,

@@ -9,16 +9,16 @@
 enum {
     ACCESS_BYTES = 16,  /* of one item at a time on a GPU */
     AHEAD_BYTES = 64,   /* that an item asks for before it waits */
-    MOST_GPU_VW = 8,
-    LEAST_NATIVE = 4,   /* floats of a CPU's vector worth writing for */
-    MOST_ITEMS = 1024,
-    MOST_UNROLL = 4,    /* vectors that a fold takes */
+    MAX_GPU_VW = 8,
+    MIN_NATIVE = 4,   /* floats of a CPU's vector worth writing for */
+    MAX_ITEMS = 1024,
+    MAX_UNROLL = 4,    /* vectors that a fold takes */
     SECTION_BYTES = 128 /* where a state's chunks may begin in scratch */
 };
 
 /* -- sizes ----------------------------------------------------------------- */
 
-static size_t elems(const struct xl__group *group, bool is_reduced)
+static size_t count_elems(const struct xl__group *group, bool is_reduced)
 {
     size_t n = 1;
     for (unsigned d = 0; d < group->n_loops; d++)
@@ -28,15 +28,15 @@ static size_t elems(const struct xl__group *group, bool is_reduced)
 
 size_t xl__kept_elems(const struct xl__group *group)
 {
-    return elems(group, false);
+    return count_elems(group, false);
 }
 
 size_t xl__reduced_elems(const struct xl__group *group)
 {
-    return elems(group, true);
+    return count_elems(group, true);
 }
 
-size_t xl__power_down(size_t x)
+size_t xl__pow2_down(size_t x)
 {
     size_t power = 1;
     while (power <= x / 2)
@@ -44,7 +44,7 @@ size_t xl__power_down(size_t x)
     return power;
 }
 
-size_t xl__power_up(size_t x)
+size_t xl__pow2_up(size_t x)
 {
     size_t power = 1;
     while (power < x)
@@ -77,31 +77,31 @@ bool xl__operand_is_of_rows(const struct xl__group *group,
 
 /* -- facts ----------------------------------------------------------------- */
 
-bool xl__by_items(const struct xl__limits *l)
+bool xl__is_vector_cpu(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_is_cpu) &&
-           xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_NATIVE;
+           xl__num_or(l, XL__F_native_vector_f32, 1) >= MIN_NATIVE;
 }
 
-size_t xl__most_items(const struct xl__limits *l, size_t words)
+size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)
 {
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
-    size_t most = xl__min_size(MOST_ITEMS,
+    size_t most = xl__min_size(MAX_ITEMS,
                                xl__size_or(l, XL__F_max_wg_size, 1));
-    most = xl__power_down(most);
+    most = xl__pow2_down(most);
     while (most > 1 && most * words * sizeof(float) * 3 / 2 > room)
         most /= 2;
     return most;
 }
 
-size_t xl__reduce_vector(const struct xl__limits *l,
+size_t xl__reduction_vw(const struct xl__limits *l,
                          const struct xl__group *group)
 {
     const size_t inner = inner_size(group);
-    size_t vw = MOST_GPU_VW;
-    if (xl__by_items(l)) {
+    size_t vw = MAX_GPU_VW;
+    if (xl__is_vector_cpu(l)) {
         const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
-        return xl__power_down(
+        return xl__pow2_down(
             xl__min_size(xl__min_size(XL__EXPR_MAX_VW, native), inner));
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
@@ -120,18 +120,18 @@ size_t xl__reduce_vector(const struct xl__limits *l,
     return vw;
 }
 
-unsigned xl__reduce_unroll(const struct xl__limits *l,
+unsigned xl__reduction_unroll(const struct xl__limits *l,
                            const struct xl__group *group)
 {
-    size_t bytes = 0, unroll = MOST_UNROLL;
+    size_t bytes = 0, unroll = MAX_UNROLL;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
         if (!o->is_written && o->at != XL__AT_INDEX &&
             !xl__operand_is_of_rows(group, o))
             bytes += xl_dtype_bytes(o->dtype) * group->geo.vw;
     }
-    if (xl__by_items(l))
-        return MOST_UNROLL;
+    if (xl__is_vector_cpu(l))
+        return MAX_UNROLL;
     while (unroll > 1 && bytes * unroll > 2 * AHEAD_BYTES)
         unroll /= 2;
     return (unsigned)unroll;

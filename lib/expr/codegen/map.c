@@ -24,14 +24,14 @@ static bool is_loaded(const struct xl__group *group,
                       const struct xl__operand *o)
 {
     return !o->is_written && o->at != XL__AT_INDEX &&
-           !xl__map_is_turned(group, o);
+           !xl__map_is_transposed(group, o);
 }
 
 /* -- where a vector is ----------------------------------------------------- */
 
 /* From a vector's number f to row, the loops' indices, and c, its number in
  * the row. */
-static void write_unravel(struct xl__emit *m)
+static void write_row_indices(struct xl__emit *m)
 {
     const unsigned n = m->group->n_loops;
     const char *rest = "row";
@@ -50,7 +50,7 @@ static void write_unravel(struct xl__emit *m)
     xl__emit_line(m, "const IDX i0 = %s;", rest);
 }
 
-static void write_column(struct xl__emit *m)
+static void write_inner_index(struct xl__emit *m)
 {
     const char *column = m->group->n_loops > 1 ? "(f - row * per_row)" : "f";
     xl__emit_line(m, "const IDX i%u = %s * %u;", m->group->n_loops - 1, column,
@@ -60,7 +60,7 @@ static void write_column(struct xl__emit *m)
 /* -- what happens to it ---------------------------------------------------- */
 
 /* The index along the last loop. */
-static const char *inner_index(const struct xl__emit *m)
+static const char *inner_index_name(const struct xl__emit *m)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5"};
     return names[m->group->n_loops - 1];
@@ -70,7 +70,7 @@ static void write_loads(struct xl__emit *m, const char *count)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         if (is_loaded(m->group, &m->group->operand[k]))
-            xl__emit_load(m, k, inner_index(m), count);
+            xl__emit_load(m, k, inner_index_name(m), count);
     }
 }
 
@@ -79,63 +79,63 @@ static void write_results(struct xl__emit *m, const char *count)
     const struct xl__group *group = m->group;
     for (unsigned i = 0; i < group->n_values; i++) {
         const unsigned node = group->value[i].node;
-        const unsigned from = xl__emit_source(group, node);
+        const unsigned from = xl__emit_operand_of(group, node);
         if (from == XL__EXPR_OPERANDS)
             xl__emit_node(m, node, m->vw);
-        else if (xl__map_is_turned(group, &group->operand[from]))
-            xl__map_take(m, from);
+        else if (xl__map_is_transposed(group, &group->operand[from]))
+            xl__map_write_tile_load(m, from);
         else if (group->operand[from].at == XL__AT_INDEX)
-            xl__emit_load(m, from, inner_index(m), count);
+            xl__emit_load(m, from, inner_index_name(m), count);
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
         if (group->operand[k].is_written)
-            xl__emit_store(m, k, inner_index(m), count);
+            xl__emit_store(m, k, inner_index_name(m), count);
     }
 }
 
-void xl__map_whole(struct xl__emit *m)
+void xl__map_write_vector(struct xl__emit *m)
 {
     write_loads(m, NULL);
     write_results(m, NULL);
 }
 
-void xl__map_cut(struct xl__emit *m)
+void xl__map_write_partial(struct xl__emit *m)
 {
     const char *count = m->vw > 1 ? "count" : NULL;
     if (count)
         xl__emit_line(m, "const uint count = (uint)min(n%u - %s, (IDX)%u);",
-                      m->group->n_loops - 1, inner_index(m), m->vw);
+                      m->group->n_loops - 1, inner_index_name(m), m->vw);
     write_loads(m, count);
     write_results(m, count);
 }
 
 /* -- neighbours side by side ----------------------------------------------- */
 
-static void open_turn(struct xl__emit *m, unsigned unroll)
+static void open_unrolled(struct xl__emit *m, unsigned unroll)
 {
     xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", unroll);
     m->indent++;
 }
 
-static void write_where(struct xl__emit *m)
+static void write_position(struct xl__emit *m)
 {
-    write_unravel(m);
-    write_column(m);
-    xl__emit_places(m, 0, m->group->n_loops - 1);
+    write_row_indices(m);
+    write_inner_index(m);
+    xl__emit_indices(m, 0, m->group->n_loops - 1);
 }
 
-static void write_number(struct xl__emit *m)
+static void write_vector_number(struct xl__emit *m)
 {
     xl__emit_line(m, "const IDX f = first + u * %u;", m->group->geo.wg);
 }
 
-static void write_turn(struct xl__emit *m)
+static void write_unrolled_position(struct xl__emit *m)
 {
-    write_number(m);
-    write_where(m);
+    write_vector_number(m);
+    write_position(m);
 }
 
-static void close_turn(struct xl__emit *m)
+static void close_unrolled(struct xl__emit *m)
 {
     m->depth = 0;
     m->indent--;
@@ -143,13 +143,13 @@ static void close_turn(struct xl__emit *m)
 }
 
 /* `const float4 v3 = ...` is kept in, or taken from, the array of operand k. */
-static void write_held(struct xl__emit *m, bool is_taken)
+static void write_array_copy(struct xl__emit *m, bool is_read)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
         if (!is_loaded(m->group, o))
             continue;
-        if (is_taken)
+        if (is_read)
             xl__emit_line(m, "const %s v%u = a%u[u];",
                           xl__emit_type(m->g->node[o->node].type, m->vw),
                           o->node, k);
@@ -158,7 +158,7 @@ static void write_held(struct xl__emit *m, bool is_taken)
     }
 }
 
-void xl__map_ahead(struct xl__emit *m, unsigned unroll,
+void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
                    void (*where)(struct xl__emit *m))
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
@@ -169,46 +169,46 @@ void xl__map_ahead(struct xl__emit *m, unsigned unroll,
                           unroll);
     }
     xl__emit_line(m, "#pragma unroll");
-    open_turn(m, unroll);
+    open_unrolled(m, unroll);
     where(m);
     write_loads(m, NULL);
-    write_held(m, false);
-    close_turn(m);
+    write_array_copy(m, false);
+    close_unrolled(m);
     xl__emit_line(m, "#pragma unroll");
-    open_turn(m, unroll);
+    open_unrolled(m, unroll);
     where(m);
-    write_held(m, true);
+    write_array_copy(m, true);
     write_results(m, NULL);
-    close_turn(m);
+    close_unrolled(m);
 }
 
-static void write_whole(struct xl__emit *m, unsigned unroll)
+static void write_full_group(struct xl__emit *m, unsigned unroll)
 {
     if (unroll > 1) {
-        xl__map_ahead(m, unroll, write_turn);
+        xl__map_write_unrolled(m, unroll, write_unrolled_position);
         return;
     }
     xl__emit_line(m, "const IDX f = first;");
-    write_where(m);
-    xl__map_whole(m);
+    write_position(m);
+    xl__map_write_vector(m);
     m->depth = 0;
 }
 
-static void write_cut(struct xl__emit *m, unsigned unroll)
+static void write_partial_group(struct xl__emit *m, unsigned unroll)
 {
     xl__emit_line(m, "#pragma unroll 1");
-    open_turn(m, unroll);
-    write_number(m);
+    open_unrolled(m, unroll);
+    write_vector_number(m);
     xl__emit_line(m, "if (f >= vectors)");
     xl__emit_line(m, "    break;");
-    write_where(m);
-    xl__map_cut(m);
-    close_turn(m);
+    write_position(m);
+    xl__map_write_partial(m);
+    close_unrolled(m);
 }
 
 /* Has every item of the group nothing but whole vectors? So they are where
  * rows are made of such, and where the group stays within one row's. */
-static void write_if_whole(struct xl__emit *m)
+static void write_full_test(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
     const unsigned last = m->group->n_loops - 1, span = geo->wg * geo->unroll;
@@ -225,19 +225,19 @@ static void write_if_whole(struct xl__emit *m)
     }
 }
 
-static void write_neighbours(struct xl__emit *m)
+static void write_gpu_body(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
     xl__emit_line(m, "const IDX base = (IDX)xl_group_id(0) * %u;",
                   geo->wg * geo->unroll);
     xl__emit_line(m, "const IDX first = base + (IDX)get_local_id(0);");
-    write_if_whole(m);
+    write_full_test(m);
     m->indent++;
-    write_whole(m, geo->unroll);
+    write_full_group(m, geo->unroll);
     m->indent--;
     xl__emit_line(m, "} else {");
     m->indent++;
-    write_cut(m, geo->unroll);
+    write_partial_group(m, geo->unroll);
     m->indent--;
     xl__emit_line(m, "}");
 }
@@ -245,56 +245,56 @@ static void write_neighbours(struct xl__emit *m)
 /* -- runs of single items -------------------------------------------------- */
 
 /* Vectors c ... stop - 1 of a row, of which the last may be cut. */
-static void write_run(struct xl__emit *m)
+static void write_row_run(struct xl__emit *m)
 {
     const unsigned last = m->group->n_loops - 1;
-    xl__emit_places(m, 0, last);
+    xl__emit_indices(m, 0, last);
     xl__emit_line(m, "for (; c < stop && (c + 1) * %u <= n%u; c++) {", m->vw,
                   last);
     m->indent++;
     xl__emit_line(m, "const IDX i%u = c * %u;", last, m->vw);
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         if (is_loaded(m->group, &m->group->operand[k]))
-            xl__emit_ahead(m, k, inner_index(m));
+            xl__emit_prefetch(m, k, inner_index_name(m));
     }
-    xl__map_whole(m);
+    xl__map_write_vector(m);
     m->indent--;
     xl__emit_line(m, "}");
     if (m->vw > 1) {
         xl__emit_line(m, "if (c < stop) {");
         m->indent++;
         xl__emit_line(m, "const IDX i%u = c * %u;", last, m->vw);
-        xl__map_cut(m);
+        xl__map_write_partial(m);
         m->indent--;
         xl__emit_line(m, "}");
     }
     m->depth = 0;
 }
 
-static void write_runs(struct xl__emit *m)
+static void write_cpu_body(struct xl__emit *m)
 {
     xl__emit_line(m, "IDX f = (IDX)xl_group_id(0) * turns;");
     xl__emit_line(m, "const IDX end = min(f + turns, vectors);");
     if (m->group->n_loops == 1) {
         xl__emit_line(m, "const IDX stop = end;");
         xl__emit_line(m, "IDX c = f;");
-        write_run(m);
+        write_row_run(m);
         return;
     }
     xl__emit_line(m, "while (f < end) {");
     m->indent++;
-    write_unravel(m);
+    write_row_indices(m);
     xl__emit_line(m, "IDX c = f - row * per_row;");
     xl__emit_line(m, "const IDX stop = min(per_row, c + (end - f));");
     xl__emit_line(m, "f += stop - c;");
-    write_run(m);
+    write_row_run(m);
     m->indent--;
     xl__emit_line(m, "}");
 }
 
 /* -- the kernel ------------------------------------------------------------ */
 
-static void write_own_params(struct xl__emit *m)
+static void write_map_params(struct xl__emit *m)
 {
     xl__emit_line(m, ", const IDX vectors");
     if (m->group->n_loops > 1)
@@ -306,9 +306,9 @@ static void write_own_params(struct xl__emit *m)
         xl__emit_line(m, ", const IDX turns");
 }
 
-void xl__map_text(struct xl__emit *m)
+void xl__map_write_kernel(struct xl__emit *m)
 {
-    xl__emit_head(m, "expr_map: each element by itself");
+    xl__emit_header(m, "expr_map: each element by itself");
     if (m->group->geo.tile && m->group->geo.turns)
         xl__emit_line(m, "#include \"expr/transpose.clh\"\n");
     xl__emit_line(m, "__kernel "
@@ -318,19 +318,19 @@ void xl__map_text(struct xl__emit *m)
     m->indent += 2;
     xl__emit_params(m);
     if (m->group->geo.tile)
-        xl__map_tile_params(m);
+        xl__map_write_tile_params(m);
     else
-        write_own_params(m);
+        write_map_params(m);
     m->indent -= 2;
     xl__emit_line(m, ")");
     xl__emit_line(m, "{");
     m->indent++;
     if (m->group->geo.tile)
-        xl__map_tiles(m);
+        xl__map_write_tiles(m);
     else if (m->group->geo.turns)
-        write_runs(m);
+        write_cpu_body(m);
     else
-        write_neighbours(m);
+        write_gpu_body(m);
     m->indent--;
     xl__emit_line(m, "}");
 }
@@ -338,9 +338,9 @@ void xl__map_text(struct xl__emit *m)
 enum {
     ACCESS_BYTES = 16,    /* of one item at a time on a GPU */
     AHEAD_BYTES = 64,     /* that an item should ask for before it waits */
-    MOST_GPU_VW = 8,
+    MAX_GPU_VW = 8,
     WG = 256,             /* NV-24: no kernel is refused that size */
-    MOST_UNROLL = 4,
+    MAX_UNROLL = 4,
     GROUPS_PER_UNIT = 64, /* CP-08 */
     GROUP_BYTES = 1 << 17,/* of memory traffic that an item takes in a go */
     BITS = 31             /* of what xl_divide() divides */
@@ -356,9 +356,9 @@ static size_t inner_size(const struct xl__group *group)
 /* Neighbours side by side: no more than one access, aligned, and none that
  * crosses from row to row. A stride between elements is best served one by
  * one. */
-static size_t narrow(const struct xl__group *group)
+static size_t choose_gpu_vector(const struct xl__group *group)
 {
-    size_t vw = MOST_GPU_VW;
+    size_t vw = MAX_GPU_VW;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
         const size_t stride = o->stride[group->n_loops - 1];
@@ -372,10 +372,10 @@ static size_t narrow(const struct xl__group *group)
     }
     while (group->n_loops > 1 && inner_size(group) % vw != 0)
         vw /= 2;
-    return xl__min_size(vw, xl__power_down(inner_size(group)));
+    return xl__min_size(vw, xl__pow2_down(inner_size(group)));
 }
 
-static size_t elements(const struct xl__group *group)
+static size_t count_elements(const struct xl__group *group)
 {
     size_t n = 1;
     for (unsigned d = 0; d < group->n_loops; d++)
@@ -385,7 +385,7 @@ static size_t elements(const struct xl__group *group)
 
 static size_t n_vectors(const struct xl__group *group)
 {
-    return elements(group) / inner_size(group) *
+    return count_elements(group) / inner_size(group) *
            xl__ceil_div(inner_size(group), group->geo.vw);
 }
 
@@ -395,7 +395,7 @@ size_t xl__map_load_bytes(const struct xl__group *group)
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
         if (!o->is_written && o->at != XL__AT_INDEX &&
-            !xl__map_is_turned(group, o))
+            !xl__map_is_transposed(group, o))
             bytes += xl_dtype_bytes(o->dtype) * group->geo.vw;
     }
     return bytes;
@@ -403,12 +403,12 @@ size_t xl__map_load_bytes(const struct xl__group *group)
 
 /* Vectors that an item loads before it uses the first, if that leaves groups
  * for every unit. */
-static unsigned unroll_of(const struct xl__limits *l,
+static unsigned choose_unroll(const struct xl__limits *l,
                           const struct xl__group *group)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t bytes = xl__map_load_bytes(group);
-    size_t unroll = MOST_UNROLL;
+    size_t unroll = MAX_UNROLL;
     while (unroll > 1 && (bytes * unroll > AHEAD_BYTES || bytes == 0 ||
                           n_vectors(group) < unroll * units * WG))
         unroll /= 2;
@@ -432,7 +432,7 @@ static bool is_streamed(const struct xl__limits *l,
     return group->bytes > xl__num_or(l, XL__F_llc_bytes, INFINITY);
 }
 
-size_t xl__map_turns(const struct xl__limits *l, const struct xl__group *group,
+size_t xl__map_per_group(const struct xl__limits *l, const struct xl__group *group,
                      size_t work)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
@@ -442,27 +442,27 @@ size_t xl__map_turns(const struct xl__limits *l, const struct xl__group *group,
     return xl__ceil_div(work, n);
 }
 
-static void for_items(const struct xl__limits *l, struct xl__group *group)
+static void choose_cpu_geometry(const struct xl__limits *l, struct xl__group *group)
 {
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
-    size_t vw = xl__power_down(xl__min_size(native, XL__EXPR_MAX_VW));
-    vw = xl__min_size(vw, xl__power_down(inner_size(group)));
+    size_t vw = xl__pow2_down(xl__min_size(native, XL__EXPR_MAX_VW));
+    vw = xl__min_size(vw, xl__pow2_down(inner_size(group)));
     geo->vw = (unsigned)vw;
     geo->wg = 1;
     geo->unroll = 1;
     geo->is_streamed = is_streamed(l, group);
-    geo->turns = xl__map_turns(l, group, n_vectors(group));
+    geo->turns = xl__map_per_group(l, group, n_vectors(group));
 }
 
-static void for_neighbours(const struct xl__limits *l,
+static void choose_gpu_geometry(const struct xl__limits *l,
                            struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
-    geo->vw = (unsigned)narrow(group);
-    geo->wg = (unsigned)xl__power_down(
+    geo->vw = (unsigned)choose_gpu_vector(group);
+    geo->wg = (unsigned)xl__pow2_down(
         xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1)));
-    geo->unroll = unroll_of(l, group);
+    geo->unroll = choose_unroll(l, group);
     geo->turns = 0;
 }
 
@@ -475,7 +475,7 @@ static size_t n_groups(const struct xl__group *group)
     return xl__ceil_div(n_vectors(group), each);
 }
 
-static void say_why(struct xl__group *group)
+static void describe_geometry(struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     if (geo->tile)
@@ -497,14 +497,14 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
 {
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     group->geo = (struct xl__geometry){.is_wide = xl__emit_is_wide(group)};
-    if (xl__by_items(l))
-        for_items(l, group);
+    if (xl__is_vector_cpu(l))
+        choose_cpu_geometry(l, group);
     else
-        for_neighbours(l, group);
+        choose_gpu_geometry(l, group);
     xl__map_tile_geometry(g, l, group);
     const double fill = (double)n_groups(group) / units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
-    say_why(group);
+    describe_geometry(group);
 }
 
 /* -- launch ---------------------------------------------------------------- */
@@ -533,9 +533,9 @@ void xl__map_arg_index(const struct xl__group *group, struct xl__step *step,
         xl__arg_u32(step, value);
 }
 
-/* As xl__map_text() names them: vectors, per_row, turns, and of each division
+/* As xl__map_write_kernel() names them: vectors, per_row, turns, and of each division
  * its multiplier and shift. */
-static void add_own_args(const struct xl__group *group, struct xl__step *step)
+static void add_map_args(const struct xl__group *group, struct xl__step *step)
 {
     const size_t per_row = xl__ceil_div(inner_size(group), group->geo.vw);
     xl__map_arg_index(group, step, n_vectors(group));
@@ -560,7 +560,7 @@ xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
                          .vw = group->geo.vw};
     if (xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return XL_UNSUPPORTED;
-    xl__map_text(&m);
+    xl__map_write_kernel(&m);
     if (text->broken)
         return XL_NO_MEMORY;
     step->source = "expr_map";
@@ -575,7 +575,7 @@ xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
     if (group->geo.tile)
         xl__map_tile_args(group, step);
     else
-        add_own_args(group, step);
+        add_map_args(group, step);
     plan->n_steps++;
     return XL_OK;
 }

@@ -15,17 +15,17 @@ enum { XL__MAP_ARGS = 4 + 3 * XL__EXPR_LOOPS };
  * per_row (vectors of the last) with mul_0, shift_0 that divide by it, then
  * mul_d, shift_d for the loops between the first and the last; with geo.turns,
  * turns. */
-void xl__map_text(struct xl__emit *m);
+void xl__map_write_kernel(struct xl__emit *m);
 
 /* -- parts of it ----------------------------------------------------------- */
 
 /* Load, compute and store a vector whose place is known: a whole one, or one
  * that the end of the last loop may cut. */
-void xl__map_whole(struct xl__emit *m);
-void xl__map_cut(struct xl__emit *m);
+void xl__map_write_vector(struct xl__emit *m);
+void xl__map_write_partial(struct xl__emit *m);
 /* The same for vectors u = 0 ... unroll - 1 of an item, which are all loaded
  * before the first is used. `where` writes their indices and places. */
-void xl__map_ahead(struct xl__emit *m, unsigned unroll,
+void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
                    void (*where)(struct xl__emit *m));
 
 /* -- the launch ------------------------------------------------------------ */
@@ -40,7 +40,7 @@ void xl__map_arg_divisor(const struct xl__group *group, struct xl__step *step,
 size_t xl__map_load_bytes(const struct xl__group *group);
 /* How much of the work a work-group of one item takes, such that there are
  * groups enough and none is too small. */
-size_t xl__map_turns(const struct xl__limits *l, const struct xl__group *group,
+size_t xl__map_per_group(const struct xl__limits *l, const struct xl__group *group,
                      size_t work);
 
 #endif

@@ -31,13 +31,13 @@
 enum { XL__MAP_BLOCKS = 2 };
 
 enum {
-    MOST_TILE = 64,   /* 256 bytes of f32: two lines of a GPU's cache */
-    LEAST_TILE = 16,  /* of either loop: less is gathered as well by caches */
-    LEAST_BLOCK = 4,  /* a CPU's */
+    MAX_TILE = 64,   /* 256 bytes of f32: two lines of a GPU's cache */
+    MIN_TILE = 16,  /* of either loop: less is gathered as well by caches */
+    MIN_BLOCK = 4,  /* a CPU's */
     WORD_BYTES = 4,   /* of a bank of local memory */
     ACCESS_BYTES = 16,
     AHEAD_BYTES = 64, /* that an item should ask for before it waits */
-    MOST_AHEAD = 4,   /* vectors, where there is nothing to ask for */
+    MAX_AHEAD = 4,   /* vectors, where there is nothing to ask for */
     RESIDENT = 2      /* groups of a unit, at least, that share its memory */
 };
 
@@ -45,7 +45,7 @@ enum {
 
 /* The innermost loop along which elements are neighbours, that the small case
  * of a self-check keeps; n_loops: none, or the results'. */
-static unsigned loop_of(const struct xl__group *group,
+static unsigned contiguous_loop(const struct xl__group *group,
                         const struct xl__operand *o)
 {
     const unsigned last = group->n_loops - 1;
@@ -58,20 +58,20 @@ static unsigned loop_of(const struct xl__group *group,
     return group->n_loops;
 }
 
-bool xl__map_is_turned(const struct xl__group *group,
+bool xl__map_is_transposed(const struct xl__group *group,
                        const struct xl__operand *o)
 {
-    return group->geo.tile > 0 && loop_of(group, o) == group->geo.across;
+    return group->geo.tile > 0 && contiguous_loop(group, o) == group->geo.across;
 }
 
 /* The loop along which most bytes lie; n_loops: none. */
-static unsigned best_loop(const struct xl__group *group)
+static unsigned choose_across_loop(const struct xl__group *group)
 {
     size_t bytes[XL__EXPR_LOOPS + 1] = {0};
     unsigned best = group->n_loops;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
-        bytes[loop_of(group, o)] += xl_dtype_bytes(o->dtype);
+        bytes[contiguous_loop(group, o)] += xl_dtype_bytes(o->dtype);
     }
     bytes[group->n_loops] = 0;
     for (unsigned d = 0; d < group->n_loops; d++) {
@@ -89,7 +89,7 @@ static size_t inner_size(const struct xl__group *group)
 }
 
 /* Of the shorter side. */
-static size_t side(const struct xl__group *group)
+static size_t min_tiled_size(const struct xl__group *group)
 {
     return xl__min_size(inner_size(group),
                         group->loop[group->geo.across].size);
@@ -108,14 +108,14 @@ size_t xl__map_tile_local_bytes(const struct xl__group *group)
         return 0;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
-        if (xl__map_is_turned(group, o))
+        if (xl__map_is_transposed(group, o))
             bytes += group->geo.tile * xl__map_tile_pitch(group, o) *
                      xl_dtype_bytes(o->dtype);
     }
     return bytes;
 }
 
-static size_t count_along(const struct xl__group *group, unsigned d)
+static size_t tiles_along(const struct xl__group *group, unsigned d)
 {
     const size_t size = group->loop[d].size, tile = group->geo.tile;
     if (d == group->n_loops - 1)
@@ -128,7 +128,7 @@ static size_t n_tiles(const struct xl__group *group)
 {
     size_t n = 1;
     for (unsigned d = 0; d < group->n_loops; d++)
-        n *= count_along(group, d);
+        n *= tiles_along(group, d);
     return n;
 }
 
@@ -142,7 +142,7 @@ size_t xl__map_tile_groups(const struct xl__group *group)
 
 /* One access, aligned; of what is turned a word, since neighbouring items
  * take neighbouring words from local memory. */
-static size_t vector(const struct xl__group *group)
+static size_t choose_gpu_vector(const struct xl__group *group)
 {
     size_t vw = ACCESS_BYTES;
     for (unsigned k = 0; k < group->n_operands; k++) {
@@ -151,7 +151,7 @@ static size_t vector(const struct xl__group *group)
         const size_t bytes = xl_dtype_bytes(o->dtype);
         if (o->at == XL__AT_INDEX)
             continue;
-        if (xl__map_is_turned(group, o)) {
+        if (xl__map_is_transposed(group, o)) {
             vw = xl__min_size(vw, WORD_BYTES / bytes);
             continue;
         }
@@ -171,56 +171,56 @@ static void choose_tile(const struct xl__limits *l, struct xl__group *group)
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0) / RESIDENT;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     struct xl__geometry *geo = &group->geo;
-    geo->tile = MOST_TILE;
-    while (geo->tile > LEAST_TILE &&
-           (geo->tile / 2 >= side(group) || geo->tile > geo->wg ||
+    geo->tile = MAX_TILE;
+    while (geo->tile > MIN_TILE &&
+           (geo->tile / 2 >= min_tiled_size(group) || geo->tile > geo->wg ||
             xl__map_tile_local_bytes(group) > room ||
             n_tiles(group) < units))
         geo->tile /= 2;
-    if (side(group) < LEAST_TILE || geo->tile > geo->wg ||
+    if (min_tiled_size(group) < MIN_TILE || geo->tile > geo->wg ||
         xl__map_tile_local_bytes(group) > room)
         geo->tile = 0;
 }
 
-static void for_neighbours(const struct xl__limits *l,
+static void choose_gpu_tiles(const struct xl__limits *l,
                            struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
     choose_tile(l, group);
     if (!geo->tile)
         return;
-    geo->vw = (unsigned)vector(group);
+    geo->vw = (unsigned)choose_gpu_vector(group);
     const size_t vectors = (size_t)geo->tile * geo->tile / geo->vw;
     geo->wg = (unsigned)xl__min_size(geo->wg, vectors);
     const size_t bytes = xl__map_load_bytes(group);
     const size_t ahead = bytes > 0 ? xl__max_size(AHEAD_BYTES / bytes, 1)
-                                   : MOST_AHEAD;
-    geo->unroll = (unsigned)xl__power_down(
+                                   : MAX_AHEAD;
+    geo->unroll = (unsigned)xl__pow2_down(
         xl__min_size(ahead, vectors / geo->wg));
 }
 
-static void for_items(const struct xl__limits *l, struct xl__group *group)
+static void choose_cpu_tiles(const struct xl__limits *l, struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
-    if (geo->vw < LEAST_BLOCK || side(group) < geo->vw)
+    if (geo->vw < MIN_BLOCK || min_tiled_size(group) < geo->vw)
         return;
     geo->tile = geo->vw;
-    geo->turns = xl__map_turns(l, group, n_tiles(group));
+    geo->turns = xl__map_per_group(l, group, n_tiles(group));
 }
 
 void xl__map_tile_geometry(const struct xl__graph *g,
                            const struct xl__limits *l,
                            struct xl__group *group)
 {
-    const unsigned across = best_loop(group);
+    const unsigned across = choose_across_loop(group);
     if (across == group->n_loops ||
         xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return;
     group->geo.across = across;
     if (group->geo.turns)
-        for_items(l, group);
+        choose_cpu_tiles(l, group);
     else
-        for_neighbours(l, group);
+        choose_gpu_tiles(l, group);
 }
 
 /* -- launch ---------------------------------------------------------------- */
@@ -244,8 +244,8 @@ void xl__map_tile_args(const struct xl__group *group, struct xl__step *step)
     order_loops(group, order);
     for (unsigned i = 0; i + 1 < group->n_loops; i++) {
         if (i < 2)
-            xl__map_arg_index(group, step, count_along(group, order[i]));
-        xl__map_arg_divisor(group, step, count_along(group, order[i]));
+            xl__map_arg_index(group, step, tiles_along(group, order[i]));
+        xl__map_arg_divisor(group, step, tiles_along(group, order[i]));
     }
     if (!group->geo.turns)
         return;
@@ -267,7 +267,7 @@ static void close_block(struct xl__emit *m)
 
 /* -- where a tile is ------------------------------------------------------- */
 
-static bool has_side(const struct xl__emit *m, unsigned d)
+static bool is_tiled_loop(const struct xl__emit *m, unsigned d)
 {
     return d == m->group->geo.across || d == last_loop(m);
 }
@@ -277,7 +277,7 @@ static void write_index(struct xl__emit *m, unsigned d, const char *index)
     if (d == last_loop(m) && m->group->geo.turns)
         xl__emit_line(m, "const IDX first = %s * %u;", index,
                       m->group->geo.tile * XL__MAP_BLOCKS);
-    else if (has_side(m, d))
+    else if (is_tiled_loop(m, d))
         xl__emit_line(m, "const IDX b%u = %s * %u;", d, index,
                       m->group->geo.tile);
     else
@@ -293,7 +293,7 @@ static void write_tile_start(struct xl__emit *m)
     order_loops(m->group, order);
     for (unsigned i = 0; i < last_loop(m); i++) {
         const unsigned d = order[i];
-        const char of = has_side(m, d) ? 'c' : 'n';
+        const char of = is_tiled_loop(m, d) ? 'c' : 'n';
         struct xl__str index = {0};
         xl__emit_line(m, "const IDX %s = xl_divide(%s, %c%u, mul_%u, "
                          "shift_%u);",
@@ -313,35 +313,35 @@ static void declare_local(struct xl__emit *m)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
-        if (xl__map_is_turned(m->group, o))
+        if (xl__map_is_transposed(m->group, o))
             xl__emit_line(m, "__local %s t%u[%zu] "
                              "__attribute__((aligned(16)));",
-                          xl__spell_elem(o->dtype), k,
+                          xl__opencl_elem_type(o->dtype), k,
                           m->group->geo.tile *
                               xl__map_tile_pitch(m->group, o));
     }
 }
 
 /* Past the end of a loop its last element is read once more. */
-static void write_reads(struct xl__emit *m)
+static void write_tile_reads(struct xl__emit *m)
 {
     const struct xl__group *group = m->group;
     const unsigned last = last_loop(m);
     xl__emit_line(m, "const IDX i%u = min(b%u + x + u * %u, n%u - 1);", last,
                   last, group->geo.wg / group->geo.tile, last);
-    xl__emit_places(m, 0, last);
+    xl__emit_indices(m, 0, last);
     for (unsigned k = 0; k < group->n_operands; k++) {
-        if (!xl__map_is_turned(group, &group->operand[k]))
+        if (!xl__map_is_transposed(group, &group->operand[k]))
             continue;
         xl__emit_indent(m);
         xl__str_printf(m->out, "a%u[u] = (m%u + o%u)[", k, k, k);
-        xl__emit_place(m, k, m->depth);
+        xl__emit_index(m, k, m->depth);
         xl__str_printf(m->out, " + i%u * s%u_%u];\n", last, k, last);
     }
 }
 
 /* Neighbouring items read neighbours across the tile. */
-static void write_fill(struct xl__emit *m)
+static void write_tile_fill(struct xl__emit *m)
 {
     const struct xl__group *group = m->group;
     const unsigned across = group->geo.across, tile = group->geo.tile;
@@ -352,21 +352,21 @@ static void write_fill(struct xl__emit *m)
     xl__emit_line(m, "const IDX i%u = min(b%u + y, n%u - 1);", across, across,
                   across);
     for (unsigned k = 0; k < group->n_operands; k++) {
-        if (xl__map_is_turned(group, &group->operand[k]))
+        if (xl__map_is_transposed(group, &group->operand[k]))
             xl__emit_line(m, "%s a%u[%u];",
-                          xl__spell_elem(group->operand[k].dtype), k, turns);
+                          xl__opencl_elem_type(group->operand[k].dtype), k, turns);
     }
     xl__emit_line(m, "#pragma unroll");
     xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
     m->indent++;
-    write_reads(m);
+    write_tile_reads(m);
     close_block(m);
     xl__emit_line(m, "#pragma unroll");
     xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
     m->indent++;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
-        if (xl__map_is_turned(group, o))
+        if (xl__map_is_transposed(group, o))
             xl__emit_line(m, "t%u[y * %zu + x + u * %u] = a%u[u];", k,
                           xl__map_tile_pitch(group, o),
                           group->geo.wg / tile, k);
@@ -375,7 +375,7 @@ static void write_fill(struct xl__emit *m)
     close_block(m);
 }
 
-static void write_item_place(struct xl__emit *m)
+static void write_item_position(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
     const unsigned per_line = geo->tile / geo->vw;
@@ -384,21 +384,21 @@ static void write_item_place(struct xl__emit *m)
                   per_line, geo->vw);
     xl__emit_line(m, "const IDX i%u = b%u + y;", geo->across, geo->across);
     xl__emit_line(m, "const IDX i%u = b%u + x;", last_loop(m), last_loop(m));
-    xl__emit_places(m, 0, last_loop(m));
+    xl__emit_indices(m, 0, last_loop(m));
 }
 
-static void write_whole(struct xl__emit *m)
+static void write_full_tile(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
     const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
     xl__emit_line(m, "for (uint r = 0; r < %u; r += %u) {", vectors,
                   geo->unroll);
     m->indent++;
-    xl__map_ahead(m, geo->unroll, write_item_place);
+    xl__map_write_unrolled(m, geo->unroll, write_item_position);
     close_block(m);
 }
 
-static void write_cut(struct xl__emit *m)
+static void write_partial_tile(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
     const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
@@ -406,16 +406,16 @@ static void write_cut(struct xl__emit *m)
     xl__emit_line(m, "#pragma unroll 1");
     xl__emit_line(m, "for (uint r = 0; r < %u; r++) {", vectors);
     m->indent++;
-    write_item_place(m);
+    write_item_position(m);
     xl__emit_line(m, "if (i%u < n%u && i%u < n%u) {", geo->across,
                   geo->across, last_loop(m), last_loop(m));
     m->indent++;
-    xl__map_cut(m);
+    xl__map_write_partial(m);
     close_block(m);
     close_block(m);
 }
 
-static void open_if_whole(struct xl__emit *m)
+static void open_if_full(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
     xl__emit_line(m, "if (b%u + %u <= n%u && b%u + %u <= n%u) {", geo->across,
@@ -431,40 +431,40 @@ static void open_else(struct xl__emit *m)
     m->indent++;
 }
 
-static void write_group(struct xl__emit *m)
+static void write_gpu_tile(struct xl__emit *m)
 {
     declare_local(m);
     xl__emit_line(m, "const uint item = get_local_id(0);");
     xl__emit_line(m, "const IDX f = (IDX)xl_group_id(0);");
     write_tile_start(m);
-    write_fill(m);
+    write_tile_fill(m);
     xl__emit_line(m, "barrier(CLK_LOCAL_MEM_FENCE);");
-    open_if_whole(m);
-    write_whole(m);
+    open_if_full(m);
+    write_full_tile(m);
     open_else(m);
-    write_cut(m);
+    write_partial_tile(m);
     close_block(m);
 }
 
 /* -- an item: blocks in registers ------------------------------------------- */
 
-static void write_turns(struct xl__emit *m, bool is_cut)
+static void write_transposed_reads(struct xl__emit *m, bool is_cut)
 {
     const struct xl__group *group = m->group;
     const unsigned last = m->group->n_loops - 1, across = group->geo.across;
     xl__emit_line(m, "{");
     m->indent++;
     xl__emit_line(m, "const IDX i%u = b%u;", across, across);
-    xl__emit_places(m, 0, last);
+    xl__emit_indices(m, 0, last);
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
-        if (!xl__map_is_turned(group, o))
+        if (!xl__map_is_transposed(group, o))
             continue;
         xl__emit_indent(m);
         xl__str_printf(m->out, "xl_turn%s_%s_%u(t%u, m%u + o%u, ",
-                       is_cut ? "n" : "", xl__spell_elem(o->dtype), m->vw, k,
+                       is_cut ? "n" : "", xl__opencl_elem_type(o->dtype), m->vw, k,
                        k, k);
-        xl__emit_place(m, k, m->depth);
+        xl__emit_index(m, k, m->depth);
         xl__str_printf(m->out, " + b%u * s%u_%u, s%u_%u%s);\n", last, k, last,
                        k, last, is_cut ? ", lines, count" : "");
     }
@@ -473,7 +473,7 @@ static void write_turns(struct xl__emit *m, bool is_cut)
 
 /* What the tiles that follow touch along the last loop lies in other lines,
  * mostly in other pages: it is announced, as no hardware foresees it. */
-static void write_next_lines(struct xl__emit *m)
+static void write_prefetch(struct xl__emit *m)
 {
     enum { AHEAD_TILES = 2 };
     const struct xl__group *group = m->group;
@@ -485,13 +485,13 @@ static void write_next_lines(struct xl__emit *m)
             continue;
         xl__emit_indent(m);
         xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", k, k);
-        xl__emit_place(m, k, m->depth);
+        xl__emit_index(m, k, m->depth);
         xl__str_printf(m->out, " + i%u + %u * s%u_%u);\n", last,
                        AHEAD_TILES * m->vw, k, group->geo.across);
     }
 }
 
-static void write_lines(struct xl__emit *m, const char *lines, bool is_cut)
+static void write_block_rows(struct xl__emit *m, const char *lines, bool is_cut)
 {
     const unsigned last = m->group->n_loops - 1;
     const unsigned across = m->group->geo.across;
@@ -499,12 +499,12 @@ static void write_lines(struct xl__emit *m, const char *lines, bool is_cut)
     m->indent++;
     xl__emit_line(m, "const IDX i%u = b%u + y, i%u = b%u;", across, across,
                   last, last);
-    xl__emit_places(m, 0, last);
+    xl__emit_indices(m, 0, last);
     if (is_cut) {
-        xl__map_cut(m);
+        xl__map_write_partial(m);
     } else {
-        write_next_lines(m);
-        xl__map_whole(m);
+        write_prefetch(m);
+        xl__map_write_vector(m);
     }
     close_block(m);
 }
@@ -514,24 +514,24 @@ static void write_block(struct xl__emit *m)
     const unsigned last = m->group->n_loops - 1, across = m->group->geo.across;
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
-        if (xl__map_is_turned(m->group, o))
-            xl__emit_line(m, "%s%u t%u[%u];", xl__spell_elem(o->dtype), m->vw,
+        if (xl__map_is_transposed(m->group, o))
+            xl__emit_line(m, "%s%u t%u[%u];", xl__opencl_elem_type(o->dtype), m->vw,
                           k, m->vw);
     }
-    open_if_whole(m);
-    write_turns(m, false);
-    write_lines(m, "XL_VW", false);
+    open_if_full(m);
+    write_transposed_reads(m, false);
+    write_block_rows(m, "XL_VW", false);
     open_else(m);
     xl__emit_line(m, "const uint lines = (uint)min(n%u - b%u, (IDX)%u);",
                   across, across, m->vw);
     xl__emit_line(m, "const uint count = (uint)min(n%u - b%u, (IDX)%u);",
                   last, last, m->vw);
-    write_turns(m, true);
-    write_lines(m, "lines", true);
+    write_transposed_reads(m, true);
+    write_block_rows(m, "lines", true);
     close_block(m);
 }
 
-static void write_tile_run(struct xl__emit *m)
+static void write_cpu_tiles(struct xl__emit *m)
 {
     const unsigned last = m->group->n_loops - 1;
     xl__emit_line(m, "const IDX begin = (IDX)xl_group_id(0) * turns;");
@@ -550,11 +550,11 @@ static void write_tile_run(struct xl__emit *m)
 
 /* -- the kernel ------------------------------------------------------------ */
 
-void xl__map_take(struct xl__emit *m, unsigned operand)
+void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
 {
     const struct xl__group *group = m->group;
     const struct xl__operand *o = &group->operand[operand];
-    const char *elem = xl__spell_elem(o->dtype);
+    const char *elem = xl__opencl_elem_type(o->dtype);
     const size_t pitch = xl__map_tile_pitch(group, o);
     xl__emit_indent(m);
     xl__str_printf(m->out, "const %s v%u = xl_from_%s_%u(",
@@ -570,14 +570,14 @@ void xl__map_take(struct xl__emit *m, unsigned operand)
                        m->vw, operand, pitch);
 }
 
-void xl__map_tile_params(struct xl__emit *m)
+void xl__map_write_tile_params(struct xl__emit *m)
 {
     unsigned order[XL__EXPR_LOOPS];
     order_loops(m->group, order);
     for (unsigned i = 0; i < last_loop(m); i++) {
         const unsigned d = order[i];
         xl__emit_indent(m);
-        if (has_side(m, d))
+        if (is_tiled_loop(m, d))
             xl__str_printf(m->out, ", const IDX c%u", d);
         xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n",
                        d, d);
@@ -586,10 +586,10 @@ void xl__map_tile_params(struct xl__emit *m)
         xl__emit_line(m, ", const IDX tiles, const IDX turns");
 }
 
-void xl__map_tiles(struct xl__emit *m)
+void xl__map_write_tiles(struct xl__emit *m)
 {
     if (m->group->geo.turns)
-        write_tile_run(m);
+        write_cpu_tiles(m);
     else
-        write_group(m);
+        write_gpu_tile(m);
 }

@@ -6,7 +6,7 @@
 #include "expr/codegen/opencl.h"
 
 /* Is the operand read along another loop than the last, and turned? */
-bool xl__map_is_turned(const struct xl__group *group,
+bool xl__map_is_transposed(const struct xl__group *group,
                        const struct xl__operand *o);
 /* Change the geometry to one with tiles, where they suit the group. */
 void xl__map_tile_geometry(const struct xl__graph *g,
@@ -23,10 +23,10 @@ size_t xl__map_tile_pitch(const struct xl__group *group,
  * loop N, of the two that tiles lie along, and mul_N, shift_N; with geo.turns,
  * tiles and turns. */
 void xl__map_tile_args(const struct xl__group *group, struct xl__step *step);
-void xl__map_tile_params(struct xl__emit *m);
+void xl__map_write_tile_params(struct xl__emit *m);
 /* The body of the kernel. */
-void xl__map_tiles(struct xl__emit *m);
+void xl__map_write_tiles(struct xl__emit *m);
 /* The variable of a turned operand, out of its tile. */
-void xl__map_take(struct xl__emit *m, unsigned operand);
+void xl__map_write_tile_load(struct xl__emit *m, unsigned operand);
 
 #endif

@@ -48,15 +48,15 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width)
 
 /* -- the list of parameters ------------------------------------------------ */
 
-enum what { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
+enum param_kind { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
 
 /* One parameter: of operand k, loop d or node n. */
 struct param {
-    enum what what;
+    enum param_kind kind;
     unsigned k, d, node;
 };
 
-typedef void (*visit)(void *arg, const struct param *p);
+typedef void (*param_visitor)(void *arg, const struct param *p);
 
 static bool has_stride(const struct xl__group *group,
                        const struct xl__operand *o, unsigned d)
@@ -65,18 +65,18 @@ static bool has_stride(const struct xl__group *group,
            !(d == group->n_loops - 1 && o->stride[d] == 1);
 }
 
-static void each_of_operand(const struct xl__group *group, unsigned k,
-                            visit each, void *arg)
+static void visit_operand_params(const struct xl__group *group, unsigned k,
+                            param_visitor each, void *arg)
 {
     const struct xl__operand *o = &group->operand[k];
     struct param p = {.k = k};
     if (o->at != XL__AT_INDEX) {
-        p.what = MEMORY;
+        p.kind = MEMORY;
         each(arg, &p);
     }
-    p.what = OFFSET;
+    p.kind = OFFSET;
     each(arg, &p);
-    p.what = STRIDE;
+    p.kind = STRIDE;
     for (p.d = 0; p.d < group->n_loops; p.d++) {
         if (has_stride(group, o, p.d))
             each(arg, &p);
@@ -84,7 +84,7 @@ static void each_of_operand(const struct xl__group *group, unsigned k,
 }
 
 /* Is the scalar an argument of what is computed here, or written? */
-static bool is_used(const struct xl__graph *g, const struct xl__group *group,
+static bool is_scalar_used(const struct xl__graph *g, const struct xl__group *group,
                     unsigned scalar)
 {
     for (unsigned i = 0; i < group->n_values; i++) {
@@ -101,17 +101,17 @@ static bool is_used(const struct xl__graph *g, const struct xl__group *group,
     return false;
 }
 
-static void each_param(const struct xl__graph *g,
-                       const struct xl__group *group, visit each, void *arg)
+static void visit_params(const struct xl__graph *g,
+                       const struct xl__group *group, param_visitor each, void *arg)
 {
-    struct param p = {.what = SIZE};
+    struct param p = {.kind = SIZE};
     for (unsigned k = 0; k < group->n_operands; k++)
-        each_of_operand(group, k, each, arg);
+        visit_operand_params(group, k, each, arg);
     for (p.d = 0; p.d < group->n_loops; p.d++)
         each(arg, &p);
-    p.what = SCALAR;
+    p.kind = SCALAR;
     for (p.node = 0; p.node < g->n_nodes; p.node++) {
-        if (g->node[p.node].op == XL__E_SCALAR && is_used(g, group, p.node))
+        if (g->node[p.node].op == XL__E_SCALAR && is_scalar_used(g, group, p.node))
             each(arg, &p);
     }
 }
@@ -124,27 +124,27 @@ struct param_text {
 };
 
 /* An operand's parameters are a line, and so are all sizes. */
-static bool begins_line(const struct xl__group *group, const struct param *p)
+static bool starts_line(const struct xl__group *group, const struct param *p)
 {
-    return p->what == MEMORY || p->what == SCALAR ||
-           (p->what == SIZE && p->d == 0) ||
-           (p->what == OFFSET && group->operand[p->k].at == XL__AT_INDEX);
+    return p->kind == MEMORY || p->kind == SCALAR ||
+           (p->kind == SIZE && p->d == 0) ||
+           (p->kind == OFFSET && group->operand[p->k].at == XL__AT_INDEX);
 }
 
-static void write_one(void *arg, const struct param *p)
+static void write_param(void *arg, const struct param *p)
 {
     struct param_text *w = arg;
     struct xl__emit *m = w->m;
     const struct xl__operand *o = &m->group->operand[p->k];
-    const bool is_new = begins_line(m->group, p);
+    const bool is_new = starts_line(m->group, p);
     xl__str_add(m->out, w->n++ == 0 ? "" : is_new ? ",\n" : ", ");
     if (is_new)
         xl__emit_indent(m);
-    switch (p->what) {
+    switch (p->kind) {
     case MEMORY:
         xl__str_printf(m->out, "__global %s%s *m%u",
                        o->is_written ? "" : "const ",
-                       xl__spell_elem(o->dtype), p->k);
+                       xl__opencl_elem_type(o->dtype), p->k);
         break;
     case OFFSET:
         xl__str_printf(m->out, "const ulong o%u", p->k);
@@ -165,7 +165,7 @@ static void write_one(void *arg, const struct param *p)
 void xl__emit_params(struct xl__emit *m)
 {
     struct param_text w = {m, 0};
-    each_param(m->g, m->group, write_one, &w);
+    visit_params(m->g, m->group, write_param, &w);
     xl__str_add(m->out, "\n");
 }
 
@@ -177,7 +177,7 @@ struct param_setting {
     struct xl__step *step;
 };
 
-static void set_index(struct param_setting *t, size_t value)
+static void set_index_arg(struct param_setting *t, size_t value)
 {
     if (t->m->group->geo.is_wide)
         xl__arg_u64(t->step, value);
@@ -187,7 +187,7 @@ static void set_index(struct param_setting *t, size_t value)
 
 /* Where element 0 lies: the caller's offset changes from call to call, a
  * temporary's does not. */
-static void set_offset(struct param_setting *t, const struct xl__operand *o)
+static void set_offset_arg(struct param_setting *t, const struct xl__operand *o)
 {
     size_t offset = o->offset;
     if (o->at == XL__AT_BINDING) {
@@ -200,7 +200,7 @@ static void set_offset(struct param_setting *t, const struct xl__operand *o)
     xl__arg_u64(t->step, offset);
 }
 
-static void set_scalar(struct param_setting *t, const struct xl__node *n)
+static void set_scalar_arg(struct param_setting *t, const struct xl__node *n)
 {
     const unsigned slot = slot_of_first_binding + n->binding;
     if (n->type == XL__V_F32)
@@ -209,27 +209,27 @@ static void set_scalar(struct param_setting *t, const struct xl__node *n)
         xl__arg_value_i32(t->step, slot);
 }
 
-static void set_one(void *arg, const struct param *p)
+static void set_argument(void *arg, const struct param *p)
 {
     struct param_setting *t = arg;
     const struct xl__operand *o = &t->m->group->operand[p->k];
-    switch (p->what) {
+    switch (p->kind) {
     case MEMORY:
         xl__arg_mem(t->step, o->at == XL__AT_TEMP
                                  ? (unsigned)XL__MEM_SCRATCH
                                  : slot_of_first_binding + o->index);
         break;
     case OFFSET:
-        set_offset(t, o);
+        set_offset_arg(t, o);
         break;
     case STRIDE:
-        set_index(t, o->stride[p->d]);
+        set_index_arg(t, o->stride[p->d]);
         break;
     case SIZE:
-        set_index(t, t->m->group->loop[p->d].size);
+        set_index_arg(t, t->m->group->loop[p->d].size);
         break;
     case SCALAR:
-        set_scalar(t, &t->m->g->node[p->node]);
+        set_scalar_arg(t, &t->m->g->node[p->node]);
         break;
     }
 }
@@ -238,10 +238,10 @@ void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
                    struct xl__step *step)
 {
     struct param_setting t = {m, s, step};
-    each_param(m->g, m->group, set_one, &t);
+    visit_params(m->g, m->group, set_argument, &t);
 }
 
-static void count_one(void *arg, const struct param *p)
+static void count_param(void *arg, const struct param *p)
 {
     (void)p;
     ++*(unsigned *)arg;
@@ -251,13 +251,13 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
                          const struct xl__group *group)
 {
     unsigned n = 0;
-    each_param(g, group, count_one, &n);
+    visit_params(g, group, count_param, &n);
     return n;
 }
 
 /* -- places ---------------------------------------------------------------- */
 
-void xl__emit_place(const struct xl__emit *m, unsigned k, unsigned depth)
+void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
 {
     if (depth <= 1)
         xl__str_printf(m->out, "p%u", k);
@@ -265,17 +265,17 @@ void xl__emit_place(const struct xl__emit *m, unsigned k, unsigned depth)
         xl__str_printf(m->out, "p%u_%u", k, depth);
 }
 
-static void write_place(struct xl__emit *m, unsigned k, unsigned first,
+static void write_index(struct xl__emit *m, unsigned k, unsigned first,
                         unsigned last)
 {
     const struct xl__operand *o = &m->group->operand[k];
     const char *plus = "";
     xl__emit_indent(m);
     xl__str_add(m->out, "const IDX ");
-    xl__emit_place(m, k, m->depth);
+    xl__emit_index(m, k, m->depth);
     xl__str_add(m->out, " = ");
     if (m->depth > 1) {
-        xl__emit_place(m, k, m->depth - 1);
+        xl__emit_index(m, k, m->depth - 1);
         plus = " + ";
     }
     for (unsigned d = first; d < last; d++) {
@@ -289,15 +289,15 @@ static void write_place(struct xl__emit *m, unsigned k, unsigned first,
     xl__str_add(m->out, *plus ? ";\n" : "0;\n");
 }
 
-void xl__emit_places(struct xl__emit *m, unsigned first, unsigned last)
+void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last)
 {
     m->depth++;
     for (unsigned k = 0; k < m->group->n_operands; k++)
-        write_place(m, k, first, last);
+        write_index(m, k, first, last);
 }
 
 /* The farthest element of an operand, or one past SIZE_MAX / 2. */
-static double reach(const struct xl__group *group,
+static double max_index(const struct xl__group *group,
                     const struct xl__operand *o)
 {
     double far = 0;
@@ -313,7 +313,7 @@ bool xl__emit_is_wide(const struct xl__group *group)
     for (unsigned d = 0; d < group->n_loops; d++)
         count *= (double)group->loop[d].size;
     for (unsigned k = 0; k < group->n_operands; k++) {
-        if (reach(group, &group->operand[k]) > most)
+        if (max_index(group, &group->operand[k]) > most)
             return true;
     }
     return count > most;
@@ -321,7 +321,7 @@ bool xl__emit_is_wide(const struct xl__group *group)
 
 /* -- head ------------------------------------------------------------------ */
 
-static void describe(struct xl__emit *m, unsigned k)
+static void describe_operand(struct xl__emit *m, unsigned k)
 {
     const struct xl__group *group = m->group;
     const struct xl__operand *o = &group->operand[k];
@@ -342,10 +342,10 @@ static void describe(struct xl__emit *m, unsigned k)
 
 void xl__emit_includes(struct xl__emit *m)
 {
-    const unsigned uses = xl__spell_uses(m->g, m->group);
+    const unsigned uses = xl__opencl_uses(m->g, m->group);
     if (uses & XL__USES_MATH)
         xl__str_printf(m->out, "#define XL_OWN_MATH %d\n%s",
-                       xl__by_items(m->l),
+                       xl__is_vector_cpu(m->l),
                        xl__num_or(m->l, XL__F_has_fma, 1) == 0
                            ? "#define XL_HAS_FMA 0\n"
                            : "");
@@ -357,13 +357,13 @@ void xl__emit_includes(struct xl__emit *m)
     xl__str_add(m->out, "\n");
 }
 
-void xl__emit_head(struct xl__emit *m, const char *what)
+void xl__emit_header(struct xl__emit *m, const char *what)
 {
     const struct xl__group *group = m->group;
     xl__str_printf(m->out, "/* %s\n *\n * Operands, with their strides:\n",
                    what);
     for (unsigned k = 0; k < group->n_operands; k++)
-        describe(m, k);
+        describe_operand(m, k);
     xl__str_printf(m->out, " */\n#define XL_WIDE %d\n#define XL_VW %u\n",
                    group->geo.is_wide, m->vw);
     xl__emit_includes(m);
@@ -382,7 +382,7 @@ bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
 }
 
 /* Of the variable that holds the node. */
-static unsigned width_of(const struct xl__emit *m, unsigned node)
+static unsigned variable_width(const struct xl__emit *m, unsigned node)
 {
     const enum xl__expr_op op = m->g->node[node].op;
     return op == XL__E_SCALAR || xl__emit_is_row(m, node) ? 1 : m->vw;
@@ -392,10 +392,10 @@ static unsigned width_of(const struct xl__emit *m, unsigned node)
 
 /* A bool is 0 or 1 in one element and 0 or -1 in a vector: what is widened or
  * becomes a number has its sign turned where those differ. */
-static void variable(struct xl__emit *m, unsigned node, unsigned width)
+static void write_variable(struct xl__emit *m, unsigned node, unsigned width)
 {
     const enum xl__vtype type = m->g->node[node].type;
-    const unsigned own = width_of(m, node);
+    const unsigned own = variable_width(m, node);
     const char *minus = type == XL__V_BOOL && own != width &&
                                 (own == 1 || width == 1)
                             ? "-"
@@ -409,13 +409,13 @@ static void variable(struct xl__emit *m, unsigned node, unsigned width)
         xl__str_printf(m->out, "(%sv%u.s0)", minus, node);
 }
 
-static void number_of(struct xl__emit *m, unsigned node, unsigned width)
+static void write_bool_number(struct xl__emit *m, unsigned node, unsigned width)
 {
-    const bool is_turned =
+    const bool is_negated =
         m->g->node[node].type == XL__V_BOOL && width > 1;
-    xl__str_add(m->out, is_turned ? "(-" : "");
-    variable(m, node, width);
-    xl__str_add(m->out, is_turned ? ")" : "");
+    xl__str_add(m->out, is_negated ? "(-" : "");
+    write_variable(m, node, width);
+    xl__str_add(m->out, is_negated ? ")" : "");
 }
 
 void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
@@ -424,22 +424,22 @@ void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
     const struct xl__node *n = &m->g->node[node];
     if (n->op == XL__E_CONST) {
         const double value = type == XL__V_BOOL ? n->value != 0 : n->value;
-        xl__spell_constant(m->out, value, type, width);
+        xl__opencl_constant(m->out, value, type, width);
     } else if (n->type == type) {
-        variable(m, node, width);
+        write_variable(m, node, width);
     } else if (type == XL__V_F32) {
         xl__str_printf(m->out, "convert_%s(", xl__emit_type(type, width));
-        number_of(m, node, width);
+        write_bool_number(m, node, width);
         xl__str_add(m->out, ")");
     } else if (type == XL__V_I32 && n->type == XL__V_BOOL) {
-        number_of(m, node, width);
+        write_bool_number(m, node, width);
     } else if (type == XL__V_I32) {
         xl__str_printf(m->out, "xl_int_%u(", width);
-        variable(m, node, width);
+        write_variable(m, node, width);
         xl__str_add(m->out, ")");
     } else {
         xl__str_add(m->out, "(");
-        variable(m, node, width);
+        write_variable(m, node, width);
         xl__str_add(m->out, n->type == XL__V_F32 ? " != 0.0f)" : " != 0)");
     }
 }
@@ -451,7 +451,7 @@ void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
 
 /* -- nodes ----------------------------------------------------------------- */
 
-static void fill_in(struct xl__emit *m, const struct xl__node *n,
+static void write_template(struct xl__emit *m, const struct xl__node *n,
                     const char *spelling, unsigned width)
 {
     for (const char *c = spelling; *c; c++) {
@@ -464,12 +464,12 @@ static void fill_in(struct xl__emit *m, const struct xl__node *n,
             xl__str_printf(m->out, "%u", width);
         else if (*c != 's')
             xl__emit_ref_as(m, n->arg[*c - 'a'], width,
-                            xl__spell_wanted(m->g, n, (unsigned)(*c - 'a')));
+                            xl__opencl_arg_type(m->g, n, (unsigned)(*c - 'a')));
     }
 }
 
 /* To memory's precision and back into a register. */
-static void cast(struct xl__emit *m, const struct xl__node *n, unsigned width)
+static void write_cast(struct xl__emit *m, const struct xl__node *n, unsigned width)
 {
     static const char *const after[XL_N_DTYPES] = {
         [XL_I8] = ", -128, 127)", [XL_U8] = ", 0, 255)"};
@@ -494,24 +494,24 @@ void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
     xl__str_printf(m->out, "const %s v%u = ", xl__emit_type(n->type, width),
                    node);
     if (n->op == XL__E_CAST)
-        cast(m, n, width);
+        write_cast(m, n, width);
     else
-        fill_in(m, n,
-                xl__spell_op(m, n->op,
+        write_template(m, n,
+                xl__opencl_op(m, n->op,
                              n->op == XL__E_WHERE
                                  ? n->type
-                                 : xl__spell_wanted(m->g, n, 0)),
+                                 : xl__opencl_arg_type(m->g, n, 0)),
                 width);
     xl__str_add(m->out, ";\n");
 }
 
-enum way {
-    ONE,     /* a single element */
-    SAME,    /* one element for the whole vector */
-    WHOLE,   /* neighbours */
+enum access {
+    ELEMENT,     /* a single element */
+    BROADCAST,    /* one element for the whole vector */
+    CONTIGUOUS,   /* neighbours */
     ALIGNED, /* neighbours, at a multiple of the width */
-    APART,   /* a stride between them */
-    PART     /* the first `count`, by a stride */
+    STRIDED,   /* a stride between them */
+    PARTIAL     /* the first `count`, by a stride */
 };
 
 static unsigned inner_stride(const struct xl__group *group,
@@ -521,29 +521,29 @@ static unsigned inner_stride(const struct xl__group *group,
     return stride > 1 ? 2 : (unsigned)stride;
 }
 
-static enum way way_of(const struct xl__emit *m, const struct xl__operand *o,
+static enum access access_of(const struct xl__emit *m, const struct xl__operand *o,
                        unsigned width, const char *count)
 {
     const unsigned stride = inner_stride(m->group, o);
     if (width == 1)
-        return ONE;
+        return ELEMENT;
     if (stride == 0 && !o->is_written)
-        return SAME;
+        return BROADCAST;
     if (count)
-        return PART;
+        return PARTIAL;
     if (stride != 1)
-        return APART;
-    return o->align >= width ? ALIGNED : WHOLE;
+        return STRIDED;
+    return o->align >= width ? ALIGNED : CONTIGUOUS;
 }
 
 /* "m3 + o3, p3 + at" */
-static void address(struct xl__emit *m, unsigned k, const char *at)
+static void write_address(struct xl__emit *m, unsigned k, const char *at)
 {
     const struct xl__operand *o = &m->group->operand[k];
     const unsigned stride = inner_stride(m->group, o);
     const bool is_first = stride == 0 || xl__streq(at, "0");
     xl__str_printf(m->out, "m%u + o%u, ", k, k);
-    xl__emit_place(m, k, m->depth);
+    xl__emit_index(m, k, m->depth);
     if (is_first)
         return;
     xl__str_printf(m->out, " + %s%s%s", stride > 1 ? "(" : "", at,
@@ -553,24 +553,24 @@ static void address(struct xl__emit *m, unsigned k, const char *at)
 }
 
 /* ", stride" and ", stride, count", as the way wants them. */
-static void tail(struct xl__emit *m, unsigned k, enum way way,
+static void write_access_args(struct xl__emit *m, unsigned k, enum access access,
                  const char *count)
 {
     const unsigned stride = inner_stride(m->group, &m->group->operand[k]);
-    if (way != APART && way != PART)
+    if (access != STRIDED && access != PARTIAL)
         return;
     if (stride > 1)
         xl__str_printf(m->out, ", s%u_%u", k, m->group->n_loops - 1);
     else
         xl__str_printf(m->out, ", %u", stride);
-    if (way == PART)
+    if (access == PARTIAL)
         xl__str_printf(m->out, ", %s", count);
 }
 
 /* -- random numbers -------------------------------------------------------- */
 
 /* By place: neighbours from a multiple of four on share draws. */
-static void draw(struct xl__emit *m, unsigned k, const char *at,
+static void write_random(struct xl__emit *m, unsigned k, const char *at,
                  unsigned width)
 {
     enum { WORDS = 4 };
@@ -580,11 +580,11 @@ static void draw(struct xl__emit *m, unsigned k, const char *at,
     const bool is_block =
         width >= WORDS && stride == 1 && o->align >= WORDS;
     xl__str_printf(m->out, "xl_%s%s_%u(",
-                   xl__spell_op(m, n->op, XL__V_F32),
+                   xl__opencl_op(m, n->op, XL__V_F32),
                    is_block ? "_block" : "", width);
     xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
     xl__str_printf(m->out, ", o%u + ", k);
-    xl__emit_place(m, k, m->depth);
+    xl__emit_index(m, k, m->depth);
     if (stride > 0 && !xl__streq(at, "0"))
         xl__str_printf(m->out, " + (ulong)(%s)", at);
     if (stride > 1)
@@ -599,23 +599,23 @@ static void draw(struct xl__emit *m, unsigned k, const char *at,
 
 /* -- loads and stores ------------------------------------------------------ */
 
-static void read(struct xl__emit *m, unsigned k, const char *at,
+static void write_read(struct xl__emit *m, unsigned k, const char *at,
                  const char *count, unsigned width)
 {
-    static const char *const name[] = {[ONE] = "load",      [SAME] = "load",
-                                       [WHOLE] = "load",    [ALIGNED] = "loada",
-                                       [APART] = "loads",   [PART] = "loadn"};
+    static const char *const name[] = {[ELEMENT] = "load",      [BROADCAST] = "load",
+                                       [CONTIGUOUS] = "load",    [ALIGNED] = "loada",
+                                       [STRIDED] = "loads",   [PARTIAL] = "loadn"};
     const struct xl__operand *o = &m->group->operand[k];
-    const enum way way = way_of(m, o, width, count);
+    const enum access access = access_of(m, o, width, count);
     const char *minus = o->dtype == XL_BOOL ? "-" : "";
-    if (way == SAME)
+    if (access == BROADCAST)
         xl__str_printf(m->out, "(%s)(%s",
                        xl__emit_type(m->g->node[o->node].type, width), minus);
-    xl__str_printf(m->out, "xl_%s_%s_%u(", name[way], xl_dtype_name(o->dtype),
-                   way == SAME ? 1 : width);
-    address(m, k, at);
-    tail(m, k, way, count);
-    xl__str_add(m->out, way == SAME ? "))" : ")");
+    xl__str_printf(m->out, "xl_%s_%s_%u(", name[access], xl_dtype_name(o->dtype),
+                   access == BROADCAST ? 1 : width);
+    write_address(m, k, at);
+    write_access_args(m, k, access, count);
+    xl__str_add(m->out, access == BROADCAST ? "))" : ")");
 }
 
 void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
@@ -627,14 +627,14 @@ void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
     xl__str_printf(m->out, "const %s v%u = ",
                    xl__emit_type(m->g->node[o->node].type, width), o->node);
     if (o->at == XL__AT_INDEX)
-        draw(m, operand, at, width);
+        write_random(m, operand, at, width);
     else
-        read(m, operand, at, count, width);
+        write_read(m, operand, at, count, width);
     xl__str_add(m->out, ";\n");
 }
 
 /* What a register holds of such an element. */
-static enum xl__vtype register_of(xl_dtype dtype)
+static enum xl__vtype register_type(xl_dtype dtype)
 {
     if (dtype == XL_BOOL)
         return XL__V_BOOL;
@@ -646,25 +646,25 @@ static enum xl__vtype register_of(xl_dtype dtype)
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count)
 {
-    static const char *const name[] = {[ONE] = "store",    [WHOLE] = "store",
+    static const char *const name[] = {[ELEMENT] = "store",    [CONTIGUOUS] = "store",
                                        [ALIGNED] = "storea",
-                                       [APART] = "stores", [PART] = "storen"};
+                                       [STRIDED] = "stores", [PARTIAL] = "storen"};
     const struct xl__operand *o = &m->group->operand[operand];
     const unsigned width =
         xl__emit_is_row(m, o->node) && xl__operand_is_of_rows(m->group, o) ? 1 : m->vw;
-    const enum way way = way_of(m, o, width, count);
+    const enum access access = access_of(m, o, width, count);
     xl__emit_indent(m);
-    const bool is_streamed = way == ALIGNED && m->group->geo.is_streamed;
-    xl__str_printf(m->out, "xl_%s_%s_%u(", is_streamed ? "storet" : name[way],
+    const bool is_streamed = access == ALIGNED && m->group->geo.is_streamed;
+    xl__str_printf(m->out, "xl_%s_%s_%u(", is_streamed ? "storet" : name[access],
                    xl_dtype_name(o->dtype), width);
-    address(m, operand, at);
-    tail(m, operand, way, count);
+    write_address(m, operand, at);
+    write_access_args(m, operand, access, count);
     xl__str_add(m->out, ", ");
-    xl__emit_ref_as(m, o->node, width, register_of(o->dtype));
+    xl__emit_ref_as(m, o->node, width, register_type(o->dtype));
     xl__str_add(m->out, ");\n");
 }
 
-void xl__emit_ahead(struct xl__emit *m, unsigned operand, const char *at)
+void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at)
 {
     enum { AHEAD_BYTES = 4096 };
     const struct xl__operand *o = &m->group->operand[operand];
@@ -672,12 +672,12 @@ void xl__emit_ahead(struct xl__emit *m, unsigned operand, const char *at)
         return;
     xl__emit_indent(m);
     xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", operand, operand);
-    xl__emit_place(m, operand, m->depth);
+    xl__emit_index(m, operand, m->depth);
     xl__str_printf(m->out, " + %s + %zu);\n", at,
                    AHEAD_BYTES / xl_dtype_bytes(o->dtype));
 }
 
-unsigned xl__emit_source(const struct xl__group *group, unsigned node)
+unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node)
 {
     for (unsigned k = 0; k < group->n_operands; k++) {
         if (!group->operand[k].is_written && group->operand[k].node == node)

@@ -22,13 +22,13 @@ struct xl__emit {
     struct xl__str *out;
     unsigned vw;      /* width of element-level values now being written */
     unsigned indent;  /* levels of four spaces */
-    unsigned depth;   /* calls of xl__emit_places() whose names are in scope;
+    unsigned depth;   /* calls of xl__emit_indices() whose names are in scope;
                          whoever closes the scope sets it back */
 };
 
 /* Comment that says what the kernel computes and touches, the settings and
  * the includes that its nodes need: the head of every text. */
-void xl__emit_head(struct xl__emit *m, const char *what);
+void xl__emit_header(struct xl__emit *m, const char *what);
 /* Settings and includes alone. */
 void xl__emit_includes(struct xl__emit *m);
 /* The kernel's parameters for all operands, loops and scalars, in lines with
@@ -44,9 +44,9 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
 /* `const IDX pK = oK + i0 * sK_0 ...` for each operand, of the loops
  * [first, last) with index names i0, i1, ...; with first > 0 on top of what
  * an outer call wrote. Adds 1 to depth. */
-void xl__emit_places(struct xl__emit *m, unsigned first, unsigned last);
+void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last);
 /* The place of operand k: "p3", or what a later depth calls it. */
-void xl__emit_place(const struct xl__emit *m, unsigned k, unsigned depth);
+void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth);
 /* Load into the node's variable what the operand has at its place and `at`
  * (text): the index along the group's last loop. vw elements, or one for a
  * row value; with `count` (text, NULL: all), only so many are there, and the
@@ -58,9 +58,9 @@ void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count);
 /* On CPUs: announce what will be read some turns after `at`, where neighbours
  * are read. Hardware alone does not look far enough ahead. */
-void xl__emit_ahead(struct xl__emit *m, unsigned operand, const char *at);
+void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at);
 /* The operand that is read and gives this node; XL__EXPR_OPERANDS: none. */
-unsigned xl__emit_source(const struct xl__group *group, unsigned node);
+unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node);
 /* `const float4 v7 = ...;` for a MAP-class node; nothing for constants and
  * scalars, which have no variable of their own. `width` 1 for row values. */
 void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width);

@@ -12,24 +12,24 @@
 #include "expr/codegen/opencl.h"
 
 /* One state of a kernel; reductions of the same elements may share it. */
-struct xl__state {
+struct xl__reduction_state {
     unsigned node, arg, sweep;
-    const struct xl__acc *acc;
+    const struct xl__accumulator *acc;
 };
 
-struct xl__acc {
+struct xl__accumulator {
     const char *name;      /* in expr/reduce.clh: "sumf" */
     enum xl__vtype type;   /* of what is folded */
     unsigned words;        /* 4 bytes each, of one reduction */
-    bool wants_place;
+    bool needs_index;
     bool is_squared;       /* the argument is folded times itself */
 };
 
 /* A kernel in the making. */
-struct xl__reducing {
+struct xl__reduction_writer {
     struct xl__emit m;
     const struct xl__group *group;
-    struct xl__state *state;
+    struct xl__reduction_state *state;
     unsigned n_states;
     unsigned char *is_needed; /* by value: of the sweep that is written */
     unsigned *held_from;      /* by value: kept in registers from this sweep
@@ -45,12 +45,12 @@ struct xl__reducing {
 
 enum { XL__NOT_HELD = ~0u >> 1 };
 
-/* All zero before; xl__reducing_clear() after failures as well. */
-xl_status xl__reducing_init(struct xl__reducing *r, const struct xl__graph *g,
+/* All zero before; xl__reduction_clear() after failures as well. */
+xl_status xl__reduction_init(struct xl__reduction_writer *r, const struct xl__graph *g,
                             const struct xl__limits *l,
                             const struct xl__group *group,
                             struct xl__str *out);
-void xl__reducing_clear(struct xl__reducing *r);
+void xl__reduction_clear(struct xl__reduction_writer *r);
 
 /* For geometries: words of all states of one reduction each, and the most
  * element values that wait in registers from one sweep to the next. */
@@ -63,55 +63,55 @@ unsigned xl__held_values(const struct xl__graph *g,
  * rule in which $k is the kind's name ("sumf"), $f what its functions begin
  * with ("xl_sumf"), $s the state's number and $w the width. */
 enum { XL__ALL_SWEEPS = ~0u >> 1 };
-void xl__reduce_each(struct xl__reducing *r, unsigned s, const char *rule,
+void xl__states_write(struct xl__reduction_writer *r, unsigned s, const char *rule,
                      unsigned width);
-void xl__reduce_kinds(struct xl__reducing *r, const char *rule,
+void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule,
                       unsigned width);
 
 /* -- sweeps ---------------------------------------------------------------- */
 
 /* Mark what sweep s needs: is_needed. */
-void xl__reduce_need(struct xl__reducing *r, unsigned s);
+void xl__sweep_mark_needed(struct xl__reduction_writer *r, unsigned s);
 /* The sweep from which on value i is in registers, now. */
-static inline unsigned xl__held_from(const struct xl__reducing *r, unsigned i)
+static inline unsigned xl__held_from(const struct xl__reduction_writer *r, unsigned i)
 {
     return r->is_single ? XL__NOT_HELD : r->held_from[i];
 }
 /* Does sweep s reduce anything; does it take in or write any element? */
-bool xl__reduce_has_states(const struct xl__reducing *r, unsigned s);
-bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s);
+bool xl__sweep_has_states(const struct xl__reduction_writer *r, unsigned s);
+bool xl__sweep_is_idle(const struct xl__reduction_writer *r, unsigned s);
 /* From now on values that more than one sweep needs are held: what is loaded,
  * and what is expensive. */
-void xl__reduce_hold(struct xl__reducing *r);
+void xl__sweep_hold_values(struct xl__reduction_writer *r);
 
 /* -- rows ------------------------------------------------------------------ */
 
 /* Row values that are computed before sweep s: loads and arithmetic. */
-void xl__reduce_row_values(struct xl__reducing *r, unsigned s);
+void xl__row_values_write(struct xl__reduction_writer *r, unsigned s);
 /* Results of sweep s from states rN. */
-void xl__reduce_results(struct xl__reducing *r, unsigned s);
+void xl__row_results_write(struct xl__reduction_writer *r, unsigned s);
 /* Outputs of rows. */
-bool xl__reduce_has_row_stores(const struct xl__reducing *r);
-void xl__reduce_row_stores(struct xl__reducing *r);
+bool xl__has_row_stores(const struct xl__reduction_writer *r);
+void xl__row_stores_write(struct xl__reduction_writer *r);
 
 /* `const IDX i0 = ..., i1 = ...` of loops [first, last) from their number. */
-void xl__reduce_indices(struct xl__reducing *r, unsigned first, unsigned last,
+void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first, unsigned last,
                         const char *number);
 /* "n2 * n3" of loops [first, last); "1" of none. */
-void xl__reduce_sizes(struct xl__reducing *r, unsigned first, unsigned last);
+void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first, unsigned last);
 
 /* -- launches --------------------------------------------------------------- */
 
 /* XL_OK, or XL_UNSUPPORTED: with `more` arguments beside the operands' and so
  * much local memory it does not fit. */
-xl_status xl__reduce_fits(const struct xl__reducing *r, unsigned more,
+xl_status xl__reduction_check(const struct xl__reduction_writer *r, unsigned more,
                           size_t local_bytes);
 /* All of a step but what is special: text, kernel, size, operands. */
-void xl__reduce_step(struct xl__reducing *r, const struct xl__schedule *s,
+void xl__reduction_set_step(struct xl__reduction_writer *r, const struct xl__schedule *s,
                      struct xl__step *step, const char *kernel,
                      size_t n_groups);
 /* A parameter of type IDX. */
-void xl__reduce_arg_index(const struct xl__reducing *r, struct xl__step *step,
+void xl__reduction_arg_index(const struct xl__reduction_writer *r, struct xl__step *step,
                           size_t value);
 
 /* -- states of chunks in scratch: a section for each state ----------------- */
@@ -121,9 +121,9 @@ size_t xl__partial_bytes(const struct xl__graph *g,
                          const struct xl__group *group, size_t places);
 /* Parameters: scratch, qN (where state N's section begins), and how the
  * reduced range is cut: chunks, each, each_one. */
-void xl__partial_params(struct xl__reducing *r);
-void xl__partial_args(const struct xl__reducing *r, struct xl__step *step,
+void xl__partial_params(struct xl__reduction_writer *r);
+void xl__partial_args(const struct xl__reduction_writer *r, struct xl__step *step,
                       size_t places, const size_t cut[3]);
-unsigned xl__partial_n_args(const struct xl__reducing *r);
+unsigned xl__partial_n_args(const struct xl__reduction_writer *r);
 
 #endif

@@ -21,7 +21,7 @@
 enum {
     GATHERED = 8,      /* states that every item gathers at the end; more of
                           them cost a wide group more than a barrier does */
-    MOST_AT_ONCE = 16, /* that some items gather for the others */
+    MAX_AT_ONCE = 16, /* that some items gather for the others */
     SINGLES = 4,       /* elements of a turn, as many as a fold takes */
     FIRST_WORDS = 64,  /* that an item asks for before it waits, in the sweep */
     LATER_WORDS = 32   /* that reads the row and in those after it */
@@ -29,17 +29,17 @@ enum {
 
 /* -- head ------------------------------------------------------------------ */
 
-void xl__rows_head(struct xl__reducing *r, const char *what)
+void xl__rows_write_head(struct xl__reduction_writer *r, const char *what)
 {
-    xl__emit_head(&r->m, what);
+    xl__emit_header(&r->m, what);
     xl__emit_line(&r->m, "#include \"expr/reduce.clh\"");
-    xl__reduce_kinds(r, "XL_UP_TO_$w($k)", r->m.vw);
+    xl__state_kinds_write(r, "XL_UP_TO_$w($k)", r->m.vw);
     if (r->group->geo.lanes > 1)
-        xl__reduce_kinds(r, "XL_GATHER($k, 1, __local, gather)", 1);
+        xl__state_kinds_write(r, "XL_GATHER($k, 1, __local, gather)", 1);
 }
 
-void xl__rows_kernel(struct xl__reducing *r, const char *name,
-                     void (*more)(struct xl__reducing *))
+void xl__rows_open_kernel(struct xl__reduction_writer *r, const char *name,
+                     void (*more)(struct xl__reduction_writer *))
 {
     xl__str_add(r->m.out, "\n");
     xl__emit_line(&r->m,
@@ -56,14 +56,14 @@ void xl__rows_kernel(struct xl__reducing *r, const char *name,
     r->m.indent++;
 }
 
-void xl__rows_counts(struct xl__reducing *r, const char *is_there)
+void xl__rows_write_counts(struct xl__reduction_writer *r, const char *is_there)
 {
     const unsigned last = r->group->n_loops - 1, vw = r->group->geo.vw;
     xl__emit_line(&r->m, "const IDX per_line = n%u / %u, left = n%u %% %u;",
                   last, vw, last, vw);
     xl__emit_indent(&r->m);
     xl__str_printf(r->m.out, "const IDX lines = %s", is_there);
-    xl__reduce_sizes(r, r->n_kept, last);
+    xl__loop_sizes_write(r, r->n_kept, last);
     xl__str_add(r->m.out, ";\n");
     xl__emit_indent(&r->m);
     xl__str_add(r->m.out, "const float n_row = (float)");
@@ -76,41 +76,41 @@ void xl__rows_counts(struct xl__reducing *r, const char *is_there)
 /* -- lanes ----------------------------------------------------------------- */
 
 /* Of n states, how many are left when some items gathered for the others. */
-static unsigned fewer(unsigned n)
+static unsigned next_level(unsigned n)
 {
-    return n > GATHERED * MOST_AT_ONCE ? n / GATHERED : GATHERED;
+    return n > GATHERED * MAX_AT_ONCE ? n / GATHERED : GATHERED;
 }
 
 /* States that a row's items write on their way to one. */
-static unsigned room_of_row(const struct xl__geometry *geo)
+static unsigned states_of_row(const struct xl__geometry *geo)
 {
     unsigned n = geo->lanes, room = n;
     for (; n > GATHERED; room += n)
-        n = fewer(n);
+        n = next_level(n);
     return room;
 }
 
-void xl__rows_local(struct xl__reducing *r)
+void xl__rows_write_local(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     if (geo->lanes > 1)
-        xl__reduce_each(r, XL__ALL_SWEEPS, "__local $f_1 room$s[$w];",
-                        geo->wg / geo->lanes * room_of_row(geo));
+        xl__states_write(r, XL__ALL_SWEEPS, "__local $f_1 room$s[$w];",
+                        geo->wg / geo->lanes * states_of_row(geo));
 }
 
-size_t xl__rows_local_bytes(const struct xl__reducing *r)
+size_t xl__rows_local_bytes(const struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     size_t words = 0;
     for (unsigned i = 0; i < r->n_states; i++)
         words += r->state[i].acc->words;
-    return geo->lanes > 1 ? geo->wg / geo->lanes * room_of_row(geo) * words *
+    return geo->lanes > 1 ? geo->wg / geo->lanes * states_of_row(geo) * words *
                                 sizeof(float)
                           : 0;
 }
 
 /* Of n states from `from` on, m are left behind them. */
-static void gather_some(struct xl__reducing *r, unsigned s, unsigned from,
+static void write_gather(struct xl__reduction_writer *r, unsigned s, unsigned from,
                         unsigned n, unsigned m)
 {
     char rule[160];
@@ -119,48 +119,48 @@ static void gather_some(struct xl__reducing *r, unsigned s, unsigned from,
     snprintf(rule, sizeof rule,
              "own$s[%u + lane] = $f_gather_1(own$s + %u + lane, %u, %u);",
              from + n, from, n / m, m);
-    xl__reduce_each(r, s, rule, 1);
+    xl__states_write(r, s, rule, 1);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
 /* Every item of the group comes here. */
-void xl__rows_join(struct xl__reducing *r, unsigned s)
+void xl__rows_write_join(struct xl__reduction_writer *r, unsigned s)
 {
     const struct xl__geometry *geo = &r->group->geo;
     unsigned from = 0, n = geo->lanes;
     char rule[160];
-    if (n == 1 || !xl__reduce_has_states(r, s))
+    if (n == 1 || !xl__sweep_has_states(r, s))
         return;
     snprintf(rule, sizeof rule,
              "__local $f_1 *own$s = room$s + item / %u * %u;", n,
-             room_of_row(geo));
-    xl__reduce_each(r, s, rule, 1);
-    xl__reduce_each(r, s, "own$s[lane] = r$s;", 1);
+             states_of_row(geo));
+    xl__states_write(r, s, rule, 1);
+    xl__states_write(r, s, "own$s[lane] = r$s;", 1);
     xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
     while (n > GATHERED) {
-        const unsigned m = fewer(n);
-        gather_some(r, s, from, n, m);
+        const unsigned m = next_level(n);
+        write_gather(r, s, from, n, m);
         from += n;
         n = m;
     }
     snprintf(rule, sizeof rule, "r$s = $f_gather_1(own$s + %u, %u, 1);", from,
              n);
-    xl__reduce_each(r, s, rule, 1);
+    xl__states_write(r, s, rule, 1);
 }
 
 /* -- sweeps ---------------------------------------------------------------- */
 
 /* Where the vectors of a turn lie. */
-struct walk {
+struct vector_source {
     const char *from;  /* the number of the first: a variable */
     bool is_single;    /* elements beyond the vectors */
 };
 
-static void place(struct xl__reducing *r, const char *u, const void *arg)
+static void write_vector_position(struct xl__reduction_writer *r, const char *u, const void *arg)
 {
-    const struct walk *w = arg;
+    const struct vector_source *w = arg;
     const unsigned last = r->group->n_loops - 1;
     const unsigned vw = r->group->geo.vw, lanes = r->group->geo.lanes;
     char number[64];
@@ -186,54 +186,54 @@ static void place(struct xl__reducing *r, const char *u, const void *arg)
     else
         xl__emit_line(&r->m,
                       "const IDX at = (number - line * per_line) * %u;", vw);
-    xl__reduce_indices(r, r->n_kept, last, "line");
-    xl__emit_places(&r->m, r->n_kept, last);
+    xl__loop_indices_write(r, r->n_kept, last, "line");
+    xl__emit_indices(&r->m, r->n_kept, last);
 }
 
-static struct xl__turn turn_of(struct xl__reducing *r, unsigned s, unsigned n,
-                               const struct walk *w, char *number)
+static struct xl__sweep_step init_step(struct xl__reduction_writer *r, unsigned s, unsigned n,
+                               const struct vector_source *w, char *number)
 {
-    struct xl__turn t = {.sweep = s, .n = n, .into = 'a', .number = "at",
-                         .place = place, .arg = w};
+    struct xl__sweep_step t = {.sweep = s, .n = n, .state_prefix = 'a', .first_index = "at",
+                         .write_position = write_vector_position, .arg = w};
     if (r->n_reduced > 1) {
         snprintf(number, 32, "line * n%u + at", r->group->n_loops - 1);
-        t.number = number;
+        t.first_index = number;
     }
     return t;
 }
 
 /* Turns of n vectors as long as there are so many, and one of what is left. */
-static void walk(struct xl__reducing *r, unsigned s)
+static void write_vector_loop(struct xl__reduction_writer *r, unsigned s)
 {
     const unsigned lanes = r->group->geo.lanes, n = r->group->geo.unroll;
     char number[32];
-    const struct walk w = {"t", false};
-    struct xl__turn t = turn_of(r, s, n, &w, number);
+    const struct vector_source w = {"t", false};
+    struct xl__sweep_step t = init_step(r, s, n, &w, number);
     xl__emit_line(&r->m, "IDX t = first + lane;");
     xl__emit_line(&r->m, "for (; t + %u < end; t += %u) {", (n - 1) * lanes,
                   n * lanes);
     r->m.indent++;
-    xl__reduce_turn(r, &t);
+    xl__sweep_write_step(r, &t);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     if (n == 1)
         return;
-    t.mine = "mine";
+    t.limit = "mine";
     t.n = n - 1;
     xl__emit_line(&r->m, "if (t < end) {");
     r->m.indent++;
     xl__emit_line(&r->m, "const uint mine = (uint)((end - t + %u) / %u);",
                   lanes - 1, lanes);
-    xl__reduce_turn(r, &t);
+    xl__sweep_write_step(r, &t);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
 }
 
 /* Vectors that a held sweep loads before it uses them: all where they are what
  * is held, else few, for the registers they take. */
-static unsigned block_of(const struct xl__reducing *r, unsigned s)
+static unsigned choose_block(const struct xl__reduction_writer *r, unsigned s)
 {
-    const unsigned loads = xl__reduce_loads(r, s), held = r->group->geo.held;
+    const unsigned loads = xl__sweep_n_loads(r, s), held = r->group->geo.held;
     const unsigned words = loads * r->m.vw;
     if (loads == 0 || (s == 0 && loads == 1))
         return 0;
@@ -242,80 +242,80 @@ static unsigned block_of(const struct xl__reducing *r, unsigned s)
     return n < held ? n : 0;
 }
 
-static void walk_held(struct xl__reducing *r, unsigned s)
+static void write_held_step(struct xl__reduction_writer *r, unsigned s)
 {
     char number[32];
-    const struct walk w = {"lane", false};
-    struct xl__turn t = turn_of(r, s, r->group->geo.held, &w, number);
-    t.mine = "mine";
-    t.block = block_of(r, s);
-    xl__reduce_turn(r, &t);
+    const struct vector_source w = {"lane", false};
+    struct xl__sweep_step t = init_step(r, s, r->group->geo.held, &w, number);
+    t.limit = "mine";
+    t.block = choose_block(r, s);
+    xl__sweep_write_step(r, &t);
 }
 
 /* Elements that fill no vector, read anew in every sweep. */
-static void singles(struct xl__reducing *r, unsigned s)
+static void write_single_elements(struct xl__reduction_writer *r, unsigned s)
 {
     const unsigned lanes = r->group->geo.lanes, n = SINGLES;
     char number[32];
-    const struct walk w = {"t", true};
-    struct xl__turn t = turn_of(r, s, n, &w, number);
-    t.into = 'r';
-    t.mine = "mine";
+    const struct vector_source w = {"t", true};
+    struct xl__sweep_step t = init_step(r, s, n, &w, number);
+    t.state_prefix = 'r';
+    t.limit = "mine";
     r->m.vw = 1;
     r->is_single = true;
-    xl__reduce_need(r, s);
+    xl__sweep_mark_needed(r, s);
     xl__emit_line(&r->m, "for (IDX t = first_one + lane; t < end_one; "
                          "t += %u) {", n * lanes);
     r->m.indent++;
     xl__emit_line(&r->m,
                   "const uint mine = (uint)min((end_one - t + %u) / %u, "
                   "(IDX)%u);", lanes - 1, lanes, n);
-    xl__reduce_turn(r, &t);
+    xl__sweep_write_step(r, &t);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     r->is_single = false;
     r->m.vw = r->group->geo.vw;
 }
 
-void xl__rows_sweep(struct xl__reducing *r, unsigned s)
+void xl__rows_write_sweep(struct xl__reduction_writer *r, unsigned s)
 {
     const struct xl__geometry *geo = &r->group->geo;
-    if (xl__reduce_is_idle(r, s))
+    if (xl__sweep_is_idle(r, s))
         return;
     xl__str_add(r->m.out, "\n");
-    xl__reduce_each(r, s, "$f_$w a$s = $f_none_$w();", geo->vw);
-    xl__reduce_need(r, s);
+    xl__states_write(r, s, "$f_$w a$s = $f_none_$w();", geo->vw);
+    xl__sweep_mark_needed(r, s);
     xl__emit_line(&r->m, "{");
     r->m.indent++;
     if (geo->held) {
-        walk_held(r, s);
+        write_held_step(r, s);
     } else {
-        walk(r, s);
+        write_vector_loop(r, s);
     }
     r->m.indent--;
     xl__emit_line(&r->m, "}");
-    xl__reduce_each(r, s, "$f_1 r$s = $f_close_$w(a$s);", geo->vw);
+    xl__states_write(r, s, "$f_1 r$s = $f_close_$w(a$s);", geo->vw);
     if (geo->vw > 1)
-        singles(r, s);
+        write_single_elements(r, s);
 }
 
 enum {
     HELD_WORDS = 48,      /* an item should hold (NV-25), */
     HELD_ONCE_WORDS = 24, /* where nothing is read twice, */
     HELD_NARROW_WORDS = 32, /* and of types below 4 bytes */
-    MOST_HELD_WORDS = 64,
-    LEAST_WG = 128,       /* smaller groups leave too few resident */
-    MOST_LANES = 512,     /* larger ones have little else to do (NV-25) */
+    MAX_HELD_WORDS = 64,
+    MIN_WG = 128,       /* smaller groups leave too few resident */
+    MAX_LANES = 512,     /* larger ones have little else to do (NV-25) */
     SWEEP_LANES = 256,    /* of rows that do not fit */
     SIDE_BY_SIDE = 8,     /* items that read a row together at least, */
-    LEAST_ELEMS = 4,      /* unless that is less than these for each */
+    MIN_ELEMS = 4,      /* unless that is less than these for each */
     GROUPS_PER_UNIT = 64, /* of a CPU */
     GROUP_BYTES = 1 << 17 /* of memory traffic that an item takes in a go */
 };
 
 /* -- geometry -------------------------------------------------------------- */
 
-static void for_items(const struct xl__limits *l, struct xl__group *group)
+static void choose_cpu_rows(const struct xl__limits *l, struct xl__group *group)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t rows = xl__kept_elems(group);
@@ -342,7 +342,7 @@ static size_t widest_bytes(const struct xl__group *group)
 /* Items that hold a row of so many words. Those of narrow types hold fewer
  * each, since as many words are fewer bytes on their way; half a group takes
  * part before an item holds more than a few. */
-static size_t holders(const struct xl__group *group, size_t words)
+static size_t lanes_to_hold(const struct xl__group *group, size_t words)
 {
     const size_t each =
         group->n_sweeps > 1 ? HELD_WORDS : HELD_ONCE_WORDS;
@@ -350,30 +350,30 @@ static size_t holders(const struct xl__group *group, size_t words)
         return xl__ceil_div(words, each);
     return xl__max_size(
         xl__ceil_div(words, HELD_NARROW_WORDS),
-        xl__min_size(LEAST_WG, xl__ceil_div(words, HELD_NARROW_WORDS / 2)));
+        xl__min_size(MIN_WG, xl__ceil_div(words, HELD_NARROW_WORDS / 2)));
 }
 
 /* As few items to a row as can hold it, since each join costs all of them the
  * same; but enough to read side by side. */
-static void for_groups(const struct xl__graph *g, const struct xl__limits *l,
+static void choose_gpu_lanes(const struct xl__graph *g, const struct xl__limits *l,
                        struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
     const size_t words = xl__max_size(xl__held_values(g, group), 1);
-    const size_t most = xl__most_items(l, xl__state_words(g, group));
+    const size_t most = xl__max_wg_for_states(l, xl__state_words(g, group));
     const size_t vectors = xl__row_vectors(group);
-    const size_t lanes = xl__power_up(xl__max_size(
+    const size_t lanes = xl__pow2_up(xl__max_size(
         xl__min_size(SIDE_BY_SIDE,
-                     xl__ceil_div(vectors * geo->vw, LEAST_ELEMS)),
-        holders(group, vectors * geo->vw * words)));
-    geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MOST_LANES, most));
+                     xl__ceil_div(vectors * geo->vw, MIN_ELEMS)),
+        lanes_to_hold(group, vectors * geo->vw * words)));
+    geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MAX_LANES, most));
     const size_t held = xl__ceil_div(vectors, geo->lanes);
-    if (held * geo->vw * words <= MOST_HELD_WORDS)
+    if (held * geo->vw * words <= MAX_HELD_WORDS)
         geo->held = (unsigned)held;
     else
         geo->lanes = (unsigned)xl__min_size(SWEEP_LANES, most);
     geo->wg = (unsigned)xl__max_size(geo->lanes,
-                                     xl__min_size(LEAST_WG, most));
+                                     xl__min_size(MIN_WG, most));
 }
 
 void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
@@ -382,13 +382,13 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     struct xl__geometry *geo = &group->geo;
     *geo = (struct xl__geometry){
-        .vw = (unsigned)xl__reduce_vector(l, group),
+        .vw = (unsigned)xl__reduction_vw(l, group),
         .is_wide = xl__emit_is_wide(group)};
-    geo->unroll = xl__reduce_unroll(l, group);
-    if (xl__by_items(l))
-        for_items(l, group);
+    geo->unroll = xl__reduction_unroll(l, group);
+    if (xl__is_vector_cpu(l))
+        choose_cpu_rows(l, group);
     else
-        for_groups(g, l, group);
+        choose_gpu_lanes(g, l, group);
     const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
     const double fill =
         (double)xl__ceil_div(xl__kept_elems(group), each) / units;
@@ -412,12 +412,12 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
 
 /* Which row: by the item on GPUs, where items past the last one have nothing
  * to do but come to the barriers; by a loop on CPUs. */
-static void open_row(struct xl__reducing *r)
+static void write_row_start(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     xl__emit_indent(&r->m);
     xl__str_add(r->m.out, "const IDX rows = ");
-    xl__reduce_sizes(r, 0, r->n_kept);
+    xl__loop_sizes_write(r, 0, r->n_kept);
     xl__str_add(r->m.out, ";\n");
     if (geo->turns) {
         xl__emit_line(&r->m, "const uint lane = 0;");
@@ -433,14 +433,14 @@ static void open_row(struct xl__reducing *r)
                       geo->wg / geo->lanes, geo->lanes);
         xl__emit_line(&r->m, "const IDX row = min(own, rows - 1);");
     }
-    xl__reduce_indices(r, 0, r->n_kept, "row");
-    xl__emit_places(&r->m, 0, r->n_kept);
-    xl__rows_counts(r, geo->turns ? "" : "own >= rows ? 0 : ");
+    xl__loop_indices_write(r, 0, r->n_kept, "row");
+    xl__emit_indices(&r->m, 0, r->n_kept);
+    xl__rows_write_counts(r, geo->turns ? "" : "own >= rows ? 0 : ");
     xl__emit_line(&r->m, "const IDX first = 0, end = lines * per_line;");
     xl__emit_line(&r->m, "const IDX first_one = 0, end_one = lines * left;");
 }
 
-static void open_held(struct xl__reducing *r)
+static void write_held_arrays(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     if (!geo->held)
@@ -448,46 +448,46 @@ static void open_held(struct xl__reducing *r)
     xl__emit_line(&r->m,
                   "const uint mine = (uint)((end + %u - lane) / %u);",
                   geo->lanes - 1, geo->lanes);
-    xl__reduce_hold(r);
-    xl__reduce_declare_held(r, geo->held);
+    xl__sweep_hold_values(r);
+    xl__sweep_declare_held(r, geo->held);
 }
 
-static void close_row(struct xl__reducing *r)
+static void write_row_end(struct xl__reduction_writer *r)
 {
     const bool is_loop = r->group->geo.turns > 0;
-    if (!is_loop && xl__reduce_has_row_stores(r)) {
+    if (!is_loop && xl__has_row_stores(r)) {
         xl__emit_line(&r->m, "if (lane == 0 && own < rows) {");
         r->m.indent++;
     }
-    xl__reduce_row_stores(r);
-    if (is_loop || xl__reduce_has_row_stores(r)) {
+    xl__row_stores_write(r);
+    if (is_loop || xl__has_row_stores(r)) {
         r->m.indent--;
         xl__emit_line(&r->m, "}");
     }
 }
 
-static void more_params(struct xl__reducing *r)
+static void write_rows_param(struct xl__reduction_writer *r)
 {
     xl__emit_line(&r->m, ", const IDX each");
 }
 
-static void write(struct xl__reducing *r)
+static void write_kernel(struct xl__reduction_writer *r)
 {
     const unsigned n = r->group->n_sweeps;
-    xl__rows_head(r, "Rows, whole");
-    xl__rows_kernel(r, "expr_rows",
-                    r->group->geo.turns ? more_params : NULL);
-    xl__rows_local(r);
-    open_row(r);
-    open_held(r);
+    xl__rows_write_head(r, "Rows, whole");
+    xl__rows_open_kernel(r, "expr_rows",
+                    r->group->geo.turns ? write_rows_param : NULL);
+    xl__rows_write_local(r);
+    write_row_start(r);
+    write_held_arrays(r);
     for (unsigned s = 0; s < n; s++) {
-        xl__reduce_row_values(r, s);
-        xl__rows_sweep(r, s);
-        xl__rows_join(r, s);
-        xl__reduce_results(r, s);
+        xl__row_values_write(r, s);
+        xl__rows_write_sweep(r, s);
+        xl__rows_write_join(r, s);
+        xl__row_results_write(r, s);
     }
-    xl__reduce_row_values(r, n);
-    close_row(r);
+    xl__row_values_write(r, n);
+    write_row_end(r);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
 }
@@ -495,7 +495,7 @@ static void write(struct xl__reducing *r)
 /* -- launch ---------------------------------------------------------------- */
 
 /* Would the device end an item's loops before the row does (GE-24)? */
-static bool is_cut_short(const struct xl__limits *l,
+static bool exceeds_loop_limit(const struct xl__limits *l,
                          const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
@@ -511,28 +511,28 @@ xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
                         const struct xl__schedule *s, struct xl__code *code,
                         struct xl__plan *plan)
 {
-    struct xl__reducing r = {0};
+    struct xl__reduction_writer r = {0};
     struct xl__str *text = &code->text[plan->n_steps];
     struct xl__step *step = &plan->step[plan->n_steps];
     const size_t rows = xl__kept_elems(group);
-    xl_status st = is_cut_short(l, group)
+    xl_status st = exceeds_loop_limit(l, group)
                        ? XL_UNSUPPORTED
-                       : xl__reducing_init(&r, g, l, group, text);
+                       : xl__reduction_init(&r, g, l, group, text);
     if (st == XL_OK)
-        st = xl__reduce_fits(&r, 1, xl__rows_local_bytes(&r));
+        st = xl__reduction_check(&r, 1, xl__rows_local_bytes(&r));
     if (st == XL_OK) {
-        write(&r);
+        write_kernel(&r);
         st = text->broken ? XL_NO_MEMORY : XL_OK;
     }
     if (st == XL_OK) {
         const struct xl__geometry *geo = &group->geo;
         const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
-        xl__reduce_step(&r, s, step, "expr_rows", xl__ceil_div(rows, each));
+        xl__reduction_set_step(&r, s, step, "expr_rows", xl__ceil_div(rows, each));
         step->local_mem_bytes = xl__rows_local_bytes(&r);
         if (geo->turns)
-            xl__reduce_arg_index(&r, step, each);
+            xl__reduction_arg_index(&r, step, each);
         plan->n_steps++;
     }
-    xl__reducing_clear(&r);
+    xl__reduction_clear(&r);
     return st;
 }

@@ -8,27 +8,27 @@
 enum { XL__FOLDED = 4 }; /* vectors that a fold takes at most */
 
 /* How a turn is laid out. */
-struct xl__turn {
+struct xl__sweep_step {
     unsigned sweep;
     unsigned n;          /* vectors */
-    const char *mine;    /* a variable: how many of n there are; NULL: all */
+    const char *limit;    /* a variable: how many of n there are; NULL: all */
     unsigned block;      /* vectors at a time, at most XL__FOLDED: few registers
                             beside those held; 0: all */
     const char *count;   /* of a vector's elements; NULL: all */
-    char into;           /* states: 'a' or 'r' */
-    const char *which;   /* of an array of them: "[c]"; NULL: no array */
-    const char *number;  /* of a vector's first element, for argmin */
-    bool is_across;      /* a vector's elements all have that number */
+    char state_prefix;           /* states: 'a' or 'r' */
+    const char *subscript;   /* of an array of them: "[c]"; NULL: no array */
+    const char *first_index;  /* of a vector's first element, for argmin */
+    bool is_column;      /* a vector's elements all have that number */
     /* Write indices and places of vector `u` (text), and `at`. */
-    void (*place)(struct xl__reducing *r, const char *u, const void *arg);
+    void (*write_position)(struct xl__reduction_writer *r, const char *u, const void *arg);
     const void *arg;
 };
 /* Loads of n vectors, arithmetic, stores, and folds into the states. */
-void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t);
+void xl__sweep_write_step(struct xl__reduction_writer *r, const struct xl__sweep_step *t);
 
 /* How many values does sweep s load anew? */
-unsigned xl__reduce_loads(const struct xl__reducing *r, unsigned s);
+unsigned xl__sweep_n_loads(const struct xl__reduction_writer *r, unsigned s);
 /* Arrays of what is held, for n vectors and a scope around all sweeps. */
-void xl__reduce_declare_held(struct xl__reducing *r, unsigned n);
+void xl__sweep_declare_held(struct xl__reduction_writer *r, unsigned n);
 
 #endif

@@ -19,12 +19,12 @@
 
 enum { WORD = 64 };
 
-struct sets {
+struct load_sets {
     uint64_t *bits; /* words to a node: what it loads */
     size_t words;
 };
 
-static unsigned count(const uint64_t *bits, size_t words)
+static unsigned count_bits(const uint64_t *bits, size_t words)
 {
     unsigned n = 0;
     for (size_t i = 0; i < words; i++)
@@ -34,7 +34,7 @@ static unsigned count(const uint64_t *bits, size_t words)
 }
 
 /* The set of memory that every node of the closed cluster is made of. */
-static xl_status sets_make(struct xl__fuser *f, struct sets *s)
+static xl_status find_load_sets(struct xl__fusion *f, struct load_sets *s)
 {
     size_t loads = 0;
     for (unsigned n = 0; n < f->g->n_nodes; n++)
@@ -54,7 +54,7 @@ static xl_status sets_make(struct xl__fuser *f, struct sets *s)
             own[loads / WORD] |= UINT64_C(1) << loads % WORD;
             loads++;
         }
-        for (unsigned a = 0; !is_loaded && a < xl__args(node); a++)
+        for (unsigned a = 0; !is_loaded && a < xl__n_args(node); a++)
             for (size_t i = 0; i < s->words; i++)
                 own[i] |= s->bits[node->arg[a] * s->words + i];
     }
@@ -71,14 +71,14 @@ static bool is_sink(const struct xl__cluster *c, unsigned n)
 
 /* Of the nodes before `end` the cheapest to store, the last of equal ones.
  * XL__NEVER: none. */
-static unsigned cut(const struct xl__fuser *f, const struct xl__cluster *c,
-                    const struct sets *s, unsigned end)
+static unsigned choose_cut(const struct xl__fusion *f, const struct xl__cluster *c,
+                    const struct load_sets *s, unsigned end)
 {
     unsigned best = XL__NEVER;
     double best_worth = 0;
     for (unsigned n = 0; n < end; n++) {
         const struct xl__mark *m = &f->mark[n];
-        const unsigned loads = count(s->bits + n * s->words, s->words);
+        const unsigned loads = count_bits(s->bits + n * s->words, s->words);
         const double worth = loads / m->elems;
         if (!m->is_needed || m->is_mine || m->is_scalar || is_sink(c, n) ||
             xl__is_loaded(f, n, f->n_clusters) || loads == 0 ||
@@ -91,44 +91,44 @@ static unsigned cut(const struct xl__fuser *f, const struct xl__cluster *c,
 }
 
 /* A cluster of its own for the cut before `end`. */
-static xl_status try_cut(struct xl__fuser *f, struct xl__cluster *c,
-                         const struct sets *s, unsigned end,
+static xl_status cut_before(struct xl__fusion *f, struct xl__cluster *c,
+                         const struct load_sets *s, unsigned end,
                          struct xl__cluster *own)
 {
     own->n_sinks = 0;
-    xl__close(f, c, f->n_clusters);
-    const unsigned n = cut(f, c, s, end);
+    xl__cluster_close(f, c, f->n_clusters);
+    const unsigned n = choose_cut(f, c, s, end);
     if (n == XL__NEVER)
         return XL_OK;
     own->domain.all = f->mark[n].extent;
-    return xl__store(f, own, n);
+    return xl__cluster_store(f, own, n);
 }
 
-static bool fits(struct xl__fuser *f, const struct xl__cluster *own)
+static bool fits_kernel(struct xl__fusion *f, const struct xl__cluster *own)
 {
-    xl__close(f, own, f->n_clusters);
-    return own->n_sinks > 0 && xl__fits(f, own, f->n_clusters);
+    xl__cluster_close(f, own, f->n_clusters);
+    return own->n_sinks > 0 && xl__cluster_fits(f, own, f->n_clusters);
 }
 
 /* The best part of *c; if that does not fit either, the last one that does:
  * what comes later in the graph is made of more. */
-static xl_status part(struct xl__fuser *f, struct xl__cluster *c,
-                      const struct sets *s, struct xl__cluster *own)
+static xl_status split_off(struct xl__fusion *f, struct xl__cluster *c,
+                      const struct load_sets *s, struct xl__cluster *own)
 {
     xl_status status;
     unsigned low = 0, high = f->g->n_nodes;
-    TRY(try_cut(f, c, s, high, own));
-    if (fits(f, own))
+    TRY(cut_before(f, c, s, high, own));
+    if (fits_kernel(f, own))
         return XL_OK;
     while (high - low > 1) {
         const unsigned middle = low + (high - low) / 2;
-        TRY(try_cut(f, c, s, middle, own));
-        if (fits(f, own))
+        TRY(cut_before(f, c, s, middle, own));
+        if (fits_kernel(f, own))
             low = middle;
         else
             high = middle;
     }
-    TRY(try_cut(f, c, s, low > 0 ? low : f->g->n_nodes, own));
+    TRY(cut_before(f, c, s, low > 0 ? low : f->g->n_nodes, own));
     if (own->n_sinks == 0)
         return xl__error_set(f->error, XL_UNSUPPORTED,
                              "one operation needs more than the %d operands "
@@ -138,13 +138,13 @@ fail:
     return status;
 }
 
-static xl_status split(struct xl__fuser *f, struct xl__cluster *c)
+static xl_status split_cluster(struct xl__fusion *f, struct xl__cluster *c)
 {
     xl_status status;
-    struct sets s = {0};
+    struct load_sets s = {0};
     struct xl__cluster own = {0};
-    TRY(sets_make(f, &s));
-    TRY(part(f, c, &s, &own));
+    TRY(find_load_sets(f, &s));
+    TRY(split_off(f, c, &s, &own));
     xl__str_printf(&own.why,
                    "Stored because what it is part of needs more than the %d "
                    "operands or %d live values of a kernel. ",
@@ -156,25 +156,25 @@ fail:
     return status;
 }
 
-static xl_status push_fitting(struct xl__fuser *f, struct xl__cluster *c)
+static xl_status push_split(struct xl__fusion *f, struct xl__cluster *c)
 {
     xl_status status;
     for (;;) {
-        xl__close(f, c, f->n_clusters);
-        if (xl__fits(f, c, f->n_clusters))
+        xl__cluster_close(f, c, f->n_clusters);
+        if (xl__cluster_fits(f, c, f->n_clusters))
             break;
-        TRY(split(f, c));
+        TRY(split_cluster(f, c));
     }
     TRY(xl__cluster_push(f, c));
 fail:
     return status;
 }
 
-enum { MOST_HOISTS = 16 };
+enum { MAX_HOISTS = 16 };
 static const double ns_per_s = 1e9;
 
 /* is_wanted: somebody larger than the node uses it. */
-static void mark_broadcast(struct xl__fuser *f, const struct xl__cluster *c)
+static void mark_broadcast(struct xl__fusion *f, const struct xl__cluster *c)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++)
         f->mark[n].is_wanted = false;
@@ -187,13 +187,13 @@ static void mark_broadcast(struct xl__fuser *f, const struct xl__cluster *c)
         const struct xl__node *node = &f->g->node[n];
         if (!f->mark[n].is_needed || xl__is_loaded(f, n, f->n_clusters))
             continue;
-        for (unsigned a = 0; a < xl__args(node); a++)
+        for (unsigned a = 0; a < xl__n_args(node); a++)
             if (f->mark[node->arg[a]].elems < f->mark[n].elems)
                 f->mark[node->arg[a]].is_wanted = true;
     }
 }
 
-static bool is_candidate(const struct xl__fuser *f, unsigned n)
+static bool is_hoist_candidate(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__mark *m = &f->mark[n];
     return m->is_needed && m->is_wanted && !m->is_row && !m->is_mine &&
@@ -201,7 +201,7 @@ static bool is_candidate(const struct xl__fuser *f, unsigned n)
 }
 
 /* Flop per element of what is computed below n. */
-static double flop_below(struct xl__fuser *f, unsigned n)
+static double flop_below(struct xl__fusion *f, unsigned n)
 {
     double flop = 0;
     xl__mark_below(f, n, f->n_clusters);
@@ -213,7 +213,7 @@ static double flop_below(struct xl__fuser *f, unsigned n)
 
 /* Time of a cluster's arithmetic when everything is computed per element, and
  * of its memory. */
-static void times(const struct xl__fuser *f, const struct xl__cluster *c,
+static void estimate_times(const struct xl__fusion *f, const struct xl__cluster *c,
                   double *fma_ns, double *memory_ns)
 {
     const double all = xl__extent_elems(&c->domain.all);
@@ -241,7 +241,7 @@ static void times(const struct xl__fuser *f, const struct xl__cluster *c,
 }
 
 /* Say what was decided, if it is worth a word. */
-static void explain(const struct xl__fuser *f, unsigned n, double often,
+static void explain_hoist(const struct xl__fusion *f, unsigned n, double often,
                     double extra_ns, bool is_hoisted, struct xl__str *why)
 {
     static const double least_ns = 100;
@@ -259,14 +259,14 @@ static void explain(const struct xl__fuser *f, unsigned n, double often,
 }
 
 /* The next node that should be computed by itself; XL__NEVER: none. */
-static unsigned next(struct xl__fuser *f, struct xl__cluster *c,
-                     unsigned *questions)
+static unsigned next_hoist(struct xl__fusion *f, struct xl__cluster *c,
+                     unsigned *n_estimates)
 {
     const double all = xl__extent_elems(&c->domain.all);
     double fma_ns, memory_ns;
-    times(f, c, &fma_ns, &memory_ns);
+    estimate_times(f, c, &fma_ns, &memory_ns);
     for (unsigned n = f->g->n_nodes; n-- > 0;) {
-        if (!is_candidate(f, n) || ++*questions > MOST_HOISTS)
+        if (!is_hoist_candidate(f, n) || ++*n_estimates > MAX_HOISTS)
             continue;
         const double often = all / f->mark[n].elems;
         const double extra_ns = flop_below(f, n) * (all - f->mark[n].elems) /
@@ -274,26 +274,26 @@ static unsigned next(struct xl__fuser *f, struct xl__cluster *c,
         const bool is_hoisted =
             fmax(fma_ns - extra_ns, memory_ns) + xl__launch_ns(f->l) <
             fmax(fma_ns, memory_ns);
-        explain(f, n, often, extra_ns, is_hoisted, &c->why);
+        explain_hoist(f, n, often, extra_ns, is_hoisted, &c->why);
         if (is_hoisted)
             return n;
     }
     return XL__NEVER;
 }
 
-static xl_status hoist(struct xl__fuser *f, struct xl__cluster *c)
+static xl_status hoist_nodes(struct xl__fusion *f, struct xl__cluster *c)
 {
     xl_status status;
     struct xl__cluster own = {0};
-    for (unsigned questions = 0; questions < MOST_HOISTS;) {
-        xl__close(f, c, f->n_clusters);
+    for (unsigned n_estimates = 0; n_estimates < MAX_HOISTS;) {
+        xl__cluster_close(f, c, f->n_clusters);
         mark_broadcast(f, c);
-        const unsigned n = next(f, c, &questions);
+        const unsigned n = next_hoist(f, c, &n_estimates);
         if (n == XL__NEVER)
             break;
         own.domain.all = f->mark[n].extent;
-        TRY(xl__store(f, &own, n));
-        TRY(push_fitting(f, &own));
+        TRY(xl__cluster_store(f, &own, n));
+        TRY(push_split(f, &own));
     }
     return XL_OK;
 fail:
@@ -303,7 +303,7 @@ fail:
 
 /* Over a row: each computes again what is below it and not held, so a kernel
  * grows by the square of them. */
-enum { MOST_SWEEPS = 16 };
+enum { MAX_SWEEPS = 16 };
 
 struct growth {
     struct xl__cluster *cluster;
@@ -316,7 +316,7 @@ struct growth {
 
 /* Memory as a bit of a set. What is small beside the domain does not count:
  * to read it twice costs nothing. */
-static uint64_t load_bit(const struct xl__fuser *f,
+static uint64_t load_bit(const struct xl__fusion *f,
                          const struct xl__cluster *c, unsigned n)
 {
     enum { BINDINGS = 32 };
@@ -342,7 +342,7 @@ static bool is_within_reach(const struct xl__cluster *c, unsigned state)
            (state == XL__MINE && c->form == XL__FORM_ROWS);
 }
 
-static bool takes_reduction(const struct xl__fuser *f, struct growth *w,
+static bool accepts_reduction(const struct xl__fusion *f, struct growth *w,
                             unsigned n)
 {
     const struct xl__domain d = xl__domain_of(f, n);
@@ -351,7 +351,7 @@ static bool takes_reduction(const struct xl__fuser *f, struct growth *w,
         return true;
     if (w->seed == XL__NEVER || w->allow == w->taken || n < w->seed ||
         !is_within_reach(w->cluster, arg->state) ||
-        f->mark[n].sweep >= MOST_SWEEPS ||
+        f->mark[n].sweep >= MAX_SWEEPS ||
         !same_domain(&d, &w->cluster->domain) ||
         (arg->state == XL__FREE && !(arg->loads & w->loads)))
         return false;
@@ -360,11 +360,11 @@ static bool takes_reduction(const struct xl__fuser *f, struct growth *w,
 }
 
 /* The sweep in which a node can be computed, by its arguments'. */
-static unsigned sweep_of(const struct xl__fuser *f, unsigned n)
+static unsigned sweep_of(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__node *node = &f->g->node[n];
     unsigned sweep = 0;
-    for (unsigned a = 0; a < xl__args(node); a++) {
+    for (unsigned a = 0; a < xl__n_args(node); a++) {
         const struct xl__mark *arg = &f->mark[node->arg[a]];
         const bool is_next = xl__is_reduction(&f->g->node[node->arg[a]]) &&
                              arg->state == XL__MINE;
@@ -375,7 +375,7 @@ static unsigned sweep_of(const struct xl__fuser *f, unsigned n)
 }
 
 /* State and loads of every node, while reductions are taken in. */
-static void spread(struct xl__fuser *f, struct growth *w)
+static void spread_states(struct xl__fusion *f, struct growth *w)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
         const struct xl__node *node = &f->g->node[n];
@@ -388,7 +388,7 @@ static void spread(struct xl__fuser *f, struct growth *w)
             continue;
         }
         m->sweep = sweep_of(f, n);
-        for (unsigned a = 0; a < xl__args(node); a++) {
+        for (unsigned a = 0; a < xl__n_args(node); a++) {
             const struct xl__mark *arg = &f->mark[node->arg[a]];
             m->loads |= arg->loads;
             if (arg->state > m->state)
@@ -396,7 +396,7 @@ static void spread(struct xl__fuser *f, struct growth *w)
         }
         if (!xl__is_reduction(node) || m->reduced_in != XL__NEVER)
             continue;
-        const bool taken = takes_reduction(f, w, n);
+        const bool taken = accepts_reduction(f, w, n);
         m->state = taken ? XL__MINE : XL__OTHERS;
         w->loads |= taken ? m->loads : 0;
         m->loads = 0;
@@ -404,7 +404,7 @@ static void spread(struct xl__fuser *f, struct growth *w)
 }
 
 /* Is the output one of the cluster's elements, or of its rows? */
-static bool takes_output(const struct xl__fuser *f, const struct growth *w,
+static bool accepts_output(const struct xl__fusion *f, const struct growth *w,
                          unsigned o)
 {
     const struct xl__output *out = &f->g->output[o];
@@ -427,12 +427,12 @@ static bool takes_output(const struct xl__fuser *f, const struct growth *w,
     return is_element && (m->state == XL__MINE || (m->loads & w->loads));
 }
 
-static xl_status take_outputs(struct xl__fuser *f, struct growth *w)
+static xl_status add_outputs(struct xl__fusion *f, struct growth *w)
 {
     xl_status status;
     for (unsigned o = 0; o < f->g->n_outputs; o++) {
         const bool is_first = w->seed == XL__NEVER && w->cluster->n_sinks == 0;
-        if (f->output_in[o] != XL__NEVER || !takes_output(f, w, o) ||
+        if (f->output_in[o] != XL__NEVER || !accepts_output(f, w, o) ||
             (!is_first && w->taken == w->allow))
             continue;
         TRY(xl__sink_add(f, w->cluster, f->g->output[o].node, o));
@@ -445,7 +445,7 @@ fail:
 
 /* Which way the memory that is read lies: bytes whose closest dimension is a
  * reduced one, less those where it is kept. */
-static bool is_reduced_inside(struct xl__fuser *f, const struct xl__domain *d,
+static bool is_reduced_inside(struct xl__fusion *f, const struct xl__domain *d,
                               unsigned seed, unsigned at)
 {
     double inside = 0;
@@ -468,7 +468,7 @@ static bool is_reduced_inside(struct xl__fuser *f, const struct xl__domain *d,
     return inside >= 0;
 }
 
-enum xl__form xl__form_of(struct xl__fuser *f, const struct xl__domain *d,
+enum xl__form xl__form_of(struct xl__fusion *f, const struct xl__domain *d,
                           unsigned seed)
 {
     const struct xl__extent rows = xl__domain_rows(d);
@@ -479,43 +479,43 @@ enum xl__form xl__form_of(struct xl__fuser *f, const struct xl__domain *d,
 }
 
 /* The cluster as large as `allow` lets it be. */
-static xl_status fill(struct xl__fuser *f, struct growth *w, bool plainly)
+static xl_status fill_cluster(struct xl__fusion *f, struct growth *w, bool reductions_only)
 {
     xl_status status;
     struct xl__cluster *c = w->cluster;
     c->n_sinks = 0;
-    spread(f, w);
-    TRY(take_outputs(f, w));
-    xl__close(f, c, w->at);
-    TRY(xl__keep(f, c, plainly));
+    spread_states(f, w);
+    TRY(add_outputs(f, w));
+    xl__cluster_close(f, c, w->at);
+    TRY(xl__cluster_keep(f, c, reductions_only));
     if (c->n_sinks == 0)
-        TRY(xl__store(f, c, w->seed)); /* a result that nobody asked for */
-    TRY(hoist(f, c));
+        TRY(xl__cluster_store(f, c, w->seed)); /* a result that nobody asked for */
+    TRY(hoist_nodes(f, c));
     return XL_OK;
 fail:
     return status;
 }
 
 /* One more cluster; it may push others first. */
-static xl_status grow(struct xl__fuser *f, unsigned seed,
+static xl_status grow_cluster(struct xl__fusion *f, unsigned seed,
                       const struct xl__domain *d)
 {
     xl_status status;
     struct xl__cluster c = {.domain = *d};
     unsigned allow = XL__NEVER;
-    bool plainly = false;
+    bool reductions_only = false;
     if (seed != XL__NEVER)
         c.form = xl__form_of(f, d, seed);
     for (;;) {
         struct growth w = {&c, f->n_clusters, seed, allow, 0, 0};
-        TRY(fill(f, &w, plainly));
-        xl__close(f, &c, f->n_clusters);
-        if (xl__fits(f, &c, f->n_clusters))
+        TRY(fill_cluster(f, &w, reductions_only));
+        xl__cluster_close(f, &c, f->n_clusters);
+        if (xl__cluster_fits(f, &c, f->n_clusters))
             break;
-        allow = plainly ? XL__NEVER : w.taken / 2;
-        if (plainly)
-            TRY(split(f, &c));
-        plainly = !plainly && w.taken == 0;
+        allow = reductions_only ? XL__NEVER : w.taken / 2;
+        if (reductions_only)
+            TRY(split_cluster(f, &c));
+        reductions_only = !reductions_only && w.taken == 0;
     }
     TRY(xl__cluster_push(f, &c));
     return XL_OK;
@@ -525,7 +525,7 @@ fail:
 }
 
 /* The first one that is still to come: there is no other below it. */
-static unsigned first_reduction(const struct xl__fuser *f)
+static unsigned first_reduction(const struct xl__fusion *f)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++)
         if (xl__is_reduction(&f->g->node[n]) &&
@@ -534,7 +534,7 @@ static unsigned first_reduction(const struct xl__fuser *f)
     return XL__NEVER;
 }
 
-xl_status xl__grow_clusters(struct xl__fuser *f)
+xl_status xl__grow_clusters(struct xl__fusion *f)
 {
     xl_status status;
     for (;;) {
@@ -542,13 +542,13 @@ xl_status xl__grow_clusters(struct xl__fuser *f)
         if (seed == XL__NEVER)
             break;
         const struct xl__domain d = xl__domain_of(f, seed);
-        TRY(grow(f, seed, &d));
+        TRY(grow_cluster(f, seed, &d));
     }
     for (unsigned o = 0; o < f->g->n_outputs; o++) {
         if (f->output_in[o] != XL__NEVER)
             continue;
         const struct xl__domain d = {xl__extent_of(&f->g->output[o].shape), 0};
-        TRY(grow(f, XL__NEVER, &d));
+        TRY(grow_cluster(f, XL__NEVER, &d));
     }
     return XL_OK;
 fail:

@@ -53,7 +53,7 @@ struct xl__extent xl__domain_rows(const struct xl__domain *d)
     return x;
 }
 
-struct xl__domain xl__domain_of(const struct xl__fuser *f, unsigned reduction)
+struct xl__domain xl__domain_of(const struct xl__fusion *f, unsigned reduction)
 {
     const struct xl__node *n = &f->g->node[reduction];
     const struct xl__node *arg = &f->g->node[n->arg[0]];
@@ -111,18 +111,18 @@ unsigned xl__view_inner(const struct xl__view *v)
 /* Arguments of a step that are not an operand's: sizes of loops, chunks. */
 enum { OTHER_ARGS = 20 };
 
-static void need_below(struct xl__fuser *f, unsigned at)
+static void mark_needed(struct xl__fusion *f, unsigned at)
 {
     for (unsigned n = f->g->n_nodes; n-- > 0;) {
         const struct xl__node *node = &f->g->node[n];
         if (!f->mark[n].is_needed || xl__is_loaded(f, n, at))
             continue;
-        for (unsigned a = 0; a < xl__args(node); a++)
+        for (unsigned a = 0; a < xl__n_args(node); a++)
             f->mark[node->arg[a]].is_needed = true;
     }
 }
 
-void xl__close(struct xl__fuser *f, const struct xl__cluster *c, unsigned at)
+void xl__cluster_close(struct xl__fusion *f, const struct xl__cluster *c, unsigned at)
 {
     const struct xl__extent rows = xl__domain_rows(&c->domain);
     for (unsigned n = 0; n < f->g->n_nodes; n++)
@@ -130,7 +130,7 @@ void xl__close(struct xl__fuser *f, const struct xl__cluster *c, unsigned at)
     for (unsigned i = 0; i < c->n_sinks; i++)
         f->mark[c->sink[i].node].is_needed = true;
     if (!c->is_copy)
-        need_below(f, at);
+        mark_needed(f, at);
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
         const struct xl__node *node = &f->g->node[n];
         struct xl__mark *m = &f->mark[n];
@@ -139,7 +139,7 @@ void xl__close(struct xl__fuser *f, const struct xl__cluster *c, unsigned at)
             continue;
         if (!xl__is_loaded(f, n, at)) {
             m->is_mine = xl__is_reduction(node);
-            for (unsigned a = 0; a < xl__args(node); a++)
+            for (unsigned a = 0; a < xl__n_args(node); a++)
                 m->is_mine |= f->mark[node->arg[a]].is_mine;
         }
         m->is_row = c->domain.reduced != 0;
@@ -148,7 +148,7 @@ void xl__close(struct xl__fuser *f, const struct xl__cluster *c, unsigned at)
     }
 }
 
-void xl__mark_below(struct xl__fuser *f, unsigned n, unsigned at)
+void xl__mark_below(struct xl__fusion *f, unsigned n, unsigned at)
 {
     for (unsigned i = 0; i <= n; i++)
         f->mark[i].is_below = false;
@@ -157,7 +157,7 @@ void xl__mark_below(struct xl__fuser *f, unsigned n, unsigned at)
         const struct xl__node *node = &f->g->node[i];
         if (!f->mark[i].is_below || xl__is_loaded(f, i, at))
             continue;
-        for (unsigned a = 0; a < xl__args(node); a++)
+        for (unsigned a = 0; a < xl__n_args(node); a++)
             f->mark[node->arg[a]].is_below = true;
     }
 }
@@ -171,7 +171,7 @@ static unsigned view_args(const struct xl__view *v)
     return n;
 }
 
-static unsigned load_args(const struct xl__fuser *f, unsigned n)
+static unsigned load_args(const struct xl__fusion *f, unsigned n)
 {
     struct xl__view v = xl__view_dense(&f->mark[n].extent);
     if (f->g->node[n].op == XL__E_INPUT)
@@ -179,7 +179,7 @@ static unsigned load_args(const struct xl__fuser *f, unsigned n)
     return view_args(&v);
 }
 
-static unsigned sink_args(const struct xl__fuser *f, const struct xl__sink *s)
+static unsigned sink_args(const struct xl__fusion *f, const struct xl__sink *s)
 {
     struct xl__view v = xl__view_dense(&s->extent);
     if (s->output != XL__NEVER)
@@ -188,7 +188,7 @@ static unsigned sink_args(const struct xl__fuser *f, const struct xl__sink *s)
 }
 
 /* Values that are alive at once when loads come first and nodes in order. */
-static unsigned most_alive(struct xl__fuser *f, unsigned at)
+static unsigned max_live_values(struct xl__fusion *f, unsigned at)
 {
     unsigned alive = 0, most;
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
@@ -205,7 +205,7 @@ static unsigned most_alive(struct xl__fuser *f, unsigned at)
         if (!m->is_needed || m->is_row || xl__is_loaded(f, n, at))
             continue;
         now -= m->is_below;
-        for (unsigned a = 0; a < xl__args(node); a++) {
+        for (unsigned a = 0; a < xl__n_args(node); a++) {
             struct xl__mark *arg = &f->mark[node->arg[a]];
             if (arg->is_below || arg->is_row || arg->is_scalar ||
                 xl__is_loaded(f, node->arg[a], at))
@@ -219,7 +219,7 @@ static unsigned most_alive(struct xl__fuser *f, unsigned at)
     return most;
 }
 
-bool xl__fits(struct xl__fuser *f, const struct xl__cluster *c, unsigned at)
+bool xl__cluster_fits(struct xl__fusion *f, const struct xl__cluster *c, unsigned at)
 {
     unsigned operands = c->n_sinks, args = OTHER_ARGS;
     for (unsigned i = 0; i < c->n_sinks; i++)
@@ -235,10 +235,10 @@ bool xl__fits(struct xl__fuser *f, const struct xl__cluster *c, unsigned at)
         args += load_args(f, n);
     }
     return operands <= XL__EXPR_OPERANDS && args <= XL__MAX_ARGS &&
-           most_alive(f, at) <= XL__LIVE_VALUES;
+           max_live_values(f, at) <= XL__LIVE_VALUES;
 }
 
-xl_status xl__sink_add(struct xl__fuser *f, struct xl__cluster *c,
+xl_status xl__sink_add(struct xl__fusion *f, struct xl__cluster *c,
                        unsigned node, unsigned output)
 {
     struct xl__sink sink = {.node = node,
@@ -254,7 +254,7 @@ xl_status xl__sink_add(struct xl__fuser *f, struct xl__cluster *c,
     return XL_OK;
 }
 
-xl_status xl__store(struct xl__fuser *f, struct xl__cluster *c, unsigned node)
+xl_status xl__cluster_store(struct xl__fusion *f, struct xl__cluster *c, unsigned node)
 {
     for (unsigned i = 0; i < c->n_sinks; i++) {
         struct xl__sink *s = &c->sink[i];
@@ -274,12 +274,12 @@ void xl__cluster_clear(struct xl__cluster *c)
     *c = (struct xl__cluster){0};
 }
 
-xl_status xl__cluster_push(struct xl__fuser *f, struct xl__cluster *c)
+xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c)
 {
     const unsigned at = f->n_clusters;
     if (!xl__grow(&f->cluster, &f->cap_clusters, at + 1, sizeof *f->cluster))
         return XL_NO_MEMORY;
-    xl__close(f, c, at);
+    xl__cluster_close(f, c, at);
     for (unsigned n = 0; n < f->g->n_nodes; n++)
         if (f->mark[n].is_needed && xl__is_reduction(&f->g->node[n]) &&
             !xl__is_loaded(f, n, at))
@@ -304,7 +304,7 @@ static bool is_lossless(const struct xl__node *n, xl_dtype dtype)
 }
 
 /* What an output holds is its node, and stays so. */
-static bool can_read_back(const struct xl__fuser *f, unsigned o)
+static bool can_read_back(const struct xl__fusion *f, unsigned o)
 {
     const struct xl__output *out = &f->g->output[o];
     const struct xl__extent to = xl__extent_of(&out->shape);
@@ -312,12 +312,12 @@ static bool can_read_back(const struct xl__fuser *f, unsigned o)
         !xl__extent_equal(&to, &f->mark[out->node].extent))
         return false;
     for (unsigned i = 0; i < f->g->n_outputs; i++)
-        if (i != o && xl__outputs_meet(f, i, o))
+        if (i != o && xl__outputs_overlap(f, i, o))
             return false;
     return true;
 }
 
-static xl_status prepare(struct xl__fuser *f)
+static xl_status init_marks(struct xl__fusion *f)
 {
     f->mark = xl__calloc(f->g->n_nodes, sizeof *f->mark);
     if (!f->mark)
@@ -330,7 +330,7 @@ static xl_status prepare(struct xl__fuser *f)
         m->stored_in = m->reduced_in = XL__NEVER;
         m->is_scalar = node->op != XL__E_INPUT && !xl__is_rand(node) &&
                        !xl__is_reduction(node);
-        for (unsigned a = 0; a < xl__args(node); a++)
+        for (unsigned a = 0; a < xl__n_args(node); a++)
             m->is_scalar &= f->mark[node->arg[a]].is_scalar;
     }
     for (unsigned o = 0; o < f->g->n_outputs; o++) {
@@ -344,7 +344,7 @@ static xl_status prepare(struct xl__fuser *f)
 
 /* Is a node part of whoever uses it: numbers, what is in memory already, and
  * its conversion on loading? */
-static bool is_inline(const struct xl__fuser *f, unsigned n)
+static bool is_inline(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__node *node = &f->g->node[n];
     return node->op == XL__E_INPUT || f->mark[n].is_scalar ||
@@ -352,16 +352,16 @@ static bool is_inline(const struct xl__fuser *f, unsigned n)
             f->g->node[node->arg[0]].op == XL__E_INPUT);
 }
 
-static bool is_used(const struct xl__fuser *f, unsigned n)
+static bool has_user(const struct xl__fusion *f, unsigned n)
 {
     for (unsigned i = n + 1; i < f->g->n_nodes; i++)
-        for (unsigned a = 0; a < xl__args(&f->g->node[i]); a++)
+        for (unsigned a = 0; a < xl__n_args(&f->g->node[i]); a++)
             if (f->g->node[i].arg[a] == n)
                 return true;
     return false;
 }
 
-static xl_status single_node(struct xl__fuser *f, unsigned n)
+static xl_status push_single_node(struct xl__fusion *f, unsigned n)
 {
     xl_status status;
     const bool reduces = xl__is_reduction(&f->g->node[n]);
@@ -376,8 +376,8 @@ static xl_status single_node(struct xl__fuser *f, unsigned n)
             xl__extent_equal(&to, &f->mark[n].extent))
             TRY(xl__sink_add(f, &c, n, o));
     }
-    if (c.n_sinks == 0 || is_used(f, n))
-        TRY(xl__store(f, &c, n));
+    if (c.n_sinks == 0 || has_user(f, n))
+        TRY(xl__cluster_store(f, &c, n));
     xl__str_add(&c.why, "One operation, because nothing is to be fused. ");
     TRY(xl__cluster_push(f, &c));
     return XL_OK;
@@ -386,7 +386,7 @@ fail:
     return status;
 }
 
-static xl_status single_output(struct xl__fuser *f, unsigned o)
+static xl_status push_single_output(struct xl__fusion *f, unsigned o)
 {
     xl_status status;
     struct xl__cluster c = {
@@ -399,15 +399,15 @@ fail:
     return status;
 }
 
-static xl_status single_clusters(struct xl__fuser *f)
+static xl_status push_single_clusters(struct xl__fusion *f)
 {
     xl_status status = XL_OK;
     for (unsigned n = 0; n < f->g->n_nodes; n++)
         if (!is_inline(f, n))
-            TRY(single_node(f, n));
+            TRY(push_single_node(f, n));
     for (unsigned o = 0; o < f->g->n_outputs; o++)
         if (f->output_in[o] == XL__NEVER)
-            TRY(single_output(f, o));
+            TRY(push_single_output(f, o));
 fail:
     return status;
 }
@@ -419,14 +419,14 @@ xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
                    struct xl__schedule *out, struct xl__error *e)
 {
     xl_status status;
-    struct xl__fuser f = {.g = g, .s = s, .l = l, .out = out, .error = e};
+    struct xl__fusion f = {.g = g, .s = s, .l = l, .out = out, .error = e};
     *out = (struct xl__schedule){0};
-    TRY(prepare(&f));
-    TRY(unfused ? single_clusters(&f) : xl__grow_clusters(&f));
-    TRY(xl__detour(&f));
+    TRY(init_marks(&f));
+    TRY(unfused ? push_single_clusters(&f) : xl__grow_clusters(&f));
+    TRY(xl__detour_outputs(&f));
     for (unsigned i = 0; i < f.n_clusters; i++)
         TRY(xl__group_make(&f, i));
-    TRY(xl__temps_place(out, e));
+    TRY(xl__temps_set_offsets(out, e));
 fail:
     for (unsigned i = 0; i < f.n_clusters; i++)
         xl__cluster_clear(&f.cluster[i]);

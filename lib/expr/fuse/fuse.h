@@ -67,7 +67,7 @@ struct xl__mark {
     unsigned reduced_in; /* the cluster that a reduction is part of */
     bool is_scalar;      /* of numbers and scalars alone */
 
-    bool is_needed; /* xl__close(): computed or loaded */
+    bool is_needed; /* xl__cluster_close(): computed or loaded */
     bool is_mine;   /* it depends on a reduction of the cluster */
     bool is_row;
     bool is_wanted;      /* by clusters to come */
@@ -77,7 +77,7 @@ struct xl__mark {
     unsigned sweep, last_read;
 };
 
-struct xl__fuser {
+struct xl__fusion {
     const struct xl__graph *g;
     const struct xl__signature *s;
     const struct xl__limits *l;
@@ -100,7 +100,7 @@ bool xl__extent_equal(const struct xl__extent *a, const struct xl__extent *b);
 void xl__extent_print(const struct xl__extent *x, struct xl__str *out);
 /* What is left of a domain's extent when it is reduced. */
 struct xl__extent xl__domain_rows(const struct xl__domain *d);
-struct xl__domain xl__domain_of(const struct xl__fuser *f, unsigned reduction);
+struct xl__domain xl__domain_of(const struct xl__fusion *f, unsigned reduction);
 
 struct xl__view xl__view_input(const struct xl__node *n);
 struct xl__view xl__view_output(const struct xl__output *o);
@@ -116,18 +116,18 @@ static inline bool xl__is_rand(const struct xl__node *n)
 {
     return n->op == XL__E_RAND || n->op == XL__E_RANDN;
 }
-static inline unsigned xl__args(const struct xl__node *n)
+static inline unsigned xl__n_args(const struct xl__node *n)
 {
     return xl__expr_ops[n->op].n_args;
 }
 /* Is node n in memory when cluster `at` runs? */
-static inline bool xl__is_stored(const struct xl__fuser *f, unsigned n,
+static inline bool xl__is_stored(const struct xl__fusion *f, unsigned n,
                                  unsigned at)
 {
     return f->mark[n].stored_in < at;
 }
 /* Is it read from memory by cluster `at`? */
-static inline bool xl__is_loaded(const struct xl__fuser *f, unsigned n,
+static inline bool xl__is_loaded(const struct xl__fusion *f, unsigned n,
                                  unsigned at)
 {
     return f->g->node[n].op == XL__E_INPUT || xl__is_stored(f, n, at);
@@ -137,55 +137,55 @@ static inline bool xl__is_loaded(const struct xl__fuser *f, unsigned n,
 
 /* May two views of a bound tensor have an element in common? False only if
  * that is certain. */
-bool xl__views_meet(const struct xl__bound *b, const struct xl__view *a,
+bool xl__views_overlap(const struct xl__bound *b, const struct xl__view *a,
                     const struct xl__view *c);
 /* Do both touch the very same element at every place? */
-bool xl__views_same(const struct xl__view *a, const struct xl__view *c);
+bool xl__views_equal(const struct xl__view *a, const struct xl__view *c);
 /* Do two outputs overlap? */
-bool xl__outputs_meet(const struct xl__fuser *f, unsigned a, unsigned b);
+bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b);
 
 /* -- fuse_close.c --------------------------------------------------------- */
 
 /* Set is_needed, is_mine and is_row for cluster c as number `at`. */
-void xl__close(struct xl__fuser *f, const struct xl__cluster *c, unsigned at);
+void xl__cluster_close(struct xl__fusion *f, const struct xl__cluster *c, unsigned at);
 /* Is the cluster that was closed within what a kernel can take: operands,
  * arguments, registers? */
-bool xl__fits(struct xl__fuser *f, const struct xl__cluster *c, unsigned at);
+bool xl__cluster_fits(struct xl__fusion *f, const struct xl__cluster *c, unsigned at);
 /* Store a node. A sink that can be read back is enough. */
-xl_status xl__store(struct xl__fuser *f, struct xl__cluster *c, unsigned node);
-xl_status xl__sink_add(struct xl__fuser *f, struct xl__cluster *c,
+xl_status xl__cluster_store(struct xl__fusion *f, struct xl__cluster *c, unsigned node);
+xl_status xl__sink_add(struct xl__fusion *f, struct xl__cluster *c,
                        unsigned node, unsigned output);
 /* Append *c, which is moved, and take note of what it stores. */
-xl_status xl__cluster_push(struct xl__fuser *f, struct xl__cluster *c);
+xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c);
 void xl__cluster_clear(struct xl__cluster *c);
 /* Mark all that node n is made of, down to what is loaded; is_below. */
-void xl__mark_below(struct xl__fuser *f, unsigned n, unsigned at);
+void xl__mark_below(struct xl__fusion *f, unsigned n, unsigned at);
 
 /* -- the decisions -------------------------------------------------------- */
 
 /* fuse_grow.c: all clusters of the graph. */
-enum xl__form xl__form_of(struct xl__fuser *f, const struct xl__domain *d,
+enum xl__form xl__form_of(struct xl__fusion *f, const struct xl__domain *d,
                           unsigned reduction);
-xl_status xl__grow_clusters(struct xl__fuser *f);
+xl_status xl__grow_clusters(struct xl__fusion *f);
 /* Reductions that are part of the cluster (MINE), that are still to come
  * (OTHERS'), or neither, below a node. */
 enum { XL__FREE, XL__MINE, XL__OTHERS };
 
 /* fuse_keep.c: what later clusters need of *c, which is closed, is stored, or
  * computed again. `plainly`: store reductions as they are, nothing else. */
-xl_status xl__keep(struct xl__fuser *f, struct xl__cluster *c, bool plainly);
+xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c, bool plainly);
 /* fuse_hazards.c: outputs that would overwrite what is still to be read are
  * detoured; clusters that copy them are pushed. */
-xl_status xl__detour(struct xl__fuser *f);
+xl_status xl__detour_outputs(struct xl__fusion *f);
 
 /* -- writing a cluster out ------------------------------------------------ */
 
 /* fuse_group.c: cluster number `at` as a group of the schedule. */
-xl_status xl__group_make(struct xl__fuser *f, unsigned at);
+xl_status xl__group_make(struct xl__fusion *f, unsigned at);
 /* fuse_temps.c: places in scratch for temporaries and chunks' results. */
-xl_status xl__temps_place(struct xl__schedule *s, struct xl__error *e);
+xl_status xl__temps_set_offsets(struct xl__schedule *s, struct xl__error *e);
 /* A new temporary of the schedule. */
-xl_status xl__temp_add(struct xl__fuser *f, struct xl__sink *sink);
+xl_status xl__temp_add(struct xl__fusion *f, struct xl__sink *sink);
 
 /* Make groups of a graph. `unfused`: one for every operation that is not a
  * leaf. Temporaries are f32, i32 or bool. XL_UNSUPPORTED: an operation has

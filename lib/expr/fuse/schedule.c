@@ -12,8 +12,8 @@
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
 
-struct maker {
-    struct xl__fuser *f;
+struct group_builder {
+    struct xl__fusion *f;
     const struct xl__cluster *c;
     unsigned at;
     struct xl__group *group;
@@ -21,12 +21,12 @@ struct maker {
 };
 
 /* Is node n computed by the cluster, or only loaded; and is it a reduction? */
-static bool is_computed(const struct maker *m, unsigned n)
+static bool is_computed(const struct group_builder *m, unsigned n)
 {
     return m->f->mark[n].is_needed && !m->c->is_copy &&
            !xl__is_loaded(m->f, n, m->at);
 }
-static bool is_reduced(const struct maker *m, unsigned n)
+static bool is_reduced(const struct group_builder *m, unsigned n)
 {
     return is_computed(m, n) && xl__is_reduction(&m->f->g->node[n]);
 }
@@ -44,7 +44,7 @@ static struct xl__view view_of(const struct xl__sink *s,
                : xl__view_output(&g->output[s->output]);
 }
 
-static struct xl__operand memory_of_sink(const struct xl__fuser *f,
+static struct xl__operand memory_of_sink(const struct xl__fusion *f,
                                          const struct xl__sink *s)
 {
     struct xl__operand p = {.node = s->node};
@@ -60,10 +60,10 @@ static struct xl__operand memory_of_sink(const struct xl__fuser *f,
     return p;
 }
 
-static struct xl__view source_of(const struct maker *m, unsigned n,
+static struct xl__view source_of(const struct group_builder *m, unsigned n,
                               struct xl__operand *p)
 {
-    const struct xl__fuser *f = m->f;
+    const struct xl__fusion *f = m->f;
     const struct xl__node *node = &f->g->node[n];
     const struct xl__sink *from = &m->c->from;
     if (m->c->is_copy) {
@@ -88,7 +88,7 @@ static struct xl__view source_of(const struct maker *m, unsigned n,
     return view_of(from, f->g);
 }
 
-static void add_operand(struct maker *m, const struct xl__view *v,
+static void add_operand(struct group_builder *m, const struct xl__view *v,
                         struct xl__operand p)
 {
     p.offset = v->offset;
@@ -99,7 +99,7 @@ static void add_operand(struct maker *m, const struct xl__view *v,
     m->group->operand[m->group->n_operands++] = p;
 }
 
-static xl_status add_operands(struct maker *m)
+static xl_status add_operands(struct group_builder *m)
 {
     xl_status status;
     struct xl__operand p;
@@ -130,7 +130,7 @@ fail:
 /* -- loops --------------------------------------------------------------- */
 
 /* The largest memory that is read; it says which order of loops is close. */
-static struct xl__view heaviest(const struct maker *m)
+static struct xl__view largest_input(const struct group_builder *m)
 {
     struct xl__operand p;
     struct xl__view best = xl__view_dense(&m->c->domain.all);
@@ -146,7 +146,7 @@ static struct xl__view heaviest(const struct maker *m)
 }
 
 /* The place of an argmin counts along the loops. */
-static bool has_places(const struct maker *m)
+static bool has_element_indices(const struct group_builder *m)
 {
     for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
         const enum xl__expr_op op = m->f->g->node[n].op;
@@ -158,7 +158,7 @@ static bool has_places(const struct maker *m)
     return false;
 }
 
-static void add_loop(struct maker *m, unsigned d, bool is_reduced)
+static void add_loop(struct group_builder *m, unsigned d, bool is_reduced)
 {
     struct xl__group *p = m->group;
     m->order[p->n_loops] = d;
@@ -167,7 +167,7 @@ static void add_loop(struct maker *m, unsigned d, bool is_reduced)
 }
 
 /* Dimensions that are reduced (or kept), the farthest first if `by_stride`. */
-static void add_loops(struct maker *m, const struct xl__view *v,
+static void add_loops(struct group_builder *m, const struct xl__view *v,
                       bool is_reduced, bool by_stride)
 {
     const unsigned first = m->group->n_loops;
@@ -189,9 +189,9 @@ static void add_loops(struct maker *m, const struct xl__view *v,
     }
 }
 
-static void make_loops(struct maker *m)
+static void make_loops(struct group_builder *m)
 {
-    const struct xl__view v = heaviest(m);
+    const struct xl__view v = largest_input(m);
     const bool is_columns = m->c->form == XL__FORM_COLUMNS;
     add_loops(m, &v, false, is_columns);
     const unsigned n_kept = m->group->n_loops;
@@ -200,7 +200,7 @@ static void make_loops(struct maker *m)
         last = m->order[n_kept - 1];
         m->group->n_loops--;
     }
-    add_loops(m, &v, true, !has_places(m));
+    add_loops(m, &v, true, !has_element_indices(m));
     if (is_columns)
         add_loop(m, last, false);
     if (m->group->n_loops == 0)
@@ -210,7 +210,7 @@ static void make_loops(struct maker *m)
 /* -- sweeps -------------------------------------------------------------- */
 
 /* As early as can be. */
-static void sweeps_forward(struct maker *m)
+static void sweeps_forward(struct group_builder *m)
 {
     struct xl__group *p = m->group;
     p->n_sweeps = 1;
@@ -220,7 +220,7 @@ static void sweeps_forward(struct maker *m)
         mark->sweep = 0;
         if (!is_computed(m, n))
             continue;
-        for (unsigned a = 0; a < xl__args(node); a++) {
+        for (unsigned a = 0; a < xl__n_args(node); a++) {
             const unsigned from = m->f->mark[node->arg[a]].sweep +
                                   is_reduced(m, node->arg[a]);
             if (from > mark->sweep)
@@ -233,7 +233,7 @@ static void sweeps_forward(struct maker *m)
 }
 
 /* Rows' values as late as can be: a register less, until then. */
-static void delay_rows(struct maker *m)
+static void delay_rows(struct group_builder *m)
 {
     struct xl__mark *mark = m->f->mark;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++)
@@ -243,7 +243,7 @@ static void delay_rows(struct maker *m)
         const struct xl__node *node = &m->f->g->node[n];
         if (!is_computed(m, n))
             continue;
-        for (unsigned a = 0; a < xl__args(node); a++) {
+        for (unsigned a = 0; a < xl__n_args(node); a++) {
             struct xl__mark *arg = &mark[node->arg[a]];
             if (arg->is_row && !is_reduced(m, node->arg[a]) &&
                 mark[n].sweep < arg->sweep)
@@ -252,14 +252,14 @@ static void delay_rows(struct maker *m)
     }
 }
 
-static void make_sweeps(struct maker *m)
+static void make_sweeps(struct group_builder *m)
 {
     sweeps_forward(m);
     delay_rows(m);
 }
 
 /* The last sweep in which each value of elements is wanted. */
-static void find_last_reads(struct maker *m)
+static void find_last_reads(struct group_builder *m)
 {
     struct xl__mark *mark = m->f->mark;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++)
@@ -275,13 +275,13 @@ static void find_last_reads(struct maker *m)
             continue;
         const unsigned last =
             xl__is_reduction(node) ? mark[n].sweep : mark[n].last_read;
-        for (unsigned a = 0; a < xl__args(node); a++)
+        for (unsigned a = 0; a < xl__n_args(node); a++)
             if (last > mark[node->arg[a]].last_read)
                 mark[node->arg[a]].last_read = last;
     }
 }
 
-static bool overwrites(const struct maker *m, const struct xl__operand *p)
+static bool overwrites(const struct group_builder *m, const struct xl__operand *p)
 {
     for (unsigned i = 0; i < m->group->n_operands; i++) {
         const struct xl__operand *r = &m->group->operand[i];
@@ -295,7 +295,7 @@ static bool overwrites(const struct maker *m, const struct xl__operand *p)
 
 /* Elements that are changed in place are stored when nobody reads them any
  * more. One that waits reads for longer itself, hence the loop. */
-static void delay_writes(struct maker *m)
+static void delay_writes(struct group_builder *m)
 {
     bool changed = true;
     while (changed) {
@@ -315,7 +315,7 @@ static void delay_writes(struct maker *m)
 
 /* -- the group ------------------------------------------------------------ */
 
-static xl_status add_values(struct maker *m)
+static xl_status add_values(struct group_builder *m)
 {
     unsigned n_values = 0;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++)
@@ -332,7 +332,7 @@ static xl_status add_values(struct maker *m)
     return XL_OK;
 }
 
-static void count(struct maker *m)
+static void count_cost(struct group_builder *m)
 {
     struct xl__group *p = m->group;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
@@ -351,7 +351,7 @@ static void count(struct maker *m)
     }
 }
 
-static void explain(struct maker *m)
+static void explain_group(struct group_builder *m)
 {
     static const char *const form[] = {
         [XL__FORM_MAP] = "each element by itself",
@@ -363,7 +363,7 @@ static void explain(struct maker *m)
     unsigned n_operations = 0, n_written = 0;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++)
         n_operations +=
-            is_computed(m, n) && xl__args(&m->f->g->node[n]) > 0;
+            is_computed(m, n) && xl__n_args(&m->f->g->node[n]) > 0;
     for (unsigned i = 0; i < p->n_operands; i++)
         n_written += p->operand[i].is_written;
     xl__str_printf(&p->why, "%u operation%s over ", n_operations,
@@ -378,25 +378,25 @@ static void explain(struct maker *m)
     xl__str_add(&p->why, xl__str_text(&m->c->why));
 }
 
-xl_status xl__group_make(struct xl__fuser *f, unsigned at)
+xl_status xl__group_make(struct xl__fusion *f, unsigned at)
 {
     xl_status status;
     struct xl__schedule *s = f->out;
-    struct maker m = {.f = f, .c = &f->cluster[at], .at = at};
+    struct group_builder m = {.f = f, .c = &f->cluster[at], .at = at};
     if (!xl__grow(&s->group, &s->cap_groups, s->n_groups + 1,
                   sizeof *s->group))
         return XL_NO_MEMORY;
     m.group = &s->group[s->n_groups++];
     memset(m.group, 0, sizeof *m.group);
     m.group->form = m.c->form;
-    xl__close(f, m.c, at);
+    xl__cluster_close(f, m.c, at);
     make_loops(&m);
     make_sweeps(&m);
     TRY(add_operands(&m));
     delay_writes(&m);
     TRY(add_values(&m));
-    count(&m);
-    explain(&m);
+    count_cost(&m);
+    explain_group(&m);
     xl__loops_settle(f->s, m.group);
     xl__geometry_choose(f->g, f->l, m.group);
     s->flop += m.group->flop;

@@ -13,9 +13,9 @@
 #include "expr/fuse/fuse.h"
 
 /* Questions to one cluster, so that the time is bounded. */
-enum { MOST_QUESTIONS = 64 };
+enum { MAX_QUESTIONS = 64 };
 
-static void want(struct xl__fuser *f, const struct xl__cluster *c)
+static void mark_used_later(struct xl__fusion *f, const struct xl__cluster *c)
 {
     bool is_here[XL_EXPR_MAX_BINDINGS] = {false};
     for (unsigned i = 0; i < c->n_sinks; i++)
@@ -34,7 +34,7 @@ static void want(struct xl__fuser *f, const struct xl__cluster *c)
     }
 }
 
-static double bytes_of(const struct xl__fuser *f, unsigned n)
+static double bytes_of(const struct xl__fusion *f, unsigned n)
 {
     static const xl_dtype dtype[] = {
         [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
@@ -44,7 +44,7 @@ static double bytes_of(const struct xl__fuser *f, unsigned n)
                                                          : dtype[node->type]);
 }
 
-static bool is_written(const struct xl__fuser *f, const struct xl__cluster *c,
+static bool is_written(const struct xl__fusion *f, const struct xl__cluster *c,
                        unsigned n)
 {
     for (unsigned i = 0; i < c->n_sinks; i++)
@@ -55,7 +55,7 @@ static bool is_written(const struct xl__fuser *f, const struct xl__cluster *c,
 }
 
 /* Is it quicker to read n than to make it once more? */
-static bool is_worth_keeping(struct xl__fuser *f, struct xl__cluster *c,
+static bool is_worth_keeping(struct xl__fusion *f, struct xl__cluster *c,
                              unsigned n)
 {
     static const double ns_per_s = 1e9;
@@ -86,7 +86,7 @@ static bool is_worth_keeping(struct xl__fuser *f, struct xl__cluster *c,
     return kept < again;
 }
 
-static bool is_asked(const struct xl__fuser *f, const struct xl__cluster *c,
+static bool is_keep_candidate(const struct xl__fusion *f, const struct xl__cluster *c,
                      unsigned n)
 {
     const struct xl__mark *m = &f->mark[n];
@@ -95,27 +95,27 @@ static bool is_asked(const struct xl__fuser *f, const struct xl__cluster *c,
            xl__extent_equal(&m->extent, &c->domain.all);
 }
 
-xl_status xl__keep(struct xl__fuser *f, struct xl__cluster *c, bool plainly)
+xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c, bool reductions_only)
 {
     xl_status status;
     const struct xl__extent rows = xl__domain_rows(&c->domain);
-    unsigned questions = plainly ? MOST_QUESTIONS : 0;
+    unsigned n_estimates = reductions_only ? MAX_QUESTIONS : 0;
     xl__str_reset(&c->why);
-    want(f, c);
+    mark_used_later(f, c);
     for (unsigned n = f->g->n_nodes; n-- > 0;) {
         const struct xl__node *node = &f->g->node[n];
         const struct xl__mark *m = &f->mark[n];
         if (!m->is_wanted || xl__is_loaded(f, n, f->n_clusters))
             continue;
         const bool is_result = m->state == XL__MINE &&
-                               (plainly ? xl__is_reduction(node)
+                               (reductions_only ? xl__is_reduction(node)
                                         : xl__extent_equal(&m->extent, &rows));
-        if (is_result || (questions < MOST_QUESTIONS && is_asked(f, c, n) &&
-                          ++questions && is_worth_keeping(f, c, n))) {
-            TRY(xl__store(f, c, n));
+        if (is_result || (n_estimates < MAX_QUESTIONS && is_keep_candidate(f, c, n) &&
+                          ++n_estimates && is_worth_keeping(f, c, n))) {
+            TRY(xl__cluster_store(f, c, n));
             continue;
         }
-        for (unsigned a = 0; !xl__is_reduction(node) && a < xl__args(node);
+        for (unsigned a = 0; !xl__is_reduction(node) && a < xl__n_args(node);
              a++)
             f->mark[node->arg[a]].is_wanted = true;
     }
@@ -127,12 +127,12 @@ fail:
 enum { ALIGN_BYTES = 256 };
 
 /* Something in scratch, and the groups in which it is alive. */
-struct span {
+struct scratch_span {
     unsigned first, last;
     size_t offset, bytes;
 };
 
-xl_status xl__temp_add(struct xl__fuser *f, struct xl__sink *sink)
+xl_status xl__temp_add(struct xl__fusion *f, struct xl__sink *sink)
 {
     static const xl_dtype dtype[XL__N_VTYPES] = {
         [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
@@ -150,22 +150,22 @@ xl_status xl__temp_add(struct xl__fuser *f, struct xl__sink *sink)
     return XL_OK;
 }
 
-static bool are_together(const struct span *a, const struct span *b)
+static bool lifetimes_overlap(const struct scratch_span *a, const struct scratch_span *b)
 {
     return a->first <= b->last && b->first <= a->last;
 }
 
 /* The lowest place of `span` free of those before it: at 0 or after one of
  * them, so each is moved past what it meets until it meets nothing. */
-static bool place(struct span *all, unsigned n, size_t *end)
+static bool set_span_offset(struct scratch_span *all, unsigned n, size_t *end)
 {
-    struct span *s = &all[n];
+    struct scratch_span *s = &all[n];
     bool moved = true;
     size_t after;
     while (moved) {
         moved = false;
         for (unsigned i = 0; i < n; i++) {
-            if (!are_together(s, &all[i]) || s->bytes == 0 ||
+            if (!lifetimes_overlap(s, &all[i]) || s->bytes == 0 ||
                 s->offset >= all[i].offset + all[i].bytes ||
                 all[i].offset >= s->offset + s->bytes)
                 continue;
@@ -179,15 +179,15 @@ static bool place(struct span *all, unsigned n, size_t *end)
     return true;
 }
 
-static bool span_of(struct span *s, size_t bytes, unsigned first)
+static bool init_span(struct scratch_span *s, size_t bytes, unsigned first)
 {
     if (bytes > SIZE_MAX - ALIGN_BYTES)
         return false;
-    *s = (struct span){first, first, 0, xl__round_up(bytes, ALIGN_BYTES)};
+    *s = (struct scratch_span){first, first, 0, xl__round_up(bytes, ALIGN_BYTES)};
     return true;
 }
 
-static void find_lives(const struct xl__schedule *s, struct span *span)
+static void find_lifetimes(const struct xl__schedule *s, struct scratch_span *span)
 {
     for (unsigned i = 0; i < s->n_groups; i++)
         for (unsigned k = 0; k < s->group[i].n_operands; k++) {
@@ -199,22 +199,22 @@ static void find_lives(const struct xl__schedule *s, struct span *span)
         }
 }
 
-xl_status xl__temps_place(struct xl__schedule *s, struct xl__error *e)
+xl_status xl__temps_set_offsets(struct xl__schedule *s, struct xl__error *e)
 {
     xl_status status = XL_OK;
     const unsigned n = s->n_temps + s->n_groups;
     bool fits = true;
-    struct span *span = xl__calloc(n, sizeof *span);
+    struct scratch_span *span = xl__calloc(n, sizeof *span);
     if (!span)
         return XL_NO_MEMORY;
     for (unsigned i = 0; i < n && fits; i++)
         fits = i < s->n_temps
-                   ? span_of(&span[i], s->temp[i].bytes, 0)
-                   : span_of(&span[i], s->group[i - s->n_temps].partial_bytes,
+                   ? init_span(&span[i], s->temp[i].bytes, 0)
+                   : init_span(&span[i], s->group[i - s->n_temps].partial_bytes,
                              i - s->n_temps);
-    find_lives(s, span);
+    find_lifetimes(s, span);
     for (unsigned i = 0; i < n && fits; i++)
-        fits = place(span, i, &s->scratch_bytes);
+        fits = set_span_offset(span, i, &s->scratch_bytes);
     if (!fits)
         TRY(xl__error_set(e, XL_OVERFLOW,
                           "temporaries of more bytes than "

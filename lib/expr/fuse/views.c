@@ -10,11 +10,11 @@
 
 #include "expr/fuse/fuse.h"
 
-struct side {
+struct index_range {
     size_t first, count, step;
 };
-struct box {
-    struct side side[XL_MAX_DIMS];
+struct index_box {
+    struct index_range side[XL_MAX_DIMS];
 };
 
 /* Dimensions with more than one element, largest stride first. False if the
@@ -41,8 +41,8 @@ static bool sorted_dims(const struct xl__bound *b, unsigned *dim, unsigned *n)
     return true;
 }
 
-static bool box_of(const struct xl__bound *b, const struct xl__view *v,
-                   struct box *box)
+static bool find_box(const struct xl__bound *b, const struct xl__view *v,
+                   struct index_box *box)
 {
     unsigned dim[XL_MAX_DIMS], n;
     size_t rest = v->offset;
@@ -51,7 +51,7 @@ static bool box_of(const struct xl__bound *b, const struct xl__view *v,
         return false;
     for (unsigned i = 0; i < n; i++) {
         const size_t stride = b->stride[dim[i]];
-        box->side[dim[i]] = (struct side){rest / stride, 1, 1};
+        box->side[dim[i]] = (struct index_range){rest / stride, 1, 1};
         rest %= stride;
     }
     for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
@@ -62,14 +62,14 @@ static bool box_of(const struct xl__bound *b, const struct xl__view *v,
             i++;
         if (i == n || v->stride[d] % b->stride[dim[i]] != 0)
             return false;
-        struct side *s = &box->side[dim[i]];
+        struct index_range *s = &box->side[dim[i]];
         if (s->count != 1)
             return false;
         s->count = v->extent.size[d];
         s->step = v->stride[d] / b->stride[dim[i]];
     }
     for (unsigned i = 0; i < n; i++) {
-        const struct side *s = &box->side[dim[i]];
+        const struct index_range *s = &box->side[dim[i]];
         if (s->first + (s->count - 1) * s->step >= b->size[dim[i]])
             return false;
     }
@@ -86,7 +86,7 @@ static size_t common_divisor(size_t a, size_t b)
     return a;
 }
 
-static bool sides_part(const struct side *a, const struct side *b)
+static bool are_disjoint(const struct index_range *a, const struct index_range *b)
 {
     const size_t last_a = a->first + (a->count - 1) * a->step;
     const size_t last_b = b->first + (b->count - 1) * b->step;
@@ -101,19 +101,19 @@ static bool sides_part(const struct side *a, const struct side *b)
     return (a->count > 1 || b->count > 1) && gap % step != 0;
 }
 
-bool xl__views_meet(const struct xl__bound *b, const struct xl__view *a,
+bool xl__views_overlap(const struct xl__bound *b, const struct xl__view *a,
                     const struct xl__view *c)
 {
-    struct box x, y;
-    if (!box_of(b, a, &x) || !box_of(b, c, &y))
+    struct index_box x, y;
+    if (!find_box(b, a, &x) || !find_box(b, c, &y))
         return true;
     for (unsigned d = 0; d < b->n_dims; d++)
-        if (b->size[d] > 1 && sides_part(&x.side[d], &y.side[d]))
+        if (b->size[d] > 1 && are_disjoint(&x.side[d], &y.side[d]))
             return false;
     return true;
 }
 
-bool xl__views_same(const struct xl__view *a, const struct xl__view *c)
+bool xl__views_equal(const struct xl__view *a, const struct xl__view *c)
 {
     for (unsigned d = 0; d < XL_MAX_DIMS; d++)
         if (a->stride[d] != c->stride[d])
@@ -121,16 +121,16 @@ bool xl__views_same(const struct xl__view *a, const struct xl__view *c)
     return a->offset == c->offset && xl__extent_equal(&a->extent, &c->extent);
 }
 
-bool xl__outputs_meet(const struct xl__fuser *f, unsigned a, unsigned b)
+bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b)
 {
     const struct xl__output *x = &f->g->output[a], *y = &f->g->output[b];
     const struct xl__bound *bound = &f->s->b[x->binding];
     const struct xl__view v = xl__view_output(x), w = xl__view_output(y);
     return bound->same_as == f->s->b[y->binding].same_as &&
-           xl__views_meet(bound, &v, &w);
+           xl__views_overlap(bound, &v, &w);
 }
 
-static bool reads_before(const struct xl__fuser *f, unsigned output,
+static bool is_safe_read(const struct xl__fusion *f, unsigned output,
                          const struct xl__node *input, bool is_same_cluster)
 {
     const struct xl__output *o = &f->g->output[output];
@@ -138,24 +138,24 @@ static bool reads_before(const struct xl__fuser *f, unsigned output,
     if (bound->same_as != f->s->b[input->binding].same_as)
         return true;
     const struct xl__view w = xl__view_output(o), r = xl__view_input(input);
-    if (is_same_cluster && xl__views_same(&w, &r))
+    if (is_same_cluster && xl__views_equal(&w, &r))
         return true; /* each element by itself, read before it is written */
-    return !xl__views_meet(bound, &w, &r);
+    return !xl__views_overlap(bound, &w, &r);
 }
 
 /* Would cluster number `at`, which is closed, read what output overwrites? */
-static bool is_read(const struct xl__fuser *f, unsigned output, unsigned at)
+static bool is_read(const struct xl__fusion *f, unsigned output, unsigned at)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
         const struct xl__node *node = &f->g->node[n];
         if (f->mark[n].is_needed && node->op == XL__E_INPUT &&
-            !reads_before(f, output, node, f->output_in[output] == at))
+            !is_safe_read(f, output, node, f->output_in[output] == at))
             return true;
     }
     return false;
 }
 
-static struct xl__sink *sink_of(struct xl__fuser *f, unsigned output)
+static struct xl__sink *sink_of(struct xl__fusion *f, unsigned output)
 {
     struct xl__cluster *c = &f->cluster[f->output_in[output]];
     for (unsigned i = 0; i < c->n_sinks; i++)
@@ -165,17 +165,17 @@ static struct xl__sink *sink_of(struct xl__fuser *f, unsigned output)
 }
 
 /* An output in the memory of an earlier one is written after it. */
-static bool is_out_of_order(struct xl__fuser *f, unsigned output)
+static bool is_out_of_order(struct xl__fusion *f, unsigned output)
 {
     for (unsigned o = 0; o < output; o++)
         if ((sink_of(f, o)->is_detoured ||
              f->output_in[o] >= f->output_in[output]) &&
-            xl__outputs_meet(f, o, output))
+            xl__outputs_overlap(f, o, output))
             return true;
     return false;
 }
 
-static xl_status copy(struct xl__fuser *f, unsigned output)
+static xl_status push_copy(struct xl__fusion *f, unsigned output)
 {
     xl_status status;
     struct xl__cluster c = {.is_copy = true, .from = *sink_of(f, output)};
@@ -189,12 +189,12 @@ fail:
     return status;
 }
 
-xl_status xl__detour(struct xl__fuser *f)
+xl_status xl__detour_outputs(struct xl__fusion *f)
 {
     xl_status status;
     const unsigned n_clusters = f->n_clusters;
     for (unsigned at = 0; at < n_clusters; at++) {
-        xl__close(f, &f->cluster[at], at);
+        xl__cluster_close(f, &f->cluster[at], at);
         for (unsigned o = 0; o < f->g->n_outputs; o++)
             if (f->output_in[o] <= at && is_read(f, o, at))
                 sink_of(f, o)->is_detoured = true;
@@ -208,7 +208,7 @@ xl_status xl__detour(struct xl__fuser *f)
     }
     for (unsigned o = 0; o < f->g->n_outputs; o++)
         if (sink_of(f, o)->is_detoured)
-            TRY(copy(f, o));
+            TRY(push_copy(f, o));
     return XL_OK;
 fail:
     return status;

@@ -544,7 +544,7 @@ static void look_at_device(void)
 {
     const struct xl__limits *l = &device.device->limits;
     has_fma = xl__num_or(l, XL__F_has_fma, 1);
-    while (!xl__by_items(l) && !batch_ways[first_way].as_gpu)
+    while (!xl__is_vector_cpu(l) && !batch_ways[first_way].as_gpu)
         first_way++;
 }
 
