@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few long rows: each is cut into chunks, whose states one launch writes to
- * scratch, and a second one joins, works out what follows from them, and
- * writes the rows' outputs. */
+/* Kernels of the form PIECES: few long rows, each cut into chunks so that the
+ * device is busy. There are two launches and one sweep:
+ *
+ *   expr_pieces        a work-group reduces one chunk of one row and writes
+ * the states to scratch, at [row][chunk] expr_pieces_join   a work-group joins
+ * the chunks of one row, computes what depends on them, and writes the row's
+ * outputs */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -10,33 +14,38 @@
 
 enum {
     CHUNK_WG = 256,
-    GROUPS_PER_UNIT = 16, /* of a GPU: several rounds, so that the last one,
-                             which may be half empty, is short */
-    PIECES_PER_CORE = 8,  /* of a CPU */
-    MIN_TURNS = 4,      /* of an item: less is not worth a group */
-    MAX_CHUNKS = 4096,   /* of a row */
-    MAX_TURNS = 1 << 24  /* of an item: the bound of its sums */
+    GROUPS_PER_UNIT = 16,    /* work-groups per compute unit of a GPU: several
+                                waves, so that a last wave that is only partly
+                                full is a small share of the time */
+    CHUNKS_PER_CORE = 8,     /* on a CPU */
+    MIN_ITERATIONS = 4,      /* steps of an item: the least for a work-group */
+    MAX_CHUNKS = 4096,       /* of a row */
+    MAX_ITERATIONS = 1 << 24 /* of an item's loop: the error bound of sums in
+                                expr/reduce.clh holds up to this count */
 };
 
-/* -- geometry -------------------------------------------------------------- */
+/* -- geometry --------------------------------------------------------------
+ */
 
-/* Chunks enough to keep the device busy, none so small that its join costs
- * more than its elements. */
-static size_t choose_chunks(const struct xl__limits *l, const struct xl__group *group)
+/* Chunks of a row: as many as keep the device busy, with at least
+ * MIN_ITERATIONS steps each, and as many as keep every item's loop below the
+ * device's limit on iterations (GE-24). */
+static size_t choose_chunks(const struct xl__limits *l,
+                            const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     const bool by_items = xl__is_vector_cpu(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t rows = xl__kept_elems(group);
-    const size_t wanted = units * (by_items ? PIECES_PER_CORE
-                                            : GROUPS_PER_UNIT);
-    const size_t turn = geo->lanes * (size_t)geo->unroll;
-    const size_t most = xl__ceil_div(xl__row_vectors(group),
-                                     turn * MIN_TURNS);
-    const double turns = /* GE-24 */
-        xl__num_or(l, XL__F_max_loop_turns, MAX_TURNS);
+    const size_t wanted =
+        units * (by_items ? CHUNKS_PER_CORE : GROUPS_PER_UNIT);
+    const size_t step = geo->lanes * (size_t)geo->unroll;
+    const size_t most =
+        xl__ceil_div(xl__row_vectors(group), step * MIN_ITERATIONS);
+    const double iterations = /* GE-24 */
+        xl__num_or(l, XL__F_max_loop_turns, MAX_ITERATIONS);
     const double least = (double)xl__reduced_elems(group) /
-                         ((double)geo->lanes * geo->vw) / (turns / 2);
+                         ((double)geo->lanes * geo->vw) / (iterations / 2);
     size_t n = xl__min_size(xl__ceil_div(wanted, rows), most);
     n = xl__min_size(xl__max_size(n, (size_t)least + 1), MAX_CHUNKS);
     return xl__max_size(n, 1);
@@ -46,10 +55,9 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
-    *geo = (struct xl__geometry){
-        .vw = (unsigned)xl__reduction_vw(l, group),
-        .wg = 1,
-        .is_wide = xl__emit_is_wide(group)};
+    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
+                                 .wg = 1,
+                                 .is_wide = xl__emit_is_wide(group)};
     geo->unroll = xl__reduction_unroll(l, group);
     if (!xl__is_vector_cpu(l))
         geo->wg = (unsigned)xl__min_size(
@@ -66,7 +74,8 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                    geo->wg > 1 ? "s" : "");
 }
 
-/* -- text ------------------------------------------------------------------ */
+/* -- text ------------------------------------------------------------------
+ */
 
 static void write_item_index(struct xl__reduction_writer *r)
 {
@@ -97,8 +106,8 @@ static void write_chunks(struct xl__reduction_writer *r)
     xl__str_add(r->m.out, "\n");
     xl__emit_line(&r->m, "if (lane == 0) {");
     r->m.indent++;
-    xl__states_write(r, 0,
-                    "((__global $f_1 *)(scratch + q$s))[group] = r$s;", 1);
+    xl__states_write(r, 0, "((__global $f_1 *)(scratch + q$s))[group] = r$s;",
+                     1);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     r->m.indent--;
@@ -118,11 +127,13 @@ static void write_join(struct xl__reduction_writer *r)
     xl__loop_indices_write(r, 0, r->n_kept, "row");
     xl__emit_indices(&r->m, 0, r->n_kept);
     xl__rows_write_counts(r, "");
-    xl__emit_line(&r->m, "const uint mine = (uint)((chunks + %u - item) / %u);",
+    xl__emit_line(&r->m,
+                  "const uint mine = (uint)((chunks + %u - item) / %u);",
                   wg - 1, wg);
     snprintf(rule, sizeof rule,
              "$f_1 r$s = $f_collect_1((__global const $f_1 *)(scratch + q$s) "
-             "+ row * chunks + item, mine, %u);", wg);
+             "+ row * chunks + item, mine, %u);",
+             wg);
     xl__states_write(r, 0, rule, 1);
     xl__rows_write_join(r, 0);
     xl__row_values_write(r, 0);
@@ -138,7 +149,8 @@ static void write_join(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
-/* -- launch ---------------------------------------------------------------- */
+/* -- launch ----------------------------------------------------------------
+ */
 
 static xl_status add_step(const struct xl__graph *g,
                           const struct xl__limits *l,
@@ -161,15 +173,15 @@ static xl_status add_step(const struct xl__graph *g,
     xl_status st = xl__reduction_init(&r, g, l, group, text);
     if (st == XL_OK)
         st = xl__reduction_check(&r, xl__partial_n_args(&r),
-                             xl__rows_local_bytes(&r));
+                                 xl__rows_local_bytes(&r));
     if (st == XL_OK) {
         (is_join ? write_join : write_chunks)(&r);
         st = text->broken ? XL_NO_MEMORY : XL_OK;
     }
     if (st == XL_OK) {
         xl__reduction_set_step(&r, s, step,
-                        is_join ? "expr_pieces_join" : "expr_pieces",
-                        is_join ? rows : rows * geo->chunks);
+                               is_join ? "expr_pieces_join" : "expr_pieces",
+                               is_join ? rows : rows * geo->chunks);
         step->local_mem_bytes = xl__rows_local_bytes(&r);
         xl__partial_args(&r, step, rows * geo->chunks, cuts);
         plan->n_steps++;

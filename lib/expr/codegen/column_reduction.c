@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels over columns. An item that owns one vector keeps its states in
- * registers; one that owns several keeps arrays of them, and goes along the
- * row before it goes down. */
-/* Reduced loops outside, a kept contiguous one inside: an item owns vectors of
- * neighbouring columns and walks down, so each access is as wide as in a copy.
+/* Kernels of the form COLUMNS: the reduced loops are outside, a kept
+ * contiguous loop is inside. An item owns vectors of adjacent columns and goes
+ * down the rows, so each access is as wide and contiguous as in a copy.
  *
  *          column 0   1  ..   width - 1
- *   lane 0   |vw|vw|vw|vw|vw|   of a work-group: `lanes` items share a column
- *   lane 1   |vw|vw|vw|vw|vw|   and join their states through local memory
+ *   lane 0   |vw|vw|vw|vw|vw|   a work-group: `lanes` items share a column and
+ *   lane 1   |vw|vw|vw|vw|vw|   join their states through local memory
  *
- * A CPU's item owns `held` vectors side by side, whose states stay in its
- * nearest cache while it reads whole lines. Where columns alone do not fill
- * the device, the reduced range is cut into chunks that a second launch
- * joins. */
+ * On a GPU an item owns one vector and keeps its states in registers. On a CPU
+ * an item owns `held` adjacent vectors and keeps arrays of states, which fit
+ * into the core's first-level cache; it goes along the row before it goes
+ * down, so it reads contiguous runs of held * vw elements.
+ *
+ * If the columns are too few to fill the device, the reduced range is cut into
+ * chunks: the first kernel (expr_columns) writes the states of each chunk to
+ * scratch, a second one (expr_columns_join) joins them.
+ *
+ * Names in the generated text: `line` is the linear index over the reduced
+ * loops, `lines` their number; `whole` and `rest` are the whole vectors and
+ * the single elements that the item owns. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -43,8 +49,9 @@ static void write_outer_indices(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "const float n_row = (float)lines;");
 }
 
-/* A row of the turn: its loops' indices and the operands' places. */
-static void write_row_position(struct xl__reduction_writer *r, const char *u, const void *arg)
+/* Row u of a step: the indices of its loops and the operands' indices. */
+static void write_row_position(struct xl__reduction_writer *r, const char *u,
+                               const void *arg)
 {
     const unsigned last = r->group->n_loops - 1;
     (void)arg;
@@ -57,15 +64,19 @@ static void write_row_position(struct xl__reduction_writer *r, const char *u, co
     xl__emit_indices(&r->m, r->n_kept, last);
 }
 
-/* Turns of n rows, by the whole vectors of the item or by its last one, which
- * is cut. */
-static void write_row_loop(struct xl__reduction_writer *r, unsigned n, const char *count)
+/* Steps of n rows, for the whole vectors of the item or for its last one,
+ * which is cut. */
+static void write_row_loop(struct xl__reduction_writer *r, unsigned n,
+                           const char *count)
 {
     const struct xl__geometry *geo = &r->group->geo;
-    const struct xl__sweep_step t = {.n = n, .count = count, .state_prefix = 'a',
-                               .subscript = geo->held > 1 ? "[c]" : NULL,
-                               .first_index = "line", .is_column = true,
-                               .write_position = write_row_position};
+    const struct xl__sweep_step t = {.n = n,
+                                     .count = count,
+                                     .state_prefix = 'a',
+                                     .subscript = geo->held > 1 ? "[c]" : NULL,
+                                     .first_index = "line",
+                                     .is_column = true,
+                                     .write_position = write_row_position};
     if (n > 1)
         xl__emit_line(&r->m, "for (; t + %u < end; t += %u) {",
                       (n - 1) * geo->lanes, n * geo->lanes);
@@ -125,8 +136,10 @@ static void write_sweep(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
-/* Every item comes here; lane 0 has the whole column then. */
-static void write_lane_join(struct xl__reduction_writer *r, unsigned lanes, unsigned side)
+/* All items execute this; afterwards lane 0 has the state of the whole
+ * column. */
+static void write_lane_join(struct xl__reduction_writer *r, unsigned lanes,
+                            unsigned side)
 {
     char rule[160];
     if (lanes == 1)
@@ -142,7 +155,7 @@ static void write_lane_join(struct xl__reduction_writer *r, unsigned lanes, unsi
     xl__emit_line(&r->m, "}");
 }
 
-/* What follows from a column's states, and its outputs. */
+/* The results of a column's states, what depends on them, and the stores. */
 static void write_results(struct xl__reduction_writer *r)
 {
     r->row_count = r->m.vw > 1 ? "count" : NULL;
@@ -152,7 +165,8 @@ static void write_results(struct xl__reduction_writer *r)
     xl__row_stores_write(r);
 }
 
-static void write_header(struct xl__reduction_writer *r, const char *what, bool has_lanes)
+static void write_header(struct xl__reduction_writer *r, const char *what,
+                         bool has_lanes)
 {
     r->row_at = "at";
     r->row_width = r->m.vw;
@@ -160,14 +174,14 @@ static void write_header(struct xl__reduction_writer *r, const char *what, bool 
     xl__emit_line(&r->m, "#include \"expr/reduce.clh\"");
     xl__state_kinds_write(r, "XL_$k($w)", r->m.vw);
     if (has_lanes)
-        xl__state_kinds_write(r, "XL_GATHER($k, $w, __local, gather)", r->m.vw);
+        xl__state_kinds_write(r, "XL_GATHER($k, $w, __local, gather)",
+                              r->m.vw);
 }
 
 static void write_local(struct xl__reduction_writer *r)
 {
     char rule[80];
-    snprintf(rule, sizeof rule, "__local $f_$w room$s[%u];",
-             r->group->geo.wg);
+    snprintf(rule, sizeof rule, "__local $f_$w room$s[%u];", r->group->geo.wg);
     if (r->group->geo.wg > 1)
         xl__states_write(r, 0, rule, r->m.vw);
 }
@@ -190,13 +204,15 @@ static void write_block_indices(struct xl__reduction_writer *r, unsigned side)
                   geo->held * vw);
     xl__emit_line(&r->m,
                   "const IDX columns = begin < n%u ? min(n%u - begin, "
-                  "(IDX)%u) : 0;", last, last, geo->held * vw);
+                  "(IDX)%u) : 0;",
+                  last, last, geo->held * vw);
     xl__emit_line(&r->m,
                   "const uint whole = columns / %u, rest = columns %% %u;", vw,
                   vw);
 }
 
-/* for each vector of the item: states rN, `at`, `count`. */
+/* Open a loop over the vectors of the item; it sets the states rN, the index
+ * `at` and the number of elements `count`. */
 static void open_vectors(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -205,12 +221,13 @@ static void open_vectors(struct xl__reduction_writer *r)
     r->m.indent++;
     xl__emit_line(&r->m, "const IDX at = begin + c * %u;", geo->vw);
     xl__emit_line(&r->m, "const uint count = c < whole ? %u : rest;", geo->vw);
-    xl__states_write(r, 0, geo->held > 1 ? "const $f_$w r$s = a$s[c];"
-                                        : "const $f_$w r$s = a$s;",
-                    geo->vw);
+    xl__states_write(r, 0,
+                     geo->held > 1 ? "const $f_$w r$s = a$s[c];"
+                                   : "const $f_$w r$s = a$s;",
+                     geo->vw);
 }
 
-/* How chunks lie in scratch: a chunk's columns are neighbours. */
+/* The layout of partial results in scratch: [chunk][outer][vector]. */
 static void write_vector_counts(struct xl__reduction_writer *r)
 {
     const unsigned vw = r->group->geo.vw;
@@ -228,7 +245,7 @@ static void write_columns(struct xl__reduction_writer *r)
     char rule[120];
     write_header(r, "Columns", geo->lanes > 1);
     xl__rows_open_kernel(r, "expr_columns",
-                    geo->chunks > 1 ? xl__partial_params : NULL);
+                         geo->chunks > 1 ? xl__partial_params : NULL);
     write_local(r);
     write_item_indices(r, side);
     write_block_indices(r, side);
@@ -253,11 +270,13 @@ static void write_columns(struct xl__reduction_writer *r)
     open_vectors(r);
     if (geo->chunks > 1) {
         write_vector_counts(r);
-        xl__emit_line(&r->m, "const IDX place = (chunk * outers + outer) * "
-                             "vectors + at / %u;", geo->vw);
+        xl__emit_line(&r->m,
+                      "const IDX place = (chunk * outers + outer) * "
+                      "vectors + at / %u;",
+                      geo->vw);
         xl__states_write(r, 0,
-                        "((__global $f_$w *)(scratch + q$s))[place] = r$s;",
-                        geo->vw);
+                         "((__global $f_$w *)(scratch + q$s))[place] = r$s;",
+                         geo->vw);
     } else {
         write_results(r);
     }
@@ -281,16 +300,20 @@ static void write_columns_join(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "const IDX blocks = (vectors + %u) / %u;", side - 1,
                   side);
     xl__emit_line(&r->m, "const IDX outer = (IDX)xl_group_id(0) / blocks;");
-    xl__emit_line(&r->m, "const IDX own = ((IDX)xl_group_id(0) - outer * "
-                         "blocks) * %u + column;", side);
-    xl__emit_line(&r->m, "const uint mine = own < vectors ? "
-                         "(uint)((chunks + %u - lane) / %u) : 0;",
+    xl__emit_line(&r->m,
+                  "const IDX own = ((IDX)xl_group_id(0) - outer * "
+                  "blocks) * %u + column;",
+                  side);
+    xl__emit_line(&r->m,
+                  "const uint mine = own < vectors ? "
+                  "(uint)((chunks + %u - lane) / %u) : 0;",
                   lanes - 1, lanes);
     write_outer_indices(r);
     snprintf(rule, sizeof rule,
              "$f_$w a$s = $f_collect_$w((__global const $f_$w *)(scratch + "
              "q$s) + (lane * outers + outer) * vectors + own, mine, "
-             "%u * outers * vectors);", lanes);
+             "%u * outers * vectors);",
+             lanes);
     xl__states_write(r, 0, rule, geo->vw);
     write_lane_join(r, lanes, side);
     xl__emit_line(&r->m, "if (lane == 0 && own < vectors) {");
@@ -309,26 +332,30 @@ static void write_columns_join(struct xl__reduction_writer *r)
 enum {
     WG = 256,
     SIDE_BY_SIDE = 32,    /* items along a row: 512 bytes of it */
-    GROUPS_PER_UNIT = 16, /* of a GPU: several rounds, so that the last one,
-                             which may be half empty, is short */
-    PIECES_PER_CORE = 8,  /* of a CPU */
-    MIN_TURNS = 4,      /* of an item: less is not worth a group */
+    GROUPS_PER_UNIT = 16, /* work-groups per compute unit of a GPU: several
+                             waves, so that a last wave that is only partly
+                             full is a small share of the time */
+    CHUNKS_PER_CORE = 8,  /* on a CPU */
+    MIN_ITERATIONS = 4,   /* steps of an item: the least for a work-group */
     MAX_CHUNKS = 4096,
-    MAX_TURNS = 1 << 24, /* of an item: the bound of its sums */
-    NEAR_BYTES = 16384,   /* of states that stay in a core's nearest cache */
-    STATE_WORDS = 12,     /* of an item, in a GPU's registers */
-    CHUNKS_EACH = 8,      /* that an item joins, and items that join then */
-    MAX_JOINERS = 64
+    MAX_ITERATIONS = 1 << 24, /* of an item's loop: the error bound of sums in
+                                 expr/reduce.clh holds up to this count */
+    NEAR_BYTES = 16384, /* states of an item, in a CPU core's first cache */
+    STATE_WORDS = 12,   /* words of an item's states in a GPU's registers */
+    CHUNKS_EACH = 8,    /* chunks that an item of the join kernel joins */
+    MAX_JOINERS = 64    /* items that join one column */
 };
 
-/* -- geometry -------------------------------------------------------------- */
+/* -- geometry --------------------------------------------------------------
+ */
 
 static size_t inner_size(const struct xl__group *group)
 {
     return group->loop[group->n_loops - 1].size;
 }
 
-/* Groups side by side, all outer kept loops together. */
+/* Work-groups that cover all columns of all outer kept loops, for one chunk.
+ */
 static size_t groups_across(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
@@ -350,43 +377,49 @@ static void choose_items(const struct xl__limits *l, struct xl__group *group,
         return;
     }
     geo->held = 1;
-    geo->wg = (unsigned)xl__min_size(WG, xl__max_wg_for_states(l, words * geo->vw));
-    const size_t side =
-        xl__min_size(xl__min_size(SIDE_BY_SIDE, xl__pow2_up(vectors)),
-                     geo->wg);
+    geo->wg =
+        (unsigned)xl__min_size(WG, xl__max_wg_for_states(l, words * geo->vw));
+    const size_t side = xl__min_size(
+        xl__min_size(SIDE_BY_SIDE, xl__pow2_up(vectors)), geo->wg);
     geo->lanes = geo->wg / (unsigned)side;
 }
 
-static size_t choose_chunks(const struct xl__limits *l, const struct xl__group *group)
+/* Chunks of the reduced range: as many as give the device enough work-groups,
+ * with at least MIN_ITERATIONS steps each, and as many as keep every item's
+ * loop below the device's limit on iterations (GE-24). */
+static size_t choose_chunks(const struct xl__limits *l,
+                            const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t wanted =
-        units * (xl__is_vector_cpu(l) ? PIECES_PER_CORE : GROUPS_PER_UNIT);
+        units * (xl__is_vector_cpu(l) ? CHUNKS_PER_CORE : GROUPS_PER_UNIT);
     const size_t rows = xl__reduced_elems(group);
-    const size_t turn = geo->lanes * (size_t)geo->unroll;
-    const double turns = /* GE-24 */
-        xl__num_or(l, XL__F_max_loop_turns, MAX_TURNS);
-    const double least = (double)rows * geo->held / geo->lanes / (turns / 2);
+    const size_t step = geo->lanes * (size_t)geo->unroll;
+    const double iterations = /* GE-24 */
+        xl__num_or(l, XL__F_max_loop_turns, MAX_ITERATIONS);
+    const double least =
+        (double)rows * geo->held / geo->lanes / (iterations / 2);
     size_t n = xl__min_size(xl__ceil_div(wanted, groups_across(group)),
-                            xl__ceil_div(rows, turn * MIN_TURNS));
+                            xl__ceil_div(rows, step * MIN_ITERATIONS));
     if (groups_across(group) * 2 > wanted)
         n = 1;
     n = xl__max_size(n, (size_t)least + 1);
     return xl__min_size(n, MAX_CHUNKS);
 }
 
-/* Reductions of all chunks, whole vectors of them. */
+/* Partial states in scratch: one for each chunk and column, rounded up to
+ * whole vectors. */
 static size_t n_partials(const struct xl__group *group)
 {
     return xl__kept_elems(group) / inner_size(group) *
            xl__round_up(inner_size(group), group->geo.vw) * group->geo.chunks;
 }
 
-/* Narrow vectors for states of many words: few of them leave too few items
- * resident. */
+/* Halve the vector width until the states of an item fit into STATE_WORDS
+ * words: large states leave too few items resident on a compute unit. */
 static unsigned narrow_vector(const struct xl__limits *l, unsigned vw,
-                         unsigned words)
+                              unsigned words)
 {
     while (!xl__is_vector_cpu(l) && vw > 1 && vw * words > STATE_WORDS)
         vw /= 2;
@@ -398,9 +431,8 @@ void xl__columns_geometry(const struct xl__graph *g,
 {
     struct xl__geometry *geo = &group->geo;
     const unsigned words = xl__state_words(g, group);
-    *geo = (struct xl__geometry){
-        .vw = (unsigned)xl__reduction_vw(l, group),
-        .is_wide = xl__emit_is_wide(group)};
+    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
+                                 .is_wide = xl__emit_is_wide(group)};
     geo->vw = narrow_vector(l, geo->vw, words);
     geo->unroll = xl__reduction_unroll(l, group);
     choose_items(l, group, words);
@@ -412,8 +444,7 @@ void xl__columns_geometry(const struct xl__graph *g,
         geo->chunks > 1 ? xl__partial_bytes(g, group, n_partials(group)) : 0;
     const double fill = (double)(groups_across(group) * geo->chunks) /
                         xl__num_or(l, XL__F_compute_units, 1);
-    xl__group_estimate(l, fill < 1 ? fill : 1, geo->chunks > 1 ? 2 : 1,
-                       group);
+    xl__group_estimate(l, fill < 1 ? fill : 1, geo->chunks > 1 ? 2 : 1, group);
     xl__str_printf(&group->why,
                    "vectors of %u columns, %u by %u items down a column, "
                    "%zu chunk%s",
@@ -421,7 +452,8 @@ void xl__columns_geometry(const struct xl__graph *g,
                    geo->chunks > 1 ? "s, joined by a second launch" : "");
 }
 
-/* -- launch ---------------------------------------------------------------- */
+/* -- launch ----------------------------------------------------------------
+ */
 
 static size_t local_bytes(const struct xl__reduction_writer *r)
 {
@@ -439,25 +471,25 @@ static size_t n_groups(const struct xl__group *group, bool is_join)
     if (!is_join)
         return groups_across(group) * geo->chunks;
     return xl__kept_elems(group) / inner *
-           xl__ceil_div(xl__ceil_div(inner, geo->vw),
-                        geo->wg / geo->joiners);
+           xl__ceil_div(xl__ceil_div(inner, geo->vw), geo->wg / geo->joiners);
 }
 
-static xl_status add_step(struct xl__reduction_writer *r, const struct xl__schedule *s,
-                          struct xl__plan *plan, bool is_join)
+static xl_status add_step(struct xl__reduction_writer *r,
+                          const struct xl__schedule *s, struct xl__plan *plan,
+                          bool is_join)
 {
     const struct xl__group *group = r->group;
     const size_t chunks = group->geo.chunks;
-    const size_t cuts[] = {
-        chunks, xl__ceil_div(xl__reduced_elems(group), chunks), 0};
+    const size_t cuts[] = {chunks,
+                           xl__ceil_div(xl__reduced_elems(group), chunks), 0};
     struct xl__step *step = &plan->step[plan->n_steps];
     xl_status status;
     TRY(xl__reduction_check(r, xl__partial_n_args(r), local_bytes(r)));
     (is_join ? write_columns_join : write_columns)(r);
     TRY(r->m.out->broken ? XL_NO_MEMORY : XL_OK);
     xl__reduction_set_step(r, s, step,
-                    is_join ? "expr_columns_join" : "expr_columns",
-                    n_groups(group, is_join));
+                           is_join ? "expr_columns_join" : "expr_columns",
+                           n_groups(group, is_join));
     step->local_mem_bytes = local_bytes(r);
     if (chunks > 1)
         xl__partial_args(r, step, n_partials(group), cuts);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An epilogue's expression to its graph. What the language has and an epilogue
- * has not is refused on the tree, before anything is inferred. */
-/* The text that takes the place of cl/common/epilogue.clh: functions for one
- * element and for each width that XL_VW may be, of which the preprocessor
- * leaves one. Names at the kernel's level begin with ep, those inside are
- * emit.h's. */
-/* An op's epilogue as a snippet: found by all that it depends on, or made. A
- * call that was made before costs a hash and a comparison. */
-/* One element of an epilogue on the host, node by node, with the bound of the
- * error that eval.h describes. */
+/* Epilogues as snippets of kernel text.
+ *
+ *   expression --parse--> tree --check, infer--> graph --write--> text
+ *
+ * The tree is checked first: views, reductions and random numbers are errors
+ * in an epilogue, since its text computes one element from one y. The text has
+ * functions for one element and for each vector width that XL_VW may be; the
+ * preprocessor keeps one of these. Names outside the functions begin with ep,
+ * names inside are those of opencl.h.
+ *
+ * xl__snippet_get() keeps snippets in lists of the context, by a hash of all
+ * that they depend on (struct snippet_key). A call with an epilogue that is in
+ * the lists costs a hash and a comparison.
+ *
+ * xl__snippet_eval() computes one element on the host, node by node, with a
+ * bound of the device's error (expr/host/interval.h). */
 #include "expr/codegen/epilogue.h"
 
 #include <limits.h>
@@ -24,8 +30,8 @@
 #include "expr/host/interval.h"
 #include "expr/language/functions.h"
 
-/* Is the operand one value, or its shape one that broadcasts over the result?
- * Then its strides by the result's dimensions. */
+/* Does the operand broadcast over the result? Sets its strides along the
+ * dimensions of the result: 0 where its size is 1, and for a scalar. */
 static bool find_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
                          size_t stride[XL__N_ALONG])
 {
@@ -57,26 +63,28 @@ struct epilogue_reader {
     struct xl__error *e;
 };
 
-/* -- the tree -------------------------------------------------------------- */
+/* -- the tree --------------------------------------------------------------
+ */
 
 static xl_status check_node(const struct epilogue_reader *r,
                             const struct xl__tree_node *n)
 {
     if (n->kind == XL__T_VIEW)
         return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
-                              "an epilogue has no slices and no transposes: "
-                              "bind the view");
+                              "slices and transposes are not possible in an "
+                              "epilogue; bind the view instead");
     if (n->kind != XL__T_CALL)
         return XL_OK;
     if (n->row != XL__ROW_NONE || xl__expr_ops[n->op].cls == XL__C_REDUCE)
         return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
-                              "an epilogue sees one element at a time: what "
-                              "goes over axes is for xl_expr_run() on the "
-                              "result");
+                              "reductions and functions over an axis are not "
+                              "possible in an epilogue; apply them to the "
+                              "result with xl_expr_run()");
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
         return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
-                              "an epilogue has no random numbers: bind a "
-                              "tensor of them, from xl_expr_run()");
+                              "random numbers are not possible in an "
+                              "epilogue; bind a tensor that xl_expr_run() "
+                              "has filled");
     return XL_OK;
 }
 
@@ -100,8 +108,8 @@ static xl_status check_statements(const struct epilogue_reader *r)
         const char *name = t->name[s->name];
         if (is_name_bound(r, name))
             return xl__tree_error(t, s->place, r->e, XL_BAD_ARGUMENT,
-                                  "'%s' is bound, and an epilogue writes its "
-                                  "result alone: take another name",
+                                  "'%s' is bound, and an epilogue assigns "
+                                  "only its result; use another name",
                                   name);
         leaves = leaves || strcmp(name, out_name) == 0;
     }
@@ -109,12 +117,13 @@ static xl_status check_statements(const struct epilogue_reader *r)
         return XL_OK;
     return xl__tree_error(t, t->statement[t->n_statements - 1].place, r->e,
                           XL_BAD_ARGUMENT,
-                          "nothing leaves the epilogue: end with an "
-                          "expression alone, or assign it to '%s'",
+                          "the epilogue has no result: end with an "
+                          "expression, or assign it to '%s'",
                           out_name);
 }
 
-/* -- names ----------------------------------------------------------------- */
+/* -- names -----------------------------------------------------------------
+ */
 
 static xl_status check_name(const struct epilogue_reader *r, unsigned k)
 {
@@ -123,8 +132,8 @@ static xl_status check_name(const struct epilogue_reader *r, unsigned k)
         strcmp(name, y_name) == 0 || strcmp(name, out_name) == 0;
     if (is_ours || xl__is_reserved(name, strlen(name)))
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
-                             "binding %u: \"%s\" has a meaning of its own in "
-                             "an epilogue; call it otherwise",
+                             "binding %u: \"%s\" is reserved in an epilogue; "
+                             "use another name",
                              k, name);
     for (unsigned other = 0; other < k; other++) {
         if (strcmp(r->ep->operand[other].name, name) == 0)
@@ -136,7 +145,8 @@ static xl_status check_name(const struct epilogue_reader *r, unsigned k)
     return XL_OK;
 }
 
-/* Where the name is first read; UINT_MAX: nowhere. */
+/* The position in the text at which a name is first read; UINT_MAX: it is not
+ * read. */
 static unsigned first_use(const struct xl__tree *t, const char *name)
 {
     for (unsigned i = 0; i < t->n_nodes; i++) {
@@ -161,8 +171,7 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
     struct xl__shape shape = {.n_dims = b->tensor.n_dims};
     if (place == UINT_MAX)
         return xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
-                              "'%s' is bound, and the epilogue does not use "
-                              "it",
+                              "'%s' is bound but not used in the epilogue",
                               b->name);
     if (find_strides(b, r->want->size, stride))
         return XL_OK;
@@ -174,14 +183,17 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
     return xl__tree_error(t, place, r->e, XL_BAD_SHAPE,
                           "'%s' of shape %s does not broadcast over the "
                           "result's %s, products x rows x columns: from the "
-                          "last axis on, a size is the result's or 1",
+                          "last axis on, each size must be the result's "
+                          "or 1",
                           b->name, xl__shape_text(&shape, own),
                           xl__shape_text(&result, over));
 }
 
-/* -- the graph ------------------------------------------------------------- */
+/* -- the graph -------------------------------------------------------------
+ */
 
-static void bind_result(struct epilogue_reader *r, const char *name, xl_dtype dtype)
+static void bind_result(struct epilogue_reader *r, const char *name,
+                        xl_dtype dtype)
 {
     struct xl__bound *b = &r->sig.b[r->sig.n++];
     xl__strcpy(b->name, sizeof b->name, name);
@@ -195,7 +207,8 @@ static void bind_result(struct epilogue_reader *r, const char *name, xl_dtype dt
     }
 }
 
-/* y and the result are dense, whatever they are in memory: nobody asks. */
+/* Bind the operands, y and out. y and out are bound as dense, since the text
+ * does not access their memory. */
 static void bind_operands(struct epilogue_reader *r)
 {
     for (unsigned k = 0; k < r->ep->n; k++) {
@@ -219,14 +232,15 @@ static xl_status check_graph(const struct epilogue_reader *r)
     if (g->n_nodes > XL__EPILOGUE_NODES)
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
                              "an epilogue of %u operations; at most %d are "
-                             "possible: have the rest done by xl_expr_run()",
+                             "possible: compute the rest with "
+                             "xl_expr_run()",
                              g->n_nodes, XL__EPILOGUE_NODES);
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
         if (n->op == XL__E_INPUT && n->binding > r->ep->n)
             return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
-                                  "'%s' is read here before it is assigned; "
-                                  "the old value is in y, by beta",
+                                  "'%s' is read before it is assigned; its "
+                                  "old value is part of y if beta is not 0",
                                   out_name);
     }
     return XL_OK;
@@ -242,7 +256,7 @@ static xl_status check_tree(const struct epilogue_reader *r)
     if (first_use(t, y_name) == UINT_MAX)
         TRY(xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
                            "the epilogue does not use '%s', the value that it "
-                           "is given",
+                           "is applied to",
                            y_name));
     for (unsigned k = 0; k < r->ep->n; k++)
         TRY(check_used(r, k));
@@ -270,8 +284,8 @@ fail:
 struct epilogue_writer {
     struct xl__emit m;
     const struct xl__epilogue *ep;
-    unsigned leaf[XL_EPILOGUE_MAX_BINDINGS + 1]; /* by binding; UINT_MAX: it
-                                                    is not in the graph */
+    unsigned leaf[XL_EPILOGUE_MAX_BINDINGS + 1]; /* node, by binding; UINT_MAX:
+                                                    it is not in the graph */
 };
 
 static const struct xl__output *result_output(const struct epilogue_writer *w)
@@ -279,10 +293,13 @@ static const struct xl__output *result_output(const struct epilogue_writer *w)
     return &w->ep->g.output[0];
 }
 
-/* -- around the functions -------------------------------------------------- */
+/* -- around the functions --------------------------------------------------
+ */
 
-/* Names alone: each operand is bound as it is read. */
-static void name_operands(const struct epilogue_writer *w, struct xl__signature *s)
+/* A signature for printing the graph: names, and views as the graph has them.
+ */
+static void name_operands(const struct epilogue_writer *w,
+                          struct xl__signature *s)
 {
     *s = (struct xl__signature){.n = w->ep->n + 1};
     for (unsigned k = 0; k < s->n; k++) {
@@ -314,7 +331,9 @@ static void write_comment(struct epilogue_writer *w)
     xl__str_add(out, " */\n");
 }
 
-/* How an operand lies has a default, so that the text compiles alone. */
+/* The layout of operand k along columns (E<k>: 0 one value, 1 contiguous, 2
+ * strided) and rows (EI<k>: 0 one value, 1 not) is defined by the op. The text
+ * has defaults, so that it compiles by itself. */
 static void write_layout_defaults(struct epilogue_writer *w)
 {
     for (unsigned k = 0; k < w->ep->n; k++) {
@@ -347,7 +366,8 @@ static void write_params(struct epilogue_writer *w)
                            " \\\n    , __global const %s *ep%u, "
                            "const ulong ep%u_at, const ulong ep%u_z, \\\n"
                            "    const ulong ep%u_i, const ulong ep%u_j",
-                           xl__opencl_elem_type((xl_dtype)o->dtype), k, k, k, k, k);
+                           xl__opencl_elem_type((xl_dtype)o->dtype), k, k, k,
+                           k, k);
     }
     xl__str_add(out, "\n#define XL_EPILOGUE_ARGS");
     for (unsigned k = 0; k < w->ep->n; k++)
@@ -374,15 +394,18 @@ static void write_call(struct epilogue_writer *w)
                    xl__opencl_elem_type(w->ep->dtype));
 }
 
-/* -- a function ------------------------------------------------------------ */
+/* -- a function ------------------------------------------------------------
+ */
 
-/* A vector's elements are one value, neighbours, or apart. */
+/* Load operand k into its variable: a broadcast, a contiguous or a strided
+ * load, by E<k>. */
 static void write_load(struct epilogue_writer *w, unsigned k)
 {
     struct xl__emit *m = &w->m;
     const unsigned node = w->leaf[k];
     const xl_dtype dtype = (xl_dtype)w->ep->operand[k].dtype;
-    const char *elem = xl__opencl_elem_type(dtype), *name = xl_dtype_name(dtype);
+    const char *elem = xl__opencl_elem_type(dtype),
+               *name = xl_dtype_name(dtype);
     const char *type = xl__emit_type(m->g->node[node].type, m->vw);
     if (w->ep->operand[k].is_scalar) {
         xl__emit_line(m, "const %s v%u = ep%u;", elem, node, k);
@@ -403,12 +426,12 @@ static void write_load(struct epilogue_writer *w, unsigned k)
                   k);
 }
 
-/* What an element is as a value. */
+/* The register type of an element. */
 static enum xl__vtype kind_of(xl_dtype dtype)
 {
     static const enum xl__vtype kind[XL_N_DTYPES] = {
-        [XL_F32] = XL__V_F32, [XL_F16] = XL__V_F32, [XL_BF16] = XL__V_F32,
-        [XL_I32] = XL__V_I32, [XL_I8] = XL__V_I32,  [XL_U8] = XL__V_I32,
+        [XL_F32] = XL__V_F32,  [XL_F16] = XL__V_F32, [XL_BF16] = XL__V_F32,
+        [XL_I32] = XL__V_I32,  [XL_I8] = XL__V_I32,  [XL_U8] = XL__V_I32,
         [XL_BOOL] = XL__V_BOOL};
     return kind[dtype];
 }
@@ -441,8 +464,8 @@ static void write_store(struct epilogue_writer *w)
     xl__emit_line(m, "    xl_store_%s_%u(p, 0, x);", name, m->vw);
 }
 
-/* Functions are forced into the kernel, where `aligned` and how operands lie
- * are known. */
+/* The function that computes the value. All functions are inlined, so that the
+ * branches on `aligned` and on layouts are resolved by the compiler. */
 static void write_value_function(struct epilogue_writer *w, unsigned width)
 {
     struct xl__emit *m = &w->m;
@@ -496,23 +519,24 @@ static void write_text(struct epilogue_writer *w)
     write_params(w);
     write_store_function(w, 1);
     for (unsigned width = 2; width <= XL__EXPR_MAX_VW; width *= 2) {
-        xl__str_printf(w->m.out, "#%sif XL_VW == %u\n",
-                       width > 2 ? "el" : "", width);
+        xl__str_printf(w->m.out, "#%sif XL_VW == %u\n", width > 2 ? "el" : "",
+                       width);
         write_store_function(w, width);
     }
     xl__str_add(w->m.out, "#endif\n\n");
     write_call(w);
 }
 
-/* -------------------------------------------------------------------------- */
+/* --------------------------------------------------------------------------
+ */
 
 static bool is_leaf(const struct xl__node *n)
 {
     return n->op == XL__E_INPUT || n->op == XL__E_SCALAR;
 }
 
-/* The group that emit.h wants: each operation by element, no loops' operands.
- */
+/* The group that the functions of opencl.h need: all operations by element, no
+ * operands. Sets the leaves. */
 static bool gather_nodes(struct epilogue_writer *w, struct xl__group *group)
 {
     const struct xl__graph *g = w->m.g;
@@ -535,9 +559,8 @@ xl_status xl__epilogue_write(struct xl__epilogue *ep,
 {
     struct xl__str out = {0};
     struct xl__group group = {0};
-    struct epilogue_writer w = {.m = {.g = &ep->g, .group = &group, .l = l,
-                              .out = &out},
-                        .ep = ep};
+    struct epilogue_writer w = {
+        .m = {.g = &ep->g, .group = &group, .l = l, .out = &out}, .ep = ep};
     if (gather_nodes(&w, &group))
         write_text(&w);
     ep->flop = 0;
@@ -549,9 +572,10 @@ xl_status xl__epilogue_write(struct xl__epilogue *ep,
     return ep->text ? XL_OK : XL_NO_MEMORY;
 }
 
-/* All that a snippet depends on but the expression's letters; no padding. */
+/* All that a snippet depends on, with the hash of the expression in place of
+ * its characters. Compared with memcmp(): no padding. */
 struct snippet_key {
-    uint64_t expr; /* hash of the letters */
+    uint64_t expr; /* hash of the characters */
     uint64_t dtype, n;
     struct key_operand {
         struct xl__epilogue_operand as;
@@ -560,15 +584,17 @@ struct snippet_key {
 };
 
 struct snippet_entry {
-    struct xl__snippet s; /* first: what the op has is a pointer to it */
+    struct xl__snippet s; /* first: an op holds a pointer to it */
     struct snippet_key key;
 };
 
-/* -- the key --------------------------------------------------------------- */
+/* -- the key ---------------------------------------------------------------
+ */
 
 static size_t key_bytes(size_t n)
 {
-    return offsetof(struct snippet_key, operand) + n * sizeof(struct key_operand);
+    return offsetof(struct snippet_key, operand) +
+           n * sizeof(struct key_operand);
 }
 
 static xl_status set_name(struct xl__epilogue_operand *to, const xl_binding *b,
@@ -579,7 +605,8 @@ static xl_status set_name(struct xl__epilogue_operand *to, const xl_binding *b,
         len++;
     if (len == sizeof to->name)
         return xl__error_set(e, XL_BAD_ARGUMENT,
-                             "the name \"%.*s...\" is longer than %d letters",
+                             "the name \"%.*s...\" is longer than %d "
+                             "characters",
                              XL_EXPR_MAX_NAME, b->name, XL_EXPR_MAX_NAME);
     memset(to->name, 0, sizeof to->name);
     memcpy(to->name, b->name, len);
@@ -588,9 +615,10 @@ static xl_status set_name(struct xl__epilogue_operand *to, const xl_binding *b,
     return XL_OK;
 }
 
-/* `fits`: all operands broadcast over the result. */
-static xl_status set_key(const struct xl__snippet_want *want, struct snippet_key *key,
-                         bool *fits, struct xl__error *e)
+/* Sets *fits to whether all operands broadcast over the result. */
+static xl_status set_key(const struct xl__snippet_want *want,
+                         struct snippet_key *key, bool *fits,
+                         struct xl__error *e)
 {
     xl_status status = XL_OK;
     const xl_epilogue *ep = want->epilogue;
@@ -600,18 +628,20 @@ static xl_status set_key(const struct xl__snippet_want *want, struct snippet_key
     *fits = true;
     for (unsigned k = 0; k < ep->n_bindings; k++) {
         TRY(set_name(&key->operand[k].as, &ep->bindings[k], e));
-        *fits &= find_strides(&ep->bindings[k], want->size,
-                                   key->operand[k].stride);
+        *fits &=
+            find_strides(&ep->bindings[k], want->size, key->operand[k].stride);
     }
 fail:
     return status;
 }
 
-/* -- looking --------------------------------------------------------------- */
+/* -- the lists of snippets -------------------------------------------------
+ */
 
 static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
-                                      uint64_t hash, const struct snippet_key *key,
-                                      const char *expr)
+                                              uint64_t hash,
+                                              const struct snippet_key *key,
+                                              const char *expr)
 {
     const size_t bytes = key_bytes((size_t)key->n);
     for (const struct xl__snippet *s = *first; s; s = s->next) {
@@ -624,8 +654,8 @@ static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
     return NULL;
 }
 
-static bool is_same_epilogue(const struct xl__epilogue *a, const struct snippet_key *key,
-                    const char *expr)
+static bool is_same_epilogue(const struct xl__epilogue *a,
+                             const struct snippet_key *key, const char *expr)
 {
     if ((uint64_t)a->dtype != key->dtype || a->n != key->n ||
         strcmp(a->expr, expr) != 0)
@@ -638,7 +668,7 @@ static bool is_same_epilogue(const struct xl__epilogue *a, const struct snippet_
     return true;
 }
 
-/* Of another shape. */
+/* Find graph and text that a snippet of another shape has. */
 static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
                                           const struct snippet_key *key,
                                           const char *expr)
@@ -652,7 +682,8 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
     return NULL;
 }
 
-/* -- making ---------------------------------------------------------------- */
+/* -- new snippets ----------------------------------------------------------
+ */
 
 static void release_epilogue(struct xl__epilogue *ep)
 {
@@ -715,11 +746,12 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
     return &m->s;
 }
 
-/* Under ctx->lock. An operand that does not fit has the expression read again,
- * which tells where it stands. */
-static xl_status build_snippet(xl_queue *q, const struct xl__snippet_want *want,
-                      const struct snippet_key *key, bool fits,
-                      struct xl__snippet **out)
+/* Called under ctx->lock. If an operand does not fit, the expression is read
+ * again, which sets the error with its position. */
+static xl_status build_snippet(xl_queue *q,
+                               const struct xl__snippet_want *want,
+                               const struct snippet_key *key, bool fits,
+                               struct xl__snippet **out)
 {
     xl_status status = XL_OK;
     struct xl__epilogue *ep =
@@ -779,7 +811,8 @@ fail:
 
 typedef struct xl__eval_num num;
 
-/* A register's value of what memory or an argument has: f32 may be flushed. */
+/* The value of a leaf in a device's register, known to within `error`:
+ * subnormal floats may be flushed to 0. */
 static num device_value(enum xl__vtype type, double x, double error)
 {
     const num out = {x, error};

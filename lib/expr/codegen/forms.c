@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each form has its geometry and its plan in one table. */
+/* The table of forms: for each form of a group the function that chooses its
+ * geometry and the one that writes its kernels. */
 #include "expr/codegen/forms.h"
 
 static const struct form {

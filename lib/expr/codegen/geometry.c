@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, launches and facts that the forms with reductions share. */
+/* Sizes of a group's loop nest, and the choices of geometry that several forms
+ * share. */
 #include "expr/codegen/geometry.h"
 
 #include <math.h>
@@ -7,16 +8,17 @@
 #include "base/alloc.h"
 
 enum {
-    ACCESS_BYTES = 16,  /* of one item at a time on a GPU */
-    AHEAD_BYTES = 64,   /* that an item asks for before it waits */
+    ACCESS_BYTES = 16, /* largest access of a GPU's item */
+    AHEAD_BYTES = 64,  /* that an item loads before it waits */
     MAX_GPU_VW = 8,
-    MIN_NATIVE = 4,   /* floats of a CPU's vector worth writing for */
+    MIN_NATIVE = 4, /* floats in a CPU's vector for which explicit vectors
+                       are written */
     MAX_ITEMS = 1024,
-    MAX_UNROLL = 4,    /* vectors that a fold takes */
-    SECTION_BYTES = 128 /* where a state's chunks may begin in scratch */
+    MAX_UNROLL = 4 /* vectors that a fold takes */
 };
 
-/* -- sizes ----------------------------------------------------------------- */
+/* -- sizes -----------------------------------------------------------------
+ */
 
 static size_t count_elems(const struct xl__group *group, bool is_reduced)
 {
@@ -60,8 +62,7 @@ static size_t inner_size(const struct xl__group *group)
 size_t xl__row_vectors(const struct xl__group *group)
 {
     const size_t n = inner_size(group);
-    return xl__max_size(
-        xl__reduced_elems(group) / n * (n / group->geo.vw), 1);
+    return xl__max_size(xl__reduced_elems(group) / n * (n / group->geo.vw), 1);
 }
 
 /* -- operands ------------------------------------------------------------- */
@@ -75,7 +76,8 @@ bool xl__operand_is_of_rows(const struct xl__group *group,
     return true;
 }
 
-/* -- facts ----------------------------------------------------------------- */
+/* -- facts -----------------------------------------------------------------
+ */
 
 bool xl__is_vector_cpu(const struct xl__limits *l)
 {
@@ -86,8 +88,8 @@ bool xl__is_vector_cpu(const struct xl__limits *l)
 size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)
 {
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
-    size_t most = xl__min_size(MAX_ITEMS,
-                               xl__size_or(l, XL__F_max_wg_size, 1));
+    size_t most =
+        xl__min_size(MAX_ITEMS, xl__size_or(l, XL__F_max_wg_size, 1));
     most = xl__pow2_down(most);
     while (most > 1 && most * words * sizeof(float) * 3 / 2 > room)
         most /= 2;
@@ -95,7 +97,7 @@ size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)
 }
 
 size_t xl__reduction_vw(const struct xl__limits *l,
-                         const struct xl__group *group)
+                        const struct xl__group *group)
 {
     const size_t inner = inner_size(group);
     size_t vw = MAX_GPU_VW;
@@ -109,7 +111,7 @@ size_t xl__reduction_vw(const struct xl__limits *l,
         const size_t stride = o->stride[group->n_loops - 1];
         if (o->at == XL__AT_INDEX || stride == 0 ||
             xl__operand_is_of_rows(group, o))
-            continue; /* seldom touched, or not at all */
+            continue; /* one element a row, or none */
         if (stride > 1)
             return 1;
         vw = xl__min_size(vw, ACCESS_BYTES / xl_dtype_bytes(o->dtype));
@@ -121,7 +123,7 @@ size_t xl__reduction_vw(const struct xl__limits *l,
 }
 
 unsigned xl__reduction_unroll(const struct xl__limits *l,
-                           const struct xl__group *group)
+                              const struct xl__group *group)
 {
     size_t bytes = 0, unroll = MAX_UNROLL;
     for (unsigned k = 0; k < group->n_operands; k++) {

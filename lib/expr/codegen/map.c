@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of a MAP group. Its parts are written in two settings: whole
- * vectors, as fast as can be, and the last ones of a row, which may be cut.
+/* Kernels of the form MAP, which compute each element by itself.
  *
- * A GPU's item loads all of its vectors before it uses the first: a load
- * cannot be moved over the store before it, since both may be the same memory
- * of an output that is changed in place. */
-/* Each element by itself: how much of it an item does, and the launch.
+ * The elements of all loops form rows of vectors, numbered one after another;
+ * a row is the last loop. On a GPU adjacent items process adjacent vectors,
+ * `unroll` vectors each. On a CPU a work-group is one item, which processes a
+ * run of geo.turns vectors.
  *
- * All loops together are one row of vectors, which is dealt out: neighbouring
- * vectors to neighbouring items, or long runs to single items on CPUs. Loops'
- * indices come back by multiplications with reciprocals that the host works
- * out, since a division by what only the launch knows is slow everywhere. */
+ * The indices of the loops follow from a vector's number by divisions. Since
+ * the divisors are known only at the launch, the host computes multipliers and
+ * shifts for them (xl__map_arg_divisor), and the kernel multiplies.
+ *
+ * Loads, arithmetic and stores are written for whole vectors and for vectors
+ * that the end of a row cuts. A GPU's item loads all of its vectors before it
+ * uses the first one: the compiler cannot move a load before an earlier store,
+ * since both may access an output that is changed in place. */
 #include "expr/codegen/map.h"
 
 #include <math.h>
@@ -19,7 +22,8 @@
 #include "expr/codegen/geometry.h"
 #include "expr/codegen/map_tiles.h"
 
-/* Is it read straight from memory, where its value is needed? */
+/* Is the operand loaded directly from memory? Not: transposed operands, which
+ * come from a tile, and random numbers. */
 static bool is_loaded(const struct xl__group *group,
                       const struct xl__operand *o)
 {
@@ -27,21 +31,23 @@ static bool is_loaded(const struct xl__group *group,
            !xl__map_is_transposed(group, o);
 }
 
-/* -- where a vector is ----------------------------------------------------- */
+/* -- indices ---------------------------------------------------------------
+ */
 
-/* From a vector's number f to row, the loops' indices, and c, its number in
- * the row. */
+/* Write, for the vector number f, the number of its row and the indices of all
+ * loops but the last. */
 static void write_row_indices(struct xl__emit *m)
 {
     const unsigned n = m->group->n_loops;
     const char *rest = "row";
-    static const char *const rests[XL__EXPR_LOOPS] = {"r0", "r1", "r2", "r3",
-                                                      "r4", "r5"};
+    static const char *const rests[XL__EXPR_LOOPS] = {"r0", "r1", "r2",
+                                                      "r3", "r4", "r5"};
     if (n == 1)
         return;
     xl__emit_line(m, "const IDX row = xl_divide(f, per_row, mul_0, shift_0);");
     for (unsigned d = n - 2; d > 0; d--) {
-        xl__emit_line(m, "const IDX %s = xl_divide(%s, n%u, mul_%u, shift_%u);",
+        xl__emit_line(m,
+                      "const IDX %s = xl_divide(%s, n%u, mul_%u, shift_%u);",
                       rests[d - 1], rest, d, d, d);
         xl__emit_line(m, "const IDX i%u = %s - %s * n%u;", d, rest,
                       rests[d - 1], d);
@@ -50,6 +56,7 @@ static void write_row_indices(struct xl__emit *m)
     xl__emit_line(m, "const IDX i0 = %s;", rest);
 }
 
+/* Write the index along the last loop of the vector number f. */
 static void write_inner_index(struct xl__emit *m)
 {
     const char *column = m->group->n_loops > 1 ? "(f - row * per_row)" : "f";
@@ -57,9 +64,10 @@ static void write_inner_index(struct xl__emit *m)
                   m->vw);
 }
 
-/* -- what happens to it ---------------------------------------------------- */
+/* -- loads, arithmetic, stores ---------------------------------------------
+ */
 
-/* The index along the last loop. */
+/* The name of the index along the last loop. */
 static const char *inner_index_name(const struct xl__emit *m)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5"};
@@ -109,7 +117,8 @@ void xl__map_write_partial(struct xl__emit *m)
     write_results(m, count);
 }
 
-/* -- neighbours side by side ----------------------------------------------- */
+/* -- GPUs: adjacent items process adjacent vectors -------------------------
+ */
 
 static void open_unrolled(struct xl__emit *m, unsigned unroll)
 {
@@ -142,7 +151,8 @@ static void close_unrolled(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* `const float4 v3 = ...` is kept in, or taken from, the array of operand k. */
+/* Copy the variables of loaded operands into the arrays aK, or (is_read) back.
+ */
 static void write_array_copy(struct xl__emit *m, bool is_read)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
@@ -159,7 +169,7 @@ static void write_array_copy(struct xl__emit *m, bool is_read)
 }
 
 void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
-                   void (*where)(struct xl__emit *m))
+                            void (*where)(struct xl__emit *m))
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
@@ -206,8 +216,9 @@ static void write_partial_group(struct xl__emit *m, unsigned unroll)
     close_unrolled(m);
 }
 
-/* Has every item of the group nothing but whole vectors? So they are where
- * rows are made of such, and where the group stays within one row's. */
+/* Write `if (...) {` with the condition that all vectors of the work-group are
+ * whole: where rows consist of whole vectors, or where all vectors of the
+ * group are whole vectors of one row. */
 static void write_full_test(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
@@ -219,9 +230,10 @@ static void write_full_test(struct xl__emit *m)
     else {
         xl__emit_line(m, "if (n%u %% %u == 0 ? base + %u <= vectors", last,
                       m->vw, span);
-        xl__emit_line(m, "    : (base - xl_divide(base, per_row, mul_0, "
-                         "shift_0) * per_row + %u) * %u <= n%u) {", span,
-                      m->vw, last);
+        xl__emit_line(m,
+                      "    : (base - xl_divide(base, per_row, mul_0, "
+                      "shift_0) * per_row + %u) * %u <= n%u) {",
+                      span, m->vw, last);
     }
 }
 
@@ -242,9 +254,11 @@ static void write_gpu_body(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- runs of single items -------------------------------------------------- */
+/* -- CPUs: an item processes a run of vectors ------------------------------
+ */
 
-/* Vectors c ... stop - 1 of a row, of which the last may be cut. */
+/* Write the loop over the vectors c ... stop - 1 of a row. The last one may be
+ * cut by the end of the row. */
 static void write_row_run(struct xl__emit *m)
 {
     const unsigned last = m->group->n_loops - 1;
@@ -292,7 +306,8 @@ static void write_cpu_body(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- the kernel ------------------------------------------------------------ */
+/* -- the kernel ------------------------------------------------------------
+ */
 
 static void write_map_params(struct xl__emit *m)
 {
@@ -311,8 +326,9 @@ void xl__map_write_kernel(struct xl__emit *m)
     xl__emit_header(m, "expr_map: each element by itself");
     if (m->group->geo.tile && m->group->geo.turns)
         xl__emit_line(m, "#include \"expr/transpose.clh\"\n");
-    xl__emit_line(m, "__kernel "
-                     "__attribute__((reqd_work_group_size(%u, 1, 1)))",
+    xl__emit_line(m,
+                  "__kernel "
+                  "__attribute__((reqd_work_group_size(%u, 1, 1)))",
                   m->group->geo.wg);
     xl__emit_line(m, "void expr_map(");
     m->indent += 2;
@@ -336,26 +352,28 @@ void xl__map_write_kernel(struct xl__emit *m)
 }
 
 enum {
-    ACCESS_BYTES = 16,    /* of one item at a time on a GPU */
-    AHEAD_BYTES = 64,     /* that an item should ask for before it waits */
+    ACCESS_BYTES = 16, /* largest access of a GPU's item */
+    AHEAD_BYTES = 64,  /* that an item loads before it uses them */
     MAX_GPU_VW = 8,
-    WG = 256,             /* NV-24: no kernel is refused that size */
+    WG = 256, /* a size that every kernel can be launched with
+                 (NV-24) */
     MAX_UNROLL = 4,
-    GROUPS_PER_UNIT = 64, /* CP-08 */
-    GROUP_BYTES = 1 << 17,/* of memory traffic that an item takes in a go */
-    BITS = 31             /* of what xl_divide() divides */
+    GROUPS_PER_UNIT = 64,  /* on a CPU (CP-08) */
+    GROUP_BYTES = 1 << 17, /* memory traffic of a work-group on a CPU */
+    BITS = 31              /* of the dividends of xl_divide() */
 };
 
-/* -- geometry -------------------------------------------------------------- */
+/* -- geometry --------------------------------------------------------------
+ */
 
 static size_t inner_size(const struct xl__group *group)
 {
     return group->loop[group->n_loops - 1].size;
 }
 
-/* Neighbours side by side: no more than one access, aligned, and none that
- * crosses from row to row. A stride between elements is best served one by
- * one. */
+/* The vector width on a GPU: at most one aligned access, and a divisor of the
+ * row's size, so that no vector crosses rows. With a strided operand, single
+ * elements: adjacent items then read adjacent elements. */
 static size_t choose_gpu_vector(const struct xl__group *group)
 {
     size_t vw = MAX_GPU_VW;
@@ -401,10 +419,10 @@ size_t xl__map_load_bytes(const struct xl__group *group)
     return bytes;
 }
 
-/* Vectors that an item loads before it uses the first, if that leaves groups
- * for every unit. */
+/* Vectors that an item loads before it uses the first one: AHEAD_BYTES, as
+ * long as there remains a work-group for every compute unit. */
 static unsigned choose_unroll(const struct xl__limits *l,
-                          const struct xl__group *group)
+                              const struct xl__group *group)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t bytes = xl__map_load_bytes(group);
@@ -415,8 +433,9 @@ static unsigned choose_unroll(const struct xl__limits *l,
     return (unsigned)unroll;
 }
 
-/* Results that no cache can hold need not be in one, unless they are where
- * arguments have just been read. */
+/* Are results stored past the caches? Only if the group's memory exceeds the
+ * last-level cache, and no result is stored where an argument was read, whose
+ * line is in the cache already. */
 static bool is_streamed(const struct xl__limits *l,
                         const struct xl__group *group)
 {
@@ -432,8 +451,8 @@ static bool is_streamed(const struct xl__limits *l,
     return group->bytes > xl__num_or(l, XL__F_llc_bytes, INFINITY);
 }
 
-size_t xl__map_per_group(const struct xl__limits *l, const struct xl__group *group,
-                     size_t work)
+size_t xl__map_per_group(const struct xl__limits *l,
+                         const struct xl__group *group, size_t work)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const double groups = group->bytes / GROUP_BYTES;
@@ -442,7 +461,8 @@ size_t xl__map_per_group(const struct xl__limits *l, const struct xl__group *gro
     return xl__ceil_div(work, n);
 }
 
-static void choose_cpu_geometry(const struct xl__limits *l, struct xl__group *group)
+static void choose_cpu_geometry(const struct xl__limits *l,
+                                struct xl__group *group)
 {
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
@@ -456,7 +476,7 @@ static void choose_cpu_geometry(const struct xl__limits *l, struct xl__group *gr
 }
 
 static void choose_gpu_geometry(const struct xl__limits *l,
-                           struct xl__group *group)
+                                struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
     geo->vw = (unsigned)choose_gpu_vector(group);
@@ -479,7 +499,7 @@ static void describe_geometry(struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     if (geo->tile)
-        xl__str_printf(&group->why, "tiles of %u by %u turned in %s, ",
+        xl__str_printf(&group->why, "tiles of %u by %u transposed in %s, ",
                        geo->tile, geo->tile,
                        geo->turns ? "registers" : "local memory");
     if (geo->turns)
@@ -488,8 +508,8 @@ static void describe_geometry(struct xl__group *group)
                        geo->vw, geo->turns, geo->tile ? " tiles" : "");
     else
         xl__str_printf(&group->why,
-                       "vectors of %u, %u an item, work-groups of %u",
-                       geo->vw, geo->unroll, geo->wg);
+                       "vectors of %u, %u an item, work-groups of %u", geo->vw,
+                       geo->unroll, geo->wg);
 }
 
 void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
@@ -507,9 +527,11 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
     describe_geometry(group);
 }
 
-/* -- launch ---------------------------------------------------------------- */
+/* -- launch ----------------------------------------------------------------
+ */
 
-/* n / d = (n mul) >> shift for every n below 2^31.
+/* For every n below 2^31:  n / d = (n mul) >> shift,
+ *   shift = 31 + ceil(log2 d),  mul = ceil(2^shift / d) < 2^32.
  * Source: Granlund, Montgomery, "Division by invariant integers using
  * multiplication", PLDI 1994. */
 void xl__map_arg_divisor(const struct xl__group *group, struct xl__step *step,
@@ -533,8 +555,7 @@ void xl__map_arg_index(const struct xl__group *group, struct xl__step *step,
         xl__arg_u32(step, value);
 }
 
-/* As xl__map_write_kernel() names them: vectors, per_row, turns, and of each division
- * its multiplier and shift. */
+/* Append the arguments for the parameters of write_map_params(). */
 static void add_map_args(const struct xl__group *group, struct xl__step *step)
 {
     const size_t per_row = xl__ceil_div(inner_size(group), group->geo.vw);
@@ -556,8 +577,8 @@ xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
 {
     struct xl__str *text = &code->text[plan->n_steps];
     struct xl__step *step = &plan->step[plan->n_steps];
-    struct xl__emit m = {.g = g, .group = group, .l = l, .out = text,
-                         .vw = group->geo.vw};
+    struct xl__emit m = {
+        .g = g, .group = group, .l = l, .out = text, .vw = group->geo.vw};
     if (xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return XL_UNSUPPORTED;
     xl__map_write_kernel(&m);

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands whose neighbours lie along another loop than those of the results:
- * whichever way items walk, they touch one of the two an element a line. So
- * both loops are walked together, in square tiles: such an operand is read
- * along its own lines and turned over the tile's diagonal, in local memory by
- * a GPU's work-group, in registers by a CPU's item.
+/* MAP groups in which operands are transposed. Such an operand is contiguous
+ * along another loop (`across`) than the results (the last loop). In either
+ * loop order one of them would be accessed one element a cache line. So the
+ * kernel goes through both loops in square tiles: the operand is read along
+ * its own rows, transposed inside the tile, and then used along the last loop.
  *
  *     in memory      tile       results
  *     across -->                last -->
  *     a b c d       a e i       a e i
  *     e f g h  -->  b f j  -->  b f j
- *     i j k l       c g k       c g k     */
-/* The kernel of a MAP group with tiles. bN is where a tile begins along loop
- * N, y an element's place in it across and x along the last loop; tK is the
- * tile of operand K, turned.
+ *     i j k l       c g k       c g k
  *
- * All of a turned operand's tile is read before any of the tile's results is
- * written, so a result may lie where it was. */
-/* Tiles of a CPU's item: blocks of one vector by as many, turned in registers,
- * a few side by side. tK holds the lines of such a block, bN, y and the rest
- * are as in form_map_tile_text.c. */
+ * On a GPU a work-group transposes a tile in local memory, with a row pitch
+ * that avoids bank conflicts. On a CPU an item transposes blocks of vw x vw
+ * elements in registers (cl/expr/transpose.clh), XL__MAP_BLOCKS adjacent
+ * blocks a tile.
+ *
+ * The whole tile of an operand is read before any result of the tile is
+ * written, so a result may be stored where the operand was.
+ *
+ * Names in the generated text: bN is the first index of the tile along loop N;
+ * y is an element's index in the tile along `across`, x along the last loop;
+ * tK is the transposed tile of operand K. */
 #include "expr/codegen/map_tiles.h"
 
 #include "base/alloc.h"
@@ -26,27 +29,29 @@
 #include "expr/codegen/map.h"
 #include "expr/codegen/opencl_ops.h"
 
-/* Blocks side by side of which a CPU's tile consists: neighbouring lines of
- * results come from memory together. */
+/* Adjacent blocks of a CPU's tile: adjacent cache lines of the results are
+ * accessed together. */
 enum { XL__MAP_BLOCKS = 2 };
 
 enum {
-    MAX_TILE = 64,   /* 256 bytes of f32: two lines of a GPU's cache */
-    MIN_TILE = 16,  /* of either loop: less is gathered as well by caches */
-    MIN_BLOCK = 4,  /* a CPU's */
-    WORD_BYTES = 4,   /* of a bank of local memory */
+    MAX_TILE = 64,  /* 256 bytes of f32: two lines of a GPU's cache */
+    MIN_TILE = 16,  /* for smaller loops the caches suffice */
+    MIN_BLOCK = 4,  /* on a CPU */
+    WORD_BYTES = 4, /* of a bank of local memory */
     ACCESS_BYTES = 16,
-    AHEAD_BYTES = 64, /* that an item should ask for before it waits */
-    MAX_AHEAD = 4,   /* vectors, where there is nothing to ask for */
-    RESIDENT = 2      /* groups of a unit, at least, that share its memory */
+    AHEAD_BYTES = 64, /* that an item loads before it uses them */
+    MAX_AHEAD = 4,    /* vectors of an item if nothing is loaded directly */
+    RESIDENT = 2      /* work-groups that share a unit's local memory */
 };
 
-/* -- which operands -------------------------------------------------------- */
+/* -- which operands --------------------------------------------------------
+ */
 
-/* The innermost loop along which elements are neighbours, that the small case
- * of a self-check keeps; n_loops: none, or the results'. */
+/* The innermost loop, other than the last, along which an operand that is read
+ * is contiguous; n_loops: none, or the operand is not strided along the last
+ * loop. The shrunk shape of a self-check keeps this loop. */
 static unsigned contiguous_loop(const struct xl__group *group,
-                        const struct xl__operand *o)
+                                const struct xl__operand *o)
 {
     const unsigned last = group->n_loops - 1;
     if (o->is_written || o->at == XL__AT_INDEX || o->stride[last] < 2)
@@ -59,12 +64,14 @@ static unsigned contiguous_loop(const struct xl__group *group,
 }
 
 bool xl__map_is_transposed(const struct xl__group *group,
-                       const struct xl__operand *o)
+                           const struct xl__operand *o)
 {
-    return group->geo.tile > 0 && contiguous_loop(group, o) == group->geo.across;
+    return group->geo.tile > 0 &&
+           contiguous_loop(group, o) == group->geo.across;
 }
 
-/* The loop along which most bytes lie; n_loops: none. */
+/* The loop along which operands with most bytes an element are contiguous;
+ * n_loops: none. */
 static unsigned choose_across_loop(const struct xl__group *group)
 {
     size_t bytes[XL__EXPR_LOOPS + 1] = {0};
@@ -81,14 +88,15 @@ static unsigned choose_across_loop(const struct xl__group *group)
     return best;
 }
 
-/* -- sizes ----------------------------------------------------------------- */
+/* -- sizes -----------------------------------------------------------------
+ */
 
 static size_t inner_size(const struct xl__group *group)
 {
     return group->loop[group->n_loops - 1].size;
 }
 
-/* Of the shorter side. */
+/* The smaller size of the two tiled loops. */
 static size_t min_tiled_size(const struct xl__group *group)
 {
     return xl__min_size(inner_size(group),
@@ -134,14 +142,15 @@ static size_t n_tiles(const struct xl__group *group)
 
 size_t xl__map_tile_groups(const struct xl__group *group)
 {
-    return xl__ceil_div(n_tiles(group),
-                        xl__max_size(group->geo.turns, 1));
+    return xl__ceil_div(n_tiles(group), xl__max_size(group->geo.turns, 1));
 }
 
-/* -- geometry -------------------------------------------------------------- */
+/* -- geometry --------------------------------------------------------------
+ */
 
-/* One access, aligned; of what is turned a word, since neighbouring items
- * take neighbouring words from local memory. */
+/* The vector width on a GPU: one aligned access; of transposed operands one
+ * word of 4 bytes, since adjacent items read adjacent words of local memory.
+ */
 static size_t choose_gpu_vector(const struct xl__group *group)
 {
     size_t vw = ACCESS_BYTES;
@@ -164,8 +173,10 @@ static size_t choose_gpu_vector(const struct xl__group *group)
     return vw;
 }
 
-/* The largest tile of which most is used, whose lines a group can take side by
- * side, that leaves room for another group and work for every unit. */
+/* Choose the largest tile of which more than half is used, that has at most as
+ * many rows as the work-group has items, that leaves local memory for another
+ * work-group, and that gives every compute unit a tile. No tile (0) if the
+ * smallest one does not fit. */
 static void choose_tile(const struct xl__limits *l, struct xl__group *group)
 {
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0) / RESIDENT;
@@ -174,8 +185,7 @@ static void choose_tile(const struct xl__limits *l, struct xl__group *group)
     geo->tile = MAX_TILE;
     while (geo->tile > MIN_TILE &&
            (geo->tile / 2 >= min_tiled_size(group) || geo->tile > geo->wg ||
-            xl__map_tile_local_bytes(group) > room ||
-            n_tiles(group) < units))
+            xl__map_tile_local_bytes(group) > room || n_tiles(group) < units))
         geo->tile /= 2;
     if (min_tiled_size(group) < MIN_TILE || geo->tile > geo->wg ||
         xl__map_tile_local_bytes(group) > room)
@@ -183,7 +193,7 @@ static void choose_tile(const struct xl__limits *l, struct xl__group *group)
 }
 
 static void choose_gpu_tiles(const struct xl__limits *l,
-                           struct xl__group *group)
+                             struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
     choose_tile(l, group);
@@ -193,13 +203,14 @@ static void choose_gpu_tiles(const struct xl__limits *l,
     const size_t vectors = (size_t)geo->tile * geo->tile / geo->vw;
     geo->wg = (unsigned)xl__min_size(geo->wg, vectors);
     const size_t bytes = xl__map_load_bytes(group);
-    const size_t ahead = bytes > 0 ? xl__max_size(AHEAD_BYTES / bytes, 1)
-                                   : MAX_AHEAD;
-    geo->unroll = (unsigned)xl__pow2_down(
-        xl__min_size(ahead, vectors / geo->wg));
+    const size_t ahead =
+        bytes > 0 ? xl__max_size(AHEAD_BYTES / bytes, 1) : MAX_AHEAD;
+    geo->unroll =
+        (unsigned)xl__pow2_down(xl__min_size(ahead, vectors / geo->wg));
 }
 
-static void choose_cpu_tiles(const struct xl__limits *l, struct xl__group *group)
+static void choose_cpu_tiles(const struct xl__limits *l,
+                             struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
     if (geo->vw < MIN_BLOCK || min_tiled_size(group) < geo->vw)
@@ -209,8 +220,7 @@ static void choose_cpu_tiles(const struct xl__limits *l, struct xl__group *group
 }
 
 void xl__map_tile_geometry(const struct xl__graph *g,
-                           const struct xl__limits *l,
-                           struct xl__group *group)
+                           const struct xl__limits *l, struct xl__group *group)
 {
     const unsigned across = choose_across_loop(group);
     if (across == group->n_loops ||
@@ -223,9 +233,10 @@ void xl__map_tile_geometry(const struct xl__graph *g,
         choose_gpu_tiles(l, group);
 }
 
-/* -- launch ---------------------------------------------------------------- */
+/* -- launch ----------------------------------------------------------------
+ */
 
-/* Loops in the order in which tiles are counted, the fastest first. */
+/* The order in which tiles are numbered: the fastest loop first. */
 static void order_loops(const struct xl__group *group,
                         unsigned order[XL__EXPR_LOOPS])
 {
@@ -265,7 +276,8 @@ static void close_block(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- where a tile is ------------------------------------------------------- */
+/* -- the position of a tile ------------------------------------------------
+ */
 
 static bool is_tiled_loop(const struct xl__emit *m, unsigned d)
 {
@@ -284,7 +296,8 @@ static void write_index(struct xl__emit *m, unsigned d, const char *index)
         xl__emit_line(m, "const IDX i%u = %s;", d, index);
 }
 
-/* From a tile's number f to where it begins and the other loops' indices. */
+/* Write, for the tile number f, its first indices bN along the tiled loops,
+ * and the indices of the other loops. */
 static void write_tile_start(struct xl__emit *m)
 {
     static const char *const rests[XL__EXPR_LOOPS] = {"f",  "r1", "r2",
@@ -295,8 +308,9 @@ static void write_tile_start(struct xl__emit *m)
         const unsigned d = order[i];
         const char of = is_tiled_loop(m, d) ? 'c' : 'n';
         struct xl__str index = {0};
-        xl__emit_line(m, "const IDX %s = xl_divide(%s, %c%u, mul_%u, "
-                         "shift_%u);",
+        xl__emit_line(m,
+                      "const IDX %s = xl_divide(%s, %c%u, mul_%u, "
+                      "shift_%u);",
                       rests[i + 1], rests[i], of, d, d, d);
         xl__str_printf(&index, "(%s - %s * %c%u)", rests[i], rests[i + 1], of,
                        d);
@@ -307,22 +321,25 @@ static void write_tile_start(struct xl__emit *m)
     write_index(m, order[last_loop(m)], rests[last_loop(m)]);
 }
 
-/* -- items side by side: tiles in local memory ----------------------------- */
+/* -- GPUs: tiles in local memory -------------------------------------------
+ */
 
 static void declare_local(struct xl__emit *m)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
         if (xl__map_is_transposed(m->group, o))
-            xl__emit_line(m, "__local %s t%u[%zu] "
-                             "__attribute__((aligned(16)));",
+            xl__emit_line(m,
+                          "__local %s t%u[%zu] "
+                          "__attribute__((aligned(16)));",
                           xl__opencl_elem_type(o->dtype), k,
                           m->group->geo.tile *
                               xl__map_tile_pitch(m->group, o));
     }
 }
 
-/* Past the end of a loop its last element is read once more. */
+/* Write the reads of one element of each transposed operand. Past the end of a
+ * loop the last element is read again. */
 static void write_tile_reads(struct xl__emit *m)
 {
     const struct xl__group *group = m->group;
@@ -340,12 +357,13 @@ static void write_tile_reads(struct xl__emit *m)
     }
 }
 
-/* Neighbouring items read neighbours across the tile. */
+/* Write the fill of the tiles: adjacent items read elements that are adjacent
+ * along `across`, first all into registers, then into local memory. */
 static void write_tile_fill(struct xl__emit *m)
 {
     const struct xl__group *group = m->group;
     const unsigned across = group->geo.across, tile = group->geo.tile;
-    const unsigned turns = tile * tile / group->geo.wg;
+    const unsigned n_reads = tile * tile / group->geo.wg;
     xl__emit_line(m, "{");
     m->indent++;
     xl__emit_line(m, "const uint y = item %% %u, x = item / %u;", tile, tile);
@@ -354,22 +372,23 @@ static void write_tile_fill(struct xl__emit *m)
     for (unsigned k = 0; k < group->n_operands; k++) {
         if (xl__map_is_transposed(group, &group->operand[k]))
             xl__emit_line(m, "%s a%u[%u];",
-                          xl__opencl_elem_type(group->operand[k].dtype), k, turns);
+                          xl__opencl_elem_type(group->operand[k].dtype), k,
+                          n_reads);
     }
     xl__emit_line(m, "#pragma unroll");
-    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
+    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", n_reads);
     m->indent++;
     write_tile_reads(m);
     close_block(m);
     xl__emit_line(m, "#pragma unroll");
-    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", turns);
+    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", n_reads);
     m->indent++;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
         if (xl__map_is_transposed(group, o))
             xl__emit_line(m, "t%u[y * %zu + x + u * %u] = a%u[u];", k,
-                          xl__map_tile_pitch(group, o),
-                          group->geo.wg / tile, k);
+                          xl__map_tile_pitch(group, o), group->geo.wg / tile,
+                          k);
     }
     close_block(m);
     close_block(m);
@@ -407,8 +426,8 @@ static void write_partial_tile(struct xl__emit *m)
     xl__emit_line(m, "for (uint r = 0; r < %u; r++) {", vectors);
     m->indent++;
     write_item_position(m);
-    xl__emit_line(m, "if (i%u < n%u && i%u < n%u) {", geo->across,
-                  geo->across, last_loop(m), last_loop(m));
+    xl__emit_line(m, "if (i%u < n%u && i%u < n%u) {", geo->across, geo->across,
+                  last_loop(m), last_loop(m));
     m->indent++;
     xl__map_write_partial(m);
     close_block(m);
@@ -446,7 +465,8 @@ static void write_gpu_tile(struct xl__emit *m)
     close_block(m);
 }
 
-/* -- an item: blocks in registers ------------------------------------------- */
+/* -- CPUs: blocks in registers ---------------------------------------------
+ */
 
 static void write_transposed_reads(struct xl__emit *m, bool is_cut)
 {
@@ -462,8 +482,8 @@ static void write_transposed_reads(struct xl__emit *m, bool is_cut)
             continue;
         xl__emit_indent(m);
         xl__str_printf(m->out, "xl_turn%s_%s_%u(t%u, m%u + o%u, ",
-                       is_cut ? "n" : "", xl__opencl_elem_type(o->dtype), m->vw, k,
-                       k, k);
+                       is_cut ? "n" : "", xl__opencl_elem_type(o->dtype),
+                       m->vw, k, k, k);
         xl__emit_index(m, k, m->depth);
         xl__str_printf(m->out, " + b%u * s%u_%u, s%u_%u%s);\n", last, k, last,
                        k, last, is_cut ? ", lines, count" : "");
@@ -471,8 +491,9 @@ static void write_transposed_reads(struct xl__emit *m, bool is_cut)
     close_block(m);
 }
 
-/* What the tiles that follow touch along the last loop lies in other lines,
- * mostly in other pages: it is announced, as no hardware foresees it. */
+/* Prefetch what the next tiles access along the last loop. It is in other
+ * cache lines, mostly in other pages, which hardware prefetchers do not
+ * follow. */
 static void write_prefetch(struct xl__emit *m)
 {
     enum { AHEAD_TILES = 2 };
@@ -491,7 +512,8 @@ static void write_prefetch(struct xl__emit *m)
     }
 }
 
-static void write_block_rows(struct xl__emit *m, const char *lines, bool is_cut)
+static void write_block_rows(struct xl__emit *m, const char *lines,
+                             bool is_cut)
 {
     const unsigned last = m->group->n_loops - 1;
     const unsigned across = m->group->geo.across;
@@ -515,8 +537,8 @@ static void write_block(struct xl__emit *m)
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
         if (xl__map_is_transposed(m->group, o))
-            xl__emit_line(m, "%s%u t%u[%u];", xl__opencl_elem_type(o->dtype), m->vw,
-                          k, m->vw);
+            xl__emit_line(m, "%s%u t%u[%u];", xl__opencl_elem_type(o->dtype),
+                          m->vw, k, m->vw);
     }
     open_if_full(m);
     write_transposed_reads(m, false);
@@ -524,8 +546,8 @@ static void write_block(struct xl__emit *m)
     open_else(m);
     xl__emit_line(m, "const uint lines = (uint)min(n%u - b%u, (IDX)%u);",
                   across, across, m->vw);
-    xl__emit_line(m, "const uint count = (uint)min(n%u - b%u, (IDX)%u);",
-                  last, last, m->vw);
+    xl__emit_line(m, "const uint count = (uint)min(n%u - b%u, (IDX)%u);", last,
+                  last, m->vw);
     write_transposed_reads(m, true);
     write_block_rows(m, "lines", true);
     close_block(m);
@@ -539,8 +561,9 @@ static void write_cpu_tiles(struct xl__emit *m)
     xl__emit_line(m, "for (IDX f = begin; f < end; f++) {");
     m->indent++;
     write_tile_start(m);
-    xl__emit_line(m, "for (IDX b%u = first; b%u < min(first + %u, n%u); "
-                     "b%u += %u) {",
+    xl__emit_line(m,
+                  "for (IDX b%u = first; b%u < min(first + %u, n%u); "
+                  "b%u += %u) {",
                   last, last, m->vw * XL__MAP_BLOCKS, last, last, m->vw);
     m->indent++;
     write_block(m);
@@ -548,7 +571,8 @@ static void write_cpu_tiles(struct xl__emit *m)
     close_block(m);
 }
 
-/* -- the kernel ------------------------------------------------------------ */
+/* -- the kernel ------------------------------------------------------------
+ */
 
 void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
 {
@@ -579,8 +603,8 @@ void xl__map_write_tile_params(struct xl__emit *m)
         xl__emit_indent(m);
         if (is_tiled_loop(m, d))
             xl__str_printf(m->out, ", const IDX c%u", d);
-        xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n",
-                       d, d);
+        xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n", d,
+                       d);
     }
     if (m->group->geo.turns)
         xl__emit_line(m, ", const IDX tiles, const IDX turns");

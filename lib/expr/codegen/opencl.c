@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's text around its arithmetic: head, parameters, places. Parameters
- * and arguments are one list, walked by one function, so that they cannot
- * disagree. */
-/* A node as a line of OpenCL C: the spelling with its arguments in place, each
- * at the width and of the type that is wanted. */
-/* Between memory and registers: which of expr/expr.clh's ways an operand is
- * accessed by follows from its stride along the last loop, its alignment and
- * whether all elements are there. */
+/* OpenCL C text for nodes and operands: parameters and arguments, element
+ * indices, loads and stores, and nodes as statements.
+ *
+ * The parameters of a kernel and the arguments of its launch are one list,
+ * visited by one function (visit_params) with three visitors: one writes the
+ * parameter, one appends the argument, one counts. So their order and number
+ * cannot differ.
+ *
+ * How an operand is accessed follows from its stride along the last loop, its
+ * alignment, and whether all elements of the vector exist (enum access). A
+ * node's text comes from the templates of opencl_ops.c, with each argument
+ * written at the width and type that the operation requires. */
 #include "expr/codegen/opencl.h"
 
 #include <stdio.h>
@@ -17,7 +21,8 @@
 
 static const unsigned slot_of_first_binding = 1;
 
-/* -- lines ----------------------------------------------------------------- */
+/* -- lines -----------------------------------------------------------------
+ */
 
 void xl__emit_indent(struct xl__emit *m)
 {
@@ -46,11 +51,13 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width)
     return type == XL__V_F32 ? floats[i] : ints[i];
 }
 
-/* -- the list of parameters ------------------------------------------------ */
+/* -- the list of parameters ------------------------------------------------
+ */
 
 enum param_kind { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
 
-/* One parameter: of operand k, loop d or node n. */
+/* One parameter: of operand k, of its stride along loop d, of the size of loop
+ * d, or of the scalar `node`. */
 struct param {
     enum param_kind kind;
     unsigned k, d, node;
@@ -66,7 +73,7 @@ static bool has_stride(const struct xl__group *group,
 }
 
 static void visit_operand_params(const struct xl__group *group, unsigned k,
-                            param_visitor each, void *arg)
+                                 param_visitor each, void *arg)
 {
     const struct xl__operand *o = &group->operand[k];
     struct param p = {.k = k};
@@ -83,9 +90,9 @@ static void visit_operand_params(const struct xl__group *group, unsigned k,
     }
 }
 
-/* Is the scalar an argument of what is computed here, or written? */
-static bool is_scalar_used(const struct xl__graph *g, const struct xl__group *group,
-                    unsigned scalar)
+/* Is the scalar an argument of a value of the group, or stored by it? */
+static bool is_scalar_used(const struct xl__graph *g,
+                           const struct xl__group *group, unsigned scalar)
 {
     for (unsigned i = 0; i < group->n_values; i++) {
         const struct xl__node *n = &g->node[group->value[i].node];
@@ -102,7 +109,8 @@ static bool is_scalar_used(const struct xl__graph *g, const struct xl__group *gr
 }
 
 static void visit_params(const struct xl__graph *g,
-                       const struct xl__group *group, param_visitor each, void *arg)
+                         const struct xl__group *group, param_visitor each,
+                         void *arg)
 {
     struct param p = {.kind = SIZE};
     for (unsigned k = 0; k < group->n_operands; k++)
@@ -111,19 +119,21 @@ static void visit_params(const struct xl__graph *g,
         each(arg, &p);
     p.kind = SCALAR;
     for (p.node = 0; p.node < g->n_nodes; p.node++) {
-        if (g->node[p.node].op == XL__E_SCALAR && is_scalar_used(g, group, p.node))
+        if (g->node[p.node].op == XL__E_SCALAR &&
+            is_scalar_used(g, group, p.node))
             each(arg, &p);
     }
 }
 
-/* -- as text --------------------------------------------------------------- */
+/* -- as text ---------------------------------------------------------------
+ */
 
 struct param_text {
     struct xl__emit *m;
     unsigned n;
 };
 
-/* An operand's parameters are a line, and so are all sizes. */
+/* The parameters of an operand are on one line, and so are all sizes. */
 static bool starts_line(const struct xl__group *group, const struct param *p)
 {
     return p->kind == MEMORY || p->kind == SCALAR ||
@@ -169,7 +179,8 @@ void xl__emit_params(struct xl__emit *m)
     xl__str_add(m->out, "\n");
 }
 
-/* -- as arguments ---------------------------------------------------------- */
+/* -- as arguments ----------------------------------------------------------
+ */
 
 struct param_setting {
     const struct xl__emit *m;
@@ -185,9 +196,10 @@ static void set_index_arg(struct param_setting *t, size_t value)
         xl__arg_u32(t->step, value);
 }
 
-/* Where element 0 lies: the caller's offset changes from call to call, a
- * temporary's does not. */
-static void set_offset_arg(struct param_setting *t, const struct xl__operand *o)
+/* The offset of element 0. That of a binding is added at each call, since it
+ * changes from call to call; that of a temporary is fixed by the plan. */
+static void set_offset_arg(struct param_setting *t,
+                           const struct xl__operand *o)
 {
     size_t offset = o->offset;
     if (o->at == XL__AT_BINDING) {
@@ -255,7 +267,8 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
     return n;
 }
 
-/* -- places ---------------------------------------------------------------- */
+/* -- element indices -------------------------------------------------------
+ */
 
 void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
 {
@@ -296,9 +309,10 @@ void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last)
         write_index(m, k, first, last);
 }
 
-/* The farthest element of an operand, or one past SIZE_MAX / 2. */
+/* The largest element index into an operand. A double, since it may exceed
+ * SIZE_MAX. */
 static double max_index(const struct xl__group *group,
-                    const struct xl__operand *o)
+                        const struct xl__operand *o)
 {
     double far = 0;
     for (unsigned d = 0; d < group->n_loops; d++)
@@ -308,7 +322,8 @@ static double max_index(const struct xl__group *group,
 
 bool xl__emit_is_wide(const struct xl__group *group)
 {
-    static const double most = 2147483648.0 - 65536; /* a group may overrun */
+    /* 2^31, less the elements by which the last work-group exceeds a loop. */
+    static const double most = 2147483648.0 - 65536;
     double count = 1;
     for (unsigned d = 0; d < group->n_loops; d++)
         count *= (double)group->loop[d].size;
@@ -319,7 +334,8 @@ bool xl__emit_is_wide(const struct xl__group *group)
     return count > most;
 }
 
-/* -- head ------------------------------------------------------------------ */
+/* -- head ------------------------------------------------------------------
+ */
 
 static void describe_operand(struct xl__emit *m, unsigned k)
 {
@@ -344,12 +360,12 @@ void xl__emit_includes(struct xl__emit *m)
 {
     const unsigned uses = xl__opencl_uses(m->g, m->group);
     if (uses & XL__USES_MATH)
-        xl__str_printf(m->out, "#define XL_OWN_MATH %d\n%s",
-                       xl__is_vector_cpu(m->l),
-                       xl__num_or(m->l, XL__F_has_fma, 1) == 0
-                           ? "#define XL_HAS_FMA 0\n"
-                           : "");
-    xl__str_add(m->out, "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
+        xl__str_printf(
+            m->out, "#define XL_OWN_MATH %d\n%s", xl__is_vector_cpu(m->l),
+            xl__num_or(m->l, XL__F_has_fma, 1) == 0 ? "#define XL_HAS_FMA 0\n"
+                                                    : "");
+    xl__str_add(m->out,
+                "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
     if (uses & XL__USES_MATH)
         xl__str_add(m->out, "#include \"expr/math.clh\"\n");
     if (uses & XL__USES_RANDOM)
@@ -369,7 +385,6 @@ void xl__emit_header(struct xl__emit *m, const char *what)
     xl__emit_includes(m);
 }
 
-/* Of COLUMNS' vectors each element is another row's: all values are wide. */
 bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
 {
     if (m->group->form == XL__FORM_COLUMNS)
@@ -381,25 +396,26 @@ bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
     return false;
 }
 
-/* Of the variable that holds the node. */
+/* The width of the variable that holds a node. */
 static unsigned variable_width(const struct xl__emit *m, unsigned node)
 {
     const enum xl__expr_op op = m->g->node[node].op;
     return op == XL__E_SCALAR || xl__emit_is_row(m, node) ? 1 : m->vw;
 }
 
-/* -- references ------------------------------------------------------------ */
+/* -- references ------------------------------------------------------------
+ */
 
-/* A bool is 0 or 1 in one element and 0 or -1 in a vector: what is widened or
- * becomes a number has its sign turned where those differ. */
+/* Append a node's variable at a width: broadcast to a vector, or element 0 of
+ * one. A bool is 0 or 1 in a scalar and 0 or -1 in a vector, so it is negated
+ * between the two. */
 static void write_variable(struct xl__emit *m, unsigned node, unsigned width)
 {
     const enum xl__vtype type = m->g->node[node].type;
     const unsigned own = variable_width(m, node);
-    const char *minus = type == XL__V_BOOL && own != width &&
-                                (own == 1 || width == 1)
-                            ? "-"
-                            : "";
+    const char *minus =
+        type == XL__V_BOOL && own != width && (own == 1 || width == 1) ? "-"
+                                                                       : "";
     if (own == width)
         xl__str_printf(m->out, "v%u", node);
     else if (own == 1)
@@ -409,10 +425,10 @@ static void write_variable(struct xl__emit *m, unsigned node, unsigned width)
         xl__str_printf(m->out, "(%sv%u.s0)", minus, node);
 }
 
-static void write_bool_number(struct xl__emit *m, unsigned node, unsigned width)
+static void write_bool_number(struct xl__emit *m, unsigned node,
+                              unsigned width)
 {
-    const bool is_negated =
-        m->g->node[node].type == XL__V_BOOL && width > 1;
+    const bool is_negated = m->g->node[node].type == XL__V_BOOL && width > 1;
     xl__str_add(m->out, is_negated ? "(-" : "");
     write_variable(m, node, width);
     xl__str_add(m->out, is_negated ? ")" : "");
@@ -449,10 +465,11 @@ void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
     xl__emit_ref_as(m, node, width, m->g->node[node].type);
 }
 
-/* -- nodes ----------------------------------------------------------------- */
+/* -- nodes -----------------------------------------------------------------
+ */
 
 static void write_template(struct xl__emit *m, const struct xl__node *n,
-                    const char *spelling, unsigned width)
+                           const char *spelling, unsigned width)
 {
     for (const char *c = spelling; *c; c++) {
         if (*c != '$') {
@@ -463,13 +480,16 @@ static void write_template(struct xl__emit *m, const struct xl__node *n,
         if (*c == 'n' || (*c == 's' && width > 1))
             xl__str_printf(m->out, "%u", width);
         else if (*c != 's')
-            xl__emit_ref_as(m, n->arg[*c - 'a'], width,
-                            xl__opencl_arg_type(m->g, n, (unsigned)(*c - 'a')));
+            xl__emit_ref_as(
+                m, n->arg[*c - 'a'], width,
+                xl__opencl_arg_type(m->g, n, (unsigned)(*c - 'a')));
     }
 }
 
-/* To memory's precision and back into a register. */
-static void write_cast(struct xl__emit *m, const struct xl__node *n, unsigned width)
+/* Append cast(): round to the precision of the dtype in memory, or saturate to
+ * its range, and keep the result in a register. */
+static void write_cast(struct xl__emit *m, const struct xl__node *n,
+                       unsigned width)
 {
     static const char *const after[XL_N_DTYPES] = {
         [XL_I8] = ", -128, 127)", [XL_U8] = ", 0, 255)"};
@@ -480,7 +500,7 @@ static void write_cast(struct xl__emit *m, const struct xl__node *n, unsigned wi
     else if (after[n->dtype])
         xl__str_add(m->out, "clamp(");
     xl__emit_ref_as(m, n->arg[0], width, n->type);
-    xl__str_add(m->out, is_short           ? ")"
+    xl__str_add(m->out, is_short          ? ")"
                         : after[n->dtype] ? after[n->dtype]
                                           : "");
 }
@@ -497,21 +517,21 @@ void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
         write_cast(m, n, width);
     else
         write_template(m, n,
-                xl__opencl_op(m, n->op,
-                             n->op == XL__E_WHERE
-                                 ? n->type
-                                 : xl__opencl_arg_type(m->g, n, 0)),
-                width);
+                       xl__opencl_op(m, n->op,
+                                     n->op == XL__E_WHERE
+                                         ? n->type
+                                         : xl__opencl_arg_type(m->g, n, 0)),
+                       width);
     xl__str_add(m->out, ";\n");
 }
 
 enum access {
-    ELEMENT,     /* a single element */
-    BROADCAST,    /* one element for the whole vector */
-    CONTIGUOUS,   /* neighbours */
-    ALIGNED, /* neighbours, at a multiple of the width */
-    STRIDED,   /* a stride between them */
-    PARTIAL     /* the first `count`, by a stride */
+    ELEMENT,    /* a single element */
+    BROADCAST,  /* one element for the whole vector */
+    CONTIGUOUS, /* adjacent elements */
+    ALIGNED,    /* adjacent elements, at a multiple of the width */
+    STRIDED,    /* elements with a stride between them */
+    PARTIAL     /* only the first `count` of a vector, with a stride */
 };
 
 static unsigned inner_stride(const struct xl__group *group,
@@ -521,8 +541,9 @@ static unsigned inner_stride(const struct xl__group *group,
     return stride > 1 ? 2 : (unsigned)stride;
 }
 
-static enum access access_of(const struct xl__emit *m, const struct xl__operand *o,
-                       unsigned width, const char *count)
+static enum access access_of(const struct xl__emit *m,
+                             const struct xl__operand *o, unsigned width,
+                             const char *count)
 {
     const unsigned stride = inner_stride(m->group, o);
     if (width == 1)
@@ -536,7 +557,7 @@ static enum access access_of(const struct xl__emit *m, const struct xl__operand 
     return o->align >= width ? ALIGNED : CONTIGUOUS;
 }
 
-/* "m3 + o3, p3 + at" */
+/* Append the address arguments of a load or store: "m3 + o3, p3 + at". */
 static void write_address(struct xl__emit *m, unsigned k, const char *at)
 {
     const struct xl__operand *o = &m->group->operand[k];
@@ -552,9 +573,9 @@ static void write_address(struct xl__emit *m, unsigned k, const char *at)
         xl__str_printf(m->out, " * s%u_%u", k, m->group->n_loops - 1);
 }
 
-/* ", stride" and ", stride, count", as the way wants them. */
-static void write_access_args(struct xl__emit *m, unsigned k, enum access access,
-                 const char *count)
+/* Append ", stride" or ", stride, count" if the access has these arguments. */
+static void write_access_args(struct xl__emit *m, unsigned k,
+                              enum access access, const char *count)
 {
     const unsigned stride = inner_stride(m->group, &m->group->operand[k]);
     if (access != STRIDED && access != PARTIAL)
@@ -567,20 +588,22 @@ static void write_access_args(struct xl__emit *m, unsigned k, enum access access
         xl__str_printf(m->out, ", %s", count);
 }
 
-/* -- random numbers -------------------------------------------------------- */
+/* -- random numbers --------------------------------------------------------
+ */
 
-/* By place: neighbours from a multiple of four on share draws. */
+/* Append a call that gives random numbers by element index. Four adjacent
+ * elements from a multiple of four on share one evaluation of the generator
+ * (cl/expr/random.clh), so aligned contiguous vectors use its block function.
+ */
 static void write_random(struct xl__emit *m, unsigned k, const char *at,
-                 unsigned width)
+                         unsigned width)
 {
     enum { WORDS = 4 };
     const struct xl__operand *o = &m->group->operand[k];
     const struct xl__node *n = &m->g->node[o->node];
     const unsigned stride = inner_stride(m->group, o);
-    const bool is_block =
-        width >= WORDS && stride == 1 && o->align >= WORDS;
-    xl__str_printf(m->out, "xl_%s%s_%u(",
-                   xl__opencl_op(m, n->op, XL__V_F32),
+    const bool is_block = width >= WORDS && stride == 1 && o->align >= WORDS;
+    xl__str_printf(m->out, "xl_%s%s_%u(", xl__opencl_op(m, n->op, XL__V_F32),
                    is_block ? "_block" : "", width);
     xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
     xl__str_printf(m->out, ", o%u + ", k);
@@ -597,22 +620,23 @@ static void write_random(struct xl__emit *m, unsigned k, const char *at,
         xl__str_printf(m->out, ", %u)", stride);
 }
 
-/* -- loads and stores ------------------------------------------------------ */
+/* -- loads and stores ------------------------------------------------------
+ */
 
 static void write_read(struct xl__emit *m, unsigned k, const char *at,
-                 const char *count, unsigned width)
+                       const char *count, unsigned width)
 {
-    static const char *const name[] = {[ELEMENT] = "load",      [BROADCAST] = "load",
-                                       [CONTIGUOUS] = "load",    [ALIGNED] = "loada",
-                                       [STRIDED] = "loads",   [PARTIAL] = "loadn"};
+    static const char *const name[] = {
+        [ELEMENT] = "load",  [BROADCAST] = "load", [CONTIGUOUS] = "load",
+        [ALIGNED] = "loada", [STRIDED] = "loads",  [PARTIAL] = "loadn"};
     const struct xl__operand *o = &m->group->operand[k];
     const enum access access = access_of(m, o, width, count);
     const char *minus = o->dtype == XL_BOOL ? "-" : "";
     if (access == BROADCAST)
         xl__str_printf(m->out, "(%s)(%s",
                        xl__emit_type(m->g->node[o->node].type, width), minus);
-    xl__str_printf(m->out, "xl_%s_%s_%u(", name[access], xl_dtype_name(o->dtype),
-                   access == BROADCAST ? 1 : width);
+    xl__str_printf(m->out, "xl_%s_%s_%u(", name[access],
+                   xl_dtype_name(o->dtype), access == BROADCAST ? 1 : width);
     write_address(m, k, at);
     write_access_args(m, k, access, count);
     xl__str_add(m->out, access == BROADCAST ? "))" : ")");
@@ -633,29 +657,33 @@ void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
     xl__str_add(m->out, ";\n");
 }
 
-/* What a register holds of such an element. */
+/* The type of register value that is stored as a dtype. */
 static enum xl__vtype register_type(xl_dtype dtype)
 {
     if (dtype == XL_BOOL)
         return XL__V_BOOL;
-    return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16
-               ? XL__V_F32
-               : XL__V_I32;
+    return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16 ? XL__V_F32
+                                                                  : XL__V_I32;
 }
 
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count)
 {
-    static const char *const name[] = {[ELEMENT] = "store",    [CONTIGUOUS] = "store",
+    static const char *const name[] = {[ELEMENT] = "store",
+                                       [CONTIGUOUS] = "store",
                                        [ALIGNED] = "storea",
-                                       [STRIDED] = "stores", [PARTIAL] = "storen"};
+                                       [STRIDED] = "stores",
+                                       [PARTIAL] = "storen"};
     const struct xl__operand *o = &m->group->operand[operand];
     const unsigned width =
-        xl__emit_is_row(m, o->node) && xl__operand_is_of_rows(m->group, o) ? 1 : m->vw;
+        xl__emit_is_row(m, o->node) && xl__operand_is_of_rows(m->group, o)
+            ? 1
+            : m->vw;
     const enum access access = access_of(m, o, width, count);
     xl__emit_indent(m);
     const bool is_streamed = access == ALIGNED && m->group->geo.is_streamed;
-    xl__str_printf(m->out, "xl_%s_%s_%u(", is_streamed ? "storet" : name[access],
+    xl__str_printf(m->out, "xl_%s_%s_%u(",
+                   is_streamed ? "storet" : name[access],
                    xl_dtype_name(o->dtype), width);
     write_address(m, operand, at);
     write_access_args(m, operand, access, count);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which states a group's reductions keep, and their text: two tables. */
-/* Which values a sweep needs, and which are worth registers from one sweep to
- * the next. */
+/* What the forms with reductions share.
+ *
+ * Which state a reduction accumulates, and how its result follows from the
+ * state, are in two tables. Then: which values a sweep needs, and which of
+ * them are worth registers from one sweep to the next; the text of row values,
+ * results and loop indices; the launch; partial results in scratch. */
 #include "expr/codegen/reductions.h"
 
 #include <stdlib.h>
@@ -10,7 +13,8 @@
 #include "base/alloc.h"
 #include "expr/codegen/geometry.h"
 
-/* -- tables ---------------------------------------------------------------- */
+/* -- tables ----------------------------------------------------------------
+ */
 
 static const struct xl__accumulator
     sumf = {"sumf", XL__V_F32, 2, false, false},
@@ -29,8 +33,8 @@ static const struct xl__accumulator
     argmaxi = {"argmaxi", XL__V_I32, 2, true, false},
     argmini = {"argmini", XL__V_I32, 2, true, false};
 
-/* A reduction's state by the type of its argument (float or not), and its
- * result, in write_line()'s words. */
+/* The state of a reduction by the type of its argument (float or not), and the
+ * template of its result (see xl__states_write()). */
 static const struct reduction_rule {
     const struct xl__accumulator *of_float, *of_int;
     const char *result;
@@ -54,9 +58,11 @@ static bool is_reduction(const struct xl__graph *g, const struct xl__value *v)
     return xl__expr_ops[g->node[v->node].op].cls == XL__C_REDUCE;
 }
 
-/* -- states ---------------------------------------------------------------- */
+/* -- states ----------------------------------------------------------------
+ */
 
-static const struct xl__accumulator *acc_of(const struct xl__graph *g, unsigned node)
+static const struct xl__accumulator *acc_of(const struct xl__graph *g,
+                                            unsigned node)
 {
     const struct xl__node *n = &g->node[node];
     const struct reduction_rule *rule = &rules[n->op];
@@ -64,20 +70,20 @@ static const struct xl__accumulator *acc_of(const struct xl__graph *g, unsigned 
                                                 : rule->of_int;
 }
 
-/* Does the state `have` give this reduction's result as well? The mean comes
- * with the variance. */
-static bool gives_result(const struct xl__graph *g, const struct xl__reduction_state *have,
-                   const struct xl__value *v)
+/* Does the state `have` also give the result of this reduction? The state of a
+ * variance contains the mean. */
+static bool gives_result(const struct xl__graph *g,
+                         const struct xl__reduction_state *have,
+                         const struct xl__value *v)
 {
     return have->sweep == v->sweep && have->arg == g->node[v->node].arg[0] &&
            (have->acc == acc_of(g, v->node) ||
             (have->acc == &var && g->node[v->node].op == XL__E_MEAN));
 }
 
-static const struct xl__reduction_state *find_state(const struct xl__reduction_state *state,
-                                        unsigned n,
-                                        const struct xl__graph *g,
-                                        const struct xl__value *v)
+static const struct xl__reduction_state *
+find_state(const struct xl__reduction_state *state, unsigned n,
+           const struct xl__graph *g, const struct xl__value *v)
 {
     for (unsigned i = 0; i < n; i++)
         if (gives_result(g, &state[i], v))
@@ -85,7 +91,8 @@ static const struct xl__reduction_state *find_state(const struct xl__reduction_s
     return NULL;
 }
 
-/* Variances first, so that means find them. */
+/* Fill state[] and return the number of states. The first pass adds variances,
+ * so that means of the same argument share their states. */
 static unsigned find_states(const struct xl__graph *g,
                             const struct xl__group *group,
                             struct xl__reduction_state *state)
@@ -94,8 +101,8 @@ static unsigned find_states(const struct xl__graph *g,
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < group->n_values; i++) {
             const struct xl__value *v = &group->value[i];
-            if (!is_reduction(g, v) || xl__emit_operand_of(group, v->node) !=
-                                           XL__EXPR_OPERANDS)
+            if (!is_reduction(g, v) ||
+                xl__emit_operand_of(group, v->node) != XL__EXPR_OPERANDS)
                 continue;
             if ((g->node[v->node].op == XL__E_VAR) == (pass == 0) &&
                 find_state(state, n, g, v) == NULL)
@@ -107,17 +114,18 @@ static unsigned find_states(const struct xl__graph *g,
     return n;
 }
 
-/* -- life ------------------------------------------------------------------ */
+/* -- set-up ----------------------------------------------------------------
+ */
 
-xl_status xl__reduction_init(struct xl__reduction_writer *r, const struct xl__graph *g,
-                            const struct xl__limits *l,
-                            const struct xl__group *group,
-                            struct xl__str *out)
+xl_status xl__reduction_init(struct xl__reduction_writer *r,
+                             const struct xl__graph *g,
+                             const struct xl__limits *l,
+                             const struct xl__group *group,
+                             struct xl__str *out)
 {
     const size_t n = group->n_values + 1u;
     *r = (struct xl__reduction_writer){
-        .m = {.g = g, .group = group, .l = l, .out = out,
-              .vw = group->geo.vw},
+        .m = {.g = g, .group = group, .l = l, .out = out, .vw = group->geo.vw},
         .group = group,
         .row_at = "0",
         .row_width = 1};
@@ -146,10 +154,12 @@ void xl__reduction_clear(struct xl__reduction_writer *r)
     *r = (struct xl__reduction_writer){0};
 }
 
-/* -- text ------------------------------------------------------------------ */
+/* -- text ------------------------------------------------------------------
+ */
 
 static void write_template(struct xl__reduction_writer *r, const char *rule,
-                    const struct xl__reduction_state *state, unsigned width)
+                           const struct xl__reduction_state *state,
+                           unsigned width)
 {
     for (const char *c = rule; *c; c++) {
         if (*c != '$') {
@@ -171,14 +181,16 @@ static void write_template(struct xl__reduction_writer *r, const char *rule,
 }
 
 static void write_state_line(struct xl__reduction_writer *r, const char *rule,
-                       const struct xl__reduction_state *state, unsigned width)
+                             const struct xl__reduction_state *state,
+                             unsigned width)
 {
     xl__emit_indent(&r->m);
     write_template(r, rule, state, width);
     xl__str_add(r->m.out, "\n");
 }
 
-void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule, unsigned width)
+void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule,
+                           unsigned width)
 {
     for (unsigned i = 0; i < r->n_states; i++) {
         unsigned j = 0;
@@ -189,8 +201,8 @@ void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule, uns
     }
 }
 
-void xl__states_write(struct xl__reduction_writer *r, unsigned s, const char *rule,
-                     unsigned width)
+void xl__states_write(struct xl__reduction_writer *r, unsigned s,
+                      const char *rule, unsigned width)
 {
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == s || s == XL__ALL_SWEEPS)
@@ -210,13 +222,14 @@ void xl__row_results_write(struct xl__reduction_writer *r, unsigned s)
             find_state(r->state, r->n_states, g, v);
         const struct xl__node *n = &g->node[v->node];
         xl__emit_indent(&r->m);
-        xl__str_printf(r->m.out, "const %s v%u = ",
-                       xl__emit_type(n->type, width), v->node);
+        xl__str_printf(r->m.out,
+                       "const %s v%u = ", xl__emit_type(n->type, width),
+                       v->node);
         write_template(r,
-                state->acc == &var && n->op == XL__E_MEAN
-                    ? mean_of_var
-                    : rules[n->op].result,
-                state, width);
+                       state->acc == &var && n->op == XL__E_MEAN
+                           ? mean_of_var
+                           : rules[n->op].result,
+                       state, width);
         xl__str_add(r->m.out, ";\n");
     }
 }
@@ -254,17 +267,19 @@ void xl__row_stores_write(struct xl__reduction_writer *r)
     }
 }
 
-/* -- loops in the text ------------------------------------------------------ */
+/* -- loops in the text ------------------------------------------------------
+ */
 
-void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first, unsigned last)
+void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
+                          unsigned last)
 {
     xl__str_add(r->m.out, first < last ? "" : "1");
     for (unsigned d = first; d < last; d++)
         xl__str_printf(r->m.out, "%sn%u", d > first ? " * " : "", d);
 }
 
-void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first, unsigned last,
-                        const char *number)
+void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
+                            unsigned last, const char *number)
 {
     if (first == last)
         return;
@@ -280,7 +295,8 @@ void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first, unsi
         xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
 }
 
-/* -- for geometries -------------------------------------------------------- */
+/* -- for geometries --------------------------------------------------------
+ */
 
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group)
@@ -294,8 +310,8 @@ unsigned xl__state_words(const struct xl__graph *g,
     return words;
 }
 
-/* Flop from which on a node is held and not computed again: exp, not a
- * division. */
+/* Cost (flop of an element) from which on a value is held rather than computed
+ * again: exp costs more, a division less. */
 static const double worth_holding = 8;
 
 static void mark_value(struct xl__reduction_writer *r, unsigned node)
@@ -323,16 +339,18 @@ void xl__sweep_mark_needed(struct xl__reduction_writer *r, unsigned s)
         const struct xl__node *n = &g->node[group->value[i].node];
         const bool is_there =
             xl__held_from(r, i) < s ||
-            xl__emit_operand_of(group, group->value[i].node) != XL__EXPR_OPERANDS;
+            xl__emit_operand_of(group, group->value[i].node) !=
+                XL__EXPR_OPERANDS;
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
             if (r->is_needed[i] && !is_there)
                 mark_value(r, n->arg[a]);
     }
 }
 
-/* Does a node bring two or more elements together? It is held in their place.
- */
-static bool combines_elements(const struct xl__reduction_writer *r, unsigned node)
+/* Does a node combine two or more element values? Holding it instead of its
+ * arguments saves registers. */
+static bool combines_elements(const struct xl__reduction_writer *r,
+                              unsigned node)
 {
     const struct xl__node *n = &r->m.g->node[node];
     unsigned found = 0;
@@ -346,7 +364,10 @@ static bool combines_elements(const struct xl__reduction_writer *r, unsigned nod
     return found > 1;
 }
 
-/* Hold what two sweeps need, of loads or of costly nodes. */
+/* Hold values that two sweeps need: loads, or costly values. First, from the
+ * last sweep to the first, the sweep that first needs each one (held_from);
+ * then the last sweep that uses it (held_until). What only one sweep needs is
+ * not held. */
 static void hold_values(struct xl__reduction_writer *r, bool of_loads)
 {
     const struct xl__group *group = r->group;
@@ -359,7 +380,8 @@ static void hold_values(struct xl__reduction_writer *r, bool of_loads)
             const bool is_costly =
                 xl__expr_ops[r->m.g->node[node].op].flop >= worth_holding ||
                 combines_elements(r, node);
-            if (r->is_needed[i] && (of_loads ? is_load : is_costly && !is_load))
+            if (r->is_needed[i] &&
+                (of_loads ? is_load : is_costly && !is_load))
                 r->held_from[i] = s;
         }
     }
@@ -403,7 +425,7 @@ bool xl__sweep_is_idle(const struct xl__reduction_writer *r, unsigned s)
     return true;
 }
 
-/* Loads of the first sweep are all under way together. */
+/* Values that the first sweep loads: they are in registers together. */
 static unsigned count_first_loads(struct xl__reduction_writer *r)
 {
     unsigned n = 0;
@@ -434,10 +456,11 @@ unsigned xl__held_values(const struct xl__graph *g,
     return most;
 }
 
-/* -- steps ----------------------------------------------------------------- */
+/* -- launches --------------------------------------------------------------
+ */
 
-xl_status xl__reduction_check(const struct xl__reduction_writer *r, unsigned more,
-                          size_t local_bytes)
+xl_status xl__reduction_check(const struct xl__reduction_writer *r,
+                              unsigned more, size_t local_bytes)
 {
     const struct xl__limits *l = r->m.l;
     if (xl__emit_n_args(r->m.g, r->group) + more > XL__MAX_ARGS)
@@ -448,9 +471,10 @@ xl_status xl__reduction_check(const struct xl__reduction_writer *r, unsigned mor
                : XL_OK;
 }
 
-void xl__reduction_set_step(struct xl__reduction_writer *r, const struct xl__schedule *s,
-                     struct xl__step *step, const char *kernel,
-                     size_t n_groups)
+void xl__reduction_set_step(struct xl__reduction_writer *r,
+                            const struct xl__schedule *s,
+                            struct xl__step *step, const char *kernel,
+                            size_t n_groups)
 {
     step->source = kernel;
     step->kernel = kernel;
@@ -462,8 +486,8 @@ void xl__reduction_set_step(struct xl__reduction_writer *r, const struct xl__sch
     xl__emit_args(&r->m, s, step);
 }
 
-void xl__reduction_arg_index(const struct xl__reduction_writer *r, struct xl__step *step,
-                          size_t value)
+void xl__reduction_arg_index(const struct xl__reduction_writer *r,
+                             struct xl__step *step, size_t value)
 {
     if (r->group->geo.is_wide)
         xl__arg_u64(step, value);
@@ -471,9 +495,10 @@ void xl__reduction_arg_index(const struct xl__reduction_writer *r, struct xl__st
         xl__arg_u32(step, value);
 }
 
-/* -- chunks in scratch ----------------------------------------------------- */
+/* -- partial results in scratch --------------------------------------------
+ */
 
-/* Where the section of a state begins in scratch. */
+/* Alignment of a state's section in scratch. */
 enum { SECTION_BYTES = 128 };
 
 static size_t section_bytes(unsigned words, size_t places)
@@ -506,8 +531,9 @@ unsigned xl__partial_n_args(const struct xl__reduction_writer *r)
     return r->n_states + 4;
 }
 
-void xl__partial_args(const struct xl__reduction_writer *r, struct xl__step *step,
-                      size_t places, const size_t cut[3])
+void xl__partial_args(const struct xl__reduction_writer *r,
+                      struct xl__step *step, size_t places,
+                      const size_t cut[3])
 {
     size_t at = r->group->partial_offset;
     xl__arg_mem(step, XL__MEM_SCRATCH);

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a sweep along rows, for rows that stay whole and for pieces of
- * them: `lanes` items take vectors in turns, then single elements that fill no
- * vector, and join their states through local memory.
+/* Kernels of the form ROWS, in which a row stays whole: `lanes` items of a
+ * work-group share a row and sweep over it as often as its reductions depend
+ * on each other. Also the text of a sweep along rows, which
+ * chunked_reduction.c uses for chunks of rows.
  *
- * Names in the text: `lane`; vectors [first, end) and elements [first_one,
- * end_one) that are the items' together; per_line and left: vectors of the
- * last loop and elements beyond them. */
-/* Rows that stay whole: each by `lanes` items of a work-group, in as many
- * sweeps as its reductions depend on each other. A row that fits into its
- * items' registers is read once. On CPUs an item takes several rows, one after
- * the other. */
+ *   row   | vectors of vw elements, dealt to lanes in turn | single elements |
+ *   lane    0  1  2  3  0  1  2  3  ...                      0  1 ...
+ *
+ * In each sweep an item folds its vectors into its states; then the lanes join
+ * their states through local memory, and every lane has the results of the
+ * row. If the row's vectors fit into the registers of its lanes (geo.held
+ * vectors an item), they are read from memory once, by the first sweep that
+ * uses them. On CPUs a work-group is one item, which processes geo.turns rows.
+ *
+ * Names in the generated text: vectors [first, end) and single elements
+ * [first_one, end_one) are the lanes' together; per_line and left are the
+ * whole vectors and the elements beyond them of one run of the last loop. */
 #include "expr/codegen/row_reduction.h"
 
 #include <stdio.h>
@@ -19,15 +25,17 @@
 #include "expr/codegen/sweep_step.h"
 
 enum {
-    GATHERED = 8,      /* states that every item gathers at the end; more of
-                          them cost a wide group more than a barrier does */
-    MAX_AT_ONCE = 16, /* that some items gather for the others */
-    SINGLES = 4,       /* elements of a turn, as many as a fold takes */
-    FIRST_WORDS = 64,  /* that an item asks for before it waits, in the sweep */
-    LATER_WORDS = 32   /* that reads the row and in those after it */
+    GATHERED = 8,     /* states that every lane gathers at the end of a join;
+                         with more, another level of the tree is used */
+    MAX_AT_ONCE = 16, /* states that one lane gathers at a level of the tree */
+    SINGLES = 4,      /* single elements of a step, as many as a fold takes */
+    FIRST_WORDS = 64, /* words that an item loads before it uses them, in the
+                         first sweep */
+    LATER_WORDS = 32  /* and in later sweeps */
 };
 
-/* -- head ------------------------------------------------------------------ */
+/* -- head ------------------------------------------------------------------
+ */
 
 void xl__rows_write_head(struct xl__reduction_writer *r, const char *what)
 {
@@ -39,7 +47,7 @@ void xl__rows_write_head(struct xl__reduction_writer *r, const char *what)
 }
 
 void xl__rows_open_kernel(struct xl__reduction_writer *r, const char *name,
-                     void (*more)(struct xl__reduction_writer *))
+                          void (*more)(struct xl__reduction_writer *))
 {
     xl__str_add(r->m.out, "\n");
     xl__emit_line(&r->m,
@@ -56,7 +64,8 @@ void xl__rows_open_kernel(struct xl__reduction_writer *r, const char *name,
     r->m.indent++;
 }
 
-void xl__rows_write_counts(struct xl__reduction_writer *r, const char *is_there)
+void xl__rows_write_counts(struct xl__reduction_writer *r,
+                           const char *is_there)
 {
     const unsigned last = r->group->n_loops - 1, vw = r->group->geo.vw;
     xl__emit_line(&r->m, "const IDX per_line = n%u / %u, left = n%u %% %u;",
@@ -73,15 +82,16 @@ void xl__rows_write_counts(struct xl__reduction_writer *r, const char *is_there)
     xl__str_add(r->m.out, ";\n");
 }
 
-/* -- lanes ----------------------------------------------------------------- */
+/* -- lanes -----------------------------------------------------------------
+ */
 
-/* Of n states, how many are left when some items gathered for the others. */
+/* How many states are left of n after one level of the join's tree. */
 static unsigned next_level(unsigned n)
 {
     return n > GATHERED * MAX_AT_ONCE ? n / GATHERED : GATHERED;
 }
 
-/* States that a row's items write on their way to one. */
+/* States of one row in local memory: all levels of the tree. */
 static unsigned states_of_row(const struct xl__geometry *geo)
 {
     unsigned n = geo->lanes, room = n;
@@ -95,7 +105,7 @@ void xl__rows_write_local(struct xl__reduction_writer *r)
     const struct xl__geometry *geo = &r->group->geo;
     if (geo->lanes > 1)
         xl__states_write(r, XL__ALL_SWEEPS, "__local $f_1 room$s[$w];",
-                        geo->wg / geo->lanes * states_of_row(geo));
+                         geo->wg / geo->lanes * states_of_row(geo));
 }
 
 size_t xl__rows_local_bytes(const struct xl__reduction_writer *r)
@@ -109,9 +119,10 @@ size_t xl__rows_local_bytes(const struct xl__reduction_writer *r)
                           : 0;
 }
 
-/* Of n states from `from` on, m are left behind them. */
-static void write_gather(struct xl__reduction_writer *r, unsigned s, unsigned from,
-                        unsigned n, unsigned m)
+/* One level of the tree: join the n states from index `from` on to m states,
+ * which are stored behind them. */
+static void write_gather(struct xl__reduction_writer *r, unsigned s,
+                         unsigned from, unsigned n, unsigned m)
 {
     char rule[160];
     xl__emit_line(&r->m, "if (lane < %u) {", m);
@@ -125,7 +136,13 @@ static void write_gather(struct xl__reduction_writer *r, unsigned s, unsigned fr
     xl__emit_line(&r->m, "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
-/* Every item of the group comes here. */
+/* Join the states of a row's lanes in a tree:
+ *
+ *   own[0 .. lanes)    the state of each lane
+ *   own[lanes .. )     n / m of them joined, m states, while n > GATHERED
+ *
+ * At last every lane joins the remaining states itself, without a barrier.
+ * All items of the work-group execute this text. */
 void xl__rows_write_join(struct xl__reduction_writer *r, unsigned s)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -150,15 +167,17 @@ void xl__rows_write_join(struct xl__reduction_writer *r, unsigned s)
     xl__states_write(r, s, rule, 1);
 }
 
-/* -- sweeps ---------------------------------------------------------------- */
+/* -- sweeps ----------------------------------------------------------------
+ */
 
-/* Where the vectors of a turn lie. */
+/* Which vectors a step processes. */
 struct vector_source {
-    const char *from;  /* the number of the first: a variable */
-    bool is_single;    /* elements beyond the vectors */
+    const char *from; /* a variable: the number of the first one */
+    bool is_single;   /* single elements beyond the whole vectors */
 };
 
-static void write_vector_position(struct xl__reduction_writer *r, const char *u, const void *arg)
+static void write_vector_position(struct xl__reduction_writer *r,
+                                  const char *u, const void *arg)
 {
     const struct vector_source *w = arg;
     const unsigned last = r->group->n_loops - 1;
@@ -184,17 +203,23 @@ static void write_vector_position(struct xl__reduction_writer *r, const char *u,
                       "const IDX at = per_line * %u + (number - line * left);",
                       vw);
     else
-        xl__emit_line(&r->m,
-                      "const IDX at = (number - line * per_line) * %u;", vw);
+        xl__emit_line(&r->m, "const IDX at = (number - line * per_line) * %u;",
+                      vw);
     xl__loop_indices_write(r, r->n_kept, last, "line");
     xl__emit_indices(&r->m, r->n_kept, last);
 }
 
-static struct xl__sweep_step init_step(struct xl__reduction_writer *r, unsigned s, unsigned n,
-                               const struct vector_source *w, char *number)
+static struct xl__sweep_step init_step(struct xl__reduction_writer *r,
+                                       unsigned s, unsigned n,
+                                       const struct vector_source *w,
+                                       char *number)
 {
-    struct xl__sweep_step t = {.sweep = s, .n = n, .state_prefix = 'a', .first_index = "at",
-                         .write_position = write_vector_position, .arg = w};
+    struct xl__sweep_step t = {.sweep = s,
+                               .n = n,
+                               .state_prefix = 'a',
+                               .first_index = "at",
+                               .write_position = write_vector_position,
+                               .arg = w};
     if (r->n_reduced > 1) {
         snprintf(number, 32, "line * n%u + at", r->group->n_loops - 1);
         t.first_index = number;
@@ -202,7 +227,8 @@ static struct xl__sweep_step init_step(struct xl__reduction_writer *r, unsigned 
     return t;
 }
 
-/* Turns of n vectors as long as there are so many, and one of what is left. */
+/* A loop over steps of n vectors while there are so many, and one step for the
+ * vectors that are left. */
 static void write_vector_loop(struct xl__reduction_writer *r, unsigned s)
 {
     const unsigned lanes = r->group->geo.lanes, n = r->group->geo.unroll;
@@ -229,8 +255,9 @@ static void write_vector_loop(struct xl__reduction_writer *r, unsigned s)
     xl__emit_line(&r->m, "}");
 }
 
-/* Vectors that a held sweep loads before it uses them: all where they are what
- * is held, else few, for the registers they take. */
+/* Vectors that a held sweep loads together. 0 (all) if nothing is loaded, or
+ * if the loads of the first sweep are the held values themselves; otherwise
+ * few, since they need registers besides the held ones. */
 static unsigned choose_block(const struct xl__reduction_writer *r, unsigned s)
 {
     const unsigned loads = xl__sweep_n_loads(r, s), held = r->group->geo.held;
@@ -252,7 +279,8 @@ static void write_held_step(struct xl__reduction_writer *r, unsigned s)
     xl__sweep_write_step(r, &t);
 }
 
-/* Elements that fill no vector, read anew in every sweep. */
+/* The single elements beyond the whole vectors. They are not held but read in
+ * every sweep. */
 static void write_single_elements(struct xl__reduction_writer *r, unsigned s)
 {
     const unsigned lanes = r->group->geo.lanes, n = SINGLES;
@@ -264,12 +292,15 @@ static void write_single_elements(struct xl__reduction_writer *r, unsigned s)
     r->m.vw = 1;
     r->is_single = true;
     xl__sweep_mark_needed(r, s);
-    xl__emit_line(&r->m, "for (IDX t = first_one + lane; t < end_one; "
-                         "t += %u) {", n * lanes);
+    xl__emit_line(&r->m,
+                  "for (IDX t = first_one + lane; t < end_one; "
+                  "t += %u) {",
+                  n * lanes);
     r->m.indent++;
     xl__emit_line(&r->m,
                   "const uint mine = (uint)min((end_one - t + %u) / %u, "
-                  "(IDX)%u);", lanes - 1, lanes, n);
+                  "(IDX)%u);",
+                  lanes - 1, lanes, n);
     xl__sweep_write_step(r, &t);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
@@ -300,22 +331,24 @@ void xl__rows_write_sweep(struct xl__reduction_writer *r, unsigned s)
 }
 
 enum {
-    HELD_WORDS = 48,      /* an item should hold (NV-25), */
-    HELD_ONCE_WORDS = 24, /* where nothing is read twice, */
-    HELD_NARROW_WORDS = 32, /* and of types below 4 bytes */
+    HELD_WORDS = 48,        /* words that an item should hold (NV-25), */
+    HELD_ONCE_WORDS = 24,   /* if there is one sweep only, */
+    HELD_NARROW_WORDS = 32, /* if all types read are below 4 bytes */
     MAX_HELD_WORDS = 64,
-    MIN_WG = 128,       /* smaller groups leave too few resident */
-    MAX_LANES = 512,     /* larger ones have little else to do (NV-25) */
-    SWEEP_LANES = 256,    /* of rows that do not fit */
-    SIDE_BY_SIDE = 8,     /* items that read a row together at least, */
-    MIN_ELEMS = 4,      /* unless that is less than these for each */
-    GROUPS_PER_UNIT = 64, /* of a CPU */
-    GROUP_BYTES = 1 << 17 /* of memory traffic that an item takes in a go */
+    MIN_WG = 128,         /* with smaller ones too few items are resident */
+    MAX_LANES = 512,      /* of held rows (NV-25) */
+    SWEEP_LANES = 256,    /* of rows that do not fit into registers */
+    SIDE_BY_SIDE = 8,     /* lanes of a row at least, */
+    MIN_ELEMS = 4,        /* if each has so many elements */
+    GROUPS_PER_UNIT = 64, /* on a CPU */
+    GROUP_BYTES = 1 << 17 /* memory traffic of a work-group on a CPU */
 };
 
-/* -- geometry -------------------------------------------------------------- */
+/* -- geometry --------------------------------------------------------------
+ */
 
-static void choose_cpu_rows(const struct xl__limits *l, struct xl__group *group)
+static void choose_cpu_rows(const struct xl__limits *l,
+                            struct xl__group *group)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t rows = xl__kept_elems(group);
@@ -326,7 +359,7 @@ static void choose_cpu_rows(const struct xl__limits *l, struct xl__group *group)
     group->geo.turns = xl__ceil_div(rows, n);
 }
 
-/* Bytes of an element of what is read, where types are wide. */
+/* Bytes of the widest element that is read along rows. */
 static size_t widest_bytes(const struct xl__group *group)
 {
     size_t bytes = 1;
@@ -339,13 +372,12 @@ static size_t widest_bytes(const struct xl__group *group)
     return bytes;
 }
 
-/* Items that hold a row of so many words. Those of narrow types hold fewer
- * each, since as many words are fewer bytes on their way; half a group takes
- * part before an item holds more than a few. */
+/* Lanes that hold a row of so many words. For narrow types each lane holds
+ * fewer words, since the same number of words is fewer bytes in flight; up to
+ * MIN_WG lanes are used before a lane holds more than half of that. */
 static size_t lanes_to_hold(const struct xl__group *group, size_t words)
 {
-    const size_t each =
-        group->n_sweeps > 1 ? HELD_WORDS : HELD_ONCE_WORDS;
+    const size_t each = group->n_sweeps > 1 ? HELD_WORDS : HELD_ONCE_WORDS;
     if (widest_bytes(group) >= sizeof(float))
         return xl__ceil_div(words, each);
     return xl__max_size(
@@ -353,18 +385,19 @@ static size_t lanes_to_hold(const struct xl__group *group, size_t words)
         xl__min_size(MIN_WG, xl__ceil_div(words, HELD_NARROW_WORDS / 2)));
 }
 
-/* As few items to a row as can hold it, since each join costs all of them the
- * same; but enough to read side by side. */
-static void choose_gpu_lanes(const struct xl__graph *g, const struct xl__limits *l,
-                       struct xl__group *group)
+/* The lanes of a row: as few as can hold it, since the cost of a join grows
+ * with them, but at least SIDE_BY_SIDE for contiguous reads. A row that does
+ * not fit is swept by SWEEP_LANES items, which read it again in each sweep. */
+static void choose_gpu_lanes(const struct xl__graph *g,
+                             const struct xl__limits *l,
+                             struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
     const size_t words = xl__max_size(xl__held_values(g, group), 1);
     const size_t most = xl__max_wg_for_states(l, xl__state_words(g, group));
     const size_t vectors = xl__row_vectors(group);
     const size_t lanes = xl__pow2_up(xl__max_size(
-        xl__min_size(SIDE_BY_SIDE,
-                     xl__ceil_div(vectors * geo->vw, MIN_ELEMS)),
+        xl__min_size(SIDE_BY_SIDE, xl__ceil_div(vectors * geo->vw, MIN_ELEMS)),
         lanes_to_hold(group, vectors * geo->vw * words)));
     geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MAX_LANES, most));
     const size_t held = xl__ceil_div(vectors, geo->lanes);
@@ -372,8 +405,7 @@ static void choose_gpu_lanes(const struct xl__graph *g, const struct xl__limits 
         geo->held = (unsigned)held;
     else
         geo->lanes = (unsigned)xl__min_size(SWEEP_LANES, most);
-    geo->wg = (unsigned)xl__max_size(geo->lanes,
-                                     xl__min_size(MIN_WG, most));
+    geo->wg = (unsigned)xl__max_size(geo->lanes, xl__min_size(MIN_WG, most));
 }
 
 void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
@@ -381,9 +413,8 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
 {
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     struct xl__geometry *geo = &group->geo;
-    *geo = (struct xl__geometry){
-        .vw = (unsigned)xl__reduction_vw(l, group),
-        .is_wide = xl__emit_is_wide(group)};
+    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
+                                 .is_wide = xl__emit_is_wide(group)};
     geo->unroll = xl__reduction_unroll(l, group);
     if (xl__is_vector_cpu(l))
         choose_cpu_rows(l, group);
@@ -394,8 +425,8 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
         (double)xl__ceil_div(xl__kept_elems(group), each) / units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
     if (geo->turns)
-        xl__str_printf(&group->why, "vectors of %u, %zu rows an item",
-                       geo->vw, geo->turns);
+        xl__str_printf(&group->why, "vectors of %u, %zu rows an item", geo->vw,
+                       geo->turns);
     else if (geo->held)
         xl__str_printf(&group->why,
                        "vectors of %u, %u items a row, each holds %u in "
@@ -408,10 +439,12 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
                        group->n_sweeps > 1 ? "s" : "");
 }
 
-/* -- text ------------------------------------------------------------------ */
+/* -- text ------------------------------------------------------------------
+ */
 
-/* Which row: by the item on GPUs, where items past the last one have nothing
- * to do but come to the barriers; by a loop on CPUs. */
+/* The row of an item. On GPUs it follows from the item's number; items past
+ * the last row process no elements but execute the barriers. On CPUs it is the
+ * variable of a loop. */
 static void write_row_start(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -445,8 +478,7 @@ static void write_held_arrays(struct xl__reduction_writer *r)
     const struct xl__geometry *geo = &r->group->geo;
     if (!geo->held)
         return;
-    xl__emit_line(&r->m,
-                  "const uint mine = (uint)((end + %u - lane) / %u);",
+    xl__emit_line(&r->m, "const uint mine = (uint)((end + %u - lane) / %u);",
                   geo->lanes - 1, geo->lanes);
     xl__sweep_hold_values(r);
     xl__sweep_declare_held(r, geo->held);
@@ -476,7 +508,7 @@ static void write_kernel(struct xl__reduction_writer *r)
     const unsigned n = r->group->n_sweeps;
     xl__rows_write_head(r, "Rows, whole");
     xl__rows_open_kernel(r, "expr_rows",
-                    r->group->geo.turns ? write_rows_param : NULL);
+                         r->group->geo.turns ? write_rows_param : NULL);
     xl__rows_write_local(r);
     write_row_start(r);
     write_held_arrays(r);
@@ -492,18 +524,21 @@ static void write_kernel(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
-/* -- launch ---------------------------------------------------------------- */
+/* -- launch ----------------------------------------------------------------
+ */
 
-/* Would the device end an item's loops before the row does (GE-24)? */
+/* Do an item's loops have more iterations than the device executes (GE-24)? */
 static bool exceeds_loop_limit(const struct xl__limits *l,
-                         const struct xl__group *group)
+                               const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     const double rows = geo->turns ? (double)geo->turns : 1;
-    const double turns = (double)xl__row_vectors(group) * group->n_sweeps /
-                         ((double)geo->lanes * geo->unroll);
-    /* False as well where no bound is known. */
-    return !geo->held && rows * turns > xl__num(l, XL__F_max_loop_turns) / 2;
+    const double iterations = (double)xl__row_vectors(group) *
+                              group->n_sweeps /
+                              ((double)geo->lanes * geo->unroll);
+    /* No known limit is NaN: the comparison is false. */
+    return !geo->held &&
+           rows * iterations > xl__num(l, XL__F_max_loop_turns) / 2;
 }
 
 xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
@@ -527,7 +562,8 @@ xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
     if (st == XL_OK) {
         const struct xl__geometry *geo = &group->geo;
         const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
-        xl__reduction_set_step(&r, s, step, "expr_rows", xl__ceil_div(rows, each));
+        xl__reduction_set_step(&r, s, step, "expr_rows",
+                               xl__ceil_div(rows, each));
         step->local_mem_bytes = xl__rows_local_bytes(&r);
         if (geo->turns)
             xl__reduction_arg_index(&r, step, each);

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a turn: first all loads of its vectors, so that they are under
- * way together, then arithmetic and stores, then one fold of all of them into
- * each state. */
-/* The text of a turn's end: what each state takes in, and the folds. */
+/* The text of one step of a sweep. A step of n vectors is written as
+ *
+ *   for u in 0 .. n:  load          all loads are in flight together
+ *   for u in 0 .. n:  compute, and store what is written
+ *   fold the n vectors into each state
+ *
+ * with the vectors in arrays that the compiler keeps in registers, since the
+ * loops are unrolled. If few registers are left, the loads are done in blocks
+ * of t->block vectors. A step of one vector needs neither loops nor arrays. */
 #include "expr/codegen/sweep_step.h"
 
 #include <stdio.h>
 
 #include "expr/codegen/geometry.h"
 
-/* A single vector, which needs no arrays. */
+/* Is the step one vector, without loops and arrays? */
 static bool is_single_vector(const struct xl__sweep_step *t)
 {
     return t->n == 1 && !t->limit;
 }
 
-/* The index of arrays that last for the turn, or for a block of it. */
+/* The index into the arrays of a step, or of a block of it. */
 static const char *index_name(const struct xl__sweep_step *t)
 {
     return t->block ? "w" : "u";
 }
 
-/* -- values ---------------------------------------------------------------- */
+/* -- values ----------------------------------------------------------------
+ */
 
 static bool is_load(const struct xl__reduction_writer *r, unsigned i)
 {
@@ -44,9 +50,10 @@ static unsigned array_size(const struct xl__sweep_step *t)
     return t->block ? t->block : t->n;
 }
 
-/* "h3[u]" or "x3[w]": where a value of the turn's vectors is kept. */
-static void write_array_ref(struct xl__reduction_writer *r, const struct xl__sweep_step *t,
-                      unsigned i)
+/* Append the array element that holds a value of vector u: "h3[u]" if it is
+ * held for later sweeps, "x3[u]" or "x3[w]" if it is loaded for this step. */
+static void write_array_ref(struct xl__reduction_writer *r,
+                            const struct xl__sweep_step *t, unsigned i)
 {
     const unsigned node = r->group->value[i].node;
     if (is_held(r, i))
@@ -55,17 +62,17 @@ static void write_array_ref(struct xl__reduction_writer *r, const struct xl__swe
         xl__str_printf(r->m.out, "x%u[%s]", node, index_name(t));
 }
 
-/* Into it, and out of it. */
-static void write_array_store(struct xl__reduction_writer *r, const struct xl__sweep_step *t,
-                       unsigned i)
+/* Copy the value's variable into that array element, and back. */
+static void write_array_store(struct xl__reduction_writer *r,
+                              const struct xl__sweep_step *t, unsigned i)
 {
     xl__emit_indent(&r->m);
     write_array_ref(r, t, i);
     xl__str_printf(r->m.out, " = v%u;\n", r->group->value[i].node);
 }
 
-static void write_array_load(struct xl__reduction_writer *r, const struct xl__sweep_step *t,
-                       unsigned i)
+static void write_array_load(struct xl__reduction_writer *r,
+                             const struct xl__sweep_step *t, unsigned i)
 {
     const unsigned node = r->group->value[i].node;
     xl__emit_indent(&r->m);
@@ -84,22 +91,28 @@ void xl__sweep_declare_held(struct xl__reduction_writer *r, unsigned n)
     }
 }
 
-/* The values of one vector: loads alone, or all but those that are there. */
-static void write_loads(struct xl__reduction_writer *r, const struct xl__sweep_step *t, bool keep)
+/* Write the loads of one vector that this sweep needs and no earlier one
+ * holds. keep: also copy them into their arrays. */
+static void write_loads(struct xl__reduction_writer *r,
+                        const struct xl__sweep_step *t, bool keep)
 {
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
         if (!r->is_needed[i] || !is_load(r, i) ||
             xl__held_from(r, i) < t->sweep)
             continue;
-        xl__emit_load(&r->m, xl__emit_operand_of(r->group, node), "at", t->count);
+        xl__emit_load(&r->m, xl__emit_operand_of(r->group, node), "at",
+                      t->count);
         if (keep)
             write_array_store(r, t, i);
     }
 }
 
-static void write_arithmetic(struct xl__reduction_writer *r, const struct xl__sweep_step *t,
-                    bool is_loaded)
+/* Write the arithmetic of one vector. Values that are held or loaded into
+ * arrays are copied out of them; is_loaded: the loads are in variables
+ * already. */
+static void write_arithmetic(struct xl__reduction_writer *r,
+                             const struct xl__sweep_step *t, bool is_loaded)
 {
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
@@ -116,7 +129,8 @@ static void write_arithmetic(struct xl__reduction_writer *r, const struct xl__sw
     }
 }
 
-static void write_stores(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+static void write_stores(struct xl__reduction_writer *r,
+                         const struct xl__sweep_step *t)
 {
     for (unsigned k = 0; k < r->group->n_operands; k++) {
         const struct xl__operand *o = &r->group->operand[k];
@@ -126,7 +140,8 @@ static void write_stores(struct xl__reduction_writer *r, const struct xl__sweep_
     }
 }
 
-/* -- folds ----------------------------------------------------------------- */
+/* -- folds -----------------------------------------------------------------
+ */
 
 static bool needs_index(const struct xl__reduction_writer *r, unsigned s)
 {
@@ -136,13 +151,15 @@ static bool needs_index(const struct xl__reduction_writer *r, unsigned s)
     return false;
 }
 
-static void write_array_index(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+static void write_array_index(struct xl__reduction_writer *r,
+                              const struct xl__sweep_step *t)
 {
     if (!is_single_vector(t))
         xl__str_printf(r->m.out, "[%s]", index_name(t));
 }
 
-static void write_element_index(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+static void write_element_index(struct xl__reduction_writer *r,
+                                const struct xl__sweep_step *t)
 {
     const char *type = xl__emit_type(XL__V_I32, r->m.vw);
     xl__emit_indent(&r->m);
@@ -156,8 +173,9 @@ static void write_element_index(struct xl__reduction_writer *r, const struct xl_
     xl__str_add(r->m.out, ";\n");
 }
 
-/* What is folded: b5[u] = v3. */
-static void write_folded_values(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+/* Write what each state of the sweep folds: b5[u] = v3. */
+static void write_folded_values(struct xl__reduction_writer *r,
+                                const struct xl__sweep_step *t)
 {
     for (unsigned i = 0; i < r->n_states; i++) {
         const struct xl__reduction_state *a = &r->state[i];
@@ -181,20 +199,23 @@ static void write_folded_values(struct xl__reduction_writer *r, const struct xl_
         write_element_index(r, t);
 }
 
-/* Vectors from `first` (text; its array's, `from`) on, at most n. */
+/* A range of vectors that one call folds: at most n of them, from number
+ * `first` (text) of the step on, at index `from` of the arrays. */
 struct fold_range {
     const char *first;
     unsigned from, n;
 };
 
-static void write_state_fold(struct xl__reduction_writer *r, const struct xl__sweep_step *t,
-                     const struct xl__reduction_state *a, const struct fold_range *f)
+static void write_state_fold(struct xl__reduction_writer *r,
+                             const struct xl__sweep_step *t,
+                             const struct xl__reduction_state *a,
+                             const struct fold_range *f)
 {
     xl__emit_indent(&r->m);
     if (t->limit)
         xl__str_printf(r->m.out, "if (%s > %s) ", t->limit, f->first);
-    xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u%s, ", a->acc->name,
-                   r->m.vw, t->state_prefix, a->node, t->subscript ? t->subscript : "");
+    xl__str_printf(r->m.out, "xl_%s_fold_%u(&%c%u%s, ", a->acc->name, r->m.vw,
+                   t->state_prefix, a->node, t->subscript ? t->subscript : "");
     if (is_single_vector(t))
         xl__str_printf(r->m.out, "&b%u, %s", a->node,
                        a->acc->needs_index ? "&k" : "0");
@@ -210,15 +231,17 @@ static void write_state_fold(struct xl__reduction_writer *r, const struct xl__sw
         xl__str_printf(r->m.out, ", %u);\n", f->n);
 }
 
-static void write_range_folds(struct xl__reduction_writer *r, const struct xl__sweep_step *t,
-                      const struct fold_range *f)
+static void write_range_folds(struct xl__reduction_writer *r,
+                              const struct xl__sweep_step *t,
+                              const struct fold_range *f)
 {
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == t->sweep)
             write_state_fold(r, t, &r->state[i], f);
 }
 
-static void write_step_folds(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+static void write_step_folds(struct xl__reduction_writer *r,
+                             const struct xl__sweep_step *t)
 {
     char first[16];
     if (t->block) {
@@ -228,20 +251,22 @@ static void write_step_folds(struct xl__reduction_writer *r, const struct xl__sw
     for (unsigned k = 0; k < t->n; k += XL__FOLDED) {
         snprintf(first, sizeof first, "%u", k);
         const unsigned left = t->n - k;
-        write_range_folds(r, t,
-                  &(struct fold_range){first, k,
+        write_range_folds(
+            r, t,
+            &(struct fold_range){first, k,
                                  left < XL__FOLDED ? left : XL__FOLDED});
     }
 }
 
-/* -- turns ----------------------------------------------------------------- */
+/* -- steps -----------------------------------------------------------------
+ */
 
-static void declare_arrays(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+static void declare_arrays(struct xl__reduction_writer *r,
+                           const struct xl__sweep_step *t)
 {
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
-        if (r->is_needed[i] && is_load(r, i) &&
-            !is_held(r, i))
+        if (r->is_needed[i] && is_load(r, i) && !is_held(r, i))
             xl__emit_line(&r->m, "%s x%u[%u];", type_of(r, node), node,
                           array_size(t));
     }
@@ -257,8 +282,10 @@ static void declare_arrays(struct xl__reduction_writer *r, const struct xl__swee
                       array_size(t));
 }
 
-/* for (u ...) { place, and then what: of the turn's vectors that are there. */
-static void open_vector_loop(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+/* Open the loop over the vectors u of the step that exist, and write the
+ * indices of vector u. */
+static void open_vector_loop(struct xl__reduction_writer *r,
+                             const struct xl__sweep_step *t)
 {
     const char *i = index_name(t);
     xl__emit_line(&r->m, "#pragma unroll");
@@ -274,8 +301,8 @@ static void open_vector_loop(struct xl__reduction_writer *r, const struct xl__sw
     t->write_position(r, "u", t->arg);
 }
 
-static void close_vector_loop(struct xl__reduction_writer *r, const struct xl__sweep_step *t,
-                       unsigned depth)
+static void close_vector_loop(struct xl__reduction_writer *r,
+                              const struct xl__sweep_step *t, unsigned depth)
 {
     for (unsigned i = t->limit ? 2 : 1; i > 0; i--) {
         r->m.indent--;
@@ -292,7 +319,8 @@ unsigned xl__sweep_n_loads(const struct xl__reduction_writer *r, unsigned s)
     return n;
 }
 
-static void open_blocks(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+static void open_blocks(struct xl__reduction_writer *r,
+                        const struct xl__sweep_step *t)
 {
     if (!t->block)
         return;
@@ -302,7 +330,8 @@ static void open_blocks(struct xl__reduction_writer *r, const struct xl__sweep_s
     r->m.indent++;
 }
 
-static void close_blocks(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+static void close_blocks(struct xl__reduction_writer *r,
+                         const struct xl__sweep_step *t)
 {
     if (!t->block)
         return;
@@ -310,7 +339,8 @@ static void close_blocks(struct xl__reduction_writer *r, const struct xl__sweep_
     xl__emit_line(&r->m, "}");
 }
 
-void xl__sweep_write_step(struct xl__reduction_writer *r, const struct xl__sweep_step *t)
+void xl__sweep_write_step(struct xl__reduction_writer *r,
+                          const struct xl__sweep_step *t)
 {
     const unsigned depth = r->m.depth;
     if (is_single_vector(t)) {
