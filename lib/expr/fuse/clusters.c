@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A single result that needs more than a kernel can hold: the part of it that
- * takes in most memory for the fewest bytes is stored first. What is left has
- * one node less in any case, so repeating this ends. */
-/* What is computed once and broadcast, or once for every element that it is
- * broadcast to: whichever the device has done first. A kernel waits for memory
- * or for arithmetic; only what makes it wait longer counts against a launch.
- */
-/* Clusters grow from a seed, one after another: the first reduction that can
- * be computed, and when there is none left, the first output. A cluster takes
- * in what goes over the same domain and reads the same memory or its results.
- * What is still needed of it afterwards is stored (fuse_keep.c). If it is more
- * than a kernel can hold, it takes in less, and at last is split. */
+/* The clusters of a graph, fused: growing, hoisting and splitting.
+ *
+ * Growing. A cluster starts from a seed: the first reduction that is not in a
+ * cluster yet or, after all reductions, the first output that is not stored.
+ * It takes in reductions and outputs that have the same domain and that read
+ * the same memory or depend on its results. Then temporaries.c decides which
+ * values are stored for later clusters.
+ *
+ * Hoisting. A value that is broadcast is computed again for each element that
+ * it is broadcast to, unless it is computed once by a cluster of its own. A
+ * kernel takes the longer of the times of memory and of arithmetic, so a value
+ * is hoisted if that time grows by more than a launch costs.
+ *
+ * Splitting. If a cluster does not fit into a kernel, it first takes in fewer
+ * reductions and outputs. If a single result does not fit, the node below it
+ * that replaces most loads for the fewest bytes is stored by a cluster of its
+ * own. The rest has one node less to compute each time, so this ends. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "device/peak_rates.h"
 #include "expr/fuse/fuse.h"
+
+/* -- splitting ------------------------------------------------------------ */
 
 enum { WORD = 64 };
 
@@ -33,7 +40,8 @@ static unsigned count_bits(const uint64_t *bits, size_t words)
     return n;
 }
 
-/* The set of memory that every node of the closed cluster is made of. */
+/* For each node of the current cluster, find the set of loads it is computed
+ * from. */
 static xl_status find_load_sets(struct xl__fusion *f, struct load_sets *s)
 {
     size_t loads = 0;
@@ -69,10 +77,11 @@ static bool is_sink(const struct xl__cluster *c, unsigned n)
     return false;
 }
 
-/* Of the nodes before `end` the cheapest to store, the last of equal ones.
- * XL__NEVER: none. */
-static unsigned choose_cut(const struct xl__fusion *f, const struct xl__cluster *c,
-                    const struct load_sets *s, unsigned end)
+/* The node before `end` with the most loads for each stored element, the last
+ * one of equals. XL__NEVER: none. */
+static unsigned choose_cut(const struct xl__fusion *f,
+                           const struct xl__cluster *c,
+                           const struct load_sets *s, unsigned end)
 {
     unsigned best = XL__NEVER;
     double best_worth = 0;
@@ -90,10 +99,11 @@ static unsigned choose_cut(const struct xl__fusion *f, const struct xl__cluster 
     return best;
 }
 
-/* A cluster of its own for the cut before `end`. */
+/* Make *own a cluster that stores the node of choose_cut(); without sinks if
+ * there is none. */
 static xl_status cut_before(struct xl__fusion *f, struct xl__cluster *c,
-                         const struct load_sets *s, unsigned end,
-                         struct xl__cluster *own)
+                            const struct load_sets *s, unsigned end,
+                            struct xl__cluster *own)
 {
     own->n_sinks = 0;
     xl__cluster_close(f, c, f->n_clusters);
@@ -110,10 +120,11 @@ static bool fits_kernel(struct xl__fusion *f, const struct xl__cluster *own)
     return own->n_sinks > 0 && xl__cluster_fits(f, own, f->n_clusters);
 }
 
-/* The best part of *c; if that does not fit either, the last one that does:
- * what comes later in the graph is made of more. */
+/* Make *own a part of *c that fits: the best one, or else the last one in the
+ * graph's order that fits, found by bisection, since nodes that come later are
+ * computed from more. */
 static xl_status split_off(struct xl__fusion *f, struct xl__cluster *c,
-                      const struct load_sets *s, struct xl__cluster *own)
+                           const struct load_sets *s, struct xl__cluster *own)
 {
     xl_status status;
     unsigned low = 0, high = f->g->n_nodes;
@@ -170,18 +181,20 @@ fail:
     return status;
 }
 
+/* -- hoisting ------------------------------------------------------------- */
+
 enum { MAX_HOISTS = 16 };
 static const double ns_per_s = 1e9;
 
-/* is_wanted: somebody larger than the node uses it. */
+/* Set is_broadcast: a node or sink with more elements uses the node. */
 static void mark_broadcast(struct xl__fusion *f, const struct xl__cluster *c)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++)
-        f->mark[n].is_wanted = false;
+        f->mark[n].is_broadcast = false;
     for (unsigned i = 0; i < c->n_sinks; i++) {
         const struct xl__sink *s = &c->sink[i];
         struct xl__mark *m = &f->mark[s->node];
-        m->is_wanted |= xl__extent_elems(&s->extent) > m->elems;
+        m->is_broadcast |= xl__extent_elems(&s->extent) > m->elems;
     }
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
         const struct xl__node *node = &f->g->node[n];
@@ -189,18 +202,18 @@ static void mark_broadcast(struct xl__fusion *f, const struct xl__cluster *c)
             continue;
         for (unsigned a = 0; a < xl__n_args(node); a++)
             if (f->mark[node->arg[a]].elems < f->mark[n].elems)
-                f->mark[node->arg[a]].is_wanted = true;
+                f->mark[node->arg[a]].is_broadcast = true;
     }
 }
 
 static bool is_hoist_candidate(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__mark *m = &f->mark[n];
-    return m->is_needed && m->is_wanted && !m->is_row && !m->is_mine &&
+    return m->is_needed && m->is_broadcast && !m->is_row && !m->is_mine &&
            !m->is_scalar && !xl__is_loaded(f, n, f->n_clusters);
 }
 
-/* Flop per element of what is computed below n. */
+/* Flop of one element of node n, with all nodes below it. */
 static double flop_below(struct xl__fusion *f, unsigned n)
 {
     double flop = 0;
@@ -211,10 +224,11 @@ static double flop_below(struct xl__fusion *f, unsigned n)
     return flop;
 }
 
-/* Time of a cluster's arithmetic when everything is computed per element, and
- * of its memory. */
-static void estimate_times(const struct xl__fusion *f, const struct xl__cluster *c,
-                  double *fma_ns, double *memory_ns)
+/* The times of a cluster's arithmetic, if everything is computed for each
+ * element of the domain, and of its memory. */
+static void estimate_times(const struct xl__fusion *f,
+                           const struct xl__cluster *c, double *fma_ns,
+                           double *memory_ns)
 {
     const double all = xl__extent_elems(&c->domain.all);
     double flop = 0, bytes = 0;
@@ -240,9 +254,10 @@ static void estimate_times(const struct xl__fusion *f, const struct xl__cluster 
     *memory_ns = bytes / xl__rate_memory(f->l) * ns_per_s;
 }
 
-/* Say what was decided, if it is worth a word. */
+/* Append the decision to *why, if it matters: by least_ns. */
 static void explain_hoist(const struct xl__fusion *f, unsigned n, double often,
-                    double extra_ns, bool is_hoisted, struct xl__str *why)
+                          double extra_ns, bool is_hoisted,
+                          struct xl__str *why)
 {
     static const double least_ns = 100;
     struct xl__str what = {0};
@@ -258,9 +273,9 @@ static void explain_hoist(const struct xl__fusion *f, unsigned n, double often,
     xl__str_clear(&what);
 }
 
-/* The next node that should be computed by itself; XL__NEVER: none. */
+/* The next node that is to be hoisted; XL__NEVER: none. */
 static unsigned next_hoist(struct xl__fusion *f, struct xl__cluster *c,
-                     unsigned *n_estimates)
+                           unsigned *n_estimates)
 {
     const double all = xl__extent_elems(&c->domain.all);
     double fma_ns, memory_ns;
@@ -301,21 +316,23 @@ fail:
     return status;
 }
 
-/* Over a row: each computes again what is below it and not held, so a kernel
- * grows by the square of them. */
+/* -- growing -------------------------------------------------------------- */
+
+/* Sweeps over a row at most. Each one computes again the values that are not
+ * held, so the size of a kernel grows with the square of their number. */
 enum { MAX_SWEEPS = 16 };
 
 struct growth {
     struct xl__cluster *cluster;
-    unsigned at;    /* the number it will have */
-    unsigned seed;  /* a reduction, or XL__NEVER: an output's */
-    unsigned allow; /* what it may still take in */
+    unsigned at;    /* the number that the cluster will have */
+    unsigned seed;  /* a reduction; XL__NEVER: an output */
+    unsigned allow; /* reductions and outputs that it may take in */
     unsigned taken;
     uint64_t loads; /* of all that was taken in */
 };
 
-/* Memory as a bit of a set. What is small beside the domain does not count:
- * to read it twice costs nothing. */
+/* The memory that a node is loaded from, as a bit of a set. Memory that is
+ * small compared with the domain has none: reading it twice costs little. */
 static uint64_t load_bit(const struct xl__fusion *f,
                          const struct xl__cluster *c, unsigned n)
 {
@@ -334,8 +351,8 @@ static bool same_domain(const struct xl__domain *a, const struct xl__domain *b)
     return a->reduced == b->reduced && xl__extent_equal(&a->all, &b->all);
 }
 
-/* May `state` be below what the cluster stores or reduces? Only ROWS sweep
- * again once a reduction is known. */
+/* Can the cluster compute something from a node of this state? From its own
+ * reductions only in the form ROWS, which sweeps again after a reduction. */
 static bool is_within_reach(const struct xl__cluster *c, unsigned state)
 {
     return state == XL__FREE ||
@@ -343,7 +360,7 @@ static bool is_within_reach(const struct xl__cluster *c, unsigned state)
 }
 
 static bool accepts_reduction(const struct xl__fusion *f, struct growth *w,
-                            unsigned n)
+                              unsigned n)
 {
     const struct xl__domain d = xl__domain_of(f, n);
     const struct xl__mark *arg = &f->mark[f->g->node[n].arg[0]];
@@ -359,7 +376,7 @@ static bool accepts_reduction(const struct xl__fusion *f, struct growth *w,
     return true;
 }
 
-/* The sweep in which a node can be computed, by its arguments'. */
+/* The first sweep in which a node can be computed, by its arguments. */
 static unsigned sweep_of(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__node *node = &f->g->node[n];
@@ -374,7 +391,8 @@ static unsigned sweep_of(const struct xl__fusion *f, unsigned n)
     return sweep;
 }
 
-/* State and loads of every node, while reductions are taken in. */
+/* Set state, loads and sweep of every node, in order, and take in reductions
+ * on the way. */
 static void spread_states(struct xl__fusion *f, struct growth *w)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
@@ -403,9 +421,9 @@ static void spread_states(struct xl__fusion *f, struct growth *w)
     }
 }
 
-/* Is the output one of the cluster's elements, or of its rows? */
+/* Does the cluster store the output, as elements of its domain or as rows? */
 static bool accepts_output(const struct xl__fusion *f, const struct growth *w,
-                         unsigned o)
+                           unsigned o)
 {
     const struct xl__output *out = &f->g->output[o];
     const struct xl__cluster *c = w->cluster;
@@ -419,8 +437,8 @@ static bool accepts_output(const struct xl__fusion *f, const struct growth *w,
     if (!is_within_reach(c, m->state) ||
         !xl__extent_equal(&to, &c->domain.all))
         return false;
-    /* A row's value in all of its elements is left to a cluster without
-     * reductions. */
+    /* A row value that is stored in all elements of the row is left to a
+     * cluster without reductions. */
     bool is_element = false;
     for (unsigned d = 0; d < XL_MAX_DIMS; d++)
         is_element |= m->extent.size[d] != 1 && rows.size[d] == 1;
@@ -443,8 +461,9 @@ fail:
     return status;
 }
 
-/* Which way the memory that is read lies: bytes whose closest dimension is a
- * reduced one, less those where it is kept. */
+/* Is most of the memory that the seed reads contiguous along a reduced
+ * dimension? Compares the bytes of which it is with those of which it is not.
+ */
 static bool is_reduced_inside(struct xl__fusion *f, const struct xl__domain *d,
                               unsigned seed, unsigned at)
 {
@@ -478,8 +497,9 @@ enum xl__form xl__form_of(struct xl__fusion *f, const struct xl__domain *d,
                                is_reduced_inside(f, d, seed, f->n_clusters));
 }
 
-/* The cluster as large as `allow` lets it be. */
-static xl_status fill_cluster(struct xl__fusion *f, struct growth *w, bool reductions_only)
+/* Fill the cluster with sinks, as many as w->allow permits. */
+static xl_status fill_cluster(struct xl__fusion *f, struct growth *w,
+                              bool reductions_only)
 {
     xl_status status;
     struct xl__cluster *c = w->cluster;
@@ -489,16 +509,19 @@ static xl_status fill_cluster(struct xl__fusion *f, struct growth *w, bool reduc
     xl__cluster_close(f, c, w->at);
     TRY(xl__cluster_keep(f, c, reductions_only));
     if (c->n_sinks == 0)
-        TRY(xl__cluster_store(f, c, w->seed)); /* a result that nobody asked for */
+        TRY(xl__cluster_store(f, c,
+                              w->seed)); /* a result that nobody asked for */
     TRY(hoist_nodes(f, c));
     return XL_OK;
 fail:
     return status;
 }
 
-/* One more cluster; it may push others first. */
+/* Push one cluster that fits, grown from a seed. Hoisted and split-off
+ * clusters are pushed before it. With each attempt that does not fit, it takes
+ * in half as many, then stores reductions only, then is split. */
 static xl_status grow_cluster(struct xl__fusion *f, unsigned seed,
-                      const struct xl__domain *d)
+                              const struct xl__domain *d)
 {
     xl_status status;
     struct xl__cluster c = {.domain = *d};
@@ -524,7 +547,7 @@ fail:
     return status;
 }
 
-/* The first one that is still to come: there is no other below it. */
+/* The first reduction that is not in a cluster; none is below it. */
 static unsigned first_reduction(const struct xl__fusion *f)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes aligned at the end, and memory as seen along them. */
-/* Clusters: what follows from their sinks, and whether a kernel holds it. */
-/* A graph becomes groups: clusters are grown (or made one by one, unfused),
- * outputs that would be overwritten too early make a detour, and each cluster
- * is written out as a group. */
+/* The entry of fusion, and what its files share about extents, views and
+ * clusters. A graph becomes a schedule in four steps:
+ *
+ *   1. clusters   grown (clusters.c), or one for each operation if unfused
+ *   2. detours    outputs that would overwrite memory too early (views.c)
+ *   3. groups     each cluster with loops, operands and sweeps (schedule.c)
+ *   4. scratch    offsets of temporaries (temporaries.c) */
 #include "expr/fuse/fuse.h"
 
 #include <stdlib.h>
 
 #include "runtime/plan.h"
+
+/* -- extents, domains, views ---------------------------------------------- */
 
 struct xl__extent xl__extent_of(const struct xl__shape *shape)
 {
@@ -65,8 +69,9 @@ struct xl__domain xl__domain_of(const struct xl__fusion *f, unsigned reduction)
     return d;
 }
 
-static struct xl__view view_of(size_t offset, const struct xl__shape *shape,
-                               const size_t *stride)
+static struct xl__view aligned_view(size_t offset,
+                                    const struct xl__shape *shape,
+                                    const size_t *stride)
 {
     struct xl__view v = {offset, xl__extent_of(shape), {0}};
     const unsigned gap = XL_MAX_DIMS - shape->n_dims;
@@ -77,12 +82,12 @@ static struct xl__view view_of(size_t offset, const struct xl__shape *shape,
 
 struct xl__view xl__view_input(const struct xl__node *n)
 {
-    return view_of(n->offset, &n->shape, n->stride);
+    return aligned_view(n->offset, &n->shape, n->stride);
 }
 
 struct xl__view xl__view_output(const struct xl__output *o)
 {
-    return view_of(o->offset, &o->shape, o->stride);
+    return aligned_view(o->offset, &o->shape, o->stride);
 }
 
 struct xl__view xl__view_dense(const struct xl__extent *x)
@@ -108,7 +113,9 @@ unsigned xl__view_inner(const struct xl__view *v)
     return inner;
 }
 
-/* Arguments of a step that are not an operand's: sizes of loops, chunks. */
+/* -- clusters ------------------------------------------------------------- */
+
+/* Arguments of a launch that belong to no operand: sizes of loops, chunks. */
 enum { OTHER_ARGS = 20 };
 
 static void mark_needed(struct xl__fusion *f, unsigned at)
@@ -122,7 +129,8 @@ static void mark_needed(struct xl__fusion *f, unsigned at)
     }
 }
 
-void xl__cluster_close(struct xl__fusion *f, const struct xl__cluster *c, unsigned at)
+void xl__cluster_close(struct xl__fusion *f, const struct xl__cluster *c,
+                       unsigned at)
 {
     const struct xl__extent rows = xl__domain_rows(&c->domain);
     for (unsigned n = 0; n < f->g->n_nodes; n++)
@@ -162,7 +170,7 @@ void xl__mark_below(struct xl__fusion *f, unsigned n, unsigned at)
     }
 }
 
-/* Pointer, offset and strides. */
+/* Arguments of an operand: pointer, offset and strides. */
 static unsigned view_args(const struct xl__view *v)
 {
     unsigned n = 2;
@@ -187,7 +195,8 @@ static unsigned sink_args(const struct xl__fusion *f, const struct xl__sink *s)
     return view_args(&v);
 }
 
-/* Values that are alive at once when loads come first and nodes in order. */
+/* The largest number of element values that are alive at once, if all loads
+ * come first and nodes are computed in order. */
 static unsigned max_live_values(struct xl__fusion *f, unsigned at)
 {
     unsigned alive = 0, most;
@@ -196,7 +205,8 @@ static unsigned max_live_values(struct xl__fusion *f, unsigned at)
         f->mark[n].is_below = false;
         alive += m->is_needed && !m->is_row && xl__is_loaded(f, n, at);
     }
-    /* Backwards: a value dies at its last use, which is met first. */
+    /* Backwards, the last use of a value comes first: it is alive from there
+     * to its own node. */
     most = alive;
     unsigned now = 0;
     for (unsigned n = f->g->n_nodes; n-- > 0;) {
@@ -219,7 +229,8 @@ static unsigned max_live_values(struct xl__fusion *f, unsigned at)
     return most;
 }
 
-bool xl__cluster_fits(struct xl__fusion *f, const struct xl__cluster *c, unsigned at)
+bool xl__cluster_fits(struct xl__fusion *f, const struct xl__cluster *c,
+                      unsigned at)
 {
     unsigned operands = c->n_sinks, args = OTHER_ARGS;
     for (unsigned i = 0; i < c->n_sinks; i++)
@@ -254,7 +265,8 @@ xl_status xl__sink_add(struct xl__fusion *f, struct xl__cluster *c,
     return XL_OK;
 }
 
-xl_status xl__cluster_store(struct xl__fusion *f, struct xl__cluster *c, unsigned node)
+xl_status xl__cluster_store(struct xl__fusion *f, struct xl__cluster *c,
+                            unsigned node)
 {
     for (unsigned i = 0; i < c->n_sinks; i++) {
         struct xl__sink *s = &c->sink[i];
@@ -296,6 +308,8 @@ xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c)
     return XL_OK;
 }
 
+/* -- the start ------------------------------------------------------------ */
+
 static bool is_lossless(const struct xl__node *n, xl_dtype dtype)
 {
     static const xl_dtype same[XL__N_VTYPES] = {
@@ -303,7 +317,8 @@ static bool is_lossless(const struct xl__node *n, xl_dtype dtype)
     return dtype == same[n->type];
 }
 
-/* What an output holds is its node, and stays so. */
+/* Can later clusters read the output instead of a temporary? Only if its dtype
+ * and shape hold the node exactly, and no other output overlaps it. */
 static bool can_read_back(const struct xl__fusion *f, unsigned o)
 {
     const struct xl__output *out = &f->g->output[o];
@@ -317,6 +332,7 @@ static bool can_read_back(const struct xl__fusion *f, unsigned o)
     return true;
 }
 
+/* Marks of all nodes, before there is any cluster. */
 static xl_status init_marks(struct xl__fusion *f)
 {
     f->mark = xl__calloc(f->g->n_nodes, sizeof *f->mark);
@@ -340,10 +356,10 @@ static xl_status init_marks(struct xl__fusion *f)
     return XL_OK;
 }
 
-/* -- one by one ----------------------------------------------------------- */
+/* -- unfused -------------------------------------------------------------- */
 
-/* Is a node part of whoever uses it: numbers, what is in memory already, and
- * its conversion on loading? */
+/* Is a node computed in the kernels that use it, also if unfused? These are
+ * inputs, their conversions, and nodes of numbers and scalars only. */
 static bool is_inline(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__node *node = &f->g->node[n];
@@ -378,7 +394,7 @@ static xl_status push_single_node(struct xl__fusion *f, unsigned n)
     }
     if (c.n_sinks == 0 || has_user(f, n))
         TRY(xl__cluster_store(f, &c, n));
-    xl__str_add(&c.why, "One operation, because nothing is to be fused. ");
+    xl__str_add(&c.why, "One operation, because fusion is off. ");
     TRY(xl__cluster_push(f, &c));
     return XL_OK;
 fail:
@@ -412,7 +428,7 @@ fail:
     return status;
 }
 
-/* ------------------------------------------------------------------------- */
+/* -- entry ---------------------------------------------------------------- */
 
 xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
                    const struct xl__limits *l, bool unfused,

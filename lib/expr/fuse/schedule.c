@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which dimension becomes which loop: kept ones, then reduced ones, in the
- * order in which the largest memory lies; of COLUMNS the closest kept one
- * last. */
-/* When a value is computed: elements as early as what they depend on allows,
- * rows' values as late as those who use them allow, and what is overwritten
- * when nobody reads it any more. */
-/* A cluster written out as a group: its operands and values, what they count,
- * and why they are together. */
+/* A cluster as a group of the schedule: its operands, loops and sweeps.
+ *
+ * Loops. Kept dimensions come first, then reduced ones, in an order in which
+ * the largest input is contiguous; for the form COLUMNS the contiguous kept
+ * dimension is the last loop.
+ *
+ * Sweeps. Element values are computed in the earliest sweep that their
+ * arguments allow, row values before the earliest sweep that uses them. An
+ * output that is changed in place is stored in the last sweep, if later sweeps
+ * still read what it overwrites. */
 #include <string.h>
 
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
 
+/* A cluster that is becoming a group. */
 struct group_builder {
     struct xl__fusion *f;
     const struct xl__cluster *c;
-    unsigned at;
+    unsigned at; /* number of the cluster */
     struct xl__group *group;
     unsigned order[XL__EXPR_LOOPS]; /* the dimension of each loop */
 };
 
-/* Is node n computed by the cluster, or only loaded; and is it a reduction? */
+/* Is node n computed by the cluster, and not loaded? Is it such a reduction?
+ */
 static bool is_computed(const struct group_builder *m, unsigned n)
 {
     return m->f->mark[n].is_needed && !m->c->is_copy &&
@@ -33,25 +37,25 @@ static bool is_reduced(const struct group_builder *m, unsigned n)
 
 /* -- memory -------------------------------------------------------------- */
 
-static const xl_dtype memory_of[XL__N_VTYPES] = {
+static const xl_dtype temp_dtype[XL__N_VTYPES] = {
     [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
 
-static struct xl__view view_of(const struct xl__sink *s,
-                               const struct xl__graph *g)
+static struct xl__view sink_view(const struct xl__sink *s,
+                                 const struct xl__graph *g)
 {
     return s->output == XL__NEVER || s->is_detoured
                ? xl__view_dense(&s->extent)
                : xl__view_output(&g->output[s->output]);
 }
 
-static struct xl__operand memory_of_sink(const struct xl__fusion *f,
-                                         const struct xl__sink *s)
+static struct xl__operand sink_memory(const struct xl__fusion *f,
+                                      const struct xl__sink *s)
 {
     struct xl__operand p = {.node = s->node};
     if (s->output == XL__NEVER || s->is_detoured) {
         p.at = XL__AT_TEMP;
         p.index = s->temp;
-        p.dtype = memory_of[f->g->node[s->node].type];
+        p.dtype = temp_dtype[f->g->node[s->node].type];
         return p;
     }
     p.at = XL__AT_BINDING;
@@ -60,15 +64,17 @@ static struct xl__operand memory_of_sink(const struct xl__fusion *f,
     return p;
 }
 
+/* The view of a node that is in memory, as an input or where an earlier
+ * cluster stored it; *p: the memory as an operand. */
 static struct xl__view source_of(const struct group_builder *m, unsigned n,
-                              struct xl__operand *p)
+                                 struct xl__operand *p)
 {
     const struct xl__fusion *f = m->f;
     const struct xl__node *node = &f->g->node[n];
     const struct xl__sink *from = &m->c->from;
     if (m->c->is_copy) {
-        *p = memory_of_sink(f, from);
-        return view_of(from, f->g);
+        *p = sink_memory(f, from);
+        return sink_view(from, f->g);
     }
     if (node->op == XL__E_INPUT) {
         *p = (struct xl__operand){.at = XL__AT_BINDING,
@@ -84,8 +90,8 @@ static struct xl__view source_of(const struct group_builder *m, unsigned n,
     from = f->cluster[f->mark[n].stored_in].sink;
     while (from->node != n || !from->is_kept)
         from++;
-    *p = memory_of_sink(f, from);
-    return view_of(from, f->g);
+    *p = sink_memory(f, from);
+    return sink_view(from, f->g);
 }
 
 static void add_operand(struct group_builder *m, const struct xl__view *v,
@@ -116,8 +122,8 @@ static xl_status add_operands(struct group_builder *m)
         struct xl__sink *s = &m->f->cluster[m->at].sink[i];
         if (s->output == XL__NEVER)
             TRY(xl__temp_add(m->f, s));
-        const struct xl__view v = view_of(s, m->f->g);
-        p = memory_of_sink(m->f, s);
+        const struct xl__view v = sink_view(s, m->f->g);
+        p = sink_memory(m->f, s);
         p.is_written = true;
         p.sweep = m->f->mark[s->node].sweep;
         add_operand(m, &v, p);
@@ -129,7 +135,9 @@ fail:
 
 /* -- loops --------------------------------------------------------------- */
 
-/* The largest memory that is read; it says which order of loops is close. */
+/* The view of the largest memory that is read. Loops are ordered by its
+ * strides.
+ */
 static struct xl__view largest_input(const struct group_builder *m)
 {
     struct xl__operand p;
@@ -145,7 +153,8 @@ static struct xl__view largest_input(const struct group_builder *m)
     return best;
 }
 
-/* The place of an argmin counts along the loops. */
+/* Does the group compute argmin or argmax? Their index counts along the loops
+ * in the order of dimensions. */
 static bool has_element_indices(const struct group_builder *m)
 {
     for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
@@ -166,7 +175,8 @@ static void add_loop(struct group_builder *m, unsigned d, bool is_reduced)
     p->loop[p->n_loops++].is_reduced = is_reduced;
 }
 
-/* Dimensions that are reduced (or kept), the farthest first if `by_stride`. */
+/* Add a loop for each dimension that is reduced (or kept); by_stride: the
+ * largest stride first. */
 static void add_loops(struct group_builder *m, const struct xl__view *v,
                       bool is_reduced, bool by_stride)
 {
@@ -209,7 +219,7 @@ static void make_loops(struct group_builder *m)
 
 /* -- sweeps -------------------------------------------------------------- */
 
-/* As early as can be. */
+/* Give each node the earliest sweep, and count the sweeps. */
 static void sweeps_forward(struct group_builder *m)
 {
     struct xl__group *p = m->group;
@@ -221,8 +231,8 @@ static void sweeps_forward(struct group_builder *m)
         if (!is_computed(m, n))
             continue;
         for (unsigned a = 0; a < xl__n_args(node); a++) {
-            const unsigned from = m->f->mark[node->arg[a]].sweep +
-                                  is_reduced(m, node->arg[a]);
+            const unsigned from =
+                m->f->mark[node->arg[a]].sweep + is_reduced(m, node->arg[a]);
             if (from > mark->sweep)
                 mark->sweep = from;
         }
@@ -232,7 +242,8 @@ static void sweeps_forward(struct group_builder *m)
     }
 }
 
-/* Rows' values as late as can be: a register less, until then. */
+/* Move row values to the latest sweep, so that they occupy registers for less
+ * time. */
 static void delay_rows(struct group_builder *m)
 {
     struct xl__mark *mark = m->f->mark;
@@ -258,7 +269,7 @@ static void make_sweeps(struct group_builder *m)
     delay_rows(m);
 }
 
-/* The last sweep in which each value of elements is wanted. */
+/* Set last_read: the last sweep that uses each element value. */
 static void find_last_reads(struct group_builder *m)
 {
     struct xl__mark *mark = m->f->mark;
@@ -281,7 +292,9 @@ static void find_last_reads(struct group_builder *m)
     }
 }
 
-static bool overwrites(const struct group_builder *m, const struct xl__operand *p)
+/* Does the store overwrite memory that a later sweep reads? */
+static bool overwrites(const struct group_builder *m,
+                       const struct xl__operand *p)
 {
     for (unsigned i = 0; i < m->group->n_operands; i++) {
         const struct xl__operand *r = &m->group->operand[i];
@@ -293,8 +306,9 @@ static bool overwrites(const struct group_builder *m, const struct xl__operand *
     return false;
 }
 
-/* Elements that are changed in place are stored when nobody reads them any
- * more. One that waits reads for longer itself, hence the loop. */
+/* Store elements that are changed in place after the last sweep that reads
+ * what they overwrite. A delayed store extends the reads of its own arguments,
+ * hence the loop. */
 static void delay_writes(struct group_builder *m)
 {
     bool changed = true;
@@ -332,6 +346,7 @@ static xl_status add_values(struct group_builder *m)
     return XL_OK;
 }
 
+/* Sum up flop and bytes: each operand counts once, in its own shape. */
 static void count_cost(struct group_builder *m)
 {
     struct xl__group *p = m->group;
@@ -357,13 +372,12 @@ static void explain_group(struct group_builder *m)
         [XL__FORM_MAP] = "each element by itself",
         [XL__FORM_ROWS] = "rows by the items of one work-group",
         [XL__FORM_COLUMNS] = "columns side by side",
-        [XL__FORM_PIECES] = "rows in pieces, because they are too few to fill "
+        [XL__FORM_PIECES] = "rows in chunks, because they are too few to fill "
                             "the device"};
     struct xl__group *p = m->group;
     unsigned n_operations = 0, n_written = 0;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++)
-        n_operations +=
-            is_computed(m, n) && xl__n_args(&m->f->g->node[n]) > 0;
+        n_operations += is_computed(m, n) && xl__n_args(&m->f->g->node[n]) > 0;
     for (unsigned i = 0; i < p->n_operands; i++)
         n_written += p->operand[i].is_written;
     xl__str_printf(&p->why, "%u operation%s over ", n_operations,

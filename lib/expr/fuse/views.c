@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which views of a tensor have elements in common. Every view is made of
- * slices and permutations, so it is a box with steps in the tensor's own
- * index space; boxes that part in one dimension part. */
-/* An expression means: everything is read, then everything is written, in
- * order. Where the clusters would do otherwise, because an output shares
- * memory with what is read later or elsewhere, or with an output before it,
- * it makes a detour: into a temporary, and from there when all is done. */
+/* Overlaps of memory, and the detours that they require.
+ *
+ * Every view of a tensor is made by slices and permutations, so it is a box
+ * with steps in the tensor's own index space: along each dimension an
+ * arithmetic progression of indices. Two boxes are disjoint if they are
+ * disjoint along one dimension.
+ *
+ * An expression means: everything is read, then everything is written, in
+ * order. Where the clusters would do otherwise, because an output overlaps
+ * memory that is read later or by another item, or an output before it, the
+ * output is detoured: stored in a temporary, and copied after all clusters. */
 #include <string.h>
 
 #include "expr/fuse/fuse.h"
 
+/* The indices first, first + step ... along one dimension. */
 struct index_range {
     size_t first, count, step;
 };
 struct index_box {
-    struct index_range side[XL_MAX_DIMS];
+    struct index_range range[XL_MAX_DIMS];
 };
 
-/* Dimensions with more than one element, largest stride first. False if the
- * tensor meets itself: then a place has no index of its own. */
+/* Dimensions with more than one element, largest stride first. False if
+ * elements of the tensor overlap: then an address does not determine an index.
+ */
 static bool sorted_dims(const struct xl__bound *b, unsigned *dim, unsigned *n)
 {
-    size_t reach = 0; /* of the dimensions further in */
+    size_t reach =
+        0; /* largest offset by the dimensions with smaller strides */
     *n = 0;
     for (unsigned d = 0; d < b->n_dims; d++) {
         unsigned i = *n;
@@ -36,13 +43,14 @@ static bool sorted_dims(const struct xl__bound *b, unsigned *dim, unsigned *n)
         const size_t stride = b->stride[dim[i]];
         if (stride <= reach)
             return false;
-        reach += (b->size[dim[i]] - 1) * stride; /* infer.c: it fits */
+        reach += (b->size[dim[i]] - 1) * stride; /* no overflow: see infer.c */
     }
     return true;
 }
 
+/* The box of a view; false: the view is not a box, or not certainly. */
 static bool find_box(const struct xl__bound *b, const struct xl__view *v,
-                   struct index_box *box)
+                     struct index_box *box)
 {
     unsigned dim[XL_MAX_DIMS], n;
     size_t rest = v->offset;
@@ -51,25 +59,25 @@ static bool find_box(const struct xl__bound *b, const struct xl__view *v,
         return false;
     for (unsigned i = 0; i < n; i++) {
         const size_t stride = b->stride[dim[i]];
-        box->side[dim[i]] = (struct index_range){rest / stride, 1, 1};
+        box->range[dim[i]] = (struct index_range){rest / stride, 1, 1};
         rest %= stride;
     }
     for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
         unsigned i = 0;
         if (v->stride[d] == 0)
-            continue; /* one place, again and again */
+            continue; /* broadcast: one index */
         while (i < n && b->stride[dim[i]] > v->stride[d])
             i++;
         if (i == n || v->stride[d] % b->stride[dim[i]] != 0)
             return false;
-        struct index_range *s = &box->side[dim[i]];
+        struct index_range *s = &box->range[dim[i]];
         if (s->count != 1)
             return false;
         s->count = v->extent.size[d];
         s->step = v->stride[d] / b->stride[dim[i]];
     }
     for (unsigned i = 0; i < n; i++) {
-        const struct index_range *s = &box->side[dim[i]];
+        const struct index_range *s = &box->range[dim[i]];
         if (s->first + (s->count - 1) * s->step >= b->size[dim[i]])
             return false;
     }
@@ -86,7 +94,8 @@ static size_t common_divisor(size_t a, size_t b)
     return a;
 }
 
-static bool are_disjoint(const struct index_range *a, const struct index_range *b)
+static bool are_disjoint(const struct index_range *a,
+                         const struct index_range *b)
 {
     const size_t last_a = a->first + (a->count - 1) * a->step;
     const size_t last_b = b->first + (b->count - 1) * b->step;
@@ -94,7 +103,7 @@ static bool are_disjoint(const struct index_range *a, const struct index_range *
         return true;
     const size_t gap =
         a->first < b->first ? b->first - a->first : a->first - b->first;
-    /* One element has no step; its place is met or not by the other's. */
+    /* A single element has no step: the other's decides. */
     const size_t step = a->count == 1   ? b->step
                         : b->count == 1 ? a->step
                                         : common_divisor(a->step, b->step);
@@ -102,13 +111,13 @@ static bool are_disjoint(const struct index_range *a, const struct index_range *
 }
 
 bool xl__views_overlap(const struct xl__bound *b, const struct xl__view *a,
-                    const struct xl__view *c)
+                       const struct xl__view *c)
 {
     struct index_box x, y;
     if (!find_box(b, a, &x) || !find_box(b, c, &y))
         return true;
     for (unsigned d = 0; d < b->n_dims; d++)
-        if (b->size[d] > 1 && are_disjoint(&x.side[d], &y.side[d]))
+        if (b->size[d] > 1 && are_disjoint(&x.range[d], &y.range[d]))
             return false;
     return true;
 }
@@ -130,6 +139,8 @@ bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b)
            xl__views_overlap(bound, &v, &w);
 }
 
+/* Is it safe that a cluster reads the input when the output has been written,
+ * or is written by the same kernel? */
 static bool is_safe_read(const struct xl__fusion *f, unsigned output,
                          const struct xl__node *input, bool is_same_cluster)
 {
@@ -139,11 +150,12 @@ static bool is_safe_read(const struct xl__fusion *f, unsigned output,
         return true;
     const struct xl__view w = xl__view_output(o), r = xl__view_input(input);
     if (is_same_cluster && xl__views_equal(&w, &r))
-        return true; /* each element by itself, read before it is written */
+        return true; /* an item reads the element before it writes it */
     return !xl__views_overlap(bound, &w, &r);
 }
 
-/* Would cluster number `at`, which is closed, read what output overwrites? */
+/* Does cluster number `at`, which is the current one, read memory that the
+ * output overwrites? */
 static bool is_read(const struct xl__fusion *f, unsigned output, unsigned at)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
@@ -164,7 +176,7 @@ static struct xl__sink *sink_of(struct xl__fusion *f, unsigned output)
     return NULL;
 }
 
-/* An output in the memory of an earlier one is written after it. */
+/* Is the output written before an earlier output that it overlaps? */
 static bool is_out_of_order(struct xl__fusion *f, unsigned output)
 {
     for (unsigned o = 0; o < output; o++)
@@ -181,7 +193,8 @@ static xl_status push_copy(struct xl__fusion *f, unsigned output)
     struct xl__cluster c = {.is_copy = true, .from = *sink_of(f, output)};
     c.domain.all = c.from.extent;
     TRY(xl__sink_add(f, &c, c.from.node, output));
-    xl__str_add(&c.why, "Copied because it was still read. ");
+    xl__str_add(&c.why,
+                "Copied at the end because its memory is read until then. ");
     TRY(xl__cluster_push(f, &c));
     return XL_OK;
 fail:
