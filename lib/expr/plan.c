@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "device/device.h"
 #include "expr/codegen/forms.h"
+#include "expr/fuse/fuse.h"
 #include "expr/graph/group.h"
 #include "expr/arguments.h"
 #include "expr/canonical_group.h"

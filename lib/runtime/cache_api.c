@@ -9,7 +9,7 @@
  * the user's folder. */
 static xl_status tell(xl_lib *lib, xl_status status)
 {
-    const struct xl__store *store = &lib->store;
+    const struct xl__cluster_store *store = &lib->store;
     const char *why = "it cannot be read";
     xl__lock_take(&lib->lock);
     xl__error_reset(&lib->error);

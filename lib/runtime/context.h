@@ -27,7 +27,7 @@ struct xl_lib {
     bool skip_selfcheck;
     unsigned spin_limit; /* turns after which a kernel for a target gives up a
                             wait; 0: never */
-    struct xl__store store;
+    struct xl__cluster_store store;
     struct xl__tuned_sets tuned;
     struct xl__devices devices;
     struct xl__context *contexts; /* linked list */

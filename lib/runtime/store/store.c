@@ -47,14 +47,14 @@ static char *path_of(const char *root, const char *key, bool is_shelf)
     return path;
 }
 
-xl_status xl__store_init(struct xl__store *s, const char *dir,
+xl_status xl__store_init(struct xl__cluster_store *s, const char *dir,
                          const char *system_dir, uint64_t limit_bytes,
                          void (*warn)(const char *text, void *arg),
                          void *warn_arg)
 {
     bool is_on = dir != NULL && dir[0] != 0;
     bool has_system = system_dir != NULL && system_dir[0] != 0;
-    *s = (struct xl__store){
+    *s = (struct xl__cluster_store){
         .limit_bytes = limit_bytes, .warn = warn, .warn_arg = warn_arg};
     xl__lock_init(&s->lock);
     s->dir = is_on ? xl__strdup(dir) : NULL;
@@ -70,20 +70,20 @@ xl_status xl__store_init(struct xl__store *s, const char *dir,
     return XL_NO_MEMORY;
 }
 
-void xl__store_clear(struct xl__store *s)
+void xl__store_clear(struct xl__cluster_store *s)
 {
     free(s->dir);
     free(s->root);
     free(s->system_root);
     xl__lock_clear(&s->lock);
-    *s = (struct xl__store){0};
+    *s = (struct xl__cluster_store){0};
 }
 
 /* -- warnings --------------------------------------------------------------*/
 
-static void warn(struct xl__store *s, const char *fmt, ...) XL__PRINTF(2, 3);
+static void warn(struct xl__cluster_store *s, const char *fmt, ...) XL__PRINTF(2, 3);
 
-static void warn(struct xl__store *s, const char *fmt, ...)
+static void warn(struct xl__cluster_store *s, const char *fmt, ...)
 {
     struct xl__str text = {0};
     va_list args;
@@ -95,7 +95,7 @@ static void warn(struct xl__store *s, const char *fmt, ...)
 }
 
 /* The folder cannot be used: true the first time. */
-static bool is_first_trouble(struct xl__store *s)
+static bool is_first_trouble(struct xl__cluster_store *s)
 {
     xl__lock_take(&s->lock);
     bool first = !s->warned;
@@ -104,7 +104,7 @@ static bool is_first_trouble(struct xl__store *s)
     return first;
 }
 
-static void warn_folder(struct xl__store *s, const char *why)
+static void warn_folder(struct xl__cluster_store *s, const char *why)
 {
     if (is_first_trouble(s))
         warn(s, "compiled kernels are not kept: cache folder %s: %s", s->dir,
@@ -115,7 +115,7 @@ static void warn_folder(struct xl__store *s, const char *why)
 
 /* May what is in the user's folder be run? A missing folder is a miss and no
  * trouble. */
-static bool may_read(struct xl__store *s)
+static bool may_read(struct xl__cluster_store *s)
 {
     const char *why = "";
     if (s->root == NULL)
@@ -152,7 +152,7 @@ static void take_payload(char *bytes, const struct xl__entry_view *view,
     }
 }
 
-static bool load(struct xl__store *s, const char *path, bool is_system,
+static bool load(struct xl__cluster_store *s, const char *path, bool is_system,
                  const char *key, struct xl__entry *out)
 {
     char *bytes;
@@ -184,7 +184,7 @@ static bool load(struct xl__store *s, const char *path, bool is_system,
     return true;
 }
 
-static bool load_from(struct xl__store *s, const char *root, bool is_system,
+static bool load_from(struct xl__cluster_store *s, const char *root, bool is_system,
                       const char *key, struct xl__entry *out)
 {
     char *path = path_of(root, key, false);
@@ -193,7 +193,7 @@ static bool load_from(struct xl__store *s, const char *root, bool is_system,
     return hit;
 }
 
-bool xl__store_get(struct xl__store *s, const char *key, struct xl__entry *out)
+bool xl__store_get(struct xl__cluster_store *s, const char *key, struct xl__entry *out)
 {
     *out = (struct xl__entry){0};
     if (s->root == NULL && s->system_root == NULL)
@@ -212,7 +212,7 @@ bool xl__store_get(struct xl__store *s, const char *key, struct xl__entry *out)
 
 /* Make the folders down to the one the entry goes into. Each is made by
  * itself, so that each is checked. */
-static bool make_folders(struct xl__store *s, const char *key)
+static bool make_folders(struct xl__cluster_store *s, const char *key)
 {
     const char *why = "out of memory";
     char *shelf = path_of(s->root, key, true);
@@ -225,7 +225,7 @@ static bool make_folders(struct xl__store *s, const char *key)
     return made;
 }
 
-static bool write_entry(struct xl__store *s, const char *path,
+static bool write_entry(struct xl__cluster_store *s, const char *path,
                         const unsigned char *bytes, size_t len)
 {
     if (len > s->limit_bytes) {
@@ -242,7 +242,7 @@ static bool write_entry(struct xl__store *s, const char *path,
 
 /* Is it time to look at the folder as a whole? Between sweeps its size is
  * estimated: other processes' writes wait for the next one. */
-static bool count_write(struct xl__store *s, size_t len)
+static bool count_write(struct xl__cluster_store *s, size_t len)
 {
     xl__lock_take(&s->lock);
     s->bytes += len;
@@ -255,7 +255,7 @@ static bool count_write(struct xl__store *s, size_t len)
     return is_due;
 }
 
-void xl__store_put(struct xl__store *s, const char *key, const void *payload,
+void xl__store_put(struct xl__cluster_store *s, const char *key, const void *payload,
                    size_t n_bytes, enum xl__trust trust)
 {
     struct xl__entry_view view = {.trust = trust,
@@ -275,7 +275,7 @@ void xl__store_put(struct xl__store *s, const char *key, const void *payload,
     free(path);
 }
 
-void xl__store_drop(struct xl__store *s, const char *key)
+void xl__store_drop(struct xl__cluster_store *s, const char *key)
 {
     char *path = s->root != NULL ? path_of(s->root, key, false) : NULL;
     if (path != NULL)
@@ -333,7 +333,7 @@ static xl_status walk_root(const char *root,
 }
 
 /* The user's folder, which must be private; one that is not there is empty. */
-static xl_status walk_own(const struct xl__store *s,
+static xl_status walk_own(const struct xl__cluster_store *s,
                           bool (*each)(const struct found *, void *),
                           void *arg)
 {
@@ -390,7 +390,7 @@ static bool list_one(const struct found *file, void *arg)
     return true;
 }
 
-xl_status xl__store_list(struct xl__store *s,
+xl_status xl__store_list(struct xl__cluster_store *s,
                          void (*each)(const xl_cache_entry *, void *),
                          void *arg)
 {
@@ -408,7 +408,7 @@ static void count_one(const xl_cache_entry *entry, void *arg)
     stats->bytes += entry->bytes;
 }
 
-xl_status xl__store_stats(struct xl__store *s, xl_cache_stats *out)
+xl_status xl__store_stats(struct xl__cluster_store *s, xl_cache_stats *out)
 {
     *out = (xl_cache_stats){.limit_bytes = s->limit_bytes};
     struct listing own = {count_one, out, false};
@@ -448,7 +448,7 @@ static bool empty_one(const struct found *file, void *arg)
     return true;
 }
 
-xl_status xl__store_remove(struct xl__store *s, bool only_damaged,
+xl_status xl__store_remove(struct xl__cluster_store *s, bool only_damaged,
                            uint64_t *n_removed)
 {
     struct emptying e = {only_damaged, 0};
@@ -513,7 +513,7 @@ static void evict(struct census *c, uint64_t limit_bytes, const char *keep)
     }
 }
 
-void xl__store_sweep(struct xl__store *s, const char *keep)
+void xl__store_sweep(struct xl__cluster_store *s, const char *keep)
 {
     struct census c = {0};
     walk_own(s, count_file, &c);
