@@ -128,16 +128,6 @@ fail:
     return status;
 }
 
-xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
-                         const struct xl__plan *plan,
-                         const struct xl__call *call, double amount)
-{
-    const xl_status status = xl__probe_sample(p, row, plan, call, amount);
-    if (status == XL_OK)
-        xl__probe_emit(p, row);
-    return status;
-}
-
 double xl__probe_peak(const xl_row *row)
 {
     return row->value * row->samples.median_ns / row->samples.min_ns;

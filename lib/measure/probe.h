@@ -61,10 +61,6 @@ void xl__probe_emit(struct xl__probing *p, xl_row *row);
 xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
                            const struct xl__plan *plan,
                            const struct xl__call *call, double amount);
-/* Both. */
-xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
-                         const struct xl__plan *plan,
-                         const struct xl__call *call, double amount);
 /* A sampled row's rate in its fastest run: what others are held against is
  * the most that was seen, not what noise left of it. */
 double xl__probe_peak(const xl_row *row);

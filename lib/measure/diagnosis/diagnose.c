@@ -5,12 +5,13 @@
  * time long, they are named instead.
  * Source: the roofline model (Williams, Waterman, Patterson 2009) with a
  * ceiling for each resource. */
-#include "measure/diagnosis/diagnose.h"
+#include <crosslane/diagnosis.h>
 
 #include <math.h>
 #include <string.h>
 
 #include "base/stats.h"
+#include "base/str.h"
 #include "device/device.h"
 #include "device/peak_rates.h"
 #include "sampling/conditions.h"
@@ -34,12 +35,24 @@ static const double explained_well = 0.85;
  * what it holds at most where nobody says. */
 static const double items_wanted = 512, items_most = 2048;
 
+/* What a run asks of one resource. */
+struct need {
+    xl_limiter limiter;  /* by its name, unless a cause lengthens it */
+    xl_limiter cause;    /* what makes `ways` more than 1 */
+    double amount;
+    const char *unit;    /* "flop", "B"; or what is counted: "launches" */
+    double rate;         /* of the whole device, a second; 0: unknown */
+    double ways;         /* times that it is done over */
+    double fill;         /* share of the rate that the groups can draw */
+    xl_source source;    /* of the rate */
+};
+
 struct counting {
     const xl_device *dev;
     const struct xl__limits *l;
     const xl_work *work;
     double fill; /* share of the units' time that has a work-group */
-    struct xl__need need[2 * XL_N_LIMITERS];
+    struct need need[2 * XL_N_LIMITERS];
     unsigned n;
 };
 
@@ -49,12 +62,14 @@ static double at_least(double x, double least)
     return x >= least || isnan(least) ? x : least;
 }
 
-double xl__need_ns(const struct xl__need *n)
+/* Its least time, with its cause or without. */
+static double need_ns(const struct need *n)
 {
     return n->amount / n->rate * ns_per_s * n->ways / n->fill;
 }
 
-xl_limiter xl__need_name(const struct xl__need *n)
+/* What lengthens it most, or itself. */
+static xl_limiter need_name(const struct need *n)
 {
     const double idle = 1 / n->fill;
     if (at_least(n->ways, idle) < notable)
@@ -62,9 +77,126 @@ xl_limiter xl__need_name(const struct xl__need *n)
     return n->ways >= idle ? n->cause : XL_LIMITER_GROUPS;
 }
 
+static const struct {
+    const char *name, *advice;
+} limiters[XL_N_LIMITERS] = {
+#define LIMITER(id, name, advice) [XL_LIMITER_##id] = {name, advice},
+    XL_LIMITER_MAP(LIMITER)
+#undef LIMITER
+};
+
+const char *xl_limiter_name(xl_limiter limiter)
+{
+    return (unsigned)limiter < XL_N_LIMITERS ? limiters[limiter].name : "?";
+}
+
+const char *xl_limiter_advice(xl_limiter limiter)
+{
+    return (unsigned)limiter < XL_N_LIMITERS ? limiters[limiter].advice : "";
+}
+
+/* -- numbers with units -------------------------------------------------------------- */
+
+/* Three digits, and a prefix by thousands. */
+static void print_scaled(struct xl__str *out, double value,
+                        const char *const *units, unsigned n)
+{
+    static const double step = 1e3, rounds_up = 999.5;
+    unsigned i = 0;
+    while (i + 1 < n && value >= rounds_up) {
+        value /= step;
+        i++;
+    }
+    xl__str_printf(out, "%.3g %s", value, units[i]);
+}
+
+static void print_time(struct xl__str *out, double ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    print_scaled(out, ns, units, sizeof units / sizeof *units);
+}
+
+static void print_amount(struct xl__str *out, double value, const char *unit)
+{
+    static const char *const flop[] = {"flop", "kFLOP", "MFLOP",
+                                       "GFLOP", "TFLOP", "PFLOP"};
+    static const char *const flop_s[] = {"flop/s",  "kFLOP/s", "MFLOP/s",
+                                         "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+    static const char *const bytes[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    static const char *const bytes_s[] = {"B/s",  "kB/s", "MB/s",
+                                          "GB/s", "TB/s", "PB/s"};
+    static const char *const counts[] = {"",         "thousand ", "million ",
+                                         "billion ", "trillion "};
+    static const struct {
+        const char *unit;
+        const char *const *names;
+    } scales[] = {
+        {"flop", flop}, {"flop/s", flop_s}, {"B", bytes}, {"B/s", bytes_s}};
+    for (unsigned i = 0; i < sizeof scales / sizeof *scales; i++) {
+        if (!xl__streq(unit, scales[i].unit))
+            continue;
+        print_scaled(out, value, scales[i].names, sizeof flop / sizeof *flop);
+        return;
+    }
+    print_scaled(out, value, counts, sizeof counts / sizeof *counts);
+    xl__str_add(out, unit);
+}
+
+/* -- a need as text ---------------------------------------------------------------- */
+
+static bool is_scaled(const char *unit)
+{
+    return xl__streq(unit, "flop") || xl__streq(unit, "B");
+}
+
+/* What takes less than a nanosecond is told by how many there are a second. */
+static void print_rate(const struct need *n, struct xl__str *out)
+{
+    if (!is_scaled(n->unit) && n->rate < ns_per_s) {
+        xl__str_add(out, "of ");
+        print_time(out, ns_per_s / n->rate);
+        return;
+    }
+    xl__str_add(out, "at ");
+    print_amount(out, n->rate,
+                    !is_scaled(n->unit)          ? "a second"
+                    : xl__streq(n->unit, "flop") ? "flop/s"
+                                                 : "B/s");
+}
+
+static void print_need(const struct need *n, const xl_work *work,
+                   double units, struct xl__str *out)
+{
+    static const double percent = 100;
+    static const double shown = 0.99; /* of a fill: above it all are busy */
+    const double ns = need_ns(n);
+    xl__str_printf(out, "%s: ", xl_limiter_name(need_name(n)));
+    if (need_name(n) != n->limiter)
+        xl__str_printf(out, "%s, ", xl_limiter_name(n->limiter));
+    print_amount(out, n->amount, n->unit);
+    if (n->ways > 1)
+        xl__str_printf(out, ", %.3g times over,", n->ways);
+    xl__str_add(out, " ");
+    print_rate(n, out);
+    if (n->fill < shown)
+        xl__str_printf(out, ", %.3g %% of it with %.0f group%s on %.0f units,",
+                       percent * n->fill, work->groups,
+                       work->groups > 1 ? "s" : "", units);
+    const bool is_within = ns <= work->ns;
+    xl__str_add(out, is_within ? " need " : " would need ");
+    print_time(out, ns);
+    xl__str_add(out, is_within ? " of " : ", more than the ");
+    print_time(out, work->ns);
+    if (is_within)
+        xl__str_printf(out, " (%.0f %%)", percent * ns / work->ns);
+    else
+        xl__str_add(out, " it took: here the rate is higher, or not all of "
+                         "it is done");
+}
+
 /* -- resources ------------------------------------------------------------ */
 
-static void ask(struct counting *c, struct xl__need need)
+static void ask(struct counting *c, struct need need)
 {
     need.ways = at_least(need.ways, 1);
     need.fill = need.fill > 0 ? need.fill : 1;
@@ -76,7 +208,7 @@ static void ask(struct counting *c, struct xl__need need)
 static void ask_fact(struct counting *c, xl_limiter limiter, double amount,
                      const char *unit, enum xl__fact_id fact, double fill)
 {
-    ask(c, (struct xl__need){.limiter = limiter, .amount = amount,
+    ask(c, (struct need){.limiter = limiter, .amount = amount,
                              .unit = unit, .rate = xl__num(c->l, fact),
                              .fill = fill,
                              .source = c->l->used[fact].source});
@@ -86,7 +218,7 @@ static void ask_fact(struct counting *c, xl_limiter limiter, double amount,
 static void ask_each(struct counting *c, xl_limiter limiter, double amount,
                      const char *unit, enum xl__fact_id fact)
 {
-    ask(c, (struct xl__need){.limiter = limiter, .amount = amount,
+    ask(c, (struct need){.limiter = limiter, .amount = amount,
                              .unit = unit,
                              .rate = ns_per_s / xl__num(c->l, fact),
                              .source = c->l->used[fact].source});
@@ -113,7 +245,7 @@ static void ask_flop(struct counting *c, const xl_flop *f)
     if (!(f->count > 0) ||
         xl_roofline_bound(c->dev, &roof, 1, 0, &peak) != XL_OK)
         return;
-    ask(c, (struct xl__need){
+    ask(c, (struct need){
                .limiter = is_matrix ? XL_LIMITER_ENGINE : XL_LIMITER_FMA,
                .cause = XL_LIMITER_DIVERGENCE, .amount = f->count,
                .unit = "flop", .rate = peak.value,
@@ -160,7 +292,7 @@ static void ask_level(struct counting *c, xl_level level, double bytes)
     if (level == XL_LEVEL_DRAM)
         peak.value = at_least(
             peak.value, xl__num(c->l, XL__F_read_bytes_per_s));
-    ask(c, (struct xl__need){
+    ask(c, (struct need){
                .limiter = names[level], .cause = XL_LIMITER_BANKS,
                .amount = bytes, .unit = "B", .rate = peak.value,
                .ways = level == XL_LEVEL_LOCAL ? c->work->bank_ways : 1,
@@ -238,11 +370,11 @@ static void ask_all(struct counting *c)
 
 /* -- the conclusion ------------------------------------------------------- */
 
-static const struct xl__need *longest(const struct counting *c)
+static const struct need *longest(const struct counting *c)
 {
-    const struct xl__need *best = NULL;
+    const struct need *best = NULL;
     for (unsigned i = 0; i < c->n; i++)
-        if (!best || xl__need_ns(&c->need[i]) > xl__need_ns(best))
+        if (!best || need_ns(&c->need[i]) > need_ns(best))
             best = &c->need[i];
     return best;
 }
@@ -251,8 +383,8 @@ static const struct xl__need *longest(const struct counting *c)
 static void keep_needs(const struct counting *c, xl_diagnosis *out)
 {
     for (unsigned i = 0; i < c->n; i++) {
-        double *at = &out->need_ns[xl__need_name(&c->need[i])];
-        const double ns = xl__need_ns(&c->need[i]);
+        double *at = &out->need_ns[need_name(&c->need[i])];
+        const double ns = need_ns(&c->need[i]);
         *at = *at > ns ? *at : ns;
     }
 }
@@ -294,15 +426,15 @@ static void conclude(const struct counting *c, xl_diagnosis *out,
                      struct xl__str *text)
 {
     const double units = xl__num(c->l, XL__F_compute_units);
-    const struct xl__need *most = longest(c);
+    const struct need *most = longest(c);
     keep_needs(c, out);
     if (!most) {
         xl__str_add(text, "no rate that this work needs is known here");
         return;
     }
-    out->limiter = xl__need_name(most);
-    out->share = fmin(1, xl__need_ns(most) / c->work->ns);
-    xl__need_tell(most, c->work, units, text);
+    out->limiter = need_name(most);
+    out->share = fmin(1, need_ns(most) / c->work->ns);
+    print_need(most, c->work, units, text);
     if (out->share < explained) {
         out->limiter = likely(c);
         out->is_likely = true;
@@ -357,7 +489,7 @@ static void see_engine(const struct counting *c, xl_diagnosis *out)
     struct xl__str text = {0};
     const double rate = xl__rate_matrix(c->l, f->dtype);
     if (f->engine == XL_ENGINE_FMA && f->is_product && rate > 0) {
-        xl__tell_amount(&text, rate, "flop/s");
+        print_amount(&text, rate, "flop/s");
         xl__str_printf(&text, " of %s on the matrix engine stay unused%s%s",
                        xl_dtype_name(f->dtype), f->why ? ": " : "",
                        f->why ? f->why : "");

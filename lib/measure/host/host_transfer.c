@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "device/cl_info.h"
 #include "measure/host/transfers.h"
 
@@ -220,6 +220,218 @@ fail:
     return status;
 }
 
+/* -- maps of buffers -------------------------------------------------------- */
+
+/* Maps of buffers, timed from the map to the end of the unmap: do they move
+ * bytes, or do host and device have one memory? By the wall clock against a
+ * copy of as many bytes, since the events of maps often last no time. */
+enum { PAGE = 4096 };
+
+static const char map_moves_nothing[] = "zero copy: the map moves no bytes";
+
+/* How a buffer that is mapped was made. */
+static const struct {
+    const char *name;
+    cl_mem_flags flags;
+} map_kinds[] = {
+    {"map", 0}, /* as any other: its place says what the device is */
+    {"map_alloc", CL_MEM_ALLOC_HOST_PTR},
+    {"map_use", CL_MEM_USE_HOST_PTR},
+};
+enum { MAP_PLAIN, MAP_ALLOC, MAP_USE, N_MAP_KINDS };
+
+struct map {
+    struct xl__probing *p;
+    const struct xl__run *copies; /* up and down, of as many bytes */
+    size_t bytes;
+    cl_mem mem;
+    void *heap;   /* behind CL_MEM_USE_HOST_PTR; else NULL */
+    cl_uint turn; /* the first word's value, another in each run */
+    bool right;   /* what was seen so far */
+};
+
+bool xl__moves_nothing(double map_ns, double copy_ns)
+{
+    static const double faster = 3; /* no second engine is that much faster */
+    return map_ns * faster < copy_ns;
+}
+
+/* -- maps ----------------------------------------------------------------- */
+
+static xl_status open_map(struct map *m, cl_map_flags flags, cl_uint **at)
+{
+    xl_status status = XL_OK;
+    cl_int code;
+    xl_queue *q = m->p->q;
+    *at = clEnqueueMapBuffer(q->cl, m->mem, CL_TRUE, flags, 0, m->bytes, 0,
+                             NULL, NULL, &code);
+    CL_TRY(&q->error, code);
+fail:
+    return status;
+}
+
+static xl_status close_map(struct map *m, cl_uint *at)
+{
+    xl_status status = XL_OK;
+    xl_queue *q = m->p->q;
+    CL_TRY(&q->error,
+           clEnqueueUnmapMemObject(q->cl, m->mem, at, 0, NULL, NULL));
+    TRY(xl_queue_finish(q));
+fail:
+    return status;
+}
+
+static xl_status map_up_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    struct map *m = arg;
+    cl_uint *at, seen;
+    const uint64_t start = xl__now_ns();
+    TRY(open_map(m, CL_MAP_WRITE_INVALIDATE_REGION, &at));
+    at[0] = ++m->turn;
+    TRY(close_map(m, at));
+    *ns = (double)(xl__now_ns() - start);
+    TRY(xl_buffer_read(p->q, m->mem, 0, &seen, WORD));
+    m->right = m->right && seen == m->turn;
+fail:
+    return status;
+}
+
+/* The device changes a word first, so that no copy of an earlier map will
+ * do. */
+static xl_status map_down_once(struct xl__probing *p, void *arg, double *ns)
+{
+    xl_status status = XL_OK;
+    struct map *m = arg;
+    cl_uint *at;
+    TRY(xl_buffer_fill(p->q, m->mem, 0, ++m->turn, 1));
+    TRY(xl_queue_finish(p->q));
+    const uint64_t start = xl__now_ns();
+    TRY(open_map(m, CL_MAP_READ, &at));
+    m->right = m->right && at[0] == m->turn;
+    TRY(close_map(m, at));
+    *ns = (double)(xl__now_ns() - start);
+fail:
+    return status;
+}
+
+/* All of it once, random words both ways. */
+static xl_status check_map(struct map *m)
+{
+    xl_status status = XL_OK;
+    const size_t n = m->bytes / WORD;
+    const uint64_t seed = m->p->how->seed;
+    cl_uint *at;
+    bool right = false;
+    TRY(open_map(m, CL_MAP_WRITE_INVALIDATE_REGION, &at));
+    for (size_t i = 0; i < n; i++)
+        at[i] = xl__probe_word(seed, i);
+    TRY(close_map(m, at));
+    TRY(xl__buffer_right(m->p, m->mem, n, seed, &right));
+    TRY(open_map(m, CL_MAP_READ, &at));
+    m->right = right && xl__words_right(at, n, seed);
+    TRY(close_map(m, at));
+fail:
+    return status;
+}
+
+static xl_status create_mapped(struct map *m, unsigned kind)
+{
+    xl_status status = XL_OK;
+    xl_queue *q = m->p->q;
+    cl_int code;
+    void *at = NULL;
+    if (kind == MAP_USE) {
+        m->heap = xl__calloc(m->bytes + PAGE, 1);
+        if (!m->heap)
+            TRY(xl__error_set(&q->error, XL_NO_MEMORY, "host memory"));
+        at = (char *)m->heap + (PAGE - (uintptr_t)m->heap % PAGE);
+    }
+    m->mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE | map_kinds[kind].flags,
+                            m->bytes, at, &code);
+    CL_TRY(&q->error, code);
+fail:
+    return status;
+}
+
+static void destroy_mapped(struct map *m)
+{
+    xl__settle(m->p->q);
+    if (m->mem)
+        clReleaseMemObject(m->mem);
+    free(m->heap);
+}
+
+/* A map, then a copy: in turns the copies would take all the time, and theirs
+ * is only looked at. */
+static xl_status run_map_way(struct map *m, unsigned kind, unsigned way,
+                         bool *shares)
+{
+    enum { MAP, COPY, N };
+    xl_status status = XL_OK;
+    const struct xl__run map = {way == UP ? map_up_once : map_down_once, m};
+    struct xl__probing hasty = *m->p;
+    xl_row row;
+    xl_samples *samples = xl__calloc(N, sizeof *samples);
+    if (!samples)
+        TRY(xl__error_set(&m->p->q->error, XL_NO_MEMORY, "samples"));
+    hasty.is_hasty = true;
+    TRY(xl__sample_runs(m->p, &map, 1, &samples[MAP]));
+    TRY(xl__sample_runs(&hasty, &m->copies[way], 1, &samples[COPY]));
+    xl__transfer_row(&row, "probe_transfer", map_kinds[kind].name,
+                     way == UP ? "up" : "down", m->bytes);
+    row.samples = samples[MAP];
+    if (!m->right)
+        xl__probe_reject(&row, "the words behind the map are not those sent");
+    *shares = m->right && xl__moves_nothing(samples[MAP].min_ns,
+                                            samples[COPY].min_ns);
+    xl__transfer_value(&row, (double)m->bytes, *shares ? map_moves_nothing : NULL);
+    xl__probe_emit(m->p, &row);
+fail:
+    free(samples);
+    return status;
+}
+
+/* A driver that refuses such a buffer, or its map, is told in a row. */
+static xl_status run_map_kind(struct map m, unsigned kind, bool *shares)
+{
+    xl_status status = XL_OK;
+    xl_row row;
+    bool way_shares[N_WAYS] = {false, false};
+    *shares = false;
+    TRY(create_mapped(&m, kind));
+    TRY(check_map(&m));
+    for (unsigned way = 0; way < N_WAYS; way++)
+        TRY(run_map_way(&m, kind, way, &way_shares[way]));
+    *shares = way_shares[UP] && way_shares[DOWN];
+fail:
+    destroy_mapped(&m);
+    if (status == XL_OK || status == XL_CANCELLED)
+        return status;
+    xl__transfer_row(&row, "probe_transfer", map_kinds[kind].name, "", m.bytes);
+    xl__probe_unsupported(m.p, &row, xl_error_detail(m.p->q));
+    return XL_OK;
+}
+
+/* A buffer that the device made for itself and that maps for nothing is
+ * shared. One that was asked for on the host's side may only live there, and
+ * the device reads it from afar; unless both have one memory anyway. */
+static xl_status measure_maps(struct xl__probing *p, size_t bytes,
+                       const struct xl__run copies[2], bool *shares)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct map m = {
+        .p = p, .copies = copies, .bytes = bytes, .right = true};
+    bool by_kind[N_MAP_KINDS];
+    for (unsigned kind = 0; kind < N_MAP_KINDS; kind++)
+        TRY(run_map_kind(m, kind, &by_kind[kind]));
+    *shares = by_kind[MAP_PLAIN] ||
+              (by_kind[MAP_ALLOC] && xl__is(l, XL__F_host_unified));
+fail:
+    return status;
+}
+
 /* -- maps ------------------------------------------------------------------ */
 
 /* Beside copies of pinned memory: a driver's map may move its bytes through
@@ -230,7 +442,7 @@ static xl_status run_maps(struct ends *e)
     struct copy up = plain_copy(e, PINNED, UP, e->bytes);
     struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
     const struct xl__run copies[] = {{copy_once, &up}, {copy_once, &down}};
-    TRY(xl__map_rows(e->p, e->bytes, copies, &e->shares));
+    TRY(measure_maps(e->p, e->bytes, copies, &e->shares));
     xl__limits_measure(&e->q->ctx->device->limits, XL__F_has_zero_copy,
                        e->shares);
 fail:

@@ -93,14 +93,6 @@ void xl__transfer_value(xl_row *row, double bytes, const char *why_no_rate);
 /* What else to know of it, if it is ok. */
 void xl__transfer_note(xl_row *row, const char *text);
 
-/* -- maps ------------------------------------------------------------------ */
-
-/* Rows of maps, up and down, of a buffer as any other and of those made for
- * the host; each beside a copy of as many bytes, up and down. *shares: a map
- * moves nothing, host and device have one memory. */
-xl_status xl__map_rows(struct xl__probing *p, size_t bytes,
-                       const struct xl__run copies[2], bool *shares);
-
 /* -- conclusions ----------------------------------------------------------- */
 
 /* probe_transfer.c: bytes at which a transfer reaches half of the best rate of

@@ -7,13 +7,14 @@
  * an access doubles with the stride from power of two to power of two, until
  * all items meet in one bank; there it stops. Odd strides meet nowhere. Lines
  * of a cache cost more at odd strides, too: no banks. */
+#include "measure/memory/local_memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "measure/memory/onchip.h"
 #include "measure/probe.h"
 
 enum {

@@ -2,7 +2,7 @@
 /* Measures the peaks that the roofline needs: each by the probe that finds it,
  * once per device and process. */
 #include "device/peak_rates.h"
-#include "measure/compute/matrix.h"
+#include "measure/compute/matrix_engine.h"
 #include "measure/probe.h"
 #include "runtime/context.h"
 

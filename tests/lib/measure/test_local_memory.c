@@ -9,7 +9,8 @@
 
 #include "base/rng.h"
 #include "device/device.h"
-#include "measure/memory/onchip.h"
+#include "measure/compute/occupancy.h"
+#include "measure/memory/local_memory.h"
 
 /* -- banks ---------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "base/half.h"
 #include "device/peak_rates.h"
-#include "measure/compute/matrix.h"
+#include "measure/compute/matrix_engine.h"
 
 enum { M = 128, N = 8, K = 64, LANES = 32, TILES_A = 4, TILES_B = 2 };
 

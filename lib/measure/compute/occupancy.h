@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded of memory on the chip, apart from any device: banks of
- * local memory from what strides cost; pools that groups share, of local
- * memory and of registers, from how many groups are resident. */
-#ifndef XL_MEASURE_ONCHIP_H
-#define XL_MEASURE_ONCHIP_H
+/* Pools that work-groups share, from how many groups are resident. */
+#ifndef XL_MEASURE_OCCUPANCY_H
+#define XL_MEASURE_OCCUPANCY_H
 
 #include <stdbool.h>
 
 #include <crosslane/status.h>
 
-/* Neighbouring items `stride` words apart: the time of one access, in any
- * unit. */
-struct xl__stride_cost {
-    unsigned stride;
-    double ns;
-};
-
-/* probe_local.c: the stride, in 4-byte words, at which all items meet in one
- * bank: number of banks times their width. The curve has strides 1, 2, 4 ...
- * and any others, one of the powers beyond the period. NaN: no banks show. */
-double xl__bank_period(const struct xl__stride_cost *curve, unsigned n);
-
-/* Words of a bank, from what the period's stride costs: as it is, with every
- * other item one word off, and with items 0..3 words off. NaN: it does not
- * show. */
-double xl__bank_words(double together, double by_two, double by_four);
-
-/* cliffs.c: the most that a group may take for so many to be resident. */
+/* The most that a group may take for so many to be resident. */
 struct xl__cliff {
     unsigned most, resident;
 };
