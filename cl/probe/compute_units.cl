@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     MODE 1: out[i] = the four chains x = x * x + c of item i, mixed
  *               by xor, in 32-bit integers, from x = 4 i + k, k = 0 1 2 3,
- *               after STEPS_A_TURN * turns steps; c = 2 j + 1, where j is the
+ *               after STEPS_PER_ITERATION * turns steps; c = 2 j + 1, where j is the
  *               item as far from the group's end as i is from its start, and
  *               comes out of local memory. The map is quadratic, so no
  *               compiler can shorten it; chains keep a unit's arithmetic
@@ -18,7 +18,7 @@
  *               room on the unit.
  * -D:           MODE, WG, WORDS at least WG
  * Needs:        nothing: 32-bit atomics are OpenCL 1.1.
- * Cost:         MODE 1: 8 STEPS_A_TURN turns integer operations an item.
+ * Cost:         MODE 1: 8 STEPS_PER_ITERATION turns integer operations an item.
  * Source:       the host does the same sums to check it. */
 #ifndef MODE
 #define MODE 1
@@ -46,7 +46,7 @@
     x2 = x2 * x2 + c;                                                         \
     x3 = x3 * x3 + c;
 #define FOUR STEP STEP STEP STEP
-#define STEPS_A_TURN 16
+#define STEPS_PER_ITERATION 16
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void staircase(__global uint *restrict out,

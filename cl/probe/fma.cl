@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     out[i] = the mean over CHAINS x VEC values of x after
- *               STEPS_A_TURN * turns steps of x = x * x + c, with
+ *               STEPS_PER_ITERATION * turns steps of x = x * x + c, with
  *               c = (64 + i mod 64) / 1024, from starts between 0 and 0.6
  *               that all differ. Every chain ends in the map's fixed point
  *               (1 - sqrt(1 - 4 c)) / 2, which the host knows; no compiler
@@ -13,7 +13,7 @@
  *               CHAINS  independent values in flight: 1 2 4 8
  *               FORM    0: x * x + c, for the compiler to contract; 1: fma
  * Needs:        TYPE 1: half arithmetic; TYPE 2: double.
- * Cost:         2 * STEPS_A_TURN * turns * CHAINS * VEC flop an item, 4 bytes
+ * Cost:         2 * STEPS_PER_ITERATION * turns * CHAINS * VEC flop an item, 4 bytes
  *               written.
  * Source:       GE-19: why these forms of multiply and add. */
 #ifndef TYPE
@@ -88,7 +88,7 @@ typedef CAT(NUMBER, VEC) numbers;
 #endif
 #define FOUR EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
 #define ADD(k) sum += x##k;
-#define STEPS_A_TURN 16
+#define STEPS_PER_ITERATION 16
 
 __kernel void flops(__global float *restrict out, const uint turns)
 {

@@ -11,7 +11,7 @@
 
 /* What the driver grants a kernel may be less than it grants the device
  * (GE-10): rusticl grants 32 of 1024. A kernel that takes nothing tells. */
-static xl_status ask_group(struct xl__probing *p, struct xl__ready *ready)
+static xl_status ask_group(struct xl__session *p, struct xl__ready *ready)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -32,7 +32,7 @@ fail:
     return status;
 }
 
-xl_status xl__probing_begin(struct xl__probing *p)
+xl_status xl__session_begin(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__ready *ready = xl__calloc(1, sizeof *ready);
@@ -47,21 +47,21 @@ fail:
     return status;
 }
 
-xl_status xl__probe_alive(struct xl__probing *p)
+xl_status xl__probe_check_stop(struct xl__session *p)
 {
-    if (!xl__probe_stopped(p))
+    if (!xl__probe_is_stopped(p))
         return XL_OK;
     return xl__error_set(&p->q->error, XL_CANCELLED, "stopped on request");
 }
 
-void xl__probe_emit(struct xl__probing *p, xl_row *row)
+void xl__probe_emit(struct xl__session *p, xl_row *row)
 {
     row->seed = p->how->seed;
     xl_row_judge(row, p->q->ctx->device);
     p->each(row, p->arg);
 }
 
-xl_sampling xl__probe_sampling(const struct xl__probing *p)
+xl_sampling xl__probe_sampling(const struct xl__session *p)
 {
     enum { PATIENCE = 4 };
     xl_sampling quick = {.warmup = 1,
@@ -81,10 +81,10 @@ xl_sampling xl__probe_sampling(const struct xl__probing *p)
     return how;
 }
 
-struct xl__probing xl__probe_in_brief(const struct xl__probing *p,
-                                      xl_probing *how)
+struct xl__session xl__session_quick(const struct xl__session *p,
+                                     xl_probing *how)
 {
-    struct xl__probing brief = *p;
+    struct xl__session brief = *p;
     *how = *p->how;
     how->quick = true;
     brief.how = how;
@@ -103,7 +103,7 @@ static xl_status enqueue(xl_queue *q, void *arg)
     return xl__launch(q, w->ready, w->call, NULL);
 }
 
-xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
+xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
                            const struct xl__plan *plan,
                            const struct xl__call *call, double amount)
 {
@@ -133,8 +133,8 @@ double xl__probe_peak(const xl_row *row)
     return row->value * row->samples.median_ns / row->samples.min_ns;
 }
 
-void xl__probe_raise(struct xl__limits *l, enum xl__fact_id fact,
-                     double value)
+void xl__probe_raise_fact(struct xl__limits *l, enum xl__fact_id fact,
+                          double value)
 {
     if (!(l->measured[fact].value >= value))
         xl__limits_measure(l, fact, value);
@@ -146,8 +146,8 @@ void xl__probe_reject(xl_row *row, const char *reason)
     xl__strcpy(row->reason, sizeof row->reason, reason);
 }
 
-void xl__probe_settle(struct xl__probing *p, xl_row *row,
-                      enum xl__fact_id fact, bool sure)
+void xl__probe_set_fact(struct xl__session *p, xl_row *row,
+                        enum xl__fact_id fact, bool sure)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
     const struct xl__answer *queried = &l->queried[fact];
@@ -168,7 +168,7 @@ void xl__probe_settle(struct xl__probing *p, xl_row *row,
         xl__limits_measure(l, fact, row->value);
 }
 
-void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
+void xl__probe_unsupported(struct xl__session *p, xl_row *row,
                            const char *reason)
 {
     row->verdict = XL_ROW_UNSUPPORTED;
@@ -195,7 +195,7 @@ cl_uint xl__probe_word(uint64_t seed, size_t i)
     return x ^ (x >> 16);
 }
 
-static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
+static xl_status fill_random(struct xl__session *p, cl_mem mem, size_t bytes)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool cpu = xl__probe_is_scalar(l);
@@ -229,7 +229,7 @@ static bool is_memory_failure(xl_status status)
            status == CL_INVALID_BUFFER_SIZE || status == XL_UNSUPPORTED;
 }
 
-xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
+xl_status xl__probe_buffer(struct xl__session *p, size_t bytes, cl_mem *out,
                            size_t *got)
 {
     xl_status status = XL_OK;

@@ -8,18 +8,18 @@
 #include "measure/probe.h"
 
 enum {
-    FIRST_TURNS = 4,
-    MOST_TURNS = 1 << 22,
+    FIRST_ITERATIONS = 4,
+    MOST_ITERATIONS = 1 << 22,
     MOST_FACTOR = 8 /* between two tries */
 };
 
 /* As another one, with few samples: for times that are only looked at. */
 struct brief {
-    struct xl__probing p;
+    struct xl__session p;
     xl_probing how;
 };
 
-static struct xl__probing *brief(const struct xl__probing *p, struct brief *b)
+static struct xl__session *brief(const struct xl__session *p, struct brief *b)
 {
     b->how = *p->how;
     b->how.quick = true;
@@ -31,20 +31,22 @@ static struct xl__probing *brief(const struct xl__probing *p, struct brief *b)
 
 /* A launch's own cost hides in the first times, and a device nobody knows must
  * not be held for long: step by step. */
-xl_status xl__turns_find(struct xl__probing *p, const struct xl__turning *w,
-                         double want_ns, size_t *turns)
+xl_status xl__iterations_find(struct xl__session *p,
+                              const struct xl__iteration_source *w,
+                              double want_ns, size_t *turns)
 {
     xl_status status = XL_OK;
     struct brief few;
-    const size_t most = xl__min_size(
-        MOST_TURNS, /* loops may end early, silently, and a kernel's others
-                       count as well: GE-24 */
-        xl__size_or(&p->q->ctx->device->limits, XL__F_max_loop_turns,
-                    2 * MOST_TURNS) / 2);
-    for (*turns = FIRST_TURNS;;) {
+    const size_t most =
+        xl__min_size(MOST_ITERATIONS, /* loops may end early, silently, and a
+                                    kernel's others count as well: GE-24 */
+                     xl__size_or(&p->q->ctx->device->limits,
+                                 XL__F_max_loop_turns, 2 * MOST_ITERATIONS) /
+                         2);
+    for (*turns = FIRST_ITERATIONS;;) {
         xl_row row;
         xl_row_init(&row, "", NULL);
-        TRY(xl__probe_alive(p));
+        TRY(xl__probe_check_stop(p));
         TRY(w->sample(brief(p, &few), w->arg, *turns, &row));
         const double ns = row.samples.median_ns;
         if (ns >= want_ns / 2 || *turns >= most)
@@ -57,15 +59,17 @@ fail:
     return status;
 }
 
-xl_status xl__turns_above(struct xl__probing *p, const struct xl__turning *w,
-                          double want_ns, double launches, size_t *turns)
+xl_status xl__iterations_find_above(struct xl__session *p,
+                                    const struct xl__iteration_source *w,
+                                    double want_ns, double launches,
+                                    size_t *turns)
 {
     xl_status status = XL_OK;
     xl_row row;
     xl_row_init(&row, "", NULL);
     TRY(w->sample(p, w->arg, 1, &row));
-    TRY(xl__turns_find(p, w, fmax(want_ns, launches * row.samples.min_ns),
-                       turns));
+    TRY(xl__iterations_find(p, w, fmax(want_ns, launches * row.samples.min_ns),
+                            turns));
 fail:
     return status;
 }
@@ -96,8 +100,9 @@ static bool is_settled(const struct shortest *s)
  * follow, since a busy machine may have been in the way of either; work that
  * is skipped is skipped each time. Nothing is concluded from times that do not
  * settle. */
-xl_status xl__turns_halve(struct xl__probing *p, const struct xl__turning *w,
-                          size_t turns, xl_row *row)
+xl_status xl__iterations_check_scaling(struct xl__session *p,
+                                       const struct xl__iteration_source *w,
+                                       size_t turns, xl_row *row)
 {
     enum { TRIES = 10, MOST_TRIES = 30, HALF = 0, WHOLE = 1 };
     static const double good = 0.1;
@@ -130,8 +135,8 @@ fail:
 
 /* -- a kernel whose last argument is its turns ---------------------------- */
 
-xl_status xl__turned_sample(struct xl__probing *p, struct xl__turned *t,
-                            size_t turns, xl_row *row)
+xl_status xl__iterated_sample(struct xl__session *p, struct xl__iterated *t,
+                              size_t turns, xl_row *row)
 {
     struct xl__step *s = &t->plan.step[0];
     t->turns = turns;
@@ -140,23 +145,23 @@ xl_status xl__turned_sample(struct xl__probing *p, struct xl__turned *t,
                             t->amount * (double)turns);
 }
 
-static xl_status sample_turned(struct xl__probing *p, void *arg, size_t turns,
+static xl_status sample_turned(struct xl__session *p, void *arg, size_t turns,
                                xl_row *row)
 {
-    return xl__turned_sample(p, arg, turns, row);
+    return xl__iterated_sample(p, arg, turns, row);
 }
 
-xl_status xl__turned_find(struct xl__probing *p, struct xl__turned *t,
-                          double want_ns)
+xl_status xl__iterated_calibrate(struct xl__session *p, struct xl__iterated *t,
+                                 double want_ns)
 {
-    const struct xl__turning w = {sample_turned, t};
-    const xl_status status = xl__turns_find(p, &w, want_ns, &t->turns);
+    const struct xl__iteration_source w = {sample_turned, t};
+    const xl_status status = xl__iterations_find(p, &w, want_ns, &t->turns);
     if (t->most_turns > 0)
         t->turns = xl__min_size(t->turns, t->most_turns);
     return status;
 }
 
-double xl__turned_ns(const struct xl__probing *p)
+double xl__iterated_target_ns(const struct xl__session *p)
 {
     static const double quick_ns = 1e6, long_ns = 4e6, cpu_ns = 8e6;
     if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
@@ -164,16 +169,16 @@ double xl__turned_ns(const struct xl__probing *p)
     return p->how->quick ? quick_ns : long_ns;
 }
 
-xl_status xl__turned_row(struct xl__probing *p, struct xl__turned *t,
-                         xl_row *row)
+xl_status xl__iterated_measure(struct xl__session *p, struct xl__iterated *t,
+                               xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {sample_turned, t};
-    TRY(xl__turned_find(p, t, xl__turned_ns(p)));
+    const struct xl__iteration_source w = {sample_turned, t};
+    TRY(xl__iterated_calibrate(p, t, xl__iterated_target_ns(p)));
     const size_t turns = t->turns;
-    TRY(xl__turned_sample(p, t, turns, row));
+    TRY(xl__iterated_sample(p, t, turns, row));
     TRY(t->look(p, t, row));
-    TRY(xl__turns_halve(p, &w, turns, row));
+    TRY(xl__iterations_check_scaling(p, &w, turns, row));
     t->turns = turns;
 fail:
     return status;

@@ -196,7 +196,7 @@ static bool has_few_runs(const struct judged *j)
 /* Heat, or a supply that is too weak. */
 static bool is_held_back(const struct judged *j)
 {
-    return xl__conditions_alarm(&j->row->samples.conditions);
+    return xl__conditions_has_alarm(&j->row->samples.conditions);
 }
 
 /* Last third against first third: sampler.c. On its way to a power limit a
@@ -205,12 +205,13 @@ static bool drifted(const struct judged *j)
 {
     const xl_samples *s = &j->row->samples;
     return (s->warnings & XL_WARN(CLOCK_DRIFT)) &&
-           !xl__conditions_limited(&s->conditions);
+           !xl__conditions_is_limited(&s->conditions);
 }
 
 static bool clock_fell(const struct judged *j)
 {
-    return drifted(j) && xl__conditions_fell(&j->row->samples.conditions);
+    return drifted(j) &&
+           xl__conditions_clock_fell(&j->row->samples.conditions);
 }
 
 /* clang-format off */
@@ -246,7 +247,7 @@ static const struct {
 static void tell_clock(xl_row *row)
 {
     struct xl__str text = {0};
-    xl__conditions_tell(&row->samples.conditions, &text);
+    xl__conditions_describe(&row->samples.conditions, &text);
     xl__strcpy(row->reason, sizeof row->reason, xl__str_text(&text));
     xl__str_clear(&text);
 }
@@ -255,7 +256,7 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
 {
     struct judged j = {row, NAN, NAN, 0, false};
     row->warnings |= row->samples.warnings;
-    if (xl__conditions_limited(&row->samples.conditions))
+    if (xl__conditions_is_limited(&row->samples.conditions))
         row->warnings |= XL_WARN(POWER_LIMIT);
     if (row->samples.conditions.readings > 0 &&
         row->samples.conditions.others > most_others)

@@ -30,7 +30,7 @@ void xl__conditions_init(xl_conditions *out)
 
 /* -- looking --------------------------------------------------------------- */
 
-void xl__watching_add(struct xl__watching *w, const xl_reading *r)
+void xl__monitor_add(struct xl__monitor *w, const xl_reading *r)
 {
     xl_conditions *c = &w->seen;
     const double *v = r->value;
@@ -59,10 +59,10 @@ void xl__watching_add(struct xl__watching *w, const xl_reading *r)
         fmin(c->memory_clock_hz, v[XL_SENSOR_MEMORY_CLOCK]);
 }
 
-void xl__watching_begin(struct xl__watching *w, xl_device *dev,
-                        const xl_sampling *how)
+void xl__monitor_begin(struct xl__monitor *w, xl_device *dev,
+                       const xl_sampling *how)
 {
-    *w = (struct xl__watching){.how = how};
+    *w = (struct xl__monitor){.how = how};
     xl__conditions_init(&w->seen);
     if (!dev->is_watched)
         return;
@@ -73,13 +73,13 @@ void xl__watching_begin(struct xl__watching *w, xl_device *dev,
     w->last = w->first;
 }
 
-bool xl__watching_between(void *watching)
+bool xl__monitor_poll(void *watching)
 {
-    struct xl__watching *w = watching;
+    struct xl__monitor *w = watching;
     if (w->t) {
         const xl_reading *r = xl__telemetry_recent(w->t, DUE_NS);
         if (r->ns != w->last.ns)
-            xl__watching_add(w, r);
+            xl__monitor_add(w, r);
     }
     return w->how->stop && w->how->stop(w->how->stop_arg);
 }
@@ -94,7 +94,7 @@ static double growth(double before, double after, double span_ns)
                : NAN;
 }
 
-static void count_throttles(const struct xl__watching *w, xl_conditions *c)
+static void count_throttles(const struct xl__monitor *w, xl_conditions *c)
 {
     for (unsigned i = 0; i < XL_N_THROTTLES; i++) {
         const double counted = growth(w->first.throttle_ns[i],
@@ -105,7 +105,7 @@ static void count_throttles(const struct xl__watching *w, xl_conditions *c)
     }
 }
 
-static void count(const struct xl__watching *w, xl_conditions *c)
+static void count(const struct xl__monitor *w, xl_conditions *c)
 {
     const xl_reading *a = &w->first, *b = &w->last;
     c->span_ns = (double)(b->ns - a->ns);
@@ -121,12 +121,12 @@ static void count(const struct xl__watching *w, xl_conditions *c)
     count_throttles(w, c);
 }
 
-void xl__watching_end(struct xl__watching *w, xl_conditions *out)
+void xl__monitor_end(struct xl__monitor *w, xl_conditions *out)
 {
     if (w->t) {
         const xl_reading *r = xl__telemetry_recent(w->t, DUE_NS);
         if (w->seen.readings == 0 || r->ns != w->last.ns)
-            xl__watching_add(w, r);
+            xl__monitor_add(w, r);
     }
     *out = w->seen;
     if (out->readings > 0)
@@ -157,7 +157,7 @@ static double least_share(const xl_conditions *c, unsigned throttle)
     return throttle == XL_THROTTLE_HARDWARE ? twice : held;
 }
 
-bool xl__conditions_alarm(const xl_conditions *c)
+bool xl__conditions_has_alarm(const xl_conditions *c)
 {
     for (unsigned i = 0; i < XL_N_THROTTLES && is_held(c); i++)
         if (xl_throttle_is_alarm((xl_throttle)i) &&
@@ -166,21 +166,21 @@ bool xl__conditions_alarm(const xl_conditions *c)
     return false;
 }
 
-bool xl__conditions_limited(const xl_conditions *c)
+bool xl__conditions_is_limited(const xl_conditions *c)
 {
     return is_held(c) && (c->throttle[XL_THROTTLE_POWER] >= held_long ||
                           c->throttle[XL_THROTTLE_CURRENT] >= held_long);
 }
 
-bool xl__conditions_fell(const xl_conditions *c)
+bool xl__conditions_clock_fell(const xl_conditions *c)
 {
     return c->readings > 0 && c->clock_lo_hz < lower * c->clock_first_hz;
 }
 
-void xl__conditions_tell(const xl_conditions *c, struct xl__str *out)
+void xl__conditions_describe(const xl_conditions *c, struct xl__str *out)
 {
     const char *before = ": ";
-    if (xl__conditions_fell(c))
+    if (xl__conditions_clock_fell(c))
         xl__str_printf(out, "clock fell from %.0f to %.0f MHz",
                        c->clock_first_hz / mega, c->clock_lo_hz / mega);
     else if (xl__conditions_clock(c) < lower)

@@ -253,7 +253,7 @@ fail:
     return status;
 }
 
-const char *xl__timer_doubt(const struct xl__clock *c)
+const char *xl__timer_fault(const struct xl__clock *c)
 {
     if (c->is_zero)
         return "the event clock is always 0";
@@ -268,9 +268,9 @@ const char *xl__timer_doubt(const struct xl__clock *c)
     return NULL;
 }
 
-void xl__timer_learn(struct xl__limits *l, const struct xl__clock *c)
+void xl__timer_set_facts(struct xl__limits *l, const struct xl__clock *c)
 {
-    const bool is_ok = xl__timer_doubt(c) == NULL;
+    const bool is_ok = xl__timer_fault(c) == NULL;
     xl__limits_measure(l, XL__F_timer_ok, is_ok);
     if (c->step_ns > 0 && is_ok)
         xl__limits_measure(l, XL__F_timer_step_ns, c->step_ns);
@@ -284,6 +284,6 @@ xl_status xl__timer_check(xl_queue *q)
         return XL_OK;
     const xl_status status = xl__timer_compare(q, &c);
     if (status == XL_OK)
-        xl__timer_learn(l, &c);
+        xl__timer_set_facts(l, &c);
     return status;
 }

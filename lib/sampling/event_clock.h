@@ -22,8 +22,8 @@ struct xl__clock {
 };
 xl_status xl__timer_compare(xl_queue *q, struct xl__clock *out);
 /* NULL, or why the event clock is not to be believed. */
-const char *xl__timer_doubt(const struct xl__clock *c);
+const char *xl__timer_fault(const struct xl__clock *c);
 /* Set both facts from a test. */
-void xl__timer_learn(struct xl__limits *l, const struct xl__clock *c);
+void xl__timer_set_facts(struct xl__limits *l, const struct xl__clock *c);
 
 #endif

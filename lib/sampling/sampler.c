@@ -125,7 +125,7 @@ bool xl__least_is_known(const xl_samples *s)
     return s->runs < 2 || second <= (1 + known_within) * least;
 }
 
-bool xl__samples_wanted(xl_samples *s, unsigned least)
+bool xl__samples_needed(xl_samples *s, unsigned least)
 {
     enum { PATIENCE = 4 };
     if (s->runs < least || s->runs >= XL_MAX_SAMPLES)
@@ -342,18 +342,18 @@ xl_status xl__sample(const xl_sampling *how,
     return status;
 }
 
-xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
-                        const struct xl__sample_source *sources, unsigned n,
-                        xl_samples *out)
+xl_status xl__sample_monitored(xl_device *dev, const xl_sampling *how,
+                               const struct xl__sample_source *sources,
+                               unsigned n, xl_samples *out)
 {
-    struct xl__watching watching;
+    struct xl__monitor watching;
     xl_sampling watched = *how;
     xl_conditions seen;
-    xl__watching_begin(&watching, dev, how);
-    watched.stop = xl__watching_between;
+    xl__monitor_begin(&watching, dev, how);
+    watched.stop = xl__monitor_poll;
     watched.stop_arg = &watching;
     const xl_status status = xl__sample(&watched, sources, n, out);
-    xl__watching_end(&watching, &seen);
+    xl__monitor_end(&watching, &seen);
     for (unsigned i = 0; i < n && status == XL_OK; i++)
         out[i].conditions = seen;
     return status;
@@ -511,7 +511,7 @@ static xl_status sample_pieces(struct timing *t, const xl_sampling *how,
             .max_batch = MOST_EVENTS,
             .wall = !t->events};
     }
-    TRY(xl__sample_on(t->q->ctx->device, how, sources, n, out));
+    TRY(xl__sample_monitored(t->q->ctx->device, how, sources, n, out));
 fail:
     free(timed);
     free(sources);

@@ -33,9 +33,9 @@ xl_status xl__sample(const xl_sampling *how,
                      xl_samples *out);
 
 /* The same, looking at the device between samples if it is watched. */
-xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
-                        const struct xl__sample_source *sources, unsigned n,
-                        xl_samples *out);
+xl_status xl__sample_monitored(xl_device *dev, const xl_sampling *how,
+                               const struct xl__sample_source *sources,
+                               unsigned n, xl_samples *out);
 
 /* Runs to put into one sample, after one run took `run_ns` by the clock in
  * use: the least unless that clock is too coarse for it. */
@@ -55,7 +55,7 @@ bool xl__least_is_known(const xl_samples *s);
 /* Of a loop of its own, over runs that xl__sample() cannot take: is there to be
  * one more? `least` of them, and up to four times as many while their median
  * is not known. */
-bool xl__samples_wanted(xl_samples *s, unsigned least);
+bool xl__samples_needed(xl_samples *s, unsigned least);
 
 /* Medians, interval and warnings of out->ns[0 .. runs - 1]; `how` may be
  * NULL: no bounds were set. */

@@ -98,7 +98,8 @@ static bool is_right(const struct wait *w, const union number *seen, size_t n)
     return true;
 }
 
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     struct wait *w = t->arg;
@@ -127,8 +128,8 @@ static bool is_of_lanes(const struct row *r)
     return r->kind == SHUFFLE || r->kind == TEAM_SUM;
 }
 
-static void make_plan(const struct xl__probing *p, const struct wait *w,
-                      struct xl__turned *t)
+static void make_plan(const struct xl__session *p, const struct wait *w,
+                      struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -149,12 +150,12 @@ static void make_plan(const struct xl__probing *p, const struct wait *w,
     t->amount = STEPS;
 }
 
-static xl_status measure(struct xl__probing *p, struct wait *w, xl_row *row)
+static xl_status measure(struct xl__session *p, struct wait *w, xl_row *row)
 {
     xl_status status = XL_OK;
-    struct xl__turned t = {.look = look, .arg = w};
+    struct xl__iterated t = {.look = look, .arg = w};
     make_plan(p, w, &t);
-    TRY(xl__turned_row(p, &t, row));
+    TRY(xl__iterated_measure(p, &t, row));
     row->value = 1 / row->value; /* seconds a step */
 fail:
     return status;
@@ -168,12 +169,12 @@ static bool is_too_large(xl_status status)
 }
 
 /* *fits: there are groups of this size. */
-static xl_status one(struct xl__probing *p, struct wait *w, bool *fits)
+static xl_status one(struct xl__session *p, struct wait *w, bool *fits)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
     xl_row row;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     xl_row_init(&row, "probe_sync", w->row->name);
     row.unit = "s";
     xl_row_param(&row, "group", (double)w->wg);
@@ -201,7 +202,7 @@ fail:
 
 /* The quick way takes the largest that there is; else smaller ones come first,
  * so that the last barrier, which is the fact, is the largest group's too. */
-static xl_status by_size(struct xl__probing *p, struct wait *w, size_t most)
+static xl_status by_size(struct xl__session *p, struct wait *w, size_t most)
 {
     xl_status status = XL_OK;
     const bool quick = p->how->quick;
@@ -214,7 +215,7 @@ fail:
     return status;
 }
 
-static xl_status of_lanes(struct xl__probing *p, struct wait *w, size_t most)
+static xl_status of_lanes(struct xl__session *p, struct wait *w, size_t most)
 {
     const xl_device *dev = p->q->ctx->device;
     xl_row row;
@@ -229,7 +230,7 @@ static xl_status of_lanes(struct xl__probing *p, struct wait *w, size_t most)
     return XL_OK;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

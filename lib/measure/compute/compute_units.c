@@ -20,17 +20,19 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS_A_TURN = 16, /* as in probe/compute_units.cl, and the next three */
+    STEPS_PER_ITERATION =
+        16, /* as in probe/compute_units.cl, and the next three */
     CHAINS = 4,
     SLOTS = 16,
     SPACING = 8,
-    SMALL_WG = 32,     /* a sub-group of most devices */
+    SMALL_WG = 32,      /* a sub-group of most devices */
     MOST_GROUPS = 4096, /* that fill a unit */
     MOST_COUNTS = 1300, /* points of the whole curve */
-    MOST_SMALL = 256,  /* small groups a unit holds; more than any */
-    ROWS = 24,         /* of the whole curve, besides its corners */
-    MOST_TURNS = 65535, /* of loops that the host goes round too (GE-24) */
-    LOOKS = 16         /* items or groups compared */
+    MOST_SMALL = 256,   /* small groups a unit holds; more than any */
+    ROWS = 24,          /* of the whole curve, besides its corners */
+    MOST_ITERATIONS =
+        65535, /* of loops that the host goes round too (GE-24) */
+    LOOKS = 16 /* items or groups compared */
 };
 /* Of one group: far below a watchdog (GE-11) when three or four go by, and far
  * above what a launch costs. */
@@ -44,8 +46,8 @@ static const double rise = 1.5; /* of the first time: between 1 and 2 */
 /* The best line t = a + b * ceil(groups / width), by relative least squares;
  * how far off it is, on average. A step is `steep` where b is a good part of
  * the first step's time. */
-static double off_line(const struct xl__stair *at, unsigned n, unsigned width,
-                       bool *steep)
+static double off_line(const struct xl__group_time *at, unsigned n,
+                       unsigned width, bool *steep)
 {
     static const double least_step = 0.3;
     double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0, off = 0;
@@ -69,7 +71,7 @@ static double off_line(const struct xl__stair *at, unsigned n, unsigned width,
     return off;
 }
 
-double xl__stairs_width(const struct xl__stair *at, unsigned n)
+double xl__steps_width(const struct xl__group_time *at, unsigned n)
 {
     static const double good = 0.08;
     size_t most = 0;
@@ -96,7 +98,7 @@ double xl__stairs_width(const struct xl__stair *at, unsigned n)
     return width;
 }
 
-size_t xl__stairs_edge(const struct xl__stair *at, unsigned n)
+size_t xl__steps_edge(const struct xl__group_time *at, unsigned n)
 {
     size_t high = SIZE_MAX, low = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -110,10 +112,10 @@ size_t xl__stairs_edge(const struct xl__stair *at, unsigned n)
     return high == SIZE_MAX ? 0 : low;
 }
 
-size_t xl__stairs_next(const struct xl__stair *at, unsigned n, size_t least,
-                       size_t most)
+size_t xl__steps_next_count(const struct xl__group_time *at, unsigned n,
+                            size_t least, size_t most)
 {
-    const size_t edge = xl__stairs_edge(at, n);
+    const size_t edge = xl__steps_edge(at, n);
     size_t far = 0, above = SIZE_MAX;
     for (unsigned i = 0; i < n; i++) {
         far = xl__max_size(far, at[i].groups);
@@ -138,7 +140,7 @@ struct stairs {
     double live, most_live; /* groups at once: of the last count, of all */
     bool is_thin;        /* rows: only some are handed out */
     size_t every, corner; /* which: each so-manieth, and beside steps */
-    struct xl__stair *at; /* MOST_COUNTS */
+    struct xl__group_time *at; /* MOST_COUNTS */
     unsigned n;
 };
 
@@ -167,21 +169,21 @@ static struct xl__call call_of(const struct stairs *s)
         .mem = {[1] = {s->out, NULL}, [2] = {s->census, NULL}}};
 }
 
-/* struct xl__turning; curves have many points, so each is sampled as briefly
- * as in the quick way. */
-static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
+/* struct xl__iteration_source; curves have many points, so each is sampled as
+ * briefly as in the quick way. */
+static xl_status sample(struct xl__session *p, void *arg, size_t turns,
                         xl_row *row)
 {
     struct stairs *s = arg;
     xl_status status = XL_OK;
     xl_probing how;
-    struct xl__probing brief = xl__probe_in_brief(p, &how);
+    struct xl__session brief = xl__session_quick(p, &how);
     struct xl__plan plan;
     const struct xl__call call = call_of(s);
     cl_uint census[2];
-    s->turns = xl__min_size(turns, MOST_TURNS);
+    s->turns = xl__min_size(turns, MOST_ITERATIONS);
     make_plan(s, &plan);
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_fill(p->q, s->census, 0, 0, 2));
     TRY(xl__probe_sample(&brief, row, &plan, &call, 0));
     TRY(xl_buffer_read(p->q, s->census, 0, census, sizeof census));
@@ -198,7 +200,7 @@ static bool is_corner(const struct stairs *s, size_t groups)
 }
 
 /* The time of so many groups; a point of the curve and, as a rule, a row. */
-static xl_status time_groups(struct xl__probing *p, struct stairs *s,
+static xl_status time_groups(struct xl__session *p, struct stairs *s,
                              size_t groups, double *ns)
 {
     xl_status status = XL_OK;
@@ -215,7 +217,7 @@ static xl_status time_groups(struct xl__probing *p, struct stairs *s,
     TRY(sample(p, s, s->turns, &row));
     *ns = row.samples.min_ns;
     if (s->n < MOST_COUNTS)
-        s->at[s->n++] = (struct xl__stair){groups, *ns};
+        s->at[s->n++] = (struct xl__group_time){groups, *ns};
     row.value = (double)groups * s->at[0].ns / *ns;
     xl_row_found(&row, "at_once", s->live);
     if (!s->is_thin || is_corner(s, groups))
@@ -226,15 +228,16 @@ fail:
 
 /* From `first` on; *edge: the most groups that take no longer, 0 where even
  * `most` do not. */
-static xl_status search(struct xl__probing *p, struct stairs *s, size_t first,
+static xl_status search(struct xl__session *p, struct stairs *s, size_t first,
                         size_t least, size_t most, size_t *edge)
 {
     xl_status status = XL_OK;
     double ns;
     s->n = 0;
-    for (size_t n = first; n; n = xl__stairs_next(s->at, s->n, least, most))
+    for (size_t n = first; n;
+         n = xl__steps_next_count(s->at, s->n, least, most))
         TRY(time_groups(p, s, n, &ns));
-    *edge = xl__stairs_edge(s->at, s->n);
+    *edge = xl__steps_edge(s->at, s->n);
 fail:
     return status;
 }
@@ -248,7 +251,7 @@ static cl_uint item_of_filled(const struct stairs *s, size_t i)
     cl_uint all = 0;
     for (unsigned k = 0; k < CHAINS; k++) {
         cl_uint x = (cl_uint)(CHAINS * i + k);
-        for (size_t t = 0; t < STEPS_A_TURN * s->turns; t++)
+        for (size_t t = 0; t < STEPS_PER_ITERATION * s->turns; t++)
             x = x * x + c;
         all ^= x;
     }
@@ -281,7 +284,7 @@ static bool same_as_host(const struct stairs *s, const cl_uint *seen,
 }
 
 /* One launch by itself, its first items or groups against the host. */
-static xl_status look(struct xl__probing *p, const struct stairs *s,
+static xl_status look(struct xl__session *p, const struct stairs *s,
                       bool *right)
 {
     enum { MOST = LOOKS * SLOTS * SPACING };
@@ -319,7 +322,7 @@ static void add_share(const struct stairs *s, xl_row *row, const char *name,
 /* On a CPU groups go by the dozen (CP-08), and other programs have their share
  * of the cores: times have no even steps, but a group that counts itself has a
  * unit of its own. */
-static xl_status conclude_units(struct xl__probing *p, struct stairs *s,
+static xl_status conclude_units(struct xl__session *p, struct stairs *s,
                                 double *units)
 {
     xl_status status = XL_OK;
@@ -327,7 +330,7 @@ static xl_status conclude_units(struct xl__probing *p, struct stairs *s,
     bool right;
     char why[sizeof row.reason];
     TRY(look(p, s, &right));
-    *units = s->is_cpu ? s->most_live : xl__stairs_width(s->at, s->n);
+    *units = s->is_cpu ? s->most_live : xl__steps_width(s->at, s->n);
     xl_row_init(&row, "probe_staircase", "units");
     row.unit = "1";
     row.value = *units;
@@ -349,13 +352,13 @@ static xl_status conclude_units(struct xl__probing *p, struct stairs *s,
         add_share(s, &row, "full", (size_t)*units, *units);
         add_share(s, &row, "one_more", (size_t)*units + 1, *units);
     }
-    xl__probe_settle(p, &row, XL__F_compute_units, false);
+    xl__probe_set_fact(p, &row, XL__F_compute_units, false);
     xl__probe_emit(p, &row);
 fail:
     return status;
 }
 
-static xl_status try_group(struct xl__probing *p, struct stairs *s)
+static xl_status try_group(struct xl__session *p, struct stairs *s)
 {
     xl_status status = XL_OK;
     struct xl__plan plan;
@@ -370,7 +373,7 @@ fail:
 /* As large as the driver grants this kernel, which may be less than it grants
  * one that does nothing; and with all of a unit's local memory, or as much as
  * the driver owns to (NV-01). */
-static xl_status fit_group(struct xl__probing *p, struct stairs *s,
+static xl_status fit_group(struct xl__session *p, struct stairs *s,
                            size_t most_wg)
 {
     static const enum xl__fact_id rooms[] = {XL__F_local_mem_bytes,
@@ -395,7 +398,7 @@ static xl_status fit_group(struct xl__probing *p, struct stairs *s,
 }
 
 /* Many groups, so that the whole device is awake. */
-static xl_status warm_up(struct xl__probing *p, struct stairs *s)
+static xl_status warm_up(struct xl__session *p, struct stairs *s)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
@@ -410,14 +413,14 @@ fail:
 }
 
 /* Around the steps, or every count up to the third. */
-static xl_status climb(struct xl__probing *p, struct stairs *s)
+static xl_status climb(struct xl__session *p, struct stairs *s)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {sample, s};
+    const struct xl__iteration_source w = {sample, s};
     size_t edge, turns;
     double ns;
     s->groups = 1;
-    TRY(xl__turns_above(p, &w, group_ns, launches, &turns));
+    TRY(xl__iterations_find_above(p, &w, group_ns, launches, &turns));
     TRY(warm_up(p, s));
     /* Where groups go by the dozen, few of them look like one unit (CP-08). */
     TRY(search(p, s, 1, XL__CPU_GROUPS, MOST_GROUPS, &edge));
@@ -435,7 +438,7 @@ fail:
     return status;
 }
 
-static xl_status find_units(struct xl__probing *p, struct stairs *s,
+static xl_status find_units(struct xl__session *p, struct stairs *s,
                             double *units)
 {
     xl_status status = XL_OK;
@@ -457,7 +460,7 @@ fail:
 
 /* -- small groups --------------------------------------------------------- */
 
-static xl_status conclude_resident(struct xl__probing *p, struct stairs *s,
+static xl_status conclude_resident(struct xl__session *p, struct stairs *s,
                                    double units, size_t edge)
 {
     static const double near = 0.02;
@@ -494,12 +497,12 @@ fail:
 
 /* From one group a unit on: what a unit holds, and then twice that, so that
  * every unit is full at some time. */
-static xl_status find_resident(struct xl__probing *p, struct stairs *s,
+static xl_status find_resident(struct xl__session *p, struct stairs *s,
                                double units)
 {
     xl_status status = XL_OK;
     const size_t first = (size_t)units, most = MOST_SMALL * first;
-    const struct xl__turning w = {sample, s};
+    const struct xl__iteration_source w = {sample, s};
     size_t edge, turns;
     double ns;
     s->variant = "small";
@@ -513,7 +516,7 @@ static xl_status find_resident(struct xl__probing *p, struct stairs *s,
     TRY(xl_buffer_create(p->q, most * s->group_words * sizeof(cl_uint),
                          &s->out));
     TRY(xl_buffer_fill(p->q, s->out, 0, 0, most * s->group_words));
-    TRY(xl__turns_above(p, &w, group_ns, launches, &turns));
+    TRY(xl__iterations_find_above(p, &w, group_ns, launches, &turns));
     TRY(search(p, s, first, 0, most, &edge));
     TRY(time_groups(p, s, xl__max_size(2 * edge, first), &ns));
     TRY(conclude_resident(p, s, units, edge));
@@ -524,7 +527,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

@@ -28,7 +28,7 @@ static const double shared_cost = 1.25; /* and more is not free */
 
 /* The curve. */
 struct fork {
-    struct xl__turned t;
+    struct xl__iterated t;
     cl_mem out;
     size_t items, wg, width; /* width 1: not lock step, or not known */
     unsigned most;           /* ways */
@@ -58,7 +58,8 @@ static cl_uint walk(cl_uint x, unsigned way, size_t steps)
     return x;
 }
 
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     const struct fork *f = t->arg;
@@ -102,7 +103,7 @@ static void make_plan(struct fork *f)
     f->t.arg = f;
 }
 
-static xl_status measure(struct xl__probing *p, struct fork *f,
+static xl_status measure(struct xl__session *p, struct fork *f,
                          const struct point *a, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -112,8 +113,8 @@ static xl_status measure(struct xl__probing *p, struct fork *f,
     xl_row_init(row, "probe_divergence", a->variant);
     row->unit = "op/s";
     xl_row_param(row, "ways", a->ways);
-    TRY(xl__probe_alive(p));
-    TRY(xl__turned_sample(p, &f->t, f->t.turns, row));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__iterated_sample(p, &f->t, f->t.turns, row));
     TRY(look(p, &f->t, row));
 fail:
     return status;
@@ -121,7 +122,7 @@ fail:
 
 /* Points of a curve from `first` ways on, each time the best of all passes;
  * ns[0], of one way, may be there before. Rows are those of the last pass. */
-static xl_status curve(struct xl__probing *p, struct fork *f, struct point a,
+static xl_status curve(struct xl__session *p, struct fork *f, struct point a,
                        unsigned first, double *ns, unsigned *n)
 {
     xl_status status = XL_OK;
@@ -157,7 +158,7 @@ double xl__divergence_power(const double *ns, unsigned n)
     return xl__median(power, n - 1);
 }
 
-const char *xl__divergence_doubt(double power, bool in_lock_step)
+const char *xl__divergence_fault(double power, bool in_lock_step)
 {
     if (!(power > is_free) && in_lock_step)
         return "all ways cost what one does, though items run in lock step "
@@ -171,7 +172,7 @@ const char *xl__divergence_doubt(double power, bool in_lock_step)
     return NULL;
 }
 
-static void conclude(struct xl__probing *p, const char *variant, double value,
+static void conclude(struct xl__session *p, const char *variant, double value,
                      double want, const char *doubt)
 {
     xl_row row;
@@ -187,7 +188,7 @@ static void conclude(struct xl__probing *p, const char *variant, double value,
     xl__probe_emit(p, &row);
 }
 
-static xl_status run_curves(struct xl__probing *p, struct fork *f)
+static xl_status run_curves(struct xl__session *p, struct fork *f)
 {
     static const char dear[] =
         "a branch that whole sub-groups share is not free here";
@@ -202,7 +203,7 @@ static xl_status run_curves(struct xl__probing *p, struct fork *f)
     const double power = xl__divergence_power(ns, n);
     const bool known = in_lock_step || scalar;
     conclude(p, "power", power, known ? in_lock_step : NAN,
-             known ? xl__divergence_doubt(power, in_lock_step) : NULL);
+             known ? xl__divergence_fault(power, in_lock_step) : NULL);
     if (scalar)
         return XL_OK; /* an item is a sub-group of its own */
     TRY(curve(p, f, shared, p->how->quick ? f->most : 2, ns, &n));
@@ -214,7 +215,7 @@ fail:
 
 /* -- the probe ------------------------------------------------------------ */
 
-static void lay_out(const struct xl__probing *p, struct fork *f)
+static void lay_out(const struct xl__session *p, struct fork *f)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
@@ -230,7 +231,7 @@ static void lay_out(const struct xl__probing *p, struct fork *f)
     f->items = xl__round_up(f->items, f->wg);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
@@ -238,7 +239,8 @@ static xl_status run(struct xl__probing *p)
     lay_out(p, &f);
     TRY(xl_buffer_create(p->q, f.items * sizeof(cl_uint), &f.out));
     make_plan(&f);
-    TRY(xl__turned_find(p, &f.t, xl__turned_ns(p) / (cpu ? 1 : ONE_OF)));
+    TRY(xl__iterated_calibrate(
+        p, &f.t, xl__iterated_target_ns(p) / (cpu ? 1 : ONE_OF)));
     TRY(run_curves(p, &f));
 fail:
     if (f.out)

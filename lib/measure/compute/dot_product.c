@@ -81,7 +81,8 @@ static cl_uint walk(enum form form, cl_uint item, size_t steps)
     return all;
 }
 
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     const struct burst *b = t->arg;
@@ -101,7 +102,7 @@ fail:
 
 /* -- a route -------------------------------------------------------------- */
 
-static void make_plan(const struct burst *b, struct xl__turned *t)
+static void make_plan(const struct burst *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -132,14 +133,14 @@ static const char *missing(const struct xl__limits *l, const struct route *r)
     return NULL;
 }
 
-static xl_status one(struct xl__probing *p, struct burst *b)
+static xl_status one(struct xl__session *p, struct burst *b)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const char *why = missing(l, b->route);
-    struct xl__turned t = {.look = look, .arg = b};
+    struct xl__iterated t = {.look = look, .arg = b};
     xl_row row;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     b->way = b->route->way ? b->route->way : xl__text(l, XL__F_dot);
     xl_row_init(&row, "probe_dot",
                 b->route->way || why ? b->route->name : b->way);
@@ -149,7 +150,7 @@ static xl_status one(struct xl__probing *p, struct burst *b)
         return XL_OK;
     }
     make_plan(b, &t);
-    status = xl__turned_row(p, &t, &row);
+    status = xl__iterated_measure(p, &t, &row);
     if (status == XL_BUILD_FAILED && (b->route->is_khr || !b->route->way)) {
         xl__probe_unsupported(p, &row, "the compiler does not take it");
         return XL_OK;
@@ -169,7 +170,7 @@ static bool is_wanted(const struct xl__limits *l, const struct route *r)
     return r->way || !xl__streq(xl__text(l, XL__F_dot), "khr");
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

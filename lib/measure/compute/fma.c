@@ -9,8 +9,8 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS_A_TURN = 16, /* as in probe/fma.cl */
-    LOOKS = 64         /* results compared: one of each c */
+    STEPS_PER_ITERATION = 16, /* as in probe/fma.cl */
+    LOOKS = 64                /* results compared: one of each c */
 };
 /* Of a launch: far below a watchdog (GE-11); on a CPU long enough that the
  * system spreads the threads over the cores. */
@@ -86,7 +86,7 @@ static unsigned native_vector(const struct xl__limits *l,
     return vec;
 }
 
-static void lay_out(const struct xl__probing *p, struct burst *b)
+static void lay_out(const struct xl__session *p, struct burst *b)
 {
     enum { GPU_GROUPS_PER_UNIT = 16 };
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -104,8 +104,8 @@ static void make_plan(const struct burst *b, struct xl__plan *plan)
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
-    plan->flop = 2.0 * STEPS_A_TURN * (double)b->turns * b->chain->chains *
-                 b->vec * (double)b->items;
+    plan->flop = 2.0 * STEPS_PER_ITERATION * (double)b->turns *
+                 b->chain->chains * b->vec * (double)b->items;
     s->source = "probe/fma.cl";
     s->kernel = "flops";
     s->dims = 1;
@@ -123,7 +123,7 @@ static void make_plan(const struct burst *b, struct xl__plan *plan)
     xl__arg_u32(s, b->turns);
 }
 
-static xl_status sample(struct xl__probing *p, cl_mem out,
+static xl_status sample(struct xl__session *p, cl_mem out,
                         const struct burst *b, xl_row *row)
 {
     struct xl__plan plan;
@@ -132,13 +132,13 @@ static xl_status sample(struct xl__probing *p, cl_mem out,
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* struct xl__turning. */
+/* struct xl__iteration_source. */
 struct bursting {
     struct burst *burst;
     cl_mem out;
 };
 
-static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
+static xl_status sample_turns(struct xl__session *p, void *arg, size_t turns,
                               xl_row *row)
 {
     struct bursting *b = arg;
@@ -146,18 +146,18 @@ static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
     return sample(p, b->out, b->burst, row);
 }
 
-static xl_status calibrate(struct xl__probing *p, cl_mem out, struct burst *b)
+static xl_status calibrate(struct xl__session *p, cl_mem out, struct burst *b)
 {
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
     const double want =
         (p->how->quick && !cpu ? quick_ns : long_ns) * b->type->share;
     struct bursting all = {b, out};
-    const struct xl__turning w = {sample_turns, &all};
-    return xl__turns_find(p, &w, want, &b->turns);
+    const struct xl__iteration_source w = {sample_turns, &all};
+    return xl__iterations_find(p, &w, want, &b->turns);
 }
 
 /* Did every chain end in its fixed point? */
-static xl_status look(struct xl__probing *p, cl_mem out, const struct burst *b,
+static xl_status look(struct xl__session *p, cl_mem out, const struct burst *b,
                       bool *right)
 {
     xl_status status = XL_OK;
@@ -205,7 +205,7 @@ static void describe(const struct xl__limits *l, const struct burst *b,
     xl_row_found(row, "group", (double)b->wg);
 }
 
-static xl_status measure(struct xl__probing *p, cl_mem out, struct burst *b,
+static xl_status measure(struct xl__session *p, cl_mem out, struct burst *b,
                          xl_row *row)
 {
     xl_status status = XL_OK;
@@ -223,13 +223,13 @@ fail:
     return status;
 }
 
-static xl_status check_scaling(struct xl__probing *p, cl_mem out,
+static xl_status check_scaling(struct xl__session *p, cl_mem out,
                                struct burst b, xl_row *row)
 {
     const size_t turns = b.turns;
     struct bursting all = {&b, out};
-    const struct xl__turning w = {sample_turns, &all};
-    return xl__turns_halve(p, &w, turns, row);
+    const struct xl__iteration_source w = {sample_turns, &all};
+    return xl__iterations_check_scaling(p, &w, turns, row);
 }
 
 static bool beats(const xl_row *a, const xl_row *b)
@@ -239,7 +239,7 @@ static bool beats(const xl_row *a, const xl_row *b)
     return !(b->value >= a->value);
 }
 
-static bool is_wanted(const struct xl__probing *p, const struct chain *chain)
+static bool is_wanted(const struct xl__session *p, const struct chain *chain)
 {
     const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
     return (scalar ? chain->scalar : chain->wide) &&
@@ -248,7 +248,7 @@ static bool is_wanted(const struct xl__probing *p, const struct chain *chain)
 
 /* Where half is not listed its arithmetic may still compile, its built-in
  * functions do not (NV-06). */
-static bool has_form(const struct xl__probing *p, const struct type *type,
+static bool has_form(const struct xl__session *p, const struct type *type,
                      const struct chain *chain)
 {
     const struct xl__answer *listed =
@@ -258,7 +258,7 @@ static bool has_form(const struct xl__probing *p, const struct type *type,
 
 /* The best chain of one type. Quick: f32 tries them all, the others take the
  * shape that was best there, and halves' pairs. */
-static xl_status best_of(struct xl__probing *p, cl_mem out,
+static xl_status best_of(struct xl__session *p, cl_mem out,
                          const struct type *type, int *shape, xl_row *best,
                          struct burst *winner)
 {
@@ -273,7 +273,7 @@ static xl_status best_of(struct xl__probing *p, cl_mem out,
         if (!is_wanted(p, &chains[i]) || (!all && i != *shape) ||
             !has_form(p, type, &chains[i]))
             continue;
-        TRY(xl__probe_alive(p));
+        TRY(xl__probe_check_stop(p));
         last = measure(p, out, &b, &row);
         if (last == XL_BUILD_FAILED)
             break; /* the type itself is missing */
@@ -307,7 +307,7 @@ static bool is_hopeless(const struct xl__limits *l, const struct type *type)
     return type->dtype == XL_F64 && !xl__is(l, XL__F_has_f64);
 }
 
-static xl_status run_type(struct xl__probing *p, cl_mem out,
+static xl_status run_type(struct xl__session *p, cl_mem out,
                           const struct type *type, int *shape)
 {
     xl_status status = XL_OK;
@@ -329,13 +329,13 @@ static xl_status run_type(struct xl__probing *p, cl_mem out,
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && row.value > 0)
-        xl__probe_raise(l, type->fact, xl__probe_peak(&row));
+        xl__probe_raise_fact(l, type->fact, xl__probe_peak(&row));
 fail:
     return status;
 }
 
 /* Room for the widest launch. */
-static size_t most_items(const struct xl__probing *p)
+static size_t most_items(const struct xl__session *p)
 {
     size_t most = 0;
     for (unsigned i = 0; i < N_CHAINS; i++) {
@@ -347,7 +347,7 @@ static size_t most_items(const struct xl__probing *p)
 }
 
 /* The first chain that suits is near the best everywhere. */
-xl_status xl__fma_rate(struct xl__probing *p, double *per_s)
+xl_status xl__fma_rate(struct xl__session *p, double *per_s)
 {
     xl_status status = XL_OK;
     const double peak =
@@ -369,7 +369,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     cl_mem out = NULL;

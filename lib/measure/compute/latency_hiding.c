@@ -13,12 +13,13 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS_A_TURN = 16, /* as in probe/fma.cl */
+    STEPS_PER_ITERATION = 16, /* as in probe/fma.cl */
     WG = 128,
-    MOST_GROUPS = 16,  /* of a unit */
-    MOST_TURNS = 65535, /* of loops that the host goes round too (GE-24) */
-    LOOKS = 16,        /* items compared */
-    POINTS = 64        /* of a grid, at most */
+    MOST_GROUPS = 16, /* of a unit */
+    MOST_ITERATIONS =
+        65535,  /* of loops that the host goes round too (GE-24) */
+    LOOKS = 16, /* items compared */
+    POINTS = 64 /* of a grid, at most */
 };
 /* Of a launch: above its own cost, and far below a watchdog (GE-11). */
 static const double least_ns = 2e5, most_launches = 8;
@@ -26,7 +27,7 @@ static const double near_peak = 0.9;
 
 /* -- the knee ------------------------------------------------------------- */
 
-double xl__knee(const struct xl__load *at, unsigned n)
+double xl__rate_knee(const struct xl__concurrency_point *at, unsigned n)
 {
     static const double still = 1.4; /* twice as much gives more than this */
     double most = 0, top = 0, half = 0, knee = INFINITY;
@@ -58,7 +59,7 @@ struct work {
 /* clang-format off */
 static const struct work works[] = {
     /* name  one          knee         unit      source             kernel    per_step steps_a_turn */
-    {"fma",  "fma_solo",  "fma_knee",  "flop/s", "probe/fma.cl",  "flops",  2,       STEPS_A_TURN},
+    {"fma",  "fma_solo",  "fma_knee",  "flop/s", "probe/fma.cl",  "flops",  2,       STEPS_PER_ITERATION},
     {"load", "load_solo", "load_knee", "B/s",    "probe/latency_hiding.cl", "hiding", 4,       1},
 };
 /* clang-format on */
@@ -107,18 +108,18 @@ static void make_plan(const struct load *w, struct xl__plan *plan)
     xl__arg_u32(s, w->turns);
 }
 
-/* struct xl__turning; a grid has many points, so each is sampled as briefly as
- * in the quick way. */
-static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
+/* struct xl__iteration_source; a grid has many points, so each is sampled as
+ * briefly as in the quick way. */
+static xl_status sample(struct xl__session *p, void *arg, size_t turns,
                         xl_row *row)
 {
     struct load *w = arg;
     xl_probing how;
-    struct xl__probing brief = xl__probe_in_brief(p, &how);
+    struct xl__session brief = xl__session_quick(p, &how);
     struct xl__plan plan;
     const struct xl__call call = {
         .mem = {[1] = {w->out, NULL}, [2] = {w->words, NULL}}};
-    w->turns = xl__min_size(turns, MOST_TURNS);
+    w->turns = xl__min_size(turns, MOST_ITERATIONS);
     make_plan(w, &plan);
     return xl__probe_sample(&brief, row, &plan, &call, 0);
 }
@@ -150,7 +151,7 @@ static bool is_settled(cl_uint bits, size_t item)
     return fabs((double)got - x) <= tolerance * x;
 }
 
-static xl_status look(struct xl__probing *p, const struct load *w, bool *right)
+static xl_status look(struct xl__session *p, const struct load *w, bool *right)
 {
     xl_status status = XL_OK;
     cl_uint seen[LOOKS];
@@ -168,11 +169,11 @@ fail:
 }
 
 /* A launch whose result is compared; row->value is the rate. */
-static xl_status measure(struct xl__probing *p, struct load *w, xl_row *row)
+static xl_status measure(struct xl__session *p, struct load *w, xl_row *row)
 {
     xl_status status = XL_OK;
     bool right;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_fill(p->q, w->out, 0, 0, items_of(w)));
     TRY(sample(p, w, w->turns, row));
     TRY(look(p, w, &right));
@@ -186,30 +187,31 @@ fail:
 /* -- a grid --------------------------------------------------------------- */
 
 struct grid {
-    struct xl__load at[POINTS];
+    struct xl__concurrency_point at[POINTS];
     unsigned n;
     double latency_s; /* of a step that nothing else is beside */
     double most_ns;   /* of a launch */
 };
 
 /* One chain of one item: nothing hides it. */
-static xl_status measure_latency(struct xl__probing *p, struct load w,
+static xl_status measure_latency(struct xl__session *p, struct load w,
                                  struct grid *g)
 {
     static const double alone_launches = 16;
     xl_status status = XL_OK;
-    const struct xl__turning turning = {sample, &w};
+    const struct xl__iteration_source turning = {sample, &w};
     size_t turns;
     xl_row row;
     w.chains = w.groups = 1;
     w.units = w.wg = 1;
-    TRY(xl__turns_above(p, &turning, least_ns, alone_launches, &turns));
+    TRY(xl__iterations_find_above(p, &turning, least_ns, alone_launches,
+                                  &turns));
     xl_row_init(&row, "probe_hiding", w.work->one);
     TRY(measure(p, &w, &row));
     g->latency_s = w.work->per_step / row.value;
     row.unit = "s";
     row.value = g->latency_s;
-    TRY(xl__turns_halve(p, &turning, w.turns, &row));
+    TRY(xl__iterations_check_scaling(p, &turning, w.turns, &row));
     xl__probe_emit(p, &row);
 fail:
     return status;
@@ -235,7 +237,7 @@ static void shorten(struct load *w, const struct grid *g, size_t turns)
         w->turns = (size_t)fmax(1, (double)turns * g->most_ns / est_ns);
 }
 
-static xl_status add_point(struct xl__probing *p, struct load *w,
+static xl_status add_point(struct xl__session *p, struct load *w,
                            struct grid *g)
 {
     xl_status status = XL_OK;
@@ -248,7 +250,7 @@ static xl_status add_point(struct xl__probing *p, struct load *w,
     xl__probe_emit(p, &row);
     if (row.verdict != XL_ROW_REJECTED)
         g->at[g->n++] =
-            (struct xl__load){under_way(w), xl__probe_peak(&row)};
+            (struct xl__concurrency_point){under_way(w), xl__probe_peak(&row)};
 fail:
     return status;
 }
@@ -262,7 +264,7 @@ static double latency_s(const struct xl__limits *l, const struct load *w,
     return fmax(g->latency_s, memory_ns / 1e9);
 }
 
-static void conclude(struct xl__probing *p, const struct load *w,
+static void conclude(struct xl__session *p, const struct load *w,
                      const struct grid *g)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -272,7 +274,7 @@ static void conclude(struct xl__probing *p, const struct load *w,
         top = fmax(top, g->at[i].rate);
     xl_row_init(&row, "probe_hiding", w->work->knee);
     row.unit = "1";
-    row.value = xl__knee(g->at, g->n);
+    row.value = xl__rate_knee(g->at, g->n);
     xl_row_found(&row, "little",
                  top / w->work->per_step * latency_s(l, w, g) /
                      (double)w->units);
@@ -283,7 +285,7 @@ static void conclude(struct xl__probing *p, const struct load *w,
                                        "groups still bring more");
 }
 
-static xl_status measure_grid(struct xl__probing *p, struct load *w)
+static xl_status measure_grid(struct xl__session *p, struct load *w)
 {
     static const unsigned chains[] = {1, 2, 4, 8};
     static const unsigned few[] = {1, 4, MOST_GROUPS, 0};
@@ -293,13 +295,14 @@ static xl_status measure_grid(struct xl__probing *p, struct load *w)
     const unsigned *groups =
         w->in_turn ? in_turn : p->how->quick ? few : many;
     xl_status status = XL_OK;
-    const struct xl__turning turning = {sample, w};
+    const struct xl__iteration_source turning = {sample, w};
     size_t turns;
     struct grid g = {.n = 0};
     TRY(measure_latency(p, *w, &g));
     w->chains = chains[0];
     w->groups = groups[0];
-    TRY(xl__turns_above(p, &turning, least_ns, first_launches, &turns));
+    TRY(xl__iterations_find_above(p, &turning, least_ns, first_launches,
+                                  &turns));
     turns = w->turns;
     const double first_ns = g.latency_s * 1e9 * w->work->steps_a_turn *
                             (double)turns;
@@ -317,7 +320,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

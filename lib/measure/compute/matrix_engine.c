@@ -119,12 +119,12 @@ static void add_teams(struct sum *s, unsigned item)
         add(s, in_line(row, k), SLABS * ROWS * LINE + in_line(col, k));
 }
 
-double xl__matrix_want(enum xl__matrix_way way,
-                       const struct xl__matrix_type *type, unsigned item,
-                       double *off)
+double xl__matrix_expected(enum xl__matrix_way way,
+                           const struct xl__matrix_type *type, unsigned item,
+                           double *off)
 {
     struct sum s = {type, 0, 0};
-    if (way == XL__MATRIX_TEAM)
+    if (way == XL__MATRIX_SUBGROUP)
         add_team(&s, item % LANES);
     else
         add_teams(&s, item);
@@ -149,8 +149,8 @@ static const struct way {
     size_t local_bytes;
 } ways[] = {
     /* way             name     fact         wg   groups steps macs                       local */
-    {XL__MATRIX_TEAM,  "mma",   XL__F_mma,   128, 8,     32,   4 * 8 * 16 * 8 * 32.0,     0},
-    {XL__MATRIX_TEAMS, "wgmma", XL__F_wgmma, 256, 1,     64,   2 * 4 * 64 * 256 * 32.0,   48 << 10},
+    {XL__MATRIX_SUBGROUP,  "mma",   XL__F_mma,   128, 8,     32,   4 * 8 * 16 * 8 * 32.0,     0},
+    {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", XL__F_wgmma, 256, 1,     64,   2 * 4 * 64 * 256 * 32.0,   48 << 10},
 };
 /* clang-format on */
 enum { N_WAYS = sizeof ways / sizeof *ways };
@@ -182,7 +182,7 @@ static void make_plan(const struct xl__limits *l, const struct burst *b,
     s->local[0] = b->way->wg;
     s->global[0] = b->items;
     s->local_mem_bytes = b->way->local_bytes;
-    if (b->way->way == XL__MATRIX_TEAMS) {
+    if (b->way->way == XL__MATRIX_FOUR_SUBGROUPS) {
         s->target = xl__text(l, XL__F_wgmma);
         xl__define(s, "TN", WIDEST);
         xl__define(s, "UA", 0);
@@ -199,8 +199,8 @@ static void make_plan(const struct xl__limits *l, const struct burst *b,
     xl__arg_u32(s, b->turns);
 }
 
-/* struct xl__turning. */
-static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
+/* struct xl__iteration_source. */
+static xl_status sample(struct xl__session *p, void *arg, size_t turns,
                         xl_row *row)
 {
     struct burst *b = arg;
@@ -212,22 +212,22 @@ static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
 }
 
 /* Has every item the number that the host has? Of bytes it is whole. */
-static xl_status look(struct xl__probing *p, const struct burst *b,
+static xl_status look(struct xl__session *p, const struct burst *b,
                       bool *right)
 {
     xl_status status = XL_OK;
     union {
         float f;
         int32_t i;
-    } seen[XL__MATRIX_LOOKS];
-    const size_t n = xl__min_size(b->items, XL__MATRIX_LOOKS);
+    } seen[XL__MATRIX_CHECKED];
+    const size_t n = xl__min_size(b->items, XL__MATRIX_CHECKED);
     TRY(xl_buffer_read(p->q, b->out, 0, seen, n * sizeof *seen));
     *right = true;
     for (unsigned i = 0; i < n; i++) {
         double off;
         const double steps = b->way->steps;
         const double want =
-            steps * xl__matrix_want(b->way->way, b->type, i, &off);
+            steps * xl__matrix_expected(b->way->way, b->type, i, &off);
         const double got =
             b->type->in == XL_I8 ? seen[i].i : (double)seen[i].f;
         if (!(fabs(got - want) <= steps * off))
@@ -251,17 +251,18 @@ static void describe(const struct xl__limits *l,
         row->roof = (xl_bound){bound, "flop/s", "units x clock", XL_KNOWN};
 }
 
-static xl_status measure(struct xl__probing *p, struct burst *b, xl_row *row)
+static xl_status measure(struct xl__session *p, struct burst *b, xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {sample, b};
+    const struct xl__iteration_source w = {sample, b};
     bool right;
-    TRY(xl__turns_find(p, &w, p->how->quick ? quick_ns : long_ns, &b->turns));
+    TRY(xl__iterations_find(p, &w, p->how->quick ? quick_ns : long_ns,
+                            &b->turns));
     const size_t turns = b->turns;
     TRY(xl_buffer_fill(p->q, b->out, 0, 0, b->items));
     TRY(sample(p, b, turns, row));
     TRY(look(p, b, &right));
-    TRY(xl__turns_halve(p, &w, turns, row));
+    TRY(xl__iterations_check_scaling(p, &w, turns, row));
     if (!right)
         xl__probe_reject(row, "not the product that the host has: wrong "
                               "arithmetic, or not all steps were done");
@@ -273,7 +274,7 @@ fail:
 }
 
 /* The first line of the story tells. */
-static void not_built(struct xl__probing *p, xl_row *row)
+static void not_built(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
     const char *story = xl_error_detail(p->q);
@@ -281,7 +282,7 @@ static void not_built(struct xl__probing *p, xl_row *row)
     xl__probe_unsupported(p, row, why);
 }
 
-static xl_status one(struct xl__probing *p, const struct xl__matrix_type *type,
+static xl_status one(struct xl__session *p, const struct xl__matrix_type *type,
                      const struct way *way)
 {
     xl_status status = XL_OK;
@@ -296,7 +297,7 @@ static xl_status one(struct xl__probing *p, const struct xl__matrix_type *type,
         xl__probe_unsupported(p, &row, "the device's groups are too small");
         return XL_OK;
     }
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_create(p->q, sizeof(float) * b.items, &b.out));
     status = measure(p, &b, &row);
     if (status == XL_BUILD_FAILED) {
@@ -307,7 +308,8 @@ static xl_status one(struct xl__probing *p, const struct xl__matrix_type *type,
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && row.value > 0)
-        xl__probe_raise(l, xl__peak_matrix(type->in), xl__probe_peak(&row));
+        xl__probe_raise_fact(l, xl__peak_matrix(type->in),
+                             xl__probe_peak(&row));
 fail:
     if (b.out)
         clReleaseMemObject(b.out);
@@ -327,7 +329,7 @@ static const char *missing(const struct xl__limits *l)
 }
 
 /* By each way that the device has. */
-xl_status xl__matrix_peak(struct xl__probing *p, xl_dtype in)
+xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -344,7 +346,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const char *why = missing(&p->q->ctx->device->limits);

@@ -6,12 +6,12 @@
 #include "measure/probe.h"
 
 /* The ways of probe/matrix_engine.cl: instructions of a sub-group, of four. */
-enum xl__matrix_way { XL__MATRIX_TEAM = 1, XL__MATRIX_TEAMS = 2 };
+enum xl__matrix_way { XL__MATRIX_SUBGROUP = 1, XL__MATRIX_FOUR_SUBGROUPS = 2 };
 
 enum {
     XL__MATRIX_CHAINS_A = 4, /* as in probe/matrix_engine.cl */
     XL__MATRIX_CHAINS_B = 2,
-    XL__MATRIX_LOOKS = 256 /* items whose numbers differ */
+    XL__MATRIX_CHECKED = 256 /* items whose numbers differ */
 };
 
 struct xl__matrix_type {
@@ -26,8 +26,8 @@ extern const struct xl__matrix_type xl__matrix_types[];
 enum { XL__N_MATRIX_TYPES = 5 };
 
 /* What an item's number is after one step, and by how much it may be off. */
-double xl__matrix_want(enum xl__matrix_way way,
-                       const struct xl__matrix_type *type, unsigned item,
-                       double *off);
+double xl__matrix_expected(enum xl__matrix_way way,
+                           const struct xl__matrix_type *type, unsigned item,
+                           double *off);
 
 #endif

@@ -36,7 +36,7 @@ enum {
 };
 
 struct field {
-    struct xl__probing *p;
+    struct xl__session *p;
     cl_mem out, next, count;
     cl_uint *place; /* as in `next` */
     size_t wg, groups, units;
@@ -258,7 +258,7 @@ static xl_status ask_total(const struct axis *a, unsigned size, cl_uint *most)
     const struct xl__call call = call_of(f);
     struct xl__plan plan;
     make_plan(f, &x, &plan);
-    TRY(xl__probe_alive(f->p));
+    TRY(xl__probe_check_stop(f->p));
     TRY(reset_count(f));
     for (unsigned i = 0; i < TRIES; i++)
         TRY(xl__run_plan(f->p->q, &plan, &call, NULL));
@@ -325,7 +325,7 @@ static xl_status rate_at(const struct axis *a, unsigned size, double *ns)
     row.unit = "1/s";
     xl_row_param(&row, a->is_local ? "bytes" : "live", size);
     make_plan(f, &x, &plan);
-    TRY(xl__probe_alive(f->p));
+    TRY(xl__probe_check_stop(f->p));
     TRY(reset_count(f));
     TRY(xl__probe_sample(f->p, &row, &plan, &call,
                          (double)TURNS * PACE * (double)f->groups));
@@ -357,7 +357,7 @@ static void emit_cliffs(const struct axis *a, const struct xl__cliff *cliffs,
     }
 }
 
-static void emit_none(struct xl__probing *p, const char *variant,
+static void emit_none(struct xl__session *p, const char *variant,
                       const char *why)
 {
     xl_row row;
@@ -370,7 +370,7 @@ static void emit_none(struct xl__probing *p, const char *variant,
 static void emit_pool(struct axis *a, const struct xl__cliff *cliffs,
                       unsigned n)
 {
-    struct xl__probing *p = a->f->p;
+    struct xl__session *p = a->f->p;
     struct xl__pool pool;
     xl_row row;
     const bool found =
@@ -400,7 +400,7 @@ static void emit_pool(struct axis *a, const struct xl__cliff *cliffs,
         xl__strcpy(row.reason, sizeof row.reason,
                    "one cliff alone: other work on the device looks the same");
     } else if (file > 0 && a->pools == a->f->units) {
-        xl__probe_settle(p, &row, XL__F_registers_per_cu, false);
+        xl__probe_set_fact(p, &row, XL__F_registers_per_cu, false);
     }
     xl__probe_emit(p, &row);
 }
@@ -487,7 +487,7 @@ static void clear(struct field *f)
     free(f->place);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

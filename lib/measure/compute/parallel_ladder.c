@@ -58,7 +58,7 @@ struct climb {
 
 /* -- operands ------------------------------------------------------------- */
 
-static xl_status make_halves(struct xl__probing *p, const float *from,
+static xl_status make_halves(struct xl__session *p, const float *from,
                              cl_mem *out)
 {
     xl_status status = XL_OK;
@@ -86,7 +86,7 @@ static float *draw(uint64_t seed)
     return x;
 }
 
-static xl_status make_product(struct xl__probing *p, struct product *m)
+static xl_status make_product(struct xl__session *p, struct product *m)
 {
     xl_status status = XL_OK;
     const size_t bytes = (size_t)N * LD * sizeof(float);
@@ -168,14 +168,14 @@ static void multiply(const struct climb *x)
     }
 }
 
-static xl_status on_host(struct xl__probing *p, struct climb *x, xl_row *row)
+static xl_status on_host(struct xl__session *p, struct climb *x, xl_row *row)
 {
     xl_status status = XL_OK;
     const double want_ns = p->how->quick ? quick_ns : long_ns;
     row->samples.batch = 1;
     row->samples.wall_clock = true;
-    for (x->count = 1; xl__samples_wanted(&row->samples, HOST_RUNS);) {
-        TRY(xl__probe_alive(p));
+    for (x->count = 1; xl__samples_needed(&row->samples, HOST_RUNS);) {
+        TRY(xl__probe_check_stop(p));
         const uint64_t start = xl__now_ns();
         multiply(x);
         const double ns = (double)(xl__now_ns() - start);
@@ -204,7 +204,7 @@ static size_t vector_of(const struct xl__limits *l)
 }
 
 /* Who is at work, and on tiles of which size. */
-static void lay_out(const struct xl__probing *p, struct climb *x)
+static void lay_out(const struct xl__session *p, struct climb *x)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool scalar = xl__probe_is_scalar(l);
@@ -274,8 +274,8 @@ static void make_plan(const struct xl__limits *l, const struct climb *x,
     xl__arg_u32(s, x->count);
 }
 
-/* struct xl__turning: a turn is a tile. */
-static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
+/* struct xl__iteration_source: a turn is a tile. */
+static xl_status sample(struct xl__session *p, void *arg, size_t turns,
                         xl_row *row)
 {
     struct climb *x = arg;
@@ -293,7 +293,7 @@ static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
 }
 
 /* A driver may grant this kernel smaller groups than one that does nothing. */
-static xl_status fit_group(struct xl__probing *p, struct climb *x)
+static xl_status fit_group(struct xl__session *p, struct climb *x)
 {
     xl_status status;
     for (;; x->wg /= 2) {
@@ -308,18 +308,18 @@ static xl_status fit_group(struct xl__probing *p, struct climb *x)
     }
 }
 
-static xl_status on_device(struct xl__probing *p, struct climb *x, xl_row *row)
+static xl_status on_device(struct xl__session *p, struct climb *x, xl_row *row)
 {
     xl_status status = XL_OK;
     const size_t n = (size_t)N * N;
-    const struct xl__turning turning = {sample, x};
+    const struct xl__iteration_source turning = {sample, x};
     xl_probing how;
-    struct xl__probing brief = xl__probe_in_brief(p, &how);
+    struct xl__session brief = xl__session_quick(p, &how);
     size_t count;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     TRY(fit_group(&brief, x));
-    TRY(xl__turns_find(&brief, &turning, p->how->quick ? quick_ns : long_ns,
-                       &count));
+    TRY(xl__iterations_find(&brief, &turning,
+                            p->how->quick ? quick_ns : long_ns, &count));
     TRY(xl_buffer_fill(p->q, x->m->dev_c, 0, 0, n));
     TRY(sample(p, x, count, row));
     TRY(xl_buffer_read(p->q, x->m->dev_c, 0, x->m->c, n * sizeof(float)));
@@ -329,7 +329,7 @@ fail:
 
 /* -- a rung --------------------------------------------------------------- */
 
-static xl_status prepare_engine(struct xl__probing *p, struct product *m)
+static xl_status prepare_engine(struct xl__session *p, struct product *m)
 {
     xl_status status = XL_OK;
     TRY(make_halves(p, m->a, &m->half_a));
@@ -339,7 +339,7 @@ fail:
 }
 
 /* The share of the device's peak; of the host's nobody knows one. */
-static void set_roof(struct xl__probing *p, const struct climb *x, xl_row *row)
+static void set_roof(struct xl__session *p, const struct climb *x, xl_row *row)
 {
     const bool engine = x->rung->hands == ENGINE;
     const xl_roof roof = {.dtype = row->dtype,
@@ -353,7 +353,7 @@ static void set_roof(struct xl__probing *p, const struct climb *x, xl_row *row)
 }
 
 /* The first line of the story tells. */
-static void not_taken(struct xl__probing *p, xl_row *row)
+static void not_taken(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
     const char *story = xl_error_detail(p->q);
@@ -362,7 +362,7 @@ static void not_taken(struct xl__probing *p, xl_row *row)
 }
 
 /* *below: the rate of the rung below; of this one, on return. */
-static xl_status climb_one(struct xl__probing *p, struct climb *x,
+static xl_status climb_one(struct xl__session *p, struct climb *x,
                            double *below)
 {
     xl_status status = XL_OK;
@@ -391,14 +391,14 @@ fail:
 }
 
 /* Why there is no matrix engine to take; NULL: there is. */
-static const char *missing(const struct xl__probing *p)
+static const char *missing(const struct xl__session *p)
 {
     if (!*xl__text(&p->q->ctx->device->limits, XL__F_mma))
         return "no way to a matrix engine is known here";
     return p->most_wg < ENGINE_WG ? "the device's groups are too small" : NULL;
 }
 
-static xl_status climb(struct xl__probing *p, struct product *m)
+static xl_status climb(struct xl__session *p, struct product *m)
 {
     xl_status status = XL_OK;
     double below = NAN;
@@ -428,12 +428,12 @@ static void drop_row(const xl_row *row, void *arg)
 }
 
 /* Peaks that nobody has measured yet. */
-static xl_status learn_peaks(struct xl__probing *p)
+static xl_status learn_peaks(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_probing how;
-    struct xl__probing silent = xl__probe_in_brief(p, &how);
+    struct xl__session silent = xl__session_quick(p, &how);
     silent.each = drop_row;
     if (!(xl__num(l, XL__F_peak_f32_flop_per_s) > 0))
         TRY(xl__probe_flops.run(&silent));
@@ -443,7 +443,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct product m = {0};

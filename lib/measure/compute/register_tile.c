@@ -31,7 +31,7 @@ static void draw(struct xl__rng *rng, float *to, size_t n)
         to[i] = (float)xl__rng_below(rng, 2 * MOST_ELEM + 1) - MOST_ELEM;
 }
 
-static xl_status make_panels(struct xl__probing *p, struct panels *x)
+static xl_status make_panels(struct xl__session *p, struct panels *x)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -73,7 +73,7 @@ static void make_plan(const struct shape *s, size_t items,
 }
 
 /* The last item's sums, against the host's. */
-static xl_status look(struct xl__probing *p, const struct panels *x,
+static xl_status look(struct xl__session *p, const struct panels *x,
                       const struct shape *s, bool *right)
 {
     xl_status status = XL_OK;
@@ -96,7 +96,7 @@ fail:
 }
 
 /* One width; its best rate, 0 when it was wrong. */
-static xl_status measure(struct xl__probing *p, const struct panels *x,
+static xl_status measure(struct xl__session *p, const struct panels *x,
                          const struct shape *s, double *rate)
 {
     xl_status status = XL_OK;
@@ -109,7 +109,7 @@ static xl_status measure(struct xl__probing *p, const struct panels *x,
     row.unit = "flop/s";
     xl_row_param(&row, "vector", s->vector);
     make_plan(s, x->items, &plan);
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     TRY(xl__probe_sample(p, &row, &plan, &call, plan.flop));
     TRY(look(p, x, s, &right));
     if (!right)
@@ -131,7 +131,7 @@ unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n)
     return shapes[best].vector;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;

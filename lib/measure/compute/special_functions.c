@@ -144,7 +144,7 @@ static void define(const struct bench *b, struct xl__step *s)
     xl__define(s, "VEC", (long)b->vec);
 }
 
-static void make_plan(const struct bench *b, struct xl__turned *t)
+static void make_plan(const struct bench *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     const struct function *f = b->f;
@@ -189,7 +189,7 @@ static cl_uint walked(const struct function *f, cl_uint word, size_t steps)
 }
 
 /* Do the first items' chains end where the host's do? */
-static xl_status follow(struct xl__probing *p, const struct xl__turned *t,
+static xl_status follow(struct xl__session *p, const struct xl__iterated *t,
                         xl_row *row)
 {
     static const double tolerance = 1e-5; /* roundings, and native errors */
@@ -226,7 +226,7 @@ fail:
 
 /* -- the error ------------------------------------------------------------ */
 
-static xl_status draw(struct xl__probing *p, struct bench *b)
+static xl_status draw(struct xl__session *p, struct bench *b)
 {
     xl_status status = XL_OK;
     const struct function *f = b->f;
@@ -292,7 +292,7 @@ static void judge_floats(const struct bench *b, const cl_uint *seen,
     }
 }
 
-static xl_status judge(struct xl__probing *p, struct bench *b, xl_row *row)
+static xl_status judge(struct xl__session *p, struct bench *b, xl_row *row)
 {
     xl_status status = XL_OK;
     cl_uint seen[VALUES];
@@ -323,7 +323,8 @@ fail:
     return status;
 }
 
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     struct bench *b = t->arg;
@@ -336,31 +337,31 @@ fail:
 
 /* -- the probe ------------------------------------------------------------ */
 
-static xl_status one(struct xl__probing *p, struct bench *b)
+static xl_status one(struct xl__session *p, struct bench *b)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct xl__turned t = {.look = look, .arg = b};
+    struct xl__iterated t = {.look = look, .arg = b};
     /* One stands for all, in quick runs and in full ones: where roots and
      * reciprocals are instructions and the rest are series, theirs would be a
      * rate that nothing else comes near. */
     const bool is_rate = b->f->of == exp2 && b->f->ulps == 0;
     xl_row row;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     xl_row_init(&row, "probe_special", b->f->name);
     row.unit = "op/s";
     make_plan(b, &t);
-    TRY(xl__turned_row(p, &t, &row));
+    TRY(xl__iterated_measure(p, &t, &row));
     xl__probe_emit(p, &row);
     if (is_rate && row.verdict < XL_ROW_REJECTED)
-        xl__probe_raise(l, XL__F_special_per_s, xl__probe_peak(&row));
+        xl__probe_raise_fact(l, XL__F_special_per_s, xl__probe_peak(&row));
 fail:
     return status;
 }
 
 /* Where items are threads, vectors are what their compilers have functions
  * for. */
-static void lay_out(const struct xl__probing *p, struct bench *b)
+static void lay_out(const struct xl__session *p, struct bench *b)
 {
     enum { LEAST_VEC = 4, MOST_VEC = 16 };
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -378,7 +379,7 @@ static void lay_out(const struct xl__probing *p, struct bench *b)
             b->vec *= 2;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct bench *b = xl__calloc(1, sizeof *b);

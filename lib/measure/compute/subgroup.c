@@ -64,7 +64,7 @@ static unsigned width_of(const cl_uint *lane, size_t n)
     return width;
 }
 
-static xl_status read_lanes(struct xl__probing *p, cl_mem out,
+static xl_status read_lanes(struct xl__session *p, cl_mem out,
                             const char *option, size_t wg, unsigned *width)
 {
     xl_status status = XL_OK;
@@ -80,7 +80,7 @@ fail:
 
 /* In groups of two sizes: a "sub-group" that is always the whole group says
  * nothing about the hardware. *width is 0 then. */
-static xl_status by_lane(struct xl__probing *p, cl_mem out, double *width)
+static xl_status by_lane(struct xl__session *p, cl_mem out, double *width)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -102,7 +102,7 @@ fail:
     return status;
 }
 
-static void emit_width(struct xl__probing *p, const char *variant,
+static void emit_width(struct xl__session *p, const char *variant,
                        double width, bool sure)
 {
     xl_row row;
@@ -110,7 +110,7 @@ static void emit_width(struct xl__probing *p, const char *variant,
     row.unit = "1";
     row.value = width;
     if (width > 0) {
-        xl__probe_settle(p, &row, XL__F_subgroup_width, sure);
+        xl__probe_set_fact(p, &row, XL__F_subgroup_width, sure);
     } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
@@ -141,7 +141,7 @@ struct fork {
     size_t groups, wg, steps;
 };
 
-static xl_status time_period(struct xl__probing *p, const struct fork *f,
+static xl_status time_period(struct xl__session *p, const struct fork *f,
                              size_t period, xl_row *row)
 {
     struct xl__plan plan = plan_of("diverge", NULL, f->groups, f->wg);
@@ -151,12 +151,12 @@ static xl_status time_period(struct xl__probing *p, const struct fork *f,
     xl_row_init(row, "probe_subgroup", "divergence");
     row->unit = "s";
     xl_row_param(row, "period", (double)period);
-    const xl_status status = xl__probe_alive(p);
+    const xl_status status = xl__probe_check_stop(p);
     return status == XL_OK ? xl__probe_sample(p, row, &plan, &call, 0)
                            : status;
 }
 
-static xl_status calibrate(struct xl__probing *p, struct fork *f)
+static xl_status calibrate(struct xl__session *p, struct fork *f)
 {
     xl_status status = XL_OK;
     xl_row row;
@@ -169,7 +169,7 @@ fail:
     return status;
 }
 
-static xl_status one_pass(struct xl__probing *p, const struct fork *f,
+static xl_status one_pass(struct xl__session *p, const struct fork *f,
                           double *ns, unsigned n, bool last)
 {
     xl_status status = XL_OK;
@@ -184,7 +184,7 @@ fail:
     return status;
 }
 
-static xl_status by_divergence(struct xl__probing *p, struct fork *f,
+static xl_status by_divergence(struct xl__session *p, struct fork *f,
                                double *width)
 {
     xl_status status = XL_OK;
@@ -202,7 +202,7 @@ fail:
 }
 
 /* The quick way times divergence only where lanes told nothing. */
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

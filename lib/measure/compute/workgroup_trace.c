@@ -14,13 +14,13 @@
 #include "measure/compute/workgroup_trace.h"
 
 enum {
-    FIRST_TURNS = 16,
-    MOST_TURNS = 1 << 26,
+    FIRST_ITERATIONS = 16,
+    MOST_ITERATIONS = 1 << 26,
     MOST_FACTOR = 8, /* between two tries */
     RUNS = 3,
     MOST_CHECKED = 4 /* pieces: the host is one item at a time */
 };
-enum { AT_TURNS, AT_REST }; /* values of a call */
+enum { AT_ITERATIONS, AT_REST }; /* values of a call */
 static const double most_ns = 20e6, near_frac = 0.8;
 static const double least_clock_ns = 10e6; /* to tell its step by */
 
@@ -29,7 +29,7 @@ struct watching {
     const xl_watch *what;
     struct xl__ready *ready;
     cl_mem mem;
-    struct xl__raw_piece *raw, *best;
+    struct xl__trace_record *raw, *best;
     struct xl__call call;
     size_t turns;
     double host_ns;         /* the last launch, by the host */
@@ -53,7 +53,7 @@ static unsigned place_in(const cl_ulong *ids, unsigned n, cl_ulong id)
 }
 
 /* The units' ids, each once, in order. */
-static unsigned unique_ids(const struct xl__raw_piece *raw, size_t n,
+static unsigned unique_ids(const struct xl__trace_record *raw, size_t n,
                            cl_ulong *ids)
 {
     unsigned n_ids = 0;
@@ -69,7 +69,7 @@ static unsigned unique_ids(const struct xl__raw_piece *raw, size_t n,
 /* First start and last end; false: no clock ran. They stay whole numbers: a
  * clock that counts nanoseconds since 1970 is beyond what a double tells
  * apart. */
-static bool span_of(const struct xl__raw_piece *raw, size_t n,
+static bool span_of(const struct xl__trace_record *raw, size_t n,
                     cl_ulong *first, cl_ulong *last)
 {
     *first = raw[0].start;
@@ -83,8 +83,8 @@ static bool span_of(const struct xl__raw_piece *raw, size_t n,
     return *last > *first;
 }
 
-bool xl__watch_read(const struct xl__raw_piece *raw, size_t n, double step_ns,
-                    xl_piece_record *out, xl_watched *about)
+bool xl__trace_read(const struct xl__trace_record *raw, size_t n,
+                    double step_ns, xl_piece_record *out, xl_watched *about)
 {
     cl_ulong first, last;
     cl_ulong *ids = xl__calloc(n, sizeof *ids);
@@ -114,7 +114,7 @@ static int by_unit_and_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-bool xl__watch_is_serial(const xl_piece_record *piece, size_t n)
+bool xl__trace_is_serial(const xl_piece_record *piece, size_t n)
 {
     bool is_serial = true;
     xl_piece_record *sorted = xl__calloc(n, sizeof *sorted);
@@ -150,9 +150,9 @@ static xl_status check(struct watching *w)
     const size_t checked = xl__min_size(n, MOST_CHECKED);
     for (size_t i = 0; i < checked; i++) {
         const size_t p = n - 1 - i * (n / checked);
-        const size_t turns = (size_t)(
-            p < what->whole ? w->call.value[AT_TURNS].u
-                            : w->call.value[AT_REST].u);
+        const size_t turns =
+            (size_t)(p < what->whole ? w->call.value[AT_ITERATIONS].u
+                                     : w->call.value[AT_REST].u);
         const size_t item = p * what->wg_items;
         const cl_ulong want =
             chain(item, turns) |
@@ -192,7 +192,7 @@ static xl_status launch(struct watching *w, size_t turns)
 {
     xl_status status = XL_OK;
     const size_t rest = (size_t)((double)turns * w->what->rest_frac);
-    w->call.value[AT_TURNS].u = turns;
+    w->call.value[AT_ITERATIONS].u = turns;
     w->call.value[AT_REST].u = xl__max_size(rest, 1);
     const uint64_t start = xl__now_ns();
     TRY(xl__launch(w->q, w->ready, &w->call, NULL));
@@ -241,7 +241,7 @@ static void plan_of(const struct watching *w, struct xl__plan *plan)
     xl__arg_mem(s, 1);
     xl__arg_u32(s, what->n_pieces);
     xl__arg_u32(s, what->whole);
-    xl__arg_value_u32(s, AT_TURNS);
+    xl__arg_value_u32(s, AT_ITERATIONS);
     xl__arg_value_u32(s, AT_REST);
 }
 
@@ -251,15 +251,16 @@ static xl_status find_turns(struct watching *w)
     xl_status status = XL_OK;
     const double want = fmin(w->what->want_ns, most_ns);
     const uint64_t begin = xl__now_ns();
-    TRY(launch(w, FIRST_TURNS)); /* the driver's first steps take longer */
+    TRY(launch(w,
+               FIRST_ITERATIONS)); /* the driver's first steps take longer */
     w->first_ns = 0;
-    for (w->turns = FIRST_TURNS;;) {
+    for (w->turns = FIRST_ITERATIONS;;) {
         double ns = INFINITY;
         for (unsigned i = 0; i < RUNS; i++) {
             TRY(launch(w, w->turns));
             ns = fmin(ns, last_total(w));
         }
-        if (ns >= near_frac * want || w->turns >= MOST_TURNS)
+        if (ns >= near_frac * want || w->turns >= MOST_ITERATIONS)
             break;
         const double more = fmin(fmax(want / fmax(ns, 1), 1.1), MOST_FACTOR);
         w->turns = (size_t)ceil((double)w->turns * more);
@@ -282,7 +283,7 @@ static xl_status take_runs(struct watching *w, xl_watched *about)
         if (last_total(w) >= full)
             continue;
         full = last_total(w);
-        struct xl__raw_piece *kept = w->best;
+        struct xl__trace_record *kept = w->best;
         w->best = w->raw;
         w->raw = kept;
     }
@@ -304,7 +305,7 @@ static xl_status believe(struct watching *w, const xl_piece_record *out,
                              "has %g",
                              about->n_units, units);
     if (about->is_thread && about->has_clock &&
-        !xl__watch_is_serial(out, w->what->n_pieces))
+        !xl__trace_is_serial(out, w->what->n_pieces))
         return xl__error_set(&w->q->error, XL_UNSUPPORTED,
                              "local memory does not tell threads apart: two "
                              "groups had the same at a time");
@@ -322,7 +323,7 @@ static xl_status run(struct watching *w, xl_piece_record *out,
     TRY(xl__ready_make(w->q, w->ready));
     TRY(find_turns(w));
     TRY(take_runs(w, about));
-    if (!xl__watch_read(w->best, n, step_of(w), out, about))
+    if (!xl__trace_read(w->best, n, step_of(w), out, about))
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "group records"));
     TRY(believe(w, out, about));
 fail:

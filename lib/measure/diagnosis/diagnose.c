@@ -542,10 +542,10 @@ static void see_clock(xl_work *work, const xl_conditions *c)
     struct xl__str text = {0};
     xl__strcpy(work->held_by, sizeof work->held_by, "");
     work->clock = 0;
-    if (!xl__conditions_alarm(c) && !xl__conditions_limited(c))
+    if (!xl__conditions_has_alarm(c) && !xl__conditions_is_limited(c))
         return;
     work->clock = xl__conditions_clock(c);
-    xl__conditions_tell(c, &text);
+    xl__conditions_describe(c, &text);
     xl__strcpy(work->held_by, sizeof work->held_by, xl__str_text(&text));
     xl__str_clear(&text);
 }

@@ -14,16 +14,16 @@ enum {
     WG = 256,
     GROUPS_PER_UNIT = 16,
     CHAINS = 8,
-    STEPS_A_TURN = 16, /* of probe/fma.cl */
-    UNROLL = 4,        /* of probe/bandwidth.cl */
-    WAYS = 4,          /* of branches */
+    STEPS_PER_ITERATION = 16, /* of probe/fma.cl */
+    UNROLL = 4,               /* of probe/bandwidth.cl */
+    WAYS = 4,                 /* of branches */
     LAUNCHES = 64,
-    STACK_WORDS = XL__PLANTED_RING
+    STACK_WORDS = XL__SYNTHETIC_RING
 };
 
 /* -- laying out ----------------------------------------------------------- */
 
-static struct xl__step *begin(struct xl__planted_run *r, const char *source,
+static struct xl__step *begin(struct xl__synthetic_run *r, const char *source,
                               const char *kernel, size_t groups, size_t wg)
 {
     struct xl__step *s = &r->plan.step[0];
@@ -42,21 +42,21 @@ static struct xl__step *begin(struct xl__planted_run *r, const char *source,
     return s;
 }
 
-static struct xl__step *begin_own(struct xl__planted_run *r,
-                                  const char *kernel, long only,
-                                  size_t groups, size_t wg)
+static struct xl__step *begin_own(struct xl__synthetic_run *r,
+                                  const char *kernel, long only, size_t groups,
+                                  size_t wg)
 {
     struct xl__step *s = begin(r, "probe/synthetic.cl", kernel, groups, wg);
     xl__define(s, "ONLY", only);
     return s;
 }
 
-static size_t wg_of(const struct xl__planting *on)
+static size_t wg_of(const struct xl__synthetic_target *on)
 {
     return on->scalar ? 1 : xl__min_size(WG, on->most_wg);
 }
 
-static size_t groups_of(const struct xl__planting *on)
+static size_t groups_of(const struct xl__synthetic_target *on)
 {
     const size_t units = xl__size_or(on->l, XL__F_compute_units, 1);
     return units * (xl__is(on->l, XL__F_is_gpu) ? GROUPS_PER_UNIT
@@ -64,7 +64,8 @@ static size_t groups_of(const struct xl__planting *on)
 }
 
 /* Values of a native vector where an item is a thread. */
-static size_t vector_of(const struct xl__planting *on, size_t otherwise)
+static size_t vector_of(const struct xl__synthetic_target *on,
+                        size_t otherwise)
 {
     enum { LEAST = 4, WIDEST = 16 };
     const size_t native = xl__size_or(on->l, XL__F_native_vector_f32, LEAST);
@@ -72,7 +73,7 @@ static size_t vector_of(const struct xl__planting *on, size_t otherwise)
                       : otherwise;
 }
 
-static void count_flop(struct xl__planted_run *r, double flop)
+static void count_flop(struct xl__synthetic_run *r, double flop)
 {
     r->work.flop[0] = (xl_flop){.dtype = XL_F32, .count = flop};
     r->plan.flop = flop;
@@ -80,48 +81,48 @@ static void count_flop(struct xl__planted_run *r, double flop)
 
 /* -- each ----------------------------------------------------------------- */
 
-static void chains_in(const struct xl__planting *on, size_t groups,
-                      size_t turns, struct xl__planted_run *r)
+static void chains_in(const struct xl__synthetic_target *on, size_t groups,
+                      size_t turns, struct xl__synthetic_run *r)
 {
     const size_t wg = wg_of(on), vec = vector_of(on, 1);
     struct xl__step *s = begin(r, "probe/fma.cl", "flops", groups, wg);
     xl__define(s, "VEC", (long)vec);
     xl__define(s, "CHAINS", CHAINS);
     xl__define(s, "FORM", on->scalar);
-    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, turns);
-    count_flop(r, 2.0 * STEPS_A_TURN * CHAINS * (double)turns *
+    count_flop(r, 2.0 * STEPS_PER_ITERATION * CHAINS * (double)turns *
                       (double)(vec * groups * wg));
 }
 
-static void make_chains(const struct xl__planting *on, size_t turns,
-                        struct xl__planted_run *r)
+static void make_chains(const struct xl__synthetic_target *on, size_t turns,
+                        struct xl__synthetic_run *r)
 {
     chains_in(on, groups_of(on), turns, r);
 }
 
-static void make_tiny(const struct xl__planting *on, size_t turns,
-                      struct xl__planted_run *r)
+static void make_tiny(const struct xl__synthetic_target *on, size_t turns,
+                      struct xl__synthetic_run *r)
 {
     chains_in(on, 1, turns, r);
 }
 
-static void make_branches(const struct xl__planting *on, size_t turns,
-                          struct xl__planted_run *r)
+static void make_branches(const struct xl__synthetic_target *on, size_t turns,
+                          struct xl__synthetic_run *r)
 {
-    enum { FLOP_A_TURN = 8 * 8 * 2 };
+    enum { FLOP_PER_ITERATION = 8 * 8 * 2 };
     const size_t groups = groups_of(on), wg = wg_of(on);
     struct xl__step *s = begin_own(r, "branches", 1, groups, wg);
-    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, turns);
-    count_flop(r, FLOP_A_TURN * (double)turns * (double)(groups * wg));
+    count_flop(r, FLOP_PER_ITERATION * (double)turns * (double)(groups * wg));
     r->work.branch_ways = WAYS;
 }
 
-static void make_banks(const struct xl__planting *on, size_t turns,
-                       struct xl__planted_run *r)
+static void make_banks(const struct xl__synthetic_target *on, size_t turns,
+                       struct xl__synthetic_run *r)
 {
-    enum { BYTES_A_TURN = 16 * 4, ROWS = 64 };
+    enum { BYTES_PER_ITERATION = 16 * 4, ROWS = 64 };
     const size_t banks = xl__size_or(on->l, XL__F_local_banks, 1);
     const size_t width = xl__size_or(on->l, XL__F_subgroup_width, 1);
     const size_t groups = groups_of(on), wg = wg_of(on);
@@ -129,62 +130,62 @@ static void make_banks(const struct xl__planting *on, size_t turns,
     xl__define(s, "WG", (long)wg);
     xl__define(s, "ROWS", ROWS);
     xl__define(s, "BANKS", (long)banks);
-    xl__arg_mem(s, XL__PLANTED_IN);
-    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_mem(s, XL__SYNTHETIC_IN);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, turns);
     s->local_mem_bytes = ROWS * banks * sizeof(cl_uint);
     r->ring = banks;
     r->work.bytes[XL_LEVEL_LOCAL] =
-        BYTES_A_TURN * (double)turns * (double)(groups * wg);
+        BYTES_PER_ITERATION * (double)turns * (double)(groups * wg);
     r->work.bank_ways = (double)xl__min_size(width, banks);
 }
 
-static void make_stack(const struct xl__planting *on, size_t turns,
-                       struct xl__planted_run *r)
+static void make_stack(const struct xl__synthetic_target *on, size_t turns,
+                       struct xl__synthetic_run *r)
 {
-    enum { BYTES_A_TURN = 4 * 4 * 4 };
+    enum { BYTES_PER_ITERATION = 4 * 4 * 4 };
     const size_t groups = groups_of(on), wg = wg_of(on);
     struct xl__step *s = begin_own(r, "stack", 3, groups, wg);
     xl__define(s, "WORDS", STACK_WORDS);
-    xl__arg_mem(s, XL__PLANTED_IN);
-    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_mem(s, XL__SYNTHETIC_IN);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, turns);
     r->ring = STACK_WORDS;
     r->work.private_bytes = STACK_WORDS * sizeof(cl_uint);
     r->work.spill_bytes =
-        BYTES_A_TURN * (double)turns * (double)(groups * wg);
+        BYTES_PER_ITERATION * (double)turns * (double)(groups * wg);
 }
 
-static void make_contended(const struct xl__planting *on, size_t turns,
-                           struct xl__planted_run *r)
+static void make_contended(const struct xl__synthetic_target *on, size_t turns,
+                           struct xl__synthetic_run *r)
 {
-    enum { ADDS_A_TURN = 4 };
+    enum { ADDS_PER_ITERATION = 4 };
     const size_t groups = groups_of(on), wg = wg_of(on);
     struct xl__step *s = begin_own(r, "contended", 4, groups, wg);
-    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, groups * wg);
     xl__arg_u32(s, turns);
     r->out_words = 1;
     r->work.same_atomics =
-        ADDS_A_TURN * (double)turns * (double)(groups * wg);
+        ADDS_PER_ITERATION * (double)turns * (double)(groups * wg);
 }
 
-static void make_special(const struct xl__planting *on, size_t turns,
-                         struct xl__planted_run *r)
+static void make_special(const struct xl__synthetic_target *on, size_t turns,
+                         struct xl__synthetic_run *r)
 {
     enum { A_TURN = 16, VECTOR = 4 };
     const size_t groups = groups_of(on), wg = wg_of(on);
     const size_t vec = vector_of(on, VECTOR);
     struct xl__step *s = begin_own(r, "special", 5, groups, wg);
     xl__define(s, "VEC", (long)vec);
-    xl__arg_mem(s, XL__PLANTED_OUT);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, turns);
     r->work.special =
         A_TURN * (double)turns * (double)(vec * groups * wg);
 }
 
-static void make_launches(const struct xl__planting *on, size_t turns,
-                          struct xl__planted_run *r)
+static void make_launches(const struct xl__synthetic_target *on, size_t turns,
+                          struct xl__synthetic_run *r)
 {
     (void)on;
     (void)turns;
@@ -195,8 +196,8 @@ static void make_launches(const struct xl__planting *on, size_t turns,
 }
 
 /* `rounds` copies of so many bytes; as probe_bandwidth.c lays them out. */
-static void copy_of(const struct xl__planting *on, size_t bytes,
-                    size_t rounds, struct xl__planted_run *r)
+static void copy_of(const struct xl__synthetic_target *on, size_t bytes,
+                    size_t rounds, struct xl__synthetic_run *r)
 {
     enum { WIDE_VEC = 4, SCALAR_VEC = 16 };
     static const double golden = 0.6180339887;
@@ -215,8 +216,8 @@ static void copy_of(const struct xl__planting *on, size_t bytes,
     xl__define(s, "VEC", (long)vec);
     xl__define(s, "UNROLL", UNROLL);
     xl__define(s, "ONLY", 4);
-    xl__arg_mem(s, XL__PLANTED_IN);
-    xl__arg_mem(s, XL__PLANTED_DST);
+    xl__arg_mem(s, XL__SYNTHETIC_IN);
+    xl__arg_mem(s, XL__SYNTHETIC_DST);
     xl__arg_u32(s, count);
     xl__arg_u32(s, blocks);
     xl__arg_u32(s, (size_t)(golden * (double)blocks));
@@ -228,8 +229,8 @@ static void copy_of(const struct xl__planting *on, size_t bytes,
     r->work.footprint_bytes = moved;
 }
 
-static void make_stream(const struct xl__planting *on, size_t turns,
-                        struct xl__planted_run *r)
+static void make_stream(const struct xl__synthetic_target *on, size_t turns,
+                        struct xl__synthetic_run *r)
 {
     static const double enough = 64e6; /* where no cache holds more */
     const double llc = xl__num_or(on->l, XL__F_llc_bytes, 0);
@@ -240,15 +241,15 @@ static void make_stream(const struct xl__planting *on, size_t turns,
     copy_of(on, bytes, 1, r);
 }
 
-static void make_resident(const struct xl__planting *on, size_t turns,
-                          struct xl__planted_run *r)
+static void make_resident(const struct xl__synthetic_target *on, size_t turns,
+                          struct xl__synthetic_run *r)
 {
     copy_of(on, xl__probe_near_bytes(on->l) / 2, turns, r);
 }
 
 /* Bytes that come in, each of which the kernel looks at once. */
-static void make_upload(const struct xl__planting *on, size_t turns,
-                        struct xl__planted_run *r)
+static void make_upload(const struct xl__synthetic_target *on, size_t turns,
+                        struct xl__synthetic_run *r)
 {
     enum { BYTES = 32 << 20 };
     (void)turns;
@@ -306,7 +307,7 @@ static const char *no_transfer(const struct xl__limits *l)
 /* -- what comes out ------------------------------------------------------- */
 
 /* Places in random order, each pointing to the next one (Sattolo). */
-void xl__planted_ring(uint64_t seed, cl_uint *ring, size_t n)
+void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
@@ -328,22 +329,22 @@ static cl_uint walk(const cl_uint *ring, size_t n, size_t steps, cl_uint from)
     return from;
 }
 
-static bool is_walked(const struct xl__planted_word *w)
+static bool is_walked(const struct xl__synthetic_word *w)
 {
-    enum { WALKS = 4, STEPS_A_TURN_EACH = 4 };
+    enum { WALKS = 4, STEPS_PER_ITERATION_EACH = 4 };
     cl_uint word = 0, scale = 1;
     for (cl_uint start = 0; start < WALKS; start++) {
         word += scale * walk(w->ring, w->n_ring,
-                             STEPS_A_TURN_EACH * w->turns, start);
+                             STEPS_PER_ITERATION_EACH * w->turns, start);
         scale *= (cl_uint)w->n_ring;
     }
     return w->word == word;
 }
 
-static bool is_stacked(const struct xl__planted_word *w)
+static bool is_stacked(const struct xl__synthetic_word *w)
 {
     enum { STEPS = 4 };
-    cl_uint next[XL__PLANTED_RING];
+    cl_uint next[XL__SYNTHETIC_RING];
     cl_uint a = 0, b = 1;
     memcpy(next, w->ring, w->n_ring * sizeof *next);
     for (size_t i = 0; i < STEPS * w->turns; i++) {
@@ -358,7 +359,7 @@ static bool is_stacked(const struct xl__planted_word *w)
 
 /* Of all items' numbers x: a step is linear, so each one's sum is slope * x +
  * offset, and so is the sum of all. */
-static bool is_summed(const struct xl__planted_word *w)
+static bool is_summed(const struct xl__synthetic_word *w)
 {
     enum { ADDS = 4 };
     static const cl_uint factor = 1664525u, addend = 1013904223u;
@@ -374,7 +375,7 @@ static bool is_summed(const struct xl__planted_word *w)
     return w->word == slope * numbers + offset * (cl_uint)n;
 }
 
-static bool is_copied(const struct xl__planted_word *w)
+static bool is_copied(const struct xl__synthetic_word *w)
 {
     return w->word == xl__probe_word(w->seed, w->i);
 }
@@ -389,18 +390,18 @@ static bool is_near(cl_uint word, double want, double tolerance)
 static const double rounding = 1e-5;
 
 /* The constant of an item's map, in all kernels that have one. */
-static double constant(const struct xl__planted_word *w)
+static double constant(const struct xl__synthetic_word *w)
 {
     return (double)(64 + w->i % 64) / 1024;
 }
 
-static bool is_settled(const struct xl__planted_word *w)
+static bool is_settled(const struct xl__synthetic_word *w)
 {
     return is_near(w->word, (1 - sqrt(1 - 4 * constant(w))) / 2, rounding);
 }
 
 /* Fixed points, by walking there: each step halves distances at least. */
-static bool is_way_right(const struct xl__planted_word *w)
+static bool is_way_right(const struct xl__synthetic_word *w)
 {
     enum { STEPS = 100 };
     const unsigned way = w->i % WAYS;
@@ -416,14 +417,14 @@ static bool is_way_right(const struct xl__planted_word *w)
 }
 
 /* x = 2^-x; native functions are as exact as their maker likes. */
-static bool is_halved(const struct xl__planted_word *w)
+static bool is_halved(const struct xl__synthetic_word *w)
 {
     static const double fixed_point = 0.6411857445, loose = 1e-3;
     return is_near(w->word, fixed_point, loose);
 }
 
 /* clang-format off */
-const struct xl__planted xl__planted[] = {
+const struct xl__synthetic xl__synthetic[] = {
     /* name          limiter                by
      * refuses       make           is_right       fixed  slowing */
     {"fma_chain",     XL_LIMITER_FMA,        XL__F_peak_f32_flop_per_s,
@@ -454,9 +455,9 @@ const struct xl__planted xl__planted[] = {
 };
 /* clang-format on */
 
-void xl__planted_make(const struct xl__planted *kind,
-                      const struct xl__planting *on, size_t turns,
-                      struct xl__planted_run *out)
+void xl__synthetic_plan(const struct xl__synthetic *kind,
+                        const struct xl__synthetic_target *on, size_t turns,
+                        struct xl__synthetic_run *out)
 {
     memset(out, 0, sizeof *out);
     kind->make(on, turns, out);

@@ -11,14 +11,14 @@
 #include "runtime/plan.h"
 
 enum {
-    XL__PLANTED_OUT = 1, /* memory slots of a plan */
-    XL__PLANTED_IN = 2,
-    XL__PLANTED_DST = 3,
-    XL__PLANTED_RING = 128 /* words of the longest ring */
+    XL__SYNTHETIC_OUT = 1, /* memory slots of a plan */
+    XL__SYNTHETIC_IN = 2,
+    XL__SYNTHETIC_DST = 3,
+    XL__SYNTHETIC_RING = 128 /* words of the longest ring */
 };
 
 /* What one run of a planted kernel is. */
-struct xl__planted_run {
+struct xl__synthetic_run {
     struct xl__plan plan;
     xl_work work;       /* its time is not known yet */
     unsigned launches;
@@ -29,14 +29,14 @@ struct xl__planted_run {
 };
 
 /* How a device is launched on. */
-struct xl__planting {
+struct xl__synthetic_target {
     const struct xl__limits *l;
     size_t most_wg;
     bool scalar, quick;
 };
 
 /* A word that a run wrote, and what the host needs to tell it. */
-struct xl__planted_word {
+struct xl__synthetic_word {
     size_t i, items;
     cl_uint word;
     size_t turns;
@@ -45,28 +45,29 @@ struct xl__planted_word {
     uint64_t seed;
 };
 
-struct xl__planted {
+struct xl__synthetic {
     const char *name;    /* "bank_conflict" */
     xl_limiter limiter;  /* what is to be found */
     enum xl__fact_id need; /* the rate without which nobody can */
     /* NULL, or why it cannot be had here. */
     const char *(*refuses)(const struct xl__limits *l);
-    void (*make)(const struct xl__planting *on, size_t turns,
-                 struct xl__planted_run *out);
+    void (*make)(const struct xl__synthetic_target *on, size_t turns,
+                 struct xl__synthetic_run *out);
     /* Is this what the host gets? */
-    bool (*is_right)(const struct xl__planted_word *w);
+    bool (*is_right)(const struct xl__synthetic_word *w);
     bool is_fixed;       /* turns make it no longer */
     bool is_slowing;     /* its later runs do more, as if the clock fell */
 };
 
-extern const struct xl__planted xl__planted[]; /* NULL name last */
+extern const struct xl__synthetic xl__synthetic[]; /* NULL name last */
 
 /* The run's plan and counts, with nothing left from before. */
-void xl__planted_make(const struct xl__planted *kind,
-                      const struct xl__planting *on, size_t turns,
-                      struct xl__planted_run *out);
+void xl__synthetic_plan(const struct xl__synthetic *kind,
+                        const struct xl__synthetic_target *on, size_t turns,
+                        struct xl__synthetic_run *out);
 
-/* One cycle through all n places, n a power of two up to XL__PLANTED_RING. */
-void xl__planted_ring(uint64_t seed, cl_uint *ring, size_t n);
+/* One cycle through all n places, n a power of two up to XL__SYNTHETIC_RING.
+ */
+void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n);
 
 #endif

@@ -21,7 +21,7 @@ enum side { HOST, RESIDENT, COPIED, N_SIDES };
 static const char *const side_names[] = {"host", "resident", "copied"};
 
 struct bench {
-    struct xl__probing *p;
+    struct xl__session *p;
     float *a, *b, *c;     /* of the program: pageable */
     cl_mem da, db, dc;
     struct xl__ready *ready;
@@ -59,7 +59,7 @@ static void host_add(const float *restrict a, const float *restrict b,
 
 /* So often that the clock itself does not show; by a pointer that may change
  * at any time, so that no compiler does it once for all. */
-static xl_status host_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status host_once(struct xl__session *p, void *arg, double *ns)
 {
     enum { LEAST = 4000 };
     static void (*volatile add)(const float *restrict, const float *restrict,
@@ -82,7 +82,7 @@ static xl_status launch(struct bench *b)
     return xl__launch(b->p->q, b->ready, &call, NULL);
 }
 
-static xl_status resident_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status resident_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -94,7 +94,7 @@ fail:
     return status;
 }
 
-static xl_status copied_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status copied_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -173,7 +173,7 @@ fail:
 /* The three in turns; times[side] gets the medians. */
 static xl_status measure(struct bench *b, double *times)
 {
-    const struct xl__run runs[N_SIDES] = {
+    const struct xl__timed_run runs[N_SIDES] = {
         {host_once, b}, {resident_once, b}, {copied_once, b}};
     xl_status status = XL_OK;
     bool right;
@@ -273,7 +273,7 @@ fail:
 static void destroy(struct bench *b)
 {
     const cl_mem mems[] = {b->da, b->db, b->dc};
-    xl__settle(b->p->q);
+    xl__queue_drain(b->p->q);
     for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
         if (mems[i])
             clReleaseMemObject(mems[i]);
@@ -295,7 +295,7 @@ static bool is_enough(const struct bench *b, const double *times)
     return slowest > (b->p->how->quick ? quick_ns : full_ns);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct bench b = {.p = p, .right = true};

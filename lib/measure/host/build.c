@@ -65,7 +65,7 @@ static xl_status fresh_queue(xl_queue *q, xl_queue **out)
 }
 
 /* A fresh context; in it the program, which the store should know. */
-static xl_status again(struct xl__probing *p, const struct xl__plan *plan,
+static xl_status again(struct xl__session *p, const struct xl__plan *plan,
                        double *context_ns, double *ns, bool *stored)
 {
     xl_status status = XL_OK;
@@ -91,11 +91,11 @@ static bool is_wanted(xl_row row[N_STAGES], unsigned least)
 {
     bool wanted = false;
     for (unsigned i = 0; i < N_STAGES; i++)
-        wanted = xl__samples_wanted(&row[i].samples, least) || wanted;
+        wanted = xl__samples_needed(&row[i].samples, least) || wanted;
     return wanted;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const unsigned n = p->how->quick ? QUICK_RUNS : FULL_RUNS;
@@ -112,7 +112,7 @@ static xl_status run(struct xl__probing *p)
         bool stored = false;
         const long unique = (long)((xl__now_ns() >> 8) & 0x7fffffff);
         const struct xl__plan plan = plan_unique(unique);
-        TRY(xl__probe_alive(p));
+        TRY(xl__probe_check_stop(p));
         TRY(first_result(p->q, &plan, &row[COLD].samples.ns[i]));
         TRY(again(p, &plan, &row[CONTEXT].samples.ns[i],
                   &row[CACHED].samples.ns[i], &stored));

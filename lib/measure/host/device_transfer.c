@@ -20,12 +20,12 @@ static const size_t full_sizes[] = {64 * KIB, 256 * KIB, 1 * MIB,  4 * MIB,
 
 /* A buffer of a device, and the queue that works on it. */
 struct place {
-    struct xl__probing p; /* the probe's, with this place's queue */
+    struct xl__session p; /* the probe's, with this place's queue */
     cl_mem mem;
 };
 
 struct bench {
-    struct xl__probing *p;
+    struct xl__session *p;
     struct place from, to;
     struct xl__host_mem host; /* on the way, or none */
     size_t bytes;             /* of a run */
@@ -38,7 +38,7 @@ struct bench {
 static xl_status told(struct bench *b, const struct place *at,
                       xl_status status)
 {
-    return xl__told(b->p, at->p.q, status);
+    return xl__copy_queue_error(b->p, at->p.q, status);
 }
 
 static xl_status finish(struct bench *b, const struct place *at)
@@ -56,7 +56,7 @@ fail:
     return status;
 }
 
-static xl_status copy_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status copy_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -72,7 +72,7 @@ fail:
     return status;
 }
 
-static xl_status migrate_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status migrate_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -88,7 +88,7 @@ fail:
     return status;
 }
 
-static xl_status host_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status host_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -110,16 +110,17 @@ fail:
 
 /* Is what `seen` holds, looked at from the target's side, the source's last
  * state? Once more, with the first word as the others. */
-static xl_status check(struct bench *b, const struct xl__run *run, cl_mem seen,
-                       bool *right)
+static xl_status check(struct bench *b, const struct xl__timed_run *run,
+                       cl_mem seen, bool *right)
 {
     xl_status status = XL_OK;
     const uint64_t seed = b->p->how->seed;
     double ns;
     b->word = xl__probe_word(seed, 0) - 1; /* which change_source() counts */
     TRY(run->once(b->p, run->arg, &ns));
-    TRY(told(b, &b->to, xl__buffer_right(&b->to.p, seen, b->bytes / WORD, seed,
-                                         right)));
+    TRY(told(
+        b, &b->to,
+        xl__buffer_matches(&b->to.p, seen, b->bytes / WORD, seed, right)));
 fail:
     return status;
 }
@@ -130,12 +131,12 @@ static const char no_copy[] =
 /* passes: how often each byte is counted. A way that takes far less time than
  * that through the host has moved nothing. */
 static xl_status run_way(struct bench *b, const char *name,
-                         xl_status (*once)(struct xl__probing *, void *,
+                         xl_status (*once)(struct xl__session *, void *,
                                            double *),
                          cl_mem seen, double passes, double *min_ns)
 {
     xl_status status = XL_OK;
-    const struct xl__run run = {once, b};
+    const struct xl__timed_run run = {once, b};
     const xl_device *other = b->to.p.q->ctx->device;
     bool right;
     xl_row row;
@@ -322,8 +323,8 @@ static xl_status run_through_host(struct bench *b, xl_device *other)
     TRY(run_way(b, "through_host", host_once, b->to.mem, 1, &ns));
     b->host_ns = ns;
 fail:
-    xl__settle(q);
-    xl__settle(there);
+    xl__queue_drain(q);
+    xl__queue_drain(there);
     xl__host_mem_destroy(q, &b->host);
     destroy_places(b);
     xl_queue_destroy(there);
@@ -351,7 +352,7 @@ fail:
 
 /* -- the probe ------------------------------------------------------------- */
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct bench b = {.p = p, .host_ns = NAN};

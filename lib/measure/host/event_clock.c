@@ -5,7 +5,7 @@
 #include "measure/probe.h"
 #include "sampling/event_clock.h"
 
-static void emit(struct xl__probing *p, const char *variant, double value,
+static void emit(struct xl__session *p, const char *variant, double value,
                  const char *unit, const char *doubt, const char *remedy)
 {
     xl_row row;
@@ -29,7 +29,7 @@ static const char *finish_doubt(const struct xl__clock *c)
                : NULL;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__clock c;
@@ -38,8 +38,8 @@ static xl_status run(struct xl__probing *p)
                              "the queue was made without profiling: there is "
                              "no event clock to test");
     TRY(xl__timer_compare(p->q, &c));
-    xl__timer_learn(&p->q->ctx->device->limits, &c);
-    emit(p, "event_over_wall", c.ratio, "1", xl__timer_doubt(&c),
+    xl__timer_set_facts(&p->q->ctx->device->limits, &c);
+    emit(p, "event_over_wall", c.ratio, "1", xl__timer_fault(&c),
          ": the wall clock is used");
     emit(p, "finish_over_wall", c.finish, "1", finish_doubt(&c), "");
     emit(p, "step", c.step_ns * 1e-9, "s",

@@ -36,7 +36,7 @@ static const char own_copy[] =
 
 /* What is at both ends. */
 struct ends {
-    struct xl__probing *p;
+    struct xl__session *p;
     xl_queue *q, *beside; /* two queues of one context */
     size_t bytes;         /* of everything below */
     struct xl__host_mem from[N_KINDS], to[N_KINDS];
@@ -93,7 +93,7 @@ struct copy {
     size_t bytes;
 };
 
-static xl_status copy_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status copy_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     const struct copy *c = arg;
@@ -127,18 +127,18 @@ static xl_status forget(const struct copy *c)
 
 static xl_status arrived(const struct copy *c, bool *right)
 {
-    struct xl__probing *p = c->e->p;
+    struct xl__session *p = c->e->p;
     if (c->way == UP)
-        return xl__buffer_right(p, c->device, c->bytes / WORD, p->how->seed,
-                                right);
-    *right = xl__words_right(c->host, c->bytes / WORD, p->how->seed);
+        return xl__buffer_matches(p, c->device, c->bytes / WORD, p->how->seed,
+                                  right);
+    *right = xl__words_match(c->host, c->bytes / WORD, p->how->seed);
     return XL_OK;
 }
 
 static xl_status sample_copy(struct copy *c, xl_row *row, bool *right)
 {
     xl_status status = XL_OK;
-    const struct xl__run run = {copy_once, c};
+    const struct xl__timed_run run = {copy_once, c};
     TRY(forget(c));
     TRY(xl__sample_runs(c->e->p, &run, 1, &row->samples));
     TRY(arrived(c, right));
@@ -159,8 +159,8 @@ static xl_status run_size(struct ends *e, enum kind kind, enum way way,
     curve->bytes[curve->n] = (double)bytes;
     curve->ns[curve->n++] = row.samples.median_ns;
     if (right && !e->shares)
-        xl__probe_raise(&e->q->ctx->device->limits, way_facts[way],
-                        xl__probe_peak(&row));
+        xl__probe_raise_fact(&e->q->ctx->device->limits, way_facts[way],
+                             xl__probe_peak(&row));
 fail:
     return status;
 }
@@ -241,8 +241,8 @@ static const struct {
 enum { MAP_PLAIN, MAP_ALLOC, MAP_USE, N_MAP_KINDS };
 
 struct map {
-    struct xl__probing *p;
-    const struct xl__run *copies; /* up and down, of as many bytes */
+    struct xl__session *p;
+    const struct xl__timed_run *copies; /* up and down, of as many bytes */
     size_t bytes;
     cl_mem mem;
     void *heap;   /* behind CL_MEM_USE_HOST_PTR; else NULL */
@@ -281,7 +281,7 @@ fail:
     return status;
 }
 
-static xl_status map_up_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status map_up_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct map *m = arg;
@@ -299,7 +299,7 @@ fail:
 
 /* The device changes a word first, so that no copy of an earlier map will
  * do. */
-static xl_status map_down_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status map_down_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct map *m = arg;
@@ -327,9 +327,9 @@ static xl_status check_map(struct map *m)
     for (size_t i = 0; i < n; i++)
         at[i] = xl__probe_word(seed, i);
     TRY(close_map(m, at));
-    TRY(xl__buffer_right(m->p, m->mem, n, seed, &right));
+    TRY(xl__buffer_matches(m->p, m->mem, n, seed, &right));
     TRY(open_map(m, CL_MAP_READ, &at));
-    m->right = right && xl__words_right(at, n, seed);
+    m->right = right && xl__words_match(at, n, seed);
     TRY(close_map(m, at));
 fail:
     return status;
@@ -356,7 +356,7 @@ fail:
 
 static void destroy_mapped(struct map *m)
 {
-    xl__settle(m->p->q);
+    xl__queue_drain(m->p->q);
     if (m->mem)
         clReleaseMemObject(m->mem);
     free(m->heap);
@@ -369,8 +369,9 @@ static xl_status run_map_way(struct map *m, unsigned kind, unsigned way,
 {
     enum { MAP, COPY, N };
     xl_status status = XL_OK;
-    const struct xl__run map = {way == UP ? map_up_once : map_down_once, m};
-    struct xl__probing hasty = *m->p;
+    const struct xl__timed_run map = {way == UP ? map_up_once : map_down_once,
+                                      m};
+    struct xl__session hasty = *m->p;
     xl_row row;
     xl_samples *samples = xl__calloc(N, sizeof *samples);
     if (!samples)
@@ -416,8 +417,9 @@ fail:
 /* A buffer that the device made for itself and that maps for nothing is
  * shared. One that was asked for on the host's side may only live there, and
  * the device reads it from afar; unless both have one memory anyway. */
-static xl_status measure_maps(struct xl__probing *p, size_t bytes,
-                       const struct xl__run copies[2], bool *shares)
+static xl_status measure_maps(struct xl__session *p, size_t bytes,
+                              const struct xl__timed_run copies[2],
+                              bool *shares)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -441,7 +443,8 @@ static xl_status run_maps(struct ends *e)
     xl_status status = XL_OK;
     struct copy up = plain_copy(e, PINNED, UP, e->bytes);
     struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
-    const struct xl__run copies[] = {{copy_once, &up}, {copy_once, &down}};
+    const struct xl__timed_run copies[] = {{copy_once, &up},
+                                           {copy_once, &down}};
     TRY(measure_maps(e->p, e->bytes, copies, &e->shares));
     xl__limits_measure(&e->q->ctx->device->limits, XL__F_has_zero_copy,
                        e->shares);
@@ -451,20 +454,20 @@ fail:
 
 /* -- both ways at once ----------------------------------------------------- */
 
-static xl_status both_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status both_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct ends *e = arg;
     xl_queue *beside = e->beside;
     const uint64_t start = xl__now_ns();
     TRY(xl__upload(e->q, e->dst, 0, e->from[PINNED].at, e->bytes, NULL));
-    TRY(xl__flush(e->q));
-    TRY(xl__told(p, beside,
-                 xl__download(beside, e->src, 0, e->to[PINNED].at, e->bytes,
-                              NULL, NULL)));
-    TRY(xl__told(p, beside, xl__flush(beside)));
+    TRY(xl__queue_flush(e->q));
+    TRY(xl__copy_queue_error(p, beside,
+                             xl__download(beside, e->src, 0, e->to[PINNED].at,
+                                          e->bytes, NULL, NULL)));
+    TRY(xl__copy_queue_error(p, beside, xl__queue_flush(beside)));
     TRY(xl_queue_finish(e->q));
-    TRY(xl__told(p, beside, xl_queue_finish(beside)));
+    TRY(xl__copy_queue_error(p, beside, xl_queue_finish(beside)));
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
@@ -475,7 +478,7 @@ static xl_status run_both(struct ends *e)
     xl_status status = XL_OK;
     struct copy up = plain_copy(e, PINNED, UP, e->bytes);
     struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
-    const struct xl__run runs[] = {
+    const struct xl__timed_run runs[] = {
         {copy_once, &up}, {copy_once, &down}, {both_once, e}};
     enum { ALONE_UP, ALONE_DOWN, BOTH, N };
     xl_row row;
@@ -494,7 +497,7 @@ static xl_status run_both(struct ends *e)
         xl__overlap(samples[ALONE_UP].min_ns, samples[ALONE_DOWN].min_ns,
                     samples[BOTH].min_ns);
     xl_row_found(&row, "overlap", overlap);
-    xl__transfer_note(&row, xl__overlap_words(overlap));
+    xl__transfer_note(&row, xl__overlap_text(overlap));
     emit(e, &row, 2 * (double)e->bytes, up_right && down_right);
 fail:
     free(samples);
@@ -503,7 +506,7 @@ fail:
 
 /* -- data that is all alike ------------------------------------------------ */
 
-static xl_status device_copy_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status device_copy_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     const struct copy *c = arg;
@@ -539,9 +542,10 @@ static xl_status time_equal(struct ends *e, bool is_equal, xl_samples *out)
     xl_status status = XL_OK;
     struct copy up = plain_copy(e, PINNED, UP, e->bytes);
     struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
-    const struct xl__run runs[] = {[EQUAL_UP] = {copy_once, &up},
-                                   [EQUAL_DOWN] = {copy_once, &down},
-                                   [EQUAL_COPY] = {device_copy_once, &down}};
+    const struct xl__timed_run runs[] = {
+        [EQUAL_UP] = {copy_once, &up},
+        [EQUAL_DOWN] = {copy_once, &down},
+        [EQUAL_COPY] = {device_copy_once, &down}};
     TRY(fill_all(e, is_equal));
     TRY(xl__sample_runs(e->p, runs, N_EQUAL, out));
 fail:
@@ -613,7 +617,7 @@ static void destroy_ends(struct ends *e)
         clReleaseMemObject(e->dst);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct ends e = {.p = p, .q = p->q};
@@ -623,8 +627,8 @@ static xl_status run(struct xl__probing *p)
     TRY(run_both(&e));
     TRY(run_equal(&e));
 fail:
-    xl__settle(e.q);
-    xl__settle(e.beside);
+    xl__queue_drain(e.q);
+    xl__queue_drain(e.beside);
     destroy_ends(&e);
     return status;
 }

@@ -58,8 +58,8 @@ static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
     return status;
 }
 
-/* One, waited for: struct xl__run. */
-static xl_status once(struct xl__probing *p, void *ready, double *ns)
+/* One, waited for: struct xl__timed_run. */
+static xl_status once(struct xl__session *p, void *ready, double *ns)
 {
     struct launches seen = {NAN, NAN};
     const xl_status status = launch(p->q, ready, 1, &seen);
@@ -123,7 +123,7 @@ static const struct cost {
 };
 /* clang-format on */
 
-static xl_status sample_many(struct xl__probing *p, struct xl__ready *ready,
+static xl_status sample_many(struct xl__session *p, struct xl__ready *ready,
                              const struct cost *cost, xl_samples *out)
 {
     xl_status status = XL_OK;
@@ -136,19 +136,19 @@ static xl_status sample_many(struct xl__probing *p, struct xl__ready *ready,
     xl_sampling how = xl__probe_sampling(p);
     how.warmup = WARM_UP;
     how.min_runs = how.max_runs = p->how->quick ? QUICK_RUNS : FULL_RUNS;
-    TRY(xl__probe_alive(p));
-    TRY(xl__sample_on(p->q->ctx->device, &how, &source, 1, out));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__sample_monitored(p->q->ctx->device, &how, &source, 1, out));
     /* The host's clock was asked for, and is fine enough. */
     out->warnings &= ~(XL_WARN(WALL_CLOCK) | XL_WARN(TOO_SHORT));
 fail:
     return status;
 }
 
-static xl_status sample_cost(struct xl__probing *p, struct xl__ready *ready,
+static xl_status sample_cost(struct xl__session *p, struct xl__ready *ready,
                              const struct cost *cost, xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__run alone = {once, ready};
+    const struct xl__timed_run alone = {once, ready};
     if (cost->how == ALONE)
         TRY(xl__sample_runs(p, &alone, 1, &row->samples));
     else
@@ -158,7 +158,7 @@ fail:
     return status;
 }
 
-static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
+static xl_status run_cost(struct xl__session *p, const struct cost *cost)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
@@ -194,7 +194,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < sizeof costs / sizeof *costs; i++)

@@ -22,14 +22,14 @@ static const size_t quick_bytes = 16 * MIB, full_bytes = 128 * MIB;
 enum { UP, WORK, DOWN, N_QUEUES };
 
 struct bench {
-    struct xl__probing *p;
+    struct xl__session *p;
     xl_queue *q[N_QUEUES]; /* of one context; the second is the probe's own */
     size_t bytes;
     bool is_pinned;
     struct xl__host_mem from, to;
     cl_mem in, out;           /* what is brought, worked on, fetched */
     cl_mem spin_in, spin_out; /* what the kernel works on beside a copy */
-    struct xl__work whole, chunk, spin;
+    struct xl__workload whole, chunk, spin;
     size_t turns, spin_turns;
 };
 
@@ -40,7 +40,7 @@ double xl__overlap(double one_ns, double other_ns, double both_ns)
     return (one_ns + other_ns - both_ns) / fmin(one_ns, other_ns);
 }
 
-const char *xl__overlap_words(double overlap)
+const char *xl__overlap_text(double overlap)
 {
     static const double mostly = 0.7, hardly = 0.2;
     if (!(overlap < mostly))
@@ -53,7 +53,7 @@ const char *xl__overlap_words(double overlap)
 
 static xl_status told(struct bench *b, unsigned queue, xl_status status)
 {
-    return xl__told(b->p, b->q[queue], status);
+    return xl__copy_queue_error(b->p, b->q[queue], status);
 }
 
 static xl_status finish(struct bench *b, unsigned queue)
@@ -63,7 +63,7 @@ static xl_status finish(struct bench *b, unsigned queue)
 
 static xl_status flush(struct bench *b, unsigned queue)
 {
-    return told(b, queue, xl__flush(b->q[queue]));
+    return told(b, queue, xl__queue_flush(b->q[queue]));
 }
 
 static xl_status bring(struct bench *b, unsigned queue)
@@ -80,14 +80,14 @@ static xl_status fetch(struct bench *b, unsigned queue)
 
 static xl_status spin(struct bench *b)
 {
-    return xl__work_launch(b->q[WORK], &b->spin, b->spin_in, b->spin_out, 0,
-                           b->spin_turns, NULL);
+    return xl__workload_launch(b->q[WORK], &b->spin, b->spin_in, b->spin_out,
+                               0, b->spin_turns, NULL);
 }
 
 static xl_status work(struct bench *b)
 {
-    return xl__work_launch(b->q[WORK], &b->whole, b->in, b->out, 0, b->turns,
-                           NULL);
+    return xl__workload_launch(b->q[WORK], &b->whole, b->in, b->out, 0,
+                               b->turns, NULL);
 }
 
 /* Steps that run at once, each on its queue. */
@@ -97,7 +97,7 @@ struct part {
     unsigned steps;
 };
 
-static xl_status part_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status part_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     const struct part *part = arg;
@@ -126,7 +126,7 @@ fail:
 }
 
 /* All of it, one step after the other, on one queue. */
-static xl_status serial_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status serial_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -152,8 +152,8 @@ static xl_status enqueue_chunk(struct bench *b, unsigned i)
     TRY(told(b, UP, xl__upload(b->q[UP], b->in, at, (char *)b->from.at + at,
                                bytes, &here)));
     TRY(flush(b, UP));
-    TRY(xl__work_launch(b->q[WORK], &b->chunk, b->in, b->out, at / WORD,
-                        b->turns, &sync));
+    TRY(xl__workload_launch(b->q[WORK], &b->chunk, b->in, b->out, at / WORD,
+                            b->turns, &sync));
     TRY(flush(b, WORK));
     TRY(told(b, DOWN, xl__download(b->q[DOWN], b->out, at,
                                    (char *)b->to.at + at, bytes, &done,
@@ -165,7 +165,7 @@ fail:
     return status;
 }
 
-static xl_status chunked_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status chunked_once(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -183,12 +183,12 @@ fail:
 /* -- how long the kernel works --------------------------------------------- */
 
 struct turned {
-    const struct xl__run *run;
+    const struct xl__timed_run *run;
     size_t *turns; /* that it goes by */
     double ns;     /* of the last ones */
 };
 
-static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
+static xl_status sample_turns(struct xl__session *p, void *arg, size_t turns,
                               xl_row *row)
 {
     enum { TRIES = 3 }; /* the first may still be compiled */
@@ -207,13 +207,13 @@ fail:
 }
 
 /* Let it last about as long as a copy. */
-static xl_status find_turns(struct bench *b, const struct xl__run *run,
+static xl_status find_turns(struct bench *b, const struct xl__timed_run *run,
                             double want_ns, size_t *turns)
 {
     xl_status status = XL_OK;
     struct turned t = {run, turns, 0};
-    const struct xl__turning w = {sample_turns, &t};
-    TRY(xl__turns_find(b->p, &w, want_ns, turns));
+    const struct xl__iteration_source w = {sample_turns, &t};
+    TRY(xl__iterations_find(b->p, &w, want_ns, turns));
     if (t.ns > want_ns) /* even the first ones may be too many */
         *turns = (size_t)fmax(1, (double)*turns * want_ns / t.ns);
 fail:
@@ -229,7 +229,8 @@ static bool is_worked(const cl_uint *words, size_t n, uint64_t seed,
     for (unsigned i = 0; i < LOOKS; i++) {
         const size_t at = i % 2 ? (i + 1) / 2 * n / (LOOKS / 2) - 1
                                 : i / 2 * n / (LOOKS / 2);
-        if (words[at] != xl__worked(xl__probe_word(seed, at), at, turns))
+        if (words[at] !=
+            xl__workload_expected(xl__probe_word(seed, at), at, turns))
             return false;
     }
     return true;
@@ -263,8 +264,9 @@ fail:
 }
 
 /* Beside a copy once more: what the kernel did, and what the copy moved. */
-static xl_status check_beside(struct bench *b, const struct xl__run *both,
-                              bool is_up, bool *right)
+static xl_status check_beside(struct bench *b,
+                              const struct xl__timed_run *both, bool is_up,
+                              bool *right)
 {
     xl_status status = XL_OK;
     const uint64_t seed = b->p->how->seed;
@@ -278,11 +280,11 @@ static xl_status check_beside(struct bench *b, const struct xl__run *both,
     }
     TRY(both->once(b->p, both->arg, &ns));
     TRY(xl_buffer_read(b->p->q, b->spin_out, 0, &word, WORD));
-    *right = is_up || xl__words_right(b->to.at, n, seed);
+    *right = is_up || xl__words_match(b->to.at, n, seed);
     if (is_up)
-        TRY(xl__buffer_right(b->p, b->in, n, seed, right));
-    *right = *right &&
-             word == xl__worked(xl__probe_word(seed, 0), 0, b->spin_turns);
+        TRY(xl__buffer_matches(b->p, b->in, n, seed, right));
+    *right = *right && word == xl__workload_expected(xl__probe_word(seed, 0),
+                                                     0, b->spin_turns);
 fail:
     return status;
 }
@@ -313,9 +315,9 @@ static xl_status run_beside(struct bench *b, bool is_up)
         [COPY] = {b, way},
         [KERNEL] = {b, DO_SPIN},
         [BOTH] = {b, way | DO_SPIN}};
-    struct xl__run runs[N];
+    struct xl__timed_run runs[N];
     for (unsigned i = 0; i < N; i++)
-        runs[i] = (struct xl__run){part_once, &parts[i]};
+        runs[i] = (struct xl__timed_run){part_once, &parts[i]};
     xl_status status = XL_OK;
     bool right;
     xl_row row;
@@ -332,7 +334,7 @@ static xl_status run_beside(struct bench *b, bool is_up)
     row.value = xl__overlap(samples[COPY].min_ns, samples[KERNEL].min_ns,
                             samples[BOTH].min_ns);
     xl_row_found(&row, "copy_ns", samples[COPY].min_ns);
-    emit(b, &row, xl__overlap_words(row.value), right);
+    emit(b, &row, xl__overlap_text(row.value), right);
 fail:
     free(samples);
     return status;
@@ -344,11 +346,11 @@ static xl_status run_chunks(struct bench *b)
     enum { BRING, KERNEL, FETCH, SERIAL, CHUNKED, N };
     struct part up = {b, DO_BRING}, kernel = {b, DO_WORK},
                 down = {b, DO_FETCH};
-    const struct xl__run runs[N] = {[BRING] = {part_once, &up},
-                                    [KERNEL] = {part_once, &kernel},
-                                    [FETCH] = {part_once, &down},
-                                    [SERIAL] = {serial_once, b},
-                                    [CHUNKED] = {chunked_once, b}};
+    const struct xl__timed_run runs[N] = {[BRING] = {part_once, &up},
+                                          [KERNEL] = {part_once, &kernel},
+                                          [FETCH] = {part_once, &down},
+                                          [SERIAL] = {serial_once, b},
+                                          [CHUNKED] = {chunked_once, b}};
     xl_status status = XL_OK;
     bool right;
     xl_row row;
@@ -378,7 +380,7 @@ fail:
 static xl_status create(struct bench *b)
 {
     xl_status status = XL_OK;
-    struct xl__probing *p = b->p;
+    struct xl__session *p = b->p;
     xl_lib *lib = p->q->ctx->lib;
     const size_t want = p->how->quick ? quick_bytes : full_bytes;
     size_t spin_bytes, got;
@@ -392,9 +394,9 @@ static xl_status create(struct bench *b)
     TRY(xl__probe_buffer(p, got, &b->out, &b->bytes));
     TRY(xl__probe_buffer(p, SPIN_BYTES, &b->spin_in, &spin_bytes));
     TRY(xl__probe_buffer(p, SPIN_BYTES, &b->spin_out, &spin_bytes));
-    TRY(xl__work_create(p, p->q, spin_bytes / WORD, &b->spin));
-    TRY(xl__work_create(p, p->q, b->bytes / WORD, &b->whole));
-    TRY(xl__work_create(p, p->q, b->bytes / WORD / CHUNKS, &b->chunk));
+    TRY(xl__workload_create(p, p->q, spin_bytes / WORD, &b->spin));
+    TRY(xl__workload_create(p, p->q, b->bytes / WORD, &b->whole));
+    TRY(xl__workload_create(p, p->q, b->bytes / WORD / CHUNKS, &b->chunk));
 fail:
     return status;
 }
@@ -402,9 +404,9 @@ fail:
 static void destroy(struct bench *b)
 {
     const cl_mem mems[] = {b->in, b->out, b->spin_in, b->spin_out};
-    xl__work_destroy(&b->spin);
-    xl__work_destroy(&b->whole);
-    xl__work_destroy(&b->chunk);
+    xl__workload_destroy(&b->spin);
+    xl__workload_destroy(&b->whole);
+    xl__workload_destroy(&b->chunk);
     for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
         if (mems[i])
             clReleaseMemObject(mems[i]);
@@ -425,13 +427,13 @@ static xl_status run_memory(struct bench *b)
     TRY(run_chunks(b));
 fail:
     for (unsigned i = 0; i < N_QUEUES; i++)
-        xl__settle(b->q[i]);
+        xl__queue_drain(b->q[i]);
     xl__host_mem_destroy(q, &b->from);
     xl__host_mem_destroy(q, &b->to);
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct bench b = {.p = p};

@@ -23,7 +23,7 @@ enum {
 /* A queue, and the word it works on: from one buffer to the other. */
 struct lane {
     xl_queue *q;
-    struct xl__work work;
+    struct xl__workload work;
     struct chain *chain;
 };
 
@@ -37,7 +37,7 @@ struct chain {
 enum { FIRST, BESIDE, ELSEWHERE, N_LANES };
 
 struct bench {
-    struct xl__probing *p;
+    struct xl__session *p;
     struct lane lane[N_LANES]; /* ELSEWHERE: in a context of its own */
     struct chain chain[2];
     unsigned links;            /* of each run */
@@ -48,7 +48,7 @@ struct bench {
 static xl_status told(struct bench *b, const struct lane *lane,
                       xl_status status)
 {
-    return xl__told(b->p, lane->q, status);
+    return xl__copy_queue_error(b->p, lane->q, status);
 }
 
 static xl_status add_link(struct bench *b, const struct lane *lane,
@@ -57,9 +57,10 @@ static xl_status add_link(struct bench *b, const struct lane *lane,
     struct chain *c = lane->chain;
     const cl_mem in = c->mem[c->turn % 2], out = c->mem[(c->turn + 1) % 2];
     c->turn++;
-    c->expected = xl__worked(c->expected, 0, 1);
-    return told(b, lane,
-                xl__work_launch(lane->q, &lane->work, in, out, 0, 1, sync));
+    c->expected = xl__workload_expected(c->expected, 0, 1);
+    return told(
+        b, lane,
+        xl__workload_launch(lane->q, &lane->work, in, out, 0, 1, sync));
 }
 
 /* By events, on the lanes in turn. */
@@ -73,7 +74,7 @@ static xl_status chain_by_events(struct bench *b, unsigned n_lanes, double *ns)
         const xl_sync sync = {before ? 1 : 0, &before, &after};
         TRY(add_link(b, lane, &sync));
         if (n_lanes > 1) /* the next queue waits for what is under way */
-            TRY(told(b, lane, xl__flush(lane->q)));
+            TRY(told(b, lane, xl__queue_flush(lane->q)));
         xl__event_release(before);
         before = after;
         after = NULL;
@@ -103,31 +104,31 @@ fail:
     return status;
 }
 
-static xl_status same_queue(struct xl__probing *p, void *arg, double *ns)
+static xl_status same_queue(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
     return chain_by_events(arg, 1, ns);
 }
 
-static xl_status two_queues(struct xl__probing *p, void *arg, double *ns)
+static xl_status two_queues(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
     return chain_by_events(arg, 2, ns);
 }
 
-static xl_status host_same_queue(struct xl__probing *p, void *arg, double *ns)
+static xl_status host_same_queue(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
     return chain_by_host(arg, FIRST, FIRST, ns);
 }
 
-static xl_status host_two_queues(struct xl__probing *p, void *arg, double *ns)
+static xl_status host_two_queues(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
     return chain_by_host(arg, FIRST, BESIDE, ns);
 }
 
-static xl_status host_two_contexts(struct xl__probing *p, void *arg,
+static xl_status host_two_contexts(struct xl__session *p, void *arg,
                                    double *ns)
 {
     (void)p;
@@ -135,7 +136,7 @@ static xl_status host_two_contexts(struct xl__probing *p, void *arg,
 }
 
 /* From the host's word to the end of a launch that waits for it. */
-static xl_status user_event(struct xl__probing *p, void *arg, double *ns)
+static xl_status user_event(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
     struct bench *b = arg;
@@ -146,7 +147,7 @@ static xl_status user_event(struct xl__probing *p, void *arg, double *ns)
     const xl_sync sync = {1, &gate, NULL};
     CL_TRY(&p->q->error, code);
     TRY(add_link(b, lane, &sync));
-    TRY(xl__flush(lane->q));
+    TRY(xl__queue_flush(lane->q));
     const uint64_t start = xl__now_ns();
     is_set = true;
     CL_TRY(&p->q->error, clSetUserEventStatus(gate, CL_COMPLETE));
@@ -164,7 +165,7 @@ fail:
 /* clang-format off */
 static const struct {
     const char *name;
-    xl_status (*once)(struct xl__probing *p, void *arg, double *ns);
+    xl_status (*once)(struct xl__session *p, void *arg, double *ns);
     bool is_chain; /* else a single link */
     int beside;    /* the row that it is compared with; -1: none */
 } kinds[] = {
@@ -241,13 +242,13 @@ fail:
 static xl_status measure(struct bench *b)
 {
     xl_status status = XL_OK;
-    struct xl__run runs[N_KINDS];
+    struct xl__timed_run runs[N_KINDS];
     bool right;
     xl_samples *samples = xl__calloc(N_KINDS, sizeof *samples);
     if (!samples)
         TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
     for (unsigned i = 0; i < N_KINDS; i++)
-        runs[i] = (struct xl__run){kinds[i].once, b};
+        runs[i] = (struct xl__timed_run){kinds[i].once, b};
     TRY(xl__sample_runs(b->p, runs, N_KINDS, samples));
     TRY(chain_right(b, &right));
     for (unsigned i = 0; i < N_KINDS; i++)
@@ -285,7 +286,7 @@ static xl_status create(struct bench *b)
     for (unsigned i = 0; i < N_LANES; i++) {
         struct lane *lane = &b->lane[i];
         lane->chain = &b->chain[i == ELSEWHERE];
-        TRY(told(b, lane, xl__work_create(b->p, lane->q, 1, &lane->work)));
+        TRY(told(b, lane, xl__workload_create(b->p, lane->q, 1, &lane->work)));
         if (i != BESIDE)
             TRY(told(b, lane, create_chain(lane->q, lane->chain)));
     }
@@ -296,7 +297,7 @@ fail:
 static void destroy(struct bench *b)
 {
     for (unsigned i = 0; i < N_LANES; i++)
-        xl__work_destroy(&b->lane[i].work);
+        xl__workload_destroy(&b->lane[i].work);
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned j = 0; j < 2; j++) {
             if (b->chain[i].mem[j])
@@ -307,7 +308,7 @@ static void destroy(struct bench *b)
     xl_queue_destroy(b->lane[ELSEWHERE].q);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct bench b = {.p = p};

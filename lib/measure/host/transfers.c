@@ -21,8 +21,8 @@ enum { MOST_BATCH = 1 << 10 };
 
 /* A run as the sampler's source. */
 struct timed {
-    struct xl__probing *p;
-    const struct xl__run *run;
+    struct xl__session *p;
+    const struct xl__timed_run *run;
     double ns[MOST_BATCH]; /* of the runs of a batch */
 };
 
@@ -46,7 +46,7 @@ fail:
 /* There are many points: a short time each, but for where that does not tell.
  * Not shorter, though, than a few time slices of the host: samples that all
  * lie in one agree with each other, and not with those of the next. */
-static xl_sampling sampling(const struct xl__probing *p)
+static xl_sampling sampling(const struct xl__session *p)
 {
     enum { PATIENCE = 8, RUNS = 20 };
     static const double quick_s = 0.1, full_s = 0.3; /* of one run's */
@@ -61,8 +61,9 @@ static xl_sampling sampling(const struct xl__probing *p)
     return how;
 }
 
-xl_status xl__sample_runs(struct xl__probing *p, const struct xl__run *runs,
-                          unsigned n, xl_samples *out)
+xl_status xl__sample_runs(struct xl__session *p,
+                          const struct xl__timed_run *runs, unsigned n,
+                          xl_samples *out)
 {
     xl_status status = XL_OK;
     const xl_sampling how = sampling(p);
@@ -78,8 +79,8 @@ xl_status xl__sample_runs(struct xl__probing *p, const struct xl__run *runs,
                                                 .max_batch = MOST_BATCH,
                                                 .wall = true};
     }
-    TRY(xl__probe_alive(p));
-    TRY(xl__sample_on(p->q->ctx->device, &how, sources, n, out));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__sample_monitored(p->q->ctx->device, &how, sources, n, out));
     /* It was not the event clock that failed: nobody asked it. And it is time
      * that ends the long runs. */
     for (unsigned i = 0; i < n; i++) {
@@ -148,7 +149,7 @@ void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed)
         words[i] = xl__probe_word(seed, i);
 }
 
-size_t xl__transfer_bytes(const struct xl__probing *p, size_t most)
+size_t xl__transfer_bytes(const struct xl__session *p, size_t most)
 {
     enum { LEAST = 1 << 20 };
     static const double parts = 24;    /* that device memory is cut into */
@@ -170,7 +171,7 @@ static size_t place(struct xl__rng *rng, unsigned i, size_t n)
     return (size_t)xl__rng_below(rng, n);
 }
 
-bool xl__words_right(const cl_uint *words, size_t n, uint64_t seed)
+bool xl__words_match(const cl_uint *words, size_t n, uint64_t seed)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
@@ -182,8 +183,8 @@ bool xl__words_right(const cl_uint *words, size_t n, uint64_t seed)
     return true;
 }
 
-xl_status xl__buffer_right(struct xl__probing *p, cl_mem mem, size_t n,
-                           uint64_t seed, bool *right)
+xl_status xl__buffer_matches(struct xl__session *p, cl_mem mem, size_t n,
+                             uint64_t seed, bool *right)
 {
     xl_status status = XL_OK;
     struct xl__rng rng;
@@ -222,7 +223,7 @@ fail:
     return status;
 }
 
-xl_status xl__flush(xl_queue *q)
+xl_status xl__queue_flush(xl_queue *q)
 {
     xl_status status = XL_OK;
     CL_TRY(&q->error, clFlush(q->cl));
@@ -230,7 +231,7 @@ fail:
     return status;
 }
 
-void xl__settle(xl_queue *q)
+void xl__queue_drain(xl_queue *q)
 {
     if (!q)
         return;
@@ -238,7 +239,8 @@ void xl__settle(xl_queue *q)
     clFinish(q->cl);
 }
 
-xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status)
+xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
+                               xl_status status)
 {
     if (status == XL_OK || q == p->q)
         return status;
@@ -255,8 +257,8 @@ enum { WG = 256, WORD = 4 };
 /* Slots of a call. */
 enum { IN = 1, OUT = 2, FIRST = 0, TURNS = 1 };
 
-xl_status xl__work_create(struct xl__probing *p, xl_queue *q, size_t words,
-                          struct xl__work *w)
+xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
+                              struct xl__workload *w)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -267,7 +269,7 @@ xl_status xl__work_create(struct xl__probing *p, xl_queue *q, size_t words,
     /* A power of two, which shares out even words with none left over. */
     while (scalar && 2 * most <= XL__CPU_GROUPS * units)
         most *= 2;
-    *w = (struct xl__work){.wg = 1};
+    *w = (struct xl__workload){.wg = 1};
     while (!scalar && 2 * w->wg <= most_wg)
         w->wg *= 2;
     w->count = xl__ceil_div(words, most * w->wg);
@@ -295,17 +297,17 @@ fail:
     return status;
 }
 
-void xl__work_destroy(struct xl__work *w)
+void xl__workload_destroy(struct xl__workload *w)
 {
     if (w->ready)
         xl__ready_clear(w->ready);
     free(w->ready);
-    *w = (struct xl__work){0};
+    *w = (struct xl__workload){0};
 }
 
-xl_status xl__work_launch(xl_queue *q, const struct xl__work *w, cl_mem in,
-                          cl_mem out, size_t first, size_t turns,
-                          const xl_sync *sync)
+xl_status xl__workload_launch(xl_queue *q, const struct xl__workload *w,
+                              cl_mem in, cl_mem out, size_t first,
+                              size_t turns, const xl_sync *sync)
 {
     const struct xl__call call = {
         .mem = {[IN] = {in, NULL}, [OUT] = {out, NULL}},
@@ -313,7 +315,7 @@ xl_status xl__work_launch(xl_queue *q, const struct xl__work *w, cl_mem in,
     return xl__launch(q, w->ready, &call, sync);
 }
 
-cl_uint xl__worked(cl_uint x, size_t i, size_t turns)
+cl_uint xl__workload_expected(cl_uint x, size_t i, size_t turns)
 {
     const cl_uint c = 2 * (cl_uint)i + 1;
     for (size_t t = 0; t < turns; t++)

@@ -10,16 +10,17 @@
 
 /* One run of something that waits for its end. It says itself what of its
  * time counts: what gets it ready does not. */
-struct xl__run {
-    xl_status (*once)(struct xl__probing *p, void *arg, double *ns);
+struct xl__timed_run {
+    xl_status (*once)(struct xl__session *p, void *arg, double *ns);
     void *arg;
 };
 
 /* Sample n of them in turns, so that whatever else the machine does meets all
  * alike. By the wall clock: maps have no event times worth the name, and a
  * program waits by it. out: n of them. */
-xl_status xl__sample_runs(struct xl__probing *p, const struct xl__run *runs,
-                          unsigned n, xl_samples *out);
+xl_status xl__sample_runs(struct xl__session *p,
+                          const struct xl__timed_run *runs, unsigned n,
+                          xl_samples *out);
 
 /* -- host memory ----------------------------------------------------------- */
 
@@ -39,14 +40,14 @@ void xl__host_mem_destroy(xl_queue *q, struct xl__host_mem *h);
 void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed);
 
 /* Are a few words of n, its ends among them, those of xl__probe_word()? */
-bool xl__words_right(const cl_uint *words, size_t n, uint64_t seed);
+bool xl__words_match(const cl_uint *words, size_t n, uint64_t seed);
 /* The same of a buffer's first n words. */
-xl_status xl__buffer_right(struct xl__probing *p, cl_mem mem, size_t n,
-                           uint64_t seed, bool *right);
+xl_status xl__buffer_matches(struct xl__session *p, cl_mem mem, size_t n,
+                             uint64_t seed, bool *right);
 
 /* At most `most` bytes, so few that several such fit the device beside
  * others'. */
-size_t xl__transfer_bytes(const struct xl__probing *p, size_t most);
+size_t xl__transfer_bytes(const struct xl__session *p, size_t most);
 
 /* Enqueue, do not wait. Events may be NULL. */
 xl_status xl__upload(xl_queue *q, cl_mem dst, size_t at, const void *src,
@@ -54,33 +55,34 @@ xl_status xl__upload(xl_queue *q, cl_mem dst, size_t at, const void *src,
 xl_status xl__download(xl_queue *q, cl_mem src, size_t at, void *dst,
                        size_t bytes, const cl_event *after, cl_event *done);
 /* Start what is enqueued. */
-xl_status xl__flush(xl_queue *q);
+xl_status xl__queue_flush(xl_queue *q);
 /* Wait for all of it on the way out, before host memory goes: tells nothing,
  * and leaves the queue's story as it is (GE-29). */
-void xl__settle(xl_queue *q);
+void xl__queue_drain(xl_queue *q);
 
 /* A queue's failure as the probe's own: another queue's story is told. */
-xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status);
+xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
+                               xl_status status);
 
 /* -- work ------------------------------------------------------------------ */
 
 /* out[i] = in[i] after `turns` of x = x * x + 2 i + 1, for `words` words. */
-struct xl__work {
+struct xl__workload {
     size_t words, wg, count;
     struct xl__ready *ready;
 };
 
 /* How many words a launch works on: at least so many, rounded up to what its
  * groups take; buffers must hold as many. */
-xl_status xl__work_create(struct xl__probing *p, xl_queue *q, size_t words,
-                          struct xl__work *w);
-void xl__work_destroy(struct xl__work *w);
+xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
+                              struct xl__workload *w);
+void xl__workload_destroy(struct xl__workload *w);
 /* Enqueue it on `q`, which it was made for. */
-xl_status xl__work_launch(xl_queue *q, const struct xl__work *w, cl_mem in,
-                          cl_mem out, size_t first, size_t turns,
-                          const xl_sync *sync);
+xl_status xl__workload_launch(xl_queue *q, const struct xl__workload *w,
+                              cl_mem in, cl_mem out, size_t first,
+                              size_t turns, const xl_sync *sync);
 /* What becomes of a word. */
-cl_uint xl__worked(cl_uint x, size_t i, size_t turns);
+cl_uint xl__workload_expected(cl_uint x, size_t i, size_t turns);
 
 /* -- rows ------------------------------------------------------------------ */
 
@@ -107,7 +109,7 @@ bool xl__moves_nothing(double map_ns, double copy_ns);
  * both run at once: 1 all of it, 0 none. */
 double xl__overlap(double one_ns, double other_ns, double both_ns);
 /* The same in words. Static. */
-const char *xl__overlap_words(double overlap);
+const char *xl__overlap_text(double overlap);
 
 /* probe_breakeven.c: from how many elements on the device is faster, and stays
  * so; n[0] when it always is, NaN when it never is. */

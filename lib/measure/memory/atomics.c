@@ -74,7 +74,7 @@ static cl_uint int_of(size_t item)
 
 /* -- laying out ----------------------------------------------------------- */
 
-static void lay_out(const struct xl__probing *p, struct burst *b)
+static void lay_out(const struct xl__session *p, struct burst *b)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const struct point *at = b->point;
@@ -93,7 +93,7 @@ static void lay_out(const struct xl__probing *p, struct burst *b)
                                         : 1;
 }
 
-static void make_plan(const struct burst *b, struct xl__turned *t)
+static void make_plan(const struct burst *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -148,7 +148,8 @@ static bool is_right(const struct burst *b, const cl_uint *seen, size_t turns)
 }
 
 /* One launch more, on words that are 0. */
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     const struct burst *b = t->arg;
@@ -175,19 +176,19 @@ static void learn(struct xl__limits *l, const struct burst *b,
         row->verdict >= XL_ROW_REJECTED)
         return;
     if (b->point->spread == OWN)
-        xl__probe_raise(l, XL__F_atomic_per_s, xl__probe_peak(row));
+        xl__probe_raise_fact(l, XL__F_atomic_per_s, xl__probe_peak(row));
     if (b->point->spread == ONE_WORD)
-        xl__probe_raise(l, XL__F_atomic_same_per_s, xl__probe_peak(row));
+        xl__probe_raise_fact(l, XL__F_atomic_same_per_s, xl__probe_peak(row));
 }
 
-static xl_status measure(struct xl__probing *p, struct burst *b, xl_row *row)
+static xl_status measure(struct xl__session *p, struct burst *b, xl_row *row)
 {
     xl_status status = XL_OK;
-    struct xl__turned t = {.look = look, .arg = b};
+    struct xl__iterated t = {.look = look, .arg = b};
     TRY(xl_buffer_create(p->q, words_of(b) * WORD, &b->words));
     TRY(xl_buffer_fill(p->q, b->words, 0, 0, words_of(b)));
     make_plan(b, &t);
-    TRY(xl__turned_row(p, &t, row));
+    TRY(xl__iterated_measure(p, &t, row));
 fail:
     if (b->words)
         clReleaseMemObject(b->words);
@@ -195,7 +196,7 @@ fail:
     return status;
 }
 
-static xl_status one(struct xl__probing *p, unsigned route,
+static xl_status one(struct xl__session *p, unsigned route,
                      const struct point *point)
 {
     xl_status status = XL_OK;
@@ -203,7 +204,7 @@ static xl_status one(struct xl__probing *p, unsigned route,
     struct burst b = {.route = route, .point = point};
     char name[32];
     xl_row row;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     lay_out(p, &b);
     snprintf(name, sizeof name, "%s_%s", point->is_local ? "local" : "global",
              routes[route].name);
@@ -224,7 +225,7 @@ fail:
 }
 
 /* Sub-groups of one item would be own words once more. */
-static bool is_wanted(const struct xl__probing *p, unsigned route,
+static bool is_wanted(const struct xl__session *p, unsigned route,
                       const struct point *point)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -233,7 +234,7 @@ static bool is_wanted(const struct xl__probing *p, unsigned route,
     return !p->how->quick || point->quick || !routes[route].is_float;
 }
 
-static xl_status run_route(struct xl__probing *p, unsigned route)
+static xl_status run_route(struct xl__session *p, unsigned route)
 {
     xl_status status = XL_OK;
     const char *extension = routes[route].extension;
@@ -255,7 +256,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     for (unsigned r = 0; r < N_ROUTES; r++)

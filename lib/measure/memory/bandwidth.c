@@ -68,7 +68,7 @@ struct layout {
     unsigned rounds;
 };
 
-static struct layout lay_out(const struct xl__probing *p, struct shape shape,
+static struct layout lay_out(const struct xl__session *p, struct shape shape,
                              size_t bytes)
 {
     struct layout a = {.shape = shape, .rounds = 1};
@@ -142,7 +142,7 @@ static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
 }
 
 /* Are words at random what `kind` should leave there? */
-static xl_status look_at(struct xl__probing *p, cl_mem mem, enum kind kind,
+static xl_status look_at(struct xl__session *p, cl_mem mem, enum kind kind,
                          const struct layout *a, bool *right)
 {
     xl_status status = XL_OK;
@@ -162,7 +162,7 @@ fail:
 /* Is there in memory what should be, and was it there before? Memory that
  * compresses what it can makes other data look fast. *why: NULL, or what is
  * wrong. */
-static xl_status look(struct xl__probing *p, const struct memory *m,
+static xl_status look(struct xl__session *p, const struct memory *m,
                       enum kind kind, const struct layout *a, cl_uint key,
                       const char **why)
 {
@@ -185,7 +185,7 @@ fail:
     return status;
 }
 
-static void describe(const struct xl__probing *p, xl_row *row, enum kind kind,
+static void describe(const struct xl__session *p, xl_row *row, enum kind kind,
                      const struct layout *a)
 {
     const double ecc = xl__num(&p->q->ctx->device->limits, XL__F_ecc);
@@ -198,7 +198,7 @@ static void describe(const struct xl__probing *p, xl_row *row, enum kind kind,
         xl_row_found(row, "ecc", ecc);
 }
 
-static xl_status clear_result(struct xl__probing *p, const struct memory *m,
+static xl_status clear_result(struct xl__session *p, const struct memory *m,
                               enum kind kind)
 {
     const size_t words = kind == READ ? 1 : m->bytes / WORD;
@@ -206,7 +206,7 @@ static xl_status clear_result(struct xl__probing *p, const struct memory *m,
 }
 
 /* One kind in one layout; not yet judged. */
-static xl_status measure(struct xl__probing *p, const struct memory *m,
+static xl_status measure(struct xl__session *p, const struct memory *m,
                          enum kind kind, const struct layout *a, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -239,7 +239,7 @@ static bool beats(const xl_row *a, const xl_row *b)
 }
 
 /* Is this shape one to try here? */
-static bool is_wanted(const struct xl__probing *p, const struct shape *shape)
+static bool is_wanted(const struct xl__session *p, const struct shape *shape)
 {
     const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
     return (scalar ? shape->scalar : shape->wide) &&
@@ -255,7 +255,7 @@ static bool is_excusable(xl_status status)
 }
 
 /* The best of the shapes from `first` to `end`; *at its index, -1: none. */
-static xl_status best_of(struct xl__probing *p, const struct memory *m,
+static xl_status best_of(struct xl__session *p, const struct memory *m,
                          enum kind kind, int first, int end, xl_row *best,
                          int *at)
 {
@@ -265,7 +265,7 @@ static xl_status best_of(struct xl__probing *p, const struct memory *m,
     for (int i = first; i < end; i++) {
         if (!is_wanted(p, &shapes[i]))
             continue;
-        TRY(xl__probe_alive(p));
+        TRY(xl__probe_check_stop(p));
         const struct layout a = lay_out(p, shapes[i], m->bytes);
         status = measure(p, m, kind, &a, &row);
         if (status != XL_OK && is_excusable(status)) {
@@ -287,18 +287,18 @@ fail:
     return status;
 }
 
-static void learn(struct xl__probing *p, enum kind kind, const xl_row *row)
+static void learn(struct xl__session *p, enum kind kind, const xl_row *row)
 {
     if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
         row->value > 0)
-        xl__probe_raise(&p->q->ctx->device->limits,
-                        (enum xl__fact_id)kinds[kind].fact,
-                        xl__probe_peak(row));
+        xl__probe_raise_fact(&p->q->ctx->device->limits,
+                             (enum xl__fact_id)kinds[kind].fact,
+                             xl__probe_peak(row));
 }
 
 /* The quick way takes the shape that copies best for all, and leaves out
  * triad, which is no one's roof. */
-static xl_status run_far(struct xl__probing *p, const struct memory *m,
+static xl_status run_far(struct xl__session *p, const struct memory *m,
                          int *shape)
 {
     static const enum kind order[] = {COPY, READ, WRITE, TRIAD};
@@ -320,7 +320,7 @@ fail:
 }
 
 /* Enough rounds in one launch that its own cost does not show. */
-static xl_status run_near(struct xl__probing *p, const struct memory *m,
+static xl_status run_near(struct xl__session *p, const struct memory *m,
                           int shape)
 {
     enum { MOST_ROUNDS = 1 << 12 };
@@ -329,7 +329,7 @@ static xl_status run_near(struct xl__probing *p, const struct memory *m,
     xl_row row;
     struct layout a = lay_out(p, shapes[shape], m->near_bytes / 2);
     for (;;) {
-        TRY(xl__probe_alive(p));
+        TRY(xl__probe_check_stop(p));
         TRY(measure(p, m, NEAR, &a, &row));
         if (row.samples.median_ns >= launch_ns || a.rounds >= MOST_ROUNDS)
             break;
@@ -342,7 +342,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

@@ -33,7 +33,7 @@ static const double unseen = 4; /* a cache that much larger is another */
 
 /* A level: what was found, and its rows. */
 struct level {
-    struct xl__level found;
+    struct xl__cache_level found;
     char name[16];
     xl_row latency, read;
 };
@@ -62,7 +62,7 @@ static const struct {
 
 /* -- the staircase -------------------------------------------------------- */
 
-static double size_at(const struct xl__probing *p, unsigned i)
+static double size_at(const struct xl__session *p, unsigned i)
 {
     enum { QUICK_PER_OCTAVE = 2, FULL_PER_OCTAVE = 4 };
     const double per = p->how->quick ? QUICK_PER_OCTAVE : FULL_PER_OCTAVE;
@@ -70,8 +70,8 @@ static double size_at(const struct xl__probing *p, unsigned i)
 }
 
 /* *n: the points seen; 0 when there is one that walked wrong. */
-static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
-                       struct xl__point *curve, unsigned *n)
+static xl_status climb(struct xl__session *p, struct xl__chase *chase,
+                       struct xl__cache_point *curve, unsigned *n)
 {
     xl_status status = XL_OK;
     bool is_sound = true;
@@ -89,7 +89,7 @@ static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
         xl_row_found(&row, "curve", 1);
         xl__probe_emit(p, &row);
         is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
-        curve[(*n)++] = (struct xl__point){bytes, chase->ns};
+        curve[(*n)++] = (struct xl__cache_point){bytes, chase->ns};
     }
     *n = is_sound ? *n : 0;
 fail:
@@ -111,13 +111,13 @@ static size_t far_bytes(const struct xl__limits *l)
 /* -- latency -------------------------------------------------------------- */
 
 /* Once more in the middle of the plateau, with care. */
-static xl_status measure_latency(struct xl__probing *p,
+static xl_status measure_latency(struct xl__session *p,
                                  struct xl__chase *chase,
-                                 const struct xl__point *curve,
+                                 const struct xl__cache_point *curve,
                                  struct level *v)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {xl__chase_sample, chase};
+    const struct xl__iteration_source w = {xl__chase_sample, chase};
     const unsigned mid = (v->found.first + v->found.last) / 2;
     xl_row ignored;
     xl_row_init(&v->latency, "probe_cache", v->name);
@@ -126,10 +126,10 @@ static xl_status measure_latency(struct xl__probing *p,
     TRY(xl__chase_point(
         p, chase, xl__ring_dense((size_t)curve[mid].bytes, chase->line_bytes),
         &ignored));
-    const size_t turns = xl__chase_turns(p, chase);
+    const size_t turns = xl__chase_iterations(p, chase);
     TRY(xl__chase_sample(p, chase, turns, &v->latency));
     v->found.ns = fmin(v->found.ns, chase->ns);
-    TRY(xl__turns_halve(p, &w, turns, &v->latency));
+    TRY(xl__iterations_check_scaling(p, &w, turns, &v->latency));
     if (isfinite(v->found.bytes))
         xl_row_found(&v->latency, "size_bytes", round(v->found.bytes));
 fail:
@@ -158,7 +158,7 @@ static double set_bytes(double before, double size)
     return fmax(size / 4, sqrt(before * size));
 }
 
-static struct sweep lay_out(const struct xl__probing *p, double bytes)
+static struct sweep lay_out(const struct xl__session *p, double bytes)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool scalar = xl__probe_is_scalar(l);
@@ -211,8 +211,8 @@ static void plan_sweep(const struct sweep *s, size_t turns, cl_uint key,
     xl__arg_u32(step, key);
 }
 
-/* struct xl__turning. */
-static xl_status sample_sweep(struct xl__probing *p, void *sweep, size_t turns,
+/* struct xl__iteration_source. */
+static xl_status sample_sweep(struct xl__session *p, void *sweep, size_t turns,
                               xl_row *row)
 {
     xl_status status = XL_OK;
@@ -232,20 +232,20 @@ fail:
     return status;
 }
 
-static xl_status measure_read(struct xl__probing *p, struct sweep *s,
+static xl_status measure_read(struct xl__session *p, struct sweep *s,
                               const char *level, xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {sample_sweep, s};
+    const struct xl__iteration_source w = {sample_sweep, s};
     char name[sizeof row->variant];
     size_t turns;
     snprintf(name, sizeof name, "%s_read", level);
     xl_row_init(row, "probe_cache", name);
     row->unit = "B/s";
-    TRY(xl__probe_alive(p));
-    TRY(xl__turns_find(p, &w, read_ns, &turns));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__iterations_find(p, &w, read_ns, &turns));
     TRY(sample_sweep(p, s, turns, row));
-    TRY(xl__turns_halve(p, &w, turns, row));
+    TRY(xl__iterations_check_scaling(p, &w, turns, row));
     xl_row_found(row, "size_bytes",
                  (double)(s->blocks * block_words(s) * WORD));
     xl_row_judge(row, p->q->ctx->device);
@@ -262,7 +262,7 @@ static bool beats(const xl_row *a, const xl_row *b)
 
 /* The best of a few, until it is sound and faster than what is further away:
  * another program may be in the way. */
-static xl_status best_read(struct xl__probing *p, struct sweep *s,
+static xl_status best_read(struct xl__session *p, struct sweep *s,
                            const char *level, double further, xl_row *best)
 {
     enum { TRIES = 3 };
@@ -279,7 +279,7 @@ fail:
     return status;
 }
 
-static xl_status measure_reads(struct xl__probing *p, struct levels *all)
+static xl_status measure_reads(struct xl__session *p, struct levels *all)
 {
     xl_status status = XL_OK;
     cl_mem src = NULL, kept = NULL;
@@ -370,13 +370,13 @@ static void learn(struct xl__limits *l, const struct level *v)
                                round(v->found.bytes));
         xl__limits_measure(l, (enum xl__fact_id)facts[i].ns, v->found.ns);
         if (rate >= 0 && v->read.verdict < XL_ROW_REJECTED)
-            xl__probe_raise(l, (enum xl__fact_id)rate,
-                            xl__probe_peak(&v->read));
+            xl__probe_raise_fact(l, (enum xl__fact_id)rate,
+                                 xl__probe_peak(&v->read));
     }
 }
 
 /* The largest cache is stated, and no step shows it (CP-18). */
-static void tell_unseen(struct xl__probing *p, const struct levels *all)
+static void tell_unseen(struct xl__session *p, const struct levels *all)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const unsigned n = n_caches(all);
@@ -407,14 +407,14 @@ static void judge(const struct xl__limits *l, struct levels *all)
         per_byte[i] =
             1 / (i < n ? read[i]->value : xl__num(l, XL__F_read_bytes_per_s));
     }
-    (void)xl__levels_judge(latency, ns, all->n);
-    (void)xl__levels_judge(read, per_byte, all->n);
+    (void)xl__cache_levels_check_order(latency, ns, all->n);
+    (void)xl__cache_levels_check_order(read, per_byte, all->n);
     if (all->n > 0 && all->at[n].found.is_open)
         doubt(latency[n],
               "the curve still rises at its end: memory is slower than this");
 }
 
-static void conclude(struct xl__probing *p, struct levels *all)
+static void conclude(struct xl__session *p, struct levels *all)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
     const unsigned n = n_caches(all);
@@ -435,18 +435,18 @@ static void conclude(struct xl__probing *p, struct levels *all)
 
 /* -- the whole ------------------------------------------------------------ */
 
-static xl_status find(struct xl__probing *p, struct levels *all)
+static xl_status find(struct xl__session *p, struct levels *all)
 {
     xl_status status = XL_OK;
     struct xl__chase chase;
-    struct xl__point curve[XL__MOST_POINTS];
-    struct xl__level found[XL__MOST_LEVELS];
+    struct xl__cache_point curve[XL__MOST_POINTS];
+    struct xl__cache_level found[XL__MOST_LEVELS];
     unsigned n;
     TRY(xl__chase_begin(p, far_bytes(&p->q->ctx->device->limits), &chase));
     TRY(climb(p, &chase, curve, &n));
     if (n == 0)
         goto fail; /* rejected rows say why */
-    all->n = xl__levels_find(curve, n, found);
+    all->n = xl__cache_levels_find(curve, n, found);
     for (unsigned i = 0; i < all->n; i++)
         all->at[i].found = found[i];
     name_levels(&p->q->ctx->device->limits, all);
@@ -461,7 +461,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct levels *all = xl__calloc(1, sizeof *all);

@@ -16,10 +16,10 @@ static const double noise = 1.1;   /* by which a row may be off its order */
 static const double far_off = 1.5; /* noise is not that large */
 
 struct stairs {
-    const struct xl__point *at;
+    const struct xl__cache_point *at;
     unsigned n;
     double ns[XL__MOST_POINTS]; /* cleaned: never falls */
-    struct xl__level *level;
+    struct xl__cache_level *level;
     unsigned n_levels;
 };
 
@@ -27,7 +27,8 @@ struct stairs {
 
 /* Where the two before and the two after agree, and it alone is faster, a
  * clock slipped. */
-static double without_slip(const struct xl__point *at, unsigned i, unsigned n)
+static double without_slip(const struct xl__cache_point *at, unsigned i,
+                           unsigned n)
 {
     if (i < 2 || i + 2 >= n)
         return at[i].ns;
@@ -53,7 +54,7 @@ static void clean(struct stairs *s)
 
 /* The longest flat stretch among first .. end - 1, in octaves. */
 static bool longest(const struct stairs *s, unsigned first, unsigned end,
-                    struct xl__level *out)
+                    struct xl__cache_level *out)
 {
     double best = octave;
     bool found = false;
@@ -65,14 +66,14 @@ static bool longest(const struct stairs *s, unsigned first, unsigned end,
             continue;
         best = span;
         found = true;
-        *out = (struct xl__level){.first = i, .last = j};
+        *out = (struct xl__cache_level){.first = i, .last = j};
     }
     return found;
 }
 
 static void cut(struct stairs *s, unsigned first, unsigned end)
 {
-    struct xl__level mid;
+    struct xl__cache_level mid;
     if (!longest(s, first, end, &mid))
         return;
     cut(s, first, mid.first);
@@ -83,8 +84,8 @@ static void cut(struct stairs *s, unsigned first, unsigned end)
 
 /* Does the time anywhere from a's end to b's begin grow by a step within an
  * octave? */
-static bool has_step(const struct stairs *s, const struct xl__level *a,
-                     const struct xl__level *b)
+static bool has_step(const struct stairs *s, const struct xl__cache_level *a,
+                     const struct xl__cache_level *b)
 {
     for (unsigned i = a->last, j = i; i < b->first; i++) {
         while (j + 1 <= b->last &&
@@ -113,12 +114,12 @@ static void merge(struct stairs *s)
 static void open_end(struct stairs *s)
 {
     const unsigned last = s->n - 1;
-    const struct xl__level *end = &s->level[s->n_levels - 1];
+    const struct xl__cache_level *end = &s->level[s->n_levels - 1];
     if (s->n_levels == XL__MOST_LEVELS || end->last + 2 > last ||
         !(s->ns[last - 1] >= step * s->ns[end->last]))
         return;
     s->level[s->n_levels++] =
-        (struct xl__level){.first = last, .last = last, .is_open = true};
+        (struct xl__cache_level){.first = last, .last = last, .is_open = true};
 }
 
 /* -- sizes ---------------------------------------------------------------- */
@@ -135,8 +136,8 @@ static double crossing(const struct stairs *s, double ns)
     return s->at[i - 1].bytes * pow(s->at[i].bytes / s->at[i - 1].bytes, part);
 }
 
-unsigned xl__levels_find(const struct xl__point *curve, unsigned n,
-                         struct xl__level out[XL__MOST_LEVELS])
+unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
+                               struct xl__cache_level out[XL__MOST_LEVELS])
 {
     struct stairs s = {.at = curve, .n = n, .level = out};
     if (n == 0 || n > XL__MOST_POINTS)
@@ -171,7 +172,8 @@ static void blame(xl_row *row, double cost, const xl_row *further,
              further->variant);
 }
 
-bool xl__levels_judge(xl_row *const *rows, const double *cost, unsigned n)
+bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,
+                                  unsigned n)
 {
     bool all_well = true;
     double least = INFINITY;

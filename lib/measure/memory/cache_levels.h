@@ -10,11 +10,11 @@
 enum { XL__MOST_LEVELS = 8, XL__MOST_POINTS = 128 };
 
 /* A point of the curve; sizes ascend. */
-struct xl__point {
+struct xl__cache_point {
     double bytes, ns;
 };
 
-struct xl__level {
+struct xl__cache_level {
     unsigned first, last; /* points of its plateau */
     double bytes;         /* where the rise behind it is half done; INFINITY:
                              nothing lies behind it */
@@ -26,12 +26,13 @@ struct xl__level {
  * Noise only adds time, so of two points the further counts when it is faster.
  * A plateau is an octave at least; a rise that is never steep (translation,
  * memory that fills up) does not part two levels. */
-unsigned xl__levels_find(const struct xl__point *curve, unsigned n,
-                         struct xl__level out[XL__MOST_LEVELS]);
+unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
+                               struct xl__cache_level out[XL__MOST_LEVELS]);
 
 /* Nearer memory is never slower: a row whose cost (ns, or s/B; NaN: unknown)
  * is above that of a row further away is suspicious, and rejected when it is
  * far above. Rows come nearest first. Whether all is well. */
-bool xl__levels_judge(xl_row *const *rows, const double *cost, unsigned n);
+bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,
+                                  unsigned n);
 
 #endif

@@ -167,7 +167,7 @@ static void describe(const struct field *f, const struct point *a,
 
 /* A full read that beats the roof is the roof: the machine was busy when it
  * was measured. */
-static void raise_roof(struct xl__probing *p, struct field *f,
+static void raise_roof(struct xl__session *p, struct field *f,
                        const struct point *a, xl_row *row)
 {
     if (a->near || (a->step != 1 && a->vec == 0))
@@ -181,7 +181,7 @@ static void raise_roof(struct xl__probing *p, struct field *f,
 }
 
 /* Measure a point; not yet judged. */
-static xl_status measure(struct xl__probing *p, struct field *f,
+static xl_status measure(struct xl__session *p, struct field *f,
                          struct point *a, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -189,7 +189,7 @@ static xl_status measure(struct xl__probing *p, struct field *f,
     cl_uint seen = 0;
     const struct xl__call call = {
         .mem = {[1] = {f->src, NULL}, [2] = {f->kept, NULL}}};
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     lay_out(&p->q->ctx->device->limits, f, a);
     const cl_uint key = expected_sum(f, a, p->how->seed);
     make_plan(f, a, key, &plan);
@@ -245,7 +245,7 @@ double xl__granule(const double *access_ns, unsigned n)
     return i + 1 < n ? ldexp(WORD, (int)i) : NAN;
 }
 
-static xl_status stride_point(struct xl__probing *p, struct field *f,
+static xl_status stride_point(struct xl__session *p, struct field *f,
                               struct point a, double *access_ns)
 {
     xl_row row;
@@ -274,7 +274,7 @@ static unsigned next_stride(unsigned step, bool quick)
     return quick ? step * QUICK_FACTOR : step * 2;
 }
 
-static xl_status far_curve(struct xl__probing *p, struct field *f,
+static xl_status far_curve(struct xl__session *p, struct field *f,
                            double *access_ns)
 {
     enum { WIDEST = (1 << 20) / WORD };
@@ -293,7 +293,7 @@ fail:
 }
 
 /* So many accesses that a launch's own cost does not show at stride 1. */
-static xl_status size_near(struct xl__probing *p, struct field *f)
+static xl_status size_near(struct xl__session *p, struct field *f)
 {
     static const double launch_ns = 200e3, most = 1u << 28;
     xl_status status = XL_OK;
@@ -311,7 +311,7 @@ fail:
     return status;
 }
 
-static xl_status near_curve(struct xl__probing *p, struct field *f,
+static xl_status near_curve(struct xl__session *p, struct field *f,
                             double *access_ns)
 {
     xl_status status = XL_OK;
@@ -326,7 +326,7 @@ fail:
  * to itself. The smaller of the two curves' is the device's transaction; not a
  * CPU's, which fetches lines ahead and in pairs: 32, 64 and 128 bytes come out
  * of one and the same. */
-static void emit_granule(struct xl__probing *p, const char *variant,
+static void emit_granule(struct xl__session *p, const char *variant,
                          const double *access_ns, bool is_transaction)
 {
     const double granule = xl__granule(access_ns, MOST_CURVE);
@@ -338,7 +338,7 @@ static void emit_granule(struct xl__probing *p, const char *variant,
         const unsigned at = log2_floor(granule / WORD);
         xl_row_found(&row, "floor_B_per_s", WORD / (access_ns[at] * 1e-9));
         if (is_transaction)
-            xl__probe_settle(p, &row, XL__F_transaction_bytes, false);
+            xl__probe_set_fact(p, &row, XL__F_transaction_bytes, false);
     } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
@@ -348,7 +348,7 @@ static void emit_granule(struct xl__probing *p, const char *variant,
     xl__probe_emit(p, &row);
 }
 
-static xl_status strides(struct xl__probing *p, struct field *f)
+static xl_status strides(struct xl__session *p, struct field *f)
 {
     xl_status status = XL_OK;
     double far_ns[MOST_CURVE], near_ns[MOST_CURVE];
@@ -365,7 +365,7 @@ fail:
 
 /* -- the other patterns --------------------------------------------------- */
 
-static xl_status offsets(struct xl__probing *p, struct field *f)
+static xl_status offsets(struct xl__session *p, struct field *f)
 {
     static const unsigned quick[] = {0, 1, 8};
     enum { N_QUICK = sizeof quick / sizeof *quick, N_FULL = 32 };
@@ -383,7 +383,7 @@ fail:
     return status;
 }
 
-static xl_status widths(struct xl__probing *p, struct field *f)
+static xl_status widths(struct xl__session *p, struct field *f)
 {
     enum { QUICK_FACTOR = 16 };
     xl_status status = XL_OK;
@@ -400,7 +400,7 @@ fail:
     return status;
 }
 
-static xl_status gather(struct xl__probing *p, struct field *f)
+static xl_status gather(struct xl__session *p, struct field *f)
 {
     xl_status status = XL_OK;
     xl_row row;
@@ -416,14 +416,14 @@ fail:
 
 /* -- the whole ------------------------------------------------------------ */
 
-static size_t choose_group(const struct xl__probing *p)
+static size_t choose_group(const struct xl__session *p)
 {
     if (xl__probe_is_scalar(&p->q->ctx->device->limits))
         return 1;
     return xl__min_size(WG, p->most_wg);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

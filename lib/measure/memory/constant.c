@@ -53,7 +53,8 @@ static cl_uint expected(const struct scan *x, uint64_t seed, size_t turns,
 }
 
 /* The first item's sum, and the very last one's. */
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     const struct scan *x = t->arg;
@@ -68,10 +69,10 @@ fail:
     return status;
 }
 
-static struct xl__turned turned_of(struct scan *x)
+static struct xl__iterated turned_of(struct scan *x)
 {
     const struct table *f = x->table;
-    struct xl__turned t = {
+    struct xl__iterated t = {
         .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->mem, NULL}}},
         .amount = (double)WORD * UNROLL * (double)(f->wg * f->groups),
@@ -96,11 +97,11 @@ static struct xl__turned turned_of(struct scan *x)
     return t;
 }
 
-static xl_status measure(struct xl__probing *p, struct scan *x, xl_row *row)
+static xl_status measure(struct xl__session *p, struct scan *x, xl_row *row)
 {
-    struct xl__turned t = turned_of(x);
-    const xl_status status = xl__probe_alive(p);
-    return status == XL_OK ? xl__turned_row(p, &t, row) : status;
+    struct xl__iterated t = turned_of(x);
+    const xl_status status = xl__probe_check_stop(p);
+    return status == XL_OK ? xl__iterated_measure(p, &t, row) : status;
 }
 
 static void describe(xl_row *row, const char *variant)
@@ -112,7 +113,7 @@ static void describe(xl_row *row, const char *variant)
 /* -- what is compared ----------------------------------------------------- */
 
 /* Global memory first, so that the other row can say how much faster it is. */
-static xl_status compare(struct xl__probing *p, const struct table *f,
+static xl_status compare(struct xl__session *p, const struct table *f,
                          const char *variant, unsigned stride)
 {
     xl_status status = XL_OK;
@@ -135,7 +136,7 @@ fail:
     return status;
 }
 
-static xl_status patterns(struct xl__probing *p, const struct table *f)
+static xl_status patterns(struct xl__session *p, const struct table *f)
 {
     enum { OWN_LINE = 33 };
     xl_status status = XL_OK;
@@ -148,7 +149,7 @@ fail:
 
 /* One word for all, from tables that outgrow what is near. CPUs have nothing
  * that is nearer to constants than to other memory. */
-static xl_status sizes(struct xl__probing *p, const struct table *f)
+static xl_status sizes(struct xl__session *p, const struct table *f)
 {
     xl_status status = XL_OK;
     if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
@@ -173,7 +174,7 @@ fail:
 
 /* The end of a table as large as may be: a sum that is right says that it is
  * all there. */
-static xl_status largest(struct xl__probing *p, const struct table *f)
+static xl_status largest(struct xl__session *p, const struct table *f)
 {
     xl_status status = XL_OK;
     const size_t span = (size_t)1 << SHORT_LG;
@@ -196,7 +197,7 @@ fail:
 
 /* -- the whole ------------------------------------------------------------ */
 
-static xl_status make_table(struct xl__probing *p, struct table *f)
+static xl_status make_table(struct xl__session *p, struct table *f)
 {
     xl_status status = XL_OK;
     cl_uint *words = xl__calloc(f->words, WORD);
@@ -212,7 +213,7 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

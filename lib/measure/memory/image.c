@@ -104,7 +104,8 @@ static bool is_right(const struct view *v, size_t turns, size_t id,
 /* -- one launch ----------------------------------------------------------- */
 
 /* The first item's sum, and the last one's. */
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     const struct view *v = t->arg;
@@ -119,10 +120,10 @@ fail:
     return status;
 }
 
-static struct xl__turned turned_of(struct view *v)
+static struct xl__iterated turned_of(struct view *v)
 {
     const struct field *f = v->f;
-    struct xl__turned t = {
+    struct xl__iterated t = {
         .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->src[v->form], NULL}}},
         .amount =
@@ -148,11 +149,11 @@ static struct xl__turned turned_of(struct view *v)
 }
 
 /* *rate: of the buffer, which the other forms are held against. */
-static xl_status run_view(struct xl__probing *p, struct view *v,
+static xl_status run_view(struct xl__session *p, struct view *v,
                           const char *shape, double *rate)
 {
     xl_status status = XL_OK;
-    struct xl__turned t = turned_of(v);
+    struct xl__iterated t = turned_of(v);
     xl_row row;
     xl_row_init(&row, "probe_image", shape);
     row.unit = "B/s";
@@ -161,8 +162,8 @@ static xl_status run_view(struct xl__probing *p, struct view *v,
         xl__probe_unsupported(p, &row, v->f->missing[v->form]);
         return XL_OK;
     }
-    TRY(xl__probe_alive(p));
-    status = xl__turned_row(p, &t, &row);
+    TRY(xl__probe_check_stop(p));
+    status = xl__iterated_measure(p, &t, &row);
     if (status == XL_BUILD_FAILED) {
         xl__probe_unsupported(p, &row, "the compiler does not take it");
         return XL_OK;
@@ -179,7 +180,7 @@ fail:
 
 /* A row, a square (or nearly), a column. CPUs compute addresses and filters
  * themselves, so one shape says all. */
-static xl_status run_shapes(struct xl__probing *p, const struct field *f)
+static xl_status run_shapes(struct xl__session *p, const struct field *f)
 {
     static const char *const names[] = {"row", "square", "column"};
     const unsigned lg_tiles[] = {f->lg_wg, (f->lg_wg + 1) / 2, 0};
@@ -202,7 +203,7 @@ fail:
 static const cl_image_format texel_format = {CL_RGBA, CL_FLOAT};
 
 /* NULL, and no error, where the driver refuses. */
-static cl_mem create(struct xl__probing *p, const cl_image_desc *desc)
+static cl_mem create(struct xl__session *p, const cl_image_desc *desc)
 {
     cl_int code;
     const cl_mem image = clCreateImage(p->q->ctx->cl, CL_MEM_READ_ONLY,
@@ -210,7 +211,7 @@ static cl_mem create(struct xl__probing *p, const cl_image_desc *desc)
     return code == CL_SUCCESS ? image : NULL;
 }
 
-static xl_status make_square(struct xl__probing *p, struct field *f)
+static xl_status make_square(struct xl__session *p, struct field *f)
 {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                                 .image_width = SIDE,
@@ -232,7 +233,7 @@ fail:
 }
 
 /* No texel moves: it is the buffer, read another way. */
-static void make_line(struct xl__probing *p, struct field *f)
+static void make_line(struct xl__session *p, struct field *f)
 {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
                                 .image_width = N_TEXELS,
@@ -246,7 +247,7 @@ static void make_line(struct xl__probing *p, struct field *f)
 }
 
 /* Random bits of floats from 1 to 2, so that linear filters have numbers. */
-static xl_status make_texels(struct xl__probing *p, struct field *f)
+static xl_status make_texels(struct xl__session *p, struct field *f)
 {
     enum { FRACTION = 0x7fffff, ONE = 0x3f800000 };
     const size_t n = (size_t)N_TEXELS * TEXEL_WORDS;
@@ -276,7 +277,7 @@ static void clear(struct field *f)
     free(f->texels);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

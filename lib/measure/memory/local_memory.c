@@ -79,7 +79,7 @@ double xl__bank_period(const struct xl__stride_cost *curve, unsigned n)
     return last;
 }
 
-double xl__bank_words(double together, double by_two, double by_four)
+double xl__bank_width_words(double together, double by_two, double by_four)
 {
     if (by_two <= halved * together)
         return 1;
@@ -117,7 +117,8 @@ static cl_uint expected_sum(const struct pass *a, uint64_t seed, size_t turns,
 }
 
 /* The first item's sum, and the very last one's. */
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status look(struct xl__session *p, struct xl__iterated *t,
+                      xl_row *row)
 {
     xl_status status = XL_OK;
     const struct pass *a = t->arg;
@@ -132,14 +133,15 @@ fail:
     return status;
 }
 
-static struct xl__turned turned_of(const struct xl__probing *p, struct pass *a)
+static struct xl__iterated turned_of(const struct xl__session *p,
+                                     struct pass *a)
 {
-    struct xl__turned t = {.plan = {.n_steps = 1},
-                           .call = {.mem = {[1] = {a->f->out, NULL}}},
-                           .amount = (double)WORD * a->vec * UNROLL *
-                                     (double)(a->f->wg * a->f->groups),
-                           .look = look,
-                           .arg = a};
+    struct xl__iterated t = {.plan = {.n_steps = 1},
+                             .call = {.mem = {[1] = {a->f->out, NULL}}},
+                             .amount = (double)WORD * a->vec * UNROLL *
+                                       (double)(a->f->wg * a->f->groups),
+                             .look = look,
+                             .arg = a};
     struct xl__step *s = &t.plan.step[0];
     s->source = "probe/local_memory.cl";
     s->kernel = "read";
@@ -179,7 +181,7 @@ static xl_bound physical(const struct xl__limits *l)
     return bound;
 }
 
-static xl_status rate_of(struct xl__probing *p, const struct field *f,
+static xl_status rate_of(struct xl__session *p, const struct field *f,
                          unsigned vec)
 {
     xl_status status = XL_OK;
@@ -189,22 +191,22 @@ static xl_status rate_of(struct xl__probing *p, const struct field *f,
                      .vec = vec,
                      .gap = f->is_scalar ? 1 : GPU_GAP,
                      .stride = 1};
-    struct xl__turned t = turned_of(p, &a);
+    struct xl__iterated t = turned_of(p, &a);
     xl_row row;
     xl_row_init(&row, "probe_local", "read");
     row.unit = "B/s";
     row.roof = physical(l);
     xl_row_param(&row, "vector", vec);
-    TRY(xl__probe_alive(p));
-    TRY(xl__turned_row(p, &t, &row));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__iterated_measure(p, &t, &row));
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED)
-        xl__probe_raise(l, XL__F_local_bytes_per_s, xl__probe_peak(&row));
+        xl__probe_raise_fact(l, XL__F_local_bytes_per_s, xl__probe_peak(&row));
 fail:
     return status;
 }
 
-static xl_status bandwidth(struct xl__probing *p, const struct field *f)
+static xl_status bandwidth(struct xl__session *p, const struct field *f)
 {
     enum { N_VECS = 3 };
     static const unsigned cpu[N_VECS] = {4, 8, 16}, gpu[N_VECS] = {1, 2, 4};
@@ -237,7 +239,7 @@ static void draw_cycle(uint64_t seed, cl_uint *place)
     }
 }
 
-static xl_status look_at_end(struct xl__probing *p, struct xl__turned *t,
+static xl_status look_at_end(struct xl__session *p, struct xl__iterated *t,
                              xl_row *row)
 {
     xl_status status = XL_OK;
@@ -253,9 +255,9 @@ fail:
     return status;
 }
 
-static struct xl__turned turned_chase(struct chase *c)
+static struct xl__iterated turned_chase(struct chase *c)
 {
-    struct xl__turned t = {
+    struct xl__iterated t = {
         .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {c->out, NULL}, [2] = {c->next, NULL}}},
         .look = look_at_end,
@@ -275,7 +277,7 @@ static struct xl__turned turned_chase(struct chase *c)
     return t;
 }
 
-static xl_status latency(struct xl__probing *p, const struct field *f)
+static xl_status latency(struct xl__session *p, const struct field *f)
 {
     xl_status status = XL_OK;
     struct chase c = {.out = f->out};
@@ -285,8 +287,8 @@ static xl_status latency(struct xl__probing *p, const struct field *f)
     draw_cycle(p->how->seed, c.place);
     TRY(xl_buffer_create(p->q, sizeof c.place, &c.next));
     TRY(xl_buffer_write(p->q, c.next, 0, c.place, sizeof c.place));
-    struct xl__turned t = turned_chase(&c);
-    TRY(xl__turned_row(p, &t, &row));
+    struct xl__iterated t = turned_chase(&c);
+    TRY(xl__iterated_measure(p, &t, &row));
     const double loads = (double)t.turns * UNROLL;
     row.value /= loads;
     xl__probe_emit(p, &row);
@@ -311,7 +313,7 @@ struct sweep {
 
 /* One point: its cost (NaN: the sums were wrong), and how much that is in
  * units of stride 1's. */
-static xl_status stride_point(struct xl__probing *p, struct sweep *w,
+static xl_status stride_point(struct xl__session *p, struct sweep *w,
                               unsigned stride, unsigned spread, double *ns)
 {
     xl_status status = XL_OK;
@@ -328,9 +330,9 @@ static xl_status stride_point(struct xl__probing *p, struct sweep *w,
         xl_row_param(&row, "spread", spread);
     w->pass.stride = stride;
     w->pass.spread = spread;
-    struct xl__turned t = turned_of(p, &w->pass);
-    TRY(xl__probe_alive(p));
-    TRY(xl__turned_sample(p, &t, w->turns, &row));
+    struct xl__iterated t = turned_of(p, &w->pass);
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__iterated_sample(p, &t, w->turns, &row));
     TRY(look(p, &t, &row));
     *ns = row.verdict == XL_ROW_OK ? row.samples.min_ns : NAN;
     xl_row_found(&row, "slowdown", free > 0 ? *ns / free : 1);
@@ -347,7 +349,7 @@ static bool is_wanted(unsigned stride, bool quick)
     return power || (quick ? padded : stride <= DENSE);
 }
 
-static xl_status measure_curve(struct xl__probing *p, struct sweep *w)
+static xl_status measure_curve(struct xl__session *p, struct sweep *w)
 {
     xl_status status = XL_OK;
     double ns;
@@ -363,7 +365,7 @@ fail:
 }
 
 /* How many there are, and how wide one is. */
-static xl_status conclude(struct xl__probing *p, struct sweep *w)
+static xl_status conclude(struct xl__session *p, struct sweep *w)
 {
     xl_status status = XL_OK;
     const double period = xl__bank_period(w->curve, w->n);
@@ -380,12 +382,12 @@ static xl_status conclude(struct xl__probing *p, struct sweep *w)
     TRY(stride_point(p, w, (unsigned)period, 1, &by_two));
     TRY(stride_point(p, w, (unsigned)period, 3, &by_four));
     const double together = cost_at(w->curve, w->n, (unsigned)period);
-    words = xl__bank_words(together, by_two, by_four);
+    words = xl__bank_width_words(together, by_two, by_four);
     row.value = period / (words > 0 ? words : 1);
     xl_row_found(&row, "width_B", words * WORD);
     xl_row_found(&row, "worst", together / cost_at(w->curve, w->n, 1));
     if (words == 1)
-        xl__probe_settle(p, &row, XL__F_local_banks, false);
+        xl__probe_set_fact(p, &row, XL__F_local_banks, false);
     xl__probe_emit(p, &row);
 fail:
     return status;
@@ -404,7 +406,7 @@ static void lay_out(const struct xl__limits *l, struct sweep *w)
     w->widest = (unsigned)(span / width);
 }
 
-static xl_status banks(struct xl__probing *p, const struct field *f)
+static xl_status banks(struct xl__session *p, const struct field *f)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -413,8 +415,8 @@ static xl_status banks(struct xl__probing *p, const struct field *f)
         return xl__error_set(&p->q->error, XL_NO_MEMORY, "a curve");
     w->pass = (struct pass){.f = f, .vec = 1, .gap = GPU_GAP, .stride = 1};
     lay_out(l, w);
-    struct xl__turned t = turned_of(p, &w->pass);
-    TRY(xl__turned_find(p, &t, curve_ns));
+    struct xl__iterated t = turned_of(p, &w->pass);
+    TRY(xl__iterated_calibrate(p, &t, curve_ns));
     w->turns = t.turns;
     TRY(measure_curve(p, w));
     TRY(conclude(p, w));
@@ -425,7 +427,7 @@ fail:
 
 /* -- the whole ------------------------------------------------------------ */
 
-static struct field lay_out_field(const struct xl__probing *p)
+static struct field lay_out_field(const struct xl__session *p)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
@@ -435,7 +437,7 @@ static struct field lay_out_field(const struct xl__probing *p)
     return f;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;

@@ -18,6 +18,6 @@ double xl__bank_period(const struct xl__stride_cost *curve, unsigned n);
 /* Words of a bank, from what the period's stride costs: as it is, with every
  * other item one word off, and with items 0..3 words off. NaN: it does not
  * show. */
-double xl__bank_words(double together, double by_two, double by_four);
+double xl__bank_width_words(double together, double by_two, double by_four);
 
 #endif

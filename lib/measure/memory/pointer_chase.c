@@ -71,7 +71,7 @@ static cl_uint shuffle_number(cl_uint i, cl_uint n, cl_uint seed)
     return i;
 }
 
-size_t xl__ring_place(const struct xl__ring *r, uint64_t seed, uint64_t step)
+size_t xl__ring_word(const struct xl__ring *r, uint64_t seed, uint64_t step)
 {
     const cl_uint i = (cl_uint)(step % r->slots);
     const cl_uint window =
@@ -85,7 +85,7 @@ size_t xl__ring_place(const struct xl__ring *r, uint64_t seed, uint64_t step)
 
 /* -- laying --------------------------------------------------------------- */
 
-xl_status xl__chase_begin(struct xl__probing *p, size_t bytes,
+xl_status xl__chase_begin(struct xl__session *p, size_t bytes,
                           struct xl__chase *chase)
 {
     enum { CPU_LINE = 64, GPU_LINE = 128 };
@@ -110,8 +110,8 @@ void xl__chase_end(struct xl__chase *chase)
     memset(chase, 0, sizeof *chase);
 }
 
-xl_status xl__chase_lay(struct xl__probing *p, struct xl__chase *chase,
-                        struct xl__ring r)
+xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
+                         struct xl__ring r)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t wg =
@@ -166,19 +166,19 @@ static struct xl__call call_of(const struct xl__chase *c)
     return call;
 }
 
-static size_t place_now(struct xl__probing *p, const struct xl__chase *c)
+static size_t place_now(struct xl__session *p, const struct xl__chase *c)
 {
-    return xl__ring_place(&c->ring, p->how->seed, c->walked);
+    return xl__ring_word(&c->ring, p->how->seed, c->walked);
 }
 
-static xl_status set_out(struct xl__probing *p, struct xl__chase *c)
+static xl_status set_out(struct xl__session *p, struct xl__chase *c)
 {
     const cl_uint ends[2] = {(cl_uint)place_now(p, c), 0};
     return xl_buffer_write(p->q, c->ends, 0, ends, sizeof ends);
 }
 
 /* Did it walk, and arrive where so many launches lead? */
-static xl_status arrive(struct xl__probing *p, struct xl__chase *c,
+static xl_status arrive(struct xl__session *p, struct xl__chase *c,
                         size_t turns, bool *right)
 {
     xl_status status = XL_OK;
@@ -190,7 +190,7 @@ fail:
     return status;
 }
 
-xl_status xl__chase_sample(struct xl__probing *p, void *chase, size_t turns,
+xl_status xl__chase_sample(struct xl__session *p, void *chase, size_t turns,
                            xl_row *row)
 {
     xl_status status = XL_OK;
@@ -212,8 +212,8 @@ fail:
     return status;
 }
 
-size_t xl__chase_turns(const struct xl__probing *p,
-                       const struct xl__chase *chase)
+size_t xl__chase_iterations(const struct xl__session *p,
+                            const struct xl__chase *chase)
 {
     const size_t most = xl__size_or(&p->q->ctx->device->limits,
                                     XL__F_max_loop_turns, UINT32_MAX);
@@ -224,7 +224,7 @@ size_t xl__chase_turns(const struct xl__probing *p,
 
 /* One lap, or as much of it as there is time for: what was linked is in the
  * caches that all units share, but not in those of the one that walks. */
-static xl_status bring_near(struct xl__probing *p, struct xl__chase *c,
+static xl_status bring_near(struct xl__session *p, struct xl__chase *c,
                             size_t turns)
 {
     xl_status status = XL_OK;
@@ -244,21 +244,21 @@ fail:
     return status;
 }
 
-xl_status xl__chase_point(struct xl__probing *p, struct xl__chase *chase,
+xl_status xl__chase_point(struct xl__session *p, struct xl__chase *chase,
                           struct xl__ring ring, xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {xl__chase_sample, chase};
+    const struct xl__iteration_source w = {xl__chase_sample, chase};
     xl_probing how = *p->how;
-    struct xl__probing brief = *p;
+    struct xl__session brief = *p;
     size_t turns;
     how.quick = true;
     brief.how = &how;
-    TRY(xl__probe_alive(p));
-    TRY(xl__chase_lay(p, chase, ring));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__chase_link(p, chase, ring));
     if (!(chase->ns > 0)) /* the first, of which nothing is known */
-        TRY(xl__turns_find(&brief, &w, launch_ns, &turns));
-    turns = xl__chase_turns(p, chase);
+        TRY(xl__iterations_find(&brief, &w, launch_ns, &turns));
+    turns = xl__chase_iterations(p, chase);
     TRY(bring_near(p, chase, turns));
     TRY(xl__chase_sample(&brief, chase, turns, row));
 fail:

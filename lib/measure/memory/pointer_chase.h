@@ -28,26 +28,26 @@ struct xl__ring xl__ring_dense(size_t bytes, size_t line_bytes);
  * in no order at all. */
 struct xl__ring xl__ring_spread(size_t bytes, size_t slots, size_t line_bytes);
 /* The word that is read at a step. */
-size_t xl__ring_place(const struct xl__ring *ring, uint64_t seed,
-                      uint64_t step);
+size_t xl__ring_word(const struct xl__ring *ring, uint64_t seed,
+                     uint64_t step);
 
 /* Memory for rings of at most `bytes`, less where it does not fit. */
-xl_status xl__chase_begin(struct xl__probing *p, size_t bytes,
+xl_status xl__chase_begin(struct xl__session *p, size_t bytes,
                           struct xl__chase *chase);
 void xl__chase_end(struct xl__chase *chase);
 /* Link a ring. */
-xl_status xl__chase_lay(struct xl__probing *p, struct xl__chase *chase,
-                        struct xl__ring ring);
+xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
+                         struct xl__ring ring);
 /* A row from launches of so many turns; value: seconds of one load. As struct
- * xl__turning wants it, with the struct xl__chase as `chase`. */
-xl_status xl__chase_sample(struct xl__probing *p, void *chase, size_t turns,
+ * xl__iteration_source wants it, with the struct xl__chase as `chase`. */
+xl_status xl__chase_sample(struct xl__session *p, void *chase, size_t turns,
                            xl_row *row);
 /* Turns of a launch that is short, by the time of a load when last seen. */
-size_t xl__chase_turns(const struct xl__probing *p,
-                       const struct xl__chase *chase);
+size_t xl__chase_iterations(const struct xl__session *p,
+                            const struct xl__chase *chase);
 /* A point of a curve: lay a ring, bring it near, sample it briefly; its time
  * is chase->ns then. The row is not handed out. */
-xl_status xl__chase_point(struct xl__probing *p, struct xl__chase *chase,
+xl_status xl__chase_point(struct xl__session *p, struct xl__chase *chase,
                           struct xl__ring ring, xl_row *row);
 
 #endif

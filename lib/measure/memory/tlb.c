@@ -19,7 +19,7 @@ static const double gib = 1 << 30, s_per_ns = 1e-9;
 
 /* The largest span: GPUs' buffers reach far, and filling it costs CPUs time.
  */
-static size_t span_bytes(const struct xl__probing *p)
+static size_t span_bytes(const struct xl__session *p)
 {
     static const double most_gib = 8, least_share = 4;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -38,8 +38,8 @@ static size_t next_apart(size_t apart, bool quick)
     return is_power ? apart / 2 * 3 : apart / 3 * 4;
 }
 
-static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
-                       struct xl__point *curve, unsigned *n)
+static xl_status climb(struct xl__session *p, struct xl__chase *chase,
+                       struct xl__cache_point *curve, unsigned *n)
 {
     xl_status status = XL_OK;
     const size_t dense = LINES * chase->line_bytes;
@@ -59,7 +59,7 @@ static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
         xl_row_found(&row, "curve", 1);
         xl__probe_emit(p, &row);
         is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
-        curve[(*n)++] = (struct xl__point){bytes, chase->ns};
+        curve[(*n)++] = (struct xl__cache_point){bytes, chase->ns};
     }
     *n = is_sound ? *n : 0;
 fail:
@@ -67,12 +67,12 @@ fail:
 }
 
 /* A step is a buffer outgrown. */
-static void conclude(struct xl__probing *p, const struct xl__point *curve,
-                     unsigned n)
+static void conclude(struct xl__session *p,
+                     const struct xl__cache_point *curve, unsigned n)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct xl__level level[XL__MOST_LEVELS];
-    const unsigned n_levels = xl__levels_find(curve, n, level);
+    struct xl__cache_level level[XL__MOST_LEVELS];
+    const unsigned n_levels = xl__cache_levels_find(curve, n, level);
     xl_row row;
     for (unsigned i = 0; i + 1 < n_levels; i++) {
         char name[sizeof row.variant];
@@ -100,11 +100,11 @@ static void conclude(struct xl__probing *p, const struct xl__point *curve,
                           "memory that was walked over");
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__chase chase;
-    struct xl__point curve[XL__MOST_POINTS];
+    struct xl__cache_point curve[XL__MOST_POINTS];
     unsigned n;
     TRY(xl__chase_begin(p, span_bytes(p), &chase));
     TRY(climb(p, &chase, curve, &n));

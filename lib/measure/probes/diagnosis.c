@@ -39,14 +39,14 @@ static const struct {
 
 /* One planted kernel, built. */
 struct planted {
-    const struct xl__planted *kind;
-    struct xl__planting on;
-    struct xl__planted_run run;
+    const struct xl__synthetic *kind;
+    struct xl__synthetic_target on;
+    struct xl__synthetic_run run;
     struct xl__ready *ready;
     struct xl__call call;
     cl_mem pinned; /* what is uploaded: memory of the driver's own, mapped */
     void *host;
-    cl_uint ring[XL__PLANTED_RING];
+    cl_uint ring[XL__SYNTHETIC_RING];
     size_t turns;
     unsigned n_runs; /* of the current sample */
 };
@@ -69,11 +69,11 @@ static const struct xl__probe *probe_named(const char *name)
 
 /* Have a rate measured, unless it is; a probe that cannot leaves it unknown.
  */
-static xl_status learn(struct xl__probing *p, enum xl__fact_id fact)
+static xl_status learn(struct xl__session *p, enum xl__fact_id fact)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_probing quick = *p->how;
-    struct xl__probing silent = *p;
+    struct xl__session silent = *p;
     quick.quick = true;
     silent.how = &quick;
     silent.each = drop_row;
@@ -109,7 +109,7 @@ static xl_status enqueue(xl_queue *q, void *arg)
     k->n_runs++;
     if (k->host)
         CL_TRY(&q->error,
-               clEnqueueWriteBuffer(q->cl, k->call.mem[XL__PLANTED_IN].buf,
+               clEnqueueWriteBuffer(q->cl, k->call.mem[XL__SYNTHETIC_IN].buf,
                                     CL_FALSE, 0, k->run.upload_bytes, k->host,
                                     0, NULL, NULL));
     for (unsigned i = 0; i < k->run.launches; i++)
@@ -120,14 +120,14 @@ fail:
 
 /* By the wall clock: events of kernels do not see transfers, and each event
  * makes a launch dearer than those that the rate was taken of. */
-static xl_status sample_wall(struct xl__probing *p, struct planted *k,
+static xl_status sample_wall(struct xl__session *p, struct planted *k,
                              xl_samples *out)
 {
     enum { RUNS = 9 };
     xl_status status = XL_OK;
     out->batch = 1;
     out->wall_clock = true;
-    while (xl__samples_wanted(out, RUNS)) {
+    while (xl__samples_needed(out, RUNS)) {
         const uint64_t start = xl__now_ns();
         TRY(enqueue(p->q, k));
         TRY(xl_queue_finish(p->q));
@@ -138,7 +138,7 @@ fail:
     return status;
 }
 
-static xl_status sample(struct xl__probing *p, struct planted *k, xl_row *row)
+static xl_status sample(struct xl__session *p, struct planted *k, xl_row *row)
 {
     xl_sampling how = xl__probe_sampling(p);
     k->n_runs = 0;
@@ -152,8 +152,8 @@ static xl_status sample(struct xl__probing *p, struct planted *k, xl_row *row)
     return xl_samples_take(p->q, &how, enqueue, k, &row->samples);
 }
 
-/* struct xl__turning */
-static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
+/* struct xl__iteration_source */
+static xl_status sample_turns(struct xl__session *p, void *arg, size_t turns,
                               xl_row *row)
 {
     struct planted *k = arg;
@@ -167,7 +167,7 @@ static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
 
 /* What the driver says of private memory: values that found no register. One
  * that tells none of an array that is there does not tell. */
-static xl_status ask_private(struct xl__probing *p, struct planted *k)
+static xl_status ask_private(struct xl__session *p, struct planted *k)
 {
     xl_status status = XL_OK;
     cl_ulong bytes = 0;
@@ -183,7 +183,7 @@ fail:
 }
 
 /* Random words of the host, as those of xl__probe_buffer(). */
-static xl_status pin(struct xl__probing *p, struct planted *k)
+static xl_status pin(struct xl__session *p, struct planted *k)
 {
     xl_status status = XL_OK;
     const size_t bytes = k->run.upload_bytes;
@@ -203,21 +203,21 @@ fail:
     return status;
 }
 
-static xl_status fill_inputs(struct xl__probing *p, struct planted *k)
+static xl_status fill_inputs(struct xl__session *p, struct planted *k)
 {
     xl_status status = XL_OK;
     xl_mem *mem = k->call.mem;
     size_t got = 0;
-    TRY(xl_buffer_create(
-        p->q, sizeof(cl_uint) * xl__max_size(k->run.out_words, 1),
-        &mem[XL__PLANTED_OUT].buf));
-    TRY(xl_buffer_fill(p->q, mem[XL__PLANTED_OUT].buf, 0, 0,
+    TRY(xl_buffer_create(p->q,
+                         sizeof(cl_uint) * xl__max_size(k->run.out_words, 1),
+                         &mem[XL__SYNTHETIC_OUT].buf));
+    TRY(xl_buffer_fill(p->q, mem[XL__SYNTHETIC_OUT].buf, 0, 0,
                        xl__max_size(k->run.out_words, 1)));
     if (k->run.in_bytes > 0) {
-        TRY(xl__probe_buffer(p, k->run.in_bytes, &mem[XL__PLANTED_IN].buf,
+        TRY(xl__probe_buffer(p, k->run.in_bytes, &mem[XL__SYNTHETIC_IN].buf,
                              &got));
         TRY(xl_buffer_create(p->q, k->run.in_bytes,
-                             &mem[XL__PLANTED_DST].buf));
+                             &mem[XL__SYNTHETIC_DST].buf));
     }
     if (got < k->run.in_bytes)
         TRY(xl__error_set(&p->q->error, XL_UNSUPPORTED,
@@ -226,23 +226,23 @@ static xl_status fill_inputs(struct xl__probing *p, struct planted *k)
     if (k->run.upload_bytes > 0)
         TRY(pin(p, k));
     if (k->run.ring > 0) {
-        xl__planted_ring(p->how->seed, k->ring, k->run.ring);
+        xl__synthetic_ring(p->how->seed, k->ring, k->run.ring);
         TRY(xl_buffer_create(p->q, k->run.ring * sizeof *k->ring,
-                             &mem[XL__PLANTED_IN].buf));
-        TRY(xl_buffer_write(p->q, mem[XL__PLANTED_IN].buf, 0, k->ring,
+                             &mem[XL__SYNTHETIC_IN].buf));
+        TRY(xl_buffer_write(p->q, mem[XL__SYNTHETIC_IN].buf, 0, k->ring,
                             k->run.ring * sizeof *k->ring));
     }
 fail:
     return status;
 }
 
-static xl_status build(struct xl__probing *p, struct planted *k)
+static xl_status build(struct xl__session *p, struct planted *k)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_status status = XL_OK;
-    k->on = (struct xl__planting){l, p->most_wg, xl__probe_is_scalar(l),
-                                  p->how->quick};
-    xl__planted_make(k->kind, &k->on, 1, &k->run);
+    k->on = (struct xl__synthetic_target){
+        l, p->most_wg, xl__probe_is_scalar(l), p->how->quick};
+    xl__synthetic_plan(k->kind, &k->on, 1, &k->run);
     k->ready->plan = k->run.plan;
     TRY(xl__ready_make(p->q, k->ready));
     TRY(fill_inputs(p, k));
@@ -252,7 +252,7 @@ fail:
 
 static void clear(xl_queue *q, struct planted *k)
 {
-    for (unsigned i = XL__PLANTED_OUT; i <= XL__PLANTED_DST; i++)
+    for (unsigned i = XL__SYNTHETIC_OUT; i <= XL__SYNTHETIC_DST; i++)
         if (k->call.mem[i].buf)
             clReleaseMemObject(k->call.mem[i].buf);
     if (k->host)
@@ -269,12 +269,12 @@ static void clear(xl_queue *q, struct planted *k)
 /* -- results -------------------------------------------------------------- */
 
 /* After one run from a clean start, which adds up what it adds. */
-static xl_status look(struct xl__probing *p, struct planted *k, bool *right)
+static xl_status look(struct xl__session *p, struct planted *k, bool *right)
 {
     xl_status status = XL_OK;
-    const struct xl__planted_run *r = &k->run;
+    const struct xl__synthetic_run *r = &k->run;
     const xl_mem *from =
-        &k->call.mem[r->in_bytes > 0 ? XL__PLANTED_DST : XL__PLANTED_OUT];
+        &k->call.mem[r->in_bytes > 0 ? XL__SYNTHETIC_DST : XL__SYNTHETIC_OUT];
     const size_t words =
         r->in_bytes > 0 ? r->in_bytes / sizeof(cl_uint) : r->out_words;
     cl_uint seen[LOOKS];
@@ -287,17 +287,21 @@ static xl_status look(struct xl__probing *p, struct planted *k, bool *right)
     TRY(enqueue(p->q, k));
     TRY(xl_buffer_read(p->q, from->buf, 0, seen, n * sizeof *seen));
     for (size_t i = 0; i < n; i++) {
-        const struct xl__planted_word w = {
-            .i = i, .items = r->plan.step[0].global[0], .word = seen[i],
-            .turns = k->turns, .ring = k->ring, .n_ring = r->ring,
-            .seed = p->how->seed};
+        const struct xl__synthetic_word w = {.i = i,
+                                             .items =
+                                                 r->plan.step[0].global[0],
+                                             .word = seen[i],
+                                             .turns = k->turns,
+                                             .ring = k->ring,
+                                             .n_ring = r->ring,
+                                             .seed = p->how->seed};
         *right = *right && k->kind->is_right(&w);
     }
 fail:
     return status;
 }
 
-static void conclude(struct xl__probing *p, const struct planted *k,
+static void conclude(struct xl__session *p, const struct planted *k,
                      xl_row *row)
 {
     xl_work work = k->run.work;
@@ -321,14 +325,14 @@ static void conclude(struct xl__probing *p, const struct planted *k,
 }
 
 /* Tried again when the name is wrong: others may have been on the machine. */
-static xl_status name_it(struct xl__probing *p, struct planted *k, xl_row *row)
+static xl_status name_it(struct xl__session *p, struct planted *k, xl_row *row)
 {
     xl_status status = XL_OK;
     const xl_row unknown = *row;
     for (unsigned i = 0; i < TRIES; i++) {
         bool right = true;
         *row = unknown;
-        TRY(xl__probe_alive(p));
+        TRY(xl__probe_check_stop(p));
         TRY(sample(p, k, row));
         TRY(look(p, k, &right));
         conclude(p, k, row);
@@ -342,17 +346,18 @@ fail:
     return status;
 }
 
-static xl_status run_built(struct xl__probing *p, struct planted *k,
+static xl_status run_built(struct xl__session *p, struct planted *k,
                            xl_row *row)
 {
     xl_status status = XL_OK;
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    const struct xl__turning turning = {sample_turns, k};
+    const struct xl__iteration_source turning = {sample_turns, k};
     k->turns = 1;
     TRY(build(p, k));
     if (!k->kind->is_fixed)
-        TRY(xl__turns_find(p, &turning, cpu ? cpu_ns : gpu_ns, &k->turns));
-    xl__planted_make(k->kind, &k->on, k->turns, &k->run);
+        TRY(xl__iterations_find(p, &turning, cpu ? cpu_ns : gpu_ns,
+                                &k->turns));
+    xl__synthetic_plan(k->kind, &k->on, k->turns, &k->run);
     TRY(ask_private(p, k));
     TRY(name_it(p, k, row));
 fail:
@@ -362,7 +367,7 @@ fail:
 /* -- the probe ------------------------------------------------------------ */
 
 static const char *why_not(const struct xl__limits *l,
-                           const struct xl__planted *kind, char *why,
+                           const struct xl__synthetic *kind, char *why,
                            size_t cap)
 {
     const char *refused = kind->refuses ? kind->refuses(l) : NULL;
@@ -375,8 +380,8 @@ static const char *why_not(const struct xl__limits *l,
     return why;
 }
 
-static xl_status run_kind(struct xl__probing *p,
-                          const struct xl__planted *kind)
+static xl_status run_kind(struct xl__session *p,
+                          const struct xl__synthetic *kind)
 {
     xl_status status = XL_OK;
     char why[96];
@@ -410,12 +415,12 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        TRY(xl__probe_alive(p));
-        TRY(run_kind(p, &xl__planted[i]));
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        TRY(xl__probe_check_stop(p));
+        TRY(run_kind(p, &xl__synthetic[i]));
     }
 fail:
     return status;

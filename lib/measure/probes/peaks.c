@@ -15,16 +15,16 @@ static void drop_row(const xl_row *row, void *arg)
 static xl_status learn(xl_queue *q, const struct xl__probe *probe)
 {
     static const xl_probing quick = {.quick = true};
-    struct xl__probing p = {q, &quick, drop_row, NULL, 1, false};
-    const xl_status status = xl__probing_begin(&p);
+    struct xl__session p = {q, &quick, drop_row, NULL, 1, false};
+    const xl_status status = xl__session_begin(&p);
     return status == XL_OK ? probe->run(&p) : status;
 }
 
 static xl_status learn_matrix(xl_queue *q, xl_dtype in)
 {
     static const xl_probing quick = {.quick = true};
-    struct xl__probing p = {q, &quick, drop_row, NULL, 1, false};
-    const xl_status status = xl__probing_begin(&p);
+    struct xl__session p = {q, &quick, drop_row, NULL, 1, false};
+    const xl_status status = xl__session_begin(&p);
     return status == XL_OK ? xl__matrix_peak(&p, in) : status;
 }
 

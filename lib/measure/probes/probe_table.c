@@ -68,9 +68,9 @@ xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
     if (!probe)
         return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "there is no probe \"%s\"", name ? name : "");
-    struct xl__probing p = {q, how, each ? each : drop_row, arg, 1, false};
+    struct xl__session p = {q, how, each ? each : drop_row, arg, 1, false};
     if (probe != &xl__probe_timer)
-        TRY(xl__probing_begin(&p));
+        TRY(xl__session_begin(&p));
     TRY(probe->run(&p));
 fail:
     return status;

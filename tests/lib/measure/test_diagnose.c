@@ -431,14 +431,15 @@ static unsigned name_planted(const struct rates *r, double ease, double off,
     xl_device dev;
     unsigned n = 0;
     make_device(&dev, r);
-    const struct xl__planting on = {&dev.limits, 256, !r->is_gpu, true};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
-        struct xl__planted_run run;
+    const struct xl__synthetic_target on = {&dev.limits, 256, !r->is_gpu,
+                                            true};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
+        struct xl__synthetic_run run;
         xl_diagnosis d;
         if (kind->refuses && kind->refuses(&dev.limits))
             continue;
-        xl__planted_make(kind, &on, TURNS, &run);
+        xl__synthetic_plan(kind, &on, TURNS, &run);
         /* Rates are known to so much. */
         const double noise = 1 + off * (2 * xl__rng_uniform(rng) - 1);
         run.work.ns = model_ns(r, kind->limiter, &run.work, ease) * noise;
@@ -474,12 +475,12 @@ static void unplanted_ones_are_not(void **state)
     (void)state;
     xl_device dev;
     make_device(&dev, h200);
-    const struct xl__planting on = {&dev.limits, 256, false, true};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
-        struct xl__planted_run run;
+    const struct xl__synthetic_target on = {&dev.limits, 256, false, true};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
+        struct xl__synthetic_run run;
         xl_diagnosis d;
-        xl__planted_make(kind, &on, 1000, &run);
+        xl__synthetic_plan(kind, &on, 1000, &run);
         run.work.ns = model_ns(h200, kind->limiter, &run.work, 0.9);
         run.work.bank_ways = run.work.branch_ways = 1;
         if (kind->limiter == XL_LIMITER_GROUPS)
@@ -498,11 +499,11 @@ static void unplanted_ones_are_not(void **state)
 static void planted_results_are_told_from_wrong_ones(void **state)
 {
     (void)state;
-    cl_uint ring[XL__PLANTED_RING];
-    bool met[XL__PLANTED_RING] = {false};
-    xl__planted_ring(7, ring, XL__PLANTED_RING);
+    cl_uint ring[XL__SYNTHETIC_RING];
+    bool met[XL__SYNTHETIC_RING] = {false};
+    xl__synthetic_ring(7, ring, XL__SYNTHETIC_RING);
     cl_uint at = 0;
-    for (unsigned i = 0; i < XL__PLANTED_RING; i++) {
+    for (unsigned i = 0; i < XL__SYNTHETIC_RING; i++) {
         assert_false(met[at]);
         met[at] = true;
         at = ring[at];
@@ -518,10 +519,14 @@ static void planted_results_are_told_from_wrong_ones(void **state)
             sum += x;
         }
     }
-    struct xl__planted_word w = {.items = 3, .word = sum, .turns = 2,
-                                 .ring = ring, .n_ring = 32, .seed = 7};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
+    struct xl__synthetic_word w = {.items = 3,
+                                   .word = sum,
+                                   .turns = 2,
+                                   .ring = ring,
+                                   .n_ring = 32,
+                                   .seed = 7};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
         if (kind->limiter != XL_LIMITER_ATOMICS)
             continue;
         assert_true(kind->is_right(&w));

@@ -75,9 +75,9 @@ static void banks_are_where_doubling_stops(void **state)
             const unsigned n = curve_of(m, 0.2, seed, curve);
             const unsigned period = m->banks * m->words;
             assert_true(xl__bank_period(curve, n) == period);
-            const double words =
-                xl__bank_words(clocks(m, period, 0), clocks(m, period, 1),
-                               clocks(m, period, 3));
+            const double words = xl__bank_width_words(clocks(m, period, 0),
+                                                      clocks(m, period, 1),
+                                                      clocks(m, period, 3));
             assert_true(words == m->words);
         }
     }
@@ -145,7 +145,7 @@ static void caches_have_no_banks(void **state)
                           ? 1
                           : pow(clocks(&m, curve[i].stride, 0), 0.6);
     assert_true(isnan(xl__bank_period(curve, n)));
-    assert_true(isnan(xl__bank_words(1, 1, 1)));
+    assert_true(isnan(xl__bank_width_words(1, 1, 1)));
 }
 
 /* -- pools ---------------------------------------------------------------- */

@@ -60,15 +60,15 @@ static void doubts_about_divergence(void **state)
 {
     (void)state;
     /* As expected. */
-    assert_null(xl__divergence_doubt(0.98, true));
-    assert_null(xl__divergence_doubt(0.03, false));
-    assert_null(xl__divergence_doubt(-0.1, false));
+    assert_null(xl__divergence_fault(0.98, true));
+    assert_null(xl__divergence_fault(0.03, false));
+    assert_null(xl__divergence_fault(-0.1, false));
     /* Joined ways; items that are no threads; something between; no curve. */
-    assert_non_null(xl__divergence_doubt(0.02, true));
-    assert_non_null(xl__divergence_doubt(0.97, false));
-    assert_non_null(xl__divergence_doubt(0.5, true));
-    assert_non_null(xl__divergence_doubt(0.5, false));
-    assert_non_null(xl__divergence_doubt(NAN, true));
+    assert_non_null(xl__divergence_fault(0.02, true));
+    assert_non_null(xl__divergence_fault(0.97, false));
+    assert_non_null(xl__divergence_fault(0.5, true));
+    assert_non_null(xl__divergence_fault(0.5, false));
+    assert_non_null(xl__divergence_fault(NAN, true));
 }
 
 static void floats_are_so_far_off(void **state)

@@ -36,15 +36,15 @@ static void drop_row(const xl_row *row, void *arg)
 
 static const xl_probing quick = {.quick = true, .seed = 7};
 
-static struct xl__probing probing(void)
+static struct xl__session probing(void)
 {
-    struct xl__probing p = {.q = device.queue, .how = &quick,
-                            .each = drop_row, .most_wg = 1};
-    assert_status(xl__probing_begin(&p), XL_OK, xl_error_detail(p.q));
+    struct xl__session p = {
+        .q = device.queue, .how = &quick, .each = drop_row, .most_wg = 1};
+    assert_status(xl__session_begin(&p), XL_OK, xl_error_detail(p.q));
     return p;
 }
 
-static xl_verdict walk(struct xl__probing *p, struct xl__chase *chase,
+static xl_verdict walk(struct xl__session *p, struct xl__chase *chase,
                        size_t turns)
 {
     xl_row row;
@@ -68,11 +68,11 @@ static void links_lead_where_the_host_reckons(void **state)
         xl__ring_spread(BYTES, 999, LINE), /* lines far apart */
     };
     struct xl__chase chase;
-    struct xl__probing p = probing();
+    struct xl__session p = probing();
     assert_status(xl__chase_begin(&p, BYTES, &chase), XL_OK,
                   xl_error_detail(p.q));
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
-        assert_status(xl__chase_lay(&p, &chase, rings[i]), XL_OK,
+        assert_status(xl__chase_link(&p, &chase, rings[i]), XL_OK,
                       xl_error_detail(p.q));
         assert_int_equal(walk(&p, &chase, 1), XL_ROW_OK);
         const uint64_t so_far = chase.walked;
@@ -89,20 +89,19 @@ static void a_link_fills_its_line(void **state)
     enum { BYTES = 64 << 10, LINE = 64, WORDS = LINE / sizeof(cl_uint) };
     const struct xl__ring ring = xl__ring_spread(BYTES, 99, LINE);
     struct xl__chase chase;
-    struct xl__probing p = probing();
+    struct xl__session p = probing();
     cl_uint line[WORDS];
     assert_status(xl__chase_begin(&p, BYTES, &chase), XL_OK,
                   xl_error_detail(p.q));
-    assert_status(xl__chase_lay(&p, &chase, ring), XL_OK,
+    assert_status(xl__chase_link(&p, &chase, ring), XL_OK,
                   xl_error_detail(p.q));
     for (size_t i = 0; i < ring.slots; i++) {
-        const size_t at = xl__ring_place(&ring, quick.seed, i);
+        const size_t at = xl__ring_word(&ring, quick.seed, i);
         assert_status(xl_buffer_read(p.q, chase.links, at * sizeof *line, line,
                                      sizeof line),
                       XL_OK, xl_error_detail(p.q));
         for (size_t k = 0; k < WORDS; k++)
-            assert_int_equal(line[k],
-                             xl__ring_place(&ring, quick.seed, i + 1));
+            assert_int_equal(line[k], xl__ring_word(&ring, quick.seed, i + 1));
     }
     xl__chase_end(&chase);
 }
@@ -113,13 +112,13 @@ static void a_broken_link_is_noticed(void **state)
     enum { BYTES = 64 << 10, LINE = 64, AT = 40 };
     const struct xl__ring ring = xl__ring_dense(BYTES, LINE);
     struct xl__chase chase;
-    struct xl__probing p = probing();
+    struct xl__session p = probing();
     assert_status(xl__chase_begin(&p, BYTES, &chase), XL_OK,
                   xl_error_detail(p.q));
-    assert_status(xl__chase_lay(&p, &chase, ring), XL_OK,
+    assert_status(xl__chase_link(&p, &chase, ring), XL_OK,
                   xl_error_detail(p.q));
-    const size_t at = xl__ring_place(&ring, quick.seed, AT);
-    const cl_uint wrong = (cl_uint)xl__ring_place(&ring, quick.seed, AT + 2);
+    const size_t at = xl__ring_word(&ring, quick.seed, AT);
+    const cl_uint wrong = (cl_uint)xl__ring_word(&ring, quick.seed, AT + 2);
     assert_status(xl_buffer_write(p.q, chase.links, at * sizeof wrong, &wrong,
                                   sizeof wrong),
                   XL_OK, xl_error_detail(p.q));

@@ -232,7 +232,7 @@ static void more_are_wanted_of_what_is_not_known(void **state)
     enum { LEAST = 5 };
     for (unsigned wild = 0; wild < 2; wild++) {
         xl_samples s = {.runs = 0};
-        for (; xl__samples_wanted(&s, LEAST); s.runs++)
+        for (; xl__samples_needed(&s, LEAST); s.runs++)
             s.ns[s.runs] = wild && s.runs % 2 ? 2e6 : 1e6;
         assert_int_equal(s.runs, wild ? 4 * LEAST : LEAST);
     }
@@ -806,7 +806,7 @@ static void wide_vectors_have_to_pay(void **state)
 static const char *doubt(double ratio, double advance)
 {
     const struct xl__clock c = {.ratio = ratio, .advance = advance};
-    const char *why = xl__timer_doubt(&c);
+    const char *why = xl__timer_fault(&c);
     return why ? why : "";
 }
 
@@ -824,8 +824,8 @@ static void clocks_agree_within_reason(void **state)
     assert_non_null(strstr(doubt(NAN, 1), "backwards"));
     const struct xl__clock zero = {.is_zero = true, .is_still = true},
                            still = {.is_still = true};
-    assert_non_null(strstr(xl__timer_doubt(&zero), "always 0"));
-    assert_non_null(strstr(xl__timer_doubt(&still), "stands still"));
+    assert_non_null(strstr(xl__timer_fault(&zero), "always 0"));
+    assert_non_null(strstr(xl__timer_fault(&still), "stands still"));
 }
 
 static void probes_are_listed(void **state)

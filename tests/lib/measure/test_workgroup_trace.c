@@ -100,7 +100,7 @@ static void check_record(const struct test_device *t, const xl_watch *what,
                     out[i].start_ns >= out[i - what->n_groups].end_ns);
     }
     assert_int_equal(most + 1, about->n_units);
-    assert_true(!about->has_clock || xl__watch_is_serial(out, what->n_pieces));
+    assert_true(!about->has_clock || xl__trace_is_serial(out, what->n_pieces));
 }
 
 static double median_length(const xl_piece_record *out, size_t n)

@@ -370,7 +370,7 @@ static void others_are_no_lie(void **state)
 }
 
 /* Times that a busy machine makes: each a third more than the one before. */
-static xl_status wild_time(struct xl__probing *p, void *arg, size_t turns,
+static xl_status wild_time(struct xl__session *p, void *arg, size_t turns,
                            xl_row *row)
 {
     double *ns = arg;
@@ -383,7 +383,7 @@ static xl_status wild_time(struct xl__probing *p, void *arg, size_t turns,
 
 /* A launch as long for half its turns: the way from the loop to the verdict.
  */
-static xl_status same_time(struct xl__probing *p, void *arg, size_t turns,
+static xl_status same_time(struct xl__session *p, void *arg, size_t turns,
                            xl_row *row)
 {
     (void)p;
@@ -398,23 +398,23 @@ static void folded_turns_are_found(void **state)
 {
     (void)state;
     double ns = MS;
-    const struct xl__turning w = {same_time, &ns};
+    const struct xl__iteration_source w = {same_time, &ns};
     const xl_probing how = {.quick = true};
-    struct xl__probing p = {.how = &how};
+    struct xl__session p = {.how = &how};
     xl_row row;
     xl_row_init(&row, "lie", "folded");
     row.value = 1;
     (void)same_time(&p, &ns, 8, &row);
-    assert_int_equal(xl__turns_halve(&p, &w, 8, &row), XL_OK);
+    assert_int_equal(xl__iterations_check_scaling(&p, &w, 8, &row), XL_OK);
     xl_row_judge(&row, NULL);
     assert_int_equal(row.verdict, XL_ROW_REJECTED);
     assert_non_null(strstr(row.reason, "hardly longer"));
 
-    const struct xl__turning wild = {wild_time, &ns};
+    const struct xl__iteration_source wild = {wild_time, &ns};
     xl_row_init(&row, "lie", "wild");
     row.value = 1;
     (void)same_time(&p, &ns, 8, &row);
-    assert_int_equal(xl__turns_halve(&p, &wild, 8, &row), XL_OK);
+    assert_int_equal(xl__iterations_check_scaling(&p, &wild, 8, &row), XL_OK);
     xl_row_judge(&row, NULL);
     assert_int_equal(row.verdict, XL_ROW_OK);
     assert_int_equal(row.n_params, 0);
