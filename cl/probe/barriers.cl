@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     STEPS * turns times, one after the other, by KIND:
+/* Computes:     STEPS * iterations times, one after the other, by KIND:
  *
  *               1  x = FACTOR x + c, then a barrier
  *               2  each item hands x + 1 to its left neighbour in the group,
@@ -13,7 +13,7 @@
  *
  *               from x = the item's number, and writes x. Every step needs the
  *               one before it, so what is measured is how long one takes.
- * Arguments:    out: one word an item, of KIND 5 a float: the sum. turns: of
+ * Arguments:    out: one word an item, of KIND 5 a float: the sum. iterations: of
  *               the loop.
  * Launch:       one dimension, one group of WG.
  * Local memory: KIND 2: 8 WG bytes; KIND 5: 8 ROOM bytes.
@@ -23,7 +23,7 @@
  *               one of common/subgroup.clh, for KIND 3 and 4
  * Needs:        KIND 3, 4: a way between lanes (common/subgroup.clh); without one
  *               the kernel is left out.
- * Cost:         STEPS * turns barriers, exchanges or sums.
+ * Cost:         STEPS * iterations barriers, exchanges or sums.
  * Source:       cl/common/reduce.clh, cl/common/subgroup.clh. */
 #ifndef KIND
 #define KIND 0
@@ -63,13 +63,13 @@ typedef uint number;
 
 #if KIND != 3 && KIND != 4 || defined(XL_LANE_SUM) && defined(XL_LANE_XOR)
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
-void sync(__global number *restrict out, const uint turns)
+void sync(__global number *restrict out, const uint iterations)
 {
     const uint item = (uint)get_local_id(0);
     number x = (number)item;
 #if KIND == 1
     const uint c = 2 * item + 1;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(x = x * FACTOR + c; barrier(FLAGS);)
     }
 #elif KIND == 2
@@ -77,7 +77,7 @@ void sync(__global number *restrict out, const uint turns)
      * to after they had read it. */
     __local uint room[2][WG];
     const uint right = (item + 1) % WG;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
 #define PASS(r)                                                               \
     room[r][item] = x + 1;                                                    \
     barrier(CLK_LOCAL_MEM_FENCE);                                             \
@@ -85,7 +85,7 @@ void sync(__global number *restrict out, const uint turns)
         PASS(0) PASS(1) PASS(0) PASS(1)
     }
 #elif KIND == 3
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         x = XL_LANE_XOR(x + 1, 1);
         x = XL_LANE_XOR(x + 1, 2);
         x = XL_LANE_XOR(x + 1, 1);
@@ -93,14 +93,14 @@ void sync(__global number *restrict out, const uint turns)
     }
 #elif KIND == 4
     const uint lane = XL_LANE();
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(x = XL_LANE_SUM(x); x += (x >> 1) + lane;)
     }
 #elif KIND == 5
     __local float room[2][ROOM];
     const float apart = item % 2 ? 0.5f : -0.5f;
     float sum = 0;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
 #define MEET(r)                                                               \
     sum = lanes_sum(x, room[r]);                                              \
     x = sum * (1.0f / WG) + apart;

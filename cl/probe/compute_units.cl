@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     MODE 1: out[i] = the four chains x = x * x + c of item i, mixed
  *               by xor, in 32-bit integers, from x = 4 i + k, k = 0 1 2 3,
- *               after STEPS_PER_ITERATION * turns steps; c = 2 j + 1, where j is the
+ *               after STEPS_PER_ITERATION * iterations steps; c = 2 j + 1, where j is the
  *               item as far from the group's end as i is from its start, and
  *               comes out of local memory. The map is quadratic, so no
  *               compiler can shorten it; chains keep a unit's arithmetic
@@ -12,13 +12,13 @@
  *               Both: census[1] = the most groups that were at work at once.
  * Arguments:    MODE 1: out, one word an item. MODE 2: SLOTS words a group,
  *               SPACING words apart, all 0 before. census: {0, 0} before;
- *               census[0] is 0 again in the end. turns: of the loop.
+ *               census[0] is 0 again in the end. iterations: of the loop.
  * Launch:       one dimension, local size WG.
  * Local memory: MODE 1: 4 WORDS bytes, so many that a second group finds no
  *               room on the unit.
  * -D:           MODE, WG, WORDS at least WG
  * Needs:        nothing: 32-bit atomics are OpenCL 1.1.
- * Cost:         MODE 1: 8 STEPS_PER_ITERATION turns integer operations an item.
+ * Cost:         MODE 1: 8 STEPS_PER_ITERATION iterations integer operations an item.
  * Source:       the host does the same sums to check it. */
 #ifndef MODE
 #define MODE 1
@@ -50,7 +50,7 @@
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void staircase(__global uint *restrict out,
-               volatile __global uint *restrict census, const uint turns)
+               volatile __global uint *restrict census, const uint iterations)
 {
     __local uint ballast[WORDS];
     const uint item = (uint)get_global_id(0), at = (uint)get_local_id(0);
@@ -59,7 +59,7 @@ void staircase(__global uint *restrict out,
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint c = ballast[(WG - 1 - at) * EVERY];
     uint x0 = 4 * item, x1 = x0 + 1, x2 = x0 + 2, x3 = x0 + 3;
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         FOUR FOUR FOUR FOUR
     }
     out[item] = x0 ^ x1 ^ x2 ^ x3;
@@ -74,13 +74,13 @@ void staircase(__global uint *restrict out,
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void staircase(volatile __global uint *restrict words,
-               volatile __global uint *restrict census, const uint turns)
+               volatile __global uint *restrict census, const uint iterations)
 {
     const uint group = (uint)get_global_id(0) / WG;
     COME(census);
     if (get_local_id(0) == 0) {
         uint x = 0;
-        for (uint t = 0; t < turns; t++) {
+        for (uint t = 0; t < iterations; t++) {
             const uint slot = (x + t) % SLOTS;
             x = atomic_add(words + (group * SLOTS + slot) * SPACING,
                            x % SLOTS + 1 + t);

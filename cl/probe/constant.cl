@@ -8,7 +8,7 @@
  *               same word, with 1 neighbours read neighbouring words, with
  *               more of it words of their own lines.
  * Arguments:    out: one word an item. table: random words, 2^lg_span + (UNROLL
- *               - 1) * GAP of them from `base` on. hop: odd. turns: of the
+ *               - 1) * GAP of them from `base` on. hop: odd. iterations: of the
  *               loop.
  * Launch:       one dimension, groups of WG.
  * Local memory: none.
@@ -36,12 +36,12 @@
 __kernel void constant_read(__global uint *restrict out, TABLE restrict table,
                             const uint base, const uint lg_span,
                             const uint stride, const uint hop,
-                            const uint turns)
+                            const uint iterations)
 {
     const uint item = (uint)(get_global_id(0) % WG);
     const uint mask = (1u << lg_span) - 1;
     uint at = (item * stride) & mask, sum = item;
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             sum += table[base + at + u * GAP];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     out[i] = item i's number after STEPS * turns steps of one of
+/* Computes:     out[i] = item i's number after STEPS * iterations steps of one of
  *               MOST maps, x = x * x + c and x ^= x >> s in one order or the
  *               other, each with a c and an s of its own:
  *
@@ -11,12 +11,12 @@
  *               its instructions, so that there is nothing to select from: a
  *               sub-group whose items go several ways walks all of them.
  *               Loops stay short, so that instruction caches hold them all.
- * Arguments:    out: one word an item. span, ways <= MOST. turns: of a loop.
+ * Arguments:    out: one word an item. span, ways <= MOST. iterations: of a loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
  * -D:           MOST   ways that there are: 1 2 4 8 16 32 64
  * Needs:        nothing.
- * Cost:         4 STEPS * turns integer operations an item.
+ * Cost:         4 STEPS * iterations integer operations an item.
  * Source:       quadratic maps, as in probe/subgroup.cl: no compiler joins
  *               two steps. */
 #ifndef MOST
@@ -39,7 +39,7 @@
 #define PATH(way, STEP)                                                       \
     case way:                                                                 \
         _Pragma("unroll 1")                                                   \
-        for (uint i = 0; i < turns; i++) {                                    \
+        for (uint i = 0; i < iterations; i++) {                               \
             STEP(x, way);                                                     \
             STEP(x, way);                                                     \
             STEP(x, way);                                                     \
@@ -53,7 +53,7 @@
 #define PATHS32(way) PATHS16(way) PATHS16((way) + 16)
 
 __kernel void diverge(__global uint *restrict out, const uint span,
-                      const uint ways, const uint turns)
+                      const uint ways, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     uint x = item;

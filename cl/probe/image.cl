@@ -9,7 +9,7 @@
  *               sample, at the corner that its texels share: their mean.
  * Arguments:    out: one word an item, or one float (linear). src: 2^lg_width *
  *               2^lg_height texels: floats of 1 to 2, whose bits are summed.
- *               turns: of the loop.
+ *               iterations: of the loop.
  * Launch:       one dimension, groups of WG, a power of two.
  * Local memory: none.
  * -D:           WG      items of a group
@@ -47,7 +47,7 @@ __constant sampler_t linear = PLACE | CLK_FILTER_LINEAR;
 
 __kernel void image_read(__global uint *restrict out, SOURCE src,
                          const uint lg_width, const uint lg_height,
-                         const uint lg_tile, const uint turns)
+                         const uint lg_tile, const uint iterations)
 {
     const uint last_x = (1u << lg_width) - 1, last_y = (1u << lg_height) - 1;
     const uint item = (uint)get_global_id(0) % WG;
@@ -61,7 +61,7 @@ __kernel void image_read(__global uint *restrict out, SOURCE src,
 #else
     uint4 sum = (uint4)(0);
 #endif
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         x &= last_x;
         y &= last_y;
 #if FORM == 2

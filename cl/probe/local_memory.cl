@@ -17,7 +17,7 @@
  *                       one, in bytes, so that no address needs arithmetic.
  * Arguments:    out: one word an item. read: seed: of the words, which are
  *               those of probe/bandwidth.cl's `random`; hop: odd. chase: next:
- *               SPAN places. turns: of the loop.
+ *               SPAN places. iterations: of the loop.
  * Launch:       read: one dimension, groups of WG. chase: one item.
  * Local memory: read: (SPAN + (UNROLL - 1) * GAP) * VEC words; chase: SPAN.
  * -D:           SPAN    elements, a power of two
@@ -52,7 +52,7 @@
 
 __kernel void read(__global uint *restrict out, const uint seed,
                    const uint stride, const uint spread, const uint hop,
-                   const uint turns)
+                   const uint iterations)
 {
     __local words mem[LENGTH];
     const uint item = (uint)get_local_id(0);
@@ -63,7 +63,7 @@ __kernel void read(__global uint *restrict out, const uint seed,
     barrier(CLK_LOCAL_MEM_FENCE);
     uint at = (item * stride + (item & spread)) & (SPAN - 1);
     words sum = (words)(0);
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             sum += mem[at + u * GAP];
@@ -75,7 +75,7 @@ __kernel void read(__global uint *restrict out, const uint seed,
 
 #if WANTED(2)
 __kernel void chase(__global uint *restrict out,
-                    __global const uint *restrict next, const uint turns)
+                    __global const uint *restrict next, const uint iterations)
 {
     __local uint mem[SPAN];
     for (uint i = (uint)get_local_id(0); i < SPAN;
@@ -83,7 +83,7 @@ __kernel void chase(__global uint *restrict out,
         mem[i] = next[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     uint at = 0;
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             at = *(const __local uint *)((const __local char *)mem + at);

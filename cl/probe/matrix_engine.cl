@@ -3,7 +3,7 @@
  *               and over: out[item] is a sum of STEPS products of the same
  *               few numbers, which the host makes too; the last turn's, since
  *               each begins at 0.
- * Arguments:    out: one number an item. turns: of STEPS steps.
+ * Arguments:    out: one number an item. iterations: of STEPS steps.
  * Launch:       one dimension, local size WG.
  * Local memory: WAY 2: 1024 WG / 8 + 32768 bytes.
  * -D:           WAY     0 nothing at all, so that the file compiles alone;
@@ -21,7 +21,7 @@
  *               STEPS   of a turn
  *               TN, UA, UB   WAY 2: 256, 0, 0, as common/nvidia/wgmma_ptx.clh has them
  * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a.
- * Cost:         turns * STEPS * 2 m n k flop: a sub-group's m n k is CHAINS *
+ * Cost:         iterations * STEPS * 2 m n k flop: a sub-group's m n k is CHAINS *
  *               16 * 8 * 32 / sizeof(TI), four's 4 * 64 * 256 * 32 /
  *               sizeof(TI).
  * Source:       PTX ISA 9.0, 9.7.14.5 and 9.7.15; NV-43. Random data, since
@@ -57,7 +57,7 @@ static inline uint word_of(const uint i)
 #endif
 
 #if WAY == 0
-__kernel void matrix(__global number *restrict out, const uint turns)
+__kernel void matrix(__global number *restrict out, const uint iterations)
 {
     out[get_global_id(0)] = 0;
 }
@@ -98,7 +98,7 @@ __kernel void matrix(__global number *restrict out, const uint turns)
                      "r"(b[1]))
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
-void matrix(__global number *restrict out, const uint turns)
+void matrix(__global number *restrict out, const uint iterations)
 {
     const uint lane = (uint)get_local_id(0) % LANES;
     uint a[TILES_A][WORDS_A], b[TILES_B][WORDS_B];
@@ -109,7 +109,7 @@ void matrix(__global number *restrict out, const uint turns)
     #pragma unroll
     for (uint w = 0; w < TILES_B * WORDS_B; w++)
         b[w / WORDS_B][w % WORDS_B] = word_of(FIRST_B + w * LANES + lane);
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         #pragma unroll
         for (uint c = 0; c < TILES_A * TILES_B; c++)
             d[c][0] = d[c][1] = d[c][2] = d[c][3] = 0;
@@ -135,7 +135,7 @@ void matrix(__global number *restrict out, const uint turns)
 #define B_BYTES (TN * LINE)
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
-void matrix(__global number *restrict out, const uint turns)
+void matrix(__global number *restrict out, const uint iterations)
 {
     __local uint words[(A_BYTES + B_BYTES) / 4]
         __attribute__((aligned(1024)));
@@ -152,7 +152,7 @@ void matrix(__global number *restrict out, const uint turns)
     /* Of a known length, loops would be unrolled to more than the assembler
      * finishes (NV-43). */
     #pragma unroll 1
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         #pragma unroll 1
         for (uint s = 0; s < STEPS; s++) {
             wg_open();

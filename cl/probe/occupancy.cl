@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     a walk of turns * pace dependent loads by each group, from a
+/* Computes:     a walk of iterations * pace dependent loads by each group, from a
  *               place of its own, while LIVE values an item stay alive:
  *
  *                 at = next[at], `pace` times;  x[k] ^= at, for all k
@@ -22,7 +22,7 @@
  *               LIVE    values an item keeps, 1 to 511
  *               LG_WORDS  of next
  * Needs:        nothing.
- * Cost:         turns * pace loads a group.
+ * Cost:         iterations * pace loads a group.
  * Source:       occupancy: CUDA C++ Best Practices Guide; V. Volkov, "Better
  *               performance at lower occupancy", GTC 2010. */
 #ifndef WG
@@ -102,7 +102,7 @@
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
 occupancy(__global uint *restrict out, __global const uint *restrict next,
-          __global volatile int *count, const uint turns, const uint pace,
+          __global volatile int *count, const uint iterations, const uint pace,
           __local uint *room)
 {
     const uint item = (uint)get_global_id(0);
@@ -113,7 +113,7 @@ occupancy(__global uint *restrict out, __global const uint *restrict next,
         atomic_max(&count[1], atomic_inc(&count[0]) + 1);
     room[get_local_id(0)] = item;
     EACH(START)
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         for (uint i = 0; i < pace; i++)
             at = next[at];
         EACH(STEP)

@@ -5,7 +5,7 @@
  *                       one word of a line asks memory for the others when
  *                       the line is read, and that is not the time of the
  *                       cache.
- *               chase:  follows turns * UNROLL links from ends[0] and leaves
+ *               chase:  follows iterations * UNROLL links from ends[0] and leaves
  *                       the place it has reached there; ends[1] counts
  *                       launches. Each load's address is the value of the one
  *                       before, so no two overlap and none can be left out.
@@ -92,10 +92,10 @@ __kernel void link(__global uint *restrict links, const uint slots,
 /* The start is read by item number, so that no compiler takes it for the same
  * in all items and reads by the path of constants. */
 __kernel void chase(__global const uint *restrict links,
-                    __global uint *restrict ends, const uint turns)
+                    __global uint *restrict ends, const uint iterations)
 {
     uint at = ends[get_global_id(0)];
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             at = links[at];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     rate, floats: CHAINS vectors of values, each STEPS * turns
+/* Computes:     rate, floats: CHAINS vectors of values, each STEPS * iterations
  *               times x = F(x) / 1024 + x0. That is a contraction wherever F
  *               is not steep, so x ends where the host finds it to end; the
  *               value stays an ordinary one of F's domain, and each step
@@ -20,7 +20,7 @@
  *               9                              FN(x, y) of 24-bit numbers
  * Arguments:    rate: out: one number an item, the mean (xor) of its chains'.
  *               lo, span: x0 is spread over lo .. lo + span, y over y_lo ..
- *               y_lo + y_span; of integers unused. turns: of the loop.
+ *               y_lo + y_span; of integers unused. iterations: of the loop.
  *               values: x, y, out: n numbers, a multiple of VEC.
  * Launch:       rate: one dimension, any size. values: one item for VEC.
  * Local memory: none.
@@ -28,7 +28,7 @@
  *               WHOLE  0 floats, 1 unsigned integers
  *               VEC    1 4 8 16
  * Needs:        nothing.
- * Cost:         rate: STEPS * turns * CHAINS * VEC functions an item, each
+ * Cost:         rate: STEPS * iterations * CHAINS * VEC functions an item, each
  *               with a multiply-add, or an exclusive-or.
  * Source:       OpenCL C 1.2, 6.12.2, 6.12.3 and 7.4. */
 #ifndef FN
@@ -144,11 +144,11 @@ static inline number spread(const word w, const float lo, const float span)
 
 __kernel void rate(__global NUMBER *restrict out, const float lo,
                    const float span, const float y_lo, const float y_span,
-                   const uint turns)
+                   const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     EACH(START)
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
     }
     const number all = x0 JOIN x1 JOIN x2 JOIN x3;

@@ -2,7 +2,7 @@
 /* Computes:     kernels that are limited by one thing each.
  *
  *               branches: out[i] = the mean of 8 chains of a map that shrinks
- *                   distances, after 8 turns steps; neighbours follow one of
+ *                   distances, after 8 iterations steps; neighbours follow one of
  *                   four maps, so that a sub-group goes four ways in turn.
  *                   The host knows each map's fixed point.
  *               banks: 4 walks along a ring of BANKS words. Each item has a
@@ -23,7 +23,7 @@
  * Arguments:    ring: one cycle through all of its places, as the host knows
  *               it alone. out: one word an item; contended: one for all. share:
  *               as many as there are items, which no compiler knows: it would
- *               add up within a sub-group first (probe/atomics.cl). turns: of
+ *               add up within a sub-group first (probe/atomics.cl). iterations: of
  *               the loop.
  * Launch:       one dimension; banks: groups of WG.
  * Local memory: banks: 4 ROWS BANKS bytes.
@@ -68,29 +68,29 @@ typedef CAT(float, VEC) numbers;
 #define FOUR(step) step step step step
 
 #if WANTED(1)
-__kernel void branches(__global float *restrict out, const uint turns)
+__kernel void branches(__global float *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     const float8 c = (float8)((float)(64 + item % 64) / 1024);
     float8 x = (float8)(0, 1, 2, 3, 4, 5, 6, 7) / 16;
     switch (item % 4) {
     case 0:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = x * x + c; x = x * x + c;)
         }
         break;
     case 1:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = c - x * x; x = x * x + c;)
         }
         break;
     case 2:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = x * c + c; x = x * x + c;)
         }
         break;
     default:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = x * c + c; x = c - x * x;)
         }
         break;
@@ -101,7 +101,7 @@ __kernel void branches(__global float *restrict out, const uint turns)
 
 #if WANTED(2)
 __kernel void banks(__global const uint *restrict ring,
-                    __global uint *restrict out, const uint turns)
+                    __global uint *restrict out, const uint iterations)
 {
     __local uint rows[ROWS * BANKS];
     const uint item = (uint)get_local_id(0);
@@ -110,7 +110,7 @@ __kernel void banks(__global const uint *restrict ring,
     barrier(CLK_LOCAL_MEM_FENCE);
     __local const uint *row = rows + item % ROWS * BANKS;
     uint a = 0, b = 1, c = 2, d = 3;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(a = row[a]; b = row[b]; c = row[c]; d = row[d];)
     }
     out[get_global_id(0)] = a + BANKS * (b + BANKS * (c + BANKS * d));
@@ -119,13 +119,13 @@ __kernel void banks(__global const uint *restrict ring,
 
 #if WANTED(3)
 __kernel void stack(__global const uint *restrict ring,
-                    __global uint *restrict out, const uint turns)
+                    __global uint *restrict out, const uint iterations)
 {
     uint next[WORDS];
     for (uint i = 0; i < WORDS; i++)
         next[i] = ring[i];
     uint a = 0, b = 1, kept;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(a = next[a]; b = next[b]; kept = next[a];
              next[a] = next[b]; next[b] = kept;)
     }
@@ -135,11 +135,11 @@ __kernel void stack(__global const uint *restrict ring,
 
 #if WANTED(4)
 __kernel void contended(__global volatile uint *out, const uint share,
-                        const uint turns)
+                        const uint iterations)
 {
     uint x = (uint)get_global_id(0);
     __global volatile uint *word = out + x / share;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(x = x * 1664525u + 1013904223u; atomic_add(word, x);)
     }
 }
@@ -153,12 +153,12 @@ __kernel void contended(__global volatile uint *out, const uint share,
 #else
 #define IOTA (numbers)(0, 1, 2, 3)
 #endif
-__kernel void special(__global float *restrict out, const uint turns)
+__kernel void special(__global float *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     numbers a = (IOTA + (float)(item % 64)) / 128;
     numbers b = a + 0.25f, c = a + 0.5f, d = a + 0.75f;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(a = native_exp2(-a); b = native_exp2(-b); c = native_exp2(-c);
              d = native_exp2(-d);)
     }

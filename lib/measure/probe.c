@@ -11,7 +11,8 @@
 
 /* What the driver grants a kernel may be less than it grants the device
  * (GE-10): rusticl grants 32 of 1024. A kernel that takes nothing tells. */
-static xl_status ask_group(struct xl__session *p, struct xl__ready *ready)
+static xl_status query_group_size(struct xl__session *p,
+                                  struct xl__ready *ready)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -39,7 +40,7 @@ xl_status xl__session_begin(struct xl__session *p)
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     TRY(xl__timer_check(p->q));
-    TRY(ask_group(p, ready));
+    TRY(query_group_size(p, ready));
 fail:
     if (ready)
         xl__ready_clear(ready);
@@ -92,14 +93,14 @@ struct xl__session xl__session_quick(const struct xl__session *p,
 }
 
 /* What the sampler enqueues. */
-struct work {
+struct enqueued_plan {
     struct xl__ready *ready;
     const struct xl__call *call;
 };
 
-static xl_status enqueue(xl_queue *q, void *arg)
+static xl_status enqueue_plan(xl_queue *q, void *arg)
 {
-    const struct work *w = arg;
+    const struct enqueued_plan *w = arg;
     return xl__launch(q, w->ready, w->call, NULL);
 }
 
@@ -110,12 +111,12 @@ xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
     xl_status status = XL_OK;
     const xl_sampling how = xl__probe_sampling(p);
     struct xl__ready *ready = xl__calloc(1, sizeof *ready);
-    struct work work = {ready, call};
+    struct enqueued_plan work = {ready, call};
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan = *plan;
     TRY(xl__ready_make(p->q, ready));
-    TRY(xl_samples_take(p->q, &how, enqueue, &work, &row->samples));
+    TRY(xl_samples_take(p->q, &how, enqueue_plan, &work, &row->samples));
     const double s = row->samples.median_ns * 1e-9;
     row->value = amount > 0 ? amount / s : s;
     row->flop = plan->flop;
@@ -265,7 +266,7 @@ bool xl__probe_is_scalar(const struct xl__limits *l)
     return width->source == XL_KNOWN && width->value == 1;
 }
 
-static size_t power_of_two(double x)
+static size_t floor_power_of_two(double x)
 {
     size_t power = 1;
     while ((double)power * 2 <= x)
@@ -292,7 +293,7 @@ size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
     if (xl__is(l, XL__F_is_gpu)) /* a cache that keeps a part of it hides */
         want = fmax(want, 2048.0 * MIB);
     const double bytes = fmin(2 * want - 1, most); /* up to a power of two */
-    return xl__max_size(power_of_two(bytes), MIB);
+    return xl__max_size(floor_power_of_two(bytes), MIB);
 }
 
 double xl__probe_est_ns(const struct xl__limits *l, double bytes)
@@ -306,5 +307,5 @@ double xl__probe_est_ns(const struct xl__limits *l, double bytes)
 size_t xl__probe_near_bytes(const struct xl__limits *l)
 {
     const double llc = xl__num(l, XL__F_llc_bytes);
-    return llc >= MIB ? power_of_two(llc / 4) : 0;
+    return llc >= MIB ? floor_power_of_two(llc / 4) : 0;
 }

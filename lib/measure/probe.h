@@ -78,7 +78,7 @@ struct xl__session xl__session_quick(const struct xl__session *p,
 void xl__probe_reject(xl_row *row, const char *reason);
 /* Work in turns: a sample of a launch of so many. */
 struct xl__iteration_source {
-    xl_status (*sample)(struct xl__session *p, void *arg, size_t turns,
+    xl_status (*sample)(struct xl__session *p, void *arg, size_t iterations,
                         xl_row *row);
     void *arg;
 };
@@ -86,36 +86,36 @@ struct xl__iteration_source {
  * on a device nobody knows. */
 xl_status xl__iterations_find(struct xl__session *p,
                               const struct xl__iteration_source *w,
-                              double want_ns, size_t *turns);
+                              double target_ns, size_t *iterations);
 /* Likewise, and that make it last so many times as long as a single turn does,
  * which is a launch's own time where that is long. */
 xl_status xl__iterations_find_above(struct xl__session *p,
                                     const struct xl__iteration_source *w,
-                                    double want_ns, double launches,
-                                    size_t *turns);
+                                    double target_ns, double launches,
+                                    size_t *iterations);
 /* Half the turns of a sampled row: the time must follow. How much it does is
  * added to the row as "scaling". */
 xl_status xl__iterations_check_scaling(struct xl__session *p,
                                        const struct xl__iteration_source *w,
-                                       size_t turns, xl_row *row);
+                                       size_t iterations, xl_row *row);
 
 /* A plan of one step whose kernel's last argument is its number of turns. */
 struct xl__iterated {
     struct xl__plan plan;
     struct xl__call call;
     double amount;     /* of one turn: what row->value counts a second */
-    size_t most_turns; /* 0: no bound */
-    size_t turns;      /* of the last sample */
+    size_t max_iterations; /* 0: no bound */
+    size_t iterations;     /* of the last sample */
     /* Is what `turns` turns leave behind right? Rejects the row if not. */
-    xl_status (*look)(struct xl__session *p, struct xl__iterated *t,
-                      xl_row *row);
+    xl_status (*check)(struct xl__session *p, struct xl__iterated *t,
+                       xl_row *row);
     void *arg; /* of look */
 };
 xl_status xl__iterated_sample(struct xl__session *p, struct xl__iterated *t,
-                              size_t turns, xl_row *row);
+                              size_t iterations, xl_row *row);
 /* The number of turns that last as long as wanted, in t->turns. */
 xl_status xl__iterated_calibrate(struct xl__session *p, struct xl__iterated *t,
-                                 double want_ns);
+                                 double target_ns);
 /* A row: turns found that last xl__iterated_target_ns(), sampled, looked at,
  * halved. */
 xl_status xl__iterated_measure(struct xl__session *p, struct xl__iterated *t,
@@ -175,7 +175,7 @@ const char *xl__divergence_fault(double power, bool in_lock_step);
 
 /* probe_special.c: how far a float is from the true value, in units of that
  * value's last place. */
-double xl__ulps(float got, double want);
+double xl__ulps(float got, double expected);
 
 /* probe_dot.c: c + the dot product of four bytes, modulo 2^32. */
 cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
@@ -202,7 +202,7 @@ size_t xl__steps_next_count(const struct xl__group_time *at, unsigned n,
 
 /* probe_hiding.c: the rate with so much under way at once. */
 struct xl__concurrency_point {
-    double under_way, rate;
+    double in_flight, rate;
 };
 /* The least that is under way at nearly the best rate; NaN: the rate still
  * grows at the end. */

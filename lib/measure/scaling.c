@@ -14,12 +14,13 @@ enum {
 };
 
 /* As another one, with few samples: for times that are only looked at. */
-struct brief {
+struct quick_session {
     struct xl__session p;
     xl_probing how;
 };
 
-static struct xl__session *brief(const struct xl__session *p, struct brief *b)
+static struct xl__session *make_quick(const struct xl__session *p,
+                                      struct quick_session *b)
 {
     b->how = *p->how;
     b->how.quick = true;
@@ -33,27 +34,28 @@ static struct xl__session *brief(const struct xl__session *p, struct brief *b)
  * not be held for long: step by step. */
 xl_status xl__iterations_find(struct xl__session *p,
                               const struct xl__iteration_source *w,
-                              double want_ns, size_t *turns)
+                              double target_ns, size_t *iterations)
 {
     xl_status status = XL_OK;
-    struct brief few;
+    struct quick_session few;
     const size_t most =
         xl__min_size(MOST_ITERATIONS, /* loops may end early, silently, and a
                                     kernel's others count as well: GE-24 */
                      xl__size_or(&p->q->ctx->device->limits,
                                  XL__F_max_loop_turns, 2 * MOST_ITERATIONS) /
                          2);
-    for (*turns = FIRST_ITERATIONS;;) {
+    for (*iterations = FIRST_ITERATIONS;;) {
         xl_row row;
         xl_row_init(&row, "", NULL);
         TRY(xl__probe_check_stop(p));
-        TRY(w->sample(brief(p, &few), w->arg, *turns, &row));
+        TRY(w->sample(make_quick(p, &few), w->arg, *iterations, &row));
         const double ns = row.samples.median_ns;
-        if (ns >= want_ns / 2 || *turns >= most)
+        if (ns >= target_ns / 2 || *iterations >= most)
             break;
-        *turns = (size_t)((double)*turns *
-                          fmin(fmax(want_ns / fmax(ns, 1), 2), MOST_FACTOR));
-        *turns = xl__min_size(*turns, most);
+        *iterations =
+            (size_t)((double)*iterations *
+                     fmin(fmax(target_ns / fmax(ns, 1), 2), MOST_FACTOR));
+        *iterations = xl__min_size(*iterations, most);
     }
 fail:
     return status;
@@ -61,15 +63,15 @@ fail:
 
 xl_status xl__iterations_find_above(struct xl__session *p,
                                     const struct xl__iteration_source *w,
-                                    double want_ns, double launches,
-                                    size_t *turns)
+                                    double target_ns, double launches,
+                                    size_t *iterations)
 {
     xl_status status = XL_OK;
     xl_row row;
     xl_row_init(&row, "", NULL);
     TRY(w->sample(p, w->arg, 1, &row));
-    TRY(xl__iterations_find(p, w, fmax(want_ns, launches * row.samples.min_ns),
-                            turns));
+    TRY(xl__iterations_find(
+        p, w, fmax(target_ns, launches * row.samples.min_ns), iterations));
 fail:
     return status;
 }
@@ -80,7 +82,7 @@ struct shortest {
     double ns[2];
 };
 
-static void see_time(struct shortest *s, double ns)
+static void add_time(struct shortest *s, double ns)
 {
     if (ns < s->ns[0]) {
         s->ns[1] = s->ns[0];
@@ -90,7 +92,7 @@ static void see_time(struct shortest *s, double ns)
     }
 }
 
-static bool is_settled(const struct shortest *s)
+static bool has_settled(const struct shortest *s)
 {
     static const double alike = 1.05;
     return s->ns[1] <= alike * s->ns[0];
@@ -102,32 +104,34 @@ static bool is_settled(const struct shortest *s)
  * settle. */
 xl_status xl__iterations_check_scaling(struct xl__session *p,
                                        const struct xl__iteration_source *w,
-                                       size_t turns, xl_row *row)
+                                       size_t iterations, xl_row *row)
 {
     enum { TRIES = 10, MOST_TRIES = 30, HALF = 0, WHOLE = 1 };
     static const double good = 0.1;
     xl_status status = XL_OK;
-    const size_t half = turns / 2;
-    struct brief few;
+    const size_t half = iterations / 2;
+    struct quick_session few;
     struct shortest least[] = {{{INFINITY, INFINITY}}, {{INFINITY, INFINITY}}};
     double scaling = INFINITY;
-    bool settled = false;
+    bool has_both_settled = false;
     if (half == 0)
         return XL_OK;
-    see_time(&least[WHOLE], row->samples.min_ns);
-    for (unsigned i = 0;
-         i < (settled ? TRIES : MOST_TRIES) && fabs(scaling - 1) > good; i++) {
+    add_time(&least[WHOLE], row->samples.min_ns);
+    for (unsigned i = 0; i < (has_both_settled ? TRIES : MOST_TRIES) &&
+                         fabs(scaling - 1) > good;
+         i++) {
         const bool is_whole = i % 2;
         xl_row other;
         xl_row_init(&other, "", NULL);
-        TRY(w->sample(brief(p, &few), w->arg, is_whole ? turns : half,
-                      &other));
-        see_time(&least[is_whole], other.samples.min_ns);
-        settled = is_settled(&least[HALF]) && is_settled(&least[WHOLE]);
+        TRY(w->sample(make_quick(p, &few), w->arg,
+                      is_whole ? iterations : half, &other));
+        add_time(&least[is_whole], other.samples.min_ns);
+        has_both_settled =
+            has_settled(&least[HALF]) && has_settled(&least[WHOLE]);
         scaling = least[WHOLE].ns[0] / least[HALF].ns[0] * (double)half /
-                  (double)turns;
+                  (double)iterations;
     }
-    if (settled || fabs(scaling - 1) <= good)
+    if (has_both_settled || fabs(scaling - 1) <= good)
         xl_row_found(row, "scaling", scaling);
 fail:
     return status;
@@ -136,28 +140,29 @@ fail:
 /* -- a kernel whose last argument is its turns ---------------------------- */
 
 xl_status xl__iterated_sample(struct xl__session *p, struct xl__iterated *t,
-                              size_t turns, xl_row *row)
+                              size_t iterations, xl_row *row)
 {
     struct xl__step *s = &t->plan.step[0];
-    t->turns = turns;
-    s->args[s->n_args - 1].as.u = turns;
+    t->iterations = iterations;
+    s->args[s->n_args - 1].as.u = iterations;
     return xl__probe_sample(p, row, &t->plan, &t->call,
-                            t->amount * (double)turns);
+                            t->amount * (double)iterations);
 }
 
-static xl_status sample_turned(struct xl__session *p, void *arg, size_t turns,
-                               xl_row *row)
+static xl_status sample_iterated(struct xl__session *p, void *arg,
+                                 size_t iterations, xl_row *row)
 {
-    return xl__iterated_sample(p, arg, turns, row);
+    return xl__iterated_sample(p, arg, iterations, row);
 }
 
 xl_status xl__iterated_calibrate(struct xl__session *p, struct xl__iterated *t,
-                                 double want_ns)
+                                 double target_ns)
 {
-    const struct xl__iteration_source w = {sample_turned, t};
-    const xl_status status = xl__iterations_find(p, &w, want_ns, &t->turns);
-    if (t->most_turns > 0)
-        t->turns = xl__min_size(t->turns, t->most_turns);
+    const struct xl__iteration_source w = {sample_iterated, t};
+    const xl_status status =
+        xl__iterations_find(p, &w, target_ns, &t->iterations);
+    if (t->max_iterations > 0)
+        t->iterations = xl__min_size(t->iterations, t->max_iterations);
     return status;
 }
 
@@ -173,13 +178,13 @@ xl_status xl__iterated_measure(struct xl__session *p, struct xl__iterated *t,
                                xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__iteration_source w = {sample_turned, t};
+    const struct xl__iteration_source w = {sample_iterated, t};
     TRY(xl__iterated_calibrate(p, t, xl__iterated_target_ns(p)));
-    const size_t turns = t->turns;
-    TRY(xl__iterated_sample(p, t, turns, row));
-    TRY(t->look(p, t, row));
-    TRY(xl__iterations_check_scaling(p, &w, turns, row));
-    t->turns = turns;
+    const size_t iterations = t->iterations;
+    TRY(xl__iterated_sample(p, t, iterations, row));
+    TRY(t->check(p, t, row));
+    TRY(xl__iterations_check_scaling(p, &w, iterations, row));
+    t->iterations = iterations;
 fail:
     return status;
 }

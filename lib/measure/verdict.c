@@ -32,7 +32,7 @@ static const double folds = 0.6, scales_lo = 0.8, scales_hi = 1.25;
 enum { FEWEST_RUNS = 3 };
 
 /* A row with what its rules ask of it. */
-struct judged {
+struct checked_row {
     const xl_row *row;
     double frac;    /* of the roof; NaN: none */
     double llc;     /* B; NaN: not known */
@@ -40,7 +40,7 @@ struct judged {
     bool returns_early; /* clFinish was seen to */
 };
 
-static double param(const xl_row *row, const char *name)
+static double param_value(const xl_row *row, const char *name)
 {
     for (unsigned i = 0; i < row->n_params; i++) {
         if (xl__streq(row->params[i].name, name))
@@ -49,19 +49,19 @@ static double param(const xl_row *row, const char *name)
     return NAN;
 }
 
-static bool is_timed(const struct judged *j)
+static bool is_timed(const struct checked_row *j)
 {
     return j->row->samples.runs > 0;
 }
 
 /* A clock that shows none is not one: a rate from it is infinite. */
-static bool took_no_time(const struct judged *j)
+static bool took_no_time(const struct checked_row *j)
 {
     return is_timed(j) && !(j->row->samples.median_ns > 0);
 }
 
 /* Times and rates are not negative; a share that noise made is, at times. */
-static bool is_no_number(const struct judged *j)
+static bool is_no_number(const struct checked_row *j)
 {
     const xl_row *r = j->row;
     return is_timed(j) && !(isfinite(r->value) &&
@@ -70,7 +70,7 @@ static bool is_no_number(const struct judged *j)
 
 /* A rate is its work over its time, and both are known apart from it: they
  * differ where one went through a counter too narrow for it. */
-static bool is_miscounted(const struct judged *j)
+static bool is_miscounted(const struct checked_row *j)
 {
     const xl_row *r = j->row;
     const double work = xl__streq(r->unit, "flop/s") ? r->flop
@@ -82,22 +82,22 @@ static bool is_miscounted(const struct judged *j)
 
 /* The host's time holds the device's, so it is not the shorter one, but for
  * two clocks' drift and the step of one. */
-static bool event_ahead(const struct judged *j)
+static bool is_event_ahead(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return is_timed(j) && !s->wall_clock &&
            s->overhead_ns < -(ahead * s->median_ns + j->step_ns);
 }
 
-static bool returned_early(const struct judged *j)
+static bool has_returned_early(const struct checked_row *j)
 {
-    return j->returns_early && event_ahead(j);
+    return j->returns_early && is_event_ahead(j);
 }
 
 /* Launches cost the host microseconds, on a busy machine a time slice or many,
  * but not each time: what the quickest launch took beyond that, and beyond
  * several times the run, the event clock left out. */
-static bool event_behind(const struct judged *j)
+static bool is_event_behind(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return is_timed(j) && !s->wall_clock &&
@@ -106,12 +106,12 @@ static bool event_behind(const struct judged *j)
 }
 
 /* Boost clocks go a few percent beyond the stated one. */
-static bool over_bound(const struct judged *j)
+static bool is_over_bound(const struct checked_row *j)
 {
     return j->row->roof.source != XL_MEASURED && j->frac > over_physics;
 }
 
-static bool is_of_memory(const struct judged *j)
+static bool is_of_memory(const struct checked_row *j)
 {
     static const char fma[] = "fma", matrix[] = "matrix";
     const char *name = j->row->roof.name;
@@ -120,50 +120,50 @@ static bool is_of_memory(const struct judged *j)
 }
 
 /* A cache lifts a roof of memory, never one of arithmetic. */
-static bool fits_cache(const struct judged *j)
+static bool fits_in_cache(const struct checked_row *j)
 {
     const xl_row *r = j->row;
     return is_of_memory(j) && !r->cold && r->bytes > 0 && r->bytes < j->llc;
 }
 
-static bool far_over_roof(const struct judged *j)
+static bool is_far_over_roof(const struct checked_row *j)
 {
     return j->row->roof.source == XL_MEASURED && j->frac > over_roof &&
-           !fits_cache(j);
+           !fits_in_cache(j);
 }
 
 /* A cache that nobody knows of, and memory that is compressed on its way, are
  * causes of their own, which arithmetic does not have. */
-static bool far_over_memory(const struct judged *j)
+static bool is_far_over_memory(const struct checked_row *j)
 {
-    return is_of_memory(j) && far_over_roof(j);
+    return is_of_memory(j) && is_far_over_roof(j);
 }
 
-static bool cached_over_roof(const struct judged *j)
+static bool is_cached_over_roof(const struct checked_row *j)
 {
-    return j->frac > over_noise && fits_cache(j);
+    return j->frac > over_noise && fits_in_cache(j);
 }
 
-static bool somewhat_over_roof(const struct judged *j)
+static bool is_over_roof(const struct checked_row *j)
 {
     return j->frac > over_noise;
 }
 
 /* Half the work takes half the time: below 0.6 of it a third of the work is
  * missing, which no noise of the fastest runs explains. */
-static bool is_folded(const struct judged *j)
+static bool is_folded(const struct checked_row *j)
 {
-    return param(j->row, "scaling") < folds;
+    return param_value(j->row, "scaling") < folds;
 }
 
-static bool scales_badly(const struct judged *j)
+static bool scales_badly(const struct checked_row *j)
 {
-    const double x = param(j->row, "scaling");
+    const double x = param_value(j->row, "scaling");
     return x < scales_lo || x > scales_hi;
 }
 
 /* Ten steps: each end is off by up to one, so 10 % each way. */
-static bool too_short(const struct judged *j)
+static bool is_too_short(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return is_timed(j) && !s->wall_clock &&
@@ -173,7 +173,7 @@ static bool too_short(const struct judged *j)
 /* Not by the spread: the median of runs that differ widely is a sound number
  * once there are enough of them. Shares and ratios are not made of it, and of
  * runs that are found to slow down that is told. */
-static bool is_noisy(const struct judged *j)
+static bool is_noisy(const struct checked_row *j)
 {
     return is_timed(j) && !xl__streq(j->row->unit, "1") &&
            j->row->diagnosis.limiter != XL_LIMITER_THROTTLE &&
@@ -181,42 +181,42 @@ static bool is_noisy(const struct judged *j)
 }
 
 /* Noise only adds to a time, so ratios are of the shortest runs. */
-static bool is_noisy_ratio(const struct judged *j)
+static bool is_noisy_ratio(const struct checked_row *j)
 {
     return is_timed(j) && xl__streq(j->row->unit, "1") &&
            !xl__least_is_known(&j->row->samples);
 }
 
 /* Of two, one may be anything. */
-static bool has_few_runs(const struct judged *j)
+static bool has_few_runs(const struct checked_row *j)
 {
     return is_timed(j) && j->row->samples.runs < FEWEST_RUNS;
 }
 
 /* Heat, or a supply that is too weak. */
-static bool is_held_back(const struct judged *j)
+static bool is_held_back(const struct checked_row *j)
 {
     return xl__conditions_has_alarm(&j->row->samples.conditions);
 }
 
 /* Last third against first third: sampler.c. On its way to a power limit a
  * clock drifts, as it should. */
-static bool drifted(const struct judged *j)
+static bool has_drifted(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return (s->warnings & XL_WARN(CLOCK_DRIFT)) &&
            !xl__conditions_is_limited(&s->conditions);
 }
 
-static bool clock_fell(const struct judged *j)
+static bool has_clock_fallen(const struct checked_row *j)
 {
-    return drifted(j) &&
+    return has_drifted(j) &&
            xl__conditions_clock_fell(&j->row->samples.conditions);
 }
 
 /* clang-format off */
 static const struct {
-    bool (*holds)(const struct judged *);
+    bool (*holds)(const struct checked_row *);
     xl_verdict verdict;
     const char *reason;
 } rules[] = {
@@ -224,27 +224,27 @@ static const struct {
     {took_no_time,      XL_ROW_REJECTED,   "the clock saw no time pass"},
     {is_no_number,      XL_ROW_REJECTED,   "the value is not a number"},
     {is_miscounted,     XL_ROW_REJECTED,   "the value is not its work over its time: a counter overflowed"},
-    {returned_early,    XL_ROW_REJECTED,   "the event clock counted more time than passed on the host: clFinish comes back before the work is done"},
-    {event_ahead,       XL_ROW_REJECTED,   "the event clock counted more time than passed on the host"},
-    {over_bound,        XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock lies"},
-    {far_over_memory,   XL_ROW_REJECTED,   "more than 25 % above the measured roof of memory: a cache larger than is known, data that compress, work that was skipped, or the clock lies"},
-    {far_over_roof,     XL_ROW_REJECTED,   "more than 25 % above the measured roof: work was skipped or the clock lies"},
+    {has_returned_early,    XL_ROW_REJECTED,   "the event clock counted more time than passed on the host: clFinish comes back before the work is done"},
+    {is_event_ahead,       XL_ROW_REJECTED,   "the event clock counted more time than passed on the host"},
+    {is_over_bound,        XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock lies"},
+    {is_far_over_memory,   XL_ROW_REJECTED,   "more than 25 % above the measured roof of memory: a cache larger than is known, data that compress, work that was skipped, or the clock lies"},
+    {is_far_over_roof,     XL_ROW_REJECTED,   "more than 25 % above the measured roof: work was skipped or the clock lies"},
     {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips some"},
-    {cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
-    {somewhat_over_roof, XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped"},
+    {is_cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
+    {is_over_roof, XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped"},
     {is_held_back,      XL_ROW_SUSPICIOUS, NULL /* what held the clock down */},
     {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time"},
-    {event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
-    {too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
+    {is_event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
+    {is_too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
     {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs"},
-    {clock_fell,        XL_ROW_SUSPICIOUS, NULL /* from where to where */},
-    {drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
+    {has_clock_fallen,        XL_ROW_SUSPICIOUS, NULL /* from where to where */},
+    {has_drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
     {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: the median may be off by more than 10 %"},
     {is_noisy_ratio,    XL_ROW_SUSPICIOUS, "noisy: not even the two shortest runs are within 10 %"},
 };
 /* clang-format on */
 
-static void tell_clock(xl_row *row)
+static void describe_clock(xl_row *row)
 {
     struct xl__str text = {0};
     xl__conditions_describe(&row->samples.conditions, &text);
@@ -254,7 +254,7 @@ static void tell_clock(xl_row *row)
 
 void xl_row_judge(xl_row *row, const xl_device *dev)
 {
-    struct judged j = {row, NAN, NAN, 0, false};
+    struct checked_row j = {row, NAN, NAN, 0, false};
     row->warnings |= row->samples.warnings;
     if (xl__conditions_is_limited(&row->samples.conditions))
         row->warnings |= XL_WARN(POWER_LIMIT);
@@ -276,6 +276,6 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
         if (rules[i].reason)
             xl__strcpy(row->reason, sizeof row->reason, rules[i].reason);
         else
-            tell_clock(row);
+            describe_clock(row);
     }
 }

@@ -87,7 +87,7 @@ bool xl__monitor_poll(void *watching)
 /* -- concluding ------------------------------------------------------------ */
 
 /* How a counter grew over its span; NaN: not known, or too short to tell. */
-static double growth(double before, double after, double span_ns)
+static double find_growth(double before, double after, double span_ns)
 {
     return span_ns >= (double)DUE_NS && after >= before
                ? (after - before) / span_ns
@@ -97,23 +97,23 @@ static double growth(double before, double after, double span_ns)
 static void count_throttles(const struct xl__monitor *w, xl_conditions *c)
 {
     for (unsigned i = 0; i < XL_N_THROTTLES; i++) {
-        const double counted = growth(w->first.throttle_ns[i],
-                                      w->last.throttle_ns[i], c->span_ns);
+        const double counted = find_growth(w->first.throttle_ns[i],
+                                           w->last.throttle_ns[i], c->span_ns);
         const double sighted = (double)w->sightings[i] / c->readings;
         c->tells_throttle = c->tells_throttle || !isnan(counted);
         c->throttle[i] = fmin(1, fmax(sighted, counted));
     }
 }
 
-static void count(const struct xl__monitor *w, xl_conditions *c)
+static void summarize_counters(const struct xl__monitor *w, xl_conditions *c)
 {
     const xl_reading *a = &w->first, *b = &w->last;
     c->span_ns = (double)(b->ns - a->ns);
     const double all = c->span_ns * b->units;
-    const double watts = growth(a->value[XL_SENSOR_ENERGY],
-                                b->value[XL_SENSOR_ENERGY], c->span_ns);
-    const double idle = growth(a->idle_ns, b->idle_ns, all);
-    const double own = growth(a->own_ns, b->own_ns, all);
+    const double watts = find_growth(a->value[XL_SENSOR_ENERGY],
+                                     b->value[XL_SENSOR_ENERGY], c->span_ns);
+    const double idle = find_growth(a->idle_ns, b->idle_ns, all);
+    const double own = find_growth(a->own_ns, b->own_ns, all);
     if (watts > 0)
         c->power_w = watts * ns_per_s;
     if (all >= shares_ns && !isnan(idle) && !isnan(own))
@@ -130,7 +130,7 @@ void xl__monitor_end(struct xl__monitor *w, xl_conditions *out)
     }
     *out = w->seen;
     if (out->readings > 0)
-        count(w, out);
+        summarize_counters(w, out);
 }
 
 /* -- what follows from it -------------------------------------------------- */
@@ -151,7 +151,7 @@ static bool is_held(const xl_conditions *c)
 
 /* A slowdown of no stated cause is also told for a moment when clocks change:
  * it is one that was seen twice. */
-static double least_share(const xl_conditions *c, unsigned throttle)
+static double find_least_share(const xl_conditions *c, unsigned throttle)
 {
     const double twice = 1.5 / c->readings;
     return throttle == XL_THROTTLE_HARDWARE ? twice : held;
@@ -161,7 +161,7 @@ bool xl__conditions_has_alarm(const xl_conditions *c)
 {
     for (unsigned i = 0; i < XL_N_THROTTLES && is_held(c); i++)
         if (xl_throttle_is_alarm((xl_throttle)i) &&
-            c->throttle[i] >= least_share(c, i))
+            c->throttle[i] >= find_least_share(c, i))
             return true;
     return false;
 }

@@ -37,8 +37,8 @@ enum {
 
 /* -- the rules ------------------------------------------------------------ */
 
-static bool is_coarse(double run_ns, const struct xl__sample_source *source,
-                      bool wall)
+static bool is_clock_coarse(double run_ns,
+                            const struct xl__sample_source *source, bool wall)
 {
     return wall || source->step_ns * steps_wanted > run_ns;
 }
@@ -47,7 +47,7 @@ unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
                        bool wall)
 {
     const unsigned least = source->min_batch ? source->min_batch : 1;
-    if (!is_coarse(run_ns, source, wall) || run_ns >= batch_ns)
+    if (!is_clock_coarse(run_ns, source, wall) || run_ns >= batch_ns)
         return least;
     const double most = source->max_batch ? source->max_batch : 1;
     const double runs = run_ns > 0 ? ceil(batch_ns / run_ns) : most;
@@ -68,7 +68,7 @@ static bool has_drift(const double *ns, unsigned n)
 }
 
 /* Returns how many of the samples are outliers. */
-static size_t take_stock(xl_samples *out)
+static size_t update_statistics(xl_samples *out)
 {
     const struct xl__summary s = xl__summarise(out->ns, out->runs);
     out->median_ns = s.median;
@@ -83,7 +83,7 @@ static size_t take_stock(xl_samples *out)
 /* To either side of the median. The interval of fewer than LEAVES_ONE samples
  * ends at the least and the most of them, and says nothing of the rest: there
  * the quarters have to do, which two modes do not escape as they do MAD. */
-static double uncertainty(const xl_samples *s)
+static double find_uncertainty(const xl_samples *s)
 {
     static const double lower = 0.25, upper = 0.75;
     double few[LEAVES_ONE];
@@ -104,7 +104,7 @@ bool xl__median_is_known(const xl_samples *s)
     const unsigned half = s->runs / 2;
     if (s->runs == 0)
         return true;
-    if (uncertainty(s) > most)
+    if (find_uncertainty(s) > most)
         return false;
     if (s->runs < LEAVES_ONE)
         return true;
@@ -130,7 +130,7 @@ bool xl__samples_needed(xl_samples *s, unsigned least)
     enum { PATIENCE = 4 };
     if (s->runs < least || s->runs >= XL_MAX_SAMPLES)
         return s->runs < least;
-    (void)take_stock(s);
+    (void)update_statistics(s);
     return s->runs < PATIENCE * least && !xl__median_is_known(s);
 }
 
@@ -138,7 +138,7 @@ void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
 {
     if (out->runs == 0)
         return;
-    const size_t n_outliers = take_stock(out);
+    const size_t n_outliers = update_statistics(out);
     if (how && out->mad_ns > how->max_noise * out->median_ns)
         out->warnings |= XL_WARN(NOISY);
     if (how && out->runs < how->min_runs)
@@ -150,7 +150,7 @@ void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
 }
 
 /* Are more samples worth some patience? */
-static bool is_wild(const xl_samples *out)
+static bool is_unsettled(const xl_samples *out)
 {
     return out->runs < LEAST_RUNS || !xl__median_is_known(out) ||
            (out->runs < DRIFT_SURE && has_drift(out->ns, out->runs));
@@ -159,7 +159,8 @@ static bool is_wild(const xl_samples *out)
 static bool is_steady(const xl_sampling *how, const xl_samples *out)
 {
     return out->runs >= how->min_runs &&
-           out->mad_ns <= how->max_noise * out->median_ns && !is_wild(out);
+           out->mad_ns <= how->max_noise * out->median_ns &&
+           !is_unsettled(out);
 }
 
 static bool is_stopped(const xl_sampling *how)
@@ -168,7 +169,7 @@ static bool is_stopped(const xl_sampling *how)
 }
 
 /* What the loop carries. */
-struct loop {
+struct sample_loop {
     const xl_sampling *how;
     const struct xl__sample_source *source;
     xl_samples *out;
@@ -178,13 +179,14 @@ struct loop {
     double batch_total_ns; /* the shortest batch */
 };
 
-static double clocked(const struct loop *l, const struct xl__timing *t)
+static double measured_ns(const struct sample_loop *l,
+                          const struct xl__timing *t)
 {
     return l->wall ? t->host_ns : t->device_ns;
 }
 
 /* An event clock that fails once is not believed again. */
-static void doubt(struct loop *l, const struct xl__timing *t)
+static void check_event_time(struct sample_loop *l, const struct xl__timing *t)
 {
     if (!(t->device_ns > 0))
         l->wall = true;
@@ -192,7 +194,7 @@ static void doubt(struct loop *l, const struct xl__timing *t)
 
 /* Runs thrown away: the asked ones, then those that size the batch, since the
  * first of all may contain a compilation. */
-static xl_status warm_up(struct loop *l)
+static xl_status warm_up_source(struct sample_loop *l)
 {
     xl_status status = XL_OK;
     struct xl__timing t = {0};
@@ -201,26 +203,27 @@ static xl_status warm_up(struct loop *l)
         if (is_stopped(l->how))
             return XL_CANCELLED;
         TRY(l->source->take(l->source->arg, 1, &t));
-        doubt(l, &t);
+        check_event_time(l, &t);
     }
     if (l->how->warmup == 0 || l->how->cold)
         return XL_OK; /* the first run is wanted, or runs stay apart */
     for (unsigned i = 0; i < GROWTHS; i++) {
-        const double run_ns = clocked(l, &t) / l->out->batch;
+        const double run_ns = measured_ns(l, &t) / l->out->batch;
         const unsigned batch = xl__batch_for(run_ns, l->source, l->wall);
         if (i > 0 && batch <= l->out->batch)
             break;
-        if (i == 0 && batch == 1 && !is_coarse(run_ns, l->source, l->wall))
+        if (i == 0 && batch == 1 &&
+            !is_clock_coarse(run_ns, l->source, l->wall))
             break; /* the last warm-up run told enough */
         l->out->batch = batch;
         TRY(l->source->take(l->source->arg, batch, &t));
-        doubt(l, &t);
+        check_event_time(l, &t);
     }
 fail:
     return status;
 }
 
-static xl_status take_sample(struct loop *l)
+static xl_status take_sample(struct sample_loop *l)
 {
     xl_status status = XL_OK;
     struct xl__timing t = {0};
@@ -233,16 +236,16 @@ static xl_status take_sample(struct loop *l)
     }
     l->host[i] = t.host_ns / out->batch;
     l->over[i] = (t.host_ns - t.device_ns) / out->batch;
-    out->ns[i] = clocked(l, &t) / out->batch;
+    out->ns[i] = measured_ns(l, &t) / out->batch;
     l->spent_ns += t.spent_ns;
-    if (i == 0 || clocked(l, &t) < l->batch_total_ns)
-        l->batch_total_ns = clocked(l, &t);
+    if (i == 0 || measured_ns(l, &t) < l->batch_total_ns)
+        l->batch_total_ns = measured_ns(l, &t);
     out->runs++;
 fail:
     return status;
 }
 
-static void conclude(struct loop *l)
+static void finish_loop(struct sample_loop *l)
 {
     xl_samples *out = l->out;
     out->wall_clock = l->wall;
@@ -253,7 +256,7 @@ static void conclude(struct loop *l)
         out->overhead_min_ns = xl__quantile(l->over, out->runs, 0);
     }
     /* Half: a batch is sized by an estimate. */
-    if (is_coarse(l->batch_total_ns, l->source, l->wall) &&
+    if (is_clock_coarse(l->batch_total_ns, l->source, l->wall) &&
         l->batch_total_ns < batch_ns / 2)
         out->warnings |= XL_WARN(TOO_SHORT);
     xl__samples_summarise(out, l->how);
@@ -261,11 +264,12 @@ static void conclude(struct loop *l)
 
 /* A sample of each piece in turn, each turn begun by the next piece, so that
  * none always follows the same other one. */
-static xl_status take_turn(struct loop *loops, unsigned n, unsigned turn)
+static xl_status take_round(struct sample_loop *loops, unsigned n,
+                            unsigned round)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < n; i++)
-        TRY(take_sample(&loops[(i + turn) % n]));
+        TRY(take_sample(&loops[(i + round) % n]));
 fail:
     return status;
 }
@@ -273,44 +277,44 @@ fail:
 /* All steady, or their runs or time over? A piece that is steady goes on while
  * another is not: all see the same machine. Patience is bounded by time where
  * there is a bound of time, so that short runs become many. */
-static bool is_over(struct loop *loops, unsigned n, unsigned turns)
+static bool is_done(struct sample_loop *loops, unsigned n, unsigned rounds)
 {
     const xl_sampling *how = loops->how;
     const double most_ns = n * how->max_s * 1e9;
     double spent_ns = 0;
     bool all_steady = true, any_wild = false;
     for (unsigned i = 0; i < n; i++) {
-        (void)take_stock(loops[i].out);
+        (void)update_statistics(loops[i].out);
         spent_ns += loops[i].spent_ns;
         all_steady = all_steady && is_steady(how, loops[i].out);
-        any_wild = any_wild || is_wild(loops[i].out);
+        any_wild = any_wild || is_unsettled(loops[i].out);
     }
-    if (all_steady || turns >= XL_MAX_SAMPLES)
+    if (all_steady || rounds >= XL_MAX_SAMPLES)
         return true;
     if (!any_wild || how->patience <= 1)
-        return turns >= how->max_runs ||
+        return rounds >= how->max_runs ||
                (how->max_s > 0 && spent_ns >= most_ns);
     return how->max_s > 0 ? spent_ns >= how->patience * most_ns
-                          : turns / how->patience >= how->max_runs;
+                          : rounds / how->patience >= how->max_runs;
 }
 
-static xl_status run_loops(struct loop *loops, unsigned n)
+static xl_status run_loops(struct sample_loop *loops, unsigned n)
 {
     xl_status status = XL_OK;
     const xl_sampling *how = loops->how;
-    unsigned turn = 0;
+    unsigned round = 0;
     for (unsigned i = 0; i < n; i++)
-        TRY(warm_up(&loops[i]));
+        TRY(warm_up_source(&loops[i]));
     while (!is_stopped(how)) {
-        TRY(take_turn(loops, n, turn));
-        turn++;
-        if (is_over(loops, n, turn))
+        TRY(take_round(loops, n, round));
+        round++;
+        if (is_done(loops, n, round))
             break;
     }
-    if (turn == 0)
+    if (round == 0)
         return XL_CANCELLED;
     for (unsigned i = 0; i < n; i++)
-        conclude(&loops[i]);
+        finish_loop(&loops[i]);
 fail:
     return status;
 }
@@ -327,7 +331,7 @@ xl_status xl__sample(const xl_sampling *how,
                      const struct xl__sample_source *sources, unsigned n,
                      xl_samples *out)
 {
-    struct loop *loops = xl__calloc(n, sizeof *loops);
+    struct sample_loop *loops = xl__calloc(n, sizeof *loops);
     if (!loops)
         return XL_NO_MEMORY;
     for (unsigned i = 0; i < n; i++) {
@@ -362,7 +366,7 @@ xl_status xl__sample_monitored(xl_device *dev, const xl_sampling *how,
 /* -- the queue ------------------------------------------------------------ */
 
 /* What all pieces share. */
-struct timing {
+struct queue_timing {
     xl_span last; /* that was seen on the queue */
     xl_queue *q;
     cl_mem flush; /* NULL: hot */
@@ -371,8 +375,8 @@ struct timing {
     bool events;
 };
 
-struct timed {
-    struct timing *on;
+struct timed_piece {
+    struct queue_timing *on;
     const xl_piece *piece;
     unsigned n_spans; /* seen in the last sample */
     uint64_t first, last;
@@ -382,8 +386,8 @@ struct timed {
 /* Stamps that no clock of an in-order queue gives: an end before its start, a
  * start before that of the kernel before it (a counter that is too narrow
  * begins again), the very stamps of the kernel before it. */
-static bool is_impossible(const xl_queue *q, const xl_span *span,
-                          const xl_span *last)
+static bool is_impossible_span(const xl_queue *q, const xl_span *span,
+                               const xl_span *last)
 {
     if (span->start_ns == 0 || span->end_ns < span->start_ns)
         return true;
@@ -394,10 +398,10 @@ static bool is_impossible(const xl_queue *q, const xl_span *span,
             span->start_ns == last->start_ns && span->end_ns == last->end_ns);
 }
 
-static void see_span(const xl_span *span, void *arg)
+static void add_span(const xl_span *span, void *arg)
 {
-    struct timed *t = arg;
-    if (is_impossible(t->on->q, span, &t->on->last))
+    struct timed_piece *t = arg;
+    if (is_impossible_span(t->on->q, span, &t->on->last))
         t->is_broken = true;
     t->on->last = *span;
     if (t->n_spans == 0 || span->start_ns < t->first)
@@ -407,25 +411,25 @@ static void see_span(const xl_span *span, void *arg)
     t->n_spans++;
 }
 
-static void skip_span(const xl_span *span, void *arg)
+static void discard_span(const xl_span *span, void *arg)
 {
     (void)span;
     (void)arg;
 }
 
 /* Push out what the caches hold by writing more than they can keep. */
-static xl_status empty_caches(struct timing *t)
+static xl_status flush_caches(struct queue_timing *t)
 {
     xl_status status = XL_OK;
     TRY(xl_buffer_fill(t->q, t->flush, 0, ++t->flush_value, t->flush_words));
     TRY(xl_queue_finish(t->q));
     if (t->events)
-        TRY(xl_timeline_drain(t->q, skip_span, NULL));
+        TRY(xl_timeline_drain(t->q, discard_span, NULL));
 fail:
     return status;
 }
 
-static double span_ns(struct timed *t)
+static double find_span_ns(struct timed_piece *t)
 {
     /* A full ring has lost its beginning. */
     if (t->is_broken || t->n_spans == 0 || t->n_spans >= XL__TIMELINE_CAP)
@@ -436,11 +440,11 @@ static double span_ns(struct timed *t)
 static xl_status take_timing(void *arg, unsigned batch, struct xl__timing *out)
 {
     xl_status status = XL_OK;
-    struct timed *t = arg;
+    struct timed_piece *t = arg;
     xl_queue *q = t->on->q;
     const uint64_t begin = xl__now_ns();
     if (t->on->flush)
-        TRY(empty_caches(t->on));
+        TRY(flush_caches(t->on));
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < batch; i++)
         TRY(t->piece->enqueue(q, t->piece->arg));
@@ -450,8 +454,8 @@ static xl_status take_timing(void *arg, unsigned batch, struct xl__timing *out)
     t->n_spans = 0;
     t->is_broken = false;
     if (t->on->events) {
-        TRY(xl_timeline_drain(q, see_span, t));
-        out->device_ns = span_ns(t);
+        TRY(xl_timeline_drain(q, add_span, t));
+        out->device_ns = find_span_ns(t);
     }
     out->spent_ns = (double)(xl__now_ns() - begin);
 fail:
@@ -460,7 +464,7 @@ fail:
 
 /* More than the last-level cache holds, twice over, since caches need not
  * forget in order. */
-static xl_status make_flush(struct timing *t)
+static xl_status create_flush_buffer(struct queue_timing *t)
 {
     enum { MIB = 1 << 20, UNKNOWN_LLC = 64 * MIB };
     xl_status status = XL_OK;
@@ -475,7 +479,8 @@ fail:
 }
 
 /* A failure's story survives the calls that clean up. */
-static void clean_up(struct timing *t, bool events_were_on, bool failed)
+static void restore_queue(struct queue_timing *t, bool events_were_on,
+                          bool failed)
 {
     struct xl__error kept = {XL_OK, {NULL, 0, 0, false}};
     if (failed) {
@@ -493,17 +498,17 @@ static void clean_up(struct timing *t, bool events_were_on, bool failed)
 }
 
 /* The pieces as the loop's sources. */
-static xl_status sample_pieces(struct timing *t, const xl_sampling *how,
+static xl_status sample_pieces(struct queue_timing *t, const xl_sampling *how,
                                const xl_piece *pieces, unsigned n,
                                xl_samples *out)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &t->q->ctx->device->limits;
-    struct timed *timed = xl__calloc(n, sizeof *timed);
+    struct timed_piece *timed = xl__calloc(n, sizeof *timed);
     struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
     TRY(timed && sources ? XL_OK : XL_NO_MEMORY);
     for (unsigned i = 0; i < n; i++) {
-        timed[i] = (struct timed){.on = t, .piece = &pieces[i]};
+        timed[i] = (struct timed_piece){.on = t, .piece = &pieces[i]};
         sources[i] = (struct xl__sample_source){
             .take = take_timing,
             .arg = &timed[i],
@@ -528,7 +533,7 @@ xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
         if (!pieces[i].enqueue)
             return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
-    struct timing t = {.q = q};
+    struct queue_timing t = {.q = q};
     const bool were_on = q->timeline.on;
     TRY(xl__timer_check(q));
     t.events =
@@ -536,12 +541,12 @@ xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
     if (t.events)
         TRY(xl_timeline_enable(q, true));
     if (t.events)
-        TRY(xl_timeline_drain(q, skip_span, NULL));
+        TRY(xl_timeline_drain(q, discard_span, NULL));
     if (how->cold)
-        TRY(make_flush(&t));
+        TRY(create_flush_buffer(&t));
     TRY(sample_pieces(&t, how, pieces, n, out));
 fail:
-    clean_up(&t, were_on, status != XL_OK);
+    restore_queue(&t, were_on, status != XL_OK);
     return status;
 }
 

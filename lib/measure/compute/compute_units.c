@@ -31,8 +31,8 @@ enum {
     MOST_SMALL = 256,   /* small groups a unit holds; more than any */
     ROWS = 24,          /* of the whole curve, besides its corners */
     MOST_ITERATIONS =
-        65535, /* of loops that the host goes round too (GE-24) */
-    LOOKS = 16 /* items or groups compared */
+        65535,     /* of loops that the host goes round too (GE-24) */
+    N_CHECKED = 16 /* items or groups compared */
 };
 /* Of one group: far below a watchdog (GE-11) when three or four go by, and far
  * above what a launch costs. */
@@ -46,8 +46,8 @@ static const double rise = 1.5; /* of the first time: between 1 and 2 */
 /* The best line t = a + b * ceil(groups / width), by relative least squares;
  * how far off it is, on average. A step is `steep` where b is a good part of
  * the first step's time. */
-static double off_line(const struct xl__group_time *at, unsigned n,
-                       unsigned width, bool *steep)
+static double fit_steps(const struct xl__group_time *at, unsigned n,
+                        unsigned width, bool *steep)
 {
     static const double least_step = 0.3;
     double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0, off = 0;
@@ -82,10 +82,10 @@ double xl__steps_width(const struct xl__group_time *at, unsigned n)
         most = xl__max_size(most, at[i].groups);
     if (most < 2)
         return NAN;
-    const double line = off_line(at, n, 1, &line_steep);
+    const double line = fit_steps(at, n, 1, &line_steep);
     for (unsigned w = 1; w < most; w++) {
         bool steep;
-        const double off = off_line(at, n, w, &steep);
+        const double off = fit_steps(at, n, w, &steep);
         if (steep && off < best) {
             best = off;
             width = w;
@@ -129,13 +129,13 @@ size_t xl__steps_next_count(const struct xl__group_time *at, unsigned n,
 
 /* -- what is launched ----------------------------------------------------- */
 
-struct stairs {
+struct group_curve {
     bool is_cpu;
     const char *variant; /* of the rows */
     unsigned mode;       /* of probe/compute_units.cl */
     size_t wg, words;    /* of a group: its items, its local memory */
     size_t group_words;  /* of `out` */
-    size_t groups, turns; /* of the next launch */
+    size_t groups, iterations; /* of the next launch */
     cl_mem out, census;
     double live, most_live; /* groups at once: of the last count, of all */
     bool is_thin;        /* rows: only some are handed out */
@@ -144,7 +144,7 @@ struct stairs {
     unsigned n;
 };
 
-static void make_plan(const struct stairs *s, struct xl__plan *plan)
+static void plan_groups(const struct group_curve *s, struct xl__plan *plan)
 {
     struct xl__step *step = &plan->step[0];
     *plan = (struct xl__plan){.n_steps = 1};
@@ -160,10 +160,10 @@ static void make_plan(const struct stairs *s, struct xl__plan *plan)
     xl__define(step, "WORDS", (long)s->words);
     xl__arg_mem(step, 1);
     xl__arg_mem(step, 2);
-    xl__arg_u32(step, s->turns);
+    xl__arg_u32(step, s->iterations);
 }
 
-static struct xl__call call_of(const struct stairs *s)
+static struct xl__call make_call(const struct group_curve *s)
 {
     return (struct xl__call){
         .mem = {[1] = {s->out, NULL}, [2] = {s->census, NULL}}};
@@ -171,18 +171,18 @@ static struct xl__call call_of(const struct stairs *s)
 
 /* struct xl__iteration_source; curves have many points, so each is sampled as
  * briefly as in the quick way. */
-static xl_status sample(struct xl__session *p, void *arg, size_t turns,
-                        xl_row *row)
+static xl_status sample_groups(struct xl__session *p, void *arg,
+                               size_t iterations, xl_row *row)
 {
-    struct stairs *s = arg;
+    struct group_curve *s = arg;
     xl_status status = XL_OK;
     xl_probing how;
     struct xl__session brief = xl__session_quick(p, &how);
     struct xl__plan plan;
-    const struct xl__call call = call_of(s);
+    const struct xl__call call = make_call(s);
     cl_uint census[2];
-    s->turns = xl__min_size(turns, MOST_ITERATIONS);
-    make_plan(s, &plan);
+    s->iterations = xl__min_size(iterations, MOST_ITERATIONS);
+    plan_groups(s, &plan);
     TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_fill(p->q, s->census, 0, 0, 2));
     TRY(xl__probe_sample(&brief, row, &plan, &call, 0));
@@ -193,14 +193,14 @@ fail:
     return status;
 }
 
-static bool is_corner(const struct stairs *s, size_t groups)
+static bool is_corner(const struct group_curve *s, size_t groups)
 {
     const size_t beyond = groups % xl__max_size(s->corner, 1);
     return beyond <= 1 || groups % xl__max_size(s->every, 1) == 0;
 }
 
 /* The time of so many groups; a point of the curve and, as a rule, a row. */
-static xl_status time_groups(struct xl__session *p, struct stairs *s,
+static xl_status time_groups(struct xl__session *p, struct group_curve *s,
                              size_t groups, double *ns)
 {
     xl_status status = XL_OK;
@@ -214,7 +214,7 @@ static xl_status time_groups(struct xl__session *p, struct stairs *s,
     xl_row_init(&row, "probe_staircase", s->variant);
     row.unit = "1";
     xl_row_param(&row, "groups", (double)groups);
-    TRY(sample(p, s, s->turns, &row));
+    TRY(sample_groups(p, s, s->iterations, &row));
     *ns = row.samples.min_ns;
     if (s->n < MOST_COUNTS)
         s->at[s->n++] = (struct xl__group_time){groups, *ns};
@@ -228,8 +228,9 @@ fail:
 
 /* From `first` on; *edge: the most groups that take no longer, 0 where even
  * `most` do not. */
-static xl_status search(struct xl__session *p, struct stairs *s, size_t first,
-                        size_t least, size_t most, size_t *edge)
+static xl_status search_edge(struct xl__session *p, struct group_curve *s,
+                             size_t first, size_t least, size_t most,
+                             size_t *edge)
 {
     xl_status status = XL_OK;
     double ns;
@@ -244,14 +245,14 @@ fail:
 
 /* -- results -------------------------------------------------------------- */
 
-static cl_uint item_of_filled(const struct stairs *s, size_t i)
+static cl_uint expected_item(const struct group_curve *s, size_t i)
 {
     const size_t at = i % s->wg, partner = i - at + (s->wg - 1 - at);
     const cl_uint c = (cl_uint)(2 * partner + 1);
     cl_uint all = 0;
     for (unsigned k = 0; k < CHAINS; k++) {
         cl_uint x = (cl_uint)(CHAINS * i + k);
-        for (size_t t = 0; t < STEPS_PER_ITERATION * s->turns; t++)
+        for (size_t t = 0; t < STEPS_PER_ITERATION * s->iterations; t++)
             x = x * x + c;
         all ^= x;
     }
@@ -259,48 +260,48 @@ static cl_uint item_of_filled(const struct stairs *s, size_t i)
 }
 
 /* The same in each group: which slot holds what in the end. */
-static void slots_of_small(const struct stairs *s, cl_uint *slot)
+static void compute_expected_slots(const struct group_curve *s, cl_uint *slot)
 {
     cl_uint x = 0;
-    for (cl_uint t = 0; t < s->turns; t++) {
+    for (cl_uint t = 0; t < s->iterations; t++) {
         cl_uint *at = &slot[(x + t) % SLOTS];
         x = (*at += x % SLOTS + 1 + t) - (x % SLOTS + 1 + t);
     }
 }
 
-static bool same_as_host(const struct stairs *s, const cl_uint *seen,
+static bool matches_host(const struct group_curve *s, const cl_uint *seen,
                          size_t n_words)
 {
     cl_uint slot[SLOTS] = {0};
     bool same = true;
     if (s->mode == 2)
-        slots_of_small(s, slot);
+        compute_expected_slots(s, slot);
     for (size_t i = 0; i < n_words; i += s->mode == 1 ? 1 : SPACING) {
-        const cl_uint want = s->mode == 1 ? item_of_filled(s, i)
-                                          : slot[i / SPACING % SLOTS];
-        same = same && seen[i] == want;
+        const cl_uint expected =
+            s->mode == 1 ? expected_item(s, i) : slot[i / SPACING % SLOTS];
+        same = same && seen[i] == expected;
     }
     return same;
 }
 
 /* One launch by itself, its first items or groups against the host. */
-static xl_status look(struct xl__session *p, const struct stairs *s,
-                      bool *right)
+static xl_status check_groups(struct xl__session *p,
+                              const struct group_curve *s, bool *right)
 {
-    enum { MOST = LOOKS * SLOTS * SPACING };
+    enum { MOST = N_CHECKED * SLOTS * SPACING };
     xl_status status = XL_OK;
     cl_uint seen[MOST];
     struct xl__plan plan;
-    const struct xl__call call = call_of(s);
+    const struct xl__call call = make_call(s);
     const size_t n = s->mode == 1
-                         ? xl__min_size(LOOKS, s->wg)
-                         : xl__min_size(LOOKS, s->groups) * s->group_words;
-    make_plan(s, &plan);
+                         ? xl__min_size(N_CHECKED, s->wg)
+                         : xl__min_size(N_CHECKED, s->groups) * s->group_words;
+    plan_groups(s, &plan);
     TRY(xl_buffer_fill(p->q, s->out, 0, 0, s->groups * s->group_words));
     TRY(xl_buffer_fill(p->q, s->census, 0, 0, 2));
     TRY(xl__run_plan(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, s->out, 0, seen, n * sizeof *seen));
-    *right = same_as_host(s, seen, n);
+    *right = matches_host(s, seen, n);
 fail:
     return status;
 }
@@ -309,8 +310,8 @@ fail:
 
 /* How much of what the units could do in the time gets done; unless nobody
  * timed so many. */
-static void add_share(const struct stairs *s, xl_row *row, const char *name,
-                      size_t groups, double units)
+static void add_share(const struct group_curve *s, xl_row *row,
+                      const char *name, size_t groups, double units)
 {
     for (unsigned i = 0; i < s->n; i++) {
         if (s->at[i].groups == groups)
@@ -322,14 +323,14 @@ static void add_share(const struct stairs *s, xl_row *row, const char *name,
 /* On a CPU groups go by the dozen (CP-08), and other programs have their share
  * of the cores: times have no even steps, but a group that counts itself has a
  * unit of its own. */
-static xl_status conclude_units(struct xl__session *p, struct stairs *s,
-                                double *units)
+static xl_status report_units(struct xl__session *p, struct group_curve *s,
+                              double *units)
 {
     xl_status status = XL_OK;
     xl_row row;
     bool right;
     char why[sizeof row.reason];
-    TRY(look(p, s, &right));
+    TRY(check_groups(p, s, &right));
     *units = s->is_cpu ? s->most_live : xl__steps_width(s->at, s->n);
     xl_row_init(&row, "probe_staircase", "units");
     row.unit = "1";
@@ -358,12 +359,12 @@ fail:
     return status;
 }
 
-static xl_status try_group(struct xl__session *p, struct stairs *s)
+static xl_status try_group_size(struct xl__session *p, struct group_curve *s)
 {
     xl_status status = XL_OK;
     struct xl__plan plan;
-    const struct xl__call call = call_of(s);
-    make_plan(s, &plan);
+    const struct xl__call call = make_call(s);
+    plan_groups(s, &plan);
     TRY(xl__run_plan(p->q, &plan, &call, NULL));
     TRY(xl_queue_finish(p->q)); /* some drivers refuse this late */
 fail:
@@ -373,7 +374,7 @@ fail:
 /* As large as the driver grants this kernel, which may be less than it grants
  * one that does nothing; and with all of a unit's local memory, or as much as
  * the driver owns to (NV-01). */
-static xl_status fit_group(struct xl__session *p, struct stairs *s,
+static xl_status fit_group(struct xl__session *p, struct group_curve *s,
                            size_t most_wg)
 {
     static const enum xl__fact_id rooms[] = {XL__F_local_mem_bytes,
@@ -387,7 +388,7 @@ static xl_status fit_group(struct xl__session *p, struct stairs *s,
             const size_t every = room / sizeof(cl_uint) / s->wg;
             s->words = xl__max_size(every, 1) * s->wg;
             s->group_words = s->wg;
-            status = try_group(p, s);
+            status = try_group_size(p, s);
             if (status == XL_OK)
                 return status;
             if (s->wg > 1)
@@ -398,7 +399,7 @@ static xl_status fit_group(struct xl__session *p, struct stairs *s,
 }
 
 /* Many groups, so that the whole device is awake. */
-static xl_status warm_up(struct xl__session *p, struct stairs *s)
+static xl_status warm_up_device(struct xl__session *p, struct group_curve *s)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
@@ -406,24 +407,24 @@ static xl_status warm_up(struct xl__session *p, struct stairs *s)
     s->groups = XL__CPU_GROUPS;
     while ((double)(xl__now_ns() - start) < warm_ns) {
         xl_row_init(&row, "", NULL);
-        TRY(sample(p, s, s->turns, &row));
+        TRY(sample_groups(p, s, s->iterations, &row));
     }
 fail:
     return status;
 }
 
 /* Around the steps, or every count up to the third. */
-static xl_status climb(struct xl__session *p, struct stairs *s)
+static xl_status measure_curve(struct xl__session *p, struct group_curve *s)
 {
     xl_status status = XL_OK;
-    const struct xl__iteration_source w = {sample, s};
-    size_t edge, turns;
+    const struct xl__iteration_source w = {sample_groups, s};
+    size_t edge, iterations;
     double ns;
     s->groups = 1;
-    TRY(xl__iterations_find_above(p, &w, group_ns, launches, &turns));
-    TRY(warm_up(p, s));
+    TRY(xl__iterations_find_above(p, &w, group_ns, launches, &iterations));
+    TRY(warm_up_device(p, s));
     /* Where groups go by the dozen, few of them look like one unit (CP-08). */
-    TRY(search(p, s, 1, XL__CPU_GROUPS, MOST_GROUPS, &edge));
+    TRY(search_edge(p, s, 1, XL__CPU_GROUPS, MOST_GROUPS, &edge));
     for (unsigned i = 2; i <= 3 && edge; i++) {
         TRY(time_groups(p, s, xl__min_size(i * edge, MOST_GROUPS), &ns));
         TRY(time_groups(p, s, xl__min_size(i * edge + 1, MOST_GROUPS), &ns));
@@ -438,19 +439,19 @@ fail:
     return status;
 }
 
-static xl_status find_units(struct xl__session *p, struct stairs *s,
+static xl_status find_units(struct xl__session *p, struct group_curve *s,
                             double *units)
 {
     xl_status status = XL_OK;
     const size_t most_wg = s->is_cpu ? 1 : p->most_wg;
     s->variant = "filled";
     s->mode = 1;
-    s->turns = s->groups = 1;
+    s->iterations = s->groups = 1;
     TRY(xl_buffer_create(p->q, MOST_GROUPS * most_wg * sizeof(cl_uint),
                          &s->out));
     TRY(fit_group(p, s, most_wg));
-    TRY(climb(p, s));
-    TRY(conclude_units(p, s, units));
+    TRY(measure_curve(p, s));
+    TRY(report_units(p, s, units));
 fail:
     if (s->out)
         clReleaseMemObject(s->out);
@@ -460,14 +461,14 @@ fail:
 
 /* -- small groups --------------------------------------------------------- */
 
-static xl_status conclude_resident(struct xl__session *p, struct stairs *s,
-                                   double units, size_t edge)
+static xl_status report_resident(struct xl__session *p, struct group_curve *s,
+                                 double units, size_t edge)
 {
     static const double near = 0.02;
     xl_status status = XL_OK;
     xl_row row;
     bool right;
-    TRY(look(p, s, &right));
+    TRY(check_groups(p, s, &right));
     xl_row_init(&row, "probe_staircase", "resident");
     row.unit = "1";
     xl_row_param(&row, "group", (double)s->wg);
@@ -497,13 +498,13 @@ fail:
 
 /* From one group a unit on: what a unit holds, and then twice that, so that
  * every unit is full at some time. */
-static xl_status find_resident(struct xl__session *p, struct stairs *s,
+static xl_status find_resident(struct xl__session *p, struct group_curve *s,
                                double units)
 {
     xl_status status = XL_OK;
     const size_t first = (size_t)units, most = MOST_SMALL * first;
-    const struct xl__iteration_source w = {sample, s};
-    size_t edge, turns;
+    const struct xl__iteration_source w = {sample_groups, s};
+    size_t edge, iterations;
     double ns;
     s->variant = "small";
     s->mode = 2;
@@ -516,10 +517,10 @@ static xl_status find_resident(struct xl__session *p, struct stairs *s,
     TRY(xl_buffer_create(p->q, most * s->group_words * sizeof(cl_uint),
                          &s->out));
     TRY(xl_buffer_fill(p->q, s->out, 0, 0, most * s->group_words));
-    TRY(xl__iterations_find_above(p, &w, group_ns, launches, &turns));
-    TRY(search(p, s, first, 0, most, &edge));
+    TRY(xl__iterations_find_above(p, &w, group_ns, launches, &iterations));
+    TRY(search_edge(p, s, first, 0, most, &edge));
     TRY(time_groups(p, s, xl__max_size(2 * edge, first), &ns));
-    TRY(conclude_resident(p, s, units, edge));
+    TRY(report_resident(p, s, units, edge));
 fail:
     if (s->out)
         clReleaseMemObject(s->out);
@@ -527,12 +528,12 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_staircase_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct stairs s = {.is_cpu = xl__is(l, XL__F_is_cpu),
-                       .at = xl__calloc(MOST_COUNTS, sizeof *s.at)};
+    struct group_curve s = {.is_cpu = xl__is(l, XL__F_is_cpu),
+                            .at = xl__calloc(MOST_COUNTS, sizeof *s.at)};
     double units = NAN;
     if (!s.at)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a curve"));
@@ -562,4 +563,4 @@ const struct xl__probe xl__probe_staircase = {
      "launch into parts, by groups that leave room for a second, and by a "
      "clock that drops under load.",
      false},
-    run};
+    run_staircase_probe};

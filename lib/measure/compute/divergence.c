@@ -14,20 +14,20 @@ enum {
     STEPS = 4, /* of a turn, as in probe/divergence.cl */
     WG = 256,
     GROUPS_A_UNIT = 8,
-    MOST_WAYS = 64, /* as many as there are paths */
-    SOME_WAYS = 8,  /* where items are threads, or nothing is known */
-    MOST_CURVE = 7, /* 1, 2, 4 ... 64 */
-    LOOKS = 128,    /* items that are compared */
-    PASSES = 3,     /* over a curve: the best time of each point counts */
-    ONE_OF = 4      /* where something may end long launches, one that goes one
-                       way lasts a fourth of the usual: others go MOST_WAYS */
+    MOST_WAYS = 64,  /* as many as there are paths */
+    SOME_WAYS = 8,   /* where items are threads, or nothing is known */
+    MOST_CURVE = 7,  /* 1, 2, 4 ... 64 */
+    N_CHECKED = 128, /* items that are compared */
+    PASSES = 3,      /* over a curve: the best time of each point counts */
+    ONE_OF = 4 /* where something may end long launches, one that goes one
+                  way lasts a fourth of the usual: others go MOST_WAYS */
 };
 /* Powers of the number of ways that count as lock step and as free. */
 static const double lock_step = 0.85, is_free = 0.15;
 static const double shared_cost = 1.25; /* and more is not free */
 
 /* The curve. */
-struct fork {
+struct branch_curve {
     struct xl__iterated t;
     cl_mem out;
     size_t items, wg, width; /* width 1: not lock step, or not known */
@@ -35,7 +35,7 @@ struct fork {
 };
 
 /* A point of it: ways, dealt out every `span` items. */
-struct point {
+struct branch_point {
     const char *variant;
     size_t span;
     unsigned ways;
@@ -44,7 +44,7 @@ struct point {
 /* -- the paths ------------------------------------------------------------ */
 
 /* As in the kernel. */
-static cl_uint walk(cl_uint x, unsigned way, size_t steps)
+static cl_uint expected_number(cl_uint x, unsigned way, size_t steps)
 {
     const cl_uint c = way * 0x9e3779b9u | 1;
     const unsigned s = 5 + way % 11;
@@ -58,21 +58,22 @@ static cl_uint walk(cl_uint x, unsigned way, size_t steps)
     return x;
 }
 
-static xl_status look(struct xl__session *p, struct xl__iterated *t,
-                      xl_row *row)
+static xl_status check_numbers(struct xl__session *p, struct xl__iterated *t,
+                               xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct fork *f = t->arg;
+    const struct branch_curve *f = t->arg;
     const struct xl__step *s = &t->plan.step[0];
     const size_t span = s->args[1].as.u, ways = s->args[2].as.u;
-    const size_t n = xl__min_size(LOOKS, f->items);
-    cl_uint seen[LOOKS];
+    const size_t n = xl__min_size(N_CHECKED, f->items);
+    cl_uint seen[N_CHECKED];
     bool right = true;
     TRY(xl_buffer_read(p->q, f->out, 0, seen, n * sizeof *seen));
     for (size_t i = 0; i < n; i++)
-        right = right && seen[i] == walk((cl_uint)i,
-                                         (unsigned)(i / span % ways),
-                                         STEPS * t->turns);
+        right =
+            right &&
+            seen[i] == expected_number((cl_uint)i, (unsigned)(i / span % ways),
+                                       STEPS * t->iterations);
     if (!right)
         xl__probe_reject(row, "an item's number is not the host's: it went "
                               "another way, or not all of it");
@@ -82,7 +83,7 @@ fail:
 
 /* -- points --------------------------------------------------------------- */
 
-static void make_plan(struct fork *f)
+static void plan_branches(struct branch_curve *f)
 {
     struct xl__step *s = &f->t.plan.step[0];
     f->t.plan.n_steps = 1;
@@ -99,12 +100,12 @@ static void make_plan(struct fork *f)
     xl__arg_u32(s, 0);
     f->t.call.mem[1].buf = f->out;
     f->t.amount = STEPS * (double)f->items;
-    f->t.look = look;
+    f->t.check = check_numbers;
     f->t.arg = f;
 }
 
-static xl_status measure(struct xl__session *p, struct fork *f,
-                         const struct point *a, xl_row *row)
+static xl_status measure_point(struct xl__session *p, struct branch_curve *f,
+                               const struct branch_point *a, xl_row *row)
 {
     xl_status status = XL_OK;
     struct xl__step *s = &f->t.plan.step[0];
@@ -114,16 +115,17 @@ static xl_status measure(struct xl__session *p, struct fork *f,
     row->unit = "op/s";
     xl_row_param(row, "ways", a->ways);
     TRY(xl__probe_check_stop(p));
-    TRY(xl__iterated_sample(p, &f->t, f->t.turns, row));
-    TRY(look(p, &f->t, row));
+    TRY(xl__iterated_sample(p, &f->t, f->t.iterations, row));
+    TRY(check_numbers(p, &f->t, row));
 fail:
     return status;
 }
 
 /* Points of a curve from `first` ways on, each time the best of all passes;
  * ns[0], of one way, may be there before. Rows are those of the last pass. */
-static xl_status curve(struct xl__session *p, struct fork *f, struct point a,
-                       unsigned first, double *ns, unsigned *n)
+static xl_status measure_curve(struct xl__session *p, struct branch_curve *f,
+                               struct branch_point a, unsigned first,
+                               double *ns, unsigned *n)
 {
     xl_status status = XL_OK;
     const bool follows = a.span == 1 && f->width > 1;
@@ -131,7 +133,7 @@ static xl_status curve(struct xl__session *p, struct fork *f, struct point a,
         *n = first > 1;
         for (a.ways = first; a.ways <= f->most; a.ways *= 2) {
             xl_row row;
-            TRY(measure(p, f, &a, &row));
+            TRY(measure_point(p, f, &a, &row));
             ns[*n] = pass == 1 ? row.samples.min_ns
                                : fmin(ns[*n], row.samples.min_ns);
             if (pass == PASSES) {
@@ -172,15 +174,15 @@ const char *xl__divergence_fault(double power, bool in_lock_step)
     return NULL;
 }
 
-static void conclude(struct xl__session *p, const char *variant, double value,
-                     double want, const char *doubt)
+static void report_conclusion(struct xl__session *p, const char *variant,
+                              double value, double expected, const char *doubt)
 {
     xl_row row;
     xl_row_init(&row, "probe_divergence", variant);
     row.unit = "1";
     row.value = value;
-    if (!isnan(want))
-        xl_row_found(&row, "want", want);
+    if (!isnan(expected))
+        xl_row_found(&row, "want", expected);
     if (doubt) {
         row.verdict = XL_ROW_SUSPICIOUS;
         xl__strcpy(row.reason, sizeof row.reason, doubt);
@@ -188,34 +190,36 @@ static void conclude(struct xl__session *p, const char *variant, double value,
     xl__probe_emit(p, &row);
 }
 
-static xl_status run_curves(struct xl__session *p, struct fork *f)
+static xl_status run_curves(struct xl__session *p, struct branch_curve *f)
 {
     static const char dear[] =
         "a branch that whole sub-groups share is not free here";
     xl_status status = XL_OK;
     const bool in_lock_step = f->width > 1;
     const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
-    const struct point split = {"split", 1, 1};
-    const struct point shared = {"shared", in_lock_step ? f->width : f->wg, 1};
+    const struct branch_point split = {"split", 1, 1};
+    const struct branch_point shared = {"shared",
+                                        in_lock_step ? f->width : f->wg, 1};
     double ns[MOST_CURVE];
     unsigned n = 0;
-    TRY(curve(p, f, split, 1, ns, &n));
+    TRY(measure_curve(p, f, split, 1, ns, &n));
     const double power = xl__divergence_power(ns, n);
     const bool known = in_lock_step || scalar;
-    conclude(p, "power", power, known ? in_lock_step : NAN,
-             known ? xl__divergence_fault(power, in_lock_step) : NULL);
+    report_conclusion(p, "power", power, known ? in_lock_step : NAN,
+                      known ? xl__divergence_fault(power, in_lock_step)
+                            : NULL);
     if (scalar)
         return XL_OK; /* an item is a sub-group of its own */
-    TRY(curve(p, f, shared, p->how->quick ? f->most : 2, ns, &n));
+    TRY(measure_curve(p, f, shared, p->how->quick ? f->most : 2, ns, &n));
     const double cost = ns[n - 1] / ns[0];
-    conclude(p, "cost", cost, 1, cost > shared_cost ? dear : NULL);
+    report_conclusion(p, "cost", cost, 1, cost > shared_cost ? dear : NULL);
 fail:
     return status;
 }
 
 /* -- the probe ------------------------------------------------------------ */
 
-static void lay_out(const struct xl__session *p, struct fork *f)
+static void choose_layout(const struct xl__session *p, struct branch_curve *f)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
@@ -231,14 +235,14 @@ static void lay_out(const struct xl__session *p, struct fork *f)
     f->items = xl__round_up(f->items, f->wg);
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_divergence_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    struct fork f = {.wg = 1};
-    lay_out(p, &f);
+    struct branch_curve f = {.wg = 1};
+    choose_layout(p, &f);
     TRY(xl_buffer_create(p->q, f.items * sizeof(cl_uint), &f.out));
-    make_plan(&f);
+    plan_branches(&f);
     TRY(xl__iterated_calibrate(
         p, &f.t, xl__iterated_target_ns(p) / (cpu ? 1 : ONE_OF)));
     TRY(run_curves(p, &f));
@@ -260,4 +264,4 @@ const struct xl__probe xl__probe_divergence = {
      "sub-group side by side, and by instruction caches too small for all "
      "paths.",
      false},
-    run};
+    run_divergence_probe};

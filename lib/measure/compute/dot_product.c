@@ -14,7 +14,7 @@ enum {
     OPERATIONS = 8, /* of a dot product */
     WG = 256,
     GROUPS_A_UNIT = 8,
-    LOOKS = 16 /* items that are compared */
+    N_CHECKED = 16 /* items that are compared */
 };
 
 static const char extension[] = "cl_khr_integer_dot_product";
@@ -35,7 +35,7 @@ static const struct route {
 };
 enum { N_ROUTES = sizeof routes / sizeof *routes };
 
-struct burst {
+struct dot_launch {
     const struct route *route;
     const char *way;
     double fma; /* a second */
@@ -62,7 +62,7 @@ cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
 }
 
 /* As in the kernel. */
-static cl_uint walk(enum form form, cl_uint item, size_t steps)
+static cl_uint expected_chain(enum form form, cl_uint item, size_t steps)
 {
     const bool x_signed = form != UNSIGNED;
     const bool y_signed = x_signed && form != MIXED;
@@ -81,19 +81,19 @@ static cl_uint walk(enum form form, cl_uint item, size_t steps)
     return all;
 }
 
-static xl_status look(struct xl__session *p, struct xl__iterated *t,
-                      xl_row *row)
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct burst *b = t->arg;
-    cl_uint seen[LOOKS];
+    const struct dot_launch *b = t->arg;
+    cl_uint seen[N_CHECKED];
     bool right = true;
     /* Both in operations; a multiply-add is two. */
     xl_row_found(row, "fma", xl__probe_peak(row) / (2 * b->fma));
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
-    for (cl_uint i = 0; i < LOOKS; i++)
-        right = right &&
-                seen[i] == walk(b->route->form, i, STEPS * t->turns);
+    for (cl_uint i = 0; i < N_CHECKED; i++)
+        right = right && seen[i] == expected_chain(b->route->form, i,
+                                                   STEPS * t->iterations);
     if (!right)
         xl__probe_reject(row, "a sum is not the host's");
 fail:
@@ -102,7 +102,7 @@ fail:
 
 /* -- a route -------------------------------------------------------------- */
 
-static void make_plan(const struct burst *b, struct xl__iterated *t)
+static void plan_dots(const struct dot_launch *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -124,7 +124,8 @@ static void make_plan(const struct burst *b, struct xl__iterated *t)
 }
 
 /* Why a route is not tried here; NULL: it is. */
-static const char *missing(const struct xl__limits *l, const struct route *r)
+static const char *find_missing(const struct xl__limits *l,
+                                const struct route *r)
 {
     if (r->is_khr && !xl__has_extension(l, extension))
         return "cl_khr_integer_dot_product is not listed";
@@ -133,12 +134,12 @@ static const char *missing(const struct xl__limits *l, const struct route *r)
     return NULL;
 }
 
-static xl_status one(struct xl__session *p, struct burst *b)
+static xl_status run_route(struct xl__session *p, struct dot_launch *b)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const char *why = missing(l, b->route);
-    struct xl__iterated t = {.look = look, .arg = b};
+    const char *why = find_missing(l, b->route);
+    struct xl__iterated t = {.check = check_sums, .arg = b};
     xl_row row;
     TRY(xl__probe_check_stop(p));
     b->way = b->route->way ? b->route->way : xl__text(l, XL__F_dot);
@@ -149,7 +150,7 @@ static xl_status one(struct xl__session *p, struct burst *b)
         xl__probe_unsupported(p, &row, why);
         return XL_OK;
     }
-    make_plan(b, &t);
+    plan_dots(b, &t);
     status = xl__iterated_measure(p, &t, &row);
     if (status == XL_BUILD_FAILED && (b->route->is_khr || !b->route->way)) {
         xl__probe_unsupported(p, &row, "the compiler does not take it");
@@ -163,27 +164,27 @@ fail:
 
 /* One row says that the extension is not there; and where the fact is its way,
  * its row has said all. */
-static bool is_wanted(const struct xl__limits *l, const struct route *r)
+static bool is_needed(const struct xl__limits *l, const struct route *r)
 {
     if (r->is_khr)
         return r->form == SHIM || xl__has_extension(l, extension);
     return r->way || !xl__streq(xl__text(l, XL__F_dot), "khr");
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_dot_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const bool scalar = xl__probe_is_scalar(l);
-    struct burst b = {.wg = scalar ? 1 : xl__min_size(WG, p->most_wg)};
+    struct dot_launch b = {.wg = scalar ? 1 : xl__min_size(WG, p->most_wg)};
     b.items = b.wg * units * (scalar ? XL__CPU_GROUPS : GROUPS_A_UNIT);
     TRY(xl__fma_rate(p, &b.fma));
     TRY(xl_buffer_create(p->q, b.items * sizeof(cl_uint), &b.out));
     for (unsigned i = 0; i < N_ROUTES; i++) {
         b.route = &routes[i];
-        if (is_wanted(l, b.route))
-            TRY(one(p, &b));
+        if (is_needed(l, b.route))
+            TRY(run_route(p, &b));
     }
 fail:
     if (b.out)
@@ -201,4 +202,4 @@ const struct xl__probe xl__probe_dot = {
      "compiler may make one instruction of the plain form; the extension may "
      "be listed without one.",
      false},
-    run};
+    run_dot_probe};

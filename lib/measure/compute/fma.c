@@ -10,14 +10,14 @@
 
 enum {
     STEPS_PER_ITERATION = 16, /* as in probe/fma.cl */
-    LOOKS = 64                /* results compared: one of each c */
+    N_CHECKED = 64            /* results compared: one of each c */
 };
 /* Of a launch: far below a watchdog (GE-11); on a CPU long enough that the
  * system spreads the threads over the cores. */
 static const double quick_ns = 4e6, long_ns = 20e6;
 
 /* clang-format off */
-static const struct type {
+static const struct number_type {
     const char *name;
     xl_dtype dtype;
     enum xl__fact_id fact;
@@ -31,7 +31,7 @@ static const struct type {
     {"f64", XL_F64, XL__F_peak_f64_flop_per_s, 1e-6,     0.125},
 };
 
-static const struct chain {
+static const struct chain_shape {
     unsigned vec;  /* 0: the native width */
     unsigned chains, wg, form; /* form: 0 x * x + c, 1 fma (GE-19) */
     bool scalar, wide, quick;
@@ -65,28 +65,28 @@ enum {
 };
 
 /* One launch. */
-struct burst {
-    const struct type *type;
-    const struct chain *chain;
+struct fma_launch {
+    const struct number_type *type;
+    const struct chain_shape *chain;
     unsigned vec;
     size_t wg, items;
-    size_t turns;
+    size_t iterations;
 };
 
 /* Values of a native vector of this type: a power of two, 1 to 16. */
 static unsigned native_vector(const struct xl__limits *l,
-                              const struct type *type)
+                              const struct number_type *type)
 {
     enum { WIDEST = 16 };
-    double want = xl__num_or(l, XL__F_native_vector_f32, 4);
+    double target = xl__num_or(l, XL__F_native_vector_f32, 4);
     unsigned vec = 1;
-    want *= 4.0 / (double)xl_dtype_bytes(type->dtype);
-    while (vec < WIDEST && 2 * vec <= want)
+    target *= 4.0 / (double)xl_dtype_bytes(type->dtype);
+    while (vec < WIDEST && 2 * vec <= target)
         vec *= 2;
     return vec;
 }
 
-static void lay_out(const struct xl__session *p, struct burst *b)
+static void choose_layout(const struct xl__session *p, struct fma_launch *b)
 {
     enum { GPU_GROUPS_PER_UNIT = 16 };
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -96,15 +96,15 @@ static void lay_out(const struct xl__session *p, struct burst *b)
     b->items =
         b->wg * units *
         (xl__is(l, XL__F_is_gpu) ? GPU_GROUPS_PER_UNIT : XL__CPU_GROUPS);
-    b->items = xl__round_up(xl__max_size(b->items, LOOKS), b->wg);
+    b->items = xl__round_up(xl__max_size(b->items, N_CHECKED), b->wg);
 }
 
-static void make_plan(const struct burst *b, struct xl__plan *plan)
+static void plan_chains(const struct fma_launch *b, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
-    plan->flop = 2.0 * STEPS_PER_ITERATION * (double)b->turns *
+    plan->flop = 2.0 * STEPS_PER_ITERATION * (double)b->iterations *
                  b->chain->chains * b->vec * (double)b->items;
     s->source = "probe/fma.cl";
     s->kernel = "flops";
@@ -120,51 +120,52 @@ static void make_plan(const struct burst *b, struct xl__plan *plan)
     xl__define(s, "CHAINS", (long)b->chain->chains);
     xl__define(s, "FORM", (long)b->chain->form);
     xl__arg_mem(s, 1);
-    xl__arg_u32(s, b->turns);
+    xl__arg_u32(s, b->iterations);
 }
 
-static xl_status sample(struct xl__session *p, cl_mem out,
-                        const struct burst *b, xl_row *row)
+static xl_status sample_launch(struct xl__session *p, cl_mem out,
+                               const struct fma_launch *b, xl_row *row)
 {
     struct xl__plan plan;
     const struct xl__call call = {.mem = {[1] = {out, NULL}}};
-    make_plan(b, &plan);
+    plan_chains(b, &plan);
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
 /* struct xl__iteration_source. */
-struct bursting {
-    struct burst *burst;
+struct iterated_launch {
+    struct fma_launch *burst;
     cl_mem out;
 };
 
-static xl_status sample_turns(struct xl__session *p, void *arg, size_t turns,
-                              xl_row *row)
+static xl_status sample_iterations(struct xl__session *p, void *arg,
+                                   size_t iterations, xl_row *row)
 {
-    struct bursting *b = arg;
-    b->burst->turns = turns;
-    return sample(p, b->out, b->burst, row);
+    struct iterated_launch *b = arg;
+    b->burst->iterations = iterations;
+    return sample_launch(p, b->out, b->burst, row);
 }
 
-static xl_status calibrate(struct xl__session *p, cl_mem out, struct burst *b)
+static xl_status calibrate_iterations(struct xl__session *p, cl_mem out,
+                                      struct fma_launch *b)
 {
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    const double want =
+    const double target =
         (p->how->quick && !cpu ? quick_ns : long_ns) * b->type->share;
-    struct bursting all = {b, out};
-    const struct xl__iteration_source w = {sample_turns, &all};
-    return xl__iterations_find(p, &w, want, &b->turns);
+    struct iterated_launch all = {b, out};
+    const struct xl__iteration_source w = {sample_iterations, &all};
+    return xl__iterations_find(p, &w, target, &b->iterations);
 }
 
 /* Did every chain end in its fixed point? */
-static xl_status look(struct xl__session *p, cl_mem out, const struct burst *b,
-                      bool *right)
+static xl_status check_fixed_points(struct xl__session *p, cl_mem out,
+                                    const struct fma_launch *b, bool *right)
 {
     xl_status status = XL_OK;
-    float seen[LOOKS];
+    float seen[N_CHECKED];
     TRY(xl_buffer_read(p->q, out, 0, seen, sizeof seen));
     *right = true;
-    for (unsigned i = 0; i < LOOKS; i++) {
+    for (unsigned i = 0; i < N_CHECKED; i++) {
         const double c = (64.0 + i) / 1024;
         const double x = (1 - sqrt(1 - 4 * c)) / 2;
         if (!(fabs(seen[i] - x) <= b->type->tolerance * x))
@@ -176,7 +177,8 @@ fail:
 
 /* What the units and the clock allow; only where both are known and the clock
  * is one that is not exceeded by much, which a CPU's stated one is. */
-static xl_bound physical(const struct xl__limits *l, const struct type *type)
+static xl_bound physical_bound(const struct xl__limits *l,
+                               const struct number_type *type)
 {
     const enum xl__fact_id needs[] = {XL__F_compute_units,
                                       XL__F_simd_per_cu_f32, XL__F_clock_hz};
@@ -193,29 +195,29 @@ static xl_bound physical(const struct xl__limits *l, const struct type *type)
     return bound;
 }
 
-static void describe(const struct xl__limits *l, const struct burst *b,
+static void init_row(const struct xl__limits *l, const struct fma_launch *b,
                      xl_row *row)
 {
     xl_row_init(row, "probe_flops", b->type->name);
     row->dtype = b->type->dtype;
     row->unit = "flop/s";
-    row->roof = physical(l, b->type);
+    row->roof = physical_bound(l, b->type);
     xl_row_found(row, "vector", b->vec);
     xl_row_found(row, "chains", b->chain->chains);
     xl_row_found(row, "group", (double)b->wg);
 }
 
-static xl_status measure(struct xl__session *p, cl_mem out, struct burst *b,
-                         xl_row *row)
+static xl_status measure_chain(struct xl__session *p, cl_mem out,
+                               struct fma_launch *b, xl_row *row)
 {
     xl_status status = XL_OK;
     bool right;
-    lay_out(p, b);
-    TRY(calibrate(p, out, b));
-    describe(&p->q->ctx->device->limits, b, row);
+    choose_layout(p, b);
+    TRY(calibrate_iterations(p, out, b));
+    init_row(&p->q->ctx->device->limits, b, row);
     TRY(xl_buffer_fill(p->q, out, 0, 0, b->items));
-    TRY(sample(p, out, b, row));
-    TRY(look(p, out, b, &right));
+    TRY(sample_launch(p, out, b, row));
+    TRY(check_fixed_points(p, out, b, &right));
     if (!right)
         xl__probe_reject(row, "a chain missed its fixed point: wrong "
                               "arithmetic, or not all steps were done");
@@ -223,23 +225,24 @@ fail:
     return status;
 }
 
-static xl_status check_scaling(struct xl__session *p, cl_mem out,
-                               struct burst b, xl_row *row)
+static xl_status check_chain_scaling(struct xl__session *p, cl_mem out,
+                                     struct fma_launch b, xl_row *row)
 {
-    const size_t turns = b.turns;
-    struct bursting all = {&b, out};
-    const struct xl__iteration_source w = {sample_turns, &all};
-    return xl__iterations_check_scaling(p, &w, turns, row);
+    const size_t iterations = b.iterations;
+    struct iterated_launch all = {&b, out};
+    const struct xl__iteration_source w = {sample_iterations, &all};
+    return xl__iterations_check_scaling(p, &w, iterations, row);
 }
 
-static bool beats(const xl_row *a, const xl_row *b)
+static bool is_better(const xl_row *a, const xl_row *b)
 {
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict;
     return !(b->value >= a->value);
 }
 
-static bool is_wanted(const struct xl__session *p, const struct chain *chain)
+static bool is_candidate(const struct xl__session *p,
+                         const struct chain_shape *chain)
 {
     const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
     return (scalar ? chain->scalar : chain->wide) &&
@@ -248,8 +251,9 @@ static bool is_wanted(const struct xl__session *p, const struct chain *chain)
 
 /* Where half is not listed its arithmetic may still compile, its built-in
  * functions do not (NV-06). */
-static bool has_form(const struct xl__session *p, const struct type *type,
-                     const struct chain *chain)
+static bool has_form(const struct xl__session *p,
+                     const struct number_type *type,
+                     const struct chain_shape *chain)
 {
     const struct xl__answer *listed =
         &p->q->ctx->device->limits.queried[XL__F_has_f16_arith];
@@ -258,9 +262,9 @@ static bool has_form(const struct xl__session *p, const struct type *type,
 
 /* The best chain of one type. Quick: f32 tries them all, the others take the
  * shape that was best there, and halves' pairs. */
-static xl_status best_of(struct xl__session *p, cl_mem out,
-                         const struct type *type, int *shape, xl_row *best,
-                         struct burst *winner)
+static xl_status find_best_chain(struct xl__session *p, cl_mem out,
+                                 const struct number_type *type, int *shape,
+                                 xl_row *best, struct fma_launch *winner)
 {
     xl_status status = XL_OK;
     xl_status last = XL_OK;
@@ -268,13 +272,13 @@ static xl_status best_of(struct xl__session *p, cl_mem out,
     for (int i = 0; i < N_CHAINS; i++) {
         const bool all = !p->how->quick || type->dtype == XL_F32 ||
                          *shape < 0 || type->dtype == XL_F16;
-        struct burst b = {.type = type, .chain = &chains[i]};
+        struct fma_launch b = {.type = type, .chain = &chains[i]};
         xl_row row;
-        if (!is_wanted(p, &chains[i]) || (!all && i != *shape) ||
+        if (!is_candidate(p, &chains[i]) || (!all && i != *shape) ||
             !has_form(p, type, &chains[i]))
             continue;
         TRY(xl__probe_check_stop(p));
-        last = measure(p, out, &b, &row);
+        last = measure_chain(p, out, &b, &row);
         if (last == XL_BUILD_FAILED)
             break; /* the type itself is missing */
         if (last == XL_CANCELLED)
@@ -283,7 +287,7 @@ static xl_status best_of(struct xl__session *p, cl_mem out,
             xl__error_reset(&p->q->error);
             continue;
         }
-        if (at < 0 || beats(&row, best)) {
+        if (at < 0 || is_better(&row, best)) {
             at = i;
             *best = row;
             *winner = b;
@@ -292,7 +296,7 @@ static xl_status best_of(struct xl__session *p, cl_mem out,
     if (at < 0)
         return last;
     *shape = at;
-    TRY(check_scaling(p, out, *winner, best));
+    TRY(check_chain_scaling(p, out, *winner, best));
 fail:
     return status;
 }
@@ -300,7 +304,8 @@ fail:
 /* May this device have the type at all? Half is tried on every GPU, since the
  * extension string does not tell (NV-06); compilers for CPUs do without it or
  * list it. */
-static bool is_hopeless(const struct xl__limits *l, const struct type *type)
+static bool is_type_missing(const struct xl__limits *l,
+                            const struct number_type *type)
 {
     if (type->dtype == XL_F16)
         return xl__is(l, XL__F_is_cpu) && !xl__is(l, XL__F_has_f16_arith);
@@ -308,20 +313,20 @@ static bool is_hopeless(const struct xl__limits *l, const struct type *type)
 }
 
 static xl_status run_type(struct xl__session *p, cl_mem out,
-                          const struct type *type, int *shape)
+                          const struct number_type *type, int *shape)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct burst winner;
+    struct fma_launch winner;
     xl_row row;
     xl_row_init(&row, "probe_flops", type->name);
     row.dtype = type->dtype;
     row.unit = "flop/s";
-    if (is_hopeless(l, type)) {
+    if (is_type_missing(l, type)) {
         xl__probe_unsupported(p, &row, "the device does not have this type");
         return XL_OK;
     }
-    status = best_of(p, out, type, shape, &row, &winner);
+    status = find_best_chain(p, out, type, shape, &row, &winner);
     if (status == XL_BUILD_FAILED && type->dtype != XL_F32) {
         xl__probe_unsupported(p, &row, "the compiler does not take this type");
         return XL_OK;
@@ -335,12 +340,12 @@ fail:
 }
 
 /* Room for the widest launch. */
-static size_t most_items(const struct xl__session *p)
+static size_t max_items(const struct xl__session *p)
 {
     size_t most = 0;
     for (unsigned i = 0; i < N_CHAINS; i++) {
-        struct burst b = {.type = &types[0], .chain = &chains[i]};
-        lay_out(p, &b);
+        struct fma_launch b = {.type = &types[0], .chain = &chains[i]};
+        choose_layout(p, &b);
         most = xl__max_size(most, b.items);
     }
     return most;
@@ -352,16 +357,16 @@ xl_status xl__fma_rate(struct xl__session *p, double *per_s)
     xl_status status = XL_OK;
     const double peak =
         xl__num(&p->q->ctx->device->limits, XL__F_peak_f32_flop_per_s);
-    struct burst b = {.type = &types[0], .chain = chains};
+    struct fma_launch b = {.type = &types[0], .chain = chains};
     cl_mem out = NULL;
     xl_row row;
     *per_s = peak / 2;
     if (peak > 0)
         return XL_OK;
-    while (!is_wanted(p, b.chain))
+    while (!is_candidate(p, b.chain))
         b.chain++;
-    TRY(xl_buffer_create(p->q, sizeof(float) * most_items(p), &out));
-    TRY(measure(p, out, &b, &row));
+    TRY(xl_buffer_create(p->q, sizeof(float) * max_items(p), &out));
+    TRY(measure_chain(p, out, &b, &row));
     *per_s = xl__probe_peak(&row) / 2;
 fail:
     if (out)
@@ -369,12 +374,12 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_flops_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     cl_mem out = NULL;
     int shape = -1;
-    TRY(xl_buffer_create(p->q, sizeof(float) * most_items(p), &out));
+    TRY(xl_buffer_create(p->q, sizeof(float) * max_items(p), &out));
     for (unsigned i = 0; i < N_TYPES; i++)
         TRY(run_type(p, out, &types[i], &shape));
 fail:
@@ -391,4 +396,4 @@ const struct xl__probe xl__probe_flops = {
      "settle, so the chip draws less power and may clock higher than under "
      "random data. Matrix engines are not counted.",
      true},
-    run};
+    run_flops_probe};

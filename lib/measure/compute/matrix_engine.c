@@ -44,12 +44,12 @@ enum {
     FIRST_B = 1024 /* of a sub-group's words of B, their number */
 };
 
-struct sum {
+struct product_sum {
     const struct xl__matrix_type *type;
     double value, amount;
 };
 
-static double element(xl_dtype in, uint32_t word, unsigned i)
+static double element_value(xl_dtype in, uint32_t word, unsigned i)
 {
     const uint16_t half = (uint16_t)(word >> 16 * (i % 2));
     const uint8_t byte = (uint8_t)(word >> 8 * (i % 4));
@@ -71,18 +71,19 @@ static double element(xl_dtype in, uint32_t word, unsigned i)
     }
 }
 
-static uint32_t word_of(const struct xl__matrix_type *type, unsigned i)
+static uint32_t operand_word(const struct xl__matrix_type *type, unsigned i)
 {
     return (xl__probe_word(0, i) & type->keep) | type->set;
 }
 
 /* The elements of words a and b, by their numbers. */
-static void add(struct sum *s, unsigned a, unsigned b)
+static void add_products(struct product_sum *s, unsigned a, unsigned b)
 {
     const xl_dtype in = s->type->in;
-    const uint32_t x = word_of(s->type, a), y = word_of(s->type, b);
+    const uint32_t x = operand_word(s->type, a), y = operand_word(s->type, b);
     for (unsigned i = 0; i < 4 / xl_dtype_bytes(in); i++) {
-        const double product = element(in, x, i) * element(in, y, i);
+        const double product =
+            element_value(in, x, i) * element_value(in, y, i);
         s->value += product;
         s->amount += fabs(product);
     }
@@ -90,7 +91,7 @@ static void add(struct sum *s, unsigned a, unsigned b)
 
 /* Row l / 4 and column 2 (l % 4) of every chain: k is spread over four lanes,
  * whose words are 16 bytes apart. */
-static void add_team(struct sum *s, unsigned lane)
+static void sum_subgroup(struct product_sum *s, unsigned lane)
 {
     const unsigned row = lane / 4, col = 2 * (lane % 4);
     for (unsigned c = 0; c < XL__MATRIX_CHAINS_A * XL__MATRIX_CHAINS_B; c++) {
@@ -98,36 +99,37 @@ static void add_team(struct sum *s, unsigned lane)
         const unsigned b = c % XL__MATRIX_CHAINS_B * WORDS_B;
         for (unsigned k = 0; k < 2 * 4; k++) {
             const unsigned far = k / 4, from = k % 4;
-            add(s, (a + 2 * far) * LANES + 4 * row + from,
-                FIRST_B + (b + far) * LANES + 4 * col + from);
+            add_products(s, (a + 2 * far) * LANES + 4 * row + from,
+                         FIRST_B + (b + far) * LANES + 4 * col + from);
         }
     }
 }
 
-static unsigned in_line(unsigned line, unsigned k)
+static unsigned swizzled_word(unsigned line, unsigned k)
 {
     return line * LINE + (k / CHUNK ^ line % 8) * CHUNK + k % CHUNK;
 }
 
 /* Sub-group w of four has rows 16 w and on, four of them a slab of A. */
-static void add_teams(struct sum *s, unsigned item)
+static void sum_four_subgroups(struct product_sum *s, unsigned item)
 {
     enum { SLABS = 2 };
     const unsigned lane = item % LANES, warp = item / LANES;
     const unsigned row = 16 * warp + lane / 4, col = 2 * (lane % 4);
     for (unsigned k = 0; k < LINE; k++)
-        add(s, in_line(row, k), SLABS * ROWS * LINE + in_line(col, k));
+        add_products(s, swizzled_word(row, k),
+                     SLABS * ROWS * LINE + swizzled_word(col, k));
 }
 
 double xl__matrix_expected(enum xl__matrix_way way,
                            const struct xl__matrix_type *type, unsigned item,
                            double *off)
 {
-    struct sum s = {type, 0, 0};
+    struct product_sum s = {type, 0, 0};
     if (way == XL__MATRIX_SUBGROUP)
-        add_team(&s, item % LANES);
+        sum_subgroup(&s, item % LANES);
     else
-        add_teams(&s, item);
+        sum_four_subgroups(&s, item);
     *off = type->tolerance * s.amount + type->cut * fabs(s.value);
     return s.value;
 }
@@ -139,7 +141,7 @@ static const double quick_ns = 4e6, long_ns = 20e6;
 static const double over_bound = 1.05;
 
 /* clang-format off */
-static const struct way {
+static const struct engine_route {
     enum xl__matrix_way way;
     const char *name;
     enum xl__fact_id fact; /* the device has it: the way, or a target */
@@ -147,30 +149,31 @@ static const struct way {
     unsigned steps;        /* of a turn: exact in i32, close in f32 */
     double macs;           /* of a group's step, in bytes along k */
     size_t local_bytes;
-} ways[] = {
+} routes[] = {
     /* way             name     fact         wg   groups steps macs                       local */
     {XL__MATRIX_SUBGROUP,  "mma",   XL__F_mma,   128, 8,     32,   4 * 8 * 16 * 8 * 32.0,     0},
     {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", XL__F_wgmma, 256, 1,     64,   2 * 4 * 64 * 256 * 32.0,   48 << 10},
 };
 /* clang-format on */
-enum { N_WAYS = sizeof ways / sizeof *ways };
+enum { N_WAYS = sizeof routes / sizeof *routes };
 
 /* One launch. */
-struct burst {
+struct mma_launch {
     const struct xl__matrix_type *type;
-    const struct way *way;
+    const struct engine_route *way;
     cl_mem out;
-    size_t items, turns;
+    size_t items, iterations;
 };
 
-static double flop_of(const struct burst *b)
+static double flop_of(const struct mma_launch *b)
 {
     return 2 * b->way->macs / (double)xl_dtype_bytes(b->type->in) *
-           b->way->steps * (double)b->turns * (double)(b->items / b->way->wg);
+           b->way->steps * (double)b->iterations *
+           (double)(b->items / b->way->wg);
 }
 
-static void make_plan(const struct xl__limits *l, const struct burst *b,
-                      struct xl__plan *plan)
+static void plan_matrix(const struct xl__limits *l, const struct mma_launch *b,
+                        struct xl__plan *plan)
 {
     enum { WIDEST = 256 };
     struct xl__step *s = &plan->step[0];
@@ -196,24 +199,24 @@ static void make_plan(const struct xl__limits *l, const struct burst *b,
     xl__define(s, "SET", b->type->set);
     xl__define(s, "STEPS", b->way->steps);
     xl__arg_mem(s, 1);
-    xl__arg_u32(s, b->turns);
+    xl__arg_u32(s, b->iterations);
 }
 
 /* struct xl__iteration_source. */
-static xl_status sample(struct xl__session *p, void *arg, size_t turns,
-                        xl_row *row)
+static xl_status sample_matrix(struct xl__session *p, void *arg,
+                               size_t iterations, xl_row *row)
 {
-    struct burst *b = arg;
+    struct mma_launch *b = arg;
     struct xl__plan plan;
     const struct xl__call call = {.mem = {[1] = {b->out, NULL}}};
-    b->turns = turns;
-    make_plan(&p->q->ctx->device->limits, b, &plan);
+    b->iterations = iterations;
+    plan_matrix(&p->q->ctx->device->limits, b, &plan);
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
 /* Has every item the number that the host has? Of bytes it is whole. */
-static xl_status look(struct xl__session *p, const struct burst *b,
-                      bool *right)
+static xl_status check_products(struct xl__session *p,
+                                const struct mma_launch *b, bool *right)
 {
     xl_status status = XL_OK;
     union {
@@ -226,11 +229,11 @@ static xl_status look(struct xl__session *p, const struct burst *b,
     for (unsigned i = 0; i < n; i++) {
         double off;
         const double steps = b->way->steps;
-        const double want =
+        const double expected =
             steps * xl__matrix_expected(b->way->way, b->type, i, &off);
         const double got =
             b->type->in == XL_I8 ? seen[i].i : (double)seen[i].f;
-        if (!(fabs(got - want) <= steps * off))
+        if (!(fabs(got - expected) <= steps * off))
             *right = false;
     }
 fail:
@@ -239,9 +242,9 @@ fail:
 
 /* -- a type by a way ------------------------------------------------------ */
 
-static void describe(const struct xl__limits *l,
-                     const struct xl__matrix_type *type, const struct way *way,
-                     xl_row *row)
+static void init_row(const struct xl__limits *l,
+                     const struct xl__matrix_type *type,
+                     const struct engine_route *way, xl_row *row)
 {
     xl_row_init(row, "probe_matrix", way->name);
     row->dtype = type->in;
@@ -251,18 +254,19 @@ static void describe(const struct xl__limits *l,
         row->roof = (xl_bound){bound, "flop/s", "units x clock", XL_KNOWN};
 }
 
-static xl_status measure(struct xl__session *p, struct burst *b, xl_row *row)
+static xl_status measure_rate(struct xl__session *p, struct mma_launch *b,
+                              xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__iteration_source w = {sample, b};
+    const struct xl__iteration_source w = {sample_matrix, b};
     bool right;
     TRY(xl__iterations_find(p, &w, p->how->quick ? quick_ns : long_ns,
-                            &b->turns));
-    const size_t turns = b->turns;
+                            &b->iterations));
+    const size_t iterations = b->iterations;
     TRY(xl_buffer_fill(p->q, b->out, 0, 0, b->items));
-    TRY(sample(p, b, turns, row));
-    TRY(look(p, b, &right));
-    TRY(xl__iterations_check_scaling(p, &w, turns, row));
+    TRY(sample_matrix(p, b, iterations, row));
+    TRY(check_products(p, b, &right));
+    TRY(xl__iterations_check_scaling(p, &w, iterations, row));
     if (!right)
         xl__probe_reject(row, "not the product that the host has: wrong "
                               "arithmetic, or not all steps were done");
@@ -274,34 +278,35 @@ fail:
 }
 
 /* The first line of the story tells. */
-static void not_built(struct xl__session *p, xl_row *row)
+static void report_build_failure(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
-    const char *story = xl_error_detail(p->q);
-    snprintf(why, sizeof why, "%.*s", (int)strcspn(story, "\r\n"), story);
+    const char *detail = xl_error_detail(p->q);
+    snprintf(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
     xl__probe_unsupported(p, row, why);
 }
 
-static xl_status one(struct xl__session *p, const struct xl__matrix_type *type,
-                     const struct way *way)
+static xl_status run_route(struct xl__session *p,
+                           const struct xl__matrix_type *type,
+                           const struct engine_route *way)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    struct burst b = {.type = type,
-                      .way = way,
-                      .items = units * way->groups_a_unit * way->wg};
+    struct mma_launch b = {.type = type,
+                           .way = way,
+                           .items = units * way->groups_a_unit * way->wg};
     xl_row row;
-    describe(l, type, way, &row);
+    init_row(l, type, way, &row);
     if (p->most_wg < way->wg) {
         xl__probe_unsupported(p, &row, "the device's groups are too small");
         return XL_OK;
     }
     TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_create(p->q, sizeof(float) * b.items, &b.out));
-    status = measure(p, &b, &row);
+    status = measure_rate(p, &b, &row);
     if (status == XL_BUILD_FAILED) {
-        not_built(p, &row);
+        report_build_failure(p, &row);
         status = XL_OK;
         goto fail;
     }
@@ -319,7 +324,7 @@ fail:
 /* -- the probe ------------------------------------------------------------ */
 
 /* Why there is nothing to measure; NULL: there is. */
-static const char *missing(const struct xl__limits *l)
+static const char *find_missing(const struct xl__limits *l)
 {
     const char *way = xl__text(l, XL__F_mma);
     if (!*way)
@@ -337,19 +342,19 @@ xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in)
     for (unsigned t = 0; t < XL__N_MATRIX_TYPES; t++) {
         const struct xl__matrix_type *type = &xl__matrix_types[t];
         for (unsigned w = 0; w < N_WAYS; w++) {
-            if (xl__peak_matrix(type->in) == peak && !missing(l) &&
-                *xl__text(l, ways[w].fact))
-                TRY(one(p, type, &ways[w]));
+            if (xl__peak_matrix(type->in) == peak && !find_missing(l) &&
+                *xl__text(l, routes[w].fact))
+                TRY(run_route(p, type, &routes[w]));
         }
     }
 fail:
     return status;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_matrix_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const char *why = missing(&p->q->ctx->device->limits);
+    const char *why = find_missing(&p->q->ctx->device->limits);
     if (why) {
         xl_row row;
         xl_row_init(&row, "probe_matrix", "any");
@@ -374,4 +379,4 @@ const struct xl__probe xl__probe_matrix = {
      "draw less power and run at a higher clock; but a launch is short, so "
      "the clock may still be above what minutes of real work leave.",
      false},
-    run};
+    run_matrix_probe};

@@ -15,7 +15,7 @@ enum { XL__MOST_CLIFFS = 64 };
 
 /* How many groups are resident when each takes `size`. */
 struct xl__residency {
-    xl_status (*ask)(void *arg, unsigned size, unsigned *resident);
+    xl_status (*count)(void *arg, unsigned size, unsigned *resident);
     void *arg;
     unsigned least, most, step; /* sizes that are asked for: least + i step */
 };

@@ -24,8 +24,8 @@ static const double launch_ns = 0.5e6;
 /* Shares of the time at period 1. */
 static const double both_ways = 0.85, one_way = 0.7;
 
-static struct xl__plan plan_of(const char *kernel, const char *option,
-                               size_t groups, size_t wg)
+static struct xl__plan plan_kernel(const char *kernel, const char *option,
+                                   size_t groups, size_t wg)
 {
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
@@ -52,7 +52,7 @@ const char *xl__lane_option(const xl_device *dev)
 
 /* One group's lanes; 0 when they do not count 0, 1 ... width - 1 over and
  * over. */
-static unsigned width_of(const cl_uint *lane, size_t n)
+static unsigned find_width(const cl_uint *lane, size_t n)
 {
     cl_uint width = 0;
     for (size_t i = 0; i < n; i++)
@@ -70,17 +70,18 @@ static xl_status read_lanes(struct xl__session *p, cl_mem out,
     xl_status status = XL_OK;
     cl_uint lane[WG];
     const struct xl__call call = {.mem = {[1] = {out, NULL}}};
-    const struct xl__plan plan = plan_of("lanes", option, 1, wg);
+    const struct xl__plan plan = plan_kernel("lanes", option, 1, wg);
     TRY(xl__run_plan(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, out, 0, lane, wg * sizeof *lane));
-    *width = width_of(lane, wg);
+    *width = find_width(lane, wg);
 fail:
     return status;
 }
 
 /* In groups of two sizes: a "sub-group" that is always the whole group says
  * nothing about the hardware. *width is 0 then. */
-static xl_status by_lane(struct xl__session *p, cl_mem out, double *width)
+static xl_status measure_by_lane(struct xl__session *p, cl_mem out,
+                                 double *width)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -136,15 +137,16 @@ double xl__divergence_width(const double *ns, unsigned n)
     return ldexp(1, (int)at);
 }
 
-struct fork {
+struct divergence_launch {
     cl_mem out;
     size_t groups, wg, steps;
 };
 
-static xl_status time_period(struct xl__session *p, const struct fork *f,
-                             size_t period, xl_row *row)
+static xl_status time_period(struct xl__session *p,
+                             const struct divergence_launch *f, size_t period,
+                             xl_row *row)
 {
-    struct xl__plan plan = plan_of("diverge", NULL, f->groups, f->wg);
+    struct xl__plan plan = plan_kernel("diverge", NULL, f->groups, f->wg);
     const struct xl__call call = {.mem = {[1] = {f->out, NULL}}};
     xl__arg_u32(&plan.step[0], period);
     xl__arg_u32(&plan.step[0], f->steps);
@@ -156,7 +158,8 @@ static xl_status time_period(struct xl__session *p, const struct fork *f,
                            : status;
 }
 
-static xl_status calibrate(struct xl__session *p, struct fork *f)
+static xl_status calibrate_steps(struct xl__session *p,
+                                 struct divergence_launch *f)
 {
     xl_status status = XL_OK;
     xl_row row;
@@ -169,8 +172,9 @@ fail:
     return status;
 }
 
-static xl_status one_pass(struct xl__session *p, const struct fork *f,
-                          double *ns, unsigned n, bool last)
+static xl_status measure_pass(struct xl__session *p,
+                              const struct divergence_launch *f, double *ns,
+                              unsigned n, bool last)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < n; i++) {
@@ -184,8 +188,9 @@ fail:
     return status;
 }
 
-static xl_status by_divergence(struct xl__session *p, struct fork *f,
-                               double *width)
+static xl_status measure_by_divergence(struct xl__session *p,
+                                       struct divergence_launch *f,
+                                       double *width)
 {
     xl_status status = XL_OK;
     double ns[MOST_PERIODS];
@@ -193,21 +198,21 @@ static xl_status by_divergence(struct xl__session *p, struct fork *f,
     for (size_t period = 1; 2 * period <= f->wg && n < MOST_PERIODS;
          period *= 2)
         ns[n++] = INFINITY;
-    TRY(calibrate(p, f));
+    TRY(calibrate_steps(p, f));
     for (unsigned i = 1; i <= PASSES; i++)
-        TRY(one_pass(p, f, ns, n, i == PASSES));
+        TRY(measure_pass(p, f, ns, n, i == PASSES));
     *width = xl__divergence_width(ns, n);
 fail:
     return status;
 }
 
 /* The quick way times divergence only where lanes told nothing. */
-static xl_status run(struct xl__session *p)
+static xl_status run_subgroup_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t wg = xl__min_size(WG, p->most_wg);
-    struct fork f = {
+    struct divergence_launch f = {
         NULL, GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1), wg, 0};
     double width = NAN, forked = NAN;
     if (xl__probe_is_scalar(l)) { /* a step in the times would be noise */
@@ -215,11 +220,11 @@ static xl_status run(struct xl__session *p)
         return XL_OK;
     }
     TRY(xl_buffer_create(p->q, f.groups * wg * sizeof(cl_uint), &f.out));
-    TRY(by_lane(p, f.out, &width));
+    TRY(measure_by_lane(p, f.out, &width));
     if (width > 0)
         emit_width(p, "lane", width, true);
     if (!(width > 0) || !p->how->quick) {
-        TRY(by_divergence(p, &f, &forked));
+        TRY(measure_by_divergence(p, &f, &forked));
         emit_width(p, "divergence_width", forked, false);
     }
 fail:
@@ -236,4 +241,4 @@ const struct xl__probe xl__probe_subgroup = {
      "a compiler that runs both sides always, as CPU drivers do; "
      "then no width shows.",
      true},
-    run};
+    run_subgroup_probe};

@@ -24,14 +24,14 @@ enum { AT_ITERATIONS, AT_REST }; /* values of a call */
 static const double most_ns = 20e6, near_frac = 0.8;
 static const double least_clock_ns = 10e6; /* to tell its step by */
 
-struct watching {
+struct trace_run {
     xl_queue *q;
     const xl_watch *what;
     struct xl__ready *ready;
     cl_mem mem;
     struct xl__trace_record *raw, *best;
     struct xl__call call;
-    size_t turns;
+    size_t iterations;
     double host_ns;         /* the last launch, by the host */
     double first_ns, last_ns; /* middles of the first and the last launch, by
                                  the host's clock; first_ns 0: none yet */
@@ -40,15 +40,15 @@ struct watching {
 
 /* -- the record, read ----------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
     const cl_ulong x = *(const cl_ulong *)a, y = *(const cl_ulong *)b;
     return (x > y) - (x < y);
 }
 
-static unsigned place_in(const cl_ulong *ids, unsigned n, cl_ulong id)
+static unsigned index_of_id(const cl_ulong *ids, unsigned n, cl_ulong id)
 {
-    const cl_ulong *at = bsearch(&id, ids, n, sizeof *ids, by_id);
+    const cl_ulong *at = bsearch(&id, ids, n, sizeof *ids, compare_ids);
     return at ? (unsigned)(at - ids) : 0;
 }
 
@@ -59,7 +59,7 @@ static unsigned unique_ids(const struct xl__trace_record *raw, size_t n,
     unsigned n_ids = 0;
     for (size_t i = 0; i < n; i++)
         ids[i] = raw[i].unit;
-    qsort(ids, n, sizeof *ids, by_id);
+    qsort(ids, n, sizeof *ids, compare_ids);
     for (size_t i = 0; i < n; i++)
         if (n_ids == 0 || ids[n_ids - 1] != ids[i])
             ids[n_ids++] = ids[i];
@@ -69,8 +69,8 @@ static unsigned unique_ids(const struct xl__trace_record *raw, size_t n,
 /* First start and last end; false: no clock ran. They stay whole numbers: a
  * clock that counts nanoseconds since 1970 is beyond what a double tells
  * apart. */
-static bool span_of(const struct xl__trace_record *raw, size_t n,
-                    cl_ulong *first, cl_ulong *last)
+static bool find_span(const struct xl__trace_record *raw, size_t n,
+                      cl_ulong *first, cl_ulong *last)
 {
     *first = raw[0].start;
     *last = raw[0].end;
@@ -91,9 +91,9 @@ bool xl__trace_read(const struct xl__trace_record *raw, size_t n,
     if (!ids)
         return false;
     about->n_units = unique_ids(raw, n, ids);
-    about->has_clock = span_of(raw, n, &first, &last) && step_ns > 0;
+    about->has_clock = find_span(raw, n, &first, &last) && step_ns > 0;
     for (size_t i = 0; i < n; i++) {
-        out[i].unit = place_in(ids, about->n_units, raw[i].unit);
+        out[i].unit = index_of_id(ids, about->n_units, raw[i].unit);
         out[i].start_ns = out[i].end_ns = (double)NAN;
         if (!about->has_clock)
             continue;
@@ -106,7 +106,7 @@ bool xl__trace_read(const struct xl__trace_record *raw, size_t n,
     return true;
 }
 
-static int by_unit_and_start(const void *a, const void *b)
+static int compare_unit_and_start(const void *a, const void *b)
 {
     const xl_piece_record *x = a, *y = b;
     if (x->unit != y->unit)
@@ -122,7 +122,7 @@ bool xl__trace_is_serial(const xl_piece_record *piece, size_t n)
         return false;
     for (size_t i = 0; i < n; i++)
         sorted[i] = piece[i];
-    qsort(sorted, n, sizeof *sorted, by_unit_and_start);
+    qsort(sorted, n, sizeof *sorted, compare_unit_and_start);
     for (size_t i = 1; i < n; i++)
         if (sorted[i].unit == sorted[i - 1].unit &&
             sorted[i].start_ns < sorted[i - 1].end_ns)
@@ -133,44 +133,45 @@ bool xl__trace_is_serial(const xl_piece_record *piece, size_t n)
 
 /* -- a launch ------------------------------------------------------------- */
 
-static cl_uint chain(size_t item, size_t turns)
+static cl_uint expected_chain(size_t item, size_t iterations)
 {
     cl_uint x = (cl_uint)item;
     const cl_uint c = 2 * x + 1;
-    for (size_t i = 0; i < turns; i++)
+    for (size_t i = 0; i < iterations; i++)
         x = x * x + c;
     return x;
 }
 
 /* Some pieces, spread over all, the last one among them. */
-static xl_status check(struct watching *w)
+static xl_status check_pieces(struct trace_run *w)
 {
     const xl_watch *what = w->what;
     const size_t n = what->n_pieces;
     const size_t checked = xl__min_size(n, MOST_CHECKED);
     for (size_t i = 0; i < checked; i++) {
         const size_t p = n - 1 - i * (n / checked);
-        const size_t turns =
+        const size_t iterations =
             (size_t)(p < what->whole ? w->call.value[AT_ITERATIONS].u
                                      : w->call.value[AT_REST].u);
         const size_t item = p * what->wg_items;
-        const cl_ulong want =
-            chain(item, turns) |
-            (cl_ulong)chain(item + what->wg_items - 1, turns) << 32;
-        if (w->raw[p].work != want)
+        const cl_ulong expected =
+            expected_chain(item, iterations) |
+            (cl_ulong)expected_chain(item + what->wg_items - 1, iterations)
+                << 32;
+        if (w->raw[p].work != expected)
             return xl__error_set(&w->q->error, XL_WRONG_RESULT,
                                  "group records: piece %zu computed %llx, not "
                                  "%llx",
                                  p, (unsigned long long)w->raw[p].work,
-                                 (unsigned long long)want);
+                                 (unsigned long long)expected);
     }
     return XL_OK;
 }
 
-static void note_clock(struct watching *w, double host_ns)
+static void record_clock(struct trace_run *w, double host_ns)
 {
     cl_ulong first, last;
-    if (!span_of(w->raw, w->what->n_pieces, &first, &last))
+    if (!find_span(w->raw, w->what->n_pieces, &first, &last))
         return;
     w->last_ns = host_ns;
     w->last = first + (last - first) / 2;
@@ -181,18 +182,18 @@ static void note_clock(struct watching *w, double host_ns)
 }
 
 /* The clock's step, by the middles of the first and the last launch. */
-static double step_of(const struct watching *w)
+static double clock_step_ns(const struct trace_run *w)
 {
     return w->last > w->first ? (w->last_ns - w->first_ns) /
                                     (double)(w->last - w->first)
                               : (double)NAN;
 }
 
-static xl_status launch(struct watching *w, size_t turns)
+static xl_status launch_groups(struct trace_run *w, size_t iterations)
 {
     xl_status status = XL_OK;
-    const size_t rest = (size_t)((double)turns * w->what->rest_frac);
-    w->call.value[AT_ITERATIONS].u = turns;
+    const size_t rest = (size_t)((double)iterations * w->what->rest_frac);
+    w->call.value[AT_ITERATIONS].u = iterations;
     w->call.value[AT_REST].u = xl__max_size(rest, 1);
     const uint64_t start = xl__now_ns();
     TRY(xl__launch(w->q, w->ready, &w->call, NULL));
@@ -201,26 +202,26 @@ static xl_status launch(struct watching *w, size_t turns)
     w->host_ns = (double)(end - start);
     TRY(xl_buffer_read(w->q, w->mem, 0, w->raw,
                        w->what->n_pieces * sizeof *w->raw));
-    TRY(check(w));
-    note_clock(w, ((double)start + (double)end) / 2);
+    TRY(check_pieces(w));
+    record_clock(w, ((double)start + (double)end) / 2);
 fail:
     return status;
 }
 
 /* How long it took: by its own clock, which does not count what a launch
  * costs, or by the host's. */
-static double last_total(const struct watching *w)
+static double last_duration_ns(const struct trace_run *w)
 {
     cl_ulong first, last;
-    const double step = step_of(w);
-    return step > 0 && span_of(w->raw, w->what->n_pieces, &first, &last)
+    const double step = clock_step_ns(w);
+    return step > 0 && find_span(w->raw, w->what->n_pieces, &first, &last)
                ? (double)(last - first) * step
                : w->host_ns;
 }
 
 /* -- the whole ------------------------------------------------------------ */
 
-static void plan_of(const struct watching *w, struct xl__plan *plan)
+static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
 {
     const xl_watch *what = w->what;
     const xl_device *dev = w->q->ctx->device;
@@ -246,56 +247,59 @@ static void plan_of(const struct watching *w, struct xl__plan *plan)
 }
 
 /* A device nobody knows must not be held for long: step by step. */
-static xl_status find_turns(struct watching *w)
+static xl_status find_iterations(struct trace_run *w)
 {
     xl_status status = XL_OK;
-    const double want = fmin(w->what->want_ns, most_ns);
+    const double expected = fmin(w->what->want_ns, most_ns);
     const uint64_t begin = xl__now_ns();
-    TRY(launch(w,
-               FIRST_ITERATIONS)); /* the driver's first steps take longer */
+    TRY(launch_groups(
+        w, FIRST_ITERATIONS)); /* the driver's first steps take longer */
     w->first_ns = 0;
-    for (w->turns = FIRST_ITERATIONS;;) {
+    for (w->iterations = FIRST_ITERATIONS;;) {
         double ns = INFINITY;
         for (unsigned i = 0; i < RUNS; i++) {
-            TRY(launch(w, w->turns));
-            ns = fmin(ns, last_total(w));
+            TRY(launch_groups(w, w->iterations));
+            ns = fmin(ns, last_duration_ns(w));
         }
-        if (ns >= near_frac * want || w->turns >= MOST_ITERATIONS)
+        if (ns >= near_frac * expected || w->iterations >= MOST_ITERATIONS)
             break;
-        const double more = fmin(fmax(want / fmax(ns, 1), 1.1), MOST_FACTOR);
-        w->turns = (size_t)ceil((double)w->turns * more);
+        const double more =
+            fmin(fmax(expected / fmax(ns, 1), 1.1), MOST_FACTOR);
+        w->iterations = (size_t)ceil((double)w->iterations * more);
     }
     while (w->first_ns > 0 &&
            (double)(xl__now_ns() - begin) < least_clock_ns)
-        TRY(launch(w, w->turns));
+        TRY(launch_groups(w, w->iterations));
 fail:
     return status;
 }
 
-static xl_status take_runs(struct watching *w, xl_watched *about)
+static xl_status measure_runs(struct trace_run *w, xl_watched *about)
 {
     xl_status status = XL_OK;
     double full = INFINITY, half = INFINITY;
     for (unsigned i = 0; i < RUNS; i++) {
-        TRY(launch(w, w->turns / 2));
-        half = fmin(half, last_total(w));
-        TRY(launch(w, w->turns));
-        if (last_total(w) >= full)
+        TRY(launch_groups(w, w->iterations / 2));
+        half = fmin(half, last_duration_ns(w));
+        TRY(launch_groups(w, w->iterations));
+        if (last_duration_ns(w) >= full)
             continue;
-        full = last_total(w);
+        full = last_duration_ns(w);
         struct xl__trace_record *kept = w->best;
         w->best = w->raw;
         w->raw = kept;
     }
     about->total_ns = full;
-    about->scaling = full / half * (double)(w->turns / 2) / (double)w->turns;
+    about->scaling =
+        full / half * (double)(w->iterations / 2) / (double)w->iterations;
 fail:
     return status;
 }
 
 /* Is what the pieces say possible? */
-static xl_status believe(struct watching *w, const xl_piece_record *out,
-                         const xl_watched *about)
+static xl_status check_plausible(struct trace_run *w,
+                                 const xl_piece_record *out,
+                                 const xl_watched *about)
 {
     const struct xl__limits *l = &w->q->ctx->device->limits;
     const double units = xl__num(l, XL__F_compute_units);
@@ -312,25 +316,25 @@ static xl_status believe(struct watching *w, const xl_piece_record *out,
     return XL_OK;
 }
 
-static xl_status run(struct watching *w, xl_piece_record *out,
-                     xl_watched *about)
+static xl_status run_trace(struct trace_run *w, xl_piece_record *out,
+                           xl_watched *about)
 {
     xl_status status = XL_OK;
     const size_t n = w->what->n_pieces;
     TRY(xl_buffer_create(w->q, n * sizeof *w->raw, &w->mem));
     w->call.mem[1] = (xl_mem){w->mem, NULL};
-    plan_of(w, &w->ready->plan);
+    plan_groups(w, &w->ready->plan);
     TRY(xl__ready_make(w->q, w->ready));
-    TRY(find_turns(w));
-    TRY(take_runs(w, about));
-    if (!xl__trace_read(w->best, n, step_of(w), out, about))
+    TRY(find_iterations(w));
+    TRY(measure_runs(w, about));
+    if (!xl__trace_read(w->best, n, clock_step_ns(w), out, about))
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "group records"));
-    TRY(believe(w, out, about));
+    TRY(check_plausible(w, out, about));
 fail:
     return status;
 }
 
-static bool is_sensible(const xl_watch *what)
+static bool is_valid_request(const xl_watch *what)
 {
     return what->n_pieces > 0 && what->n_pieces <= XL_MAX_WATCHED &&
            what->n_groups > 0 && what->n_groups <= what->n_pieces &&
@@ -342,8 +346,8 @@ xl_status xl_groups_watch(xl_queue *q, const xl_watch *what,
                           xl_piece_record *out, xl_watched *about)
 {
     xl_status status = XL_OK;
-    struct watching w = {.q = q, .what = what};
-    if (!q || !what || !out || !about || !is_sensible(what))
+    struct trace_run w = {.q = q, .what = what};
+    if (!q || !what || !out || !about || !is_valid_request(what))
         return XL_BAD_ARGUMENT;
     const char *way = xl__text(&q->ctx->device->limits, XL__F_unit_id);
     xl__error_reset(&q->error);
@@ -357,7 +361,7 @@ xl_status xl_groups_watch(xl_queue *q, const xl_watch *what,
     w.best = xl__calloc(what->n_pieces, sizeof *w.best);
     if (!w.ready || !w.raw || !w.best)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "group records"));
-    TRY(run(&w, out, about));
+    TRY(run_trace(&w, out, about));
 fail:
     if (w.mem)
         clReleaseMemObject(w.mem);

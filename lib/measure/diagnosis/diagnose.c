@@ -47,7 +47,7 @@ struct need {
     xl_source source;    /* of the rate */
 };
 
-struct counting {
+struct run_needs {
     const xl_device *dev;
     const struct xl__limits *l;
     const xl_work *work;
@@ -57,7 +57,7 @@ struct counting {
 };
 
 /* The larger one; the other where one is unknown. */
-static double at_least(double x, double least)
+static double max_known(double x, double least)
 {
     return x >= least || isnan(least) ? x : least;
 }
@@ -69,10 +69,10 @@ static double need_ns(const struct need *n)
 }
 
 /* What lengthens it most, or itself. */
-static xl_limiter need_name(const struct need *n)
+static xl_limiter need_limiter(const struct need *n)
 {
     const double idle = 1 / n->fill;
-    if (at_least(n->ways, idle) < notable)
+    if (max_known(n->ways, idle) < notable)
         return n->limiter;
     return n->ways >= idle ? n->cause : XL_LIMITER_GROUPS;
 }
@@ -170,8 +170,8 @@ static void print_need(const struct need *n, const xl_work *work,
     static const double percent = 100;
     static const double shown = 0.99; /* of a fill: above it all are busy */
     const double ns = need_ns(n);
-    xl__str_printf(out, "%s: ", xl_limiter_name(need_name(n)));
-    if (need_name(n) != n->limiter)
+    xl__str_printf(out, "%s: ", xl_limiter_name(need_limiter(n)));
+    if (need_limiter(n) != n->limiter)
         xl__str_printf(out, "%s, ", xl_limiter_name(n->limiter));
     print_amount(out, n->amount, n->unit);
     if (n->ways > 1)
@@ -196,37 +196,42 @@ static void print_need(const struct need *n, const xl_work *work,
 
 /* -- resources ------------------------------------------------------------ */
 
-static void ask(struct counting *c, struct need need)
+static void add_need(struct run_needs *c, struct need need)
 {
-    need.ways = at_least(need.ways, 1);
+    need.ways = max_known(need.ways, 1);
     need.fill = need.fill > 0 ? need.fill : 1;
     if (need.amount > 0 && need.rate > 0)
         c->need[c->n++] = need;
 }
 
 /* A count at a rate that is a fact. */
-static void ask_fact(struct counting *c, xl_limiter limiter, double amount,
-                     const char *unit, enum xl__fact_id fact, double fill)
+static void add_counted_need(struct run_needs *c, xl_limiter limiter,
+                             double amount, const char *unit,
+                             enum xl__fact_id fact, double fill)
 {
-    ask(c, (struct need){.limiter = limiter, .amount = amount,
-                             .unit = unit, .rate = xl__num(c->l, fact),
-                             .fill = fill,
-                             .source = c->l->used[fact].source});
+    add_need(c, (struct need){.limiter = limiter,
+                              .amount = amount,
+                              .unit = unit,
+                              .rate = xl__num(c->l, fact),
+                              .fill = fill,
+                              .source = c->l->used[fact].source});
 }
 
 /* A count of things that take a time each. */
-static void ask_each(struct counting *c, xl_limiter limiter, double amount,
-                     const char *unit, enum xl__fact_id fact)
+static void add_timed_need(struct run_needs *c, xl_limiter limiter,
+                           double amount, const char *unit,
+                           enum xl__fact_id fact)
 {
-    ask(c, (struct need){.limiter = limiter, .amount = amount,
-                             .unit = unit,
-                             .rate = ns_per_s / xl__num(c->l, fact),
-                             .source = c->l->used[fact].source});
+    add_need(c, (struct need){.limiter = limiter,
+                              .amount = amount,
+                              .unit = unit,
+                              .rate = ns_per_s / xl__num(c->l, fact),
+                              .source = c->l->used[fact].source});
 }
 
 /* Compute units with a work-group, over their time: the last wave of groups
  * leaves some without. */
-static double fill_of(const struct xl__limits *l, double groups)
+static double find_fill(const struct xl__limits *l, double groups)
 {
     const double units = xl__num(l, XL__F_compute_units);
     if (!(groups > 0) || !(units > 0))
@@ -234,7 +239,7 @@ static double fill_of(const struct xl__limits *l, double groups)
     return groups / (ceil(groups / units) * units);
 }
 
-static void ask_flop(struct counting *c, const xl_flop *f)
+static void add_flop_need(struct run_needs *c, const xl_flop *f)
 {
     const bool is_matrix = f->engine == XL_ENGINE_MATRIX;
     xl_roof roof = {.dtype = f->dtype, .engine = f->engine,
@@ -245,38 +250,42 @@ static void ask_flop(struct counting *c, const xl_flop *f)
     if (!(f->count > 0) ||
         xl_roofline_bound(c->dev, &roof, 1, 0, &peak) != XL_OK)
         return;
-    ask(c, (struct need){
-               .limiter = is_matrix ? XL_LIMITER_ENGINE : XL_LIMITER_FMA,
-               .cause = XL_LIMITER_DIVERGENCE, .amount = f->count,
-               .unit = "flop", .rate = peak.value,
-               .ways = c->work->branch_ways, .fill = c->fill,
-               .source = peak.source});
+    add_need(c, (struct need){.limiter = is_matrix ? XL_LIMITER_ENGINE
+                                                   : XL_LIMITER_FMA,
+                              .cause = XL_LIMITER_DIVERGENCE,
+                              .amount = f->count,
+                              .unit = "flop",
+                              .rate = peak.value,
+                              .ways = c->work->branch_ways,
+                              .fill = c->fill,
+                              .source = peak.source});
 }
 
 /* Does a cache hold a working set? One of unknown size holds none. */
-static bool keeps(const struct xl__limits *l, enum xl__fact_id size,
-                  double bytes)
+static bool cache_holds(const struct xl__limits *l, enum xl__fact_id size,
+                        double bytes)
 {
     return bytes <= xl__num(l, size);
 }
 
 /* The level that serves what the DRAM is asked for: the cache, where it holds
  * the set with ease, or where it must have, since the DRAM is slower. */
-static xl_level server(const struct counting *c)
+static xl_level find_serving_level(const struct run_needs *c)
 {
     const xl_work *w = c->work;
     const double bytes = w->bytes[XL_LEVEL_DRAM];
     const double set = w->footprint_bytes > 0 ? w->footprint_bytes : bytes;
     const double dram = xl__num(c->l, XL__F_copy_bytes_per_s);
     const bool is_faster = bytes / w->ns * ns_per_s > dram;
-    const bool is_kept = keeps(c->l, XL__F_llc_bytes, set / stays) ||
-                         (is_faster && keeps(c->l, XL__F_llc_bytes, set));
+    const bool is_kept =
+        cache_holds(c->l, XL__F_llc_bytes, set / stays) ||
+        (is_faster && cache_holds(c->l, XL__F_llc_bytes, set));
     return is_kept && !w->is_cold && xl__num(c->l, XL__F_llc_bytes_per_s) > 0
                ? XL_LEVEL_LLC
                : XL_LEVEL_DRAM;
 }
 
-static void ask_level(struct counting *c, xl_level level, double bytes)
+static void add_level_need(struct run_needs *c, xl_level level, double bytes)
 {
     static const xl_limiter names[XL_N_LEVELS] = {
         [XL_LEVEL_DRAM] = XL_LIMITER_DRAM, [XL_LEVEL_LLC] = XL_LIMITER_CACHE,
@@ -290,87 +299,90 @@ static void ask_level(struct counting *c, xl_level level, double bytes)
         return;
     /* Reading alone may be faster than copying. */
     if (level == XL_LEVEL_DRAM)
-        peak.value = at_least(
-            peak.value, xl__num(c->l, XL__F_read_bytes_per_s));
-    ask(c, (struct need){
-               .limiter = names[level], .cause = XL_LIMITER_BANKS,
-               .amount = bytes, .unit = "B", .rate = peak.value,
-               .ways = level == XL_LEVEL_LOCAL ? c->work->bank_ways : 1,
-               .fill = is_own ? c->fill : fmin(1, c->fill * reach),
-               .source = peak.source});
+        peak.value =
+            max_known(peak.value, xl__num(c->l, XL__F_read_bytes_per_s));
+    add_need(c, (struct need){
+                    .limiter = names[level],
+                    .cause = XL_LIMITER_BANKS,
+                    .amount = bytes,
+                    .unit = "B",
+                    .rate = peak.value,
+                    .ways = level == XL_LEVEL_LOCAL ? c->work->bank_ways : 1,
+                    .fill = is_own ? c->fill : fmin(1, c->fill * reach),
+                    .source = peak.source});
 }
 
-static void ask_memory(struct counting *c)
+static void add_memory_needs(struct run_needs *c)
 {
     const xl_work *w = c->work;
-    const xl_level from = server(c);
+    const xl_level from = find_serving_level(c);
     for (unsigned level = 0; level < XL_N_LEVELS; level++) {
         double bytes = w->bytes[level];
         if (level == XL_LEVEL_DRAM && from != XL_LEVEL_DRAM)
             bytes = 0;
         if (level == (unsigned)from)
-            bytes = at_least(bytes, w->bytes[XL_LEVEL_DRAM]);
-        ask_level(c, (xl_level)level, bytes);
+            bytes = max_known(bytes, w->bytes[XL_LEVEL_DRAM]);
+        add_level_need(c, (xl_level)level, bytes);
     }
 }
 
 /* Private memory lies where a unit's cache, the last-level cache or only the
  * DRAM can hold what all items have at once. */
-static void ask_spills(struct counting *c)
+static void add_spill_need(struct run_needs *c)
 {
     const xl_work *w = c->work;
-    const double units = at_least(xl__num(c->l, XL__F_compute_units), 1);
+    const double units = max_known(xl__num(c->l, XL__F_compute_units), 1);
     const double items = w->groups * w->wg_size;
     const double held = w->resident > 0 ? w->resident * w->wg_size
                                         : items_most;
     const double set =
-        w->private_bytes * fmin(held, at_least(items / units, 1));
+        w->private_bytes * fmin(held, max_known(items / units, 1));
     const double bytes =
         w->spill_bytes > 0 ? w->spill_bytes : 2 * w->private_bytes * items;
     enum xl__fact_id from = XL__F_copy_bytes_per_s;
     if (!(w->private_bytes > 0))
         return;
-    if (keeps(c->l, XL__F_llc_bytes, set * units) &&
+    if (cache_holds(c->l, XL__F_llc_bytes, set * units) &&
         xl__num(c->l, XL__F_llc_bytes_per_s) > 0)
         from = XL__F_llc_bytes_per_s;
-    if (keeps(c->l, XL__F_l1_bytes, set) &&
+    if (cache_holds(c->l, XL__F_l1_bytes, set) &&
         xl__num(c->l, XL__F_l1_bytes_per_s) > 0)
         from = XL__F_l1_bytes_per_s;
-    ask_fact(c, XL_LIMITER_SPILLS, bytes, "B", from,
-             from == XL__F_l1_bytes_per_s ? c->fill : 1);
+    add_counted_need(c, XL_LIMITER_SPILLS, bytes, "B", from,
+                     from == XL__F_l1_bytes_per_s ? c->fill : 1);
 }
 
-static void ask_all(struct counting *c)
+static void add_all_needs(struct run_needs *c)
 {
     const xl_work *w = c->work;
-    const double units = at_least(xl__num(c->l, XL__F_compute_units), 1);
-    const double side_by_side = units * at_least(w->resident, 1);
+    const double units = max_known(xl__num(c->l, XL__F_compute_units), 1);
+    const double side_by_side = units * max_known(w->resident, 1);
     if (!xl__is(c->l, XL__F_has_zero_copy)) {
-        ask_fact(c, XL_LIMITER_TRANSFER, w->upload_bytes, "B",
-                 XL__F_upload_bytes_per_s, 1);
-        ask_fact(c, XL_LIMITER_TRANSFER, w->download_bytes, "B",
-                 XL__F_download_bytes_per_s, 1);
+        add_counted_need(c, XL_LIMITER_TRANSFER, w->upload_bytes, "B",
+                         XL__F_upload_bytes_per_s, 1);
+        add_counted_need(c, XL_LIMITER_TRANSFER, w->download_bytes, "B",
+                         XL__F_download_bytes_per_s, 1);
     }
-    ask_each(c, XL_LIMITER_LAUNCH, w->launches,
-             w->launches > 1 ? "launches" : "launch", XL__F_launch_ns);
-    ask_memory(c);
+    add_timed_need(c, XL_LIMITER_LAUNCH, w->launches,
+                   w->launches > 1 ? "launches" : "launch", XL__F_launch_ns);
+    add_memory_needs(c);
     for (unsigned i = 0; i < XL_MAX_FLOP_KINDS; i++)
-        ask_flop(c, &w->flop[i]);
-    ask_fact(c, XL_LIMITER_SPECIAL, w->special, "functions",
-             XL__F_special_per_s, c->fill);
-    ask_fact(c, XL_LIMITER_ATOMICS, w->atomics, "atomics",
-             XL__F_atomic_per_s, 1);
-    ask_fact(c, XL_LIMITER_ATOMICS, w->same_atomics, "atomics on one word",
-             XL__F_atomic_same_per_s, 1);
-    ask_each(c, XL_LIMITER_BARRIERS,
-             w->barriers * ceil(w->groups / side_by_side), "barriers in turn",
-             XL__F_barrier_ns);
-    ask_spills(c);
+        add_flop_need(c, &w->flop[i]);
+    add_counted_need(c, XL_LIMITER_SPECIAL, w->special, "functions",
+                     XL__F_special_per_s, c->fill);
+    add_counted_need(c, XL_LIMITER_ATOMICS, w->atomics, "atomics",
+                     XL__F_atomic_per_s, 1);
+    add_counted_need(c, XL_LIMITER_ATOMICS, w->same_atomics,
+                     "atomics on one word", XL__F_atomic_same_per_s, 1);
+    add_timed_need(c, XL_LIMITER_BARRIERS,
+                   w->barriers * ceil(w->groups / side_by_side),
+                   "barriers in turn", XL__F_barrier_ns);
+    add_spill_need(c);
 }
 
 /* -- the conclusion ------------------------------------------------------- */
 
-static const struct need *longest(const struct counting *c)
+static const struct need *find_longest(const struct run_needs *c)
 {
     const struct need *best = NULL;
     for (unsigned i = 0; i < c->n; i++)
@@ -380,10 +392,10 @@ static const struct need *longest(const struct counting *c)
 }
 
 /* Up and down, and an op's kinds of arithmetic, follow one another. */
-static void keep_needs(const struct counting *c, xl_diagnosis *out)
+static void store_needs(const struct run_needs *c, xl_diagnosis *out)
 {
     for (unsigned i = 0; i < c->n; i++) {
-        double *at = &out->need_ns[need_name(&c->need[i])];
+        double *at = &out->need_ns[need_limiter(&c->need[i])];
         const double ns = need_ns(&c->need[i]);
         *at = *at > ns ? *at : ns;
     }
@@ -391,7 +403,7 @@ static void keep_needs(const struct counting *c, xl_diagnosis *out)
 
 /* The counts leave most of the time open: what is it likely? A CPU's cores
  * need no items to wait by turns. */
-static xl_limiter likely(const struct counting *c)
+static xl_limiter guess_limiter(const struct run_needs *c)
 {
     const xl_work *w = c->work;
     const double units = xl__num(c->l, XL__F_compute_units);
@@ -403,8 +415,8 @@ static xl_limiter likely(const struct counting *c)
     return XL_LIMITER_LATENCY;
 }
 
-static void tell_likely(const struct counting *c, const xl_diagnosis *d,
-                        struct xl__str *out)
+static void print_likely(const struct run_needs *c, const xl_diagnosis *d,
+                         struct xl__str *out)
 {
     static const double percent = 100;
     const xl_work *w = c->work;
@@ -422,29 +434,29 @@ static void tell_likely(const struct counting *c, const xl_diagnosis *d,
         xl__str_add(out, "latency: work that waits for its own results");
 }
 
-static void conclude(const struct counting *c, xl_diagnosis *out,
-                     struct xl__str *text)
+static void find_limiter(const struct run_needs *c, xl_diagnosis *out,
+                         struct xl__str *text)
 {
     const double units = xl__num(c->l, XL__F_compute_units);
-    const struct need *most = longest(c);
-    keep_needs(c, out);
+    const struct need *most = find_longest(c);
+    store_needs(c, out);
     if (!most) {
         xl__str_add(text, "no rate that this work needs is known here");
         return;
     }
-    out->limiter = need_name(most);
+    out->limiter = need_limiter(most);
     out->share = fmin(1, need_ns(most) / c->work->ns);
     print_need(most, c->work, units, text);
     if (out->share < explained) {
-        out->limiter = likely(c);
+        out->limiter = guess_limiter(c);
         out->is_likely = true;
-        tell_likely(c, out, text);
+        print_likely(c, out, text);
     }
 }
 
 /* Time lost is what limits; what limited what is left comes behind it. */
-static void blame_clock(const struct counting *c, double lost,
-                        xl_diagnosis *out)
+static void set_throttle(const struct run_needs *c, double lost,
+                         xl_diagnosis *out)
 {
     out->limiter = XL_LIMITER_THROTTLE;
     out->is_likely = false;
@@ -455,8 +467,8 @@ static void blame_clock(const struct counting *c, double lost,
 /* Beside what limits the first runs, later ones lose what the clock lost. A
  * clock that was low all along is to blame for what no rate explains, since
  * rates are measured on the same device. */
-static void see_throttle(const struct counting *c, xl_diagnosis *out,
-                         struct xl__str *text)
+static void check_throttle(const struct run_needs *c, xl_diagnosis *out,
+                           struct xl__str *text)
 {
     const xl_work *w = c->work;
     const bool has_drift = w->drift >= throttled;
@@ -466,7 +478,7 @@ static void see_throttle(const struct counting *c, xl_diagnosis *out,
         return;
     *text = (struct xl__str){0};
     if (has_drift) {
-        blame_clock(c, 1 - 1 / w->drift, out);
+        set_throttle(c, 1 - 1 / w->drift, out);
         xl__str_printf(text,
                        "later runs took %.2f times as long as the first: %s; "
                        "before that, ",
@@ -475,7 +487,7 @@ static void see_throttle(const struct counting *c, xl_diagnosis *out,
                                    : "the clock fell, or others came");
     } else {
         if (!(out->share >= explained_well))
-            blame_clock(c, 1 - w->clock, out);
+            set_throttle(c, 1 - w->clock, out);
         xl__str_printf(text, "%s; ", w->held_by);
     }
     xl__str_add(text, xl__str_text(&before));
@@ -483,7 +495,7 @@ static void see_throttle(const struct counting *c, xl_diagnosis *out,
 }
 
 /* What is known of the engine that would multiply this. */
-static void see_engine(const struct counting *c, xl_diagnosis *out)
+static void check_engine(const struct run_needs *c, xl_diagnosis *out)
 {
     const xl_flop *f = &c->work->flop[0];
     struct xl__str text = {0};
@@ -498,7 +510,7 @@ static void see_engine(const struct counting *c, xl_diagnosis *out)
     xl__str_clear(&text);
 }
 
-static double flop_of(const xl_work *w)
+static double sum_flop(const xl_work *w)
 {
     double flop = 0;
     for (unsigned i = 0; i < XL_MAX_FLOP_KINDS; i++)
@@ -506,9 +518,9 @@ static double flop_of(const xl_work *w)
     return flop;
 }
 
-static void keep_rates(const xl_work *w, xl_diagnosis *out)
+static void store_rates(const xl_work *w, xl_diagnosis *out)
 {
-    const double flop = flop_of(w);
+    const double flop = sum_flop(w);
     const double bytes = w->bytes[XL_LEVEL_DRAM];
     out->flop_per_s = flop / w->ns * ns_per_s;
     out->bytes_per_s = bytes / w->ns * ns_per_s;
@@ -525,19 +537,21 @@ void xl_diagnose(const xl_device *dev, const xl_work *work, xl_diagnosis *out)
     xl_diagnosis_init(out);
     if (!dev || !work || !(work->ns > 0))
         return;
-    struct counting c = {.dev = dev, .l = &dev->limits, .work = work,
-                         .fill = fill_of(&dev->limits, work->groups)};
+    struct run_needs c = {.dev = dev,
+                          .l = &dev->limits,
+                          .work = work,
+                          .fill = find_fill(&dev->limits, work->groups)};
     struct xl__str text = {0};
-    keep_rates(work, out);
-    ask_all(&c);
-    conclude(&c, out, &text);
-    see_throttle(&c, out, &text);
-    see_engine(&c, out);
+    store_rates(work, out);
+    add_all_needs(&c);
+    find_limiter(&c, out, &text);
+    check_throttle(&c, out, &text);
+    check_engine(&c, out);
     xl__strcpy(out->evidence, sizeof out->evidence, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
-static void see_clock(xl_work *work, const xl_conditions *c)
+static void store_clock(xl_work *work, const xl_conditions *c)
 {
     struct xl__str text = {0};
     xl__strcpy(work->held_by, sizeof work->held_by, "");
@@ -555,9 +569,9 @@ void xl_work_time(xl_work *work, const xl_samples *s)
     const unsigned third = s->runs / 3;
     work->ns = s->median_ns;
     work->host_ns =
-        s->wall_clock ? 0 : s->median_ns + at_least(s->overhead_ns, 0);
+        s->wall_clock ? 0 : s->median_ns + max_known(s->overhead_ns, 0);
     work->drift = 1;
-    see_clock(work, &s->conditions);
+    store_clock(work, &s->conditions);
     if (!(s->warnings & XL_WARN(CLOCK_DRIFT)) || third == 0)
         return;
     const struct xl__summary early = xl__summarise(s->ns, third);

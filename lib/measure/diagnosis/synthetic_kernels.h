@@ -39,7 +39,7 @@ struct xl__synthetic_target {
 struct xl__synthetic_word {
     size_t i, items;
     cl_uint word;
-    size_t turns;
+    size_t iterations;
     const cl_uint *ring; /* of n_ring words */
     size_t n_ring;
     uint64_t seed;
@@ -51,7 +51,7 @@ struct xl__synthetic {
     enum xl__fact_id need; /* the rate without which nobody can */
     /* NULL, or why it cannot be had here. */
     const char *(*refuses)(const struct xl__limits *l);
-    void (*make)(const struct xl__synthetic_target *on, size_t turns,
+    void (*plan)(const struct xl__synthetic_target *on, size_t iterations,
                  struct xl__synthetic_run *out);
     /* Is this what the host gets? */
     bool (*is_right)(const struct xl__synthetic_word *w);
@@ -63,8 +63,8 @@ extern const struct xl__synthetic xl__synthetic[]; /* NULL name last */
 
 /* The run's plan and counts, with nothing left from before. */
 void xl__synthetic_plan(const struct xl__synthetic *kind,
-                        const struct xl__synthetic_target *on, size_t turns,
-                        struct xl__synthetic_run *out);
+                        const struct xl__synthetic_target *on,
+                        size_t iterations, struct xl__synthetic_run *out);
 
 /* One cycle through all n places, n a power of two up to XL__SYNTHETIC_RING.
  */

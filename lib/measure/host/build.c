@@ -17,7 +17,7 @@ enum stage { CONTEXT, COLD, CACHED, N_STAGES };
 static const char *const names[N_STAGES] = {"context", "cold", "cached"};
 
 /* A program that no cache has met: `unique` is part of its options. */
-static struct xl__plan plan_unique(long unique)
+static struct xl__plan make_unique_plan(long unique)
 {
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
@@ -36,8 +36,8 @@ static struct xl__plan plan_unique(long unique)
     return plan;
 }
 
-static xl_status first_result(xl_queue *q, const struct xl__plan *plan,
-                              double *ns)
+static xl_status time_first_result(xl_queue *q, const struct xl__plan *plan,
+                                   double *ns)
 {
     xl_status status = XL_OK;
     cl_mem out = NULL;
@@ -55,7 +55,7 @@ fail:
 }
 
 /* A fresh context of the same device; a failure's story is told here. */
-static xl_status fresh_queue(xl_queue *q, xl_queue **out)
+static xl_status create_fresh_queue(xl_queue *q, xl_queue **out)
 {
     xl_lib *lib = q->ctx->lib;
     const xl_status status = xl_queue_create(lib, q->ctx->device, out);
@@ -65,16 +65,17 @@ static xl_status fresh_queue(xl_queue *q, xl_queue **out)
 }
 
 /* A fresh context; in it the program, which the store should know. */
-static xl_status again(struct xl__session *p, const struct xl__plan *plan,
-                       double *context_ns, double *ns, bool *stored)
+static xl_status measure_cached(struct xl__session *p,
+                                const struct xl__plan *plan,
+                                double *context_ns, double *ns, bool *stored)
 {
     xl_status status = XL_OK;
     struct xl__program *program = NULL;
     xl_queue *fresh = NULL;
     const uint64_t start = xl__now_ns();
-    TRY(fresh_queue(p->q, &fresh));
+    TRY(create_fresh_queue(p->q, &fresh));
     *context_ns = (double)(xl__now_ns() - start);
-    status = first_result(fresh, plan, ns);
+    status = time_first_result(fresh, plan, ns);
     if (status == XL_OK)
         status = xl__program_get(fresh->ctx, &plan->step[0], &program,
                                  &fresh->error);
@@ -87,7 +88,7 @@ fail:
 }
 
 /* All stages have as many samples. */
-static bool is_wanted(xl_row row[N_STAGES], unsigned least)
+static bool is_needed(xl_row row[N_STAGES], unsigned least)
 {
     bool wanted = false;
     for (unsigned i = 0; i < N_STAGES; i++)
@@ -95,7 +96,7 @@ static bool is_wanted(xl_row row[N_STAGES], unsigned least)
     return wanted;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_build_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const unsigned n = p->how->quick ? QUICK_RUNS : FULL_RUNS;
@@ -107,15 +108,15 @@ static xl_status run(struct xl__session *p)
         row[i].samples.wall_clock = true;
         row[i].samples.batch = 1;
     }
-    while (is_wanted(row, n)) {
+    while (is_needed(row, n)) {
         const unsigned i = row[COLD].samples.runs;
         bool stored = false;
         const long unique = (long)((xl__now_ns() >> 8) & 0x7fffffff);
-        const struct xl__plan plan = plan_unique(unique);
+        const struct xl__plan plan = make_unique_plan(unique);
         TRY(xl__probe_check_stop(p));
-        TRY(first_result(p->q, &plan, &row[COLD].samples.ns[i]));
-        TRY(again(p, &plan, &row[CONTEXT].samples.ns[i],
-                  &row[CACHED].samples.ns[i], &stored));
+        TRY(time_first_result(p->q, &plan, &row[COLD].samples.ns[i]));
+        TRY(measure_cached(p, &plan, &row[CONTEXT].samples.ns[i],
+                           &row[CACHED].samples.ns[i], &stored));
         for (unsigned k = 0; k < N_STAGES; k++)
             row[k].samples.runs++;
         all_stored = all_stored && stored;
@@ -144,4 +145,4 @@ const struct xl__probe xl__probe_build = {
      "own, which are left as they are: they cannot know a cold program, but "
      "help the cached one. Some compile again from our binary.",
      false},
-    run};
+    run_build_probe};

@@ -5,21 +5,22 @@
 #include "measure/probe.h"
 #include "sampling/event_clock.h"
 
-static void emit(struct xl__session *p, const char *variant, double value,
-                 const char *unit, const char *doubt, const char *remedy)
+static void emit_value(struct xl__session *p, const char *variant,
+                       double value, const char *unit, const char *fault,
+                       const char *remedy)
 {
     xl_row row;
     xl_row_init(&row, "probe_timer", variant);
     row.value = value;
     row.unit = unit;
-    if (doubt) {
+    if (fault) {
         row.verdict = XL_ROW_SUSPICIOUS;
-        snprintf(row.reason, sizeof row.reason, "%s%s", doubt, remedy);
+        snprintf(row.reason, sizeof row.reason, "%s%s", fault, remedy);
     }
     xl__probe_emit(p, &row);
 }
 
-static const char *finish_doubt(const struct xl__clock *c)
+static const char *find_finish_fault(const struct xl__clock *c)
 {
     if (c->finish < xl__finish_waits_frac)
         return "clFinish comes back before the work is done";
@@ -29,7 +30,7 @@ static const char *finish_doubt(const struct xl__clock *c)
                : NULL;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_timer_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__clock c;
@@ -39,11 +40,12 @@ static xl_status run(struct xl__session *p)
                              "no event clock to test");
     TRY(xl__timer_compare(p->q, &c));
     xl__timer_set_facts(&p->q->ctx->device->limits, &c);
-    emit(p, "event_over_wall", c.ratio, "1", xl__timer_fault(&c),
-         ": the wall clock is used");
-    emit(p, "finish_over_wall", c.finish, "1", finish_doubt(&c), "");
-    emit(p, "step", c.step_ns * 1e-9, "s",
-         c.step_ns > 0 ? NULL : "no two stamps differ", "");
+    emit_value(p, "event_over_wall", c.ratio, "1", xl__timer_fault(&c),
+               ": the wall clock is used");
+    emit_value(p, "finish_over_wall", c.finish, "1", find_finish_fault(&c),
+               "");
+    emit_value(p, "step", c.step_ns * 1e-9, "s",
+               c.step_ns > 0 ? NULL : "no two stamps differ", "");
 fail:
     return status;
 }
@@ -55,4 +57,4 @@ const struct xl__probe xl__probe_timer = {
      "stamps of short kernels. A machine so busy that the wall clock counts "
      "others' work is told by how far both clocks get between two kernels.",
      true},
-    run};
+    run_timer_probe};

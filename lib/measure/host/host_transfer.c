@@ -35,7 +35,7 @@ static const char own_copy[] =
     "rated: mapping the buffer does without it";
 
 /* What is at both ends. */
-struct ends {
+struct transfer_ends {
     struct xl__session *p;
     xl_queue *q, *beside; /* two queues of one context */
     size_t bytes;         /* of everything below */
@@ -53,7 +53,7 @@ struct curve {
 /* -- conclusions ----------------------------------------------------------- */
 
 /* Between two points the time is a latency and so much a byte: a line. */
-static double on_line(const double *bytes, const double *ns, double rate)
+static double solve_line(const double *bytes, const double *ns, double rate)
 {
     const double slope = (ns[1] - ns[0]) / (bytes[1] - bytes[0]);
     return rate * (ns[0] - slope * bytes[0]) / (1 - rate * slope);
@@ -68,14 +68,15 @@ double xl__half_rate_bytes(const double *bytes, const double *ns, unsigned n)
     for (unsigned i = n; i-- > 1;) {
         const double low = bytes[i - 1] / ns[i - 1], high = bytes[i] / ns[i];
         if (low < best / 2 && high >= best / 2)
-            return on_line(&bytes[i - 1], &ns[i - 1], best / 2);
+            return solve_line(&bytes[i - 1], &ns[i - 1], best / 2);
     }
     return NAN;
 }
 
 /* -- rows ------------------------------------------------------------------ */
 
-static void emit(struct ends *e, xl_row *row, double bytes, bool is_right)
+static void emit_rate(struct transfer_ends *e, xl_row *row, double bytes,
+                      bool is_right)
 {
     if (!is_right)
         xl__probe_reject(row, "the words that arrived are not those sent");
@@ -85,18 +86,18 @@ static void emit(struct ends *e, xl_row *row, double bytes, bool is_right)
 
 /* -- copies ---------------------------------------------------------------- */
 
-struct copy {
-    struct ends *e;
+struct host_copy {
+    struct transfer_ends *e;
     enum way way;
     void *host;
     cl_mem device;
     size_t bytes;
 };
 
-static xl_status copy_once(struct xl__session *p, void *arg, double *ns)
+static xl_status time_copy(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    const struct copy *c = arg;
+    const struct host_copy *c = arg;
     const uint64_t start = xl__now_ns();
     TRY(c->way == UP
             ? xl__upload(p->q, c->device, 0, c->host, c->bytes, NULL)
@@ -107,15 +108,16 @@ fail:
     return status;
 }
 
-static struct copy plain_copy(struct ends *e, enum kind kind, enum way way,
-                              size_t bytes)
+static struct host_copy plain_copy(struct transfer_ends *e, enum kind kind,
+                                   enum way way, size_t bytes)
 {
-    return (struct copy){e, way, way == UP ? e->from[kind].at : e->to[kind].at,
-                         way == UP ? e->dst : e->src, bytes};
+    return (struct host_copy){e, way,
+                              way == UP ? e->from[kind].at : e->to[kind].at,
+                              way == UP ? e->dst : e->src, bytes};
 }
 
 /* Nothing of what will be looked for is there yet. */
-static xl_status forget(const struct copy *c)
+static xl_status clear_target(const struct host_copy *c)
 {
     if (c->way == UP)
         return xl_buffer_fill(c->e->q, c->device, 0, 0, c->bytes / WORD);
@@ -125,7 +127,7 @@ static xl_status forget(const struct copy *c)
     return XL_OK;
 }
 
-static xl_status arrived(const struct copy *c, bool *right)
+static xl_status check_target(const struct host_copy *c, bool *right)
 {
     struct xl__session *p = c->e->p;
     if (c->way == UP)
@@ -135,27 +137,27 @@ static xl_status arrived(const struct copy *c, bool *right)
     return XL_OK;
 }
 
-static xl_status sample_copy(struct copy *c, xl_row *row, bool *right)
+static xl_status sample_copy(struct host_copy *c, xl_row *row, bool *right)
 {
     xl_status status = XL_OK;
-    const struct xl__timed_run run = {copy_once, c};
-    TRY(forget(c));
+    const struct xl__timed_run run = {time_copy, c};
+    TRY(clear_target(c));
     TRY(xl__sample_runs(c->e->p, &run, 1, &row->samples));
-    TRY(arrived(c, right));
+    TRY(check_target(c, right));
 fail:
     return status;
 }
 
-static xl_status run_size(struct ends *e, enum kind kind, enum way way,
-                          size_t bytes, struct curve *curve)
+static xl_status measure_size(struct transfer_ends *e, enum kind kind,
+                              enum way way, size_t bytes, struct curve *curve)
 {
     xl_status status = XL_OK;
-    struct copy c = plain_copy(e, kind, way, bytes);
+    struct host_copy c = plain_copy(e, kind, way, bytes);
     bool right;
     xl_row row;
     xl__transfer_row(&row, op, kind_names[kind], way_names[way], bytes);
     TRY(sample_copy(&c, &row, &right));
-    emit(e, &row, (double)bytes, right);
+    emit_rate(e, &row, (double)bytes, right);
     curve->bytes[curve->n] = (double)bytes;
     curve->ns[curve->n++] = row.samples.median_ns;
     if (right && !e->shares)
@@ -166,11 +168,11 @@ fail:
 }
 
 /* What is left of a copy when there is nothing to copy. */
-static xl_status run_latency(struct ends *e, enum way way,
-                             struct curve *curve)
+static xl_status measure_latency(struct transfer_ends *e, enum way way,
+                                 struct curve *curve)
 {
     xl_status status = XL_OK;
-    struct copy c = plain_copy(e, PAGEABLE, way, WORD);
+    struct host_copy c = plain_copy(e, PAGEABLE, way, WORD);
     bool right;
     xl_row row;
     xl__transfer_row(&row, op, "latency", way_names[way], WORD);
@@ -186,8 +188,8 @@ fail:
     return status;
 }
 
-static void tell_half(struct ends *e, enum kind kind, enum way way,
-                      const struct curve *curve)
+static void report_half_rate(struct transfer_ends *e, enum kind kind,
+                             enum way way, const struct curve *curve)
 {
     xl_row row;
     xl_row_init(&row, op, way == UP ? "half_up" : "half_down");
@@ -197,7 +199,7 @@ static void tell_half(struct ends *e, enum kind kind, enum way way,
     xl__probe_emit(e->p, &row);
 }
 
-static xl_status run_copies(struct ends *e)
+static xl_status measure_copies(struct transfer_ends *e)
 {
     xl_status status = XL_OK;
     const size_t *sizes = e->p->how->quick ? quick_sizes : full_sizes;
@@ -206,14 +208,14 @@ static xl_status run_copies(struct ends *e)
                          : MOST_SIZES;
     for (unsigned way = 0; way < N_WAYS; way++) {
         struct curve curve = {.n = 1};
-        TRY(run_latency(e, (enum way)way, &curve));
+        TRY(measure_latency(e, (enum way)way, &curve));
         for (unsigned kind = 0; kind < N_KINDS; kind++) {
             curve.n = 1; /* the latency is the first point of each */
             for (size_t i = 0; i < n && sizes[i] <= e->bytes; i++)
-                TRY(run_size(e, (enum kind)kind, (enum way)way, sizes[i],
-                             &curve));
+                TRY(measure_size(e, (enum kind)kind, (enum way)way, sizes[i],
+                                 &curve));
             if (!e->shares)
-                tell_half(e, (enum kind)kind, (enum way)way, &curve);
+                report_half_rate(e, (enum kind)kind, (enum way)way, &curve);
         }
     }
 fail:
@@ -240,13 +242,13 @@ static const struct {
 };
 enum { MAP_PLAIN, MAP_ALLOC, MAP_USE, N_MAP_KINDS };
 
-struct map {
+struct mapped_buffer {
     struct xl__session *p;
     const struct xl__timed_run *copies; /* up and down, of as many bytes */
     size_t bytes;
     cl_mem mem;
     void *heap;   /* behind CL_MEM_USE_HOST_PTR; else NULL */
-    cl_uint turn; /* the first word's value, another in each run */
+    cl_uint stamp; /* the first word's value, another in each run */
     bool right;   /* what was seen so far */
 };
 
@@ -258,7 +260,8 @@ bool xl__moves_nothing(double map_ns, double copy_ns)
 
 /* -- maps ----------------------------------------------------------------- */
 
-static xl_status open_map(struct map *m, cl_map_flags flags, cl_uint **at)
+static xl_status open_map(struct mapped_buffer *m, cl_map_flags flags,
+                          cl_uint **at)
 {
     xl_status status = XL_OK;
     cl_int code;
@@ -270,7 +273,7 @@ fail:
     return status;
 }
 
-static xl_status close_map(struct map *m, cl_uint *at)
+static xl_status close_map(struct mapped_buffer *m, cl_uint *at)
 {
     xl_status status = XL_OK;
     xl_queue *q = m->p->q;
@@ -281,34 +284,34 @@ fail:
     return status;
 }
 
-static xl_status map_up_once(struct xl__session *p, void *arg, double *ns)
+static xl_status time_map_up(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct map *m = arg;
+    struct mapped_buffer *m = arg;
     cl_uint *at, seen;
     const uint64_t start = xl__now_ns();
     TRY(open_map(m, CL_MAP_WRITE_INVALIDATE_REGION, &at));
-    at[0] = ++m->turn;
+    at[0] = ++m->stamp;
     TRY(close_map(m, at));
     *ns = (double)(xl__now_ns() - start);
     TRY(xl_buffer_read(p->q, m->mem, 0, &seen, WORD));
-    m->right = m->right && seen == m->turn;
+    m->right = m->right && seen == m->stamp;
 fail:
     return status;
 }
 
 /* The device changes a word first, so that no copy of an earlier map will
  * do. */
-static xl_status map_down_once(struct xl__session *p, void *arg, double *ns)
+static xl_status time_map_down(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct map *m = arg;
+    struct mapped_buffer *m = arg;
     cl_uint *at;
-    TRY(xl_buffer_fill(p->q, m->mem, 0, ++m->turn, 1));
+    TRY(xl_buffer_fill(p->q, m->mem, 0, ++m->stamp, 1));
     TRY(xl_queue_finish(p->q));
     const uint64_t start = xl__now_ns();
     TRY(open_map(m, CL_MAP_READ, &at));
-    m->right = m->right && at[0] == m->turn;
+    m->right = m->right && at[0] == m->stamp;
     TRY(close_map(m, at));
     *ns = (double)(xl__now_ns() - start);
 fail:
@@ -316,7 +319,7 @@ fail:
 }
 
 /* All of it once, random words both ways. */
-static xl_status check_map(struct map *m)
+static xl_status check_map(struct mapped_buffer *m)
 {
     xl_status status = XL_OK;
     const size_t n = m->bytes / WORD;
@@ -335,7 +338,7 @@ fail:
     return status;
 }
 
-static xl_status create_mapped(struct map *m, unsigned kind)
+static xl_status create_mapped(struct mapped_buffer *m, unsigned kind)
 {
     xl_status status = XL_OK;
     xl_queue *q = m->p->q;
@@ -354,7 +357,7 @@ fail:
     return status;
 }
 
-static void destroy_mapped(struct map *m)
+static void destroy_mapped(struct mapped_buffer *m)
 {
     xl__queue_drain(m->p->q);
     if (m->mem)
@@ -364,12 +367,12 @@ static void destroy_mapped(struct map *m)
 
 /* A map, then a copy: in turns the copies would take all the time, and theirs
  * is only looked at. */
-static xl_status run_map_way(struct map *m, unsigned kind, unsigned way,
-                         bool *shares)
+static xl_status measure_map_way(struct mapped_buffer *m, unsigned kind,
+                                 unsigned way, bool *shares)
 {
     enum { MAP, COPY, N };
     xl_status status = XL_OK;
-    const struct xl__timed_run map = {way == UP ? map_up_once : map_down_once,
+    const struct xl__timed_run map = {way == UP ? time_map_up : time_map_down,
                                       m};
     struct xl__session hasty = *m->p;
     xl_row row;
@@ -394,7 +397,8 @@ fail:
 }
 
 /* A driver that refuses such a buffer, or its map, is told in a row. */
-static xl_status run_map_kind(struct map m, unsigned kind, bool *shares)
+static xl_status measure_map_kind(struct mapped_buffer m, unsigned kind,
+                                  bool *shares)
 {
     xl_status status = XL_OK;
     xl_row row;
@@ -403,7 +407,7 @@ static xl_status run_map_kind(struct map m, unsigned kind, bool *shares)
     TRY(create_mapped(&m, kind));
     TRY(check_map(&m));
     for (unsigned way = 0; way < N_WAYS; way++)
-        TRY(run_map_way(&m, kind, way, &way_shares[way]));
+        TRY(measure_map_way(&m, kind, way, &way_shares[way]));
     *shares = way_shares[UP] && way_shares[DOWN];
 fail:
     destroy_mapped(&m);
@@ -423,11 +427,11 @@ static xl_status measure_maps(struct xl__session *p, size_t bytes,
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const struct map m = {
+    const struct mapped_buffer m = {
         .p = p, .copies = copies, .bytes = bytes, .right = true};
     bool by_kind[N_MAP_KINDS];
     for (unsigned kind = 0; kind < N_MAP_KINDS; kind++)
-        TRY(run_map_kind(m, kind, &by_kind[kind]));
+        TRY(measure_map_kind(m, kind, &by_kind[kind]));
     *shares = by_kind[MAP_PLAIN] ||
               (by_kind[MAP_ALLOC] && xl__is(l, XL__F_host_unified));
 fail:
@@ -438,13 +442,13 @@ fail:
 
 /* Beside copies of pinned memory: a driver's map may move its bytes through
  * such, several times as fast as pageable memory goes. */
-static xl_status run_maps(struct ends *e)
+static xl_status measure_map_sharing(struct transfer_ends *e)
 {
     xl_status status = XL_OK;
-    struct copy up = plain_copy(e, PINNED, UP, e->bytes);
-    struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
-    const struct xl__timed_run copies[] = {{copy_once, &up},
-                                           {copy_once, &down}};
+    struct host_copy up = plain_copy(e, PINNED, UP, e->bytes);
+    struct host_copy down = plain_copy(e, PINNED, DOWN, e->bytes);
+    const struct xl__timed_run copies[] = {{time_copy, &up},
+                                           {time_copy, &down}};
     TRY(measure_maps(e->p, e->bytes, copies, &e->shares));
     xl__limits_measure(&e->q->ctx->device->limits, XL__F_has_zero_copy,
                        e->shares);
@@ -454,10 +458,10 @@ fail:
 
 /* -- both ways at once ----------------------------------------------------- */
 
-static xl_status both_once(struct xl__session *p, void *arg, double *ns)
+static xl_status time_both_ways(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct ends *e = arg;
+    struct transfer_ends *e = arg;
     xl_queue *beside = e->beside;
     const uint64_t start = xl__now_ns();
     TRY(xl__upload(e->q, e->dst, 0, e->from[PINNED].at, e->bytes, NULL));
@@ -473,24 +477,24 @@ fail:
     return status;
 }
 
-static xl_status run_both(struct ends *e)
+static xl_status measure_both_ways(struct transfer_ends *e)
 {
     xl_status status = XL_OK;
-    struct copy up = plain_copy(e, PINNED, UP, e->bytes);
-    struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
+    struct host_copy up = plain_copy(e, PINNED, UP, e->bytes);
+    struct host_copy down = plain_copy(e, PINNED, DOWN, e->bytes);
     const struct xl__timed_run runs[] = {
-        {copy_once, &up}, {copy_once, &down}, {both_once, e}};
+        {time_copy, &up}, {time_copy, &down}, {time_both_ways, e}};
     enum { ALONE_UP, ALONE_DOWN, BOTH, N };
     xl_row row;
     bool up_right, down_right;
     xl_samples *samples = xl__calloc(N, sizeof *samples);
     if (!samples)
         TRY(xl__error_set(&e->q->error, XL_NO_MEMORY, "samples"));
-    TRY(forget(&up));
-    TRY(forget(&down));
+    TRY(clear_target(&up));
+    TRY(clear_target(&down));
     TRY(xl__sample_runs(e->p, runs, N, samples));
-    TRY(arrived(&up, &up_right));
-    TRY(arrived(&down, &down_right));
+    TRY(check_target(&up, &up_right));
+    TRY(check_target(&down, &down_right));
     xl__transfer_row(&row, op, "both_ways", "", e->bytes);
     row.samples = samples[BOTH];
     const double overlap =
@@ -498,7 +502,7 @@ static xl_status run_both(struct ends *e)
                     samples[BOTH].min_ns);
     xl_row_found(&row, "overlap", overlap);
     xl__transfer_note(&row, xl__overlap_text(overlap));
-    emit(e, &row, 2 * (double)e->bytes, up_right && down_right);
+    emit_rate(e, &row, 2 * (double)e->bytes, up_right && down_right);
 fail:
     free(samples);
     return status;
@@ -506,10 +510,10 @@ fail:
 
 /* -- data that is all alike ------------------------------------------------ */
 
-static xl_status device_copy_once(struct xl__session *p, void *arg, double *ns)
+static xl_status time_device_copy(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    const struct copy *c = arg;
+    const struct host_copy *c = arg;
     const uint64_t start = xl__now_ns();
     CL_TRY(&p->q->error, clEnqueueCopyBuffer(p->q->cl, c->device, c->e->dst, 0,
                                              0, c->bytes, 0, NULL, NULL));
@@ -522,7 +526,7 @@ fail:
 enum { EQUAL_UP, EQUAL_DOWN, EQUAL_COPY, N_EQUAL };
 
 /* Every word random, or every word the same: on both sides. */
-static xl_status fill_all(struct ends *e, bool is_equal)
+static xl_status fill_source(struct transfer_ends *e, bool is_equal)
 {
     xl_status status = XL_OK;
     struct xl__host_mem *host = &e->from[PINNED];
@@ -537,23 +541,24 @@ fail:
 }
 
 /* The same commands on the same memory. */
-static xl_status time_equal(struct ends *e, bool is_equal, xl_samples *out)
+static xl_status sample_words(struct transfer_ends *e, bool is_equal,
+                              xl_samples *out)
 {
     xl_status status = XL_OK;
-    struct copy up = plain_copy(e, PINNED, UP, e->bytes);
-    struct copy down = plain_copy(e, PINNED, DOWN, e->bytes);
+    struct host_copy up = plain_copy(e, PINNED, UP, e->bytes);
+    struct host_copy down = plain_copy(e, PINNED, DOWN, e->bytes);
     const struct xl__timed_run runs[] = {
-        [EQUAL_UP] = {copy_once, &up},
-        [EQUAL_DOWN] = {copy_once, &down},
-        [EQUAL_COPY] = {device_copy_once, &down}};
-    TRY(fill_all(e, is_equal));
+        [EQUAL_UP] = {time_copy, &up},
+        [EQUAL_DOWN] = {time_copy, &down},
+        [EQUAL_COPY] = {time_device_copy, &down}};
+    TRY(fill_source(e, is_equal));
     TRY(xl__sample_runs(e->p, runs, N_EQUAL, out));
 fail:
     return status;
 }
 
 /* Equal words between two times of random ones: what drifts meets both. */
-static xl_status run_equal(struct ends *e)
+static xl_status measure_equal_words(struct transfer_ends *e)
 {
     static const double faster = 1.15; /* than noise makes one of the two */
     static const char *const names[] = {"up", "down", "copy"};
@@ -563,7 +568,7 @@ static xl_status run_equal(struct ends *e)
     if (!samples)
         TRY(xl__error_set(&e->q->error, XL_NO_MEMORY, "samples"));
     for (unsigned i = 0; i < N; i++)
-        TRY(time_equal(e, i == EQUAL, &samples[i * N_EQUAL]));
+        TRY(sample_words(e, i == EQUAL, &samples[i * N_EQUAL]));
     for (unsigned i = 0; i < N_EQUAL; i++) {
         xl_row row;
         xl__transfer_row(&row, op, "equal", names[i], e->bytes);
@@ -584,13 +589,14 @@ fail:
 
 /* -- the probe ------------------------------------------------------------- */
 
-static xl_status create_ends(struct ends *e)
+static xl_status create_ends(struct transfer_ends *e)
 {
     xl_status status = XL_OK;
     xl_lib *lib = e->q->ctx->lib;
-    const size_t want = e->p->how->quick ? 32 * MIB : 256 * MIB;
+    const size_t wanted_bytes = e->p->how->quick ? 32 * MIB : 256 * MIB;
     size_t got;
-    TRY(xl__probe_buffer(e->p, xl__transfer_bytes(e->p, want), &e->src, &got));
+    TRY(xl__probe_buffer(e->p, xl__transfer_bytes(e->p, wanted_bytes), &e->src,
+                         &got));
     TRY(xl__probe_buffer(e->p, got, &e->dst, &e->bytes));
     status = xl_queue_create_beside(e->q, &e->beside);
     if (status != XL_OK)
@@ -604,7 +610,7 @@ fail:
     return status;
 }
 
-static void destroy_ends(struct ends *e)
+static void destroy_ends(struct transfer_ends *e)
 {
     for (unsigned i = 0; i < N_KINDS; i++) {
         xl__host_mem_destroy(e->q, &e->from[i]);
@@ -617,15 +623,15 @@ static void destroy_ends(struct ends *e)
         clReleaseMemObject(e->dst);
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_transfer_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct ends e = {.p = p, .q = p->q};
+    struct transfer_ends e = {.p = p, .q = p->q};
     TRY(create_ends(&e));
-    TRY(run_maps(&e));
-    TRY(run_copies(&e));
-    TRY(run_both(&e));
-    TRY(run_equal(&e));
+    TRY(measure_map_sharing(&e));
+    TRY(measure_copies(&e));
+    TRY(measure_both_ways(&e));
+    TRY(measure_equal_words(&e));
 fail:
     xl__queue_drain(e.q);
     xl__queue_drain(e.beside);
@@ -636,13 +642,15 @@ fail:
 const struct xl__probe xl__probe_transfer = {
     {"transfer",
      "Host to device (up) and back, each waited for, by the wall clock: from "
-     "pageable memory, from pinned memory, by maps of a device's buffer and of "
+     "pageable memory, from pinned memory, by maps of a device's buffer and "
+     "of "
      "buffers made with ALLOC_HOST_PTR and USE_HOST_PTR; half: the size that "
-     "reaches half of the best rate; latency: a single word; both ways at once "
+     "reaches half of the best rate; latency: a single word; both ways at "
+     "once "
      "on two queues; equal: how much faster words go that are all the same. A "
      "map that is over three times faster than a copy of pinned memory moves "
      "nothing: that is called zero copy, and times stand in place of rates. "
      "Fooled by drivers that move pages only once they are touched, and by a "
      "link that sleeps until it has work.",
      true},
-    run};
+    run_transfer_probe};

@@ -21,66 +21,68 @@ enum {
 };
 
 /* A queue, and the word it works on: from one buffer to the other. */
-struct lane {
+struct switch_lane {
     xl_queue *q;
-    struct xl__workload work;
-    struct chain *chain;
+    struct xl__workload workload;
+    struct launch_chain *chain;
 };
 
 /* The lanes of one context share it. */
-struct chain {
+struct launch_chain {
     cl_mem mem[2];
-    unsigned turn;    /* links so far */
+    unsigned n_links; /* links so far */
     cl_uint expected; /* the word after them */
 };
 
 enum { FIRST, BESIDE, ELSEWHERE, N_LANES };
 
-struct bench {
+struct switch_run {
     struct xl__session *p;
-    struct lane lane[N_LANES]; /* ELSEWHERE: in a context of its own */
-    struct chain chain[2];
+    struct switch_lane lane[N_LANES]; /* ELSEWHERE: in a context of its own */
+    struct launch_chain chain[2];
     unsigned links;            /* of each run */
 };
 
 /* -- links ----------------------------------------------------------------- */
 
-static xl_status told(struct bench *b, const struct lane *lane,
-                      xl_status status)
+static xl_status copy_error(struct switch_run *b,
+                            const struct switch_lane *lane, xl_status status)
 {
     return xl__copy_queue_error(b->p, lane->q, status);
 }
 
-static xl_status add_link(struct bench *b, const struct lane *lane,
-                      const xl_sync *sync)
+static xl_status add_link(struct switch_run *b, const struct switch_lane *lane,
+                          const xl_sync *sync)
 {
-    struct chain *c = lane->chain;
-    const cl_mem in = c->mem[c->turn % 2], out = c->mem[(c->turn + 1) % 2];
-    c->turn++;
+    struct launch_chain *c = lane->chain;
+    const cl_mem in = c->mem[c->n_links % 2],
+                 out = c->mem[(c->n_links + 1) % 2];
+    c->n_links++;
     c->expected = xl__workload_expected(c->expected, 0, 1);
-    return told(
+    return copy_error(
         b, lane,
-        xl__workload_launch(lane->q, &lane->work, in, out, 0, 1, sync));
+        xl__workload_launch(lane->q, &lane->workload, in, out, 0, 1, sync));
 }
 
 /* By events, on the lanes in turn. */
-static xl_status chain_by_events(struct bench *b, unsigned n_lanes, double *ns)
+static xl_status time_chain_by_events(struct switch_run *b, unsigned n_lanes,
+                                      double *ns)
 {
     xl_status status = XL_OK;
     cl_event before = NULL, after = NULL;
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < b->links; i++) {
-        const struct lane *lane = &b->lane[i % n_lanes];
+        const struct switch_lane *lane = &b->lane[i % n_lanes];
         const xl_sync sync = {before ? 1 : 0, &before, &after};
         TRY(add_link(b, lane, &sync));
         if (n_lanes > 1) /* the next queue waits for what is under way */
-            TRY(told(b, lane, xl__queue_flush(lane->q)));
+            TRY(copy_error(b, lane, xl__queue_flush(lane->q)));
         xl__event_release(before);
         before = after;
         after = NULL;
     }
     for (unsigned i = 0; i < n_lanes; i++)
-        TRY(told(b, &b->lane[i], xl_queue_finish(b->lane[i].q)));
+        TRY(copy_error(b, &b->lane[i], xl_queue_finish(b->lane[i].q)));
     *ns = (double)(xl__now_ns() - start);
 fail:
     xl__event_release(before);
@@ -89,58 +91,60 @@ fail:
 }
 
 /* By the host, which waits for each, on two lanes in turn. */
-static xl_status chain_by_host(struct bench *b, unsigned one, unsigned other,
-                               double *ns)
+static xl_status time_chain_by_host(struct switch_run *b, unsigned one,
+                                    unsigned other, double *ns)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < b->links; i++) {
-        const struct lane *lane = &b->lane[i % 2 ? other : one];
+        const struct switch_lane *lane = &b->lane[i % 2 ? other : one];
         TRY(add_link(b, lane, NULL));
-        TRY(told(b, lane, xl_queue_finish(lane->q)));
+        TRY(copy_error(b, lane, xl_queue_finish(lane->q)));
     }
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
 }
 
-static xl_status same_queue(struct xl__session *p, void *arg, double *ns)
+static xl_status time_same_queue(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
-    return chain_by_events(arg, 1, ns);
+    return time_chain_by_events(arg, 1, ns);
 }
 
-static xl_status two_queues(struct xl__session *p, void *arg, double *ns)
+static xl_status time_two_queues(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
-    return chain_by_events(arg, 2, ns);
+    return time_chain_by_events(arg, 2, ns);
 }
 
-static xl_status host_same_queue(struct xl__session *p, void *arg, double *ns)
+static xl_status time_host_same_queue(struct xl__session *p, void *arg,
+                                      double *ns)
 {
     (void)p;
-    return chain_by_host(arg, FIRST, FIRST, ns);
+    return time_chain_by_host(arg, FIRST, FIRST, ns);
 }
 
-static xl_status host_two_queues(struct xl__session *p, void *arg, double *ns)
+static xl_status time_host_two_queues(struct xl__session *p, void *arg,
+                                      double *ns)
 {
     (void)p;
-    return chain_by_host(arg, FIRST, BESIDE, ns);
+    return time_chain_by_host(arg, FIRST, BESIDE, ns);
 }
 
-static xl_status host_two_contexts(struct xl__session *p, void *arg,
-                                   double *ns)
+static xl_status time_host_two_contexts(struct xl__session *p, void *arg,
+                                        double *ns)
 {
     (void)p;
-    return chain_by_host(arg, FIRST, ELSEWHERE, ns);
+    return time_chain_by_host(arg, FIRST, ELSEWHERE, ns);
 }
 
 /* From the host's word to the end of a launch that waits for it. */
-static xl_status user_event(struct xl__session *p, void *arg, double *ns)
+static xl_status time_user_event(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct bench *b = arg;
-    const struct lane *lane = &b->lane[FIRST];
+    struct switch_run *b = arg;
+    const struct switch_lane *lane = &b->lane[FIRST];
     cl_int code;
     bool is_set = false;
     cl_event gate = clCreateUserEvent(p->q->ctx->cl, &code);
@@ -169,18 +173,18 @@ static const struct {
     bool is_chain; /* else a single link */
     int beside;    /* the row that it is compared with; -1: none */
 } kinds[] = {
-    {"same_queue",        same_queue,        true,  -1},
-    {"two_queues",        two_queues,        true,   0},
-    {"host_same_queue",   host_same_queue,   true,  -1},
-    {"host_two_queues",   host_two_queues,   true,   2},
-    {"host_two_contexts", host_two_contexts, true,   2},
-    {"user_event",        user_event,        false, -1},
+    {"same_queue",        time_same_queue,        true,  -1},
+    {"two_queues",        time_two_queues,        true,   0},
+    {"host_same_queue",   time_host_same_queue,   true,  -1},
+    {"host_two_queues",   time_host_two_queues,   true,   2},
+    {"host_two_contexts", time_host_two_contexts, true,   2},
+    {"user_event",        time_user_event,        false, -1},
 };
 /* clang-format on */
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* From times of a chain to times of a link. */
-static void divide(xl_samples *s, unsigned links)
+static void divide_times(xl_samples *s, unsigned links)
 {
     for (unsigned i = 0; i < s->runs; i++)
         s->ns[i] /= links;
@@ -188,24 +192,25 @@ static void divide(xl_samples *s, unsigned links)
     xl__samples_summarise(s, NULL);
 }
 
-static xl_status chain_right(struct bench *b, bool *right)
+static xl_status check_chains(struct switch_run *b, bool *right)
 {
     static const unsigned lanes[] = {FIRST, ELSEWHERE}; /* one a chain */
     xl_status status = XL_OK;
     *right = true;
     for (unsigned i = 0; i < sizeof lanes / sizeof *lanes; i++) {
-        const struct lane *lane = &b->lane[lanes[i]];
-        const struct chain *c = lane->chain;
+        const struct switch_lane *lane = &b->lane[lanes[i]];
+        const struct launch_chain *c = lane->chain;
         cl_uint word;
-        TRY(told(b, lane, xl_buffer_read(lane->q, c->mem[c->turn % 2], 0,
-                                         &word, WORD)));
+        TRY(copy_error(
+            b, lane,
+            xl_buffer_read(lane->q, c->mem[c->n_links % 2], 0, &word, WORD)));
         *right = *right && word == c->expected;
     }
 fail:
     return status;
 }
 
-static void emit(struct bench *b, xl_samples *samples, bool right)
+static void emit_rows(struct switch_run *b, xl_samples *samples, bool right)
 {
     for (unsigned i = 0; i < N_KINDS; i++) {
         xl_row row;
@@ -225,21 +230,21 @@ static void emit(struct bench *b, xl_samples *samples, bool right)
 }
 
 /* A chain takes milliseconds at most. */
-static xl_status choose_links(struct bench *b)
+static xl_status choose_links(struct switch_run *b)
 {
     static const double slow_ns = 1e6; /* for a few */
     xl_status status = XL_OK;
     double ns;
     b->links = FEW_LINKS;
-    TRY(same_queue(b->p, b, &ns)); /* the first may still compile */
-    TRY(same_queue(b->p, b, &ns));
+    TRY(time_same_queue(b->p, b, &ns)); /* the first may still compile */
+    TRY(time_same_queue(b->p, b, &ns));
     if (ns < slow_ns)
         b->links = MOST_LINKS;
 fail:
     return status;
 }
 
-static xl_status measure(struct bench *b)
+static xl_status measure_kinds(struct switch_run *b)
 {
     xl_status status = XL_OK;
     struct xl__timed_run runs[N_KINDS];
@@ -250,10 +255,10 @@ static xl_status measure(struct bench *b)
     for (unsigned i = 0; i < N_KINDS; i++)
         runs[i] = (struct xl__timed_run){kinds[i].once, b};
     TRY(xl__sample_runs(b->p, runs, N_KINDS, samples));
-    TRY(chain_right(b, &right));
+    TRY(check_chains(b, &right));
     for (unsigned i = 0; i < N_KINDS; i++)
-        divide(&samples[i], kinds[i].is_chain ? b->links : 1);
-    emit(b, samples, right);
+        divide_times(&samples[i], kinds[i].is_chain ? b->links : 1);
+    emit_rows(b, samples, right);
 fail:
     free(samples);
     return status;
@@ -261,7 +266,7 @@ fail:
 
 /* -- the probe ------------------------------------------------------------- */
 
-static xl_status create_chain(xl_queue *q, struct chain *c)
+static xl_status create_chain(xl_queue *q, struct launch_chain *c)
 {
     xl_status status = XL_OK;
     c->expected = START;
@@ -272,7 +277,7 @@ fail:
     return status;
 }
 
-static xl_status create(struct bench *b)
+static xl_status create_lanes(struct switch_run *b)
 {
     xl_status status = XL_OK;
     xl_queue *q = b->p->q;
@@ -284,20 +289,21 @@ static xl_status create(struct bench *b)
     if (status != XL_OK)
         TRY(xl__error_set(&q->error, status, "%s", xl_lib_error(lib)));
     for (unsigned i = 0; i < N_LANES; i++) {
-        struct lane *lane = &b->lane[i];
+        struct switch_lane *lane = &b->lane[i];
         lane->chain = &b->chain[i == ELSEWHERE];
-        TRY(told(b, lane, xl__workload_create(b->p, lane->q, 1, &lane->work)));
+        TRY(copy_error(
+            b, lane, xl__workload_create(b->p, lane->q, 1, &lane->workload)));
         if (i != BESIDE)
-            TRY(told(b, lane, create_chain(lane->q, lane->chain)));
+            TRY(copy_error(b, lane, create_chain(lane->q, lane->chain)));
     }
 fail:
     return status;
 }
 
-static void destroy(struct bench *b)
+static void destroy_lanes(struct switch_run *b)
 {
     for (unsigned i = 0; i < N_LANES; i++)
-        xl__workload_destroy(&b->lane[i].work);
+        xl__workload_destroy(&b->lane[i].workload);
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned j = 0; j < 2; j++) {
             if (b->chain[i].mem[j])
@@ -308,15 +314,15 @@ static void destroy(struct bench *b)
     xl_queue_destroy(b->lane[ELSEWHERE].q);
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_switch_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct bench b = {.p = p};
-    TRY(create(&b));
+    struct switch_run b = {.p = p};
+    TRY(create_lanes(&b));
     TRY(choose_links(&b));
-    TRY(measure(&b));
+    TRY(measure_kinds(&b));
 fail:
-    destroy(&b);
+    destroy_lanes(&b);
     return status;
 }
 
@@ -326,7 +332,8 @@ const struct xl__probe xl__probe_switch = {
      "one before, by the wall clock: on one queue, from queue to queue by "
      "events, and with the host waiting in between on one queue, two queues, "
      "and two contexts; extra is what going elsewhere adds. user_event: from "
-     "the host's own event to the end of a launch that waits for it. Fooled by "
+     "the host's own event to the end of a launch that waits for it. Fooled "
+     "by "
      "a busy host, which is late to notice an end.",
      false},
-    run};
+    run_switch_probe};

@@ -20,7 +20,7 @@
 enum { MOST_BATCH = 1 << 10 };
 
 /* A run as the sampler's source. */
-struct timed {
+struct timed_batch {
     struct xl__session *p;
     const struct xl__timed_run *run;
     double ns[MOST_BATCH]; /* of the runs of a batch */
@@ -29,10 +29,10 @@ struct timed {
 /* Each run is timed by itself, so that a batch may stand for its middle one.
  * Their mean is no copy's time: one in a hundred that waits a time slice for
  * its turn on a busy host takes as long as all others together. */
-static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
+static xl_status time_batch(void *arg, unsigned batch, struct xl__timing *out)
 {
     xl_status status = XL_OK;
-    struct timed *t = arg;
+    struct timed_batch *t = arg;
     const uint64_t begin = xl__now_ns();
     out->device_ns = NAN;
     for (unsigned i = 0; i < batch; i++)
@@ -46,7 +46,7 @@ fail:
 /* There are many points: a short time each, but for where that does not tell.
  * Not shorter, though, than a few time slices of the host: samples that all
  * lie in one agree with each other, and not with those of the next. */
-static xl_sampling sampling(const struct xl__session *p)
+static xl_sampling choose_sampling(const struct xl__session *p)
 {
     enum { PATIENCE = 8, RUNS = 20 };
     static const double quick_s = 0.1, full_s = 0.3; /* of one run's */
@@ -66,15 +66,15 @@ xl_status xl__sample_runs(struct xl__session *p,
                           xl_samples *out)
 {
     xl_status status = XL_OK;
-    const xl_sampling how = sampling(p);
-    struct timed *timed = xl__calloc(n, sizeof *timed);
+    const xl_sampling how = choose_sampling(p);
+    struct timed_batch *timed = xl__calloc(n, sizeof *timed);
     struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
     if (!timed || !sources)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "samples"));
     for (unsigned i = 0; i < n; i++) {
         timed[i].p = p;
         timed[i].run = &runs[i];
-        sources[i] = (struct xl__sample_source){.take = take,
+        sources[i] = (struct xl__sample_source){.take = time_batch,
                                                 .arg = &timed[i],
                                                 .max_batch = MOST_BATCH,
                                                 .wall = true};
@@ -152,19 +152,19 @@ void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed)
 size_t xl__transfer_bytes(const struct xl__session *p, size_t most)
 {
     enum { LEAST = 1 << 20 };
-    static const double parts = 24;    /* that device memory is cut into */
+    static const double shares = 24;   /* that device memory is cut into */
     static const double unknown = 4e9; /* bytes of it */
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const double room = xl__num_or(l, XL__F_global_mem_bytes, unknown);
-    while (most > LEAST && (double)most * parts > room)
+    while (most > LEAST && (double)most * shares > room)
         most /= 2;
     return most;
 }
 
-enum { LOOKS = 16 };
+enum { N_CHECKED = 16 };
 
 /* The i-th place of n to look at: both ends, and others at random. */
-static size_t place(struct xl__rng *rng, unsigned i, size_t n)
+static size_t pick_index(struct xl__rng *rng, unsigned i, size_t n)
 {
     if (i < 2)
         return i == 0 ? 0 : n - 1;
@@ -175,8 +175,8 @@ bool xl__words_match(const cl_uint *words, size_t n, uint64_t seed)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
-    for (unsigned i = 0; i < LOOKS; i++) {
-        const size_t at = place(&rng, i, n);
+    for (unsigned i = 0; i < N_CHECKED; i++) {
+        const size_t at = pick_index(&rng, i, n);
         if (words[at] != xl__probe_word(seed, at))
             return false;
     }
@@ -190,8 +190,8 @@ xl_status xl__buffer_matches(struct xl__session *p, cl_mem mem, size_t n,
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
     *right = true;
-    for (unsigned i = 0; i < LOOKS; i++) {
-        const size_t at = place(&rng, i, n);
+    for (unsigned i = 0; i < N_CHECKED; i++) {
+        const size_t at = pick_index(&rng, i, n);
         cl_uint word;
         TRY(xl_buffer_read(p->q, mem, at * sizeof word, &word, sizeof word));
         *right = *right && word == xl__probe_word(seed, at);
@@ -255,7 +255,7 @@ xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
 enum { WG = 256, WORD = 4 };
 
 /* Slots of a call. */
-enum { IN = 1, OUT = 2, FIRST = 0, TURNS = 1 };
+enum { IN = 1, OUT = 2, FIRST = 0, ITERATIONS = 1 };
 
 xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
                               struct xl__workload *w)
@@ -291,7 +291,7 @@ xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
     xl__arg_mem(s, OUT);
     xl__arg_value_u32(s, FIRST);
     xl__arg_u32(s, w->count);
-    xl__arg_value_u32(s, TURNS);
+    xl__arg_value_u32(s, ITERATIONS);
     TRY(xl__ready_make(q, w->ready));
 fail:
     return status;
@@ -307,18 +307,18 @@ void xl__workload_destroy(struct xl__workload *w)
 
 xl_status xl__workload_launch(xl_queue *q, const struct xl__workload *w,
                               cl_mem in, cl_mem out, size_t first,
-                              size_t turns, const xl_sync *sync)
+                              size_t iterations, const xl_sync *sync)
 {
     const struct xl__call call = {
         .mem = {[IN] = {in, NULL}, [OUT] = {out, NULL}},
-        .value = {[FIRST] = {.u = first}, [TURNS] = {.u = turns}}};
+        .value = {[FIRST] = {.u = first}, [ITERATIONS] = {.u = iterations}}};
     return xl__launch(q, w->ready, &call, sync);
 }
 
-cl_uint xl__workload_expected(cl_uint x, size_t i, size_t turns)
+cl_uint xl__workload_expected(cl_uint x, size_t i, size_t iterations)
 {
     const cl_uint c = 2 * (cl_uint)i + 1;
-    for (size_t t = 0; t < turns; t++)
+    for (size_t t = 0; t < iterations; t++)
         x = x * x + c;
     return x;
 }

@@ -80,9 +80,9 @@ void xl__workload_destroy(struct xl__workload *w);
 /* Enqueue it on `q`, which it was made for. */
 xl_status xl__workload_launch(xl_queue *q, const struct xl__workload *w,
                               cl_mem in, cl_mem out, size_t first,
-                              size_t turns, const xl_sync *sync);
+                              size_t iterations, const xl_sync *sync);
 /* What becomes of a word. */
-cl_uint xl__workload_expected(cl_uint x, size_t i, size_t turns);
+cl_uint xl__workload_expected(cl_uint x, size_t i, size_t iterations);
 
 /* -- rows ------------------------------------------------------------------ */
 

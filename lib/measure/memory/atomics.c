@@ -21,7 +21,7 @@ enum {
     LARGEST = 2      /* number that is added */
 };
 
-static const struct route {
+static const struct atomic_route {
     const char *name;
     const char *extension; /* it needs, of OpenCL C 3.0; NULL: none */
     bool is_float, retries;
@@ -37,13 +37,14 @@ enum spread { ONE_WORD, SUBGROUP, OWN, OWN_LINE };
 static const char *const spreads[] = {"one", "of sub-group", "own",
                                       "own line"};
 
-static const struct point {
+static const struct atomic_point {
     bool is_local;
     enum spread spread;
     bool quick; /* of floats too, else of ints alone */
 } points[] = {
-    {false, ONE_WORD, true}, {false, SUBGROUP, false}, {false, OWN, true},
-    {false, OWN_LINE, false}, {true, ONE_WORD, true}, {true, SUBGROUP, false},
+    {false, ONE_WORD, true}, {false, SUBGROUP, false},
+    {false, OWN, true},      {false, OWN_LINE, false},
+    {true, ONE_WORD, true},  {true, SUBGROUP, false},
     {true, OWN, true},
 };
 
@@ -53,38 +54,38 @@ enum {
 };
 
 /* One launch. */
-struct burst {
+struct atomic_launch {
     unsigned route; /* of routes */
-    const struct point *point;
+    const struct atomic_point *point;
     size_t items, wg;
     size_t share, step; /* items of a word, words between two */
     cl_mem words;
 };
 
-static size_t words_of(const struct burst *b)
+static size_t count_words(const struct atomic_launch *b)
 {
     return xl__round_up(b->items, b->share) / b->share * b->step;
 }
 
 /* As in the kernel. */
-static cl_uint int_of(size_t item)
+static cl_uint item_number(size_t item)
 {
     return (cl_uint)item * 0x9e3779b9u + 1;
 }
 
 /* -- laying out ----------------------------------------------------------- */
 
-static void lay_out(const struct xl__session *p, struct burst *b)
+static void choose_layout(const struct xl__session *p, struct atomic_launch *b)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const struct point *at = b->point;
+    const struct atomic_point *at = b->point;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t width = xl__size_or(l, XL__F_subgroup_width, 1);
     const size_t line =
         xl__size_or(l, XL__F_cache_line_bytes, LINE_BYTES) / WORD;
-    const bool alone = xl__probe_is_scalar(l) && !at->is_local;
-    b->wg = alone ? 1 : xl__min_size(WG, p->most_wg);
-    b->items = b->wg * units * (alone ? XL__CPU_GROUPS : GROUPS_A_UNIT);
+    const bool is_single = xl__probe_is_scalar(l) && !at->is_local;
+    b->wg = is_single ? 1 : xl__min_size(WG, p->most_wg);
+    b->items = b->wg * units * (is_single ? XL__CPU_GROUPS : GROUPS_A_UNIT);
     if (routes[b->route].retries && at->spread == ONE_WORD && !at->is_local)
         b->items = xl__max_size(LOSERS / b->wg, 1) * b->wg;
     b->step = at->spread == OWN_LINE ? xl__max_size(line, 1) : 1;
@@ -93,7 +94,7 @@ static void lay_out(const struct xl__session *p, struct burst *b)
                                         : 1;
 }
 
-static void make_plan(const struct burst *b, struct xl__iterated *t)
+static void plan_atomics(const struct atomic_launch *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -115,52 +116,53 @@ static void make_plan(const struct burst *b, struct xl__iterated *t)
     t->call.mem[1].buf = b->words;
     t->amount = ADDS * (double)b->items;
     if (routes[b->route].is_float)
-        t->most_turns = EXACT / (ADDS * LARGEST * b->share);
+        t->max_iterations = EXACT / (ADDS * LARGEST * b->share);
 }
 
 /* -- the sums ------------------------------------------------------------- */
 
 /* What one turn leaves in a word, modulo 2^32; of floats a whole number. */
-static cl_uint sum_of(const struct burst *b, size_t word)
+static cl_uint expected_word(const struct atomic_launch *b, size_t word)
 {
     const bool is_float = routes[b->route].is_float;
     const size_t first = word * b->share;
     const size_t end = xl__min_size(first + b->share, b->items);
     cl_uint sum = 0;
     for (size_t i = first; i < end; i++)
-        sum += is_float ? (cl_uint)(1 + i % 2) : int_of(i);
+        sum += is_float ? (cl_uint)(1 + i % 2) : item_number(i);
     return ADDS * sum;
 }
 
-static bool is_right(const struct burst *b, const cl_uint *seen, size_t turns)
+static bool are_sums_right(const struct atomic_launch *b, const cl_uint *seen,
+                           size_t iterations)
 {
-    for (size_t w = 0; w * b->step < words_of(b); w++) {
-        const cl_uint want = sum_of(b, w) * (cl_uint)turns;
+    for (size_t w = 0; w * b->step < count_words(b); w++) {
+        const cl_uint expected = expected_word(b, w) * (cl_uint)iterations;
         union {
             cl_uint bits;
             float value;
         } got = {seen[w * b->step]};
-        if (routes[b->route].is_float ? got.value != (float)want
-                                      : got.bits != want)
+        if (routes[b->route].is_float ? got.value != (float)expected
+                                      : got.bits != expected)
             return false;
     }
     return true;
 }
 
 /* One launch more, on words that are 0. */
-static xl_status look(struct xl__session *p, struct xl__iterated *t,
-                      xl_row *row)
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct burst *b = t->arg;
-    const size_t n = words_of(b);
+    const struct atomic_launch *b = t->arg;
+    const size_t n = count_words(b);
     cl_uint *seen = xl__calloc(n, sizeof *seen);
     if (!seen)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "sums"));
     TRY(xl_buffer_fill(p->q, b->words, 0, 0, n));
     TRY(xl__run_plan(p->q, &t->plan, &t->call, NULL));
     TRY(xl_buffer_read(p->q, b->words, 0, seen, n * sizeof *seen));
-    if (!is_right(b, seen, t->turns))
+    if (!are_sums_right(b, seen, t->iterations))
         xl__probe_reject(row, "a sum is not the host's: additions were lost");
 fail:
     free(seen);
@@ -169,8 +171,8 @@ fail:
 
 /* -- the probe ------------------------------------------------------------ */
 
-static void learn(struct xl__limits *l, const struct burst *b,
-                  const xl_row *row)
+static void set_facts(struct xl__limits *l, const struct atomic_launch *b,
+                      const xl_row *row)
 {
     if (routes[b->route].is_float || b->point->is_local ||
         row->verdict >= XL_ROW_REJECTED)
@@ -181,13 +183,14 @@ static void learn(struct xl__limits *l, const struct burst *b,
         xl__probe_raise_fact(l, XL__F_atomic_same_per_s, xl__probe_peak(row));
 }
 
-static xl_status measure(struct xl__session *p, struct burst *b, xl_row *row)
+static xl_status measure_point(struct xl__session *p, struct atomic_launch *b,
+                               xl_row *row)
 {
     xl_status status = XL_OK;
-    struct xl__iterated t = {.look = look, .arg = b};
-    TRY(xl_buffer_create(p->q, words_of(b) * WORD, &b->words));
-    TRY(xl_buffer_fill(p->q, b->words, 0, 0, words_of(b)));
-    make_plan(b, &t);
+    struct xl__iterated t = {.check = check_sums, .arg = b};
+    TRY(xl_buffer_create(p->q, count_words(b) * WORD, &b->words));
+    TRY(xl_buffer_fill(p->q, b->words, 0, 0, count_words(b)));
+    plan_atomics(b, &t);
     TRY(xl__iterated_measure(p, &t, row));
 fail:
     if (b->words)
@@ -196,22 +199,22 @@ fail:
     return status;
 }
 
-static xl_status one(struct xl__session *p, unsigned route,
-                     const struct point *point)
+static xl_status run_point(struct xl__session *p, unsigned route,
+                           const struct atomic_point *point)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct burst b = {.route = route, .point = point};
+    struct atomic_launch b = {.route = route, .point = point};
     char name[32];
     xl_row row;
     TRY(xl__probe_check_stop(p));
-    lay_out(p, &b);
+    choose_layout(p, &b);
     snprintf(name, sizeof name, "%s_%s", point->is_local ? "local" : "global",
              routes[route].name);
     xl_row_init(&row, "probe_atomic", name);
     row.unit = "1/s";
     xl_row_param_text(&row, "word", spreads[point->spread]);
-    status = measure(p, &b, &row);
+    status = measure_point(p, &b, &row);
     if (status == XL_BUILD_FAILED && routes[route].extension) {
         xl__probe_unsupported(p, &row, "the compiler does not take it for "
                                        "this kind of memory");
@@ -219,14 +222,14 @@ static xl_status one(struct xl__session *p, unsigned route,
     }
     TRY(status);
     xl__probe_emit(p, &row);
-    learn(l, &b, &row);
+    set_facts(l, &b, &row);
 fail:
     return status;
 }
 
 /* Sub-groups of one item would be own words once more. */
-static bool is_wanted(const struct xl__session *p, unsigned route,
-                      const struct point *point)
+static bool is_needed(const struct xl__session *p, unsigned route,
+                      const struct atomic_point *point)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     if (point->spread == SUBGROUP && !(xl__num(l, XL__F_subgroup_width) > 1))
@@ -249,14 +252,14 @@ static xl_status run_route(struct xl__session *p, unsigned route)
         return XL_OK;
     }
     for (unsigned i = 0; i < N_POINTS; i++) {
-        if (is_wanted(p, route, &points[i]))
-            TRY(one(p, route, &points[i]));
+        if (is_needed(p, route, &points[i]))
+            TRY(run_point(p, route, &points[i]));
     }
 fail:
     return status;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_atomic_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     for (unsigned r = 0; r < N_ROUTES; r++)
@@ -276,4 +279,4 @@ const struct xl__probe xl__probe_atomic = {
      "only 256 items meet on one global word: each success is all others' "
      "failure. Every sum must be exact.",
      false},
-    run};
+    run_atomic_probe};

@@ -12,7 +12,7 @@
 
 enum kind { READ, WRITE, COPY, TRIAD, NEAR, N_KINDS };
 
-enum { UNROLL = 4, FACTOR = 3, LOOKS = 16, WORD = 4 };
+enum { UNROLL = 4, FACTOR = 3, N_CHECKED = 16, WORD = 4 };
 
 /* Multiples of it, modulo 1, keep far from those just before: a block comes
  * back to the same unit late. */
@@ -35,7 +35,7 @@ static const struct {
 
 /* How work is laid out. Scalar devices like one long run an item (CP-04),
  * others neighbours side by side. */
-static const struct shape {
+static const struct access_shape {
     unsigned vec, wg;
     bool scalar, wide, quick;
 } shapes[] = {
@@ -55,23 +55,24 @@ static const struct shape {
 
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-struct memory {
+struct test_buffers {
     cl_mem src, other, dst, kept;
     size_t bytes; /* of each of the first three */
     size_t near_bytes;
 };
 
 /* One launch, laid out. */
-struct layout {
-    struct shape shape;
+struct launch_layout {
+    struct access_shape shape;
     size_t wg, count, blocks, words;
     unsigned rounds;
 };
 
-static struct layout lay_out(const struct xl__session *p, struct shape shape,
-                             size_t bytes)
+static struct launch_layout choose_layout(const struct xl__session *p,
+                                          struct access_shape shape,
+                                          size_t bytes)
 {
-    struct layout a = {.shape = shape, .rounds = 1};
+    struct launch_layout a = {.shape = shape, .rounds = 1};
     a.wg = xl__min_size(shape.wg, p->most_wg);
     const size_t accesses = bytes / WORD / shape.vec;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -87,7 +88,7 @@ static struct layout lay_out(const struct xl__session *p, struct shape shape,
 /* -- one kernel ----------------------------------------------------------- */
 
 /* What item 0 of `read` sums up. */
-static cl_uint expected_sum(const struct layout *a, uint64_t seed)
+static cl_uint expected_sum(const struct launch_layout *a, uint64_t seed)
 {
     cl_uint sum = 0;
     for (size_t j = 0; j < a->count; j++) {
@@ -107,8 +108,8 @@ static cl_uint expected_word(enum kind kind, uint64_t seed, size_t i)
     return kind == TRIAD ? word + FACTOR * word : word;
 }
 
-static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
-                      struct xl__plan *plan)
+static void plan_kind(enum kind kind, const struct launch_layout *a,
+                      cl_uint key, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
@@ -142,14 +143,14 @@ static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
 }
 
 /* Are words at random what `kind` should leave there? */
-static xl_status look_at(struct xl__session *p, cl_mem mem, enum kind kind,
-                         const struct layout *a, bool *right)
+static xl_status check_words(struct xl__session *p, cl_mem mem, enum kind kind,
+                             const struct launch_layout *a, bool *right)
 {
     xl_status status = XL_OK;
     struct xl__rng rng;
     cl_uint word = 0;
     xl__rng_seed(&rng, p->how->seed + kind);
-    for (unsigned i = 0; i < LOOKS; i++) {
+    for (unsigned i = 0; i < N_CHECKED; i++) {
         const size_t at = (size_t)xl__rng_below(&rng, a->words);
         TRY(xl_buffer_read(p->q, mem, at * WORD, &word, WORD));
         if (word != expected_word(kind, p->how->seed, at))
@@ -162,20 +163,21 @@ fail:
 /* Is there in memory what should be, and was it there before? Memory that
  * compresses what it can makes other data look fast. *why: NULL, or what is
  * wrong. */
-static xl_status look(struct xl__session *p, const struct memory *m,
-                      enum kind kind, const struct layout *a, cl_uint key,
-                      const char **why)
+static xl_status check_memory(struct xl__session *p,
+                              const struct test_buffers *m, enum kind kind,
+                              const struct launch_layout *a, cl_uint key,
+                              const char **why)
 {
     xl_status status = XL_OK;
     bool random = true, right = true;
     cl_uint word = 0;
     if (kind != WRITE)
-        TRY(look_at(p, m->src, COPY, a, &random));
+        TRY(check_words(p, m->src, COPY, a, &random));
     if (kind == READ) {
         TRY(xl_buffer_read(p->q, m->kept, 0, &word, WORD));
         right = word == key;
     } else {
-        TRY(look_at(p, m->dst, kind, a, &right));
+        TRY(check_words(p, m->dst, kind, a, &right));
     }
     *why = !random ? "the source does not hold random words, and data that "
                      "compress move faster"
@@ -185,8 +187,8 @@ fail:
     return status;
 }
 
-static void describe(const struct xl__session *p, xl_row *row, enum kind kind,
-                     const struct layout *a)
+static void init_row(const struct xl__session *p, xl_row *row, enum kind kind,
+                     const struct launch_layout *a)
 {
     const double ecc = xl__num(&p->q->ctx->device->limits, XL__F_ecc);
     xl_row_init(row, "probe_bandwidth", kinds[kind].name);
@@ -198,16 +200,17 @@ static void describe(const struct xl__session *p, xl_row *row, enum kind kind,
         xl_row_found(row, "ecc", ecc);
 }
 
-static xl_status clear_result(struct xl__session *p, const struct memory *m,
-                              enum kind kind)
+static xl_status clear_result(struct xl__session *p,
+                              const struct test_buffers *m, enum kind kind)
 {
     const size_t words = kind == READ ? 1 : m->bytes / WORD;
     return xl_buffer_fill(p->q, kind == READ ? m->kept : m->dst, 0, 0, words);
 }
 
 /* One kind in one layout; not yet judged. */
-static xl_status measure(struct xl__session *p, const struct memory *m,
-                         enum kind kind, const struct layout *a, xl_row *row)
+static xl_status measure_kind(struct xl__session *p,
+                              const struct test_buffers *m, enum kind kind,
+                              const struct launch_layout *a, xl_row *row)
 {
     xl_status status = XL_OK;
     struct xl__plan plan;
@@ -218,11 +221,11 @@ static xl_status measure(struct xl__session *p, const struct memory *m,
                                           [4] = {m->kept, NULL}}};
     const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
     plan_kind(kind, a, key, &plan);
-    describe(p, row, kind, a);
+    init_row(p, row, kind, a);
     plan.est_ns = xl__probe_est_ns(&p->q->ctx->device->limits, plan.bytes);
     TRY(clear_result(p, m, kind));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
-    TRY(look(p, m, kind, a, key, &why));
+    TRY(check_memory(p, m, kind, a, key, &why));
     if (why)
         xl__probe_reject(row, why);
 fail:
@@ -231,7 +234,7 @@ fail:
 
 /* -- the best of several -------------------------------------------------- */
 
-static bool beats(const xl_row *a, const xl_row *b)
+static bool is_better(const xl_row *a, const xl_row *b)
 {
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict;
@@ -239,7 +242,8 @@ static bool beats(const xl_row *a, const xl_row *b)
 }
 
 /* Is this shape one to try here? */
-static bool is_wanted(const struct xl__session *p, const struct shape *shape)
+static bool is_candidate(const struct xl__session *p,
+                         const struct access_shape *shape)
 {
     const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
     return (scalar ? shape->scalar : shape->wide) &&
@@ -255,26 +259,26 @@ static bool is_excusable(xl_status status)
 }
 
 /* The best of the shapes from `first` to `end`; *at its index, -1: none. */
-static xl_status best_of(struct xl__session *p, const struct memory *m,
-                         enum kind kind, int first, int end, xl_row *best,
-                         int *at)
+static xl_status find_best_shape(struct xl__session *p,
+                                 const struct test_buffers *m, enum kind kind,
+                                 int first, int end, xl_row *best, int *at)
 {
     xl_status status = XL_OK;
     xl_row row;
     *at = -1;
     for (int i = first; i < end; i++) {
-        if (!is_wanted(p, &shapes[i]))
+        if (!is_candidate(p, &shapes[i]))
             continue;
         TRY(xl__probe_check_stop(p));
-        const struct layout a = lay_out(p, shapes[i], m->bytes);
-        status = measure(p, m, kind, &a, &row);
+        const struct launch_layout a = choose_layout(p, shapes[i], m->bytes);
+        status = measure_kind(p, m, kind, &a, &row);
         if (status != XL_OK && is_excusable(status)) {
             xl__error_reset(&p->q->error);
             status = XL_OK;
             continue;
         }
         TRY(status);
-        if (*at < 0 || beats(&row, best)) {
+        if (*at < 0 || is_better(&row, best)) {
             *best = row;
             *at = i;
         }
@@ -287,7 +291,7 @@ fail:
     return status;
 }
 
-static void learn(struct xl__session *p, enum kind kind, const xl_row *row)
+static void set_fact(struct xl__session *p, enum kind kind, const xl_row *row)
 {
     if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
         row->value > 0)
@@ -298,8 +302,8 @@ static void learn(struct xl__session *p, enum kind kind, const xl_row *row)
 
 /* The quick way takes the shape that copies best for all, and leaves out
  * triad, which is no one's roof. */
-static xl_status run_far(struct xl__session *p, const struct memory *m,
-                         int *shape)
+static xl_status measure_far(struct xl__session *p,
+                             const struct test_buffers *m, int *shape)
 {
     static const enum kind order[] = {COPY, READ, WRITE, TRIAD};
     xl_status status = XL_OK;
@@ -308,45 +312,47 @@ static xl_status run_far(struct xl__session *p, const struct memory *m,
     const unsigned n = sizeof order / sizeof *order - (p->how->quick ? 1 : 0);
     for (unsigned i = 0; i < n; i++) {
         const bool all = i == 0 || !p->how->quick;
-        TRY(best_of(p, m, order[i], all ? 0 : *shape,
-                    all ? N_SHAPES : *shape + 1, &row, &at));
+        TRY(find_best_shape(p, m, order[i], all ? 0 : *shape,
+                            all ? N_SHAPES : *shape + 1, &row, &at));
         if (i == 0)
             *shape = at;
         xl__probe_emit(p, &row);
-        learn(p, order[i], &row);
+        set_fact(p, order[i], &row);
     }
 fail:
     return status;
 }
 
 /* Enough rounds in one launch that its own cost does not show. */
-static xl_status run_near(struct xl__session *p, const struct memory *m,
-                          int shape)
+static xl_status measure_near(struct xl__session *p,
+                              const struct test_buffers *m, int shape)
 {
     enum { MOST_ROUNDS = 1 << 12 };
     static const double launch_ns = 1e6;
     xl_status status = XL_OK;
     xl_row row;
-    struct layout a = lay_out(p, shapes[shape], m->near_bytes / 2);
+    struct launch_layout a =
+        choose_layout(p, shapes[shape], m->near_bytes / 2);
     for (;;) {
         TRY(xl__probe_check_stop(p));
-        TRY(measure(p, m, NEAR, &a, &row));
+        TRY(measure_kind(p, m, NEAR, &a, &row));
         if (row.samples.median_ns >= launch_ns || a.rounds >= MOST_ROUNDS)
             break;
         a.rounds *= 8;
     }
     xl_row_found(&row, "rounds", a.rounds);
     xl__probe_emit(p, &row);
-    learn(p, NEAR, &row);
+    set_fact(p, NEAR, &row);
 fail:
     return status;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_bandwidth_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct memory m = {NULL, NULL, NULL, NULL, 0, xl__probe_near_bytes(l)};
+    struct test_buffers m = {NULL, NULL, NULL,
+                             NULL, 0,    xl__probe_near_bytes(l)};
     size_t other = SIZE_MAX, dst;
     int shape = 0;
     TRY(xl_buffer_create(p->q, WORD, &m.kept));
@@ -356,9 +362,9 @@ static xl_status run(struct xl__session *p)
         TRY(xl__probe_buffer(p, m.bytes, &m.other, &other));
     TRY(xl__probe_buffer(p, m.bytes, &m.dst, &dst));
     m.bytes = xl__min_size(m.bytes, xl__min_size(other, dst));
-    TRY(run_far(p, &m, &shape));
+    TRY(measure_far(p, &m, &shape));
     if (m.near_bytes >= 2 * (64 << 10) && m.near_bytes <= m.bytes)
-        TRY(run_near(p, &m, shape));
+        TRY(measure_near(p, &m, shape));
 fail:
     if (m.src)
         clReleaseMemObject(m.src);
@@ -379,4 +385,4 @@ const struct xl__probe xl__probe_bandwidth = {
      "write, copy and triad stay below read. Fooled by a last-level cache "
      "larger than the driver or the vendor table says.",
      true},
-    run};
+    run_bandwidth_probe};

@@ -15,7 +15,7 @@ static const double octave = 1.99; /* 2, but for sizes that were rounded */
 static const double noise = 1.1;   /* by which a row may be off its order */
 static const double far_off = 1.5; /* noise is not that large */
 
-struct stairs {
+struct level_search {
     const struct xl__cache_point *at;
     unsigned n;
     double ns[XL__MOST_POINTS]; /* cleaned: never falls */
@@ -27,8 +27,8 @@ struct stairs {
 
 /* Where the two before and the two after agree, and it alone is faster, a
  * clock slipped. */
-static double without_slip(const struct xl__cache_point *at, unsigned i,
-                           unsigned n)
+static double remove_dip(const struct xl__cache_point *at, unsigned i,
+                         unsigned n)
 {
     if (i < 2 || i + 2 >= n)
         return at[i].ns;
@@ -41,11 +41,11 @@ static double without_slip(const struct xl__cache_point *at, unsigned i,
 }
 
 /* Whatever lies above a later point was disturbed. */
-static void clean(struct stairs *s)
+static void clean_curve(struct level_search *s)
 {
     double least = INFINITY;
     for (unsigned i = s->n; i-- > 0;) {
-        least = fmin(least, without_slip(s->at, i, s->n));
+        least = fmin(least, remove_dip(s->at, i, s->n));
         s->ns[i] = least;
     }
 }
@@ -53,8 +53,8 @@ static void clean(struct stairs *s)
 /* -- plateaus ------------------------------------------------------------- */
 
 /* The longest flat stretch among first .. end - 1, in octaves. */
-static bool longest(const struct stairs *s, unsigned first, unsigned end,
-                    struct xl__cache_level *out)
+static bool find_plateau(const struct level_search *s, unsigned first,
+                         unsigned end, struct xl__cache_level *out)
 {
     double best = octave;
     bool found = false;
@@ -71,20 +71,21 @@ static bool longest(const struct stairs *s, unsigned first, unsigned end,
     return found;
 }
 
-static void cut(struct stairs *s, unsigned first, unsigned end)
+static void find_plateaus(struct level_search *s, unsigned first, unsigned end)
 {
     struct xl__cache_level mid;
-    if (!longest(s, first, end, &mid))
+    if (!find_plateau(s, first, end, &mid))
         return;
-    cut(s, first, mid.first);
+    find_plateaus(s, first, mid.first);
     if (s->n_levels < XL__MOST_LEVELS)
         s->level[s->n_levels++] = mid;
-    cut(s, mid.last + 1, end);
+    find_plateaus(s, mid.last + 1, end);
 }
 
 /* Does the time anywhere from a's end to b's begin grow by a step within an
  * octave? */
-static bool has_step(const struct stairs *s, const struct xl__cache_level *a,
+static bool has_step(const struct level_search *s,
+                     const struct xl__cache_level *a,
                      const struct xl__cache_level *b)
 {
     for (unsigned i = a->last, j = i; i < b->first; i++) {
@@ -97,7 +98,7 @@ static bool has_step(const struct stairs *s, const struct xl__cache_level *a,
     return false;
 }
 
-static void merge(struct stairs *s)
+static void merge_plateaus(struct level_search *s)
 {
     unsigned kept = 0;
     for (unsigned i = 1; i < s->n_levels; i++) {
@@ -111,7 +112,7 @@ static void merge(struct stairs *s)
 
 /* A curve that leaves its last plateau and does not arrive; two points say
  * so. */
-static void open_end(struct stairs *s)
+static void add_open_level(struct level_search *s)
 {
     const unsigned last = s->n - 1;
     const struct xl__cache_level *end = &s->level[s->n_levels - 1];
@@ -125,41 +126,43 @@ static void open_end(struct stairs *s)
 /* -- sizes ---------------------------------------------------------------- */
 
 /* Where the curve crosses `ns`; both axes are logarithmic. */
-static double crossing(const struct stairs *s, double ns)
+static double find_crossing(const struct level_search *s, double ns)
 {
     unsigned i = 0;
     while (i + 1 < s->n && s->ns[i] < ns)
         i++;
     if (i == 0 || !(s->ns[i] > s->ns[i - 1]))
         return s->at[i].bytes;
-    const double part = log(ns / s->ns[i - 1]) / log(s->ns[i] / s->ns[i - 1]);
-    return s->at[i - 1].bytes * pow(s->at[i].bytes / s->at[i - 1].bytes, part);
+    const double fraction =
+        log(ns / s->ns[i - 1]) / log(s->ns[i] / s->ns[i - 1]);
+    return s->at[i - 1].bytes *
+           pow(s->at[i].bytes / s->at[i - 1].bytes, fraction);
 }
 
 unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
                                struct xl__cache_level out[XL__MOST_LEVELS])
 {
-    struct stairs s = {.at = curve, .n = n, .level = out};
+    struct level_search s = {.at = curve, .n = n, .level = out};
     if (n == 0 || n > XL__MOST_POINTS)
         return 0;
-    clean(&s);
-    cut(&s, 0, n);
-    merge(&s);
+    clean_curve(&s);
+    find_plateaus(&s, 0, n);
+    merge_plateaus(&s);
     if (s.n_levels > 0)
-        open_end(&s);
+        add_open_level(&s);
     for (unsigned i = 0; i < s.n_levels; i++)
         out[i].ns = s.ns[(out[i].first + out[i].last) / 2];
     for (unsigned i = 0; i < s.n_levels; i++)
         out[i].bytes = i + 1 < s.n_levels
-                           ? crossing(&s, sqrt(out[i].ns * out[i + 1].ns))
+                           ? find_crossing(&s, sqrt(out[i].ns * out[i + 1].ns))
                            : INFINITY;
     return s.n_levels;
 }
 
 /* -- order ---------------------------------------------------------------- */
 
-static void blame(xl_row *row, double cost, const xl_row *further,
-                  double least)
+static void mark_row(xl_row *row, double cost, const xl_row *further,
+                     double least)
 {
     const xl_verdict verdict =
         cost > far_off * least ? XL_ROW_REJECTED : XL_ROW_SUSPICIOUS;
@@ -180,7 +183,7 @@ bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,
     const xl_row *further = NULL;
     for (unsigned i = n; i-- > 0;) {
         if (further && cost[i] > noise * least) {
-            blame(rows[i], cost[i], further, least);
+            mark_row(rows[i], cost[i], further, least);
             all_well = false;
         }
         if (cost[i] < least) {

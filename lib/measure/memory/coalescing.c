@@ -27,7 +27,7 @@ static const double doubling = 1.45; /* between flat (1) and doubled (2) */
 
 /* -- what is launched ----------------------------------------------------- */
 
-struct field {
+struct access_run {
     cl_mem src, kept;
     unsigned lg_words; /* words of the buffer, its slack left out */
     unsigned lg_near;  /* words inside the last-level cache; 0: none */
@@ -39,7 +39,7 @@ struct field {
 };
 
 /* One point: which kernel, and its arguments. */
-struct point {
+struct access_point {
     const char *variant; /* of the row: a static text */
     const char *kernel;  /* "stride", "vector", "gather" */
     unsigned vec, step, offset;
@@ -62,8 +62,8 @@ static unsigned log2_floor(double x)
 
 /* CPUs: a few long runs a core. GPUs: groups long enough that their start does
  * not show, as long as there are many for every unit. */
-static void lay_out(const struct xl__limits *l, const struct field *f,
-                    struct point *a)
+static void choose_layout(const struct xl__limits *l,
+                          const struct access_run *f, struct access_point *a)
 {
     enum { GPU_GROUPS = 64, MOST_COUNT = 64 };
     const double units = xl__num_or(l, XL__F_compute_units, 1);
@@ -79,7 +79,7 @@ static void lay_out(const struct xl__limits *l, const struct field *f,
 }
 
 /* As the kernels of the same names; item 0's access `i`. */
-static size_t word_of_stride(const struct point *a, cl_uint i)
+static size_t stride_word(const struct access_point *a, cl_uint i)
 {
     const cl_uint pass = i >> a->lg_rows;
     const cl_uint gap =
@@ -87,7 +87,7 @@ static size_t word_of_stride(const struct point *a, cl_uint i)
     return (size_t)(i & ((1u << a->lg_rows) - 1)) * a->step + gap + a->offset;
 }
 
-static size_t word_of_gather(const struct point *a, cl_uint i)
+static size_t gather_word(const struct access_point *a, cl_uint i)
 {
     const cl_uint mask = (1u << a->lg_rows) - 1;
     const unsigned half = (a->lg_rows + 1) / 2;
@@ -99,32 +99,33 @@ static size_t word_of_gather(const struct point *a, cl_uint i)
     return i ^ (i >> half);
 }
 
-static cl_uint rotate(cl_uint x)
+static cl_uint rotate_left(cl_uint x)
 {
     return x << 1 | x >> 31;
 }
 
-static cl_uint expected_sum(const struct field *f, const struct point *a,
-                            uint64_t seed)
+static cl_uint expected_sum(const struct access_run *f,
+                            const struct access_point *a, uint64_t seed)
 {
     cl_uint sum[WIDEST_VEC] = {0}, total = 0;
     for (size_t j = 0; j < a->count; j++) {
         const cl_uint i = (cl_uint)(j * f->wg);
         if (a->vec == 0)
-            sum[0] = rotate(sum[0]) +
-                     xl__probe_word(seed, a->step ? word_of_stride(a, i)
-                                                  : word_of_gather(a, i));
+            sum[0] = rotate_left(sum[0]) +
+                     xl__probe_word(seed, a->step ? stride_word(a, i)
+                                                  : gather_word(a, i));
         for (size_t v = 0; v < a->vec; v++)
-            sum[v] =
-                rotate(sum[v]) + xl__probe_word(seed, (size_t)i * a->vec + v);
+            sum[v] = rotate_left(sum[v]) +
+                     xl__probe_word(seed, (size_t)i * a->vec + v);
     }
     for (size_t v = 0; v < WIDEST_VEC; v++)
         total += sum[v];
     return total;
 }
 
-static void make_plan(const struct field *f, const struct point *a,
-                      cl_uint key, struct xl__plan *plan)
+static void plan_accesses(const struct access_run *f,
+                          const struct access_point *a, cl_uint key,
+                          struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     const double n = (double)(a->groups * f->wg * a->count);
@@ -154,7 +155,7 @@ static void make_plan(const struct field *f, const struct point *a,
     }
 }
 
-static void describe(const struct field *f, const struct point *a,
+static void init_row(const struct access_run *f, const struct access_point *a,
                      const char *param, double value, xl_row *row)
 {
     xl_row_init(row, "probe_coalescing", a->variant);
@@ -167,8 +168,8 @@ static void describe(const struct field *f, const struct point *a,
 
 /* A full read that beats the roof is the roof: the machine was busy when it
  * was measured. */
-static void raise_roof(struct xl__session *p, struct field *f,
-                       const struct point *a, xl_row *row)
+static void raise_roof(struct xl__session *p, struct access_run *f,
+                       const struct access_point *a, xl_row *row)
 {
     if (a->near || (a->step != 1 && a->vec == 0))
         return;
@@ -181,8 +182,8 @@ static void raise_roof(struct xl__session *p, struct field *f,
 }
 
 /* Measure a point; not yet judged. */
-static xl_status measure(struct xl__session *p, struct field *f,
-                         struct point *a, xl_row *row)
+static xl_status measure_point(struct xl__session *p, struct access_run *f,
+                               struct access_point *a, xl_row *row)
 {
     xl_status status = XL_OK;
     struct xl__plan plan;
@@ -190,9 +191,9 @@ static xl_status measure(struct xl__session *p, struct field *f,
     const struct xl__call call = {
         .mem = {[1] = {f->src, NULL}, [2] = {f->kept, NULL}}};
     TRY(xl__probe_check_stop(p));
-    lay_out(&p->q->ctx->device->limits, f, a);
+    choose_layout(&p->q->ctx->device->limits, f, a);
     const cl_uint key = expected_sum(f, a, p->how->seed);
-    make_plan(f, a, key, &plan);
+    plan_accesses(f, a, key, &plan);
     plan.est_ns = xl__probe_est_ns(
         &p->q->ctx->device->limits,
         fmax(plan.bytes, a->n * (a->step > 1 ? LINE_WORDS * WORD : WORD)));
@@ -210,9 +211,11 @@ fail:
 
 /* The buffer's sectors (quick: lines) once over: strides up to their words
  * need one pass, wider ones several. */
-static struct point far_stride(const struct field *f, unsigned step)
+static struct access_point make_far_stride(const struct access_run *f,
+                                           unsigned step)
 {
-    struct point a = {.variant = "stride", .kernel = "stride", .step = step};
+    struct access_point a = {
+        .variant = "stride", .kernel = "stride", .step = step};
     const double words = ldexp(1, (int)f->lg_words);
     a.lg_rows = log2_floor(words / step);
     a.n = ldexp(ceil((double)step / f->unit_words), (int)a.lg_rows);
@@ -220,13 +223,14 @@ static struct point far_stride(const struct field *f, unsigned step)
 }
 
 /* The same number of accesses for every stride, as many passes as it takes. */
-static struct point near_stride(const struct field *f, unsigned step)
+static struct access_point make_near_stride(const struct access_run *f,
+                                            unsigned step)
 {
-    struct point a = {.variant = "stride_llc",
-                      .kernel = "stride",
-                      .step = step,
-                      .near = true,
-                      .n = f->near_n};
+    struct access_point a = {.variant = "stride_llc",
+                             .kernel = "stride",
+                             .step = step,
+                             .near = true,
+                             .n = f->near_n};
     a.lg_rows = log2_floor(ldexp(1, (int)f->lg_near) / step);
     return a;
 }
@@ -245,12 +249,12 @@ double xl__granule(const double *access_ns, unsigned n)
     return i + 1 < n ? ldexp(WORD, (int)i) : NAN;
 }
 
-static xl_status stride_point(struct xl__session *p, struct field *f,
-                              struct point a, double *access_ns)
+static xl_status measure_stride(struct xl__session *p, struct access_run *f,
+                                struct access_point a, double *access_ns)
 {
     xl_row row;
-    describe(f, &a, "stride", a.step, &row);
-    const xl_status status = measure(p, f, &a, &row);
+    init_row(f, &a, "stride", a.step, &row);
+    const xl_status status = measure_point(p, f, &a, &row);
     if (status != XL_OK)
         return status;
     if (access_ns)
@@ -274,8 +278,8 @@ static unsigned next_stride(unsigned step, bool quick)
     return quick ? step * QUICK_FACTOR : step * 2;
 }
 
-static xl_status far_curve(struct xl__session *p, struct field *f,
-                           double *access_ns)
+static xl_status measure_far_curve(struct xl__session *p, struct access_run *f,
+                                   double *access_ns)
 {
     enum { WIDEST = (1 << 20) / WORD };
     xl_status status = XL_OK;
@@ -285,24 +289,24 @@ static xl_status far_curve(struct xl__session *p, struct field *f,
         if (at + log2_floor((double)(UNROLL * f->wg)) >= f->lg_words)
             break;
         const bool on_curve = is_power_of_two(step) && at < MOST_CURVE;
-        TRY(stride_point(p, f, far_stride(f, step),
-                         on_curve ? &access_ns[at] : NULL));
+        TRY(measure_stride(p, f, make_far_stride(f, step),
+                           on_curve ? &access_ns[at] : NULL));
     }
 fail:
     return status;
 }
 
 /* So many accesses that a launch's own cost does not show at stride 1. */
-static xl_status size_near(struct xl__session *p, struct field *f)
+static xl_status calibrate_near(struct xl__session *p, struct access_run *f)
 {
     static const double launch_ns = 200e3, most = 1u << 28;
     xl_status status = XL_OK;
     f->near_n = 1 << 21;
     for (;;) {
         xl_row row;
-        struct point a = near_stride(f, 1);
-        describe(f, &a, NULL, 0, &row);
-        TRY(measure(p, f, &a, &row));
+        struct access_point a = make_near_stride(f, 1);
+        init_row(f, &a, NULL, 0, &row);
+        TRY(measure_point(p, f, &a, &row));
         if (row.samples.median_ns >= launch_ns || f->near_n >= most)
             break;
         f->near_n *= 4;
@@ -311,13 +315,14 @@ fail:
     return status;
 }
 
-static xl_status near_curve(struct xl__session *p, struct field *f,
-                            double *access_ns)
+static xl_status measure_near_curve(struct xl__session *p,
+                                    struct access_run *f, double *access_ns)
 {
     xl_status status = XL_OK;
-    TRY(size_near(p, f));
+    TRY(calibrate_near(p, f));
     for (unsigned at = 0; at < MOST_CURVE; at++)
-        TRY(stride_point(p, f, near_stride(f, 1u << at), &access_ns[at]));
+        TRY(measure_stride(p, f, make_near_stride(f, 1u << at),
+                           &access_ns[at]));
 fail:
     return status;
 }
@@ -326,8 +331,8 @@ fail:
  * to itself. The smaller of the two curves' is the device's transaction; not a
  * CPU's, which fetches lines ahead and in pairs: 32, 64 and 128 bytes come out
  * of one and the same. */
-static void emit_granule(struct xl__session *p, const char *variant,
-                         const double *access_ns, bool is_transaction)
+static void report_granule(struct xl__session *p, const char *variant,
+                           const double *access_ns, bool is_transaction)
 {
     const double granule = xl__granule(access_ns, MOST_CURVE);
     xl_row row;
@@ -348,16 +353,16 @@ static void emit_granule(struct xl__session *p, const char *variant,
     xl__probe_emit(p, &row);
 }
 
-static xl_status strides(struct xl__session *p, struct field *f)
+static xl_status measure_strides(struct xl__session *p, struct access_run *f)
 {
     xl_status status = XL_OK;
     double far_ns[MOST_CURVE], near_ns[MOST_CURVE];
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    TRY(far_curve(p, f, far_ns));
-    emit_granule(p, "granule", far_ns, f->lg_near == 0 && !cpu);
+    TRY(measure_far_curve(p, f, far_ns));
+    report_granule(p, "granule", far_ns, f->lg_near == 0 && !cpu);
     if (f->lg_near > 0) {
-        TRY(near_curve(p, f, near_ns));
-        emit_granule(p, "granule_llc", near_ns, !cpu);
+        TRY(measure_near_curve(p, f, near_ns));
+        report_granule(p, "granule_llc", near_ns, !cpu);
     }
 fail:
     return status;
@@ -365,50 +370,51 @@ fail:
 
 /* -- the other patterns --------------------------------------------------- */
 
-static xl_status offsets(struct xl__session *p, struct field *f)
+static xl_status measure_offsets(struct xl__session *p, struct access_run *f)
 {
     static const unsigned quick[] = {0, 1, 8};
     enum { N_QUICK = sizeof quick / sizeof *quick, N_FULL = 32 };
     xl_status status = XL_OK;
     for (unsigned i = 0; i < (p->how->quick ? N_QUICK : N_FULL); i++) {
         xl_row row;
-        struct point a = far_stride(f, 1);
+        struct access_point a = make_far_stride(f, 1);
         a.variant = "offset";
         a.offset = p->how->quick ? quick[i] : i;
-        describe(f, &a, "offset", a.offset, &row);
-        TRY(measure(p, f, &a, &row));
+        init_row(f, &a, "offset", a.offset, &row);
+        TRY(measure_point(p, f, &a, &row));
         xl__probe_emit(p, &row);
     }
 fail:
     return status;
 }
 
-static xl_status widths(struct xl__session *p, struct field *f)
+static xl_status measure_widths(struct xl__session *p, struct access_run *f)
 {
     enum { QUICK_FACTOR = 16 };
     xl_status status = XL_OK;
     for (unsigned vec = 1; vec <= WIDEST_VEC;
          vec *= p->how->quick ? QUICK_FACTOR : 2) {
         xl_row row;
-        struct point a = {.variant = "vector", .kernel = "vector", .vec = vec};
+        struct access_point a = {
+            .variant = "vector", .kernel = "vector", .vec = vec};
         a.n = ldexp(1, (int)f->lg_words) / vec;
-        describe(f, &a, "vector", vec, &row);
-        TRY(measure(p, f, &a, &row));
+        init_row(f, &a, "vector", vec, &row);
+        TRY(measure_point(p, f, &a, &row));
         xl__probe_emit(p, &row);
     }
 fail:
     return status;
 }
 
-static xl_status gather(struct xl__session *p, struct field *f)
+static xl_status measure_gather(struct xl__session *p, struct access_run *f)
 {
     xl_status status = XL_OK;
     xl_row row;
-    struct point a = {
+    struct access_point a = {
         .variant = "gather", .kernel = "gather", .lg_rows = f->lg_words};
     a.n = ldexp(1, (int)f->lg_words) / f->unit_words;
-    describe(f, &a, NULL, 0, &row);
-    TRY(measure(p, f, &a, &row));
+    init_row(f, &a, NULL, 0, &row);
+    TRY(measure_point(p, f, &a, &row));
     xl__probe_emit(p, &row);
 fail:
     return status;
@@ -416,34 +422,35 @@ fail:
 
 /* -- the whole ------------------------------------------------------------ */
 
-static size_t choose_group(const struct xl__session *p)
+static size_t choose_group_size(const struct xl__session *p)
 {
     if (xl__probe_is_scalar(&p->q->ctx->device->limits))
         return 1;
     return xl__min_size(WG, p->most_wg);
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_coalescing_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct field f = {.roof = xl__num(l, XL__F_read_bytes_per_s),
-                      .roof_source = l->used[XL__F_read_bytes_per_s].source};
+    struct access_run f = {.roof = xl__num(l, XL__F_read_bytes_per_s),
+                           .roof_source =
+                               l->used[XL__F_read_bytes_per_s].source};
     size_t got = 0;
     const size_t slack = 64 << 10;
     const size_t near = xl__probe_near_bytes(l);
     TRY(xl_buffer_create(p->q, WORD, &f.kept));
     TRY(xl__probe_buffer(p, xl__probe_far_bytes(l, p->how->quick) + slack,
                          &f.src, &got));
-    f.wg = choose_group(p);
+    f.wg = choose_group_size(p);
     f.unit_words = p->how->quick ? LINE_WORDS : SECTOR_WORDS;
     f.lg_words = log2_floor((double)(got / WORD - SLACK_WORDS));
     if (near >= slack && near < got)
         f.lg_near = log2_floor((double)(near / WORD));
-    TRY(strides(p, &f));
-    TRY(offsets(p, &f));
-    TRY(widths(p, &f));
-    TRY(gather(p, &f));
+    TRY(measure_strides(p, &f));
+    TRY(measure_offsets(p, &f));
+    TRY(measure_widths(p, &f));
+    TRY(measure_gather(p, &f));
 fail:
     if (f.src)
         clReleaseMemObject(f.src);
@@ -461,4 +468,4 @@ const struct xl__probe xl__probe_coalescing = {
      "Every word read is random and checked by its sum. Fooled by a cache "
      "larger than its stated size, and by hardware that prefetches strides.",
      true},
-    run};
+    run_coalescing_probe};

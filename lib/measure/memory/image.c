@@ -31,7 +31,7 @@ enum form { BUFFER, NEAREST, LINEAR, LINE, N_FORMS };
 static const char *const form_names[N_FORMS] = {"buffer", "nearest", "linear",
                                                 "image1d"};
 
-struct field {
+struct image_run {
     cl_mem out, src[N_FORMS]; /* NULL: there is none */
     const char *missing[N_FORMS];
     cl_uint *texels;
@@ -40,32 +40,32 @@ struct field {
 };
 
 /* A launch: which form, and the shape of a group. */
-struct view {
-    const struct field *f;
+struct image_view {
+    const struct image_run *f;
     enum form form;
     unsigned lg_tile; /* columns */
 };
 
 /* -- what must come out --------------------------------------------------- */
 
-struct place {
+struct texel_position {
     size_t x, y;
 };
 
-static struct place start_of(const struct view *v, size_t id)
+static struct texel_position first_texel(const struct image_view *v, size_t id)
 {
     const size_t item = id % v->f->wg, group = id / v->f->wg;
     const unsigned lg_across = LG_SIDE - v->lg_tile;
     const size_t column = group & (((size_t)1 << lg_across) - 1);
-    return (struct place){(column << v->lg_tile) +
-                              (item & (((size_t)1 << v->lg_tile) - 1)),
-                          (group >> lg_across) * (v->f->wg >> v->lg_tile) +
-                              (item >> v->lg_tile)};
+    return (struct texel_position){
+        (column << v->lg_tile) + (item & (((size_t)1 << v->lg_tile) - 1)),
+        (group >> lg_across) * (v->f->wg >> v->lg_tile) +
+            (item >> v->lg_tile)};
 }
 
 /* All words of a texel: as bits, and as floats. */
-static void add_texel(const struct field *f, size_t x, size_t y, cl_uint *bits,
-                      double *sum)
+static void add_texel(const struct image_run *f, size_t x, size_t y,
+                      cl_uint *bits, double *sum)
 {
     const cl_uint *texel = &f->texels[(y * SIDE + x) * TEXEL_WORDS];
     for (unsigned i = 0; i < TEXEL_WORDS; i++) {
@@ -76,14 +76,14 @@ static void add_texel(const struct field *f, size_t x, size_t y, cl_uint *bits,
     }
 }
 
-static bool is_right(const struct view *v, size_t turns, size_t id,
-                     cl_uint seen)
+static bool is_sum_right(const struct image_view *v, size_t iterations,
+                         size_t id, cl_uint seen)
 {
-    struct place at = start_of(v, id);
+    struct texel_position at = first_texel(v, id);
     cl_uint bits = 0;
     double sum = 0;
     float mean;
-    for (size_t t = 0; t < turns; t++) {
+    for (size_t t = 0; t < iterations; t++) {
         const size_t x = at.x % SIDE, y = at.y % SIDE;
         const size_t right = xl__min_size(x + 1, SIDE - 1);
         const size_t below = xl__min_size(y + 1, SIDE - 1);
@@ -98,37 +98,37 @@ static bool is_right(const struct view *v, size_t turns, size_t id,
         return seen == bits;
     memcpy(&mean, &seen, sizeof mean);
     return fabs(mean * SAMPLES - sum) <=
-           rounding * (double)(turns + SAMPLES) * sum;
+           rounding * (double)(iterations + SAMPLES) * sum;
 }
 
 /* -- one launch ----------------------------------------------------------- */
 
 /* The first item's sum, and the last one's. */
-static xl_status look(struct xl__session *p, struct xl__iterated *t,
-                      xl_row *row)
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct view *v = t->arg;
+    const struct image_view *v = t->arg;
     const size_t last = v->f->wg * v->f->groups - 1;
     cl_uint seen[2];
     TRY(xl_buffer_read(p->q, v->f->out, 0, &seen[0], WORD));
     TRY(xl_buffer_read(p->q, v->f->out, last * WORD, &seen[1], WORD));
-    if (!is_right(v, t->turns, 0, seen[0]) ||
-        !is_right(v, t->turns, last, seen[1]))
+    if (!is_sum_right(v, t->iterations, 0, seen[0]) ||
+        !is_sum_right(v, t->iterations, last, seen[1]))
         xl__probe_reject(row, "the sum of the texels is not the host's");
 fail:
     return status;
 }
 
-static struct xl__iterated turned_of(struct view *v)
+static struct xl__iterated plan_view(struct image_view *v)
 {
-    const struct field *f = v->f;
+    const struct image_run *f = v->f;
     struct xl__iterated t = {
         .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->src[v->form], NULL}}},
         .amount =
             (double)WORD * TEXEL_WORDS * SAMPLES * (double)(f->wg * f->groups),
-        .look = look,
+        .check = check_sums,
         .arg = v};
     struct xl__step *s = &t.plan.step[0];
     s->source = "probe/image.cl";
@@ -149,11 +149,11 @@ static struct xl__iterated turned_of(struct view *v)
 }
 
 /* *rate: of the buffer, which the other forms are held against. */
-static xl_status run_view(struct xl__session *p, struct view *v,
-                          const char *shape, double *rate)
+static xl_status measure_view(struct xl__session *p, struct image_view *v,
+                              const char *shape, double *rate)
 {
     xl_status status = XL_OK;
-    struct xl__iterated t = turned_of(v);
+    struct xl__iterated t = plan_view(v);
     xl_row row;
     xl_row_init(&row, "probe_image", shape);
     row.unit = "B/s";
@@ -180,7 +180,8 @@ fail:
 
 /* A row, a square (or nearly), a column. CPUs compute addresses and filters
  * themselves, so one shape says all. */
-static xl_status run_shapes(struct xl__session *p, const struct field *f)
+static xl_status measure_shapes(struct xl__session *p,
+                                const struct image_run *f)
 {
     static const char *const names[] = {"row", "square", "column"};
     const unsigned lg_tiles[] = {f->lg_wg, (f->lg_wg + 1) / 2, 0};
@@ -190,8 +191,8 @@ static xl_status run_shapes(struct xl__session *p, const struct field *f)
     for (unsigned i = 0; i < n; i++) {
         double rate = NAN;
         for (unsigned form = 0; form < N_FORMS; form++) {
-            struct view v = {f, (enum form)form, lg_tiles[i]};
-            TRY(run_view(p, &v, names[i], &rate));
+            struct image_view v = {f, (enum form)form, lg_tiles[i]};
+            TRY(measure_view(p, &v, names[i], &rate));
         }
     }
 fail:
@@ -203,7 +204,7 @@ fail:
 static const cl_image_format texel_format = {CL_RGBA, CL_FLOAT};
 
 /* NULL, and no error, where the driver refuses. */
-static cl_mem create(struct xl__session *p, const cl_image_desc *desc)
+static cl_mem create_image(struct xl__session *p, const cl_image_desc *desc)
 {
     cl_int code;
     const cl_mem image = clCreateImage(p->q->ctx->cl, CL_MEM_READ_ONLY,
@@ -211,14 +212,14 @@ static cl_mem create(struct xl__session *p, const cl_image_desc *desc)
     return code == CL_SUCCESS ? image : NULL;
 }
 
-static xl_status make_square(struct xl__session *p, struct field *f)
+static xl_status create_square(struct xl__session *p, struct image_run *f)
 {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                                 .image_width = SIDE,
                                 .image_height = SIDE};
     const size_t origin[3] = {0, 0, 0}, region[3] = {SIDE, SIDE, 1};
     xl_status status = XL_OK;
-    f->src[NEAREST] = create(p, &desc);
+    f->src[NEAREST] = create_image(p, &desc);
     f->missing[NEAREST] = f->missing[LINEAR] =
         "the driver makes no image of 1024 x 1024 texels of 4 floats";
     if (!f->src[NEAREST])
@@ -233,7 +234,7 @@ fail:
 }
 
 /* No texel moves: it is the buffer, read another way. */
-static void make_line(struct xl__session *p, struct field *f)
+static void create_line(struct xl__session *p, struct image_run *f)
 {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
                                 .image_width = N_TEXELS,
@@ -243,11 +244,11 @@ static void make_line(struct xl__session *p, struct field *f)
     if (xl__device_size(p->q->ctx->device->id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,
                         &most) &&
         most >= N_TEXELS)
-        f->src[LINE] = create(p, &desc);
+        f->src[LINE] = create_image(p, &desc);
 }
 
 /* Random bits of floats from 1 to 2, so that linear filters have numbers. */
-static xl_status make_texels(struct xl__session *p, struct field *f)
+static xl_status create_texels(struct xl__session *p, struct image_run *f)
 {
     enum { FRACTION = 0x7fffff, ONE = 0x3f800000 };
     const size_t n = (size_t)N_TEXELS * TEXEL_WORDS;
@@ -266,7 +267,7 @@ fail:
 
 /* -- the whole ------------------------------------------------------------ */
 
-static void clear(struct field *f)
+static void destroy_run(struct image_run *f)
 {
     for (unsigned i = 0; i < N_FORMS; i++) {
         if (f->src[i])
@@ -277,12 +278,12 @@ static void clear(struct field *f)
     free(f->texels);
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_image_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct field f = {.groups =
-                          GROUPS * xl__size_or(l, XL__F_compute_units, 1)};
+    struct image_run f = {.groups =
+                              GROUPS * xl__size_or(l, XL__F_compute_units, 1)};
     cl_uint has_images = 0;
     if (!xl__device_u32(p->q->ctx->device->id, CL_DEVICE_IMAGE_SUPPORT,
                         &has_images) ||
@@ -292,12 +293,12 @@ static xl_status run(struct xl__session *p)
     while ((size_t)2 << f.lg_wg <= xl__min_size(WG, p->most_wg))
         f.lg_wg++;
     f.wg = (size_t)1 << f.lg_wg;
-    TRY(make_texels(p, &f));
-    TRY(make_square(p, &f));
-    make_line(p, &f);
-    TRY(run_shapes(p, &f));
+    TRY(create_texels(p, &f));
+    TRY(create_square(p, &f));
+    create_line(p, &f);
+    TRY(measure_shapes(p, &f));
 fail:
-    clear(&f);
+    destroy_run(&f);
     return status;
 }
 
@@ -312,4 +313,4 @@ const struct xl__probe xl__probe_image = {
      "has images in name and computes addresses and filters in software, as "
      "CPUs do.",
      false},
-    run};
+    run_image_probe};

@@ -43,8 +43,8 @@ enum { FEWEST_BANKS = 4 };
 
 /* -- what is concluded ---------------------------------------------------- */
 
-static double cost_at(const struct xl__stride_cost *curve, unsigned n,
-                      unsigned stride)
+static double find_cost(const struct xl__stride_cost *curve, unsigned n,
+                        unsigned stride)
 {
     for (unsigned i = 0; i < n; i++) {
         if (curve[i].stride == stride)
@@ -56,21 +56,21 @@ static double cost_at(const struct xl__stride_cost *curve, unsigned n,
 static bool doubles_at(const struct xl__stride_cost *curve, unsigned n,
                        unsigned stride)
 {
-    return cost_at(curve, n, 2 * stride) >=
-           doubling * cost_at(curve, n, stride);
+    return find_cost(curve, n, 2 * stride) >=
+           doubling * find_cost(curve, n, stride);
 }
 
 double xl__bank_period(const struct xl__stride_cost *curve, unsigned n)
 {
     unsigned first = 1, last;
-    const double free = cost_at(curve, n, 1);
-    while (cost_at(curve, n, 2 * first) > 0 && !doubles_at(curve, n, first))
+    const double free = find_cost(curve, n, 1);
+    while (find_cost(curve, n, 2 * first) > 0 && !doubles_at(curve, n, first))
         first *= 2; /* limited by something else at first */
     for (last = first; doubles_at(curve, n, last);)
         last *= 2;
-    if (!(cost_at(curve, n, 2 * last) > 0) || last < FEWEST_BANKS * first)
+    if (!(find_cost(curve, n, 2 * last) > 0) || last < FEWEST_BANKS * first)
         return NAN;
-    if (cost_at(curve, n, last) < least_rise * last / first * free)
+    if (find_cost(curve, n, last) < least_rise * last / first * free)
         return NAN;
     for (unsigned i = 0; i < n; i++) {
         if (curve[i].stride % 2 == 1 && curve[i].ns > odd_free * free)
@@ -88,26 +88,26 @@ double xl__bank_width_words(double together, double by_two, double by_four)
 
 /* -- launches of `read` --------------------------------------------------- */
 
-struct field {
+struct local_run {
     cl_mem out;
     size_t wg, groups;
     bool is_scalar;
 };
 
-struct pass {
-    const struct field *f;
+struct local_pass {
+    const struct local_run *f;
     unsigned span, vec, gap;
     unsigned stride, spread;
 };
 
 /* As the kernel. */
-static cl_uint expected_sum(const struct pass *a, uint64_t seed, size_t turns,
-                            size_t item)
+static cl_uint expected_sum(const struct local_pass *a, uint64_t seed,
+                            size_t iterations, size_t item)
 {
     const size_t mask = a->span - 1;
     size_t at = (item * a->stride + (item & a->spread)) & mask;
     cl_uint sum = 0;
-    for (size_t t = 0; t < turns; t++, at = (at + HOP) & mask) {
+    for (size_t t = 0; t < iterations; t++, at = (at + HOP) & mask) {
         for (size_t u = 0; u < UNROLL; u++) {
             for (size_t v = 0; v < a->vec; v++)
                 sum += xl__probe_word(seed, (at + u * a->gap) * a->vec + v);
@@ -117,30 +117,30 @@ static cl_uint expected_sum(const struct pass *a, uint64_t seed, size_t turns,
 }
 
 /* The first item's sum, and the very last one's. */
-static xl_status look(struct xl__session *p, struct xl__iterated *t,
-                      xl_row *row)
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct pass *a = t->arg;
+    const struct local_pass *a = t->arg;
     const size_t last = a->f->wg * a->f->groups - 1;
     cl_uint seen[2];
     TRY(xl_buffer_read(p->q, a->f->out, 0, &seen[0], WORD));
     TRY(xl_buffer_read(p->q, a->f->out, last * WORD, &seen[1], WORD));
-    if (seen[0] != expected_sum(a, p->how->seed, t->turns, 0) ||
-        seen[1] != expected_sum(a, p->how->seed, t->turns, a->f->wg - 1))
+    if (seen[0] != expected_sum(a, p->how->seed, t->iterations, 0) ||
+        seen[1] != expected_sum(a, p->how->seed, t->iterations, a->f->wg - 1))
         xl__probe_reject(row, "the sum of the words read is not the host's");
 fail:
     return status;
 }
 
-static struct xl__iterated turned_of(const struct xl__session *p,
-                                     struct pass *a)
+static struct xl__iterated plan_pass(const struct xl__session *p,
+                                     struct local_pass *a)
 {
     struct xl__iterated t = {.plan = {.n_steps = 1},
                              .call = {.mem = {[1] = {a->f->out, NULL}}},
                              .amount = (double)WORD * a->vec * UNROLL *
                                        (double)(a->f->wg * a->f->groups),
-                             .look = look,
+                             .check = check_sums,
                              .arg = a};
     struct xl__step *s = &t.plan.step[0];
     s->source = "probe/local_memory.cl";
@@ -169,7 +169,7 @@ static struct xl__iterated turned_of(const struct xl__session *p,
 
 /* A word of each bank in a clock; only where the banks and the clock are
  * known, and the latter is one that is not exceeded by much. */
-static xl_bound physical(const struct xl__limits *l)
+static xl_bound physical_bound(const struct xl__limits *l)
 {
     xl_bound bound = {NAN, "B/s", "units x banks x clock", XL_KNOWN};
     const double banks = l->used[XL__F_local_banks].source == XL_KNOWN
@@ -181,21 +181,21 @@ static xl_bound physical(const struct xl__limits *l)
     return bound;
 }
 
-static xl_status rate_of(struct xl__session *p, const struct field *f,
-                         unsigned vec)
+static xl_status measure_rate(struct xl__session *p, const struct local_run *f,
+                              unsigned vec)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct pass a = {.f = f,
-                     .span = f->is_scalar ? CPU_WORDS / vec : 2 * WG,
-                     .vec = vec,
-                     .gap = f->is_scalar ? 1 : GPU_GAP,
-                     .stride = 1};
-    struct xl__iterated t = turned_of(p, &a);
+    struct local_pass a = {.f = f,
+                           .span = f->is_scalar ? CPU_WORDS / vec : 2 * WG,
+                           .vec = vec,
+                           .gap = f->is_scalar ? 1 : GPU_GAP,
+                           .stride = 1};
+    struct xl__iterated t = plan_pass(p, &a);
     xl_row row;
     xl_row_init(&row, "probe_local", "read");
     row.unit = "B/s";
-    row.roof = physical(l);
+    row.roof = physical_bound(l);
     xl_row_param(&row, "vector", vec);
     TRY(xl__probe_check_stop(p));
     TRY(xl__iterated_measure(p, &t, &row));
@@ -206,47 +206,48 @@ fail:
     return status;
 }
 
-static xl_status bandwidth(struct xl__session *p, const struct field *f)
+static xl_status measure_bandwidth(struct xl__session *p,
+                                   const struct local_run *f)
 {
     enum { N_VECS = 3 };
     static const unsigned cpu[N_VECS] = {4, 8, 16}, gpu[N_VECS] = {1, 2, 4};
     xl_status status = XL_OK;
     for (unsigned i = 0; i < N_VECS; i++)
-        TRY(rate_of(p, f, f->is_scalar ? cpu[i] : gpu[i]));
+        TRY(measure_rate(p, f, f->is_scalar ? cpu[i] : gpu[i]));
 fail:
     return status;
 }
 
 /* -- latency -------------------------------------------------------------- */
 
-struct chase {
+struct local_chase {
     cl_mem out, next;
-    cl_uint place[CHASE_WORDS]; /* bytes */
+    cl_uint next_bytes[CHASE_WORDS]; /* bytes */
 };
 
 /* One cycle through all words, in random order (Sattolo). */
-static void draw_cycle(uint64_t seed, cl_uint *place)
+static void fill_cycle(uint64_t seed, cl_uint *next_bytes)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
     for (unsigned i = 0; i < CHASE_WORDS; i++)
-        place[i] = i * WORD;
+        next_bytes[i] = i * WORD;
     for (unsigned i = CHASE_WORDS - 1; i > 0; i--) {
         const unsigned j = (unsigned)xl__rng_below(&rng, i);
-        const cl_uint held = place[i];
-        place[i] = place[j];
-        place[j] = held;
+        const cl_uint held = next_bytes[i];
+        next_bytes[i] = next_bytes[j];
+        next_bytes[j] = held;
     }
 }
 
-static xl_status look_at_end(struct xl__session *p, struct xl__iterated *t,
-                             xl_row *row)
+static xl_status check_chain_end(struct xl__session *p, struct xl__iterated *t,
+                                 xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct chase *c = t->arg;
+    const struct local_chase *c = t->arg;
     cl_uint at = 0, seen = 0;
-    for (size_t i = 0; i < t->turns * UNROLL; i++)
-        at = c->place[at / WORD];
+    for (size_t i = 0; i < t->iterations * UNROLL; i++)
+        at = c->next_bytes[at / WORD];
     TRY(xl_buffer_read(p->q, c->out, 0, &seen, sizeof seen));
     if (seen != at)
         xl__probe_reject(row, "the end of the chain of loads is not the "
@@ -255,12 +256,12 @@ fail:
     return status;
 }
 
-static struct xl__iterated turned_chase(struct chase *c)
+static struct xl__iterated plan_chase(struct local_chase *c)
 {
     struct xl__iterated t = {
         .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {c->out, NULL}, [2] = {c->next, NULL}}},
-        .look = look_at_end,
+        .check = check_chain_end,
         .arg = c};
     struct xl__step *s = &t.plan.step[0];
     s->source = "probe/local_memory.cl";
@@ -268,7 +269,7 @@ static struct xl__iterated turned_chase(struct chase *c)
     s->dims = 1;
     s->slice_dim = -1;
     s->local[0] = s->global[0] = 1;
-    s->local_mem_bytes = sizeof c->place;
+    s->local_mem_bytes = sizeof c->next_bytes;
     xl__define(s, "SPAN", CHASE_WORDS);
     xl__define(s, "ONLY", 2);
     xl__arg_mem(s, 1);
@@ -277,19 +278,20 @@ static struct xl__iterated turned_chase(struct chase *c)
     return t;
 }
 
-static xl_status latency(struct xl__session *p, const struct field *f)
+static xl_status measure_latency(struct xl__session *p,
+                                 const struct local_run *f)
 {
     xl_status status = XL_OK;
-    struct chase c = {.out = f->out};
+    struct local_chase c = {.out = f->out};
     xl_row row;
     xl_row_init(&row, "probe_local", "latency");
     row.unit = "s";
-    draw_cycle(p->how->seed, c.place);
-    TRY(xl_buffer_create(p->q, sizeof c.place, &c.next));
-    TRY(xl_buffer_write(p->q, c.next, 0, c.place, sizeof c.place));
-    struct xl__iterated t = turned_chase(&c);
+    fill_cycle(p->how->seed, c.next_bytes);
+    TRY(xl_buffer_create(p->q, sizeof c.next_bytes, &c.next));
+    TRY(xl_buffer_write(p->q, c.next, 0, c.next_bytes, sizeof c.next_bytes));
+    struct xl__iterated t = plan_chase(&c);
     TRY(xl__iterated_measure(p, &t, &row));
-    const double loads = (double)t.turns * UNROLL;
+    const double loads = (double)t.iterations * UNROLL;
     row.value /= loads;
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED)
@@ -303,9 +305,9 @@ fail:
 
 /* -- banks ---------------------------------------------------------------- */
 
-struct sweep {
-    struct pass pass;
-    size_t turns;
+struct stride_sweep {
+    struct local_pass pass;
+    size_t iterations;
     unsigned widest; /* stride at which a sub-group's words all differ */
     struct xl__stride_cost curve[DENSE + 2];
     unsigned n;
@@ -313,11 +315,11 @@ struct sweep {
 
 /* One point: its cost (NaN: the sums were wrong), and how much that is in
  * units of stride 1's. */
-static xl_status stride_point(struct xl__session *p, struct sweep *w,
-                              unsigned stride, unsigned spread, double *ns)
+static xl_status measure_stride(struct xl__session *p, struct stride_sweep *w,
+                                unsigned stride, unsigned spread, double *ns)
 {
     xl_status status = XL_OK;
-    const double free = cost_at(w->curve, w->n, 1);
+    const double free = find_cost(w->curve, w->n, 1);
     xl_row row;
     xl_row_init(&row, "probe_local",
                 spread   ? "spread"
@@ -330,10 +332,10 @@ static xl_status stride_point(struct xl__session *p, struct sweep *w,
         xl_row_param(&row, "spread", spread);
     w->pass.stride = stride;
     w->pass.spread = spread;
-    struct xl__iterated t = turned_of(p, &w->pass);
+    struct xl__iterated t = plan_pass(p, &w->pass);
     TRY(xl__probe_check_stop(p));
-    TRY(xl__iterated_sample(p, &t, w->turns, &row));
-    TRY(look(p, &t, &row));
+    TRY(xl__iterated_sample(p, &t, w->iterations, &row));
+    TRY(check_sums(p, &t, &row));
     *ns = row.verdict == XL_ROW_OK ? row.samples.min_ns : NAN;
     xl_row_found(&row, "slowdown", free > 0 ? *ns / free : 1);
     xl__probe_emit(p, &row);
@@ -342,30 +344,30 @@ fail:
 }
 
 /* All to 64, or powers of two and what pads rows of 2, 8 and 32 words. */
-static bool is_wanted(unsigned stride, bool quick)
+static bool is_selected(unsigned stride, bool quick)
 {
     const bool power = (stride & (stride - 1)) == 0;
     const bool padded = stride == 3 || stride == 9 || stride == 33;
     return power || (quick ? padded : stride <= DENSE);
 }
 
-static xl_status measure_curve(struct xl__session *p, struct sweep *w)
+static xl_status measure_curve(struct xl__session *p, struct stride_sweep *w)
 {
     xl_status status = XL_OK;
     double ns;
     for (unsigned s = 1; s <= w->widest; s++) {
-        if (!is_wanted(s, p->how->quick))
+        if (!is_selected(s, p->how->quick))
             continue;
-        TRY(stride_point(p, w, s, 0, &ns));
+        TRY(measure_stride(p, w, s, 0, &ns));
         w->curve[w->n++] = (struct xl__stride_cost){s, ns};
     }
-    TRY(stride_point(p, w, 0, 0, &ns));
+    TRY(measure_stride(p, w, 0, 0, &ns));
 fail:
     return status;
 }
 
 /* How many there are, and how wide one is. */
-static xl_status conclude(struct xl__session *p, struct sweep *w)
+static xl_status report_banks(struct xl__session *p, struct stride_sweep *w)
 {
     xl_status status = XL_OK;
     const double period = xl__bank_period(w->curve, w->n);
@@ -379,13 +381,13 @@ static xl_status conclude(struct xl__session *p, struct sweep *w)
                               "double from stride to stride");
         return XL_OK;
     }
-    TRY(stride_point(p, w, (unsigned)period, 1, &by_two));
-    TRY(stride_point(p, w, (unsigned)period, 3, &by_four));
-    const double together = cost_at(w->curve, w->n, (unsigned)period);
+    TRY(measure_stride(p, w, (unsigned)period, 1, &by_two));
+    TRY(measure_stride(p, w, (unsigned)period, 3, &by_four));
+    const double together = find_cost(w->curve, w->n, (unsigned)period);
     words = xl__bank_width_words(together, by_two, by_four);
     row.value = period / (words > 0 ? words : 1);
     xl_row_found(&row, "width_B", words * WORD);
-    xl_row_found(&row, "worst", together / cost_at(w->curve, w->n, 1));
+    xl_row_found(&row, "worst", together / find_cost(w->curve, w->n, 1));
     if (words == 1)
         xl__probe_set_fact(p, &row, XL__F_local_banks, false);
     xl__probe_emit(p, &row);
@@ -394,7 +396,7 @@ fail:
 }
 
 /* Room for a sub-group's words at the widest stride, or for what there is. */
-static void lay_out(const struct xl__limits *l, struct sweep *w)
+static void choose_span(const struct xl__limits *l, struct stride_sweep *w)
 {
     const size_t width = xl__size_or(l, XL__F_subgroup_width, UNKNOWN_WIDTH);
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0) / WORD;
@@ -406,20 +408,22 @@ static void lay_out(const struct xl__limits *l, struct sweep *w)
     w->widest = (unsigned)(span / width);
 }
 
-static xl_status banks(struct xl__session *p, const struct field *f)
+static xl_status measure_banks(struct xl__session *p,
+                               const struct local_run *f)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct sweep *w = xl__calloc(1, sizeof *w);
+    struct stride_sweep *w = xl__calloc(1, sizeof *w);
     if (!w)
         return xl__error_set(&p->q->error, XL_NO_MEMORY, "a curve");
-    w->pass = (struct pass){.f = f, .vec = 1, .gap = GPU_GAP, .stride = 1};
-    lay_out(l, w);
-    struct xl__iterated t = turned_of(p, &w->pass);
+    w->pass =
+        (struct local_pass){.f = f, .vec = 1, .gap = GPU_GAP, .stride = 1};
+    choose_span(l, w);
+    struct xl__iterated t = plan_pass(p, &w->pass);
     TRY(xl__iterated_calibrate(p, &t, curve_ns));
-    w->turns = t.turns;
+    w->iterations = t.iterations;
     TRY(measure_curve(p, w));
-    TRY(conclude(p, w));
+    TRY(report_banks(p, w));
 fail:
     free(w);
     return status;
@@ -427,26 +431,26 @@ fail:
 
 /* -- the whole ------------------------------------------------------------ */
 
-static struct field lay_out_field(const struct xl__session *p)
+static struct local_run choose_layout(const struct xl__session *p)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    struct field f = {.is_scalar = xl__probe_is_scalar(l)};
+    struct local_run f = {.is_scalar = xl__probe_is_scalar(l)};
     f.wg = f.is_scalar ? 1 : xl__min_size(WG, p->most_wg);
     f.groups = units * (f.is_scalar ? XL__CPU_GROUPS : GPU_GROUPS);
     return f;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_local_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct field f = lay_out_field(p);
+    struct local_run f = choose_layout(p);
     TRY(xl_buffer_create(p->q, f.wg * f.groups * WORD, &f.out));
-    TRY(bandwidth(p, &f));
-    TRY(latency(p, &f));
+    TRY(measure_bandwidth(p, &f));
+    TRY(measure_latency(p, &f));
     if (xl__is(l, XL__F_has_local_mem)) {
-        TRY(banks(p, &f));
+        TRY(measure_banks(p, &f));
     } else {
         xl_row row;
         xl_row_init(&row, "probe_local", "banks");
@@ -472,4 +476,4 @@ const struct xl__probe xl__probe_local = {
      "that keeps so small an array in registers, and by too few banks' worth "
      "of items in a sub-group: banks that are never all used do not show.",
      true},
-    run};
+    run_local_probe};

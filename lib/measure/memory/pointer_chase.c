@@ -78,9 +78,9 @@ size_t xl__ring_word(const struct xl__ring *r, uint64_t seed, uint64_t step)
         shuffle_number(i / r->each, r->windows, (cl_uint)seed);
     const cl_uint slot =
         window * r->each + shuffle_number(i % r->each, r->each, (cl_uint)seed);
-    const cl_uint place =
+    const cl_uint line =
         (cl_uint)((uint64_t)(cl_uint)(slot * 0x9e3779b9u) * r->spread >> 32);
-    return (size_t)slot * r->stride + (size_t)place * r->line;
+    return (size_t)slot * r->stride + (size_t)line * r->line;
 }
 
 /* -- laying --------------------------------------------------------------- */
@@ -136,13 +136,13 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
     for (size_t i = 0; i < sizeof args / sizeof *args; i++)
         xl__arg_u32(s, args[i]);
     chase->ring = r;
-    chase->walked = 0;
+    chase->steps_done = 0;
     return xl__run_plan(p->q, &plan, &call, NULL);
 }
 
 /* -- walking -------------------------------------------------------------- */
 
-static void make_plan(size_t turns, struct xl__plan *plan)
+static void plan_chase(size_t iterations, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
@@ -156,53 +156,53 @@ static void make_plan(size_t turns, struct xl__plan *plan)
     xl__define(s, "ONLY", 2);
     xl__arg_mem(s, 1);
     xl__arg_mem(s, 2);
-    xl__arg_u32(s, turns);
+    xl__arg_u32(s, iterations);
 }
 
-static struct xl__call call_of(const struct xl__chase *c)
+static struct xl__call make_call(const struct xl__chase *c)
 {
     const struct xl__call call = {
         .mem = {[1] = {c->links, NULL}, [2] = {c->ends, NULL}}};
     return call;
 }
 
-static size_t place_now(struct xl__session *p, const struct xl__chase *c)
+static size_t current_word(struct xl__session *p, const struct xl__chase *c)
 {
-    return xl__ring_word(&c->ring, p->how->seed, c->walked);
+    return xl__ring_word(&c->ring, p->how->seed, c->steps_done);
 }
 
-static xl_status set_out(struct xl__session *p, struct xl__chase *c)
+static xl_status write_start(struct xl__session *p, struct xl__chase *c)
 {
-    const cl_uint ends[2] = {(cl_uint)place_now(p, c), 0};
+    const cl_uint ends[2] = {(cl_uint)current_word(p, c), 0};
     return xl_buffer_write(p->q, c->ends, 0, ends, sizeof ends);
 }
 
 /* Did it walk, and arrive where so many launches lead? */
-static xl_status arrive(struct xl__session *p, struct xl__chase *c,
-                        size_t turns, bool *right)
+static xl_status check_end(struct xl__session *p, struct xl__chase *c,
+                           size_t iterations, bool *right)
 {
     xl_status status = XL_OK;
     cl_uint ends[2] = {0, 0};
     TRY(xl_buffer_read(p->q, c->ends, 0, ends, sizeof ends));
-    c->walked += (uint64_t)ends[1] * turns * UNROLL;
-    *right = ends[1] > 0 && ends[0] == place_now(p, c);
+    c->steps_done += (uint64_t)ends[1] * iterations * UNROLL;
+    *right = ends[1] > 0 && ends[0] == current_word(p, c);
 fail:
     return status;
 }
 
-xl_status xl__chase_sample(struct xl__session *p, void *chase, size_t turns,
-                           xl_row *row)
+xl_status xl__chase_sample(struct xl__session *p, void *chase,
+                           size_t iterations, xl_row *row)
 {
     xl_status status = XL_OK;
     struct xl__chase *c = chase;
-    const struct xl__call call = call_of(c);
-    const double steps = (double)turns * UNROLL;
+    const struct xl__call call = make_call(c);
+    const double steps = (double)iterations * UNROLL;
     struct xl__plan plan;
     bool right;
-    make_plan(turns, &plan);
-    TRY(set_out(p, c));
+    plan_chase(iterations, &plan);
+    TRY(write_start(p, c));
     TRY(xl__probe_sample(p, row, &plan, &call, 0));
-    TRY(arrive(p, c, turns, &right));
+    TRY(check_end(p, c, iterations, &right));
     row->value /= steps;
     c->ns = row->samples.min_ns / steps;
     c->wall_clock = row->samples.wall_clock;
@@ -217,29 +217,29 @@ size_t xl__chase_iterations(const struct xl__session *p,
 {
     const size_t most = xl__size_or(&p->q->ctx->device->limits,
                                     XL__F_max_loop_turns, UINT32_MAX);
-    const double want_ns = chase->wall_clock ? wall_launch_ns : launch_ns;
-    const double turns = want_ns / (fmax(chase->ns, least_ns) * UNROLL);
-    return (size_t)fmax(fmin(turns, (double)most), 1); /* GE-24 */
+    const double target_ns = chase->wall_clock ? wall_launch_ns : launch_ns;
+    const double iterations = target_ns / (fmax(chase->ns, least_ns) * UNROLL);
+    return (size_t)fmax(fmin(iterations, (double)most), 1); /* GE-24 */
 }
 
 /* One lap, or as much of it as there is time for: what was linked is in the
  * caches that all units share, but not in those of the one that walks. */
-static xl_status bring_near(struct xl__session *p, struct xl__chase *c,
-                            size_t turns)
+static xl_status warm_caches(struct xl__session *p, struct xl__chase *c,
+                             size_t iterations)
 {
     xl_status status = XL_OK;
-    const struct xl__call call = call_of(c);
-    const size_t n = xl__min_size(c->ring.slots / (turns * UNROLL),
+    const struct xl__call call = make_call(c);
+    const size_t n = xl__min_size(c->ring.slots / (iterations * UNROLL),
                                   p->how->quick ? QUICK_LAP : FULL_LAP);
     struct xl__plan plan;
     bool right;
     if (n == 0)
         return XL_OK; /* the sampler's own warm-up does it */
-    make_plan(turns, &plan);
-    TRY(set_out(p, c));
+    plan_chase(iterations, &plan);
+    TRY(write_start(p, c));
     for (size_t i = 0; i < n; i++)
         TRY(xl__run_plan(p->q, &plan, &call, NULL));
-    TRY(arrive(p, c, turns, &right));
+    TRY(check_end(p, c, iterations, &right));
 fail:
     return status;
 }
@@ -251,16 +251,16 @@ xl_status xl__chase_point(struct xl__session *p, struct xl__chase *chase,
     const struct xl__iteration_source w = {xl__chase_sample, chase};
     xl_probing how = *p->how;
     struct xl__session brief = *p;
-    size_t turns;
+    size_t iterations;
     how.quick = true;
     brief.how = &how;
     TRY(xl__probe_check_stop(p));
     TRY(xl__chase_link(p, chase, ring));
     if (!(chase->ns > 0)) /* the first, of which nothing is known */
-        TRY(xl__iterations_find(&brief, &w, launch_ns, &turns));
-    turns = xl__chase_iterations(p, chase);
-    TRY(bring_near(p, chase, turns));
-    TRY(xl__chase_sample(&brief, chase, turns, row));
+        TRY(xl__iterations_find(&brief, &w, launch_ns, &iterations));
+    iterations = xl__chase_iterations(p, chase);
+    TRY(warm_caches(p, chase, iterations));
+    TRY(xl__chase_sample(&brief, chase, iterations, row));
 fail:
     return status;
 }

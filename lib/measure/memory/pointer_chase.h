@@ -17,7 +17,7 @@ struct xl__chase {
     cl_mem links, ends;
     size_t bytes, line_bytes; /* of links; of a cache line */
     struct xl__ring ring;     /* the one laid */
-    uint64_t walked;          /* steps since it was laid */
+    uint64_t steps_done;      /* steps since it was laid */
     double ns;                /* of a load, when last seen; 0: never */
     bool wall_clock;          /* by which it was seen */
 };
@@ -40,8 +40,8 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
                          struct xl__ring ring);
 /* A row from launches of so many turns; value: seconds of one load. As struct
  * xl__iteration_source wants it, with the struct xl__chase as `chase`. */
-xl_status xl__chase_sample(struct xl__session *p, void *chase, size_t turns,
-                           xl_row *row);
+xl_status xl__chase_sample(struct xl__session *p, void *chase,
+                           size_t iterations, xl_row *row);
 /* Turns of a launch that is short, by the time of a load when last seen. */
 size_t xl__chase_iterations(const struct xl__session *p,
                             const struct xl__chase *chase);

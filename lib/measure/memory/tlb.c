@@ -19,7 +19,7 @@ static const double gib = 1 << 30, s_per_ns = 1e-9;
 
 /* The largest span: GPUs' buffers reach far, and filling it costs CPUs time.
  */
-static size_t span_bytes(const struct xl__session *p)
+static size_t choose_span_bytes(const struct xl__session *p)
 {
     static const double most_gib = 8, least_share = 4;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -30,32 +30,32 @@ static size_t span_bytes(const struct xl__session *p)
 }
 
 /* Lines apart: 1 2 4 8 ... or, in full, 1 2 3 4 6 8 12 ... */
-static size_t next_apart(size_t apart, bool quick)
+static size_t next_spacing(size_t spacing, bool quick)
 {
-    const bool is_power = (apart & (apart - 1)) == 0;
-    if (quick || apart == 1)
-        return apart * 2;
-    return is_power ? apart / 2 * 3 : apart / 3 * 4;
+    const bool is_power = (spacing & (spacing - 1)) == 0;
+    if (quick || spacing == 1)
+        return spacing * 2;
+    return is_power ? spacing / 2 * 3 : spacing / 3 * 4;
 }
 
-static xl_status climb(struct xl__session *p, struct xl__chase *chase,
-                       struct xl__cache_point *curve, unsigned *n)
+static xl_status measure_curve(struct xl__session *p, struct xl__chase *chase,
+                               struct xl__cache_point *curve, unsigned *n)
 {
     xl_status status = XL_OK;
     const size_t dense = LINES * chase->line_bytes;
     bool is_sound = true;
     *n = 0;
-    for (size_t apart = 1;
-         apart * dense <= chase->bytes && *n < XL__MOST_POINTS;
-         apart = next_apart(apart, p->how->quick)) {
-        const double bytes = (double)(apart * dense);
+    for (size_t spacing = 1;
+         spacing * dense <= chase->bytes && *n < XL__MOST_POINTS;
+         spacing = next_spacing(spacing, p->how->quick)) {
+        const double bytes = (double)(spacing * dense);
         xl_row row;
         xl_row_init(&row, "probe_tlb", "chase");
         xl_row_shape(&row, "bytes", bytes);
         row.unit = "s";
         TRY(xl__chase_point(
-            p, chase, xl__ring_spread(apart * dense, LINES, chase->line_bytes),
-            &row));
+            p, chase,
+            xl__ring_spread(spacing * dense, LINES, chase->line_bytes), &row));
         xl_row_found(&row, "curve", 1);
         xl__probe_emit(p, &row);
         is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
@@ -67,8 +67,8 @@ fail:
 }
 
 /* A step is a buffer outgrown. */
-static void conclude(struct xl__session *p,
-                     const struct xl__cache_point *curve, unsigned n)
+static void report_steps(struct xl__session *p,
+                         const struct xl__cache_point *curve, unsigned n)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
     struct xl__cache_level level[XL__MOST_LEVELS];
@@ -100,16 +100,16 @@ static void conclude(struct xl__session *p,
                           "memory that was walked over");
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_tlb_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__chase chase;
     struct xl__cache_point curve[XL__MOST_POINTS];
     unsigned n;
-    TRY(xl__chase_begin(p, span_bytes(p), &chase));
-    TRY(climb(p, &chase, curve, &n));
+    TRY(xl__chase_begin(p, choose_span_bytes(p), &chase));
+    TRY(measure_curve(p, &chase, curve, &n));
     if (n > 0) /* else rejected rows say why */
-        conclude(p, curve, n);
+        report_steps(p, curve, n);
 fail:
     xl__chase_end(&chase);
     return status;
@@ -124,4 +124,4 @@ const struct xl__probe xl__probe_tlb = {
      "caches that go by address without translation and hold more than 8192 "
      "lines, and by buffers that reach all the memory that can be had.",
      false},
-    run};
+    run_tlb_probe};

@@ -26,7 +26,7 @@ enum { SLOW_AFTER = 11, SLOWING_RUNS = 15 };
 static const struct {
     enum xl__fact_id fact;
     const char *probe;
-} teachers[] = {
+} fact_probes[] = {
     {XL__F_copy_bytes_per_s, "bandwidth"},
     {XL__F_llc_bytes_per_s, "bandwidth"},
     {XL__F_peak_f32_flop_per_s, "flops"},
@@ -38,7 +38,7 @@ static const struct {
 };
 
 /* One planted kernel, built. */
-struct planted {
+struct built_kernel {
     const struct xl__synthetic *kind;
     struct xl__synthetic_target on;
     struct xl__synthetic_run run;
@@ -47,19 +47,19 @@ struct planted {
     cl_mem pinned; /* what is uploaded: memory of the driver's own, mapped */
     void *host;
     cl_uint ring[XL__SYNTHETIC_RING];
-    size_t turns;
+    size_t iterations;
     unsigned n_runs; /* of the current sample */
 };
 
 /* -- rates ---------------------------------------------------------------- */
 
-static void drop_row(const xl_row *row, void *arg)
+static void discard_row(const xl_row *row, void *arg)
 {
     (void)row;
     (void)arg;
 }
 
-static const struct xl__probe *probe_named(const char *name)
+static const struct xl__probe *find_probe(const char *name)
 {
     for (unsigned i = 0; xl__probes[i]; i++)
         if (xl__streq(xl__probes[i]->info.name, name))
@@ -69,17 +69,17 @@ static const struct xl__probe *probe_named(const char *name)
 
 /* Have a rate measured, unless it is; a probe that cannot leaves it unknown.
  */
-static xl_status learn(struct xl__session *p, enum xl__fact_id fact)
+static xl_status measure_fact(struct xl__session *p, enum xl__fact_id fact)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_probing quick = *p->how;
     struct xl__session silent = *p;
     quick.quick = true;
     silent.how = &quick;
-    silent.each = drop_row;
-    for (size_t i = 0; i < sizeof teachers / sizeof *teachers; i++) {
-        const struct xl__probe *probe = probe_named(teachers[i].probe);
-        if (teachers[i].fact != fact || !probe ||
+    silent.each = discard_row;
+    for (size_t i = 0; i < sizeof fact_probes / sizeof *fact_probes; i++) {
+        const struct xl__probe *probe = find_probe(fact_probes[i].probe);
+        if (fact_probes[i].fact != fact || !probe ||
             l->measured[fact].source == XL_MEASURED)
             continue;
         const xl_status status = probe->run(&silent);
@@ -93,19 +93,20 @@ static xl_status learn(struct xl__session *p, enum xl__fact_id fact)
 /* -- a run ---------------------------------------------------------------- */
 
 /* Turns are the last argument of all that have any. */
-static void set_turns(struct planted *k, size_t turns)
+static void set_iterations(struct built_kernel *k, size_t iterations)
 {
     struct xl__step *s = &k->ready->plan.step[0];
     if (!k->kind->is_fixed)
-        s->args[s->n_args - 1].as.u = turns;
+        s->args[s->n_args - 1].as.u = iterations;
 }
 
-static xl_status enqueue(xl_queue *q, void *arg)
+static xl_status enqueue_kernel(xl_queue *q, void *arg)
 {
     xl_status status = XL_OK;
-    struct planted *k = arg;
+    struct built_kernel *k = arg;
     const bool is_slow = k->kind->is_slowing && k->n_runs >= SLOW_AFTER;
-    set_turns(k, (size_t)((double)k->turns * (is_slow ? slowing : 1)));
+    set_iterations(k,
+                   (size_t)((double)k->iterations * (is_slow ? slowing : 1)));
     k->n_runs++;
     if (k->host)
         CL_TRY(&q->error,
@@ -120,7 +121,7 @@ fail:
 
 /* By the wall clock: events of kernels do not see transfers, and each event
  * makes a launch dearer than those that the rate was taken of. */
-static xl_status sample_wall(struct xl__session *p, struct planted *k,
+static xl_status sample_wall(struct xl__session *p, struct built_kernel *k,
                              xl_samples *out)
 {
     enum { RUNS = 9 };
@@ -129,7 +130,7 @@ static xl_status sample_wall(struct xl__session *p, struct planted *k,
     out->wall_clock = true;
     while (xl__samples_needed(out, RUNS)) {
         const uint64_t start = xl__now_ns();
-        TRY(enqueue(p->q, k));
+        TRY(enqueue_kernel(p->q, k));
         TRY(xl_queue_finish(p->q));
         out->ns[out->runs++] = (double)(xl__now_ns() - start);
     }
@@ -138,7 +139,8 @@ fail:
     return status;
 }
 
-static xl_status sample(struct xl__session *p, struct planted *k, xl_row *row)
+static xl_status sample_kernel(struct xl__session *p, struct built_kernel *k,
+                               xl_row *row)
 {
     xl_sampling how = xl__probe_sampling(p);
     k->n_runs = 0;
@@ -149,25 +151,26 @@ static xl_status sample(struct xl__session *p, struct planted *k, xl_row *row)
         how.patience = 0;
         how.max_s = 0;
     }
-    return xl_samples_take(p->q, &how, enqueue, k, &row->samples);
+    return xl_samples_take(p->q, &how, enqueue_kernel, k, &row->samples);
 }
 
 /* struct xl__iteration_source */
-static xl_status sample_turns(struct xl__session *p, void *arg, size_t turns,
-                              xl_row *row)
+static xl_status sample_iterations(struct xl__session *p, void *arg,
+                                   size_t iterations, xl_row *row)
 {
-    struct planted *k = arg;
+    struct built_kernel *k = arg;
     const xl_sampling how = xl__probe_sampling(p);
-    k->turns = turns;
+    k->iterations = iterations;
     k->n_runs = 0;
-    return xl_samples_take(p->q, &how, enqueue, k, &row->samples);
+    return xl_samples_take(p->q, &how, enqueue_kernel, k, &row->samples);
 }
 
 /* -- building ------------------------------------------------------------- */
 
 /* What the driver says of private memory: values that found no register. One
  * that tells none of an array that is there does not tell. */
-static xl_status ask_private(struct xl__session *p, struct planted *k)
+static xl_status query_private_memory(struct xl__session *p,
+                                      struct built_kernel *k)
 {
     xl_status status = XL_OK;
     cl_ulong bytes = 0;
@@ -183,7 +186,8 @@ fail:
 }
 
 /* Random words of the host, as those of xl__probe_buffer(). */
-static xl_status pin(struct xl__session *p, struct planted *k)
+static xl_status create_upload_source(struct xl__session *p,
+                                      struct built_kernel *k)
 {
     xl_status status = XL_OK;
     const size_t bytes = k->run.upload_bytes;
@@ -203,7 +207,7 @@ fail:
     return status;
 }
 
-static xl_status fill_inputs(struct xl__session *p, struct planted *k)
+static xl_status fill_inputs(struct xl__session *p, struct built_kernel *k)
 {
     xl_status status = XL_OK;
     xl_mem *mem = k->call.mem;
@@ -224,7 +228,7 @@ static xl_status fill_inputs(struct xl__session *p, struct planted *k)
                           "there is no room for %zu MiB",
                           k->run.in_bytes >> 20));
     if (k->run.upload_bytes > 0)
-        TRY(pin(p, k));
+        TRY(create_upload_source(p, k));
     if (k->run.ring > 0) {
         xl__synthetic_ring(p->how->seed, k->ring, k->run.ring);
         TRY(xl_buffer_create(p->q, k->run.ring * sizeof *k->ring,
@@ -236,7 +240,7 @@ fail:
     return status;
 }
 
-static xl_status build(struct xl__session *p, struct planted *k)
+static xl_status build_kernel(struct xl__session *p, struct built_kernel *k)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     xl_status status = XL_OK;
@@ -250,7 +254,7 @@ fail:
     return status;
 }
 
-static void clear(xl_queue *q, struct planted *k)
+static void destroy_kernel(xl_queue *q, struct built_kernel *k)
 {
     for (unsigned i = XL__SYNTHETIC_OUT; i <= XL__SYNTHETIC_DST; i++)
         if (k->call.mem[i].buf)
@@ -269,7 +273,8 @@ static void clear(xl_queue *q, struct planted *k)
 /* -- results -------------------------------------------------------------- */
 
 /* After one run from a clean start, which adds up what it adds. */
-static xl_status look(struct xl__session *p, struct planted *k, bool *right)
+static xl_status check_result(struct xl__session *p, struct built_kernel *k,
+                              bool *right)
 {
     xl_status status = XL_OK;
     const struct xl__synthetic_run *r = &k->run;
@@ -284,14 +289,14 @@ static xl_status look(struct xl__session *p, struct planted *k, bool *right)
         return XL_OK;
     TRY(xl_buffer_fill(p->q, from->buf, 0, 0, words));
     k->n_runs = 0;
-    TRY(enqueue(p->q, k));
+    TRY(enqueue_kernel(p->q, k));
     TRY(xl_buffer_read(p->q, from->buf, 0, seen, n * sizeof *seen));
     for (size_t i = 0; i < n; i++) {
         const struct xl__synthetic_word w = {.i = i,
                                              .items =
                                                  r->plan.step[0].global[0],
                                              .word = seen[i],
-                                             .turns = k->turns,
+                                             .iterations = k->iterations,
                                              .ring = k->ring,
                                              .n_ring = r->ring,
                                              .seed = p->how->seed};
@@ -301,8 +306,8 @@ fail:
     return status;
 }
 
-static void conclude(struct xl__session *p, const struct planted *k,
-                     xl_row *row)
+static void diagnose_samples(struct xl__session *p,
+                             const struct built_kernel *k, xl_row *row)
 {
     xl_work work = k->run.work;
     xl_work_time(&work, &row->samples);
@@ -325,7 +330,8 @@ static void conclude(struct xl__session *p, const struct planted *k,
 }
 
 /* Tried again when the name is wrong: others may have been on the machine. */
-static xl_status name_it(struct xl__session *p, struct planted *k, xl_row *row)
+static xl_status diagnose_kernel(struct xl__session *p, struct built_kernel *k,
+                                 xl_row *row)
 {
     xl_status status = XL_OK;
     const xl_row unknown = *row;
@@ -333,9 +339,9 @@ static xl_status name_it(struct xl__session *p, struct planted *k, xl_row *row)
         bool right = true;
         *row = unknown;
         TRY(xl__probe_check_stop(p));
-        TRY(sample(p, k, row));
-        TRY(look(p, k, &right));
-        conclude(p, k, row);
+        TRY(sample_kernel(p, k, row));
+        TRY(check_result(p, k, &right));
+        diagnose_samples(p, k, row);
         if (!right)
             xl__probe_reject(row, "the words read back are not those "
                                   "expected");
@@ -346,29 +352,29 @@ fail:
     return status;
 }
 
-static xl_status run_built(struct xl__session *p, struct planted *k,
-                           xl_row *row)
+static xl_status run_kernel(struct xl__session *p, struct built_kernel *k,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    const struct xl__iteration_source turning = {sample_turns, k};
-    k->turns = 1;
-    TRY(build(p, k));
+    const struct xl__iteration_source turning = {sample_iterations, k};
+    k->iterations = 1;
+    TRY(build_kernel(p, k));
     if (!k->kind->is_fixed)
         TRY(xl__iterations_find(p, &turning, cpu ? cpu_ns : gpu_ns,
-                                &k->turns));
-    xl__synthetic_plan(k->kind, &k->on, k->turns, &k->run);
-    TRY(ask_private(p, k));
-    TRY(name_it(p, k, row));
+                                &k->iterations));
+    xl__synthetic_plan(k->kind, &k->on, k->iterations, &k->run);
+    TRY(query_private_memory(p, k));
+    TRY(diagnose_kernel(p, k, row));
 fail:
     return status;
 }
 
 /* -- the probe ------------------------------------------------------------ */
 
-static const char *why_not(const struct xl__limits *l,
-                           const struct xl__synthetic *kind, char *why,
-                           size_t cap)
+static const char *find_refusal(const struct xl__limits *l,
+                                const struct xl__synthetic *kind, char *why,
+                                size_t cap)
 {
     const char *refused = kind->refuses ? kind->refuses(l) : NULL;
     if (refused)
@@ -386,13 +392,13 @@ static xl_status run_kind(struct xl__session *p,
     xl_status status = XL_OK;
     char why[96];
     xl_row row;
-    struct planted *k = NULL;
+    struct built_kernel *k = NULL;
     xl_row_init(&row, "probe_diagnosis", kind->name);
     row.unit = "s";
     xl_row_param_text(&row, "planted", xl_limiter_name(kind->limiter));
-    TRY(learn(p, kind->need));
+    TRY(measure_fact(p, kind->need));
     const char *refused =
-        why_not(&p->q->ctx->device->limits, kind, why, sizeof why);
+        find_refusal(&p->q->ctx->device->limits, kind, why, sizeof why);
     if (refused) {
         xl__probe_unsupported(p, &row, refused);
         return XL_OK;
@@ -403,7 +409,7 @@ static xl_status run_kind(struct xl__session *p,
     if (!k || !k->ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a planted kernel"));
     k->kind = kind;
-    TRY(run_built(p, k, &row));
+    TRY(run_kernel(p, k, &row));
     xl__probe_emit(p, &row);
 fail:
     if (status == XL_UNSUPPORTED || status == XL_BUILD_FAILED) {
@@ -411,11 +417,11 @@ fail:
         status = XL_OK;
     }
     if (k)
-        clear(p->q, k);
+        destroy_kernel(p->q, k);
     return status;
 }
 
-static xl_status run(struct xl__session *p)
+static xl_status run_diagnosis_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; xl__synthetic[i].name; i++) {
@@ -434,4 +440,4 @@ const struct xl__probe xl__probe_diagnosis = {
      "where no probe has before. Fooled by whatever else uses the machine "
      "meanwhile, so a wrong name is tried again.",
      false},
-    run};
+    run_diagnosis_probe};

@@ -42,7 +42,7 @@ const xl_probe_info *xl_probe_at(unsigned i)
     return i < n && xl__probes[i] ? &xl__probes[i]->info : NULL;
 }
 
-static const struct xl__probe *find(const char *name)
+static const struct xl__probe *find_probe(const char *name)
 {
     for (unsigned i = 0; xl__probes[i]; i++) {
         if (xl__streq(xl__probes[i]->info.name, name))
@@ -51,7 +51,7 @@ static const struct xl__probe *find(const char *name)
     return NULL;
 }
 
-static void drop_row(const xl_row *row, void *arg)
+static void discard_row(const xl_row *row, void *arg)
 {
     (void)row;
     (void)arg;
@@ -64,11 +64,11 @@ xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     xl__error_reset(&q->error);
-    const struct xl__probe *probe = name ? find(name) : NULL;
+    const struct xl__probe *probe = name ? find_probe(name) : NULL;
     if (!probe)
         return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "there is no probe \"%s\"", name ? name : "");
-    struct xl__session p = {q, how, each ? each : drop_row, arg, 1, false};
+    struct xl__session p = {q, how, each ? each : discard_row, arg, 1, false};
     if (probe != &xl__probe_timer)
         TRY(xl__session_begin(&p));
     TRY(probe->run(&p));

@@ -98,16 +98,16 @@ static unsigned model(const struct device *d, unsigned per_octave,
     return n;
 }
 
-static bool within(double got, double want, double factor)
+static bool within(double got, double expected, double factor)
 {
-    return got <= want * factor && got >= want / factor;
+    return got <= expected * factor && got >= expected / factor;
 }
 
-static void assert_within(double got, double want, double factor,
+static void assert_within(double got, double expected, double factor,
                           const char *what)
 {
-    if (!within(got, want, factor))
-        fail_msg("%s is %g, not about %g", what, got, want);
+    if (!within(got, expected, factor))
+        fail_msg("%s is %g, not about %g", what, got, expected);
 }
 
 /* A size is right within half an octave or, with noise, a whole one. */

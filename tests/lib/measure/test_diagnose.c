@@ -13,11 +13,11 @@
 #include "measure/probe.h"
 #include "sampling/sampler.h"
 
-static void assert_near(double got, double want)
+static void assert_near(double got, double expected)
 {
     const double inexact = 1e-9;
-    if (!(fabs(got - want) <= inexact * fabs(want)))
-        fail_msg("%.17g is not %.17g", got, want);
+    if (!(fabs(got - expected) <= inexact * fabs(expected)))
+        fail_msg("%.17g is not %.17g", got, expected);
 }
 
 /* -- devices by their facts ----------------------------------------------- */
@@ -87,11 +87,11 @@ static xl_diagnosis diagnose(const struct rates *r, const xl_work *work)
     return d;
 }
 
-static void assert_named(const xl_diagnosis *d, xl_limiter want)
+static void assert_named(const xl_diagnosis *d, xl_limiter expected)
 {
-    if (d->limiter != want)
+    if (d->limiter != expected)
         fail_msg("named %s, not %s: %s", xl_limiter_name(d->limiter),
-                 xl_limiter_name(want), d->evidence);
+                 xl_limiter_name(expected), d->evidence);
 }
 
 /* -- one resource at a time ----------------------------------------------- */
@@ -521,7 +521,7 @@ static void planted_results_are_told_from_wrong_ones(void **state)
     }
     struct xl__synthetic_word w = {.items = 3,
                                    .word = sum,
-                                   .turns = 2,
+                                   .iterations = 2,
                                    .ring = ring,
                                    .n_ring = 32,
                                    .seed = 7};

@@ -59,18 +59,18 @@ static void fill_team(unsigned i, unsigned j)
 static void a_sub_groups_products_are_the_hosts(void **state)
 {
     (void)state;
-    double want[LANES] = {0}, off;
+    double expected[LANES] = {0}, off;
     for (unsigned i = 0; i < TILES_A; i++) {
         for (unsigned j = 0; j < TILES_B; j++) {
             fill_team(i, j);
             for (unsigned lane = 0; lane < LANES; lane++)
-                want[lane] += product(lane / 4, lane % 4 * 2, 16);
+                expected[lane] += product(lane / 4, lane % 4 * 2, 16);
         }
     }
     for (unsigned item = 0; item < 2 * LANES; item++) {
         const double got = xl__matrix_expected(XL__MATRIX_SUBGROUP,
                                                type_of(XL_F16), item, &off);
-        assert_true(fabs(got - want[item % LANES]) <= 1e-9);
+        assert_true(fabs(got - expected[item % LANES]) <= 1e-9);
         assert_true(off > 0 && off < 1);
     }
 }

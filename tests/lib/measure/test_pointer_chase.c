@@ -45,11 +45,11 @@ static struct xl__session probing(void)
 }
 
 static xl_verdict walk(struct xl__session *p, struct xl__chase *chase,
-                       size_t turns)
+                       size_t iterations)
 {
     xl_row row;
     xl_row_init(&row, "probe_cache", "chase");
-    assert_status(xl__chase_sample(p, chase, turns, &row), XL_OK,
+    assert_status(xl__chase_sample(p, chase, iterations, &row), XL_OK,
                   xl_error_detail(p->q));
     assert_true(row.value > 0);
     return row.verdict;
@@ -75,9 +75,9 @@ static void links_lead_where_the_host_reckons(void **state)
         assert_status(xl__chase_link(&p, &chase, rings[i]), XL_OK,
                       xl_error_detail(p.q));
         assert_int_equal(walk(&p, &chase, 1), XL_ROW_OK);
-        const uint64_t so_far = chase.walked;
+        const uint64_t so_far = chase.steps_done;
         assert_int_equal(walk(&p, &chase, 700), XL_ROW_OK);
-        assert_true(chase.walked > so_far); /* it went on, not back */
+        assert_true(chase.steps_done > so_far); /* it went on, not back */
     }
     xl__chase_end(&chase);
 }
@@ -186,9 +186,9 @@ static double system_cache(unsigned index)
     return kib * 1024;
 }
 
-static bool is_near(double got, double want)
+static bool is_near(double got, double expected)
 {
-    return isnan(want) || (got >= want / 2 && got <= want * 2);
+    return isnan(expected) || (got >= expected / 2 && got <= expected * 2);
 }
 
 /* Within a power of two of what the system says, where the machine lets it be

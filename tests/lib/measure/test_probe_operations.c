@@ -91,16 +91,17 @@ static void results_are_the_host_s(void **state)
 
 /* -- kernels that lie ----------------------------------------------------- */
 
-static const char less[] = "i + 1 < turns"; /* than all turns */
+static const char less[] = "i + 1 < iterations"; /* than all iterations */
 static const struct lie {
     const char *probe, *file, *from, *to;
 } lies[] = {
-    {"atomic", "probe/atomics.cl", "i < turns", less},
-    {"divergence", "probe/divergence.cl", "i < turns", less},
-    {"sync", "probe/barriers.cl", "i < turns", less},
-    {"special", "probe/special_functions.cl", "(1.0f / 1024)", "(1.0f / 1000)"},
-    {"dot", "probe/dot_product.cl", "i < turns", less},
-    {"local", "probe/local_memory.cl", "t < turns", "t + 1 < turns"},
+    {"atomic", "probe/atomics.cl", "i < iterations", less},
+    {"divergence", "probe/divergence.cl", "i < iterations", less},
+    {"sync", "probe/barriers.cl", "i < iterations", less},
+    {"special", "probe/special_functions.cl", "(1.0f / 1024)",
+     "(1.0f / 1000)"},
+    {"dot", "probe/dot_product.cl", "i < iterations", less},
+    {"local", "probe/local_memory.cl", "t < iterations", "t + 1 < iterations"},
     {"constant", "probe/constant.cl", "u * GAP", "(u & 3) * GAP"},
     {"image", "probe/image.cl", "x += HOP_X", "x += 16"},
 };

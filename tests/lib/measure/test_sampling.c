@@ -11,11 +11,11 @@
 #include "measure/probe.h"
 #include "sampling/sampler.h"
 
-static void assert_near(double got, double want)
+static void assert_near(double got, double expected)
 {
     const double inexact = 1e-9; /* sums and quotients of doubles */
-    if (!(fabs(got - want) <= inexact * fabs(want)))
-        fail_msg("%.17g is not %.17g", got, want);
+    if (!(fabs(got - expected) <= inexact * fabs(expected)))
+        fail_msg("%.17g is not %.17g", got, expected);
 }
 
 /* -- a clock of the test's ------------------------------------------------ */
@@ -54,7 +54,7 @@ static xl_status fake_take(void *arg, unsigned batch, struct xl__timing *out)
 }
 
 static xl_samples sample(struct fake *f, const xl_sampling *how,
-                         double step_ns, bool wall, xl_status want)
+                         double step_ns, bool wall, xl_status expected)
 {
     xl_samples out;
     const struct xl__sample_source source = {.take = fake_take,
@@ -63,7 +63,7 @@ static xl_samples sample(struct fake *f, const xl_sampling *how,
                                              .max_batch = 512,
                                              .wall = wall};
     memset(&out, 0, sizeof out);
-    assert_int_equal(xl__sample(how, &source, 1, &out), want);
+    assert_int_equal(xl__sample(how, &source, 1, &out), expected);
     return out;
 }
 
@@ -135,12 +135,12 @@ static void a_request_ends_it(void **state)
 }
 
 /* The order in which several pieces are run. */
-struct turns {
+struct order_log {
     char order[64];
     unsigned n;
 };
-struct in_turn {
-    struct turns *turns;
+struct interleaved_source {
+    struct order_log *order_log;
     struct fake fake;
     char letter;
 };
@@ -148,18 +148,19 @@ struct in_turn {
 static xl_status take_in_turn(void *arg, unsigned batch,
                               struct xl__timing *out)
 {
-    struct in_turn *t = arg;
-    assert_true(t->turns->n < sizeof t->turns->order - 1);
-    t->turns->order[t->turns->n++] = t->letter;
+    struct interleaved_source *t = arg;
+    assert_true(t->order_log->n < sizeof t->order_log->order - 1);
+    t->order_log->order[t->order_log->n++] = t->letter;
     return fake_take(&t->fake, batch, out);
 }
 
 static void pieces_take_turns(void **state)
 {
     (void)state;
-    struct turns turns = {"", 0};
-    struct in_turn steady = {&turns, {.device_ns = 2e6}, 'a'};
-    struct in_turn noisy = {&turns, {.device_ns = 8e6, .wobble = 0.2}, 'b'};
+    struct order_log order_log = {"", 0};
+    struct interleaved_source steady = {&order_log, {.device_ns = 2e6}, 'a'};
+    struct interleaved_source noisy = {
+        &order_log, {.device_ns = 8e6, .wobble = 0.2}, 'b'};
     const struct xl__sample_source sources[] = {
         {.take = take_in_turn, .arg = &steady, .step_ns = 1},
         {.take = take_in_turn, .arg = &noisy, .step_ns = 1}};
@@ -168,7 +169,7 @@ static void pieces_take_turns(void **state)
     how.max_runs = 6;
     assert_int_equal(xl__sample(&how, sources, 2, out), XL_OK);
     /* Two warm-ups each, then turns, the first place going round. */
-    assert_string_equal(turns.order, "aabbabbaabbaabba");
+    assert_string_equal(order_log.order, "aabbabbaabbaabba");
     assert_int_equal(out[0].runs, 6); /* goes on for the other's sake */
     assert_int_equal(out[1].runs, 6);
     assert_near(out[0].median_ns, 2e6);
@@ -176,7 +177,7 @@ static void pieces_take_turns(void **state)
     assert_int_equal(out[0].warnings, 0);
     assert_true(out[1].warnings & XL_WARN(NOISY));
     /* The time bound is one of each piece. */
-    turns.n = 0;
+    order_log.n = 0;
     how.max_noise = 0;
     how.max_s = 0.021; /* of 42 ms in all, a round takes about 10 */
     assert_int_equal(xl__sample(&how, sources, 2, out), XL_OK);

@@ -10,10 +10,10 @@
 
 enum { N = 9, MOST_POINTS = 16 };
 
-static void assert_within(double got, double want, double share)
+static void assert_within(double got, double expected, double share)
 {
-    if (!(fabs(got - want) <= share * fabs(want)))
-        fail_msg("%g is not %g within %g", got, want, share);
+    if (!(fabs(got - expected) <= share * fabs(expected)))
+        fail_msg("%g is not %g within %g", got, expected, share);
 }
 
 /* -- half of the best rate ------------------------------------------------- */
@@ -124,10 +124,10 @@ static void crossings_are_found(void **state)
 {
     (void)state;
     /* n / 2 = 10 us + n / 300. */
-    const double want = 10e3 / (1 / 2.0 - 1 / 300.0);
-    assert_within(crossing(10e3, 300, 2, 0, 1, 7), want, 1e-9);
+    const double expected = 10e3 / (1 / 2.0 - 1 / 300.0);
+    assert_within(crossing(10e3, 300, 2, 0, 1, 7), expected, 1e-9);
     for (uint64_t seed = 1; seed <= 50; seed++)
-        assert_within(crossing(10e3, 300, 2, 0.15, seed, 7), want, 0.35);
+        assert_within(crossing(10e3, 300, 2, 0.15, seed, 7), expected, 0.35);
 }
 
 static void never_and_always_are_answers(void **state)

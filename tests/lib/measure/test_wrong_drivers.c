@@ -370,12 +370,12 @@ static void others_are_no_lie(void **state)
 }
 
 /* Times that a busy machine makes: each a third more than the one before. */
-static xl_status wild_time(struct xl__session *p, void *arg, size_t turns,
+static xl_status wild_time(struct xl__session *p, void *arg, size_t iterations,
                            xl_row *row)
 {
     double *ns = arg;
     (void)p;
-    (void)turns;
+    (void)iterations;
     *ns *= 4.0 / 3;
     row->samples.min_ns = row->samples.median_ns = *ns;
     return XL_OK;
@@ -383,11 +383,11 @@ static xl_status wild_time(struct xl__session *p, void *arg, size_t turns,
 
 /* A launch as long for half its turns: the way from the loop to the verdict.
  */
-static xl_status same_time(struct xl__session *p, void *arg, size_t turns,
+static xl_status same_time(struct xl__session *p, void *arg, size_t iterations,
                            xl_row *row)
 {
     (void)p;
-    (void)turns;
+    (void)iterations;
     row->samples.min_ns = row->samples.median_ns = *(const double *)arg;
     row->samples.mad_ns = 0;
     row->samples.runs = 3;
