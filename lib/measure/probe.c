@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of probes, and what they share: sampling a plan, random buffers,
- * sizes that are beyond a cache or inside it. */
+/* What all probes share: sessions, sampling of a plan, setting of facts,
+ * buffers of random words, and working-set sizes inside and beyond the
+ * caches. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "device/cl_info.h"
 #include "measure/probe.h"
 
-/* What the driver grants a kernel may be less than it grants the device
- * (GE-10): rusticl grants 32 of 1024. A kernel that takes nothing tells. */
+/* A kernel may be granted a smaller group than the device reports (GE-10):
+ * rusticl grants 32 of 1024. The value is queried with an empty kernel. */
 static xl_status query_group_size(struct xl__session *p,
                                   struct xl__ready *ready)
 {
@@ -92,7 +93,7 @@ struct xl__session xl__session_quick(const struct xl__session *p,
     return brief;
 }
 
-/* What the sampler enqueues. */
+/* The argument of enqueue_plan(). */
 struct enqueued_plan {
     struct xl__ready *ready;
     const struct xl__call *call;
@@ -148,24 +149,24 @@ void xl__probe_reject(xl_row *row, const char *reason)
 }
 
 void xl__probe_set_fact(struct xl__session *p, xl_row *row,
-                        enum xl__fact_id fact, bool sure)
+                        enum xl__fact_id fact, bool is_exact)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
     const struct xl__answer *queried = &l->queried[fact];
     const struct xl__answer *held =
-        sure && queried->value > 0 ? queried : &l->used[fact];
+        is_exact && queried->value > 0 ? queried : &l->used[fact];
     const bool stated = held->value > 0 && held->source != XL_ASSUMED &&
                         held->source != XL_MEASURED;
     const bool agrees = !stated || held->value == row->value;
     if (!agrees) {
         row->verdict = XL_ROW_SUSPICIOUS;
         snprintf(row->reason, sizeof row->reason,
-                 "measured %g, but %s says %g", row->value,
+                 "measured %g, but %s states %g", row->value,
                  held->source == XL_QUERIED ? "the driver"
                                             : "the vendor's table",
                  held->value);
     }
-    if (agrees || sure)
+    if (agrees || is_exact)
         xl__limits_measure(l, fact, row->value);
 }
 
@@ -182,14 +183,14 @@ void xl__probe_unsupported(struct xl__session *p, xl_row *row,
 
 enum {
     MIB = 1 << 20,
-    LEAST = 64 << 10, /* a buffer's size is a multiple of it */
+    LEAST = 64 << 10, /* bytes; buffer sizes are multiples of it */
     FILL_WG = 64,
     FILL_VEC = 4
 };
 
 cl_uint xl__probe_word(uint64_t seed, size_t i)
 {
-    /* As `random` of probe/bandwidth.cl. */
+    /* Same hash as kernel `random` of probe/bandwidth.cl. */
     cl_uint x = (cl_uint)i + (cl_uint)seed;
     x = (x ^ (x >> 16)) * 0x7feb352du;
     x = (x ^ (x >> 15)) * 0x846ca68bu;
@@ -246,7 +247,8 @@ xl_status xl__probe_buffer(struct xl__session *p, size_t bytes, cl_mem *out,
         if (status == XL_OK)
             status = fill_random(p, *out, bytes);
         if (status == XL_OK)
-            status = xl_queue_finish(p->q); /* memory may come this late */
+            status = xl_queue_finish(p->q); /* some drivers allocate only
+                                               here */
         if (status == XL_OK || !is_memory_failure(status))
             break;
         if (*out)
@@ -274,9 +276,9 @@ static size_t floor_power_of_two(double x)
     return power;
 }
 
-/* A CPU's last-level cache is no bigger than this where it is not known; a
- * GPU's cache_bytes may count small caches only (NV-04). */
-static double llc_or_guess(const struct xl__limits *l)
+/* The assumed size where the last-level cache is unknown; cache_bytes of a GPU
+ * may count small caches only (NV-04). */
+static double assume_llc_bytes(const struct xl__limits *l)
 {
     const double guess = 32.0 * MIB;
     const double llc = xl__num(l, XL__F_llc_bytes);
@@ -285,20 +287,23 @@ static double llc_or_guess(const struct xl__limits *l)
 
 size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
 {
-    /* Three such buffers must leave room for others. Word numbers are 32
+    /* Three such buffers leave room for other allocations. Word numbers are 32
      * bits wide. */
     const double most =
         fmin(xl__num_or(l, XL__F_global_mem_bytes, 1e9) / 12, 4096.0 * MIB);
-    double want = fmax(64.0 * MIB, (quick ? 2 : 4) * llc_or_guess(l));
-    if (xl__is(l, XL__F_is_gpu)) /* a cache that keeps a part of it hides */
-        want = fmax(want, 2048.0 * MIB);
-    const double bytes = fmin(2 * want - 1, most); /* up to a power of two */
+    double bytes = fmax(64.0 * MIB, (quick ? 2 : 4) * assume_llc_bytes(l));
+    if (xl__is(l, XL__F_is_gpu)) /* a cache that holds a fraction of it
+                                    distorts the rate */
+        bytes = fmax(bytes, 2048.0 * MIB);
+    /* rounded up to a power of two */
+    bytes = fmin(2 * bytes - 1, most);
     return xl__max_size(floor_power_of_two(bytes), MIB);
 }
 
 double xl__probe_est_ns(const struct xl__limits *l, double bytes)
 {
-    /* B/s: below what shared and own memory of devices in use gives. */
+    /* B/s: below the rates of known devices with shared and with dedicated
+     * memory. */
     static const double shared = 20e9, own = 100e9;
     const double guess = xl__is(l, XL__F_host_unified) ? shared : own;
     return bytes / xl__num_or(l, XL__F_copy_bytes_per_s, guess) * 1e9;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling in a row. Whatever nobody set stays unknown: NaN, not 0. */
+/* Creates rows: sets all members to "unknown" (NaN, not 0) and appends shapes,
+ * parameters and results by name. */
 #include <crosslane/measure.h>
 
 #include <math.h>
@@ -42,7 +43,7 @@ void xl_row_init(xl_row *row, const char *op, const char *variant)
     xl_diagnosis_init(&row->diagnosis);
 }
 
-/* One more setting than there is room for is dropped. */
+/* Returns NULL, so that the entry is dropped, if the list is full. */
 static xl_param *append_param(xl_param *list, unsigned *n, const char *name)
 {
     if (*n == XL_MAX_PARAMS)

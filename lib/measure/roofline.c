@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofline model: an op runs no faster than its arithmetic at the peak
- * rate, nor than its bytes at the bandwidth.
+/* Computes the roofline bound of an operation: its rate is limited by the
+ * arithmetic peak and by its bytes at the bandwidth of a memory level,
+ *
+ *     bound = min(peak, bandwidth * flop / bytes)   [flop/s]
+ *
+ * Peaks and bandwidths are facts of the device, measured by the probes.
  * Source: Williams, Waterman, Patterson, CACM 52(4), 2009. */
 #include <math.h>
 
@@ -12,8 +16,8 @@ struct ceiling {
     const char *name;
 };
 
-/* f16 and bf16 are formats of memory here: every kernel of ours sums in f32,
- * so the f32 units are what bounds it. */
+/* f16 and bf16 are storage formats here: all kernels accumulate in f32, so the
+ * f32 units bound them. */
 static const struct ceiling multiply_add[XL_N_DTYPES] = {
     [XL_F32] = {XL__F_peak_f32_flop_per_s, "fma f32"},
     [XL_F16] = {XL__F_peak_f32_flop_per_s, "fma f32"},
@@ -29,7 +33,8 @@ static const struct ceiling memory[] = {
     [XL_LEVEL_LOCAL] = {XL__F_local_bytes_per_s, "local memory"},
 };
 
-/* What a matrix engine multiplies, and products made of several of its. */
+/* Input types of a matrix engine; terms > 1: a product emulated by several
+ * products of that type. */
 static const struct engine {
     xl_dtype in;
     unsigned terms;
@@ -56,7 +61,8 @@ static bool is_known(const struct xl__limits *l, const struct ceiling *c)
     return c->name && xl__num(l, c->fact) > 0;
 }
 
-/* The ceiling of arithmetic, and by what it counts; no name: there is none. */
+/* The ceiling of arithmetic and the factor to apply to it; without a name if
+ * there is none. */
 static struct ceiling find_compute_ceiling(const xl_roof *roof, double *factor)
 {
     *factor = 1;
@@ -69,7 +75,8 @@ static struct ceiling find_compute_ceiling(const xl_roof *roof, double *factor)
     return (struct ceiling){xl__peak_matrix(engine->in), engine->name};
 }
 
-/* What units and clock allow, for an engine that nobody measured. */
+/* The bound from unit counts and clock, for an engine whose peak has not been
+ * measured. */
 static bool bound_by_units(const struct xl__limits *l, const xl_roof *roof,
                            double factor, xl_bound *out)
 {

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops whose time must follow their turns: how many turns a launch gets, and
- * whether half of them take half the time; and a kernel whose last argument is
- * their number, from end to end. */
+/* Chooses the number of loop iterations of a launch and checks that the time
+ * is proportional to it. A compiler or driver that skips work is detected this
+ * way: half of the iterations must take half of the time.
+ *
+ *     time
+ *      |           o  n        scaling = t(n) / t(n/2) / 2
+ *      |       x               1: proportional; 0.5: half the work is skipped
+ *      |   n/2
+ *      +-------------- iterations
+ *
+ * The second part applies both to plans whose last kernel argument is the
+ * number of iterations. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -10,10 +19,11 @@
 enum {
     FIRST_ITERATIONS = 4,
     MOST_ITERATIONS = 1 << 22,
-    MOST_FACTOR = 8 /* between two tries */
+    MOST_FACTOR = 8 /* between two launches */
 };
 
-/* As another one, with few samples: for times that are only looked at. */
+/* A session with few samples, for times that are used only to choose or
+ * check. */
 struct quick_session {
     struct xl__session p;
     xl_probing how;
@@ -30,8 +40,8 @@ static struct xl__session *make_quick(const struct xl__session *p,
     return &b->p;
 }
 
-/* A launch's own cost hides in the first times, and a device nobody knows must
- * not be held for long: step by step. */
+/* The cost of the launch distorts the first times, and a launch on an unknown
+ * device must not run long: the number grows by a factor of 2 to 8. */
 xl_status xl__iterations_find(struct xl__session *p,
                               const struct xl__iteration_source *w,
                               double target_ns, size_t *iterations)
@@ -39,8 +49,9 @@ xl_status xl__iterations_find(struct xl__session *p,
     xl_status status = XL_OK;
     struct quick_session few;
     const size_t most =
-        xl__min_size(MOST_ITERATIONS, /* loops may end early, silently, and a
-                                    kernel's others count as well: GE-24 */
+        xl__min_size(MOST_ITERATIONS, /* drivers may end long loops
+                                         silently, and all loops of a kernel
+                                         count: GE-24 */
                      xl__size_or(&p->q->ctx->device->limits,
                                  XL__F_max_loop_turns, 2 * MOST_ITERATIONS) /
                          2);
@@ -76,8 +87,8 @@ fail:
     return status;
 }
 
-/* The two shortest times seen of one length: noise only adds to a time, so
- * once they agree they are that length's own. */
+/* The two shortest times of one length. Noise only adds time, so once they
+ * agree the shorter is taken as the true one. */
 struct shortest {
     double ns[2];
 };
@@ -98,10 +109,10 @@ static bool has_settled(const struct shortest *s)
     return s->ns[1] <= alike * s->ns[0];
 }
 
-/* Tried again, a short while each and both lengths, when the time does not
- * follow, since a busy machine may have been in the way of either; work that
- * is skipped is skipped each time. Nothing is concluded from times that do not
- * settle. */
+/* Both lengths are sampled again, briefly, while the times are not
+ * proportional, since other load may have disturbed either; work that is
+ * skipped is skipped every time. If the two shortest times of a length never
+ * agree, nothing is concluded. */
 xl_status xl__iterations_check_scaling(struct xl__session *p,
                                        const struct xl__iteration_source *w,
                                        size_t iterations, xl_row *row)
@@ -137,7 +148,7 @@ fail:
     return status;
 }
 
-/* -- a kernel whose last argument is its turns ---------------------------- */
+/* -- plans whose last kernel argument is the iterations ------------------- */
 
 xl_status xl__iterated_sample(struct xl__session *p, struct xl__iterated *t,
                               size_t iterations, xl_row *row)

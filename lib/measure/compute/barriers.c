@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it costs to wait for each other: a barrier, an exchange and a sum over
- * a work-group, by its size; an exchange and a sum over a sub-group. One group
- * runs alone, and each step needs the one before it. */
+/* Probe `sync`: the time of a barrier, of an exchange and of a sum over a
+ * work-group, by group size; of a shuffle and a sum over a sub-group.
+ *
+ * A single group runs, and each step needs the result of the one before, so
+ * the time per step is a latency. The results are computed on the host as well
+ * and compared: an item that did not wait has a wrong number. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +12,12 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4, /* of a turn, as in probe/barriers.cl */
+    STEPS = 4, /* per iteration, as in probe/barriers.cl */
     FACTOR = 1664525,
     LEAST_WG = 32,
     MOST_WG = 1024,
-    SOME_WG = 256,   /* where sizes make no difference */
-    LEAST_WIDTH = 4, /* of a sub-group whose lanes are exchanged */
+    SOME_WG = 256,   /* where the size makes no difference */
+    LEAST_WIDTH = 4, /* least width of a sub-group for exchanges */
     N_CHECKED = 64   /* items that are compared */
 };
 
@@ -30,9 +33,9 @@ static const struct sync_row {
     const char *name;
     enum kind kind;
     unsigned fence; /* 1 local, 2 global */
-    bool by_size;   /* of the group; the quick way: the largest alone */
+    bool by_size;   /* by group size; quick runs: the largest only */
     cl_uint (*expected)(const struct sync_case *w,
-                        cl_uint item); /* NULL: a sum */
+                        cl_uint item); /* NULL: the group's sum */
 } sync_rows[] = {
     {"barrier", BARRIER, 1, true, after_barriers},
     {"barrier_global", BARRIER, 2, true, after_barriers},
@@ -50,7 +53,7 @@ struct sync_case {
     cl_mem out;
 };
 
-/* -- what comes out ------------------------------------------------------- */
+/* -- expected numbers ----------------------------------------------------- */
 
 static cl_uint after_barriers(const struct sync_case *w, cl_uint item)
 {
@@ -66,14 +69,14 @@ static cl_uint after_exchanges(const struct sync_case *w, cl_uint item)
     return (cl_uint)((item + n) % w->wg + n);
 }
 
-/* The bits of a turn are 1 ^ 2 ^ 1 ^ 1. */
+/* The lane bits of an iteration combine to 1 ^ 2 ^ 1 ^ 1. */
 static cl_uint after_shuffles(const struct sync_case *w, cl_uint item)
 {
     return (cl_uint)((w->iterations % 2 ? item ^ 3 : item) +
                      STEPS * w->iterations);
 }
 
-/* All lanes have one sum, and differ by their numbers. */
+/* All lanes have the same sum and differ by their lane numbers. */
 static cl_uint after_subgroup_sums(const struct sync_case *w, cl_uint item)
 {
     const cl_uint width = (cl_uint)w->width;
@@ -111,15 +114,16 @@ static xl_status check_numbers(struct xl__session *p, struct xl__iterated *t,
     w->iterations = t->iterations;
     TRY(xl_buffer_read(p->q, w->out, 0, seen, n * sizeof *seen));
     bool right = are_numbers_right(w, seen, n);
-    /* Some compilers choose a kernel's width (IN-02). */
+    /* Some compilers choose the sub-group width per kernel (IN-02), so every
+     * width is tried. */
     if (w->row->kind == SUBGROUP_SUM)
         for (w->width = LEAST_WIDTH; !right && w->width <= w->wg;
              w->width *= 2)
             right = are_numbers_right(w, seen, n);
     w->width = width;
     if (!right)
-        xl__probe_reject(row, "an item's number is not the host's: items did "
-                              "not wait, or got each other's numbers wrong");
+        xl__probe_reject(row, "wrong result: items did not wait for each "
+                              "other, or exchanged wrong numbers");
 fail:
     return status;
 }
@@ -165,14 +169,14 @@ fail:
     return status;
 }
 
-/* What drivers say of groups that they cannot have. */
+/* The status that drivers return for a group that is too large. */
 static bool is_too_large(xl_status status)
 {
     return status == XL_UNSUPPORTED || status == CL_OUT_OF_RESOURCES ||
            status == CL_INVALID_WORK_GROUP_SIZE;
 }
 
-/* *fits: there are groups of this size. */
+/* *fits: the device runs groups of this size. */
 static xl_status run_case(struct xl__session *p, struct sync_case *w,
                           bool *fits)
 {
@@ -192,8 +196,8 @@ static xl_status run_case(struct xl__session *p, struct sync_case *w,
     }
     if (uses_lanes(w->row) &&
         (status == XL_BUILD_FAILED || status == CL_INVALID_KERNEL_NAME)) {
-        xl__probe_unsupported(p, &row, "the compiler knows no way between "
-                                       "lanes");
+        xl__probe_unsupported(p, &row, "the compiler supports no exchange "
+                                       "between lanes");
         return XL_OK;
     }
     TRY(status);
@@ -205,8 +209,8 @@ fail:
     return status;
 }
 
-/* The quick way takes the largest that there is; else smaller ones come first,
- * so that the last barrier, which is the fact, is the largest group's too. */
+/* Quick runs measure the largest group that fits; full runs all sizes,
+ * ascending, so that the barrier of the largest group becomes the fact. */
 static xl_status run_sizes(struct xl__session *p, struct sync_case *w,
                            size_t most)
 {
@@ -232,8 +236,8 @@ static xl_status run_lanes(struct xl__session *p, struct sync_case *w,
         return run_case(p, w, &fits);
     xl_row_init(&row, "probe_sync", w->row->name);
     row.unit = "s";
-    xl__probe_unsupported(p, &row, "the device has no sub-groups, or no known "
-                                   "way between their lanes");
+    xl__probe_unsupported(p, &row, "the device has no sub-groups, or no "
+                                   "known exchange between their lanes");
     return XL_OK;
 }
 
@@ -257,13 +261,13 @@ fail:
 
 const struct xl__probe xl__probe_sync = {
     {"sync",
-     "The time of one barrier, with a fence of local or of global memory, of "
-     "handing a word to a neighbour by local memory and a barrier, and of a "
-     "sum over the group, by its size; of a shuffle and a sum over a "
-     "sub-group. One group runs alone and each step needs the one before, so "
-     "these are times to wait, not rates: with more groups on a unit others "
-     "work meanwhile. A step has a multiply-add or two and a fourth of a "
-     "loop's turn on top. Fooled by compilers that drop barriers of a group "
-     "that is one sub-group, which is right.",
+     "The time of one barrier with a fence of local or of global memory, of "
+     "passing a word to a neighbour through local memory and a barrier, and "
+     "of a sum over the group, by group size; of a shuffle and a sum over a "
+     "sub-group. A single group runs and each step needs the one before, so "
+     "these are latencies, not rates: with more groups on a unit, others "
+     "compute meanwhile. A step includes one or two multiply-adds and a "
+     "quarter of a loop iteration. Fooled by compilers that remove barriers "
+     "from a group that is one sub-group, which is correct.",
      false},
     run_sync_probe};

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many compute units there are, and how many small groups one of them
- * holds: equal groups, one more at a time, take as long as one until every
- * unit has its own, and twice as long from the next one on.
+/* Probe `staircase`: the number of compute units, and how many small groups
+ * one of them holds, from the time of 1, 2, 3 ... equal work-groups. They take
+ * as long as one until every unit has a group, and twice as long with one
+ * more:
  *
- *       time |              +-----      Groups fill a unit: as many items as a
- *            |        +-----+           group may have, all of a unit's local
- *            |  +-----+                 memory as ballast, and arithmetic that
- *            |--+                       leaves no slot free. Small ones only
- *            +--------------------      wait, so that a unit does as many at
- *              CU   2 CU  3 CU  groups  once as it can hold.
+ *       time |              +-----   A group that fills a unit has the largest
+ *            |        +-----+        size, all local memory of the unit, and
+ *            |  +-----+              arithmetic that occupies all issue slots.
+ *            |--+                    Small groups wait for memory only, so a unit
+ *            +--------------------   runs as many at once as it can hold.
+ *              CU   2 CU  3 CU  groups
  *
- * Beside the times, groups count themselves: how many were at work at once. */
+ * Independently of times, groups count themselves in a counter: the maximum is
+ * the number that ran at once. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,31 +23,32 @@
 
 enum {
     STEPS_PER_ITERATION =
-        16, /* as in probe/compute_units.cl, and the next three */
+        16, /* as in probe/compute_units.cl, with the next three */
     CHAINS = 4,
     SLOTS = 16,
     SPACING = 8,
     SMALL_WG = 32,      /* a sub-group of most devices */
-    MOST_GROUPS = 4096, /* that fill a unit */
-    MOST_COUNTS = 1300, /* points of the whole curve */
-    MOST_SMALL = 256,   /* small groups a unit holds; more than any */
-    ROWS = 24,          /* of the whole curve, besides its corners */
+    MOST_GROUPS = 4096, /* groups that fill a unit each */
+    MOST_COUNTS = 1300, /* points of a full curve */
+    MOST_SMALL = 256,   /* small groups per unit: more than any holds */
+    ROWS = 24,          /* rows of a full curve, besides corners */
     MOST_ITERATIONS =
-        65535,     /* of loops that the host goes round too (GE-24) */
-    N_CHECKED = 16 /* items or groups compared */
+        65535,     /* of loops that the host repeats (GE-24) */
+    N_CHECKED = 16 /* items or groups that are compared */
 };
-/* Of one group: far below a watchdog (GE-11) when three or four go by, and far
- * above what a launch costs. */
+/* Time of one group: the time of three or four is far below a watchdog (GE-11)
+ * and far above the cost of a launch. */
 static const double group_ns = 2e5, launches = 4;
-static const double warm_ns = 1e8; /* until clocks have risen */
+static const double warm_ns = 1e8; /* until clock frequencies have risen */
 
 /* -- steps of a curve ------------------------------------------------------ */
 
-static const double rise = 1.5; /* of the first time: between 1 and 2 */
+static const double rise = 1.5; /* threshold over the first time: between 1
+                                   and 2 */
 
-/* The best line t = a + b * ceil(groups / width), by relative least squares;
- * how far off it is, on average. A step is `steep` where b is a good part of
- * the first step's time. */
+/* Fits t = a + b * ceil(groups / width) by relative least squares and returns
+ * the mean relative deviation. *steep: b is a considerable part of the time of
+ * the first step. */
 static double fit_steps(const struct xl__group_time *at, unsigned n,
                         unsigned width, bool *steep)
 {
@@ -91,8 +94,8 @@ double xl__steps_width(const struct xl__group_time *at, unsigned n)
             width = w;
         }
     }
-    /* Work that is handed out by the dozen, or a slope, fits nothing well, or
-     * everything alike. */
+    /* Groups assigned in batches, or a straight slope, fit no width well, or
+     * all equally. */
     if (!(best <= good) || (width > 1 && best > line / 2))
         return NAN;
     return width;
@@ -137,9 +140,9 @@ struct group_curve {
     size_t group_words;  /* of `out` */
     size_t groups, iterations; /* of the next launch */
     cl_mem out, census;
-    double live, most_live; /* groups at once: of the last count, of all */
-    bool is_thin;        /* rows: only some are handed out */
-    size_t every, corner; /* which: each so-manieth, and beside steps */
+    double live, most_live; /* groups at once: of the last launch, of all */
+    bool is_thin;        /* only some points become rows */
+    size_t every, corner; /* which: multiples of `every`, and next to steps */
     struct xl__group_time *at; /* MOST_COUNTS */
     unsigned n;
 };
@@ -169,8 +172,8 @@ static struct xl__call make_call(const struct group_curve *s)
         .mem = {[1] = {s->out, NULL}, [2] = {s->census, NULL}}};
 }
 
-/* struct xl__iteration_source; curves have many points, so each is sampled as
- * briefly as in the quick way. */
+/* The sample function of a struct xl__iteration_source. Curves have many
+ * points, so sampling is quick. */
 static xl_status sample_groups(struct xl__session *p, void *arg,
                                size_t iterations, xl_row *row)
 {
@@ -199,7 +202,8 @@ static bool is_corner(const struct group_curve *s, size_t groups)
     return beyond <= 1 || groups % xl__max_size(s->every, 1) == 0;
 }
 
-/* The time of so many groups; a point of the curve and, as a rule, a row. */
+/* Measures the time of a number of groups: a point of the curve and usually a
+ * row. */
 static xl_status time_groups(struct xl__session *p, struct group_curve *s,
                              size_t groups, double *ns)
 {
@@ -226,8 +230,8 @@ fail:
     return status;
 }
 
-/* From `first` on; *edge: the most groups that take no longer, 0 where even
- * `most` do not. */
+/* Searches the edge from `first` on; *edge: the largest number of groups that
+ * takes no longer than the first, 0 if even `most` do not. */
 static xl_status search_edge(struct xl__session *p, struct group_curve *s,
                              size_t first, size_t least, size_t most,
                              size_t *edge)
@@ -243,7 +247,8 @@ fail:
     return status;
 }
 
-/* -- results -------------------------------------------------------------- */
+/* -- expected results
+ * ------------------------------------------------------ */
 
 static cl_uint expected_item(const struct group_curve *s, size_t i)
 {
@@ -259,7 +264,7 @@ static cl_uint expected_item(const struct group_curve *s, size_t i)
     return all;
 }
 
-/* The same in each group: which slot holds what in the end. */
+/* The final content of the slots, the same for each group. */
 static void compute_expected_slots(const struct group_curve *s, cl_uint *slot)
 {
     cl_uint x = 0;
@@ -284,7 +289,8 @@ static bool matches_host(const struct group_curve *s, const cl_uint *seen,
     return same;
 }
 
-/* One launch by itself, its first items or groups against the host. */
+/* Runs one launch and compares its first items or groups with the host's
+ * results. */
 static xl_status check_groups(struct xl__session *p,
                               const struct group_curve *s, bool *right)
 {
@@ -306,10 +312,11 @@ fail:
     return status;
 }
 
-/* -- groups that fill a unit ---------------------------------------------- */
+/* -- groups that fill a unit
+ * ----------------------------------------------- */
 
-/* How much of what the units could do in the time gets done; unless nobody
- * timed so many. */
+/* Adds the share of the units' capacity that a number of groups used, if that
+ * number was timed. */
 static void add_share(const struct group_curve *s, xl_row *row,
                       const char *name, size_t groups, double units)
 {
@@ -320,9 +327,9 @@ static void add_share(const struct group_curve *s, xl_row *row,
     }
 }
 
-/* On a CPU groups go by the dozen (CP-08), and other programs have their share
- * of the cores: times have no even steps, but a group that counts itself has a
- * unit of its own. */
+/* On a CPU groups are assigned in batches (CP-08) and other programs use
+ * cores too: times have no equal steps, so the units are those that groups
+ * counted. */
 static xl_status report_units(struct xl__session *p, struct group_curve *s,
                               double *units)
 {
@@ -337,14 +344,15 @@ static xl_status report_units(struct xl__session *p, struct group_curve *s,
     row.value = *units;
     xl_row_found(&row, "at_once", s->most_live);
     if (!right) {
-        xl__probe_reject(&row, "not the numbers that the host has");
+        xl__probe_reject(&row, "wrong result: the numbers differ from the "
+                               "host's");
         xl__probe_emit(p, &row);
         return XL_OK;
     }
     if (!(*units > 0)) {
         snprintf(why, sizeof why,
-                 "no even steps: groups are not handed to units one by one "
-                 "here; %g were at work at once",
+                 "no equal steps: groups are not assigned to units one by "
+                 "one; %g ran at once",
                  s->most_live);
         xl__probe_unsupported(p, &row, why);
         return XL_OK;
@@ -366,14 +374,14 @@ static xl_status try_group_size(struct xl__session *p, struct group_curve *s)
     const struct xl__call call = make_call(s);
     plan_groups(s, &plan);
     TRY(xl__run_plan(p->q, &plan, &call, NULL));
-    TRY(xl_queue_finish(p->q)); /* some drivers refuse this late */
+    TRY(xl_queue_finish(p->q)); /* some drivers fail only here */
 fail:
     return status;
 }
 
-/* As large as the driver grants this kernel, which may be less than it grants
- * one that does nothing; and with all of a unit's local memory, or as much as
- * the driver owns to (NV-01). */
+/* Finds the largest group that the driver grants this kernel, which may be
+ * less than an empty kernel gets, with all local memory of a unit, or as much
+ * as the driver reports (NV-01). */
 static xl_status fit_group(struct xl__session *p, struct group_curve *s,
                            size_t most_wg)
 {
@@ -398,7 +406,7 @@ static xl_status fit_group(struct xl__session *p, struct group_curve *s,
     return status;
 }
 
-/* Many groups, so that the whole device is awake. */
+/* Runs many groups until the clocks of the whole device have risen. */
 static xl_status warm_up_device(struct xl__session *p, struct group_curve *s)
 {
     xl_status status = XL_OK;
@@ -413,7 +421,8 @@ fail:
     return status;
 }
 
-/* Around the steps, or every count up to the third. */
+/* Measures the counts next to steps; in full runs every count up to the third
+ * step. */
 static xl_status measure_curve(struct xl__session *p, struct group_curve *s)
 {
     xl_status status = XL_OK;
@@ -423,7 +432,8 @@ static xl_status measure_curve(struct xl__session *p, struct group_curve *s)
     s->groups = 1;
     TRY(xl__iterations_find_above(p, &w, group_ns, launches, &iterations));
     TRY(warm_up_device(p, s));
-    /* Where groups go by the dozen, few of them look like one unit (CP-08). */
+    /* Where groups are assigned in batches, a few of them look like one unit
+     * (CP-08). */
     TRY(search_edge(p, s, 1, XL__CPU_GROUPS, MOST_GROUPS, &edge));
     for (unsigned i = 2; i <= 3 && edge; i++) {
         TRY(time_groups(p, s, xl__min_size(i * edge, MOST_GROUPS), &ns));
@@ -473,12 +483,12 @@ static xl_status report_resident(struct xl__session *p, struct group_curve *s,
     row.unit = "1";
     xl_row_param(&row, "group", (double)s->wg);
     if (!edge && right) {
-        xl__probe_unsupported(p, &row, "no step: more groups take no longer, "
-                                       "or times are too noisy");
+        xl__probe_unsupported(p, &row, "no step: more groups take no "
+                                       "longer, or times are too noisy");
         return XL_OK;
     }
-    /* A group or two beyond a full round take little time of their own: the
-     * step tells about where, the count exactly. */
+    /* A few groups beyond a full round add little time: the step is
+     * approximate, the count exact. */
     const bool agree =
         fabs((double)edge - s->most_live) <= near * s->most_live;
     row.value = (agree ? s->most_live : (double)edge) / units;
@@ -486,18 +496,19 @@ static xl_status report_resident(struct xl__session *p, struct group_curve *s,
     if (!agree) {
         row.verdict = XL_ROW_SUSPICIOUS;
         xl__strcpy(row.reason, sizeof row.reason,
-                   "the step and the groups that were at work at once do not "
-                   "agree");
+                   "the step and the number of groups that ran at once "
+                   "disagree");
     }
     if (!right)
-        xl__probe_reject(&row, "not the numbers that the host has");
+        xl__probe_reject(&row, "wrong result: the numbers differ from the "
+                               "host's");
     xl__probe_emit(p, &row);
 fail:
     return status;
 }
 
-/* From one group a unit on: what a unit holds, and then twice that, so that
- * every unit is full at some time. */
+/* Measures from one group per unit on: what a unit holds, and twice that, so
+ * that every unit is full at some time. */
 static xl_status find_resident(struct xl__session *p, struct group_curve *s,
                                double units)
 {
@@ -541,7 +552,7 @@ static xl_status run_staircase_probe(struct xl__session *p)
     TRY(find_units(p, &s, &units));
     if (!(units > 0))
         units = xl__num_or(l, XL__F_compute_units, 1);
-    if (!s.is_cpu) /* whose units do one after the other */
+    if (!s.is_cpu) /* whose units run groups one after the other */
         TRY(find_resident(p, &s, units));
 fail:
     if (s.census)
@@ -554,13 +565,13 @@ const struct xl__probe xl__probe_staircase = {
     {"staircase",
      "Compute units and resident groups, by the time that 1, 2, 3 ... equal "
      "groups take. Groups that fill a unit take as long as one up to the "
-     "number of units (full: the share of the units' work that gets done, 1), "
-     "and one more takes twice as long (one_more: about half). Small groups "
-     "that only wait take as long as one until no unit holds another. value "
-     "of a count: the groups' work done in the time of the first; at_once: "
-     "groups that counted themselves at work together, which is the answer on "
-     "a CPU, where groups go by the dozen. Fooled by drivers that cut a "
-     "launch into parts, by groups that leave room for a second, and by a "
-     "clock that drops under load.",
+     "number of units (full: the share of the units' capacity in use, 1), and "
+     "one more takes twice as long (one_more: about half). Small groups that "
+     "only wait take as long as one until no unit holds another. value of a "
+     "count: the groups' work done in the time of the first; at_once: groups "
+     "that counted themselves as running together, which is the result on a "
+     "CPU, where groups are assigned in batches. Fooled by drivers that split "
+     "a launch, by groups that leave room for a second one on a unit, and by "
+     "a clock that drops under load.",
      false},
     run_staircase_probe};

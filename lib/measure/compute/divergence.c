@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it costs that the items of a sub-group go different ways: 1, 2, 4 ...
- * paths of the same length, dealt out item by item. In lock step the time
- * follows their number; where items are threads of their own it does not. And
- * the same paths dealt out by whole sub-groups, which is free everywhere. */
+/* Probe `divergence`: the cost of branches that diverge within a sub-group.
+ * Items take one of 1, 2, 4 ... paths of the same length, assigned item by
+ * item:
+ *
+ *     time = one path * ways^p,   p = 1 in lock step, 0 for independent threads
+ *
+ * The same paths assigned to whole sub-groups must cost nothing extra. */
 #include <math.h>
 #include <string.h>
 
@@ -11,30 +14,32 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4, /* of a turn, as in probe/divergence.cl */
+    STEPS = 4, /* per iteration, as in probe/divergence.cl */
     WG = 256,
     GROUPS_A_UNIT = 8,
-    MOST_WAYS = 64,  /* as many as there are paths */
-    SOME_WAYS = 8,   /* where items are threads, or nothing is known */
+    MOST_WAYS = 64,  /* the number of paths of the kernel */
+    SOME_WAYS = 8,   /* where items are threads or the width is unknown */
     MOST_CURVE = 7,  /* 1, 2, 4 ... 64 */
     N_CHECKED = 128, /* items that are compared */
-    PASSES = 3,      /* over a curve: the best time of each point counts */
-    ONE_OF = 4 /* where something may end long launches, one that goes one
-                  way lasts a fourth of the usual: others go MOST_WAYS */
+    PASSES = 3,      /* over a curve; the shortest time of each point is
+                        used */
+    ONE_OF = 4 /* on GPUs a launch with one path lasts a quarter of the
+                  usual time, since the others take up to MOST_WAYS times as
+                  long */
 };
-/* Powers of the number of ways that count as lock step and as free. */
+/* Exponents that count as lock step and as free. */
 static const double lock_step = 0.85, is_free = 0.15;
-static const double shared_cost = 1.25; /* and more is not free */
+static const double shared_cost = 1.25; /* a larger ratio is not free */
 
-/* The curve. */
+/* A curve of times by ways. */
 struct branch_curve {
     struct xl__iterated t;
     cl_mem out;
-    size_t items, wg, width; /* width 1: not lock step, or not known */
+    size_t items, wg, width; /* width 1: no lock step, or unknown */
     unsigned most;           /* ways */
 };
 
-/* A point of it: ways, dealt out every `span` items. */
+/* A point of it: the number of ways, which change every `span` items. */
 struct branch_point {
     const char *variant;
     size_t span;
@@ -43,7 +48,7 @@ struct branch_point {
 
 /* -- the paths ------------------------------------------------------------ */
 
-/* As in the kernel. */
+/* The same computation as in the kernel. */
 static cl_uint expected_number(cl_uint x, unsigned way, size_t steps)
 {
     const cl_uint c = way * 0x9e3779b9u | 1;
@@ -75,8 +80,8 @@ static xl_status check_numbers(struct xl__session *p, struct xl__iterated *t,
             seen[i] == expected_number((cl_uint)i, (unsigned)(i / span % ways),
                                        STEPS * t->iterations);
     if (!right)
-        xl__probe_reject(row, "an item's number is not the host's: it went "
-                              "another way, or not all of it");
+        xl__probe_reject(row, "wrong result: an item took another path, or "
+                              "not all of it");
 fail:
     return status;
 }
@@ -121,8 +126,9 @@ fail:
     return status;
 }
 
-/* Points of a curve from `first` ways on, each time the best of all passes;
- * ns[0], of one way, may be there before. Rows are those of the last pass. */
+/* Measures the points of a curve from `first` ways on, each as the shortest
+ * time of all passes. If first > 1, ns[0] holds the time of one way. Rows are
+ * emitted in the last pass. */
 static xl_status measure_curve(struct xl__session *p, struct branch_curve *f,
                                struct branch_point a, unsigned first,
                                double *ns, unsigned *n)
@@ -148,7 +154,7 @@ fail:
     return status;
 }
 
-/* -- what the curve says -------------------------------------------------- */
+/* -- analysis of the curve ------------------------------------------------ */
 
 double xl__divergence_power(const double *ns, unsigned n)
 {
@@ -163,14 +169,14 @@ double xl__divergence_power(const double *ns, unsigned n)
 const char *xl__divergence_fault(double power, bool in_lock_step)
 {
     if (!(power > is_free) && in_lock_step)
-        return "all ways cost what one does, though items run in lock step "
-               "here: the compiler joined them";
+        return "all ways cost as much as one, though items run in lock step "
+               "here: the compiler merged them";
     if (power >= lock_step && !in_lock_step)
-        return "ways cost as in lock step, though items are said to be "
-               "threads of their own";
+        return "ways cost as in lock step, though items are reported to be "
+               "independent threads";
     if (power > is_free && power < lock_step)
-        return "neither free nor lock step: some ways run side by side, or "
-               "the machine was busy";
+        return "neither free nor lock step: some ways run at the same time, "
+               "or the machine was busy";
     return NULL;
 }
 
@@ -209,7 +215,7 @@ static xl_status run_curves(struct xl__session *p, struct branch_curve *f)
                       known ? xl__divergence_fault(power, in_lock_step)
                             : NULL);
     if (scalar)
-        return XL_OK; /* an item is a sub-group of its own */
+        return XL_OK; /* an item is a sub-group by itself */
     TRY(measure_curve(p, f, shared, p->how->quick ? f->most : 2, ns, &n));
     const double cost = ns[n - 1] / ns[0];
     report_conclusion(p, "cost", cost, 1, cost > shared_cost ? dear : NULL);
@@ -254,14 +260,13 @@ fail:
 
 const struct xl__probe xl__probe_divergence = {
     {"divergence",
-     "Steps a second when the items of a sub-group take 1, 2, 4 ... paths of "
-     "the same length (split); beside them how many times slower that is than "
-     "one path, and what it should be: as many as there are ways in lock "
-     "step, 1 where items are threads, 1 when whole sub-groups take a path "
-     "(shared). \"power\" is the power of the ways that the time grows with: "
-     "1 in lock step, 0 where they are free; \"cost\" how many times slower "
-     "most ways are, shared. Fooled by hardware that runs several ways of a "
-     "sub-group side by side, and by instruction caches too small for all "
-     "paths.",
+     "Steps per second when the items of a sub-group take 1, 2, 4 ... paths "
+     "of the same length (split); with the slowdown over one path and the "
+     "expected one: the number of ways in lock step, 1 where items are "
+     "threads, 1 when whole sub-groups take a path (shared). \"power\" is the "
+     "exponent of the ways in the time: 1 in lock step, 0 where they are "
+     "free; \"cost\" the slowdown of the largest number of ways, shared. "
+     "Fooled by hardware that runs several ways of a sub-group at the same "
+     "time, and by instruction caches too small for all paths.",
      false},
     run_divergence_probe};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dot products of four bytes, by every route that there may be: plain
- * arithmetic, the shim's emulation, the extension in each signedness, and the
- * instruction that the fact `dot` names. All must be right to the bit. */
+/* Probe `dot`: the rate of dot products of four bytes by each implementation:
+ * plain arithmetic, the emulation of common/dot.clh,
+ * cl_khr_integer_dot_product in each signedness, and the instruction that the
+ * fact `dot` names. Results must be exact. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,9 +10,9 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4, /* of a turn, as in probe/dot_product.cl */
+    STEPS = 4, /* per iteration, as in probe/dot_product.cl */
     CHAINS = 8,
-    OPERATIONS = 8, /* of a dot product */
+    OPERATIONS = 8, /* counted per dot product */
     WG = 256,
     GROUPS_A_UNIT = 8,
     N_CHECKED = 16 /* items that are compared */
@@ -25,7 +26,7 @@ enum form { SHIM, PLAIN, UNSIGNED, MIXED, SATURATED };
 static const struct route {
     const char *name;
     enum form form;
-    const char *way; /* of the shim; NULL: the fact's */
+    const char *way; /* for common/dot.clh; NULL: the fact's */
     bool is_khr;
 } routes[] = {
     {"plain", PLAIN, "", false},    {"emulated", SHIM, "emulated", false},
@@ -38,12 +39,13 @@ enum { N_ROUTES = sizeof routes / sizeof *routes };
 struct dot_launch {
     const struct route *route;
     const char *way;
-    double fma; /* a second */
+    double fma; /* FMAs per second */
     size_t wg, items;
     cl_mem out;
 };
 
-/* -- on the host ---------------------------------------------------------- */
+/* -- expected results
+ * ------------------------------------------------------ */
 
 cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
                  bool y_signed, bool saturated)
@@ -61,7 +63,7 @@ cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
     return (cl_uint)sum;
 }
 
-/* As in the kernel. */
+/* The same computation as in the kernel. */
 static cl_uint expected_chain(enum form form, cl_uint item, size_t steps)
 {
     const bool x_signed = form != UNSIGNED;
@@ -88,14 +90,14 @@ static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
     const struct dot_launch *b = t->arg;
     cl_uint seen[N_CHECKED];
     bool right = true;
-    /* Both in operations; a multiply-add is two. */
+    /* Both are counted in operations; a multiply-add is two. */
     xl_row_found(row, "fma", xl__probe_peak(row) / (2 * b->fma));
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
     for (cl_uint i = 0; i < N_CHECKED; i++)
         right = right && seen[i] == expected_chain(b->route->form, i,
                                                    STEPS * t->iterations);
     if (!right)
-        xl__probe_reject(row, "a sum is not the host's");
+        xl__probe_reject(row, "wrong result: a sum differs from the host's");
 fail:
     return status;
 }
@@ -123,14 +125,14 @@ static void plan_dots(const struct dot_launch *b, struct xl__iterated *t)
     t->amount = (double)OPERATIONS * STEPS * CHAINS * (double)b->items;
 }
 
-/* Why a route is not tried here; NULL: it is. */
+/* The reason why a route cannot run here; NULL if it can. */
 static const char *find_missing(const struct xl__limits *l,
                                 const struct route *r)
 {
     if (r->is_khr && !xl__has_extension(l, extension))
         return "cl_khr_integer_dot_product is not listed";
     if (!r->way && !*xl__text(l, XL__F_dot))
-        return "no instruction of the device's own is known";
+        return "no instruction of the device is known";
     return NULL;
 }
 
@@ -153,7 +155,7 @@ static xl_status run_route(struct xl__session *p, struct dot_launch *b)
     plan_dots(b, &t);
     status = xl__iterated_measure(p, &t, &row);
     if (status == XL_BUILD_FAILED && (b->route->is_khr || !b->route->way)) {
-        xl__probe_unsupported(p, &row, "the compiler does not take it");
+        xl__probe_unsupported(p, &row, "the compiler rejects it");
         return XL_OK;
     }
     TRY(status);
@@ -162,8 +164,8 @@ fail:
     return status;
 }
 
-/* One row says that the extension is not there; and where the fact is its way,
- * its row has said all. */
+/* A missing extension is reported by one row; and if the fact is the
+ * extension, its own row is enough. */
 static bool is_needed(const struct xl__limits *l, const struct route *r)
 {
     if (r->is_khr)
@@ -194,12 +196,12 @@ fail:
 
 const struct xl__probe xl__probe_dot = {
     {"dot",
-     "Operations a second (8 a product) of dot products of four bytes: plain "
-     "char4 arithmetic, shifts and multiplications, "
+     "Operations per second (8 per product) of dot products of four bytes: "
+     "plain char4 arithmetic, shifts and multiplications, "
      "cl_khr_integer_dot_product signed, unsigned, mixed and saturated, and "
-     "the device's own instruction where a way to it is known; beside them "
-     "their share of the f32 multiply-adds' (fma). Sums must be exact. A "
-     "compiler may make one instruction of the plain form; the extension may "
-     "be listed without one.",
+     "the device's own instruction where one is known; with their share of "
+     "the rate of f32 multiply-adds (fma). Sums must be exact. A compiler may "
+     "use one instruction for the plain form; the extension may be listed "
+     "without one.",
      false},
     run_dot_probe};

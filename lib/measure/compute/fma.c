@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The FMA peak of each type: chains of x = x * x + c, as many and as wide as
- * the device likes best. A result that is not the map's fixed point does not
- * count, nor does a time that does not double with the work. */
+/* Probe `flops`: the peak rate of multiply-add in f32, f16 and f64, by chains
+ * of x = x * x + c in several widths and numbers; the fastest is the peak. A
+ * row is rejected if a chain does not end in the map's fixed point
+ *
+ *     x = (1 - sqrt(1 - 4 c)) / 2
+ *
+ * or if the time is not proportional to the work. */
 #include <math.h>
 #include <string.h>
 
@@ -10,10 +14,10 @@
 
 enum {
     STEPS_PER_ITERATION = 16, /* as in probe/fma.cl */
-    N_CHECKED = 64            /* results compared: one of each c */
+    N_CHECKED = 64            /* results that are compared: one of each c */
 };
-/* Of a launch: far below a watchdog (GE-11); on a CPU long enough that the
- * system spreads the threads over the cores. */
+/* Duration of a launch: far below a watchdog (GE-11); on a CPU long enough for
+ * the system to distribute the threads over the cores. */
 static const double quick_ns = 4e6, long_ns = 20e6;
 
 /* clang-format off */
@@ -21,9 +25,10 @@ static const struct number_type {
     const char *name;
     xl_dtype dtype;
     enum xl__fact_id fact;
-    double tolerance;     /* relative: u / (1 - 2 x) a step, sums, output */
+    double tolerance;     /* relative error: u / (1 - 2 x) per step, sums,
+                             output */
     double share;         /* of the f32 launch's time: f64 may be slow and
-                             its long loops unsafe (GE-20) */
+                             long loops unsafe (GE-20) */
 } types[] = {
     /* row    dtype    fact                       tolerance share */
     {"f32", XL_F32, XL__F_peak_f32_flop_per_s, 1e-6,     1},
@@ -64,7 +69,7 @@ enum {
     N_CHAINS = sizeof chains / sizeof *chains
 };
 
-/* One launch. */
+/* A launch. */
 struct fma_launch {
     const struct number_type *type;
     const struct chain_shape *chain;
@@ -73,7 +78,7 @@ struct fma_launch {
     size_t iterations;
 };
 
-/* Values of a native vector of this type: a power of two, 1 to 16. */
+/* Elements of a native vector of this type: a power of two from 1 to 16. */
 static unsigned native_vector(const struct xl__limits *l,
                               const struct number_type *type)
 {
@@ -132,7 +137,7 @@ static xl_status sample_launch(struct xl__session *p, cl_mem out,
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* struct xl__iteration_source. */
+/* The argument of sample_iterations(). */
 struct iterated_launch {
     struct fma_launch *burst;
     cl_mem out;
@@ -157,7 +162,7 @@ static xl_status calibrate_iterations(struct xl__session *p, cl_mem out,
     return xl__iterations_find(p, &w, target, &b->iterations);
 }
 
-/* Did every chain end in its fixed point? */
+/* Has every chain ended in its fixed point? */
 static xl_status check_fixed_points(struct xl__session *p, cl_mem out,
                                     const struct fma_launch *b, bool *right)
 {
@@ -175,8 +180,8 @@ fail:
     return status;
 }
 
-/* What the units and the clock allow; only where both are known and the clock
- * is one that is not exceeded by much, which a CPU's stated one is. */
+/* The bound from unit counts and clock, if both are known and the clock is not
+ * exceeded by much, as the stated clock of a CPU is. */
 static xl_bound physical_bound(const struct xl__limits *l,
                                const struct number_type *type)
 {
@@ -219,8 +224,8 @@ static xl_status measure_chain(struct xl__session *p, cl_mem out,
     TRY(sample_launch(p, out, b, row));
     TRY(check_fixed_points(p, out, b, &right));
     if (!right)
-        xl__probe_reject(row, "a chain missed its fixed point: wrong "
-                              "arithmetic, or not all steps were done");
+        xl__probe_reject(row, "a chain did not reach its fixed point: wrong "
+                              "arithmetic, or steps were skipped");
 fail:
     return status;
 }
@@ -249,8 +254,8 @@ static bool is_candidate(const struct xl__session *p,
            (chain->quick || !p->how->quick);
 }
 
-/* Where half is not listed its arithmetic may still compile, its built-in
- * functions do not (NV-06). */
+/* Where half is not listed, its arithmetic may still compile, but not its
+ * built-in functions (NV-06). */
 static bool has_form(const struct xl__session *p,
                      const struct number_type *type,
                      const struct chain_shape *chain)
@@ -260,8 +265,8 @@ static bool has_form(const struct xl__session *p,
     return type->dtype != XL_F16 || chain->form == 0 || listed->value == 1;
 }
 
-/* The best chain of one type. Quick: f32 tries them all, the others take the
- * shape that was best there, and halves' pairs. */
+/* Finds the fastest chain shape of a type. Quick runs: f32 tries all, the
+ * other types take the best shape of f32, and f16 also pairs. */
 static xl_status find_best_chain(struct xl__session *p, cl_mem out,
                                  const struct number_type *type, int *shape,
                                  xl_row *best, struct fma_launch *winner)
@@ -280,7 +285,7 @@ static xl_status find_best_chain(struct xl__session *p, cl_mem out,
         TRY(xl__probe_check_stop(p));
         last = measure_chain(p, out, &b, &row);
         if (last == XL_BUILD_FAILED)
-            break; /* the type itself is missing */
+            break; /* the type is not supported */
         if (last == XL_CANCELLED)
             TRY(last);
         if (last != XL_OK) {
@@ -301,9 +306,9 @@ fail:
     return status;
 }
 
-/* May this device have the type at all? Half is tried on every GPU, since the
- * extension string does not tell (NV-06); compilers for CPUs do without it or
- * list it. */
+/* Is the type certainly missing? f16 is tried on every GPU, since the
+ * extension string is not reliable (NV-06); compilers for CPUs list it or do
+ * not have it. */
 static bool is_type_missing(const struct xl__limits *l,
                             const struct number_type *type)
 {
@@ -328,7 +333,7 @@ static xl_status run_type(struct xl__session *p, cl_mem out,
     }
     status = find_best_chain(p, out, type, shape, &row, &winner);
     if (status == XL_BUILD_FAILED && type->dtype != XL_F32) {
-        xl__probe_unsupported(p, &row, "the compiler does not take this type");
+        xl__probe_unsupported(p, &row, "the compiler rejects this type");
         return XL_OK;
     }
     TRY(status);
@@ -339,7 +344,7 @@ fail:
     return status;
 }
 
-/* Room for the widest launch. */
+/* The items of the largest launch, for which the buffer must have room. */
 static size_t max_items(const struct xl__session *p)
 {
     size_t most = 0;
@@ -351,7 +356,7 @@ static size_t max_items(const struct xl__session *p)
     return most;
 }
 
-/* The first chain that suits is near the best everywhere. */
+/* Uses the first suitable shape, which is near the best on all devices. */
 xl_status xl__fma_rate(struct xl__session *p, double *per_s)
 {
     xl_status status = XL_OK;
@@ -390,10 +395,10 @@ fail:
 
 const struct xl__probe xl__probe_flops = {
     {"flops",
-     "The rate of multiply-add (2 flop) in f32, f16 and f64, by chains of "
-     "x = x * x + c in several widths and numbers; the result must be the "
-     "map's fixed point, and half the work must take half the time. Values "
-     "settle, so the chip draws less power and may clock higher than under "
-     "random data. Matrix engines are not counted.",
+     "The rate of multiply-add (2 flop) in f32, f16 and f64, by chains of x = "
+     "x * x + c in several widths and numbers; the result must be the map's "
+     "fixed point, and half the work must take half the time. Values "
+     "converge, so the chip draws less power and may clock higher than with "
+     "random data. Matrix engines are not included.",
      true},
     run_flops_probe};

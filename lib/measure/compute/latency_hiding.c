@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much must be under way at once before a device is busy: the rate of
- * multiply-adds, and of words read at random, by the number of independent
- * chains an item has and of groups a unit has. More chains or more groups, it
- * is all the same: the rate grows with their product up to a knee. By Little's
- * law that is at latency x throughput; both are measured here, so the two can
- * be held against each other.
- * Source: Little, Operations Research 9(3), 1961; Volkov, UCB/EECS-2016-143. */
+/* Probe `hiding`: how many independent operations must be in flight before a
+ * device is busy. The rate of multiply-adds, and of words read at random
+ * addresses, is measured on a grid of chains per item and groups per unit.
+ * Only their product counts: the rate grows with it up to a knee. By Little's
+ * law
+ *
+ *     in flight = latency * throughput
+ *
+ * Both are measured here, so the knee can be compared with the product. */
 #include <math.h>
 #include <string.h>
 
@@ -17,11 +19,12 @@ enum {
     WG = 128,
     MOST_GROUPS = 16, /* of a unit */
     MOST_ITERATIONS =
-        65535,      /* of loops that the host goes round too (GE-24) */
-    N_CHECKED = 16, /* items compared */
+        65535,      /* of loops that the host repeats (GE-24) */
+    N_CHECKED = 16, /* items that are compared */
     POINTS = 64     /* of a grid, at most */
 };
-/* Of a launch: above its own cost, and far below a watchdog (GE-11). */
+/* Duration of a launch: above its overhead and far below a watchdog
+ * (GE-11). */
 static const double least_ns = 2e5, most_launches = 8;
 static const double near_peak = 0.9;
 
@@ -29,7 +32,8 @@ static const double near_peak = 0.9;
 
 double xl__rate_knee(const struct xl__concurrency_point *at, unsigned n)
 {
-    static const double still = 1.4; /* twice as much gives more than this */
+    static const double still = 1.4; /* gain by doubling above which the
+                                        curve still grows */
     double most = 0, top = 0, half = 0, knee = INFINITY;
     for (unsigned i = 0; i < n; i++) {
         most = fmax(most, at[i].in_flight);
@@ -41,24 +45,25 @@ double xl__rate_knee(const struct xl__concurrency_point *at, unsigned n)
         if (at[i].in_flight <= most / 2)
             half = fmax(half, at[i].rate);
     }
-    /* A curve that still climbs at its end has its knee beyond. */
+    /* If the curve still grows at its end, the knee is beyond it. */
     return n > 0 && top > 0 && !(top > still * half) ? knee : NAN;
 }
 
 /* -- what is launched ----------------------------------------------------- */
 
-/* A kind of work; -D and arguments differ. */
+/* A kind of operation: its kernel and row names. */
 struct operation {
-    const char *name, *one, *knee; /* of rows: a point, the latency, the end */
+    const char *name, *one, *knee; /* row names: a point, the latency, the
+                                      knee */
     const char *unit;
     const char *source, *kernel;
-    double per_step; /* of a chain: in `unit` */
-    unsigned steps_a_turn;
+    double per_step; /* of one chain, in `unit` */
+    unsigned steps_per_iteration;
 };
 
 /* clang-format off */
 static const struct operation operations[] = {
-    /* name  one          knee         unit      source             kernel    per_step steps_a_turn */
+    /* name  one          knee         unit      source             kernel    per_step steps_per_iteration */
     {"fma",  "fma_solo",  "fma_knee",  "flop/s", "probe/fma.cl",  "flops",  2,       STEPS_PER_ITERATION},
     {"load", "load_solo", "load_knee", "B/s",    "probe/latency_hiding.cl", "hiding", 4,       1},
 };
@@ -66,8 +71,8 @@ static const struct operation operations[] = {
 
 struct grid_launch {
     const struct operation *op;
-    unsigned chains, groups; /* groups: of a unit */
-    bool is_serial;          /* a unit has one group at a time (CP-04) */
+    unsigned chains, groups; /* groups: per unit */
+    bool is_serial;          /* a unit runs one group at a time (CP-04) */
     size_t units, wg, iterations;
     cl_mem words, out;
     size_t n_words;
@@ -85,7 +90,7 @@ static size_t launch_items(const struct grid_launch *w)
 
 static double launch_amount(const struct grid_launch *w)
 {
-    return w->op->per_step * w->op->steps_a_turn * (double)w->iterations *
+    return w->op->per_step * w->op->steps_per_iteration * (double)w->iterations *
            w->chains * (double)launch_items(w);
 }
 
@@ -108,8 +113,8 @@ static void plan_launch(const struct grid_launch *w, struct xl__plan *plan)
     xl__arg_u32(s, w->iterations);
 }
 
-/* struct xl__iteration_source; a grid has many points, so each is sampled as
- * briefly as in the quick way. */
+/* The sample function of a struct xl__iteration_source. A grid has many
+ * points, so sampling is quick. */
 static xl_status sample_launch(struct xl__session *p, void *arg,
                                size_t iterations, xl_row *row)
 {
@@ -124,9 +129,10 @@ static xl_status sample_launch(struct xl__session *p, void *arg,
     return xl__probe_sample(&brief, row, &plan, &call, 0);
 }
 
-/* -- results -------------------------------------------------------------- */
+/* -- expected results
+ * ------------------------------------------------------ */
 
-/* The walks of an item, on the host. */
+/* The sum of an item's pointer chases, computed on the host. */
 static cl_uint expected_sum(const struct grid_launch *w, uint64_t seed,
                             size_t item)
 {
@@ -141,7 +147,7 @@ static cl_uint expected_sum(const struct grid_launch *w, uint64_t seed,
     return sum;
 }
 
-/* The map's fixed point, as in probe_flops.c. */
+/* Has the chain reached the map's fixed point, as in fma.c? */
 static bool is_fixed_point(cl_uint bits, size_t item)
 {
     static const double tolerance = 1e-6;
@@ -170,7 +176,7 @@ fail:
     return status;
 }
 
-/* A launch whose result is compared; row->value is the rate. */
+/* Measures a launch and checks its result; row->value is the rate. */
 static xl_status measure_point(struct xl__session *p, struct grid_launch *w,
                                xl_row *row)
 {
@@ -182,7 +188,8 @@ static xl_status measure_point(struct xl__session *p, struct grid_launch *w,
     TRY(check_items(p, w, &right));
     row->value = launch_amount(w) / (row->samples.median_ns * 1e-9);
     if (!right)
-        xl__probe_reject(row, "not the result that the host has");
+        xl__probe_reject(row, "wrong result: an item's value differs from "
+                              "the host's");
 fail:
     return status;
 }
@@ -192,11 +199,11 @@ fail:
 struct grid {
     struct xl__concurrency_point at[POINTS];
     unsigned n;
-    double latency_s; /* of a step that nothing else is beside */
-    double most_ns;   /* of a launch */
+    double latency_s; /* of a step of a single chain */
+    double most_ns;   /* longest launch */
 };
 
-/* One chain of one item: nothing hides it. */
+/* Measures the latency: one chain of one item, which nothing hides. */
 static xl_status measure_latency(struct xl__session *p, struct grid_launch w,
                                  struct grid *g)
 {
@@ -220,15 +227,16 @@ fail:
     return status;
 }
 
-/* Where items are threads a unit does one group after the other: their number
- * is what keeps all threads at work (CP-08), and hides nothing. */
+/* Where items are threads, a unit runs one group after the other: groups keep
+ * all threads busy (CP-08) but are not in flight at the same time. */
 static double count_in_flight(const struct grid_launch *w)
 {
     const double beside = w->is_serial ? 1 : w->groups;
     return beside * w->chains * (double)w->wg;
 }
 
-/* Once busy, a device takes longer the more there is: fewer turns then. */
+/* Reduces the iterations once the device is busy, so that larger points of the
+ * grid do not take longer. */
 static void limit_iterations(struct grid_launch *w, const struct grid *g,
                              size_t iterations)
 {
@@ -260,8 +268,9 @@ fail:
     return status;
 }
 
-/* The one item's walk is the same in each run, and short: a cache may have all
- * of it by then. Where probe cache found memory's own latency, that stands. */
+/* The latency of a step. The chase of one item repeats in each run and is
+ * short, so a cache may hold all of it; if probe cache has measured the
+ * latency of memory, that value is the least. */
 static double step_latency_s(const struct xl__limits *l,
                              const struct grid_launch *w, const struct grid *g)
 {
@@ -287,8 +296,9 @@ static void report_knee(struct xl__session *p, const struct grid_launch *w,
     if (row.value > 0)
         xl__probe_emit(p, &row);
     else
-        xl__probe_unsupported(p, &row, "no knee: at the end more chains and "
-                                       "groups still bring more");
+        xl__probe_unsupported(p, &row, "no knee: at the end of the grid "
+                                       "more chains and groups still raise "
+                                       "the rate");
 }
 
 static xl_status measure_grid(struct xl__session *p, struct grid_launch *w)
@@ -312,7 +322,7 @@ static xl_status measure_grid(struct xl__session *p, struct grid_launch *w)
                                   &iterations));
     iterations = w->iterations;
     const double first_ns =
-        g.latency_s * 1e9 * w->op->steps_a_turn * (double)iterations;
+        g.latency_s * 1e9 * w->op->steps_per_iteration * (double)iterations;
     g.most_ns = most_launches * fmax(least_ns, first_ns);
     for (; *groups; groups++) {
         for (unsigned i = 0; i < sizeof chains / sizeof *chains; i++) {
@@ -360,14 +370,14 @@ fail:
 
 const struct xl__probe xl__probe_hiding = {
     {"hiding",
-     "How much must be under way for a unit to be busy: the rate of f32 "
+     "How much must be in flight for a unit to be busy: the rate of f32 "
      "multiply-adds (2 flop), and of words read at random beyond the "
      "last-level cache, by the independent chains of an item and the groups "
-     "of 128 items a unit has (of one item where items are threads, one after "
-     "the other). knee: the least number of chains under way in a unit that "
-     "reaches 90 % of the best rate; little: latency x best rate, what it "
-     "should be by Little's law; the grid goes by factors of 2. Fooled by "
-     "groups that are spread unevenly over the units, by pages that are not "
-     "in the TLB, and by other users of memory.",
+     "of 128 items per unit (of one item where items are threads, one after "
+     "the other). knee: the least number of chains in flight per unit that "
+     "reaches 90 % of the best rate; little: latency x best rate, the "
+     "expected value by Little's law; the grid goes by factors of 2. Fooled "
+     "by groups that are distributed unevenly over the units, by pages that "
+     "are not in the TLB, and by other users of memory.",
      false},
     run_hiding_probe};

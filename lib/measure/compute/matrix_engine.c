@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peak of a matrix engine for each type, by the two ways there may be to
- * it: instructions of one sub-group with operands in registers, and of four
- * with operands in local memory. The higher one is the fact. A number that
- * units and clock do not allow does not count, nor does a wrong result, nor a
- * time that does not follow the work. */
+/* Probe `matrix`: the peak rate of a matrix engine per input type, by two
+ * kinds of instructions: of one sub-group with operands in registers (mma),
+ * and of four sub-groups with operands in local memory (wgmma). The higher
+ * rate becomes the fact. Rows are rejected if the rate exceeds units x clock,
+ * if a product differs from the host's, or if the time is not proportional to
+ * the work. */
 #include "measure/compute/matrix_engine.h"
 
 #include <math.h>
@@ -16,13 +17,14 @@
 
 /* -- expected products ---------------------------------------------------- */
 
-/* The products of probe/matrix_engine.cl on the host. In bytes all types lie alike: a
- * word of four bytes holds elements along k, and eight words an instruction's
- * k. Source: PTX ISA 9.0, 9.7.14.5 (which words lanes hold) and 9.7.15.5.1
- * (lines in local memory, 128-byte swizzle). */
-/* Sums of 8-bit floats never leave the engine here: each of a turn's 256
- * instructions cuts up to 2^-12 (NV-34) off a sum that grows to its value, so
- * half of 256 2^-12 of it, and a rest. */
+/* The products of probe/matrix_engine.cl, computed on the host. Counted in
+ * bytes, all types have the same layout: a word of four bytes holds elements
+ * along k, and eight words are the k of one instruction. Source: PTX ISA 9.0,
+ * 9.7.14.5 (the words that lanes hold) and 9.7.15.5.1 (rows in local memory,
+ * 128-byte swizzle). */
+/* `cut` of f8: sums stay in the engine, and each of the 256 instructions of an
+ * iteration truncates up to 2^-12 (NV-34) of a sum that grows to its final
+ * value: half of 256 * 2^-12 of it, plus a margin. */
 /* clang-format off */
 const struct xl__matrix_type xl__matrix_types[XL__N_MATRIX_TYPES] = {
     /* in        keep        set         tolerance cut */
@@ -37,11 +39,11 @@ const struct xl__matrix_type xl__matrix_types[XL__N_MATRIX_TYPES] = {
 enum {
     LANES = 32,
     WORDS_A = 4,
-    WORDS_B = 2,   /* of a lane: fragments of an instruction */
+    WORDS_B = 2,   /* per lane: fragments of an instruction */
     ROWS = 64,     /* of four sub-groups */
-    LINE = 32,     /* words, in local memory */
-    CHUNK = 4,     /* words that the swizzle moves together */
-    FIRST_B = 1024 /* of a sub-group's words of B, their number */
+    LINE = 32,     /* words per row in local memory */
+    CHUNK = 4,     /* words that the swizzle moves as a unit */
+    FIRST_B = 1024 /* number of the first word of B of a sub-group */
 };
 
 struct product_sum {
@@ -76,7 +78,7 @@ static uint32_t operand_word(const struct xl__matrix_type *type, unsigned i)
     return (xl__probe_word(0, i) & type->keep) | type->set;
 }
 
-/* The elements of words a and b, by their numbers. */
+/* Adds the products of the elements of words a and b. */
 static void add_products(struct product_sum *s, unsigned a, unsigned b)
 {
     const xl_dtype in = s->type->in;
@@ -89,8 +91,8 @@ static void add_products(struct product_sum *s, unsigned a, unsigned b)
     }
 }
 
-/* Row l / 4 and column 2 (l % 4) of every chain: k is spread over four lanes,
- * whose words are 16 bytes apart. */
+/* Row l / 4 and column 2 (l % 4) of every chain: k is distributed over four
+ * lanes, whose words are 16 bytes apart. */
 static void sum_subgroup(struct product_sum *s, unsigned lane)
 {
     const unsigned row = lane / 4, col = 2 * (lane % 4);
@@ -110,7 +112,8 @@ static unsigned swizzled_word(unsigned line, unsigned k)
     return line * LINE + (k / CHUNK ^ line % 8) * CHUNK + k % CHUNK;
 }
 
-/* Sub-group w of four has rows 16 w and on, four of them a slab of A. */
+/* Sub-group w of four has the rows from 16 w on; four sub-groups cover a slab
+ * of A. */
 static void sum_four_subgroups(struct product_sum *s, unsigned item)
 {
     enum { SLABS = 2 };
@@ -136,7 +139,7 @@ double xl__matrix_expected(enum xl__matrix_way way,
 
 /* -- what is launched ----------------------------------------------------- */
 
-/* Of a launch: far below a watchdog (GE-11). */
+/* Duration of a launch: far below a watchdog (GE-11). */
 static const double quick_ns = 4e6, long_ns = 20e6;
 static const double over_bound = 1.05;
 
@@ -144,10 +147,11 @@ static const double over_bound = 1.05;
 static const struct engine_route {
     enum xl__matrix_way way;
     const char *name;
-    enum xl__fact_id fact; /* the device has it: the way, or a target */
+    enum xl__fact_id fact; /* the device has it if the fact is not empty */
     unsigned wg, groups_a_unit;
-    unsigned steps;        /* of a turn: exact in i32, close in f32 */
-    double macs;           /* of a group's step, in bytes along k */
+    unsigned steps;        /* per iteration: exact in i32, close in f32 */
+    double macs;           /* multiply-adds per step of a group, in bytes
+                              along k */
     size_t local_bytes;
 } routes[] = {
     /* way             name     fact         wg   groups steps macs                       local */
@@ -157,7 +161,7 @@ static const struct engine_route {
 /* clang-format on */
 enum { N_WAYS = sizeof routes / sizeof *routes };
 
-/* One launch. */
+/* A launch. */
 struct mma_launch {
     const struct xl__matrix_type *type;
     const struct engine_route *way;
@@ -202,7 +206,7 @@ static void plan_matrix(const struct xl__limits *l, const struct mma_launch *b,
     xl__arg_u32(s, b->iterations);
 }
 
-/* struct xl__iteration_source. */
+/* The sample function of a struct xl__iteration_source. */
 static xl_status sample_matrix(struct xl__session *p, void *arg,
                                size_t iterations, xl_row *row)
 {
@@ -214,7 +218,7 @@ static xl_status sample_matrix(struct xl__session *p, void *arg,
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* Has every item the number that the host has? Of bytes it is whole. */
+/* Compares every item with the host's value. Values of i8 are integers. */
 static xl_status check_products(struct xl__session *p,
                                 const struct mma_launch *b, bool *right)
 {
@@ -240,7 +244,8 @@ fail:
     return status;
 }
 
-/* -- a type by a way ------------------------------------------------------ */
+/* -- a type by one kind of instructions
+ * ------------------------------------- */
 
 static void init_row(const struct xl__limits *l,
                      const struct xl__matrix_type *type,
@@ -268,16 +273,16 @@ static xl_status measure_rate(struct xl__session *p, struct mma_launch *b,
     TRY(check_products(p, b, &right));
     TRY(xl__iterations_check_scaling(p, &w, iterations, row));
     if (!right)
-        xl__probe_reject(row, "not the product that the host has: wrong "
-                              "arithmetic, or not all steps were done");
+        xl__probe_reject(row, "wrong result: a product differs from the "
+                              "host's, or steps were skipped");
     else if (row->value > over_bound * row->roof.value)
-        xl__probe_reject(row, "more than units and clock allow: the clock "
-                              "lies, or not all steps were done");
+        xl__probe_reject(row, "above units x clock: the clock is wrong, or "
+                              "steps were skipped");
 fail:
     return status;
 }
 
-/* The first line of the story tells. */
+/* Emits the row as unsupported with the first line of the build log. */
 static void report_build_failure(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
@@ -299,7 +304,8 @@ static xl_status run_route(struct xl__session *p,
     xl_row row;
     init_row(l, type, way, &row);
     if (p->most_wg < way->wg) {
-        xl__probe_unsupported(p, &row, "the device's groups are too small");
+        xl__probe_unsupported(p, &row, "the device does not allow groups of "
+                                       "the required size");
         return XL_OK;
     }
     TRY(xl__probe_check_stop(p));
@@ -323,17 +329,17 @@ fail:
 
 /* -- the probe ------------------------------------------------------------ */
 
-/* Why there is nothing to measure; NULL: there is. */
+/* The reason why there is nothing to measure; NULL if there is. */
 static const char *find_missing(const struct xl__limits *l)
 {
     const char *way = xl__text(l, XL__F_mma);
     if (!*way)
-        return "no way to a matrix engine is known here";
+        return "no instructions of a matrix engine are known here";
     return xl__streq(way, "emulated") ? "matrix instructions are emulated here"
                                       : NULL;
 }
 
-/* By each way that the device has. */
+/* Measures by each kind of instructions that the device has. */
 xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in)
 {
     xl_status status = XL_OK;
@@ -370,13 +376,13 @@ fail:
 
 const struct xl__probe xl__probe_matrix = {
     {"matrix",
-     "The rate of the matrix engine (2 flop a multiply-add) in f16, bf16, f32 "
-     "rounded to 11 bits (tf32), i8 and 8-bit floats, by a sub-group's "
-     "instructions with operands in registers and by those of four sub-groups "
-     "with operands in local memory; products are compared with the host's, "
-     "and half the work must take half the time. Nothing is loaded in the "
-     "loop: no kernel reaches it. Operands are random, since constant ones "
+     "The rate of the matrix engine (2 flop per multiply-add) in f16, bf16, "
+     "f32 rounded to 11 bits (tf32), i8 and 8-bit floats, by instructions of "
+     "one sub-group with operands in registers and of four sub-groups with "
+     "operands in local memory; products are compared with the host's, and "
+     "half the work must take half the time. The loop loads nothing, so no "
+     "real kernel reaches this rate. Operands are random, since constant ones "
      "draw less power and run at a higher clock; but a launch is short, so "
-     "the clock may still be above what minutes of real work leave.",
+     "the clock may still be above that of minutes of real work.",
      false},
     run_matrix_probe};

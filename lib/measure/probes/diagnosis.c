@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is what limits a run named rightly? Kernels that are limited by one thing
- * each, by how they are made, run here; the name that the diagnosis gives them
- * must be the planted one. */
+/* Probe `diagnosis`: checks that the diagnosis names the right limiter. It
+ * runs synthetic kernels, each limited by one known resource, and compares the
+ * limiter that xl_diagnose() returns with the known one. Rates that the
+ * diagnosis needs are measured first. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,14 @@
 
 enum { LOOKS = 64, TRIES = 3 };
 
-/* Of a launch: long beside its own cost, far below a watchdog (GE-11); a
- * CPU's threads take longer to spread. */
+/* Duration of a launch: long compared with its overhead, far below a watchdog
+ * (GE-11); threads of a CPU take longer to start. */
 static const double gpu_ns = 4e6, cpu_ns = 10e6;
-/* Slower by so much, after so many of a sample's runs. */
+/* Simulated throttling: so many times the work after so many runs. */
 static const double slowing = 2;
 enum { SLOW_AFTER = 11, SLOWING_RUNS = 15 };
 
-/* Which probe tells a rate; the usual ones come first. */
+/* Which probe measures a fact; the usual ones come first. */
 static const struct {
     enum xl__fact_id fact;
     const char *probe;
@@ -37,14 +38,14 @@ static const struct {
     {XL__F_upload_bytes_per_s, "transfer"},
 };
 
-/* One planted kernel, built. */
+/* A synthetic kernel with its buffers, built. */
 struct built_kernel {
     const struct xl__synthetic *kind;
     struct xl__synthetic_target on;
     struct xl__synthetic_run run;
     struct xl__ready *ready;
     struct xl__call call;
-    cl_mem pinned; /* what is uploaded: memory of the driver's own, mapped */
+    cl_mem pinned; /* source of uploads: pinned memory, mapped at `host` */
     void *host;
     cl_uint ring[XL__SYNTHETIC_RING];
     size_t iterations;
@@ -67,8 +68,7 @@ static const struct xl__probe *find_probe(const char *name)
     return NULL;
 }
 
-/* Have a rate measured, unless it is; a probe that cannot leaves it unknown.
- */
+/* Measures a fact unless it is known; a probe that fails leaves it unknown. */
 static xl_status measure_fact(struct xl__session *p, enum xl__fact_id fact)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -92,7 +92,7 @@ static xl_status measure_fact(struct xl__session *p, enum xl__fact_id fact)
 
 /* -- a run ---------------------------------------------------------------- */
 
-/* Turns are the last argument of all that have any. */
+/* The iterations are the last argument of all kernels that loop. */
 static void set_iterations(struct built_kernel *k, size_t iterations)
 {
     struct xl__step *s = &k->ready->plan.step[0];
@@ -119,8 +119,8 @@ fail:
     return status;
 }
 
-/* By the wall clock: events of kernels do not see transfers, and each event
- * makes a launch dearer than those that the rate was taken of. */
+/* By the wall clock: events of kernels do not cover transfers, and an event
+ * makes a launch slower than those that the rate was measured with. */
 static xl_status sample_wall(struct xl__session *p, struct built_kernel *k,
                              xl_samples *out)
 {
@@ -154,7 +154,7 @@ static xl_status sample_kernel(struct xl__session *p, struct built_kernel *k,
     return xl_samples_take(p->q, &how, enqueue_kernel, k, &row->samples);
 }
 
-/* struct xl__iteration_source */
+/* The sample function of a struct xl__iteration_source. */
 static xl_status sample_iterations(struct xl__session *p, void *arg,
                                    size_t iterations, xl_row *row)
 {
@@ -167,8 +167,8 @@ static xl_status sample_iterations(struct xl__session *p, void *arg,
 
 /* -- building ------------------------------------------------------------- */
 
-/* What the driver says of private memory: values that found no register. One
- * that tells none of an array that is there does not tell. */
+/* Queries private memory, which holds values that found no register. The
+ * larger of this and the known array counts, since some drivers report 0. */
 static xl_status query_private_memory(struct xl__session *p,
                                       struct built_kernel *k)
 {
@@ -185,7 +185,7 @@ fail:
     return status;
 }
 
-/* Random words of the host, as those of xl__probe_buffer(). */
+/* Fills pinned memory with the words of xl__probe_buffer(). */
 static xl_status create_upload_source(struct xl__session *p,
                                       struct built_kernel *k)
 {
@@ -225,7 +225,7 @@ static xl_status fill_inputs(struct xl__session *p, struct built_kernel *k)
     }
     if (got < k->run.in_bytes)
         TRY(xl__error_set(&p->q->error, XL_UNSUPPORTED,
-                          "there is no room for %zu MiB",
+                          "the device cannot allocate %zu MiB",
                           k->run.in_bytes >> 20));
     if (k->run.upload_bytes > 0)
         TRY(create_upload_source(p, k));
@@ -272,7 +272,7 @@ static void destroy_kernel(xl_queue *q, struct built_kernel *k)
 
 /* -- results -------------------------------------------------------------- */
 
-/* After one run from a clean start, which adds up what it adds. */
+/* Compares the result of one run on cleared memory with the expected words. */
 static xl_status check_result(struct xl__session *p, struct built_kernel *k,
                               bool *right)
 {
@@ -312,13 +312,12 @@ static void diagnose_samples(struct xl__session *p,
     xl_work work = k->run.work;
     xl_work_time(&work, &row->samples);
     row->value = work.ns * 1e-9;
-    /* Rates are those of the fastest runs seen; others on the machine slow
-     * the rest of both. */
+    /* The minimum: rates are those of the fastest runs as well. */
     if (!k->kind->is_slowing)
         work.ns = row->samples.min_ns;
     xl_diagnose(p->q->ctx->device, &work, &row->diagnosis);
     xl_row_found(row, "share", row->diagnosis.share);
-    if (k->kind->is_slowing) /* planted, so no reason for doubt */
+    if (k->kind->is_slowing) /* intended here, so no reason for a warning */
         row->samples.warnings &=
             ~(XL_WARN(CLOCK_DRIFT) | XL_WARN(OUTLIERS) | XL_WARN(NOISY));
     if (row->diagnosis.limiter == k->kind->limiter)
@@ -329,7 +328,7 @@ static void diagnose_samples(struct xl__session *p,
              row->diagnosis.evidence);
 }
 
-/* Tried again when the name is wrong: others may have been on the machine. */
+/* Repeated when the name is wrong, since other load may have disturbed it. */
 static xl_status diagnose_kernel(struct xl__session *p, struct built_kernel *k,
                                  xl_row *row)
 {
@@ -407,7 +406,7 @@ static xl_status run_kind(struct xl__session *p,
     if (k)
         k->ready = xl__calloc(1, sizeof *k->ready);
     if (!k || !k->ready)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a planted kernel"));
+        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a synthetic kernel"));
     k->kind = kind;
     TRY(run_kernel(p, k, &row));
     xl__probe_emit(p, &row);
@@ -434,10 +433,9 @@ fail:
 
 const struct xl__probe xl__probe_diagnosis = {
     {"diagnosis",
-     "Kernels that are limited by one thing each, because they are made so: "
-     "the limiter that is named for each must be the planted one, else the "
-     "row is rejected. The rates they are held against are measured first, "
-     "where no probe has before. Fooled by whatever else uses the machine "
-     "meanwhile, so a wrong name is tried again.",
+     "Runs kernels that are limited by one known resource each; the diagnosis "
+     "must name that limiter, else the row is rejected. The rates that it "
+     "uses are measured first, unless they are known. Fooled by other load on "
+     "the machine, so a wrong name is tried again.",
      false},
     run_diagnosis_probe};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the peaks that the roofline needs: each by the probe that finds it,
- * once per device and process. */
+/* Measures the peaks that the roofline model needs by running the probes that
+ * find them, once per device and process. */
 #include "device/peak_rates.h"
 #include "measure/compute/matrix_engine.h"
 #include "measure/probe.h"
@@ -28,7 +28,8 @@ static xl_status measure_matrix_peak(xl_queue *q, xl_dtype in)
     return status == XL_OK ? xl__matrix_peak(&p, in) : status;
 }
 
-/* Measure what is wanted: everything `again`, or what nobody measured yet. */
+/* Is a measurement needed: always with `again`, otherwise if the fact has not
+ * been measured. */
 static bool is_needed(const xl_queue *q, enum xl__fact_id fact, bool again)
 {
     const struct xl__answer *known = q->ctx->device->limits.measured;
@@ -56,14 +57,14 @@ static xl_status measure_matrix_peaks(xl_queue *q, xl_dtype in, bool again)
         TRY(measure_matrix_peak(q, in));
     if (!(xl__num(&q->ctx->device->limits, peak) > 0))
         TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
-                          "no matrix engine for %s was found that can be "
-                          "reached: clbench probe matrix says why",
+                          "no usable matrix engine for %s was found; see "
+                          "clbench probe matrix",
                           xl_dtype_name(in)));
 fail:
     return status;
 }
 
-/* Once per device and process, unless `again`. */
+/* Measures once per device and process; with `again` always. */
 static xl_status measure_once(xl_queue *q, xl_dtype dtype, bool again,
                               bool is_measurable, unsigned *done,
                               xl_status (*measure_peaks)(xl_queue *q,
