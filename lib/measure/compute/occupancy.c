@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many work-groups are resident at a time, and what a walk of dependent
- * loads loses with them: as each takes more local memory, and as each item
- * keeps more values alive. Residents are counted by the groups themselves,
- * the rate is timed. Where their number falls there is a cliff; all cliffs
- * together tell the size of what groups share. */
+/* Probe `occupancy`: how many work-groups are resident at a time, and the rate
+ * of their dependent loads, as each group takes more local memory and as each
+ * item keeps more values alive. Groups count themselves in a counter; the rate
+ * is timed. Where the number falls there is a cliff; all cliffs together give
+ * the size of what groups share:
+ *
+ *     resident
+ *       4 |----.                 resident = floor(total / (size + reserved))
+ *       3 |    '---.
+ *       2 |        '------.
+ *       1 |               '----------
+ *         +----------------------- size */
 #include "measure/compute/occupancy.h"
 
 #include <math.h>
@@ -18,56 +25,54 @@
 
 enum {
     WORD = 4,
-    WG = 64,         /* two sub-groups or one */
-    LG_WORDS = 20,   /* of the walk: beyond a first cache */
-    GPU_GROUPS = 64, /* a unit's: more than can be resident */
+    WG = 64,         /* one or two sub-groups */
+    LG_WORDS = 20,   /* of the chain of loads: beyond a first-level cache */
+    GPU_GROUPS = 64, /* per unit: more than can be resident */
     ITERATIONS = 4,
     PACE = 64, /* long enough for all units to fill up */
     FEW_LIVE = 8,
     QUICK_LIVE = 128,
-    MOST_LIVE = 288, /* more than an item may have anywhere */
+    MOST_LIVE = 288, /* more than an item can have on any device */
     LIVE_STEP = 8,
-    MOST_OWN_LIVE = 48, /* registers of an item for all else */
-    LOCAL_STEP = 256,   /* bytes; drivers give it out in such pieces */
+    MOST_OWN_LIVE = 48, /* registers of an item for other values */
+    LOCAL_STEP = 256,   /* bytes; the granularity of drivers */
     MOST_OWN_LOCAL = 4096,
     LOCAL_GRAIN = 128,
     MOST_LOCAL = 1 << 18,
-    TRIES = 2 /* the most residents of them count */
+    TRIES = 2 /* the largest count is used */
 };
 
 struct occupancy_run {
     struct xl__session *p;
     cl_mem out, next, count;
-    cl_uint *cycle; /* as in `next` */
+    cl_uint *cycle; /* host copy of `next` */
     size_t wg, groups, units;
 };
 
-/* A launch that lasts so long is the last of its kind: the next takes longer,
- * and nobody knows what ends it. */
+/* After a launch of this duration no longer one is tried (GE-11). */
 static const double long_ns = 40e6;
 
-/* What a launch takes. */
+/* What a group of the launch takes. */
 struct group_usage {
-    unsigned live;        /* values an item */
-    unsigned local_bytes; /* a group */
+    unsigned live;        /* live values per item */
+    unsigned local_bytes; /* bytes per group */
 };
 
 /* -- pools from cliffs ---------------------------------------------------- */
 
-/* From cliffs of residency to the pool that groups share.
- *
- * r groups of at most L each are resident: r * (L + reserved) is in the pool,
- * r * (L + reserved + 1 step) is not, if nothing but the pool limits r. Not
- * all cliffs are of that kind: a pool may be parted among schedulers, and then
- * some numbers of groups never fit exactly. So the reserve that explains the
- * most cliffs is taken, and the largest sum that was seen is the pool. */
+/* The pool that groups share, from cliffs of residency. r groups of at most L
+ * each are resident: r * (L + reserved) fits in the pool, and r * (L +
+ * reserved + step) does not, if only the pool limits r. Not all cliffs are of
+ * that kind: a pool may be split among schedulers, and then some numbers of
+ * groups never fit exactly. So the reserve that explains the most cliffs is
+ * chosen, and the largest sum is the pool. */
 struct cliff_search {
     const struct xl__residency *r;
     struct xl__cliff *cliffs;
     unsigned *n;
 };
 
-/* Between two sizes; what is resident at both is known. */
+/* Bisects between two sizes whose resident counts are known. */
 static xl_status search_cliffs(const struct cliff_search *s, unsigned low, unsigned high,
                          unsigned at_low, unsigned at_high)
 {
@@ -104,8 +109,8 @@ fail:
     return status;
 }
 
-/* With so much reserved for each group; *misfit: what is left over by the
- * cliffs that are explained, a group. */
+/* The pool for a given reserve per group; *misfit: what the explained cliffs
+ * leave unused, summed per group. */
 static struct xl__pool fit_pool(const struct xl__cliff *cliffs, unsigned n,
                                unsigned step, double reserved, double *misfit)
 {
@@ -142,9 +147,9 @@ bool xl__pool_find(const struct xl__cliff *cliffs, unsigned n, unsigned step,
     return n > 0;
 }
 
-/* Compilers take more registers than they need where that costs no residents,
- * and fewer pieces than there are may be given out (NV-48): what is seen comes
- * out low. */
+/* `seen` is an underestimate: compilers use more registers than needed where
+ * that costs no residency, and the hardware may assign fewer pieces than there
+ * are (NV-48). */
 double xl__register_file(double seen)
 {
     static const double low = 0.85, high = 1.05;
@@ -189,7 +194,7 @@ static struct xl__call make_call(const struct occupancy_run *f)
                                      [3] = {f->count, NULL}}};
 }
 
-/* As the kernel. */
+/* The same computation as in the kernel. */
 static cl_uint expected_word(const struct occupancy_run *f, unsigned live,
                              size_t item)
 {
@@ -209,7 +214,7 @@ static cl_uint expected_word(const struct occupancy_run *f, unsigned live,
     return fold ^ at ^ (cl_uint)(group * f->wg + (item + 1) % f->wg);
 }
 
-/* The last item's word. */
+/* Compares the word of the last item. */
 static xl_status check_last_word(const struct occupancy_run *f, unsigned live,
                                  xl_row *row)
 {
@@ -219,27 +224,30 @@ static xl_status check_last_word(const struct occupancy_run *f, unsigned live,
     TRY(xl_buffer_read(f->p->q, f->out, last * WORD, &seen, sizeof seen));
     if (seen != expected_word(f, live, last))
         xl__probe_reject(
-            row, "the end of a walk with its values is not the host's");
+            row, "wrong result: the end of a chain of loads differs from "
+                 "the host's");
 fail:
     return status;
 }
 
-/* -- residents ------------------------------------------------------------ */
+/* -- resident groups
+ * ------------------------------------------------------- */
 
 static xl_status reset_count(const struct occupancy_run *f)
 {
     return xl_buffer_fill(f->p->q, f->count, 0, 0, 2);
 }
 
-/* The most groups under way at a time since then, on the whole device. */
+/* The largest number of groups that ran at a time since the reset, on the
+ * whole device. */
 static xl_status read_count(const struct occupancy_run *f, cl_uint *most)
 {
     return xl_buffer_read(f->p->q, f->count, WORD, most, sizeof *most);
 }
 
-/* One axis: local memory or live values. A pool may be shared by several of
- * the units that a driver counts; how many pools there are is what is
- * resident when one group fills one. */
+/* An axis: local memory or live values. Several of the units that a driver
+ * counts may share a pool; the number of pools is what is resident when one
+ * group fills one. */
 struct axis {
     struct occupancy_run *f;
     bool is_local;
@@ -270,7 +278,7 @@ fail:
     return status;
 }
 
-/* Of one pool. */
+/* The callback of struct xl__residency: residents per pool. */
 static xl_status count_resident_per_pool(void *arg, unsigned size,
                                          unsigned *resident)
 {
@@ -291,8 +299,8 @@ static xl_status count_pools(struct axis *a, unsigned most_size)
 
 /* -- rates ---------------------------------------------------------------- */
 
-/* What the driver says is kept in memory instead of registers; NaN: nothing.
- */
+/* Queries the bytes that the driver keeps in memory instead of registers; NaN
+ * if it reports none. */
 static xl_status query_private_memory(const struct occupancy_run *f,
                                       const struct xl__plan *plan,
                                       double *bytes)
@@ -371,7 +379,7 @@ static void report_unsupported(struct xl__session *p, const char *variant,
     xl__probe_unsupported(p, &row, why);
 }
 
-/* What the cliffs imply: bytes, or registers of 32 bits. */
+/* Emits the pool that the cliffs imply: bytes, or registers of 32 bits. */
 static void report_pool(struct axis *a, const struct xl__cliff *cliffs,
                         unsigned n)
 {
@@ -387,7 +395,7 @@ static void report_pool(struct axis *a, const struct xl__cliff *cliffs,
     if (!found) {
         report_unsupported(
             p, variant,
-            "no cliff: as many groups are resident whatever they take");
+            "no cliff: the same number of groups is resident at all sizes");
         return;
     }
     xl_row_init(&row, "probe_occupancy", variant);
@@ -404,16 +412,15 @@ static void report_pool(struct axis *a, const struct xl__cliff *cliffs,
     if (n < 2) {
         row.verdict = XL_ROW_SUSPICIOUS;
         xl__strcpy(row.reason, sizeof row.reason,
-                   "one cliff alone: other work on the device looks the same");
+                   "only one cliff: other load on the device looks the same");
     } else if (file > 0 && a->pools == a->f->units) {
         xl__probe_set_fact(p, &row, XL__F_registers_per_cu, false);
     }
     xl__probe_emit(p, &row);
 }
 
-/* Rates from the least to the most, by doubling; where launches become long
- * (GE-11), or the driver refuses what it said it has, *most is what was
- * reached. */
+/* Measures rates from the least size to *most, by doubling; if launches become
+ * long (GE-11) or the driver fails, *most is set to the last size that ran. */
 static xl_status run_rates(const struct axis *a, unsigned least,
                            unsigned *most)
 {
@@ -437,7 +444,7 @@ fail:
     return status;
 }
 
-/* `most` is some steps more than `least`. */
+/* Measures one axis; `most` is several steps above `least`. */
 static xl_status run_axis(struct occupancy_run *f, bool is_local,
                           unsigned least, unsigned most, unsigned step)
 {
@@ -455,9 +462,10 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
-/* One cycle through all places, in random order (Sattolo). */
+/* Creates one cycle through all words, in random order (Sattolo). */
 static xl_status create_cycle(struct occupancy_run *f)
 {
     xl_status status = XL_OK;
@@ -465,7 +473,7 @@ static xl_status create_cycle(struct occupancy_run *f)
     struct xl__rng rng;
     f->cycle = xl__calloc(n, sizeof *f->cycle);
     if (!f->cycle)
-        TRY(xl__error_set(&f->p->q->error, XL_NO_MEMORY, "a walk"));
+        TRY(xl__error_set(&f->p->q->error, XL_NO_MEMORY, "a chain of loads"));
     xl__rng_seed(&rng, f->p->how->seed);
     for (size_t i = 0; i < n; i++)
         f->cycle[i] = (cl_uint)i;
@@ -509,8 +517,7 @@ static xl_status run_occupancy_probe(struct xl__session *p)
     if (xl__is(l, XL__F_is_cpu)) {
         report_unsupported(
             p, "",
-            "no cliff: a core works on one group at a time, whatever it "
-            "takes");
+            "no cliff: a core runs one group at a time, at any size");
         return XL_OK;
     }
     TRY(create_cycle(&f));
@@ -534,7 +541,7 @@ const struct xl__probe xl__probe_occupancy = {
      "most that a group, or an item, may take for so many to be resident; "
      "from all of them follow the local memory and the registers that groups "
      "share, and what each has reserved. private_B is what the driver keeps "
-     "in memory instead of registers. Fooled by a compiler that computes "
-     "values again rather than keep them, and by other work on the device.",
+     "in memory instead of registers. Fooled by a compiler that recomputes "
+     "values instead of keeping them, and by other load on the device.",
      true},
     run_occupancy_probe};

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Serial against parallel: one product C = A B by one thread of the host, one
- * item, one group, one compute unit, the whole device, the whole device with
- * vectors and its matrix engine; and what each step gains. All make the same
- * elements the same way, as the definition says, so that only the number of
- * hands differs; a slow rung makes fewer of them, and rates stay comparable.
- * Every rung's elements are compared with sums in double. */
+/* Probe `ladder`: the speedup of each level of parallelism. One product C = A
+ * B is computed by one thread of the host, one item, one group, one compute
+ * unit, the whole device, the whole device with vectors, and its matrix
+ * engine; each row has the gain over the one before.
+ *
+ * All rungs compute elements by the plain definition (a sum over k), so only
+ * the number of workers differs. Slow rungs compute fewer elements; rates stay
+ * comparable. Elements of every rung are compared with sums in double
+ * precision. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,16 +22,16 @@
 
 enum {
     N = 1024,    /* enough elements for the largest devices */
-    LD = N + 16, /* as in probe/parallel_ladder.cl, and the next two */
+    LD = N + 16, /* as in probe/parallel_ladder.cl, with the next two */
     ENGINE_WG = 128,
     ENGINE_TILE = 64,
-    GROUP = 64, /* items of a group as programs have them */
+    GROUP = 64, /* items of a usual group */
     DEVICE_WG = 256,
-    DEVICE_ITEMS = 2048, /* of a unit */
-    N_CHECKED = 256,     /* elements compared */
+    DEVICE_ITEMS = 2048, /* per unit */
+    N_CHECKED = 256,     /* elements that are compared */
     HOST_RUNS = 5
 };
-/* Of a launch: far below a watchdog (GE-11). */
+/* Duration of a launch: far below a watchdog (GE-11). */
 static const double quick_ns = 4e6, long_ns = 20e6;
 
 enum rung_kind { HOST, ITEM, ONE_GROUP, UNIT, DEVICE, VECTOR, ENGINE };
@@ -42,13 +45,14 @@ static const struct rung {
 enum { N_RUNGS = sizeof rungs / sizeof *rungs };
 
 struct product {
-    float *a, *b, *c;       /* on the host, N rows of LD; values of 16 bits */
+    float *a, *b, *c;       /* on the host, N rows of LD; values that f16
+                               can represent */
     cl_mem dev_a, dev_b;    /* f32 */
-    cl_mem half_a, half_b;  /* f16; NULL until wanted */
+    cl_mem half_a, half_b;  /* f16; NULL until needed */
     cl_mem dev_c;           /* N rows of N */
 };
 
-/* One rung at work: tiles of `rows` x `cols` elements, `count` of them. */
+/* One rung: it computes `count` tiles of rows x cols elements. */
 struct rung_run {
     const struct rung *rung;
     const struct product *m;
@@ -74,7 +78,7 @@ fail:
     return status;
 }
 
-/* Between -1 and 1, such that halves hold them. */
+/* Creates a matrix of values between -1 and 1 that f16 can represent. */
 static float *create_matrix(uint64_t seed)
 {
     static const float scale = 1.0f / (1u << 31);
@@ -118,8 +122,8 @@ static void clear_product(struct product *m)
 
 /* -- results -------------------------------------------------------------- */
 
-/* Elements of C all over those made: is each within what f32 sums may be off?
- * Products of halves are exact in f32. */
+/* Compares random elements among those computed with sums in double, within
+ * the error bound of f32 sums. Products of f16 are exact in f32. */
 static bool are_elements_right(const struct rung_run *x, uint64_t seed)
 {
     static const double unit = 1.0 / (1 << 24);
@@ -153,7 +157,7 @@ static double rung_flop(const struct rung_run *x)
 
 /* -- the host ------------------------------------------------------------- */
 
-/* Row by row, as anybody writes it who knows how C lies. */
+/* A plain loop by rows, with unit stride in B and C. */
 static void multiply_on_host(const struct rung_run *x)
 {
     const struct product *m = x->m;
@@ -192,7 +196,8 @@ fail:
     return status;
 }
 
-/* -- the device ----------------------------------------------------------- */
+/* -- the device
+ * ------------------------------------------------------------ */
 
 static size_t vector_width(const struct xl__limits *l)
 {
@@ -204,7 +209,7 @@ static size_t vector_width(const struct xl__limits *l)
     return vector;
 }
 
-/* Who is at work, and on tiles of which size. */
+/* Chooses the group, the number of items and the tile of the rung. */
 static void choose_layout(const struct xl__session *p, struct rung_run *x)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -241,7 +246,8 @@ static void choose_layout(const struct xl__session *p, struct rung_run *x)
                                : xl__round_up(DEVICE_ITEMS, x->wg));
 }
 
-/* All of C at most, and no more than loops may do (GE-24). */
+/* The largest number of tiles: all of C, within the loop limit of the device
+ * (GE-24). */
 static size_t max_tiles(const struct xl__limits *l, const struct rung_run *x)
 {
     const size_t all = (size_t)N * N / x->rows / x->cols;
@@ -275,7 +281,8 @@ static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
     xl__arg_u32(s, x->count);
 }
 
-/* struct xl__iteration_source: a turn is a tile. */
+/* The sample function of a struct xl__iteration_source; an iteration is a
+ * tile. */
 static xl_status sample_rung(struct xl__session *p, void *arg,
                              size_t iterations, xl_row *row)
 {
@@ -293,7 +300,8 @@ static xl_status sample_rung(struct xl__session *p, void *arg,
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* A driver may grant this kernel smaller groups than one that does nothing. */
+/* Halves the group until the driver accepts it: this kernel may be granted
+ * smaller groups than an empty one. */
 static xl_status fit_group(struct xl__session *p, struct rung_run *x)
 {
     xl_status status;
@@ -339,7 +347,7 @@ fail:
     return status;
 }
 
-/* The share of the device's peak; of the host's nobody knows one. */
+/* Sets the roof to the device's peak; no peak of the host is known. */
 static void set_roof(struct xl__session *p, const struct rung_run *x,
                      xl_row *row)
 {
@@ -354,7 +362,7 @@ static void set_roof(struct xl__session *p, const struct rung_run *x,
         row->roof = bound;
 }
 
-/* The first line of the story tells. */
+/* Emits the row as unsupported with the first line of the error. */
 static void report_failure(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
@@ -363,7 +371,8 @@ static void report_failure(struct xl__session *p, xl_row *row)
     xl__probe_unsupported(p, row, why);
 }
 
-/* *below: the rate of the rung below; of this one, on return. */
+/* Measures a rung. *below: the rate of the rung before; set to the rate of
+ * this one. */
 static xl_status measure_rung(struct xl__session *p, struct rung_run *x,
                               double *below)
 {
@@ -385,19 +394,21 @@ static xl_status measure_rung(struct xl__session *p, struct rung_run *x,
         xl_row_found(&row, "gain", row.value / *below);
     xl_row_found(&row, "items", (double)x->items);
     if (!are_elements_right(x, p->how->seed))
-        xl__probe_reject(&row, "an element is not what the host has in double");
+        xl__probe_reject(&row, "wrong result: an element differs from the "
+                               "host's sum in double");
     *below = row.value;
     xl__probe_emit(p, &row);
 fail:
     return status;
 }
 
-/* Why there is no matrix engine to take; NULL: there is. */
+/* The reason why there is no matrix engine to use; NULL if there is. */
 static const char *find_missing(const struct xl__session *p)
 {
     if (!*xl__text(&p->q->ctx->device->limits, XL__F_mma))
-        return "no way to a matrix engine is known here";
-    return p->most_wg < ENGINE_WG ? "the device's groups are too small" : NULL;
+        return "no instructions of a matrix engine are known here";
+    return p->most_wg < ENGINE_WG ? "the device does not allow groups of "
+                                    "the required size" : NULL;
 }
 
 static xl_status measure_rungs(struct xl__session *p, struct product *m)
@@ -429,7 +440,7 @@ static void discard_row(const xl_row *row, void *arg)
     (void)arg;
 }
 
-/* Peaks that nobody has measured yet. */
+/* Measures the peaks that are not known yet. */
 static xl_status measure_peaks(struct xl__session *p)
 {
     xl_status status = XL_OK;
@@ -462,12 +473,11 @@ const struct xl__probe xl__probe_ladder = {
      "Serial against parallel: elements of one product of 1024 x 1024 "
      "matrices, each a sum along a row and a column, by one thread of the "
      "host in plain C, one work-item, one group of 64, one group as large as "
-     "a compute unit may get (it is on one unit, and may not fill it), the "
+     "a compute unit allows (it runs on one unit, and may not fill it), the "
      "whole device, the same with vectors, and its matrix engine (f16, "
-     "through "
-     "local memory). gain: over the rung above it. Slow rungs make fewer "
-     "elements. Every rung is compared with sums in double. A plain loop "
-     "waits for memory: what a tuned product reaches is clbench gemm's to "
-     "say.",
+     "through local memory). gain: over the rung before it. Slow rungs "
+     "compute fewer elements. Every rung is compared with sums in double. A "
+     "plain loop waits for memory: clbench gemm measures what a tuned product "
+     "reaches.",
      false},
     run_ladder_probe};

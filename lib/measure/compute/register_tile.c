@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How wide the vectors of a CPU really are: tiles of sums in registers, as
- * GEMM keeps them, at three widths. A driver may compile for less than the
- * machine it runs on and go on naming the machine's width (CP-16); wide tiles
- * then spill. Elements are small whole numbers, so that sums are exact. */
+/* Probe `tile`: the vector width of a CPU that pays off, by the rate of
+ * register tiles as GEMM uses them, in vectors of 4, 8 and 16 floats. A driver
+ * may compile for a narrower instruction set than the machine has and still
+ * report the width of the machine (CP-16); wide tiles then spill. Elements are
+ * small integers, so sums are exact. */
 #include <string.h>
 
 #include "base/rng.h"
@@ -21,8 +22,8 @@ static const struct tile_shape {
 } shapes[] = {{4, 4, 8}, {8, 4, 24}, {16, 8, 32}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-/* By less, a wider one stays: it is the driver's own word, and noise is no
- * reason to doubt it. */
+/* The gain that makes a narrower width win over a wider one: smaller gains are
+ * noise, and the wider one is what the driver reports. */
 static const double clearly = 1.1;
 
 struct panels {
@@ -78,7 +79,7 @@ static void plan_tile(const struct tile_shape *s, size_t items,
     xl__arg_u32(step, ITERATIONS);
 }
 
-/* The last item's sums, against the host's. */
+/* Compares the last item's sums with the host's. */
 static xl_status check_sums(struct xl__session *p, const struct panels *x,
                             const struct tile_shape *s, bool *right)
 {
@@ -101,7 +102,7 @@ fail:
     return status;
 }
 
-/* One width; its best rate, 0 when it was wrong. */
+/* Measures one width; *rate: its fastest rate, 0 if a sum is wrong. */
 static xl_status measure_shape(struct xl__session *p, const struct panels *x,
                                const struct tile_shape *s, double *rate)
 {
@@ -119,14 +120,15 @@ static xl_status measure_shape(struct xl__session *p, const struct panels *x,
     TRY(xl__probe_sample(p, &row, &plan, &call, plan.flop));
     TRY(check_sums(p, x, s, &right));
     if (!right)
-        xl__probe_reject(&row, "a sum was wrong");
+        xl__probe_reject(&row, "wrong result: a sum differs from the host's");
     *rate = right ? xl__probe_peak(&row) : 0;
     xl__probe_emit(p, &row);
 fail:
     return status;
 }
 
-/* The driver's width, unless tiles of a narrower one are clearly faster. */
+/* The width that the driver reports, unless tiles of a narrower one are
+ * clearly faster. */
 unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n)
 {
     unsigned best = 0;
@@ -170,7 +172,7 @@ const struct xl__probe xl__probe_tile = {
     {"tile",
      "The rate of multiply-add (2 flop) of tiles of sums in registers, as a "
      "matrix product on a CPU keeps them, in vectors of 4, 8 and 16 floats; "
-     "sums must be exact. Tells the width of vectors that pays: less than the "
-     "driver states where it compiles for less than the machine.",
+     "sums must be exact. Gives the vector width that pays off: less than the "
+     "driver reports where it compiles for less than the machine.",
      true},
     run_tile_probe};

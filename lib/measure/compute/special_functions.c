@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many special functions a second: native and full precision, and integer
- * operations that are more than an addition. Beside each rate, its share of
- * the f32 multiply-adds' and the worst error that was seen. Full precision is
- * held to OpenCL's limits, integers to the bit. */
+/* Probe `special`: the rate and the error of special functions, native and in
+ * full precision, and of integer operations other than addition. Each row has
+ * the share of the f32 multiply-add rate and the largest error seen. Full
+ * precision must meet the limits of the OpenCL specification, integers must be
+ * exact. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,13 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4, /* of a turn, as in probe/special_functions.cl */
+    STEPS = 4, /* per iteration, as in probe/special_functions.cl */
     CHAINS = 4,
     WG = 256,
     GROUPS_A_UNIT = 8,
-    N_CHECKED = 4, /* items of the rate's launch that are compared */
-    VALUES = 4096, /* of which the error is taken */
-    SETTLED = 16   /* steps on the host until a contraction stands still */
+    N_CHECKED = 4, /* items of the timed launch that are compared */
+    VALUES = 4096, /* values that the error is measured with */
+    SETTLED = 16   /* steps on the host until a contraction has converged */
 };
 
 /* -- the functions -------------------------------------------------------- */
@@ -53,8 +54,8 @@ static cl_uint w_ones(cl_uint x, cl_uint y)
     return y;
 }
 
-/* OpenCL C 1.2, 7.4: ulps of full precision; 0: native, whose error is the
- * implementation's own affair. */
+/* OpenCL C 1.2, 7.4: limit in ulps of full precision; 0: native, whose error
+ * is implementation-defined. */
 static const struct special_function {
     const char *name, *built_in;
     enum form form;
@@ -103,8 +104,8 @@ static const struct special_function {
 };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
-/* A native function may be this far off, relative to the larger of itself and
- * 1: so far, that only another function is. */
+/* The error that rejects a native function, relative to the larger of its
+ * value and 1: only another function is so far off. */
 static const double native_off = 1.0 / 256;
 
 static double exact_value(const struct special_function *f, double x, double y)
@@ -128,7 +129,7 @@ double xl__ulps(float got, double expected)
 /* -- one function --------------------------------------------------------- */
 
 struct function_run {
-    double fma; /* a second: the unit of rates */
+    double fma; /* multiply-adds per second: the unit of rates */
     size_t wg, items;
     unsigned vec;
     cl_mem out, x, y;
@@ -167,7 +168,7 @@ static void plan_rate(const struct function_run *b, struct xl__iterated *t)
     t->amount = STEPS * CHAINS * (double)(b->vec * b->items);
 }
 
-/* As spread() of the kernel. */
+/* The same as spread() of the kernel. */
 static double scale_word(cl_uint word, float lo, float hi)
 {
     return (double)lo + (word >> 8) * ((double)(hi - lo) / 16777216.0);
@@ -193,11 +194,11 @@ static cl_uint expected_bits(const struct special_function *f, cl_uint word,
     return x;
 }
 
-/* Do the first items' chains end where the host's do? */
+/* Compares where the first items' chains end with the host's. */
 static xl_status check_chains(struct xl__session *p,
                               const struct xl__iterated *t, xl_row *row)
 {
-    static const double tolerance = 1e-5; /* roundings, and native errors */
+    static const double tolerance = 1e-5; /* for rounding and native errors */
     xl_status status = XL_OK;
     const struct function_run *b = t->arg;
     const unsigned n = CHAINS * b->vec;
@@ -223,8 +224,8 @@ static xl_status check_chains(struct xl__session *p,
                                             tolerance * amount);
     }
     if (!right)
-        xl__probe_reject(row, "a chain does not end where the host's does: "
-                              "wrong results, or not all steps were done");
+        xl__probe_reject(row, "wrong result: a chain does not end where the "
+                              "host's does, or steps were skipped");
 fail:
     return status;
 }
@@ -263,7 +264,8 @@ static float as_float(cl_uint bits)
     return x.value;
 }
 
-/* The worst of all values: ulps and, for native ones, off by how much. */
+/* The largest errors over all values: in ulps, and relative to max(|value|,
+ * 1). */
 static void find_max_errors(const struct function_run *b, const cl_uint *seen,
                             double *ulps, double *off)
 {
@@ -287,12 +289,13 @@ static void check_floats(const struct function_run *b, const cl_uint *seen,
     find_max_errors(b, seen, &ulps, &off);
     xl_row_found(row, "ulps", ulps);
     if (off > native_off)
-        xl__probe_reject(row, "a result is not the host's");
+        xl__probe_reject(row, "wrong result: a value differs from the "
+                              "host's");
     else if (b->f->ulps > 0 && ulps > b->f->ulps &&
              row->verdict < XL_ROW_SUSPICIOUS) {
         row->verdict = XL_ROW_SUSPICIOUS;
         snprintf(row->reason, sizeof row->reason,
-                 "%.3g ulps off, OpenCL allows %g: fast, but not what it says",
+                 "%.3g ulps off, OpenCL allows %g: not full precision",
                  ulps, b->f->ulps);
     }
 }
@@ -321,7 +324,8 @@ static xl_status check_values(struct xl__session *p, struct function_run *b,
     }
     for (unsigned i = 0; i < VALUES; i++) {
         if (seen[i] != b->f->whole(b->host_x[i], b->host_y[i])) {
-            xl__probe_reject(row, "a result is not the host's");
+            xl__probe_reject(row, "wrong result: a value differs from the "
+                                  "host's");
             break;
         }
     }
@@ -348,9 +352,9 @@ static xl_status run_function(struct xl__session *p, struct function_run *b)
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
     struct xl__iterated t = {.check = check_function, .arg = b};
-    /* One stands for all, in quick runs and in full ones: where roots and
-     * reciprocals are instructions and the rest are series, theirs would be a
-     * rate that nothing else comes near. */
+    /* native_exp2 sets the fact for all special functions. Where roots and
+     * reciprocals are instructions and the others are series, their rate would
+     * not be representative. */
     const bool is_rate = b->f->of == exp2 && b->f->ulps == 0;
     xl_row row;
     TRY(xl__probe_check_stop(p));
@@ -365,8 +369,7 @@ fail:
     return status;
 }
 
-/* Where items are threads, vectors are what their compilers have functions
- * for. */
+/* Where items are threads, compilers have vector versions of the functions. */
 static void choose_layout(const struct xl__session *p, struct function_run *b)
 {
     enum { LEAST_VEC = 4, MOST_VEC = 16 };
@@ -375,7 +378,7 @@ static void choose_layout(const struct xl__session *p, struct function_run *b)
     const bool scalar = xl__probe_is_scalar(l);
     b->wg = scalar ? 1 : xl__min_size(WG, p->most_wg);
     b->items = b->wg * units * (scalar ? XL__CPU_GROUPS : GROUPS_A_UNIT);
-    b->items = xl__max_size(b->items, VALUES); /* out is for both */
+    b->items = xl__max_size(b->items, VALUES); /* `out` serves both launches */
     b->items = xl__round_up(b->items, b->wg);
     b->vec = 1;
     if (scalar)
@@ -415,12 +418,12 @@ fail:
 
 const struct xl__probe xl__probe_special = {
     {"special",
-     "Special functions a second, native and of full precision, and integer "
-     "multiplications, divisions, shifts and bit counts; beside them their "
-     "share of the f32 multiply-adds a second (fma) and the worst error "
-     "seen, which for full precision must be within OpenCL's limits; integers "
-     "must be exact. Each comes with one multiply-add or exclusive-or, so "
-     "what is as cheap as those looks half as fast as it is. Arguments lie "
-     "in a function's ordinary range: the far ends are slower.",
+     "Special functions per second, native and of full precision, and integer "
+     "multiplications, divisions, shifts and bit counts; with their share of "
+     "the rate of f32 multiply-adds (fma) and the largest error seen, which "
+     "for full precision must be within the limits of OpenCL; integers must "
+     "be exact. Each comes with one multiply-add or exclusive-or, so "
+     "operations as cheap as those appear half as fast. Arguments are in a "
+     "function's ordinary range: its far ends are slower.",
      false},
     run_special_probe};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The width of a sub-group (warp, wavefront): read off the lane numbers where
- * a kernel can ask for them; else from what divergence costs, since a
- * sub-group whose items part ways must go both. A driver that answers
- * otherwise is reported. */
+/* Probe `subgroup`: the width of a sub-group (warp, wavefront), from lane
+ * numbers where a kernel can read them, otherwise from the cost of divergence,
+ * since a sub-group whose items take different branches executes both. A
+ * driver that reports another width makes the row suspicious. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,17 +11,17 @@
 #include "measure/probe.h"
 
 enum {
-    WG = 256, /* divides into sub-groups of up to half of it */
+    WG = 256, /* holds two sub-groups or more */
     LEAST_WG = 64,
     GROUPS_PER_UNIT = 8,
     FIRST_STEPS = 64,
     MOST_STEPS = 1 << 20,
     MOST_PERIODS = 8, /* 1, 2, 4 ... 128 */
-    PASSES = 3        /* over all periods: the best time of each counts */
+    PASSES = 3        /* over all periods; the shortest time of each is used */
 };
 
 static const double launch_ns = 0.5e6;
-/* Shares of the time at period 1. */
+/* Shares of the time at period 1: both branches executed, and one. */
 static const double both_ways = 0.85, one_way = 0.7;
 
 static struct xl__plan plan_kernel(const char *kernel, const char *option,
@@ -50,8 +50,8 @@ const char *xl__lane_option(const xl_device *dev)
                                                      : NULL;
 }
 
-/* One group's lanes; 0 when they do not count 0, 1 ... width - 1 over and
- * over. */
+/* The width from the lane numbers of a group; 0 if they do not repeat 0, 1 ...
+ * width - 1. */
 static unsigned find_width(const cl_uint *lane, size_t n)
 {
     cl_uint width = 0;
@@ -78,8 +78,8 @@ fail:
     return status;
 }
 
-/* In groups of two sizes: a "sub-group" that is always the whole group says
- * nothing about the hardware. *width is 0 then. */
+/* Reads lanes in groups of two sizes: a "sub-group" that is always the whole
+ * group has nothing to do with the hardware; *width is NaN then. */
 static xl_status measure_by_lane(struct xl__session *p, cl_mem out,
                                  double *width)
 {
@@ -98,31 +98,33 @@ static xl_status measure_by_lane(struct xl__session *p, cl_mem out,
 fail:
     if (status == XL_BUILD_FAILED || status == XL_UNSUPPORTED) {
         xl__error_reset(&p->q->error);
-        status = XL_OK; /* divergence is left */
+        status = XL_OK; /* divergence is tried next */
     }
     return status;
 }
 
 static void emit_width(struct xl__session *p, const char *variant,
-                       double width, bool sure)
+                       double width, bool is_exact)
 {
     xl_row row;
     xl_row_init(&row, "probe_subgroup", variant);
     row.unit = "1";
     row.value = width;
     if (width > 0) {
-        xl__probe_set_fact(p, &row, XL__F_subgroup_width, sure);
+        xl__probe_set_fact(p, &row, XL__F_subgroup_width, is_exact);
     } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
-                   "no width shows: work-items here do not run in lock-step");
+                   "no width is found: work-items here do not run in "
+                   "lock-step");
     }
     xl__probe_emit(p, &row);
 }
 
 /* -- by divergence -------------------------------------------------------- */
 
-/* Two levels, far apart: both ways up to the width, one way from there. */
+/* The times have two levels: both branches up to the width, one from there
+ * on. */
 double xl__divergence_width(const double *ns, unsigned n)
 {
     unsigned at = 0;
@@ -206,7 +208,7 @@ fail:
     return status;
 }
 
-/* The quick way times divergence only where lanes told nothing. */
+/* Quick runs measure divergence only where lanes gave no width. */
 static xl_status run_subgroup_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
@@ -236,9 +238,9 @@ fail:
 const struct xl__probe xl__probe_subgroup = {
     {"subgroup",
      "The width of a sub-group, by lane number where a kernel can read it, "
-     "else by the time of a branch whose sides alternate every 1, 2, 4 ... "
-     "items: it falls where a sub-group first takes one side only. Fooled by "
-     "a compiler that runs both sides always, as CPU drivers do; "
-     "then no width shows.",
+     "else by the time of a branch whose outcome alternates every 1, 2, 4 ... "
+     "items: it falls where a sub-group first takes one branch only. Fooled "
+     "by a compiler that always executes both branches, as CPU drivers do; "
+     "then no width is found.",
      true},
     run_subgroup_probe};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups that say where and when they run (probe/workgroup_trace.cl). The clock's step
- * is found beside the host's clock, whatever a device counts in, and nothing
- * is believed that cannot be: more units than there are, a thread that did two
- * pieces at a time, pieces that ended before they began. */
+/* Traces which compute unit runs which work-group, and when: groups record
+ * their unit and their start and end (probe/workgroup_trace.cl). The step of
+ * the device clock is found by comparison with the host's clock. Results that
+ * are impossible are errors: more units than the device has, a thread that ran
+ * two chunks at a time, chunks that end before they start, wrong values. */
 #include <crosslane/watch.h>
 
 #include <math.h>
@@ -16,13 +17,14 @@
 enum {
     FIRST_ITERATIONS = 16,
     MOST_ITERATIONS = 1 << 26,
-    MOST_FACTOR = 8, /* between two tries */
+    MOST_FACTOR = 8, /* between two launches */
     RUNS = 3,
-    MOST_CHECKED = 4 /* pieces: the host is one item at a time */
+    MOST_CHECKED = 4 /* chunks: the host computes them serially */
 };
-enum { AT_ITERATIONS, AT_REST }; /* values of a call */
+enum { AT_ITERATIONS, AT_REST }; /* value slots of a call */
 static const double most_ns = 20e6, near_frac = 0.8;
-static const double least_clock_ns = 10e6; /* to tell its step by */
+static const double least_clock_ns = 10e6; /* over which the clock's step is
+                                              measured */
 
 struct trace_run {
     xl_queue *q;
@@ -32,13 +34,15 @@ struct trace_run {
     struct xl__trace_record *raw, *best;
     struct xl__call call;
     size_t iterations;
-    double host_ns;         /* the last launch, by the host */
-    double first_ns, last_ns; /* middles of the first and the last launch, by
-                                 the host's clock; first_ns 0: none yet */
-    cl_ulong first, last;     /* by the device's */
+    double host_ns;         /* duration of the last launch by the host's
+                               clock */
+    double first_ns, last_ns; /* midpoints of the first and the last launch
+                                 by the host's clock; first_ns 0: none yet */
+    cl_ulong first, last;     /* the same by the device's clock */
 };
 
-/* -- the record, read ----------------------------------------------------- */
+/* -- evaluation of records
+ * ------------------------------------------------- */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -52,7 +56,7 @@ static unsigned index_of_id(const cl_ulong *ids, unsigned n, cl_ulong id)
     return at ? (unsigned)(at - ids) : 0;
 }
 
-/* The units' ids, each once, in order. */
+/* Collects the ids of the units, sorted, without duplicates. */
 static unsigned unique_ids(const struct xl__trace_record *raw, size_t n,
                            cl_ulong *ids)
 {
@@ -66,9 +70,8 @@ static unsigned unique_ids(const struct xl__trace_record *raw, size_t n,
     return n_ids;
 }
 
-/* First start and last end; false: no clock ran. They stay whole numbers: a
- * clock that counts nanoseconds since 1970 is beyond what a double tells
- * apart. */
+/* The first start and the last end; false if no clock ran. They stay integers:
+ * nanoseconds since 1970 exceed the precision of a double. */
 static bool find_span(const struct xl__trace_record *raw, size_t n,
                       cl_ulong *first, cl_ulong *last)
 {
@@ -142,7 +145,8 @@ static cl_uint expected_chain(size_t item, size_t iterations)
     return x;
 }
 
-/* Some pieces, spread over all, the last one among them. */
+/* Checks the values of some chunks, evenly distributed, the last one
+ * included. */
 static xl_status check_pieces(struct trace_run *w)
 {
     const xl_watch *what = w->what;
@@ -160,7 +164,7 @@ static xl_status check_pieces(struct trace_run *w)
                 << 32;
         if (w->raw[p].work != expected)
             return xl__error_set(&w->q->error, XL_WRONG_RESULT,
-                                 "group records: piece %zu computed %llx, not "
+                                 "wrong value in chunk %zu: %llx, expected "
                                  "%llx",
                                  p, (unsigned long long)w->raw[p].work,
                                  (unsigned long long)expected);
@@ -181,7 +185,8 @@ static void record_clock(struct trace_run *w, double host_ns)
     w->first = w->last;
 }
 
-/* The clock's step, by the middles of the first and the last launch. */
+/* The step of the clock from the midpoints of the first and the last
+ * launch. */
 static double clock_step_ns(const struct trace_run *w)
 {
     return w->last > w->first ? (w->last_ns - w->first_ns) /
@@ -208,8 +213,8 @@ fail:
     return status;
 }
 
-/* How long it took: by its own clock, which does not count what a launch
- * costs, or by the host's. */
+/* The duration of the last launch: by the device's clock, which excludes the
+ * launch cost, or else by the host's. */
 static double last_duration_ns(const struct trace_run *w)
 {
     cl_ulong first, last;
@@ -219,7 +224,8 @@ static double last_duration_ns(const struct trace_run *w)
                : w->host_ns;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the trace
+ * ------------------------------------------------------------- */
 
 static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
 {
@@ -246,14 +252,15 @@ static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
     xl__arg_value_u32(s, AT_REST);
 }
 
-/* A device nobody knows must not be held for long: step by step. */
+/* Finds the iterations for the required duration, growing by small factors so
+ * that no launch runs long on an unknown device. */
 static xl_status find_iterations(struct trace_run *w)
 {
     xl_status status = XL_OK;
     const double expected = fmin(w->what->want_ns, most_ns);
     const uint64_t begin = xl__now_ns();
     TRY(launch_groups(
-        w, FIRST_ITERATIONS)); /* the driver's first steps take longer */
+        w, FIRST_ITERATIONS)); /* the first launch is slower */
     w->first_ns = 0;
     for (w->iterations = FIRST_ITERATIONS;;) {
         double ns = INFINITY;
@@ -296,7 +303,7 @@ fail:
     return status;
 }
 
-/* Is what the pieces say possible? */
+/* Checks that the records are possible on this device. */
 static xl_status check_plausible(struct trace_run *w,
                                  const xl_piece_record *out,
                                  const xl_watched *about)
@@ -305,14 +312,14 @@ static xl_status check_plausible(struct trace_run *w,
     const double units = xl__num(l, XL__F_compute_units);
     if (about->n_units > units)
         return xl__error_set(&w->q->error, XL_UNSUPPORTED,
-                             "groups named %u compute units, but the device "
+                             "%u compute units were recorded, but the device "
                              "has %g",
                              about->n_units, units);
     if (about->is_thread && about->has_clock &&
         !xl__trace_is_serial(out, w->what->n_pieces))
         return xl__error_set(&w->q->error, XL_UNSUPPORTED,
-                             "local memory does not tell threads apart: two "
-                             "groups had the same at a time");
+                             "local memory does not identify threads: two "
+                             "groups used the same address at a time");
     return XL_OK;
 }
 
@@ -354,8 +361,8 @@ xl_status xl_groups_watch(xl_queue *q, const xl_watch *what,
     *about = (xl_watched){.is_thread = xl__streq(way, "local_address")};
     if (!*way)
         return xl__error_set(&q->error, XL_UNSUPPORTED,
-                             "no way is known for a kernel to learn its "
-                             "compute unit here");
+                             "kernels cannot read their compute unit on "
+                             "this device");
     w.ready = xl__calloc(1, sizeof *w.ready);
     w.raw = xl__calloc(what->n_pieces, sizeof *w.raw);
     w.best = xl__calloc(what->n_pieces, sizeof *w.best);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What limits a run. Every resource that it asks something of gets the least
- * time it needs for that, at the rate that was measured here; the longest
- * explains the run. Where conflicts, branches or idle compute units make that
- * time long, they are named instead.
- * Source: the roofline model (Williams, Waterman, Patterson 2009) with a
- * ceiling for each resource. */
+/* Finds what limits a run. For every resource that the run uses, its least
+ * time is computed from the count and the rate measured on this device,
+ *
+ *     need = amount / rate * ways / fill
+ *
+ * with `ways` for conflicts or branches that repeat the work and `fill` for
+ * compute units without work. The largest need explains the run; if `ways` or
+ * `fill` makes it long, that cause is named instead of the resource. Source:
+ * the roofline model (Williams, Waterman, Patterson 2009) with a ceiling for
+ * each resource. */
 #include <crosslane/diagnosis.h>
 
 #include <math.h>
@@ -18,32 +22,32 @@
 #include "sampling/sampler.h"
 
 static const double ns_per_s = 1e9;
-/* A cause that makes a need so many times as long is what is to be mended. */
+/* A cause is named if it makes a need so many times as long. */
 static const double notable = 1.5;
-/* Below this share of the time the largest need explains too little. */
+/* The least share of the time that the largest need must explain. */
 static const double explained = 0.5;
-/* Of a cache: a working set of up to that stays in it; a larger one may, or
- * may meet others that use it as well. */
+/* Share of a cache: a smaller working set stays in it; a larger one may be
+ * evicted, by other users too. */
 static const double stays = 0.25;
-/* One compute unit draws so many times its share of what all units share. */
+/* One compute unit can use so many times its share of what units share. */
 static const double reach = 2;
-/* Later runs over the first: a machine's usual unsteadiness stays below. */
+/* Later runs over the first; a machine's usual variation stays below. */
 static const double throttled = 1.15;
-/* A rate that was measured under the same limit explains so much of a run. */
+/* A rate measured under the same power limit explains so much of a run. */
 static const double explained_well = 0.85;
-/* Items a compute unit wants at once, to have work while others wait, and
- * what it holds at most where nobody says. */
+/* Items that a compute unit needs to hide latency, and those it holds at most
+ * where that is unknown. */
 static const double items_wanted = 512, items_most = 2048;
 
-/* What a run asks of one resource. */
+/* What a run needs of one resource. */
 struct need {
-    xl_limiter limiter;  /* by its name, unless a cause lengthens it */
+    xl_limiter limiter;  /* named, unless a cause lengthens the need */
     xl_limiter cause;    /* what makes `ways` more than 1 */
     double amount;
-    const char *unit;    /* "flop", "B"; or what is counted: "launches" */
-    double rate;         /* of the whole device, a second; 0: unknown */
-    double ways;         /* times that it is done over */
-    double fill;         /* share of the rate that the groups can draw */
+    const char *unit;    /* "flop", "B", or what is counted: "launches" */
+    double rate;         /* of the whole device, per second; 0: unknown */
+    double ways;         /* how often the work is repeated */
+    double fill;         /* share of the rate that the groups can use */
     xl_source source;    /* of the rate */
 };
 
@@ -51,24 +55,24 @@ struct run_needs {
     const xl_device *dev;
     const struct xl__limits *l;
     const xl_work *work;
-    double fill; /* share of the units' time that has a work-group */
+    double fill; /* share of the units' time with a work-group */
     struct need need[2 * XL_N_LIMITERS];
     unsigned n;
 };
 
-/* The larger one; the other where one is unknown. */
+/* The larger value; the other one if one is unknown. */
 static double max_known(double x, double least)
 {
     return x >= least || isnan(least) ? x : least;
 }
 
-/* Its least time, with its cause or without. */
+/* The least time of a need, with its cause. */
 static double need_ns(const struct need *n)
 {
     return n->amount / n->rate * ns_per_s * n->ways / n->fill;
 }
 
-/* What lengthens it most, or itself. */
+/* The limiter to name: the largest cause, or the resource itself. */
 static xl_limiter need_limiter(const struct need *n)
 {
     const double idle = 1 / n->fill;
@@ -97,7 +101,7 @@ const char *xl_limiter_advice(xl_limiter limiter)
 
 /* -- numbers with units -------------------------------------------------------------- */
 
-/* Three digits, and a prefix by thousands. */
+/* Prints three digits with a unit prefix by thousands. */
 static void print_scaled(struct xl__str *out, double value,
                         const char *const *units, unsigned n)
 {
@@ -149,7 +153,8 @@ static bool is_scaled(const char *unit)
     return xl__streq(unit, "flop") || xl__streq(unit, "B");
 }
 
-/* What takes less than a nanosecond is told by how many there are a second. */
+/* Prints the rate of a need: counts per second, or the time of each if that is
+ * a nanosecond or more. */
 static void print_rate(const struct need *n, struct xl__str *out)
 {
     if (!is_scaled(n->unit) && n->rate < ns_per_s) {
@@ -168,7 +173,8 @@ static void print_need(const struct need *n, const xl_work *work,
                    double units, struct xl__str *out)
 {
     static const double percent = 100;
-    static const double shown = 0.99; /* of a fill: above it all are busy */
+    static const double shown = 0.99; /* above this fill all units count as
+                                         busy */
     const double ns = need_ns(n);
     xl__str_printf(out, "%s: ", xl_limiter_name(need_limiter(n)));
     if (need_limiter(n) != n->limiter)
@@ -204,7 +210,7 @@ static void add_need(struct run_needs *c, struct need need)
         c->need[c->n++] = need;
 }
 
-/* A count at a rate that is a fact. */
+/* Adds a count whose rate is a fact. */
 static void add_counted_need(struct run_needs *c, xl_limiter limiter,
                              double amount, const char *unit,
                              enum xl__fact_id fact, double fill)
@@ -217,7 +223,7 @@ static void add_counted_need(struct run_needs *c, xl_limiter limiter,
                               .source = c->l->used[fact].source});
 }
 
-/* A count of things that take a time each. */
+/* Adds a count whose time each is a fact. */
 static void add_timed_need(struct run_needs *c, xl_limiter limiter,
                            double amount, const char *unit,
                            enum xl__fact_id fact)
@@ -229,8 +235,8 @@ static void add_timed_need(struct run_needs *c, xl_limiter limiter,
                               .source = c->l->used[fact].source});
 }
 
-/* Compute units with a work-group, over their time: the last wave of groups
- * leaves some without. */
+/* The share of units that have a work-group, averaged over time: the last wave
+ * of groups leaves some idle. */
 static double find_fill(const struct xl__limits *l, double groups)
 {
     const double units = xl__num(l, XL__F_compute_units);
@@ -245,7 +251,7 @@ static void add_flop_need(struct run_needs *c, const xl_flop *f)
     xl_roof roof = {.dtype = f->dtype, .engine = f->engine,
                     .terms = f->terms};
     xl_bound peak;
-    if (!is_matrix) /* all that is narrower than f64 is summed in f32 */
+    if (!is_matrix) /* types narrower than f64 are accumulated in f32 */
         roof.dtype = f->dtype == XL_F64 ? XL_F64 : XL_F32;
     if (!(f->count > 0) ||
         xl_roofline_bound(c->dev, &roof, 1, 0, &peak) != XL_OK)
@@ -261,15 +267,15 @@ static void add_flop_need(struct run_needs *c, const xl_flop *f)
                               .source = peak.source});
 }
 
-/* Does a cache hold a working set? One of unknown size holds none. */
+/* Does a cache hold a working set? One of unknown size does not. */
 static bool cache_holds(const struct xl__limits *l, enum xl__fact_id size,
                         double bytes)
 {
     return bytes <= xl__num(l, size);
 }
 
-/* The level that serves what the DRAM is asked for: the cache, where it holds
- * the set with ease, or where it must have, since the DRAM is slower. */
+/* The level that serves the DRAM traffic: the last-level cache if it easily
+ * holds the working set, or if the rate exceeds that of DRAM. */
 static xl_level find_serving_level(const struct run_needs *c)
 {
     const xl_work *w = c->work;
@@ -297,7 +303,7 @@ static void add_level_need(struct run_needs *c, xl_level level, double bytes)
     if (!(bytes > 0) ||
         xl_roofline_bound(c->dev, &roof, 0, bytes, &peak) != XL_OK)
         return;
-    /* Reading alone may be faster than copying. */
+    /* Reading may be faster than copying. */
     if (level == XL_LEVEL_DRAM)
         peak.value =
             max_known(peak.value, xl__num(c->l, XL__F_read_bytes_per_s));
@@ -326,8 +332,8 @@ static void add_memory_needs(struct run_needs *c)
     }
 }
 
-/* Private memory lies where a unit's cache, the last-level cache or only the
- * DRAM can hold what all items have at once. */
+/* Spills: private memory is served by the unit's cache, the last-level cache
+ * or DRAM, whichever holds that of all resident items. */
 static void add_spill_need(struct run_needs *c)
 {
     const xl_work *w = c->work;
@@ -391,7 +397,8 @@ static const struct need *find_longest(const struct run_needs *c)
     return best;
 }
 
-/* Up and down, and an op's kinds of arithmetic, follow one another. */
+/* Needs of the same limiter are alternatives over time (upload and download,
+ * kinds of arithmetic): the larger is stored. */
 static void store_needs(const struct run_needs *c, xl_diagnosis *out)
 {
     for (unsigned i = 0; i < c->n; i++) {
@@ -401,8 +408,8 @@ static void store_needs(const struct run_needs *c, xl_diagnosis *out)
     }
 }
 
-/* The counts leave most of the time open: what is it likely? A CPU's cores
- * need no items to wait by turns. */
+/* Guesses the limiter where the counts explain little. Cores of a CPU need no
+ * further items to hide latency. */
 static xl_limiter guess_limiter(const struct run_needs *c)
 {
     const xl_work *w = c->work;
@@ -421,7 +428,7 @@ static void print_likely(const struct run_needs *c, const xl_diagnosis *d,
     static const double percent = 100;
     const xl_work *w = c->work;
     const double units = xl__num(c->l, XL__F_compute_units);
-    xl__str_printf(out, "; %.0f %% is left open, likely ",
+    xl__str_printf(out, "; %.0f %% is unexplained, likely ",
                    percent * (1 - d->share));
     if (d->limiter == XL_LIMITER_GROUPS)
         xl__str_printf(out, "too few groups: %.0f of %.0f items on %.0f "
@@ -441,7 +448,7 @@ static void find_limiter(const struct run_needs *c, xl_diagnosis *out,
     const struct need *most = find_longest(c);
     store_needs(c, out);
     if (!most) {
-        xl__str_add(text, "no rate that this work needs is known here");
+        xl__str_add(text, "no rate is known for what this work uses");
         return;
     }
     out->limiter = need_limiter(most);
@@ -454,7 +461,7 @@ static void find_limiter(const struct run_needs *c, xl_diagnosis *out,
     }
 }
 
-/* Time lost is what limits; what limited what is left comes behind it. */
+/* Names throttling: the lost time is the limiter. */
 static void set_throttle(const struct run_needs *c, double lost,
                          xl_diagnosis *out)
 {
@@ -464,9 +471,9 @@ static void set_throttle(const struct run_needs *c, double lost,
     out->need_ns[XL_LIMITER_THROTTLE] = lost * c->work->ns;
 }
 
-/* Beside what limits the first runs, later ones lose what the clock lost. A
- * clock that was low all along is to blame for what no rate explains, since
- * rates are measured on the same device. */
+/* Checks for throttling: later runs slower than the first, or a clock that was
+ * low all the time, which explains what no rate does, since rates are measured
+ * on the same device. */
 static void check_throttle(const struct run_needs *c, xl_diagnosis *out,
                            struct xl__str *text)
 {
@@ -484,7 +491,7 @@ static void check_throttle(const struct run_needs *c, xl_diagnosis *out,
                        "before that, ",
                        w->drift,
                        *w->held_by ? w->held_by
-                                   : "the clock fell, or others came");
+                                   : "the clock fell, or other load started");
     } else {
         if (!(out->share >= explained_well))
             set_throttle(c, 1 - w->clock, out);
@@ -494,7 +501,7 @@ static void check_throttle(const struct run_needs *c, xl_diagnosis *out,
     xl__str_clear(&before);
 }
 
-/* What is known of the engine that would multiply this. */
+/* Notes the matrix engine if it could do this product and is unused. */
 static void check_engine(const struct run_needs *c, xl_diagnosis *out)
 {
     const xl_flop *f = &c->work->flop[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planted kernels: one row each, one function that lays it out and counts
- * it. */
+/* The synthetic kernels: one table row each, with a function that fills in
+ * plan and counts and one that computes the expected words. */
 #include "measure/diagnosis/synthetic_kernels.h"
 
 #include <math.h>
@@ -21,7 +21,8 @@ enum {
     STACK_WORDS = XL__SYNTHETIC_RING
 };
 
-/* -- laying out ----------------------------------------------------------- */
+/* -- launch layout
+ * --------------------------------------------------------- */
 
 static struct xl__step *init_run(struct xl__synthetic_run *r,
                                  const char *source, const char *kernel,
@@ -64,7 +65,7 @@ static size_t group_count(const struct xl__synthetic_target *on)
                                                 : XL__CPU_GROUPS);
 }
 
-/* Values of a native vector where an item is a thread. */
+/* Elements of a native vector where an item is a thread. */
 static size_t vector_width(const struct xl__synthetic_target *on,
                            size_t otherwise)
 {
@@ -80,7 +81,8 @@ static void count_flop(struct xl__synthetic_run *r, double flop)
     r->plan.flop = flop;
 }
 
-/* -- each ----------------------------------------------------------------- */
+/* -- plans
+ * ----------------------------------------------------------------- */
 
 static void plan_chains_in(const struct xl__synthetic_target *on,
                            size_t groups, size_t iterations,
@@ -198,7 +200,7 @@ static void plan_launches(const struct xl__synthetic_target *on,
     r->out_words = 0;
 }
 
-/* `rounds` copies of so many bytes; as probe_bandwidth.c lays them out. */
+/* Plans `rounds` copies of a number of bytes, as bandwidth.c does. */
 static void plan_copy(const struct xl__synthetic_target *on, size_t bytes,
                       size_t rounds, struct xl__synthetic_run *r)
 {
@@ -235,7 +237,7 @@ static void plan_copy(const struct xl__synthetic_target *on, size_t bytes,
 static void plan_stream(const struct xl__synthetic_target *on,
                         size_t iterations, struct xl__synthetic_run *r)
 {
-    static const double enough = 64e6; /* where no cache holds more */
+    static const double enough = 64e6; /* where no larger cache is known */
     const double llc = xl__num_or(on->l, XL__F_llc_bytes, 0);
     size_t bytes = xl__probe_far_bytes(on->l, on->quick);
     (void)iterations;
@@ -250,7 +252,7 @@ static void plan_resident(const struct xl__synthetic_target *on,
     plan_copy(on, xl__probe_near_bytes(on->l) / 2, iterations, r);
 }
 
-/* Bytes that come in, each of which the kernel looks at once. */
+/* Plans an upload whose bytes the kernel reads once. */
 static void plan_upload(const struct xl__synthetic_target *on,
                         size_t iterations, struct xl__synthetic_run *r)
 {
@@ -261,7 +263,8 @@ static void plan_upload(const struct xl__synthetic_target *on,
     r->work.upload_bytes = BYTES;
 }
 
-/* -- where they cannot be had --------------------------------------------- */
+/* -- requirements
+ * ---------------------------------------------------------- */
 
 static const char *require_units(const struct xl__limits *l)
 {
@@ -307,9 +310,10 @@ static const char *require_transfer(const struct xl__limits *l)
                : NULL;
 }
 
-/* -- what comes out ------------------------------------------------------- */
+/* -- expected words
+ * -------------------------------------------------------- */
 
-/* Places in random order, each pointing to the next one (Sattolo). */
+/* Indices in random order, each the index of the next one (Sattolo). */
 void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n)
 {
     struct xl__rng rng;
@@ -324,7 +328,7 @@ void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n)
     }
 }
 
-/* Where `steps` along one cycle lead from a place. */
+/* The index after `steps` along a cycle. */
 static cl_uint follow_ring(const cl_uint *ring, size_t n, size_t steps,
                            cl_uint from)
 {
@@ -362,8 +366,8 @@ static bool is_stack_end(const struct xl__synthetic_word *w)
     return w->word == a + (cl_uint)w->n_ring * b;
 }
 
-/* Of all items' numbers x: a step is linear, so each one's sum is slope * x +
- * offset, and so is the sum of all. */
+/* A step is linear in an item's number x, so each item's sum is slope * x +
+ * offset, and so is the sum over all items. */
 static bool is_atomic_sum(const struct xl__synthetic_word *w)
 {
     enum { ADDS = 4 };
@@ -394,7 +398,7 @@ static bool is_close(cl_uint word, double want, double tolerance)
 
 static const double rounding = 1e-5;
 
-/* The constant of an item's map, in all kernels that have one. */
+/* The constant of an item's map, the same in all kernels that have one. */
 static double map_constant(const struct xl__synthetic_word *w)
 {
     return (double)(64 + w->i % 64) / 1024;
@@ -406,7 +410,7 @@ static bool is_fixed_point(const struct xl__synthetic_word *w)
                     rounding);
 }
 
-/* Fixed points, by walking there: each step halves distances at least. */
+/* Fixed points by iteration: each step at least halves the distance. */
 static bool is_branch_fixed_point(const struct xl__synthetic_word *w)
 {
     enum { STEPS = 100 };
@@ -422,7 +426,7 @@ static bool is_branch_fixed_point(const struct xl__synthetic_word *w)
     return is_close(w->word, x, rounding);
 }
 
-/* x = 2^-x; native functions are as exact as their maker likes. */
+/* x = 2^-x; the precision of native functions is implementation-defined. */
 static bool is_exp2_fixed_point(const struct xl__synthetic_word *w)
 {
     static const double fixed_point = 0.6411857445, loose = 1e-3;

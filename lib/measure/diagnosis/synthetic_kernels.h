@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels made to be limited by one thing each: what is launched and what it
- * does, counted. Plain data and arithmetic: probe_diagnosis.c runs them, tests
- * let a model of other devices run them. */
-#ifndef XL_MEASURE_PLANTED_H
-#define XL_MEASURE_PLANTED_H
+/* Synthetic kernels, each limited by one known resource: their plans and
+ * counts. Plain data and arithmetic: probes/diagnosis.c runs them, tests run
+ * them by models of other devices. */
+#ifndef XL_MEASURE_SYNTHETIC_KERNELS_H
+#define XL_MEASURE_SYNTHETIC_KERNELS_H
 
 #include <crosslane/diagnosis.h>
 
@@ -17,10 +17,10 @@ enum {
     XL__SYNTHETIC_RING = 128 /* words of the longest ring */
 };
 
-/* What one run of a planted kernel is. */
+/* One run of a synthetic kernel. */
 struct xl__synthetic_run {
     struct xl__plan plan;
-    xl_work work;       /* its time is not known yet */
+    xl_work work;       /* without the time */
     unsigned launches;
     size_t out_words;   /* written, 4 bytes each */
     size_t in_bytes;    /* random words at _IN, as many at _DST; 0: none */
@@ -28,14 +28,15 @@ struct xl__synthetic_run {
     size_t upload_bytes; /* before the launch */
 };
 
-/* How a device is launched on. */
+/* The properties of a device that plans depend on. */
 struct xl__synthetic_target {
     const struct xl__limits *l;
     size_t most_wg;
     bool scalar, quick;
 };
 
-/* A word that a run wrote, and what the host needs to tell it. */
+/* A word that a run wrote, and what the host needs to compute the expected
+ * one. */
 struct xl__synthetic_word {
     size_t i, items;
     cl_uint word;
@@ -47,27 +48,29 @@ struct xl__synthetic_word {
 
 struct xl__synthetic {
     const char *name;    /* "bank_conflict" */
-    xl_limiter limiter;  /* what is to be found */
-    enum xl__fact_id need; /* the rate without which nobody can */
-    /* NULL, or why it cannot be had here. */
+    xl_limiter limiter;  /* the expected diagnosis */
+    enum xl__fact_id need; /* the rate that the diagnosis needs */
+    /* NULL, or the reason why the device cannot show it. */
     const char *(*refuses)(const struct xl__limits *l);
     void (*plan)(const struct xl__synthetic_target *on, size_t iterations,
                  struct xl__synthetic_run *out);
-    /* Is this what the host gets? */
+    /* Is the word the expected one? */
     bool (*is_right)(const struct xl__synthetic_word *w);
-    bool is_fixed;       /* turns make it no longer */
-    bool is_slowing;     /* its later runs do more, as if the clock fell */
+    bool is_fixed;       /* its duration does not depend on iterations */
+    bool is_slowing;     /* its later runs do more work, as if the clock
+                            fell */
 };
 
-extern const struct xl__synthetic xl__synthetic[]; /* NULL name last */
+/* the last has a NULL name */
+extern const struct xl__synthetic xl__synthetic[];
 
-/* The run's plan and counts, with nothing left from before. */
+/* Fills in plan and counts of a run; `out` is cleared first. */
 void xl__synthetic_plan(const struct xl__synthetic *kind,
                         const struct xl__synthetic_target *on,
                         size_t iterations, struct xl__synthetic_run *out);
 
-/* One cycle through all n places, n a power of two up to XL__SYNTHETIC_RING.
- */
+/* Creates one cycle through n words, n a power of two up to
+ * XL__SYNTHETIC_RING. */
 void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n);
 
 #endif
