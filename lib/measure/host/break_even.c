@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From which size on is a device worth the trip? The sum of two arrays, which
- * is as little work as there is: by one thread of the host; on the device, with
- * the arrays there already, and with copies there and back. Where the times
- * cross is the answer; "never" is one, too. */
+/* Probe `breakeven`: the problem size from which a device is faster than one
+ * host thread, for the sum of two arrays, which is very little arithmetic: on
+ * the host; on the device with resident arrays; and on the device with copies
+ * there and back. The crossing of the curves is the result, or "never". */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +25,12 @@ struct addition {
     float *a, *b, *c;     /* of the program: pageable */
     cl_mem da, db, dc;
     struct xl__ready *ready;
-    size_t n;             /* elements of the point at hand */
+    size_t n;             /* elements of the current point */
     bool is_right;        /* every point so far */
 };
 
-/* -- conclusions ----------------------------------------------------------- */
+/* -- analysis
+ * ---------------------------------------------------------------- */
 
 double xl__break_even(const double *n, const double *host_ns,
                       const double *device_ns, unsigned count)
@@ -41,14 +42,16 @@ double xl__break_even(const double *n, const double *host_ns,
         return NAN;
     if (first == 0)
         return n[0];
-    /* Between two points times are a cost and so much an element: lines. */
+    /* Between two points times are linear in n: a cost plus a time per
+     * element. */
     const double behind = device_ns[first - 1] - host_ns[first - 1];
     const double ahead = host_ns[first] - device_ns[first];
     return n[first - 1] +
            (n[first] - n[first - 1]) * behind / (behind + ahead);
 }
 
-/* -- the three sides ------------------------------------------------------- */
+/* -- the three variants
+ * ------------------------------------------------------ */
 
 static void add_on_host(const float *restrict a, const float *restrict b,
                         float *restrict c, size_t n)
@@ -57,8 +60,8 @@ static void add_on_host(const float *restrict a, const float *restrict b,
         c[i] = a[i] + b[i];
 }
 
-/* So often that the clock itself does not show; by a pointer that may change
- * at any time, so that no compiler does it once for all. */
+/* Repeats small sums, so that the clock's own cost does not show; through a
+ * volatile pointer, so that no compiler merges the repetitions. */
 static xl_status time_host(struct xl__session *p, void *arg, double *ns)
 {
     enum { LEAST = 4000 };
@@ -144,7 +147,7 @@ static float element_value(uint64_t seed, size_t i)
     return (float)(xl__probe_word(seed, i) >> DROP);
 }
 
-/* One addition is rounded once, by the same rule on both sides. */
+/* One addition is rounded once, by the same rule on host and device. */
 static bool sums_match(const struct addition *b)
 {
     enum { N_CHECKED = 64 };
@@ -156,7 +159,7 @@ static bool sums_match(const struct addition *b)
     return true;
 }
 
-/* What the device leaves, with nothing there before. */
+/* Checks the sums that the device writes into cleared memory. */
 static xl_status check_sums(struct addition *b, bool *is_right)
 {
     xl_status status = XL_OK;
@@ -170,7 +173,8 @@ fail:
     return status;
 }
 
-/* The three in turns; times[side] gets the medians. */
+/* Measures the three variants, interleaved; times[variant] gets the
+ * medians. */
 static xl_status measure_size(struct addition *b, double *times)
 {
     const struct xl__timed_run runs[N_VARIANTS] = {
@@ -194,7 +198,8 @@ static xl_status measure_size(struct addition *b, double *times)
         row.unit = "s";
         row.value = row.samples.median_ns * 1e-9;
         if (i != HOST && !is_right)
-            xl__probe_reject(&row, "the device's sums are not the host's");
+            xl__probe_reject(&row, "wrong result: the device's sums differ "
+                                   "from the host's");
         xl__probe_emit(b->p, &row);
         times[i] = row.samples.median_ns;
     }
@@ -210,7 +215,7 @@ struct curves {
     unsigned count;
 };
 
-/* Two digits: the points are a power of ten apart. */
+/* To two digits: the points are a factor of ten apart. */
 static double round_to_two_digits(double x)
 {
     const double step = pow(10, floor(log10(x)) - 1);
@@ -226,7 +231,8 @@ static void report_break_even(struct addition *b, const struct curves *c,
     xl_row_init(&row, "probe_breakeven", name);
     row.unit = "1";
     if (!b->is_right) {
-        xl__probe_unsupported(b->p, &row, "sums that are wrong win nothing");
+        xl__probe_unsupported(b->p, &row, "not determined: the device's "
+                                          "sums are wrong");
         return;
     }
     row.value = round_to_two_digits(
@@ -259,7 +265,7 @@ static xl_status create_arrays(struct addition *b, size_t *most)
     b->c = xl__calloc(*most, ELEM);
     b->ready = xl__calloc(1, sizeof *b->ready);
     if (!b->a || !b->b || !b->c || !b->ready)
-        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "arrays of the host"));
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "host arrays"));
     for (size_t j = 0; j < *most; j++) {
         b->a[j] = element_value(b->p->how->seed, j);
         b->b[j] = element_value(b->p->how->seed + 1, *most + j);
@@ -287,10 +293,10 @@ static void destroy_arrays(struct addition *b)
     free(b->c);
 }
 
-/* Is the next point, ten times as large, too long to wait for? */
+/* Would the next point, ten times as large, take too long? */
 static bool is_last_size(const struct addition *b, const double *times)
 {
-    static const double quick_ns = 20e6, full_ns = 500e6; /* this one's */
+    static const double quick_ns = 20e6, full_ns = 500e6; /* of this point */
     const double slowest = fmax(times[HOST], fmax(times[RESIDENT],
                                                   times[COPIED]));
     return slowest > (b->p->how->quick ? quick_ns : full_ns);
@@ -326,9 +332,9 @@ const struct xl__probe xl__probe_breakeven = {
      "The sum of two arrays of floats, by the wall clock: a plain loop on one "
      "thread of the host; a launch on the device with the arrays there "
      "already (resident); and with copies from and to pageable memory "
-     "(copied). The rows ending in wins tell from how many elements on the "
-     "device is faster, between the sizes tried, or that it never is. Fooled "
-     "by how well this build's compiler did the loop: more threads or wider "
-     "instructions move the crossing up.",
+     "(copied). The rows ending in wins give the number of elements from "
+     "which the device is faster, between the sizes tried, or that it never "
+     "is. Fooled by how well this build's compiler optimized the loop: more "
+     "threads or wider instructions move the crossing up.",
      false},
     run_breakeven_probe};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a first call waits for: a program never seen before, and the same
- * program in a fresh context, from our store; each until its first result is
- * there, since drivers finish compiling as late as the first launch. Beside
- * them, a fresh context and queue alone. */
+/* Probe `build`: the latency of a first call: of a program never compiled
+ * before (cold), of the same program in a new context from crosslane's store
+ * (cached), and of a new context and queue alone. Each is timed until the
+ * first result, since drivers finish compiling as late as the first launch. */
 #include <math.h>
 
 #include "base/os/clock.h"
@@ -16,7 +16,7 @@ enum { QUICK_RUNS = 3, FULL_RUNS = 10, ITEMS = 64 };
 enum stage { CONTEXT, COLD, CACHED, N_STAGES };
 static const char *const names[N_STAGES] = {"context", "cold", "cached"};
 
-/* A program that no cache has met: `unique` is part of its options. */
+/* A plan whose program no cache contains: `unique` is part of its options. */
 static struct xl__plan make_unique_plan(long unique)
 {
     struct xl__plan plan = {.n_steps = 1};
@@ -54,7 +54,8 @@ fail:
     return status;
 }
 
-/* A fresh context of the same device; a failure's story is told here. */
+/* Creates a queue in a new context of the same device; its error is copied to
+ * `q`. */
 static xl_status create_fresh_queue(xl_queue *q, xl_queue **out)
 {
     xl_lib *lib = q->ctx->lib;
@@ -64,7 +65,8 @@ static xl_status create_fresh_queue(xl_queue *q, xl_queue **out)
     return XL_OK;
 }
 
-/* A fresh context; in it the program, which the store should know. */
+/* Times a new context, and in it the program, which the store should
+ * contain. */
 static xl_status measure_cached(struct xl__session *p,
                                 const struct xl__plan *plan,
                                 double *context_ns, double *ns, bool *stored)
@@ -87,7 +89,7 @@ fail:
     return status;
 }
 
-/* All stages have as many samples. */
+/* All stages have the same number of samples. */
 static bool is_needed(xl_row row[N_STAGES], unsigned least)
 {
     bool wanted = false;
@@ -125,8 +127,8 @@ static xl_status run_build_probe(struct xl__session *p)
         row[CACHED].verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row[CACHED].reason, sizeof row[CACHED].reason,
                    p->q->ctx->lib->store.dir
-                       ? "the store did not give the program back: built anew"
-                       : "the program cache is off: built anew");
+                       ? "not found in the store: built again"
+                       : "the program cache is off: built again");
     }
     for (unsigned i = 0; i < N_STAGES; i++) {
         xl__samples_summarise(&row[i].samples, NULL);
@@ -139,10 +141,10 @@ fail:
 
 const struct xl__probe xl__probe_build = {
     {"build",
-     "Seconds from asking for a kernel to its first result: cold (a program "
-     "unique to this run), cached (in a fresh context, from crosslane's store "
-     "of binaries), and a fresh context alone. Drivers keep caches of their "
-     "own, which are left as they are: they cannot know a cold program, but "
-     "help the cached one. Some compile again from our binary.",
+     "Seconds from the request for a kernel to its first result: cold (a "
+     "program unique to this run), cached (in a new context, from crosslane's "
+     "store of binaries), and a new context alone. Drivers keep caches of "
+     "their own, which are not cleared: they cannot contain a cold program, "
+     "but speed up the cached one. Some compile again from our binary.",
      false},
     run_build_probe};

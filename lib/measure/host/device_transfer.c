@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From one place on devices to another: buffer to buffer within a device, and,
- * where there is a second device, to it: by a copy and by a migration in a
- * context of both, and through the host from one context to another. Before
- * each run the source is changed where it lies, so that no earlier copy will
- * do. */
+/* Probe `between`: transfer rates between buffers: within a device and, if
+ * there is a second device, to it, by a copy and by a migration in a context
+ * of both, and through pinned host memory from one context to the other. The
+ * source changes before each run, so no copy of earlier contents suffices. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,22 +17,23 @@ static const size_t quick_sizes[] = {64 * KIB, 4 * MIB, 64 * MIB};
 static const size_t full_sizes[] = {64 * KIB, 256 * KIB, 1 * MIB,  4 * MIB,
                                     16 * MIB, 64 * MIB,  256 * MIB};
 
-/* A buffer of a device, and the queue that works on it. */
+/* A buffer of a device and the queue that uses it. */
 struct endpoint {
-    struct xl__session p; /* the probe's, with this place's queue */
+    struct xl__session p; /* the probe's session with this queue */
     cl_mem mem;
 };
 
 struct device_path {
     struct xl__session *p;
     struct endpoint from, to;
-    struct xl__host_mem host; /* on the way, or none */
-    size_t bytes;             /* of a run */
-    cl_uint word;             /* the source's first */
-    double host_ns;           /* of the way through the host; NaN: not known */
+    struct xl__host_mem host; /* for the path through the host */
+    size_t bytes;             /* per run */
+    cl_uint word;             /* first word of the source */
+    double host_ns;           /* time through the host; NaN: unknown */
 };
 
-/* -- ways ------------------------------------------------------------------ */
+/* -- paths
+ * ------------------------------------------------------------------- */
 
 static xl_status copy_error(struct device_path *b, const struct endpoint *at,
                             xl_status status)
@@ -111,8 +111,8 @@ fail:
 
 /* -- rows ------------------------------------------------------------------ */
 
-/* Is what `seen` holds, looked at from the target's side, the source's last
- * state? Once more, with the first word as the others. */
+/* Repeats the transfer with the first word restored, and compares `seen` with
+ * the source, from the target device. */
 static xl_status check_words(struct device_path *b,
                              const struct xl__timed_run *run, cl_mem seen,
                              bool *right)
@@ -120,7 +120,7 @@ static xl_status check_words(struct device_path *b,
     xl_status status = XL_OK;
     const uint64_t seed = b->p->how->seed;
     double ns;
-    b->word = xl__probe_word(seed, 0) - 1; /* which change_source() counts */
+    b->word = xl__probe_word(seed, 0) - 1; /* change_source() increments it */
     TRY(run->once(b->p, run->arg, &ns));
     TRY(copy_error(
         b, &b->to,
@@ -132,8 +132,8 @@ fail:
 static const char no_copy[] =
     "zero copy: nothing is moved, the devices share memory";
 
-/* passes: how often each byte is counted. A way that takes far less time than
- * that through the host has moved nothing. */
+/* Measures a path. passes: how often each byte is counted. A path that takes
+ * far less time than the one through the host moves nothing. */
 static xl_status measure_path(struct device_path *b, const char *name,
                               xl_status (*once)(struct xl__session *, void *,
                                                 double *),
@@ -147,14 +147,15 @@ static xl_status measure_path(struct device_path *b, const char *name,
     xl__transfer_row(&row, "probe_between", name, "", b->bytes);
     if (other != b->p->q->ctx->device)
         xl_row_param(&row, "to", other->index);
-    if (seen == b->to.mem) /* nothing of it is there before */
+    if (seen == b->to.mem) /* clear the target */
         TRY(copy_error(
             b, &b->to,
             xl_buffer_fill(b->to.p.q, seen, 0, 0, b->bytes / WORD)));
     TRY(xl__sample_runs(b->p, &run, 1, &row.samples));
     TRY(check_words(b, &run, seen, &right));
     if (!right)
-        xl__probe_reject(&row, "the words at the target are not the source's");
+        xl__probe_reject(&row, "wrong result: the target differs from the "
+                               "source");
     *min_ns = row.samples.min_ns;
     xl__transfer_value(&row, passes * (double)b->bytes,
                        xl__moves_nothing(*min_ns, b->host_ns) ? no_copy
@@ -183,7 +184,7 @@ static void destroy_endpoint(struct endpoint *at)
     at->mem = NULL;
 }
 
-/* Both places; *bytes shrinks to what both hold. */
+/* Creates both buffers; *bytes is reduced to what both devices can hold. */
 static xl_status create_endpoints(struct device_path *b, xl_queue *from,
                                   xl_queue *to, size_t *bytes)
 {
@@ -223,8 +224,9 @@ fail:
 
 /* -- to another device ----------------------------------------------------- */
 
-/* Of another silicon on the same platform; on the same platform at all, as
- * drivers can show one device twice; of another silicon elsewhere. */
+/* Ranks devices as second device: other hardware on the same platform; the
+ * same platform, as drivers can list one device twice; other hardware
+ * elsewhere. */
 static unsigned rank_device(const xl_device *self, const xl_device *other)
 {
     const bool is_other = self->same_as != other->same_as;
@@ -235,7 +237,7 @@ static unsigned rank_device(const xl_device *self, const xl_device *other)
     return is_other;
 }
 
-/* The best of them, the next in order first; NULL: there is none. */
+/* The best second device, in order of their indices; NULL if there is none. */
 static xl_device *find_other(const struct xl__devices *all,
                              const xl_device *self)
 {
@@ -248,7 +250,7 @@ static xl_device *find_other(const struct xl__devices *all,
     return best;
 }
 
-/* What cannot be had here is a row, not the probe's failure. */
+/* Emits a failure as an unsupported row; the probe continues. */
 static xl_status report_failure(struct device_path *b, const char *name,
                                 xl_status status)
 {
@@ -276,7 +278,7 @@ fail:
     return status;
 }
 
-/* Queues of both devices in one context. */
+/* Creates queues of both devices in one context. */
 static xl_status create_queue_pair(struct device_path *b,
                                    const xl_device *other, xl_queue **here,
                                    xl_queue **there)
@@ -292,7 +294,7 @@ static xl_status create_queue_pair(struct device_path *b,
     status = create_queue(b, context, self, here);
     if (status == XL_OK)
         status = create_queue(b, context, other, there);
-    clReleaseContext(context); /* the queues keep it */
+    clReleaseContext(context); /* the queues hold references */
 fail:
     return status;
 }
@@ -316,7 +318,7 @@ fail:
     return status;
 }
 
-/* Through memory that is pinned for the device at hand. */
+/* Through memory that is pinned for the current device. */
 static xl_status measure_through_host(struct device_path *b, xl_device *other)
 {
     xl_status status = XL_OK;
@@ -375,12 +377,12 @@ fail:
 
 const struct xl__probe xl__probe_between = {
     {"between",
-     "Bytes a second from buffer to buffer, by the wall clock: within the "
+     "Bytes per second from buffer to buffer, by the wall clock: within the "
      "device (read and written bytes both counted, as in bandwidth), and to a "
      "second device, if there is one: through pinned host memory from context "
      "to context, by a copy and by a migration in a context of both. The "
-     "source changes before each run. A way that is over three times faster "
-     "than through the host moves nothing, and is called zero copy. Fooled by "
-     "devices that are one silicon under two names.",
+     "source changes before each run. A path that is over three times faster "
+     "than the one through the host moves nothing, and is called zero copy. "
+     "Fooled by hardware that is listed as two devices.",
      false},
     run_between_probe};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between host and device: copies from and to pageable and pinned memory over
- * a range of sizes, maps of three kinds of buffers, both ways at once, and
- * whether data that is all alike goes faster. Where a map moves nothing, a
- * copy has a cost, but no rate that a transfer could be told by.
- * Source of the half-rate size: R. Hockney, "The science of computer
- * benchmarking", 1996. */
+/* Probe `transfer`: transfers between host and device: copies from and to
+ * pageable and pinned memory over a range of sizes, maps of three kinds of
+ * buffers, both directions at once, and whether compressible data is faster.
+ *
+ * If a map moves no bytes, host and device share memory: a copy then has a
+ * cost, but there is no transfer rate. Source of the half-rate size: R.
+ * Hockney, "The science of computer benchmarking", 1996. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,28 +32,30 @@ enum { MOST_SIZES = sizeof full_sizes / sizeof *full_sizes };
 
 static const char op[] = "probe_transfer";
 static const char own_copy[] =
-    "no transfer but a copy inside one memory (on CPUs a memcpy), timed, not "
-    "rated: mapping the buffer does without it";
+    "no transfer but a copy within one memory (on CPUs a memcpy), timed, "
+    "without a rate: mapping the buffer avoids it";
 
-/* What is at both ends. */
+/* The memory at both ends. */
 struct transfer_ends {
     struct xl__session *p;
     xl_queue *q, *beside; /* two queues of one context */
-    size_t bytes;         /* of everything below */
+    size_t bytes;         /* of each buffer below */
     struct xl__host_mem from[N_KINDS], to[N_KINDS];
     cl_mem src, dst;      /* src: random words */
-    bool shares;          /* maps move nothing */
+    bool shares;          /* maps move no bytes */
 };
 
-/* Times over sizes. */
+/* Times by size. */
 struct curve {
     double bytes[MOST_SIZES + 1], ns[MOST_SIZES + 1];
     unsigned n;
 };
 
-/* -- conclusions ----------------------------------------------------------- */
+/* -- analysis
+ * ---------------------------------------------------------------- */
 
-/* Between two points the time is a latency and so much a byte: a line. */
+/* The size with a given rate between two points, where the time is linear: a
+ * latency plus a time per byte. */
 static double solve_line(const double *bytes, const double *ns, double rate)
 {
     const double slope = (ns[1] - ns[0]) / (bytes[1] - bytes[0]);
@@ -79,7 +82,8 @@ static void emit_rate(struct transfer_ends *e, xl_row *row, double bytes,
                       bool is_right)
 {
     if (!is_right)
-        xl__probe_reject(row, "the words that arrived are not those sent");
+        xl__probe_reject(row, "wrong result: the received words differ from "
+                              "those sent");
     xl__transfer_value(row, bytes, e->shares ? own_copy : NULL);
     xl__probe_emit(e->p, row);
 }
@@ -116,7 +120,7 @@ static struct host_copy plain_copy(struct transfer_ends *e, enum kind kind,
                               way == UP ? e->dst : e->src, bytes};
 }
 
-/* Nothing of what will be looked for is there yet. */
+/* Clears the target of a copy. */
 static xl_status clear_target(const struct host_copy *c)
 {
     if (c->way == UP)
@@ -167,7 +171,7 @@ fail:
     return status;
 }
 
-/* What is left of a copy when there is nothing to copy. */
+/* The time of a copy of one word. */
 static xl_status measure_latency(struct transfer_ends *e, enum way way,
                                  struct curve *curve)
 {
@@ -178,7 +182,8 @@ static xl_status measure_latency(struct transfer_ends *e, enum way way,
     xl__transfer_row(&row, op, "latency", way_names[way], WORD);
     TRY(sample_copy(&c, &row, &right));
     if (!right)
-        xl__probe_reject(&row, "the word that arrived is not the one sent");
+        xl__probe_reject(&row, "wrong result: the received word differs "
+                               "from the one sent");
     row.unit = "s";
     row.value = row.samples.median_ns * 1e-9;
     xl__probe_emit(e->p, &row);
@@ -224,19 +229,19 @@ fail:
 
 /* -- maps of buffers -------------------------------------------------------- */
 
-/* Maps of buffers, timed from the map to the end of the unmap: do they move
- * bytes, or do host and device have one memory? By the wall clock against a
- * copy of as many bytes, since the events of maps often last no time. */
+/* Maps of buffers, timed from the map to the end of the unmap, show whether
+ * host and device share memory. They are compared with a copy of the same size
+ * by the wall clock, since the events of maps often have zero duration. */
 enum { PAGE = 4096 };
 
 static const char map_moves_nothing[] = "zero copy: the map moves no bytes";
 
-/* How a buffer that is mapped was made. */
+/* The kinds of mapped buffers. */
 static const struct {
     const char *name;
     cl_mem_flags flags;
 } map_kinds[] = {
-    {"map", 0}, /* as any other: its place says what the device is */
+    {"map", 0}, /* a device buffer: its map shows what the device is */
     {"map_alloc", CL_MEM_ALLOC_HOST_PTR},
     {"map_use", CL_MEM_USE_HOST_PTR},
 };
@@ -244,17 +249,18 @@ enum { MAP_PLAIN, MAP_ALLOC, MAP_USE, N_MAP_KINDS };
 
 struct mapped_buffer {
     struct xl__session *p;
-    const struct xl__timed_run *copies; /* up and down, of as many bytes */
+    const struct xl__timed_run *copies; /* up and down, of the same size */
     size_t bytes;
     cl_mem mem;
-    void *heap;   /* behind CL_MEM_USE_HOST_PTR; else NULL */
-    cl_uint stamp; /* the first word's value, another in each run */
-    bool right;   /* what was seen so far */
+    void *heap;   /* of CL_MEM_USE_HOST_PTR; else NULL */
+    cl_uint stamp; /* value of the first word, different in each run */
+    bool right;   /* all words so far */
 };
 
 bool xl__moves_nothing(double map_ns, double copy_ns)
 {
-    static const double faster = 3; /* no second engine is that much faster */
+    static const double faster = 3; /* no second copy engine is so much
+                                       faster */
     return map_ns * faster < copy_ns;
 }
 
@@ -300,8 +306,8 @@ fail:
     return status;
 }
 
-/* The device changes a word first, so that no copy of an earlier map will
- * do. */
+/* The device writes a word first, so that no copy of an earlier map
+ * suffices. */
 static xl_status time_map_down(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
@@ -318,7 +324,7 @@ fail:
     return status;
 }
 
-/* All of it once, random words both ways. */
+/* Maps all of it once and compares random words in both directions. */
 static xl_status check_map(struct mapped_buffer *m)
 {
     xl_status status = XL_OK;
@@ -365,8 +371,8 @@ static void destroy_mapped(struct mapped_buffer *m)
     free(m->heap);
 }
 
-/* A map, then a copy: in turns the copies would take all the time, and theirs
- * is only looked at. */
+/* Times a map, then a copy: interleaved, the copies would take most of the
+ * time, and their time is only compared with. */
 static xl_status measure_map_way(struct mapped_buffer *m, unsigned kind,
                                  unsigned way, bool *shares)
 {
@@ -386,7 +392,8 @@ static xl_status measure_map_way(struct mapped_buffer *m, unsigned kind,
                      way == UP ? "up" : "down", m->bytes);
     row.samples = samples[MAP];
     if (!m->right)
-        xl__probe_reject(&row, "the words behind the map are not those sent");
+        xl__probe_reject(&row, "wrong result: the mapped words differ from "
+                               "those sent");
     *shares = m->right && xl__moves_nothing(samples[MAP].min_ns,
                                             samples[COPY].min_ns);
     xl__transfer_value(&row, (double)m->bytes, *shares ? map_moves_nothing : NULL);
@@ -396,7 +403,8 @@ fail:
     return status;
 }
 
-/* A driver that refuses such a buffer, or its map, is told in a row. */
+/* Measures a kind of buffer. A failure of the driver becomes an unsupported
+ * row. */
 static xl_status measure_map_kind(struct mapped_buffer m, unsigned kind,
                                   bool *shares)
 {
@@ -418,9 +426,11 @@ fail:
     return XL_OK;
 }
 
-/* A buffer that the device made for itself and that maps for nothing is
- * shared. One that was asked for on the host's side may only live there, and
- * the device reads it from afar; unless both have one memory anyway. */
+/* Measures maps, up and down, of all kinds of buffers; `copies` are transfers
+ * of the same size, up and down. *shares: host and device share memory, which
+ * a device buffer shows whose map costs nothing. A buffer allocated for the
+ * host may stay in host memory and be read remotely, so it counts only if the
+ * device reports unified memory. */
 static xl_status measure_maps(struct xl__session *p, size_t bytes,
                               const struct xl__timed_run copies[2],
                               bool *shares)
@@ -440,8 +450,8 @@ fail:
 
 /* -- maps ------------------------------------------------------------------ */
 
-/* Beside copies of pinned memory: a driver's map may move its bytes through
- * such, several times as fast as pageable memory goes. */
+/* Compared with copies of pinned memory: a driver's map may move its bytes
+ * through such, several times as fast as pageable memory. */
 static xl_status measure_map_sharing(struct transfer_ends *e)
 {
     xl_status status = XL_OK;
@@ -508,7 +518,8 @@ fail:
     return status;
 }
 
-/* -- data that is all alike ------------------------------------------------ */
+/* -- compressible data
+ * ------------------------------------------------------- */
 
 static xl_status time_device_copy(struct xl__session *p, void *arg, double *ns)
 {
@@ -525,7 +536,7 @@ fail:
 
 enum { EQUAL_UP, EQUAL_DOWN, EQUAL_COPY, N_EQUAL };
 
-/* Every word random, or every word the same: on both sides. */
+/* Fills the sources on host and device: every word random, or all equal. */
 static xl_status fill_source(struct transfer_ends *e, bool is_equal)
 {
     xl_status status = XL_OK;
@@ -540,7 +551,7 @@ fail:
     return status;
 }
 
-/* The same commands on the same memory. */
+/* Samples the same commands on the same memory. */
 static xl_status sample_words(struct transfer_ends *e, bool is_equal,
                               xl_samples *out)
 {
@@ -557,10 +568,11 @@ fail:
     return status;
 }
 
-/* Equal words between two times of random ones: what drifts meets both. */
+/* Samples equal words between two samplings of random ones, so that a drift
+ * affects both. */
 static xl_status measure_equal_words(struct transfer_ends *e)
 {
-    static const double faster = 1.15; /* than noise makes one of the two */
+    static const double faster = 1.15; /* above the noise */
     static const char *const names[] = {"up", "down", "copy"};
     enum { BEFORE, EQUAL, AFTER, N };
     xl_status status = XL_OK;
@@ -578,8 +590,8 @@ static xl_status measure_equal_words(struct transfer_ends *e)
                          samples[AFTER * N_EQUAL + i].min_ns) /
                     row.samples.min_ns;
         if (row.value > faster)
-            xl__transfer_note(&row, "equal words go faster than random ones: "
-                                    "something on the way compresses them");
+            xl__transfer_note(&row, "equal words are faster than random "
+                                    "ones: the path compresses them");
         xl__probe_emit(e->p, &row);
     }
 fail:
@@ -643,14 +655,12 @@ const struct xl__probe xl__probe_transfer = {
     {"transfer",
      "Host to device (up) and back, each waited for, by the wall clock: from "
      "pageable memory, from pinned memory, by maps of a device's buffer and "
-     "of "
-     "buffers made with ALLOC_HOST_PTR and USE_HOST_PTR; half: the size that "
-     "reaches half of the best rate; latency: a single word; both ways at "
-     "once "
-     "on two queues; equal: how much faster words go that are all the same. A "
-     "map that is over three times faster than a copy of pinned memory moves "
-     "nothing: that is called zero copy, and times stand in place of rates. "
-     "Fooled by drivers that move pages only once they are touched, and by a "
+     "of buffers made with ALLOC_HOST_PTR and USE_HOST_PTR; half: the size "
+     "that reaches half of the best rate; latency: a single word; both "
+     "directions at once on two queues; equal: the gain if all words are the "
+     "same. A map that is over three times faster than a copy of pinned "
+     "memory moves nothing: that is called zero copy, and times replace "
+     "rates. Fooled by drivers that move pages only on first access, and by a "
      "link that sleeps until it has work.",
      true},
     run_transfer_probe};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch costs, with a kernel that does nothing: the host's time to
- * enqueue one, the time from enqueue to finished, and one of many back to
- * back; the last also with arguments and local memory to be set up. All by the
- * wall clock, which is what a program waits by. */
+/* Probe `launch`: the cost of a launch of an empty kernel: the host's time to
+ * enqueue it, the time from enqueue to finished, and the time per launch of
+ * many back to back, also with arguments and with local memory. By the wall
+ * clock, which is what a program waits by. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,14 +14,14 @@
 enum {
     QUICK_RUNS = 15,
     FULL_RUNS = 60,
-    LEAST_BACK_TO_BACK = 20, /* launches in a sample */
+    LEAST_BACK_TO_BACK = 20, /* launches per sample */
     MOST_BACK_TO_BACK = 200,
     WARM_UP = 20
 };
 
 static const struct xl__call no_call;
 
-/* So many launches, and when the last was enqueued and finished. */
+/* When the last of a number of launches was enqueued and finished. */
 struct launch_times {
     double enqueued_ns, finished_ns;
 };
@@ -40,7 +40,7 @@ fail:
     return status;
 }
 
-/* Back to back, as the sampler's source. */
+/* Launches back to back as a source of the sampler. */
 struct launch_batch {
     xl_queue *q;
     struct xl__ready *ready;
@@ -58,7 +58,7 @@ static xl_status time_batch(void *arg, unsigned batch, struct xl__timing *out)
     return status;
 }
 
-/* One, waited for: struct xl__timed_run. */
+/* One launch, waited for: a struct xl__timed_run. */
 static xl_status time_round_trip(struct xl__session *p, void *ready,
                                  double *ns)
 {
@@ -91,8 +91,8 @@ static void plan_arguments(const struct xl__limits *l, struct xl__step *s,
     xl_row_param(row, "bytes", STRUCTS * WORDS * sizeof(cl_ulong));
 }
 
-/* All that a group may have: units may have to share out anew what they have
- * for caches and for local memory. */
+/* All local memory that a group may have: units may have to repartition their
+ * memory between cache and local memory. */
 static void plan_local_memory(const struct xl__limits *l, struct xl__step *s,
                               xl_row *row)
 {
@@ -139,7 +139,7 @@ static xl_status sample_many(struct xl__session *p, struct xl__ready *ready,
     how.min_runs = how.max_runs = p->how->quick ? QUICK_RUNS : FULL_RUNS;
     TRY(xl__probe_check_stop(p));
     TRY(xl__sample_monitored(p->q->ctx->device, &how, &source, 1, out));
-    /* The host's clock was asked for, and is fine enough. */
+    /* The wall clock was chosen here, and its resolution suffices. */
     out->warnings &= ~(XL_WARN(WALL_CLOCK) | XL_WARN(TOO_SHORT));
 fail:
     return status;
@@ -211,6 +211,7 @@ const struct xl__probe xl__probe_launch = {
      "enqueue to finished, and one of up to 200 back to back, also with 896 "
      "bytes of arguments and with all local memory a group may have; all by "
      "the wall clock. Fooled by drivers that only collect launches until "
-     "someone waits: enqueue is cheap there, and back_to_back is the truth.",
+     "someone waits: there enqueue is cheap, and back_to_back is the real "
+     "cost.",
      false},
     run_launch_probe};

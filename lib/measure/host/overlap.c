@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies beside computing: does a kernel on one queue hide a copy on another,
- * and what does it gain to bring, work on and fetch in chunks on three queues
- * instead of all of it on one? The answers are right only if every word came
- * before its work and left after it. */
+/* Probe `overlap`: whether copies run at the same time as kernels: a copy on
+ * one queue beside a kernel on another, and the gain of upload, kernel and
+ * download in chunks on three queues over the same on one queue. The results
+ * prove that every word arrived before its kernel and left after it. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ enum {
     MIB = 1 << 20,
     WORD = 4,
     CHUNKS = 8,
-    SPIN_BYTES = MIB /* words enough for every item of a large device */
+    SPIN_BYTES = MIB /* enough words for every item of a large device */
 };
 
 static const size_t quick_bytes = 16 * MIB, full_bytes = 128 * MIB;
@@ -23,17 +23,18 @@ enum { UP, WORK, DOWN, N_QUEUES };
 
 struct overlap_run {
     struct xl__session *p;
-    xl_queue *q[N_QUEUES]; /* of one context; the second is the probe's own */
+    xl_queue *q[N_QUEUES]; /* of one context; WORK is the probe's own */
     size_t bytes;
     bool is_pinned;
     struct xl__host_mem from, to;
-    cl_mem in, out;           /* what is brought, worked on, fetched */
-    cl_mem spin_in, spin_out; /* what the kernel works on beside a copy */
+    cl_mem in, out;           /* uploaded, computed, downloaded */
+    cl_mem spin_in, spin_out; /* used by the kernel beside a copy */
     struct xl__workload whole, chunk, spin;
     size_t iterations, spin_iterations;
 };
 
-/* -- conclusions ----------------------------------------------------------- */
+/* -- analysis
+ * ---------------------------------------------------------------- */
 
 double xl__overlap(double one_ns, double other_ns, double both_ns)
 {
@@ -45,11 +46,12 @@ const char *xl__overlap_text(double overlap)
     static const double mostly = 0.7, hardly = 0.2;
     if (!(overlap < mostly))
         return isnan(overlap) ? "" : "both at the same time";
-    return overlap > hardly ? "in part at the same time"
+    return overlap > hardly ? "partly at the same time"
                             : "one after the other: no overlap";
 }
 
-/* -- pieces ---------------------------------------------------------------- */
+/* -- steps
+ * ------------------------------------------------------------------- */
 
 static xl_status copy_error(struct overlap_run *b, unsigned queue,
                             xl_status status)
@@ -129,7 +131,7 @@ fail:
     return status;
 }
 
-/* All of it, one step after the other, on one queue. */
+/* All steps, one after the other, on one queue. */
 static xl_status time_serial(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
@@ -145,7 +147,7 @@ fail:
     return status;
 }
 
-/* Chunk i: brought, worked on, fetched, each on its queue after the one
+/* Enqueues chunk i: upload, kernel, download, each on its queue after the step
  * before. */
 static xl_status enqueue_chunk(struct overlap_run *b, unsigned i)
 {
@@ -185,18 +187,19 @@ fail:
     return status;
 }
 
-/* -- how long the kernel works --------------------------------------------- */
+/* -- duration of the kernel
+ * -------------------------------------------------- */
 
 struct iterated_run {
     const struct xl__timed_run *run;
-    size_t *iterations; /* that it goes by */
-    double ns;     /* of the last ones */
+    size_t *iterations; /* the number of iterations it uses */
+    double ns;     /* of the last run */
 };
 
 static xl_status sample_iterations(struct xl__session *p, void *arg,
                                    size_t iterations, xl_row *row)
 {
-    enum { TRIES = 3 }; /* the first may still be compiled */
+    enum { TRIES = 3 }; /* the first may include compilation */
     xl_status status = XL_OK;
     struct iterated_run *t = arg;
     *t->iterations = iterations;
@@ -211,7 +214,7 @@ fail:
     return status;
 }
 
-/* Let it last about as long as a copy. */
+/* Finds the iterations for a kernel of about the duration of a copy. */
 static xl_status find_iterations(struct overlap_run *b,
                                  const struct xl__timed_run *run,
                                  double target_ns, size_t *iterations)
@@ -220,13 +223,14 @@ static xl_status find_iterations(struct overlap_run *b,
     struct iterated_run t = {run, iterations, 0};
     const struct xl__iteration_source w = {sample_iterations, &t};
     TRY(xl__iterations_find(b->p, &w, target_ns, iterations));
-    if (t.ns > target_ns) /* even the first ones may be too many */
+    if (t.ns > target_ns) /* even the fewest may be too many */
         *iterations = (size_t)fmax(1, (double)*iterations * target_ns / t.ns);
 fail:
     return status;
 }
 
-/* -- are the answers right ------------------------------------------------- */
+/* -- expected results
+ * -------------------------------------------------------- */
 
 static bool are_words_expected(const cl_uint *words, size_t n, uint64_t seed,
                                size_t iterations)
@@ -242,7 +246,7 @@ static bool are_words_expected(const cl_uint *words, size_t n, uint64_t seed,
     return true;
 }
 
-/* Nothing that is to be brought or fetched is there yet. */
+/* Clears what is to be uploaded and downloaded. */
 static xl_status clear_results(struct overlap_run *b)
 {
     xl_status status = XL_OK;
@@ -256,7 +260,7 @@ fail:
     return status;
 }
 
-/* In chunks once more. */
+/* Repeats the chunked run on cleared memory and checks it. */
 static xl_status check_chunks(struct overlap_run *b, bool *right)
 {
     xl_status status = XL_OK;
@@ -269,7 +273,8 @@ fail:
     return status;
 }
 
-/* Beside a copy once more: what the kernel did, and what the copy moved. */
+/* Repeats the run beside a copy and checks the kernel's result and the
+ * copy. */
 static xl_status check_beside(struct overlap_run *b,
                               const struct xl__timed_run *both, bool is_up,
                               bool *right)
@@ -280,7 +285,7 @@ static xl_status check_beside(struct overlap_run *b,
     cl_uint word;
     double ns;
     TRY(clear_results(b));
-    if (!is_up) { /* what is fetched */
+    if (!is_up) { /* the source of the download */
         TRY(xl__upload(b->p->q, b->out, 0, b->from.at, b->bytes, NULL));
         TRY(finish_queue(b, WORK));
     }
@@ -307,13 +312,13 @@ static void emit_ratio(struct overlap_run *b, xl_row *row, const char *words,
 {
     row->unit = "1";
     if (!right)
-        xl__probe_reject(row, "the words are not those expected: something "
-                              "ran before what it waits for");
+        xl__probe_reject(row, "wrong result: a command ran before one that "
+                              "it waits for");
     xl__transfer_note(row, words);
     xl__probe_emit(b->p, row);
 }
 
-/* A copy one way and the kernel, alone and together. */
+/* Measures a copy in one direction and the kernel, separately and together. */
 static xl_status measure_beside(struct overlap_run *b, bool is_up)
 {
     enum { COPY, KERNEL, BOTH, N };
@@ -347,7 +352,8 @@ fail:
     return status;
 }
 
-/* Bring, work, fetch: on one queue, and in chunks on three. */
+/* Measures upload, kernel and download: on one queue, and in chunks on
+ * three. */
 static xl_status measure_chunks(struct overlap_run *b)
 {
     enum { BRING, KERNEL, FETCH, SERIAL, CHUNKED, N };
@@ -460,12 +466,11 @@ const struct xl__probe xl__probe_overlap = {
     {"overlap",
      "Copies beside computing, by the wall clock. up, down: a copy on one "
      "queue and a kernel of the same length on another; the value is the "
-     "share "
-     "of the shorter that is hidden, 1 all, 0 none. chunks: bring, work on "
-     "and fetch in 8 chunks on three queues with events between them; the "
-     "value is the gain over all of it on one queue, bound the slowest "
-     "step's time alone over that of all. Fooled by copies that a driver "
-     "makes with a kernel of its own, or with a core of the device's, which "
-     "take turns with any other.",
+     "share of the shorter that is hidden, 1 all, 0 none. chunks: upload, "
+     "kernel and download in 8 chunks on three queues with events between "
+     "them; the value is the gain over the same on one queue, bound the "
+     "slowest step's time over that of all. Fooled by copies that a driver "
+     "makes with a kernel of its own, or on a core of the device, which "
+     "alternate with other kernels.",
      false},
     run_overlap_probe};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it costs to go on elsewhere: a chain of tiny launches on one queue,
- * from queue to queue by events, and, with the host waiting in between, from
- * queue to queue and from context to context; and how soon a launch starts
- * that waits for the host's own event. Each link works on the word of the one
- * before, so a link that did not wait is seen. */
+/* Probe `switch`: the cost of switching queues: the time per launch in a chain
+ * of tiny dependent launches on one queue, across queues by events, and, with
+ * the host waiting in between, across queues and contexts; and the delay of a
+ * launch that waits for a user event. Each launch computes on the word of the
+ * one before, so one that did not wait is detected. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,17 +17,18 @@ enum {
     WORD = 4,
     MOST_LINKS = 64, /* of a chain; drivers have few events (GE-16) */
     FEW_LINKS = 8,   /* where launches are slow */
-    START = 7       /* the word of link 0 */
+    START = 7       /* the word before link 0 */
 };
 
-/* A queue, and the word it works on: from one buffer to the other. */
+/* A queue with the kernel built for it. The chain's word moves between two
+ * buffers. */
 struct switch_lane {
     xl_queue *q;
     struct xl__workload workload;
     struct launch_chain *chain;
 };
 
-/* The lanes of one context share it. */
+/* The lanes of one context share a chain. */
 struct launch_chain {
     cl_mem mem[2];
     unsigned n_links; /* links so far */
@@ -38,9 +39,9 @@ enum { FIRST, BESIDE, ELSEWHERE, N_LANES };
 
 struct switch_run {
     struct xl__session *p;
-    struct switch_lane lane[N_LANES]; /* ELSEWHERE: in a context of its own */
+    struct switch_lane lane[N_LANES]; /* ELSEWHERE: in another context */
     struct launch_chain chain[2];
-    unsigned links;            /* of each run */
+    unsigned links;            /* per run */
 };
 
 /* -- links ----------------------------------------------------------------- */
@@ -64,7 +65,7 @@ static xl_status add_link(struct switch_run *b, const struct switch_lane *lane,
         xl__workload_launch(lane->q, &lane->workload, in, out, 0, 1, sync));
 }
 
-/* By events, on the lanes in turn. */
+/* A chain by events, on n_lanes queues alternately. */
 static xl_status time_chain_by_events(struct switch_run *b, unsigned n_lanes,
                                       double *ns)
 {
@@ -75,7 +76,7 @@ static xl_status time_chain_by_events(struct switch_run *b, unsigned n_lanes,
         const struct switch_lane *lane = &b->lane[i % n_lanes];
         const xl_sync sync = {before ? 1 : 0, &before, &after};
         TRY(add_link(b, lane, &sync));
-        if (n_lanes > 1) /* the next queue waits for what is under way */
+        if (n_lanes > 1) /* the next queue waits for it */
             TRY(copy_error(b, lane, xl__queue_flush(lane->q)));
         xl__event_release(before);
         before = after;
@@ -90,7 +91,8 @@ fail:
     return status;
 }
 
-/* By the host, which waits for each, on two lanes in turn. */
+/* A chain by the host, which waits after each launch, on two lanes
+ * alternately. */
 static xl_status time_chain_by_host(struct switch_run *b, unsigned one,
                                     unsigned other, double *ns)
 {
@@ -139,7 +141,7 @@ static xl_status time_host_two_contexts(struct xl__session *p, void *arg,
     return time_chain_by_host(arg, FIRST, ELSEWHERE, ns);
 }
 
-/* From the host's word to the end of a launch that waits for it. */
+/* From setting a user event to the end of a launch that waits for it. */
 static xl_status time_user_event(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
@@ -158,7 +160,7 @@ static xl_status time_user_event(struct xl__session *p, void *arg, double *ns)
     TRY(xl_queue_finish(lane->q));
     *ns = (double)(xl__now_ns() - start);
 fail:
-    if (gate && !is_set) /* or the queue would wait for ever */
+    if (gate && !is_set) /* or the queue would wait forever */
         clSetUserEventStatus(gate, CL_COMPLETE);
     xl__event_release(gate);
     return status;
@@ -183,7 +185,7 @@ static const struct {
 /* clang-format on */
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* From times of a chain to times of a link. */
+/* Converts times of a chain to times of a link. */
 static void divide_times(xl_samples *s, unsigned links)
 {
     for (unsigned i = 0; i < s->runs; i++)
@@ -194,7 +196,7 @@ static void divide_times(xl_samples *s, unsigned links)
 
 static xl_status check_chains(struct switch_run *b, bool *right)
 {
-    static const unsigned lanes[] = {FIRST, ELSEWHERE}; /* one a chain */
+    static const unsigned lanes[] = {FIRST, ELSEWHERE}; /* one per chain */
     xl_status status = XL_OK;
     *right = true;
     for (unsigned i = 0; i < sizeof lanes / sizeof *lanes; i++) {
@@ -223,20 +225,20 @@ static void emit_rows(struct switch_run *b, xl_samples *samples, bool right)
                          row.samples.median_ns -
                              samples[kinds[i].beside].median_ns);
         if (!right)
-            xl__probe_reject(&row, "a chain's word is not the expected one: "
-                                   "a launch did not wait for the one before");
+            xl__probe_reject(&row, "wrong result: a launch did not wait for "
+                                   "the one before");
         xl__probe_emit(b->p, &row);
     }
 }
 
-/* A chain takes milliseconds at most. */
+/* Chooses the length of a chain, so that it takes milliseconds at most. */
 static xl_status choose_links(struct switch_run *b)
 {
-    static const double slow_ns = 1e6; /* for a few */
+    static const double slow_ns = 1e6; /* for FEW_LINKS */
     xl_status status = XL_OK;
     double ns;
     b->links = FEW_LINKS;
-    TRY(time_same_queue(b->p, b, &ns)); /* the first may still compile */
+    TRY(time_same_queue(b->p, b, &ns)); /* the first may include compilation */
     TRY(time_same_queue(b->p, b, &ns));
     if (ns < slow_ns)
         b->links = MOST_LINKS;
@@ -328,12 +330,11 @@ fail:
 
 const struct xl__probe xl__probe_switch = {
     {"switch",
-     "Seconds of one link in a chain of tiny launches, each waiting for the "
-     "one before, by the wall clock: on one queue, from queue to queue by "
-     "events, and with the host waiting in between on one queue, two queues, "
-     "and two contexts; extra is what going elsewhere adds. user_event: from "
-     "the host's own event to the end of a launch that waits for it. Fooled "
-     "by "
-     "a busy host, which is late to notice an end.",
+     "Seconds per link in a chain of tiny launches, each waiting for the one "
+     "before, by the wall clock: on one queue, from queue to queue by events, "
+     "and with the host waiting in between on one queue, two queues, and two "
+     "contexts; extra is what the switch adds. user_event: from the host's "
+     "own event to the end of a launch that waits for it. Fooled by a busy "
+     "host, which notices an end late.",
      false},
     run_switch_probe};

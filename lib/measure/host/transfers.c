@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers and what they are timed by. Runs are sampled in turns by the wall
- * clock; host memory is the heap's or the driver's; what arrived is looked at
- * in a few places, the ends among them. */
+/* What the probes of transfers share. Runs are sampled interleaved and by the
+ * wall clock; host memory comes from the heap or the driver; transferred words
+ * are compared at both ends and at random indices. */
 #include "measure/host/transfers.h"
 
 #include <math.h>
@@ -19,16 +19,16 @@
 
 enum { MOST_BATCH = 1 << 10 };
 
-/* A run as the sampler's source. */
+/* A run as a source of the sampler. */
 struct timed_batch {
     struct xl__session *p;
     const struct xl__timed_run *run;
-    double ns[MOST_BATCH]; /* of the runs of a batch */
+    double ns[MOST_BATCH]; /* of each run of a batch */
 };
 
-/* Each run is timed by itself, so that a batch may stand for its middle one.
- * Their mean is no copy's time: one in a hundred that waits a time slice for
- * its turn on a busy host takes as long as all others together. */
+/* Times each run separately; a batch counts as its median. The mean would not
+ * be the time of a copy: one run in a hundred that waits for a time slice on a
+ * busy host takes as long as all others together. */
 static xl_status time_batch(void *arg, unsigned batch, struct xl__timing *out)
 {
     xl_status status = XL_OK;
@@ -43,13 +43,13 @@ fail:
     return status;
 }
 
-/* There are many points: a short time each, but for where that does not tell.
- * Not shorter, though, than a few time slices of the host: samples that all
- * lie in one agree with each other, and not with those of the next. */
+/* Sampling options for many points: a short time each, longer where times
+ * vary, but not less than a few time slices of the host, since samples within
+ * one slice agree with each other and not with the next. */
 static xl_sampling choose_sampling(const struct xl__session *p)
 {
     enum { PATIENCE = 8, RUNS = 20 };
-    static const double quick_s = 0.1, full_s = 0.3; /* of one run's */
+    static const double quick_s = 0.1, full_s = 0.3; /* per run */
     xl_sampling how = xl__probe_sampling(p);
     how.warmup = 1;
     how.max_s = p->how->quick ? quick_s : full_s;
@@ -81,8 +81,8 @@ xl_status xl__sample_runs(struct xl__session *p,
     }
     TRY(xl__probe_check_stop(p));
     TRY(xl__sample_monitored(p->q->ctx->device, &how, sources, n, out));
-    /* It was not the event clock that failed: nobody asked it. And it is time
-     * that ends the long runs. */
+    /* The wall clock was chosen here, so its warning does not apply; and long
+     * runs end by the time limit. */
     for (unsigned i = 0; i < n; i++) {
         out[i].warnings &= ~XL_WARN(WALL_CLOCK);
         if (out[i].runs >= xl__probe_sampling(p).min_runs)
@@ -152,8 +152,9 @@ void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed)
 size_t xl__transfer_bytes(const struct xl__session *p, size_t most)
 {
     enum { LEAST = 1 << 20 };
-    static const double shares = 24;   /* that device memory is cut into */
-    static const double unknown = 4e9; /* bytes of it */
+    static const double shares = 24;   /* of device memory that such sizes
+                                          may use */
+    static const double unknown = 4e9; /* bytes, where it is unknown */
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const double room = xl__num_or(l, XL__F_global_mem_bytes, unknown);
     while (most > LEAST && (double)most * shares > room)
@@ -163,7 +164,7 @@ size_t xl__transfer_bytes(const struct xl__session *p, size_t most)
 
 enum { N_CHECKED = 16 };
 
-/* The i-th place of n to look at: both ends, and others at random. */
+/* The i-th index of n to compare: both ends, then random ones. */
 static size_t pick_index(struct xl__rng *rng, unsigned i, size_t n)
 {
     if (i < 2)
@@ -249,9 +250,8 @@ xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
 
 /* -- a kernel of a chosen length -------------------------------------------- */
 
-/* Work of a chosen length on words that were brought: what runs beside copies,
- * and what one queue hands to another. Its result depends on every word and
- * every turn, so it also proves in which order things came. */
+/* A kernel of a chosen duration that runs beside copies, or is passed from
+ * queue to queue. Its result depends on every word and every iteration. */
 enum { WG = 256, WORD = 4 };
 
 /* Slots of a call. */
@@ -266,7 +266,7 @@ xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t most_wg = xl__min_size(xl__min_size(WG, p->most_wg), words);
     size_t most = scalar ? 1 : words; /* groups */
-    /* A power of two, which shares out even words with none left over. */
+    /* A power of two, which divides even word counts evenly. */
     while (scalar && 2 * most <= XL__CPU_GROUPS * units)
         most *= 2;
     *w = (struct xl__workload){.wg = 1};

@@ -91,7 +91,7 @@ static void overlap_is_a_share_of_the_shorter(void **state)
     assert_true(xl__overlap(10, 4, 20) < 0); /* worse than in turn */
     assert_string_equal(xl__overlap_text(0.95), "both at the same time");
     assert_string_equal(xl__overlap_text(1.1), "both at the same time");
-    assert_string_equal(xl__overlap_text(0.5), "in part at the same time");
+    assert_string_equal(xl__overlap_text(0.5), "partly at the same time");
     assert_string_equal(xl__overlap_text(0.05),
                         "one after the other: no overlap");
     assert_string_equal(xl__overlap_text(-2),
