@@ -27,7 +27,7 @@ struct xl__session {
     void (*each)(const xl_row *row, void *arg);
     void *arg;
     size_t most_wg; /* work-items per group that a trivial kernel is granted */
-    bool is_hasty; /* brief samples: noise does not extend the sampling */
+    bool is_hasty;  /* brief samples: noise does not extend the sampling */
 };
 
 /* Prepares a session whose other members are set: checks the event clock,
@@ -120,8 +120,8 @@ xl_status xl__iterations_check_scaling(struct xl__session *p,
 struct xl__iterated {
     struct xl__plan plan;
     struct xl__call call;
-    double amount;     /* of one iteration; row->value = amount * iterations
-                          / s */
+    double amount; /* of one iteration; row->value = amount * iterations
+                      / s */
     size_t max_iterations; /* 0: no bound */
     size_t iterations;     /* of the last sample */
     /* Compares the result of `iterations` iterations with the expected one and
@@ -177,8 +177,8 @@ size_t xl__probe_near_bytes(const struct xl__limits *l);
 
 /* -- analysis functions of single probes ---------------------------------- */
 
-/* memory/coalescing.c: the granule in bytes of a stride curve, from the time of
- * one access at strides of 1, 2, 4 ... words; NaN if there is no step. */
+/* memory/coalescing.c: the granule in bytes of a stride curve, from the time
+ * of one access at strides of 1, 2, 4 ... words; NaN if there is no step. */
 double xl__granule(const double *access_ns, unsigned n);
 
 /* compute/subgroup.c: the sub-group width from the times at periods 1, 2, 4

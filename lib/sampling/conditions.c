@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from looks at a device between samples. What a device
- * counts is taken from before the first sample to after the last; what it only
- * tells of the moment, from looks in between, when it is at work: before the
- * first sample its clock may rest. */
+/* Computes conditions from readings between samples. Counters are taken from
+ * before the first sample to after the last; momentary values only in between,
+ * when the device is busy, since its clock may be idle before. */
 #include "sampling/conditions.h"
 
 #include <math.h>
@@ -10,13 +9,16 @@
 #include "device/device.h"
 #include "device/telemetry.h"
 
-enum { DUE_NS = 100000000 }; /* ten looks a second */
+enum { DUE_NS = 100000000 }; /* ten readings per second */
 static const double mega = 1e6, ns_per_s = 1e9;
-/* Of all cores together: a hundred steps of the system's clock. */
+/* Time of all cores from which shares are computed: a hundred ticks of the
+ * system's clock. */
 static const double shares_ns = 1e9;
-static const double lower = 0.95; /* a clock below that share is held down */
-static const double held = 0.01;  /* for less of the time nothing was */
-static const double held_long = 0.05; /* a limit that shows in a median */
+static const double lower = 0.95; /* a clock below that share of its maximum
+                                     is reduced */
+static const double held = 0.01;  /* throttling for less of the time is
+                                     ignored */
+static const double held_long = 0.05; /* a limit that affects a median */
 
 void xl__conditions_init(xl_conditions *out)
 {
@@ -28,7 +30,8 @@ void xl__conditions_init(xl_conditions *out)
     out->memory_used_bytes = out->others = out->processes = NAN;
 }
 
-/* -- looking --------------------------------------------------------------- */
+/* -- readings
+ * --------------------------------------------------------------- */
 
 void xl__monitor_add(struct xl__monitor *w, const xl_reading *r)
 {
@@ -84,9 +87,10 @@ bool xl__monitor_poll(void *watching)
     return w->how->stop && w->how->stop(w->how->stop_arg);
 }
 
-/* -- concluding ------------------------------------------------------------ */
+/* -- counters
+ * --------------------------------------------------------------- */
 
-/* How a counter grew over its span; NaN: not known, or too short to tell. */
+/* The growth of a counter over its span; NaN if unknown or too short. */
 static double find_growth(double before, double after, double span_ns)
 {
     return span_ns >= (double)DUE_NS && after >= before
@@ -133,7 +137,8 @@ void xl__monitor_end(struct xl__monitor *w, xl_conditions *out)
         summarize_counters(w, out);
 }
 
-/* -- what follows from it -------------------------------------------------- */
+/* -- queries
+ * ---------------------------------------------------------------- */
 
 double xl__conditions_clock(const xl_conditions *c)
 {
@@ -142,15 +147,16 @@ double xl__conditions_clock(const xl_conditions *c)
                                                     : 1;
 }
 
-/* A limit that is met and leaves the clock where it was holds nothing. */
+/* A limit that is active without reducing the clock has no effect. */
 static bool is_held(const xl_conditions *c)
 {
     const bool is_known = !isnan(c->clock_lo_hz) && !isnan(c->clock_max_hz);
     return c->readings > 0 && (!is_known || xl__conditions_clock(c) < lower);
 }
 
-/* A slowdown of no stated cause is also told for a moment when clocks change:
- * it is one that was seen twice. */
+/* The least share of readings with a throttle reason. Hardware slowdown
+ * without a stated cause also appears briefly at clock changes, so it must be
+ * seen twice. */
 static double find_least_share(const xl_conditions *c, unsigned throttle)
 {
     const double twice = 1.5 / c->readings;

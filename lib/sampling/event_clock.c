@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Can the event clock be believed? Some drivers report 0 always, some count
- * ticks and call them nanoseconds (GE-17, GE-18). A kernel of about 20 ms is
- * timed by both clocks, once per device; the clock's step is taken from many
- * short ones. What is found becomes the facts timer_ok and timer_step_ns.
+/* Tests the event clock of a device. Some drivers always report 0, some report
+ * ticks as nanoseconds (GE-17, GE-18). A kernel of about 20 ms is timed by
+ * event clock and wall clock, once per device; the step of the event clock is
+ * found from many short kernels. The results are the facts timer_ok and
+ * timer_step_ns.
  *
- * The wall clock counts what others do on the machine, so a share below 1 may
- * be the machine's fault. Then it is asked how far each clock got from one
- * kernel's end to another's, which others do not change: a slow clock is slow
- * there too. The wall clock is read when the event is complete, not when
- * clFinish comes back, since that may be too early (GE-29). */
+ *     ratio   = event time / wall time of a kernel
+ *     advance = the same from one kernel's end to another's
+ *
+ * The wall clock includes other load on the machine, so a ratio below 1 may be
+ * the machine's; the advance is not affected by it, and a slow clock is slow
+ * there as well. The wall clock is read when the event is complete, not when
+ * clFinish returns, since that may be too early (GE-29). */
 #include <math.h>
 #include <stdio.h>
 
@@ -17,35 +20,36 @@
 #include "runtime/launch.h"
 #include "sampling/event_clock.h"
 
-static const double long_ns = 20e6;    /* so that no launch cost matters */
-static const double longest_ns = 60e6; /* under any watchdog */
-/* Event over wall: 5 % is what waking up and enqueueing cost in 20 ms. A busy
- * machine takes more, up to a quarter as the largest of TRIES counts it. */
+static const double long_ns = 20e6;    /* so that launch costs are
+                                          negligible */
+static const double longest_ns = 60e6; /* below any watchdog */
+/* Event over wall: waking up and enqueueing take up to 5 % of 20 ms; on a busy
+ * machine up to a quarter in the largest of TRIES. */
 static const double agree_lo = 0.95, agree_hi = 1.05, busy_lo = 0.75;
-/* clFinish came back while this share of the run was still to be done. */
+/* the wall clock includes other load */
 enum {
     ITEMS = 1024,
     FIRST_STEPS = 1 << 12,
     MOST_STEPS = 1 << 30,
-    TRIES = 10,  /* the wall clock counts what others do, too */
+    TRIES = 10,  /* the wall clock includes other load */
     SHORTS = 48, /* kernels whose stamps show the step */
     SHORT_STEPS = 64
 };
 
-/* Stamps of the spans seen. */
+/* Event stamps of kernels. */
 struct event_stamps {
     uint64_t at[2 * SHORTS]; /* starts and ends */
     unsigned n;
     double span_ns; /* of the last one; NaN: it ends before it starts */
-    bool is_zero;   /* all of them so far */
-    bool is_still;  /* all of them so far are the same */
+    bool is_zero;   /* all are 0 so far */
+    bool is_still;  /* all are equal so far */
 };
 
 /* One kernel by both clocks. */
 struct clock_reading {
     double event_ns, wall_ns;
-    double finish_ns; /* until clFinish came back */
-    double end_event, end_wall; /* where the clocks stood at its end */
+    double finish_ns;           /* until clFinish returned */
+    double end_event, end_wall; /* the clocks at its end */
 };
 
 static void record_span(const xl_span *span, void *arg)
@@ -104,9 +108,9 @@ fail:
     return status;
 }
 
-/* Find a length near long_ns by the wall clock, the shorter of two runs of
+/* Finds a duration near long_ns by the wall clock, the shorter of two runs of
  * each, since a pause of the host looks like a long kernel; the first run
- * builds. */
+ * includes compilation. */
 static xl_status calibrate_steps(xl_queue *q, cl_mem out,
                                  struct event_stamps *seen, size_t *steps,
                                  struct clock_reading *r)
@@ -136,9 +140,8 @@ static bool is_in_agreement(double share)
     return share >= agree_lo && share <= agree_hi;
 }
 
-/* The event clock's share of the wall clock's time, the largest of a few since
- * others on the machine only make it smaller, and how far it got beside the
- * wall clock over all of them. */
+/* Measures the ratio, the largest of several runs since other load only
+ * reduces it, and the advance over all of them. */
 static xl_status measure_agreement(xl_queue *q, cl_mem out,
                                    struct event_stamps *seen, size_t *steps,
                                    struct xl__clock *c)
@@ -173,9 +176,10 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Ticks that are a whole number of nanoseconds show as a common divisor of
- * all differences. Others (52.08 ns, cut to 52 or 53) show none, and then the
- * driver's own figure stands, unless two stamps were nearer than it says. */
+/* The step from differences of stamps. Ticks of an integer number of
+ * nanoseconds are their greatest common divisor. Others (52.08 ns, truncated
+ * to 52 or 53) have none; then the driver's value is used, unless two stamps
+ * were closer. */
 static double find_step(const struct event_stamps *s, double queried)
 {
     uint64_t common = 0, least = UINT64_MAX;
@@ -191,8 +195,8 @@ static double find_step(const struct event_stamps *s, double queried)
     return queried >= 1 && queried <= (double)least ? queried : 1;
 }
 
-/* Kernels too short for two stamps to differ are made longer, up to `most`,
- * the one that the clocks were compared by. */
+/* Measures the step. Kernels too short for two stamps to differ are made
+ * longer, up to `most`, the length used for the comparison. */
 static xl_status measure_step(xl_queue *q, cl_mem out, size_t most,
                               struct event_stamps *seen, double *step)
 {
@@ -213,8 +217,8 @@ fail:
     return status;
 }
 
-/* A clFinish that does not wait may do so behind a marker (GE-29), which
- * xl_queue_finish() puts there once it is known. */
+/* A clFinish that does not wait may do so after a marker (GE-29), which
+ * xl_queue_finish() enqueues once that is known; the test is repeated. */
 static xl_status test_clocks(xl_queue *q, cl_mem out,
                              struct event_stamps *seen, size_t *steps,
                              struct xl__clock *c)
@@ -262,7 +266,7 @@ const char *xl__timer_fault(const struct xl__clock *c)
     if (c->is_zero)
         return "the event clock is always 0";
     if (c->is_still)
-        return "the event clock stands still";
+        return "the event clock does not advance";
     if (isnan(c->ratio))
         return "the event clock runs backwards: kernels end before they start";
     if (c->ratio > agree_hi)

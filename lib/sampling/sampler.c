@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time enqueued work until it is steady. The clock is the event clock's span
- * from first start to last end; the host's wall clock where timer.c does not
- * believe it or no event is to be had. A clock that is coarse for the work is
- * helped by batches. Rules first, the queue after them.
- * All rules rest on order statistics, since times are skewed. Sampling ends
- * once the spread is small and the median is known; a spread that stays wide
- * needs no more than a median that is known, which more samples bring. */
+/* Times enqueued work until the times are steady. The clock is the event
+ * clock, from first start to last end; the wall clock where event_clock.c
+ * found that unreliable or there are no events. If the clock is coarse for a
+ * run, several runs make a sample.
+ *
+ *     warm up -> size the batch -> rounds of one sample per source ->
+ * statistics
+ *
+ * All rules use order statistics, since times are skewed. Sampling ends once
+ * the spread is small and the median is known; if the spread stays wide, more
+ * samples are taken until the median is known, or time or runs are used up.
+ * The first part of the file has the rules, the second the queue. */
 #include "sampling/sampler.h"
 
 #include <math.h>
@@ -21,18 +26,19 @@
 #include "runtime/launch.h"
 #include "sampling/event_clock.h"
 
-static const double batch_ns = 1e6;      /* a batch lasts at least this */
-static const double steps_wanted = 200;  /* clock steps in a sample: 0.5 % */
+static const double batch_ns = 1e6;      /* least duration of a batch */
+static const double steps_wanted = 200;  /* clock steps per sample: 0.5 % */
 static const double drift_factor = 1.05; /* last third over first third */
 static const double known_within = 0.10; /* of the median, to either side */
 static const double outlier_share = 0.10;
 enum {
-    GROWTHS = 3,      /* times a batch that turned out short is enlarged */
-    DRIFT_RUNS = 9,   /* fewer say nothing about drift */
-    DRIFT_SURE = 18,  /* fewer may look like it by chance */
-    LEAST_RUNS = 3,   /* fewer say nothing about noise */
-    LEAVES_ONE = 9,   /* from which on one outlier leaves the interval alone */
-    MOST_EVENTS = 512 /* alive at once; drivers run out of them (GE-16) */
+    GROWTHS = 3,      /* times that a batch is enlarged */
+    DRIFT_RUNS = 9,   /* fewer show no drift */
+    DRIFT_SURE = 18,  /* fewer may show drift by chance */
+    LEAST_RUNS = 3,   /* fewer show no noise */
+    LEAVES_ONE = 9,   /* from here on one outlier does not affect the
+                         interval */
+    MOST_EVENTS = 512 /* at once; drivers have few events (GE-16) */
 };
 
 /* -- the rules ------------------------------------------------------------ */
@@ -54,8 +60,8 @@ unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
     return (unsigned)fmin(fmax(runs, least), most);
 }
 
-/* Is what came later slower than what came first, beyond the noise? Noise is
- * that within each third, since drift widens the spread of the whole. */
+/* Are later runs slower than early ones, beyond the noise? Noise is that
+ * within each third, since drift widens the total spread. */
 static bool has_drift(const double *ns, unsigned n)
 {
     const unsigned third = n / 3;
@@ -67,7 +73,7 @@ static bool has_drift(const double *ns, unsigned n)
            late.median - early.median > 3 * fmax(early.mad, late.mad);
 }
 
-/* Returns how many of the samples are outliers. */
+/* Computes the statistics; returns the number of outliers. */
 static size_t update_statistics(xl_samples *out)
 {
     const struct xl__summary s = xl__summarise(out->ns, out->runs);
@@ -80,9 +86,9 @@ static size_t update_statistics(xl_samples *out)
     return s.n_outliers;
 }
 
-/* To either side of the median. The interval of fewer than LEAVES_ONE samples
- * ends at the least and the most of them, and says nothing of the rest: there
- * the quarters have to do, which two modes do not escape as they do MAD. */
+/* The uncertainty of the median to either side. With fewer than LEAVES_ONE
+ * samples the interval ends at the extremes; the quartiles are used there,
+ * which, unlike MAD, reveal two modes. */
 static double find_uncertainty(const xl_samples *s)
 {
     static const double lower = 0.25, upper = 0.75;
@@ -95,9 +101,9 @@ static double find_uncertainty(const xl_samples *s)
            2;
 }
 
-/* The interval takes samples for independent of each other. Where the machine
- * stays in a state for many of them it comes out too narrow, and one half of
- * the samples need not agree with the other. */
+/* The interval assumes independent samples. If the machine stays in a state
+ * for many of them it is too narrow, and the halves of the samples
+ * disagree. */
 bool xl__median_is_known(const xl_samples *s)
 {
     const double most = known_within * s->median_ns;
@@ -149,7 +155,7 @@ void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
         out->warnings |= XL_WARN(CLOCK_DRIFT);
 }
 
-/* Are more samples worth some patience? */
+/* Are more samples needed beyond the usual bounds? */
 static bool is_unsettled(const xl_samples *out)
 {
     return out->runs < LEAST_RUNS || !xl__median_is_known(out) ||
@@ -168,15 +174,15 @@ static bool is_stopped(const xl_sampling *how)
     return how->stop && how->stop(how->stop_arg);
 }
 
-/* What the loop carries. */
+/* The state of the sampling of one source. */
 struct sample_loop {
     const xl_sampling *how;
     const struct xl__sample_source *source;
     xl_samples *out;
     bool wall;
-    double host[XL_MAX_SAMPLES], over[XL_MAX_SAMPLES]; /* of one run */
+    double host[XL_MAX_SAMPLES], over[XL_MAX_SAMPLES]; /* per run */
     double spent_ns;
-    double batch_total_ns; /* the shortest batch */
+    double batch_total_ns; /* of the shortest batch */
 };
 
 static double measured_ns(const struct sample_loop *l,
@@ -185,15 +191,15 @@ static double measured_ns(const struct sample_loop *l,
     return l->wall ? t->host_ns : t->device_ns;
 }
 
-/* An event clock that fails once is not believed again. */
+/* An event clock that fails once is not used again. */
 static void check_event_time(struct sample_loop *l, const struct xl__timing *t)
 {
     if (!(t->device_ns > 0))
         l->wall = true;
 }
 
-/* Runs thrown away: the asked ones, then those that size the batch, since the
- * first of all may contain a compilation. */
+/* Runs that are discarded: the requested warm-up, then those that size the
+ * batch, since the very first may include compilation. */
 static xl_status warm_up_source(struct sample_loop *l)
 {
     xl_status status = XL_OK;
@@ -206,7 +212,7 @@ static xl_status warm_up_source(struct sample_loop *l)
         check_event_time(l, &t);
     }
     if (l->how->warmup == 0 || l->how->cold)
-        return XL_OK; /* the first run is wanted, or runs stay apart */
+        return XL_OK; /* the first run is needed, or runs are separate */
     for (unsigned i = 0; i < GROWTHS; i++) {
         const double run_ns = measured_ns(l, &t) / l->out->batch;
         const unsigned batch = xl__batch_for(run_ns, l->source, l->wall);
@@ -214,7 +220,7 @@ static xl_status warm_up_source(struct sample_loop *l)
             break;
         if (i == 0 && batch == 1 &&
             !is_clock_coarse(run_ns, l->source, l->wall))
-            break; /* the last warm-up run told enough */
+            break; /* the last warm-up run suffices */
         l->out->batch = batch;
         TRY(l->source->take(l->source->arg, batch, &t));
         check_event_time(l, &t);
@@ -255,15 +261,15 @@ static void finish_loop(struct sample_loop *l)
         out->overhead_ns = xl__median(l->over, out->runs);
         out->overhead_min_ns = xl__quantile(l->over, out->runs, 0);
     }
-    /* Half: a batch is sized by an estimate. */
+    /* Half, since a batch is sized by an estimate. */
     if (is_clock_coarse(l->batch_total_ns, l->source, l->wall) &&
         l->batch_total_ns < batch_ns / 2)
         out->warnings |= XL_WARN(TOO_SHORT);
     xl__samples_summarise(out, l->how);
 }
 
-/* A sample of each piece in turn, each turn begun by the next piece, so that
- * none always follows the same other one. */
+/* Takes a sample of each source, beginning with another one each round, so
+ * that no source always follows the same other. */
 static xl_status take_round(struct sample_loop *loops, unsigned n,
                             unsigned round)
 {
@@ -274,9 +280,9 @@ fail:
     return status;
 }
 
-/* All steady, or their runs or time over? A piece that is steady goes on while
- * another is not: all see the same machine. Patience is bounded by time where
- * there is a bound of time, so that short runs become many. */
+/* Are all steady, or runs or time used up? A steady source continues while
+ * another is not, so that all see the same machine. Extended sampling is
+ * bounded by time if there is a time limit, so that short runs become many. */
 static bool is_done(struct sample_loop *loops, unsigned n, unsigned rounds)
 {
     const xl_sampling *how = loops->how;
@@ -365,11 +371,11 @@ xl_status xl__sample_monitored(xl_device *dev, const xl_sampling *how,
 
 /* -- the queue ------------------------------------------------------------ */
 
-/* What all pieces share. */
+/* What the interleaved pieces share. */
 struct queue_timing {
-    xl_span last; /* that was seen on the queue */
+    xl_span last; /* the last span on the queue */
     xl_queue *q;
-    cl_mem flush; /* NULL: hot */
+    cl_mem flush; /* NULL: caches are not flushed */
     size_t flush_words;
     cl_uint flush_value;
     bool events;
@@ -378,14 +384,14 @@ struct queue_timing {
 struct timed_piece {
     struct queue_timing *on;
     const xl_piece *piece;
-    unsigned n_spans; /* seen in the last sample */
+    unsigned n_spans; /* in the last sample */
     uint64_t first, last;
-    bool is_broken; /* stamps of no clock */
+    bool is_broken; /* impossible stamps */
 };
 
-/* Stamps that no clock of an in-order queue gives: an end before its start, a
- * start before that of the kernel before it (a counter that is too narrow
- * begins again), the very stamps of the kernel before it. */
+/* Stamps that are impossible on an in-order queue: an end before its start, a
+ * start before that of the previous kernel (a counter that wrapped around),
+ * the same stamps as the previous kernel. */
 static bool is_impossible_span(const xl_queue *q, const xl_span *span,
                                const xl_span *last)
 {
@@ -417,7 +423,7 @@ static void discard_span(const xl_span *span, void *arg)
     (void)arg;
 }
 
-/* Push out what the caches hold by writing more than they can keep. */
+/* Flushes the caches by writing more than they can hold. */
 static xl_status flush_caches(struct queue_timing *t)
 {
     xl_status status = XL_OK;
@@ -431,7 +437,7 @@ fail:
 
 static double find_span_ns(struct timed_piece *t)
 {
-    /* A full ring has lost its beginning. */
+    /* If the ring is full, its beginning is lost. */
     if (t->is_broken || t->n_spans == 0 || t->n_spans >= XL__TIMELINE_CAP)
         return NAN;
     return (double)(t->last - t->first);
@@ -462,8 +468,8 @@ fail:
     return status;
 }
 
-/* More than the last-level cache holds, twice over, since caches need not
- * forget in order. */
+/* Creates a buffer of twice the last-level cache, since replacement need not
+ * be in order. */
 static xl_status create_flush_buffer(struct queue_timing *t)
 {
     enum { MIB = 1 << 20, UNKNOWN_LLC = 64 * MIB };
@@ -478,7 +484,8 @@ fail:
     return status;
 }
 
-/* A failure's story survives the calls that clean up. */
+/* Restores the queue; the error message is kept over the calls that clean
+ * up. */
 static void restore_queue(struct queue_timing *t, bool events_were_on,
                           bool failed)
 {
@@ -497,7 +504,7 @@ static void restore_queue(struct queue_timing *t, bool events_were_on,
     }
 }
 
-/* The pieces as the loop's sources. */
+/* Samples the pieces as sources. */
 static xl_status sample_pieces(struct queue_timing *t, const xl_sampling *how,
                                const xl_piece *pieces, unsigned n,
                                xl_samples *out)

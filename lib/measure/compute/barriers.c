@@ -196,8 +196,9 @@ static xl_status run_case(struct xl__session *p, struct sync_case *w,
     }
     if (uses_lanes(w->row) &&
         (status == XL_BUILD_FAILED || status == CL_INVALID_KERNEL_NAME)) {
-        xl__probe_unsupported(p, &row, "the compiler supports no exchange "
-                                       "between lanes");
+        xl__probe_unsupported(p, &row,
+                              "the compiler supports no exchange "
+                              "between lanes");
         return XL_OK;
     }
     TRY(status);
@@ -236,8 +237,9 @@ static xl_status run_lanes(struct xl__session *p, struct sync_case *w,
         return run_case(p, w, &fits);
     xl_row_init(&row, "probe_sync", w->row->name);
     row.unit = "s";
-    xl__probe_unsupported(p, &row, "the device has no sub-groups, or no "
-                                   "known exchange between their lanes");
+    xl__probe_unsupported(p, &row,
+                          "the device has no sub-groups, or no "
+                          "known exchange between their lanes");
     return XL_OK;
 }
 

@@ -7,7 +7,8 @@
  *       time |              +-----   A group that fills a unit has the largest
  *            |        +-----+        size, all local memory of the unit, and
  *            |  +-----+              arithmetic that occupies all issue slots.
- *            |--+                    Small groups wait for memory only, so a unit
+ *            |--+                    Small groups wait for memory only, so a
+ * unit
  *            +--------------------   runs as many at once as it can hold.
  *              CU   2 CU  3 CU  groups
  *
@@ -27,14 +28,13 @@ enum {
     CHAINS = 4,
     SLOTS = 16,
     SPACING = 8,
-    SMALL_WG = 32,      /* a sub-group of most devices */
-    MOST_GROUPS = 4096, /* groups that fill a unit each */
-    MOST_COUNTS = 1300, /* points of a full curve */
-    MOST_SMALL = 256,   /* small groups per unit: more than any holds */
-    ROWS = 24,          /* rows of a full curve, besides corners */
-    MOST_ITERATIONS =
-        65535,     /* of loops that the host repeats (GE-24) */
-    N_CHECKED = 16 /* items or groups that are compared */
+    SMALL_WG = 32,           /* a sub-group of most devices */
+    MOST_GROUPS = 4096,      /* groups that fill a unit each */
+    MOST_COUNTS = 1300,      /* points of a full curve */
+    MOST_SMALL = 256,        /* small groups per unit: more than any holds */
+    ROWS = 24,               /* rows of a full curve, besides corners */
+    MOST_ITERATIONS = 65535, /* of loops that the host repeats (GE-24) */
+    N_CHECKED = 16           /* items or groups that are compared */
 };
 /* Time of one group: the time of three or four is far below a watchdog (GE-11)
  * and far above the cost of a launch. */
@@ -141,7 +141,7 @@ struct group_curve {
     size_t groups, iterations; /* of the next launch */
     cl_mem out, census;
     double live, most_live; /* groups at once: of the last launch, of all */
-    bool is_thin;        /* only some points become rows */
+    bool is_thin;           /* only some points become rows */
     size_t every, corner; /* which: multiples of `every`, and next to steps */
     struct xl__group_time *at; /* MOST_COUNTS */
     unsigned n;
@@ -483,8 +483,9 @@ static xl_status report_resident(struct xl__session *p, struct group_curve *s,
     row.unit = "1";
     xl_row_param(&row, "group", (double)s->wg);
     if (!edge && right) {
-        xl__probe_unsupported(p, &row, "no step: more groups take no "
-                                       "longer, or times are too noisy");
+        xl__probe_unsupported(p, &row,
+                              "no step: more groups take no "
+                              "longer, or times are too noisy");
         return XL_OK;
     }
     /* A few groups beyond a full round add little time: the step is

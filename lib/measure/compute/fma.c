@@ -224,8 +224,8 @@ static xl_status measure_chain(struct xl__session *p, cl_mem out,
     TRY(sample_launch(p, out, b, row));
     TRY(check_fixed_points(p, out, b, &right));
     if (!right)
-        xl__probe_reject(row, "a chain did not reach its fixed point: wrong "
-                              "arithmetic, or steps were skipped");
+        xl__probe_reject(row, "wrong result: a chain did not reach its "
+                              "fixed point, or steps were skipped");
 fail:
     return status;
 }

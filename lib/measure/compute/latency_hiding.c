@@ -17,11 +17,10 @@
 enum {
     STEPS_PER_ITERATION = 16, /* as in probe/fma.cl */
     WG = 128,
-    MOST_GROUPS = 16, /* of a unit */
-    MOST_ITERATIONS =
-        65535,      /* of loops that the host repeats (GE-24) */
-    N_CHECKED = 16, /* items that are compared */
-    POINTS = 64     /* of a grid, at most */
+    MOST_GROUPS = 16,        /* of a unit */
+    MOST_ITERATIONS = 65535, /* of loops that the host repeats (GE-24) */
+    N_CHECKED = 16,          /* items that are compared */
+    POINTS = 64              /* of a grid, at most */
 };
 /* Duration of a launch: above its overhead and far below a watchdog
  * (GE-11). */
@@ -90,8 +89,8 @@ static size_t launch_items(const struct grid_launch *w)
 
 static double launch_amount(const struct grid_launch *w)
 {
-    return w->op->per_step * w->op->steps_per_iteration * (double)w->iterations *
-           w->chains * (double)launch_items(w);
+    return w->op->per_step * w->op->steps_per_iteration *
+           (double)w->iterations * w->chains * (double)launch_items(w);
 }
 
 static void plan_launch(const struct grid_launch *w, struct xl__plan *plan)
@@ -296,9 +295,10 @@ static void report_knee(struct xl__session *p, const struct grid_launch *w,
     if (row.value > 0)
         xl__probe_emit(p, &row);
     else
-        xl__probe_unsupported(p, &row, "no knee: at the end of the grid "
-                                       "more chains and groups still raise "
-                                       "the rate");
+        xl__probe_unsupported(p, &row,
+                              "no knee: at the end of the grid "
+                              "more chains and groups still raise "
+                              "the rate");
 }
 
 static xl_status measure_grid(struct xl__session *p, struct grid_launch *w)

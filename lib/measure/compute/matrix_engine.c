@@ -304,8 +304,9 @@ static xl_status run_route(struct xl__session *p,
     xl_row row;
     init_row(l, type, way, &row);
     if (p->most_wg < way->wg) {
-        xl__probe_unsupported(p, &row, "the device does not allow groups of "
-                                       "the required size");
+        xl__probe_unsupported(p, &row,
+                              "the device does not allow groups of "
+                              "the required size");
         return XL_OK;
     }
     TRY(xl__probe_check_stop(p));

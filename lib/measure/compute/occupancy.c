@@ -516,8 +516,7 @@ static xl_status run_occupancy_probe(struct xl__session *p)
     f.groups = f.units * (scalar ? XL__CPU_GROUPS : GPU_GROUPS);
     if (xl__is(l, XL__F_is_cpu)) {
         report_unsupported(
-            p, "",
-            "no cliff: a core runs one group at a time, at any size");
+            p, "", "no cliff: a core runs one group at a time, at any size");
         return XL_OK;
     }
     TRY(create_cycle(&f));

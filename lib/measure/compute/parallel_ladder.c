@@ -408,7 +408,8 @@ static const char *find_missing(const struct xl__session *p)
     if (!*xl__text(&p->q->ctx->device->limits, XL__F_mma))
         return "no instructions of a matrix engine are known here";
     return p->most_wg < ENGINE_WG ? "the device does not allow groups of "
-                                    "the required size" : NULL;
+                                    "the required size"
+                                  : NULL;
 }
 
 static xl_status measure_rungs(struct xl__session *p, struct product *m)

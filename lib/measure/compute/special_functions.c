@@ -295,8 +295,8 @@ static void check_floats(const struct function_run *b, const cl_uint *seen,
              row->verdict < XL_ROW_SUSPICIOUS) {
         row->verdict = XL_ROW_SUSPICIOUS;
         snprintf(row->reason, sizeof row->reason,
-                 "%.3g ulps off, OpenCL allows %g: not full precision",
-                 ulps, b->f->ulps);
+                 "%.3g ulps off, OpenCL allows %g: not full precision", ulps,
+                 b->f->ulps);
     }
 }
 

@@ -34,8 +34,8 @@ struct trace_run {
     struct xl__trace_record *raw, *best;
     struct xl__call call;
     size_t iterations;
-    double host_ns;         /* duration of the last launch by the host's
-                               clock */
+    double host_ns;           /* duration of the last launch by the host's
+                                 clock */
     double first_ns, last_ns; /* midpoints of the first and the last launch
                                  by the host's clock; first_ns 0: none yet */
     cl_ulong first, last;     /* the same by the device's clock */
@@ -259,8 +259,7 @@ static xl_status find_iterations(struct trace_run *w)
     xl_status status = XL_OK;
     const double expected = fmin(w->what->want_ns, most_ns);
     const uint64_t begin = xl__now_ns();
-    TRY(launch_groups(
-        w, FIRST_ITERATIONS)); /* the first launch is slower */
+    TRY(launch_groups(w, FIRST_ITERATIONS)); /* the first launch is slower */
     w->first_ns = 0;
     for (w->iterations = FIRST_ITERATIONS;;) {
         double ns = INFINITY;

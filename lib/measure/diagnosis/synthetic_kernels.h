@@ -20,7 +20,7 @@ enum {
 /* One run of a synthetic kernel. */
 struct xl__synthetic_run {
     struct xl__plan plan;
-    xl_work work;       /* without the time */
+    xl_work work; /* without the time */
     unsigned launches;
     size_t out_words;   /* written, 4 bytes each */
     size_t in_bytes;    /* random words at _IN, as many at _DST; 0: none */
@@ -56,9 +56,9 @@ struct xl__synthetic {
                  struct xl__synthetic_run *out);
     /* Is the word the expected one? */
     bool (*is_right)(const struct xl__synthetic_word *w);
-    bool is_fixed;       /* its duration does not depend on iterations */
-    bool is_slowing;     /* its later runs do more work, as if the clock
-                            fell */
+    bool is_fixed;   /* its duration does not depend on iterations */
+    bool is_slowing; /* its later runs do more work, as if the clock
+                        fell */
 };
 
 /* the last has a NULL name */

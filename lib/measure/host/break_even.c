@@ -25,8 +25,8 @@ struct addition {
     float *a, *b, *c;     /* of the program: pageable */
     cl_mem da, db, dc;
     struct xl__ready *ready;
-    size_t n;             /* elements of the current point */
-    bool is_right;        /* every point so far */
+    size_t n;      /* elements of the current point */
+    bool is_right; /* every point so far */
 };
 
 /* -- analysis
@@ -231,8 +231,9 @@ static void report_break_even(struct addition *b, const struct curves *c,
     xl_row_init(&row, "probe_breakeven", name);
     row.unit = "1";
     if (!b->is_right) {
-        xl__probe_unsupported(b->p, &row, "not determined: the device's "
-                                          "sums are wrong");
+        xl__probe_unsupported(b->p, &row,
+                              "not determined: the device's "
+                              "sums are wrong");
         return;
     }
     row.value = round_to_two_digits(

@@ -252,9 +252,9 @@ struct mapped_buffer {
     const struct xl__timed_run *copies; /* up and down, of the same size */
     size_t bytes;
     cl_mem mem;
-    void *heap;   /* of CL_MEM_USE_HOST_PTR; else NULL */
+    void *heap;    /* of CL_MEM_USE_HOST_PTR; else NULL */
     cl_uint stamp; /* value of the first word, different in each run */
-    bool right;   /* all words so far */
+    bool right;    /* all words so far */
 };
 
 bool xl__moves_nothing(double map_ns, double copy_ns)

@@ -193,7 +193,7 @@ fail:
 struct iterated_run {
     const struct xl__timed_run *run;
     size_t *iterations; /* the number of iterations it uses */
-    double ns;     /* of the last run */
+    double ns;          /* of the last run */
 };
 
 static xl_status sample_iterations(struct xl__session *p, void *arg,

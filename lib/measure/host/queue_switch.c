@@ -17,7 +17,7 @@ enum {
     WORD = 4,
     MOST_LINKS = 64, /* of a chain; drivers have few events (GE-16) */
     FEW_LINKS = 8,   /* where launches are slow */
-    START = 7       /* the word before link 0 */
+    START = 7        /* the word before link 0 */
 };
 
 /* A queue with the kernel built for it. The chain's word moves between two
@@ -41,7 +41,7 @@ struct switch_run {
     struct xl__session *p;
     struct switch_lane lane[N_LANES]; /* ELSEWHERE: in another context */
     struct launch_chain chain[2];
-    unsigned links;            /* per run */
+    unsigned links; /* per run */
 };
 
 /* -- links ----------------------------------------------------------------- */

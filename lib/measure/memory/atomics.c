@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomic additions: in global and in local memory, on one word or spread over
- * more and more of them, of ints and by each way to floats. Every sum is read
- * back and must be exact. */
+/* Probe `atomic`: the rate of atomic additions in global and local memory,
+ * from all items on one word to a word per item; of integers, and of floats by
+ * each method. All sums are read back and must be exact. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,21 +9,22 @@
 #include "measure/probe.h"
 
 enum {
-    ADDS = 4, /* of a turn, as in probe/atomics.cl */
+    ADDS = 4, /* per iteration, as in probe/atomics.cl */
     WG = 256,
     GROUPS_A_UNIT = 8,
-    /* Adding by compare-and-swap to one word, all items but one lose a round,
-     * so few take part. */
+    /* By compare-and-swap on one word only one item succeeds per round, so few
+     * items take part. */
     LOSERS = 256,
-    LINE_BYTES = 128, /* where the device does not tell */
+    LINE_BYTES = 128, /* where the device does not report it */
     WORD = 4,
-    EXACT = 1 << 24, /* floats count up to here */
+    EXACT = 1 << 24, /* floats are exact up to here */
     LARGEST = 2      /* number that is added */
 };
 
 static const struct atomic_route {
     const char *name;
-    const char *extension; /* it needs, of OpenCL C 3.0; NULL: none */
+    const char *extension; /* extension it needs, with OpenCL C 3.0; NULL:
+                              none */
     bool is_float, retries;
 } routes[] = {
     /* in the order of ROUTE in probe/atomics.cl */
@@ -32,7 +33,7 @@ static const struct atomic_route {
     {"float_ext", "cl_ext_float_atomics", true, false},
 };
 
-/* Who shares a word. */
+/* The items that share a word. */
 enum spread { ONE_WORD, SUBGROUP, OWN, OWN_LINE };
 static const char *const spreads[] = {"one", "of sub-group", "own",
                                       "own line"};
@@ -40,7 +41,7 @@ static const char *const spreads[] = {"one", "of sub-group", "own",
 static const struct atomic_point {
     bool is_local;
     enum spread spread;
-    bool quick; /* of floats too, else of ints alone */
+    bool quick; /* quick runs: of floats too, else of integers only */
 } points[] = {
     {false, ONE_WORD, true}, {false, SUBGROUP, false},
     {false, OWN, true},      {false, OWN_LINE, false},
@@ -53,12 +54,12 @@ enum {
     N_POINTS = sizeof points / sizeof *points
 };
 
-/* One launch. */
+/* A launch. */
 struct atomic_launch {
-    unsigned route; /* of routes */
+    unsigned route; /* index into routes */
     const struct atomic_point *point;
     size_t items, wg;
-    size_t share, step; /* items of a word, words between two */
+    size_t share, step; /* items per word; words from one to the next */
     cl_mem words;
 };
 
@@ -67,13 +68,14 @@ static size_t count_words(const struct atomic_launch *b)
     return xl__round_up(b->items, b->share) / b->share * b->step;
 }
 
-/* As in the kernel. */
+/* The same computation as in the kernel. */
 static cl_uint item_number(size_t item)
 {
     return (cl_uint)item * 0x9e3779b9u + 1;
 }
 
-/* -- laying out ----------------------------------------------------------- */
+/* -- launch layout
+ * --------------------------------------------------------- */
 
 static void choose_layout(const struct xl__session *p, struct atomic_launch *b)
 {
@@ -119,9 +121,11 @@ static void plan_atomics(const struct atomic_launch *b, struct xl__iterated *t)
         t->max_iterations = EXACT / (ADDS * LARGEST * b->share);
 }
 
-/* -- the sums ------------------------------------------------------------- */
+/* -- expected sums
+ * --------------------------------------------------------- */
 
-/* What one turn leaves in a word, modulo 2^32; of floats a whole number. */
+/* The sum that one iteration adds to a word, modulo 2^32; of floats an
+ * integer. */
 static cl_uint expected_word(const struct atomic_launch *b, size_t word)
 {
     const bool is_float = routes[b->route].is_float;
@@ -149,7 +153,7 @@ static bool are_sums_right(const struct atomic_launch *b, const cl_uint *seen,
     return true;
 }
 
-/* One launch more, on words that are 0. */
+/* Runs one more launch on cleared words and compares all sums. */
 static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
                             xl_row *row)
 {
@@ -163,7 +167,7 @@ static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
     TRY(xl__run_plan(p->q, &t->plan, &t->call, NULL));
     TRY(xl_buffer_read(p->q, b->words, 0, seen, n * sizeof *seen));
     if (!are_sums_right(b, seen, t->iterations))
-        xl__probe_reject(row, "a sum is not the host's: additions were lost");
+        xl__probe_reject(row, "wrong result: additions were lost");
 fail:
     free(seen);
     return status;
@@ -216,8 +220,9 @@ static xl_status run_point(struct xl__session *p, unsigned route,
     xl_row_param_text(&row, "word", spreads[point->spread]);
     status = measure_point(p, &b, &row);
     if (status == XL_BUILD_FAILED && routes[route].extension) {
-        xl__probe_unsupported(p, &row, "the compiler does not take it for "
-                                       "this kind of memory");
+        xl__probe_unsupported(p, &row,
+                              "the compiler rejects it for this "
+                              "kind of memory");
         return XL_OK;
     }
     TRY(status);
@@ -227,7 +232,7 @@ fail:
     return status;
 }
 
-/* Sub-groups of one item would be own words once more. */
+/* Sub-groups of one item are the same case as own words. */
 static bool is_needed(const struct xl__session *p, unsigned route,
                       const struct atomic_point *point)
 {
@@ -270,13 +275,13 @@ fail:
 
 const struct xl__probe xl__probe_atomic = {
     {"atomic",
-     "Atomic additions a second in global and local memory: all items on one "
-     "word, a sub-group on one, each on its own, each on a cache line of its "
-     "own; of ints, and of floats by compare-and-swap and by "
-     "cl_ext_float_atomics. Results are not asked for, so hardware that sends "
-     "additions off and waits for none looks its best, and one that adds up "
-     "within a sub-group first makes one word look fast. By compare-and-swap "
-     "only 256 items meet on one global word: each success is all others' "
-     "failure. Every sum must be exact.",
+     "Atomic additions per second in global and local memory: all items on "
+     "one word, a sub-group on one, each on its own, each on a cache line of "
+     "its own; of integers, and of floats by compare-and-swap and by "
+     "cl_ext_float_atomics. Results are not used, so hardware that does not "
+     "wait for them shows its best rate, and hardware that adds within a "
+     "sub-group first makes one word look fast. By compare-and-swap only 256 "
+     "items share one global word: each success makes all others fail. Every "
+     "sum must be exact.",
      false},
     run_atomic_probe};

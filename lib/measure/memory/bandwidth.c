@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Global memory: read, write, copy, triad beyond the last-level cache, copy
- * inside it. The best of a few launch shapes is the device's; results are
- * read back in places, so a launch that did nothing is seen.
- * Source: J. McCalpin, "Memory bandwidth and machine balance", 1995. */
+/* Probe `bandwidth`: read, write, copy and triad of global memory beyond the
+ * last-level cache, and a copy inside it. The best of several launch shapes is
+ * the device's rate. Results are read back at random, so a launch that did
+ * nothing is detected. Source: J. McCalpin, "Memory bandwidth and machine
+ * balance", 1995. */
 #include <math.h>
 #include <string.h>
 
@@ -14,15 +15,15 @@ enum kind { READ, WRITE, COPY, TRIAD, NEAR, N_KINDS };
 
 enum { UNROLL = 4, FACTOR = 3, N_CHECKED = 16, WORD = 4 };
 
-/* Multiples of it, modulo 1, keep far from those just before: a block comes
- * back to the same unit late. */
+/* Multiples of it, modulo 1, stay far from recent ones, so that a block
+ * returns late to the same unit. */
 static const double golden = 0.6180339887;
 
 /* clang-format off */
 static const struct {
     const char *name, *kernel;
     unsigned only;             /* -D ONLY of that kernel */
-    double passes;             /* over the buffer, by the bytes moved */
+    double passes;             /* over the buffer, by bytes moved */
     int fact;                  /* -1: none */
 } kinds[N_KINDS] = {
     /*         row         kernel  only passes fact */
@@ -33,8 +34,8 @@ static const struct {
     [NEAR]  = {"copy_llc", "copy",  4, 2,      XL__F_llc_bytes_per_s},
 };
 
-/* How work is laid out. Scalar devices like one long run an item (CP-04),
- * others neighbours side by side. */
+/* Launch shapes. Where items are threads, one long run per item is best
+ * (CP-04), elsewhere adjacent accesses by adjacent items. */
 static const struct access_shape {
     unsigned vec, wg;
     bool scalar, wide, quick;
@@ -61,7 +62,7 @@ struct test_buffers {
     size_t near_bytes;
 };
 
-/* One launch, laid out. */
+/* The layout of a launch. */
 struct launch_layout {
     struct access_shape shape;
     size_t wg, count, blocks, words;
@@ -87,7 +88,7 @@ static struct launch_layout choose_layout(const struct xl__session *p,
 
 /* -- one kernel ----------------------------------------------------------- */
 
-/* What item 0 of `read` sums up. */
+/* The sum of item 0 of kernel `read`. */
 static cl_uint expected_sum(const struct launch_layout *a, uint64_t seed)
 {
     cl_uint sum = 0;
@@ -142,7 +143,7 @@ static void plan_kind(enum kind kind, const struct launch_layout *a,
     }
 }
 
-/* Are words at random what `kind` should leave there? */
+/* Compares random words with what `kind` writes. */
 static xl_status check_words(struct xl__session *p, cl_mem mem, enum kind kind,
                              const struct launch_layout *a, bool *right)
 {
@@ -160,9 +161,8 @@ fail:
     return status;
 }
 
-/* Is there in memory what should be, and was it there before? Memory that
- * compresses what it can makes other data look fast. *why: NULL, or what is
- * wrong. */
+/* Checks the result, and that the source holds random words, since memory with
+ * compression makes other data look fast. *why: NULL, or what is wrong. */
 static xl_status check_memory(struct xl__session *p,
                               const struct test_buffers *m, enum kind kind,
                               const struct launch_layout *a, cl_uint key,
@@ -182,7 +182,8 @@ static xl_status check_memory(struct xl__session *p,
     *why = !random ? "the source does not hold random words, and data that "
                      "compress move faster"
            : right ? NULL
-                   : "the words read back are not those expected";
+                   : "wrong result: the words read back differ from the "
+                     "expected ones";
 fail:
     return status;
 }
@@ -196,7 +197,7 @@ static void init_row(const struct xl__session *p, xl_row *row, enum kind kind,
     xl_row_shape(row, "bytes", (double)(a->words * WORD));
     xl_row_found(row, "vector", a->shape.vec);
     xl_row_found(row, "group", (double)a->wg);
-    if (!isnan(ecc)) /* correcting errors may cost bandwidth */
+    if (!isnan(ecc)) /* error correction may cost bandwidth */
         xl_row_found(row, "ecc", ecc);
 }
 
@@ -207,7 +208,7 @@ static xl_status clear_result(struct xl__session *p,
     return xl_buffer_fill(p->q, kind == READ ? m->kept : m->dst, 0, 0, words);
 }
 
-/* One kind in one layout; not yet judged. */
+/* Measures one kind in one layout; verdict rules are not applied yet. */
 static xl_status measure_kind(struct xl__session *p,
                               const struct test_buffers *m, enum kind kind,
                               const struct launch_layout *a, xl_row *row)
@@ -241,7 +242,7 @@ static bool is_better(const xl_row *a, const xl_row *b)
     return !(b->value >= a->value);
 }
 
-/* Is this shape one to try here? */
+/* Is this shape tried on this device? */
 static bool is_candidate(const struct xl__session *p,
                          const struct access_shape *shape)
 {
@@ -250,7 +251,7 @@ static bool is_candidate(const struct xl__session *p,
            (shape->quick || !p->how->quick);
 }
 
-/* A shape that does not fit the device is passed over. */
+/* A shape that the device cannot run is skipped. */
 static bool is_excusable(xl_status status)
 {
     return status == XL_UNSUPPORTED || status == XL_BUILD_FAILED ||
@@ -258,7 +259,8 @@ static bool is_excusable(xl_status status)
            status == CL_INVALID_WORK_GROUP_SIZE;
 }
 
-/* The best of the shapes from `first` to `end`; *at its index, -1: none. */
+/* Finds the best shape from `first` to `end`; *at: its index, -1 if there is
+ * none. */
 static xl_status find_best_shape(struct xl__session *p,
                                  const struct test_buffers *m, enum kind kind,
                                  int first, int end, xl_row *best, int *at)
@@ -300,8 +302,8 @@ static void set_fact(struct xl__session *p, enum kind kind, const xl_row *row)
                              xl__probe_peak(row));
 }
 
-/* The quick way takes the shape that copies best for all, and leaves out
- * triad, which is no one's roof. */
+/* Measures beyond the caches. Quick runs use the shape that copies best for
+ * all kinds, and omit triad, which is no roof. */
 static xl_status measure_far(struct xl__session *p,
                              const struct test_buffers *m, int *shape)
 {
@@ -323,7 +325,8 @@ fail:
     return status;
 }
 
-/* Enough rounds in one launch that its own cost does not show. */
+/* Measures inside the last-level cache, with enough rounds per launch that its
+ * overhead does not show. */
 static xl_status measure_near(struct xl__session *p,
                               const struct test_buffers *m, int shape)
 {
@@ -379,10 +382,10 @@ fail:
 
 const struct xl__probe xl__probe_bandwidth = {
     {"bandwidth",
-     "Bytes a second of read, write, copy and triad over random words well "
+     "Bytes per second of read, write, copy and triad over random words well "
      "beyond the last-level cache, and of a copy inside it; best of several "
      "launch shapes. Write-allocate traffic of CPUs is not counted, so their "
      "write, copy and triad stay below read. Fooled by a last-level cache "
-     "larger than the driver or the vendor table says.",
+     "larger than the driver or the vendor table states.",
      true},
     run_bandwidth_probe};

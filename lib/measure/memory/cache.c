@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Caches, found: the time of a dependent load climbs a step wherever the set
- * walked over outgrows a cache. levels.c reads sizes and latencies off that
- * staircase; each cache found is then read by all units at once, by a set
- * that fits it and not those before it. Nothing is taken from the driver but
- * the length of a line; what it says of sizes is compared afterwards. */
+/* Probe `cache`: finds caches by latency. The time of a dependent load rises
+ * in a step wherever the working set exceeds a cache; cache_levels.c reads
+ * sizes and latencies from the steps. Each cache found is then read by all
+ * units at once, with a set that fits in it and not in nearer ones. Only the
+ * line length is taken from the driver; sizes that it reports are compared
+ * afterwards. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,23 +16,24 @@
 
 enum {
     WORD = 4,
-    SMALLEST = 1 << 10, /* bytes walked over */
-    LEAST = 64 << 10,   /* bytes of a buffer */
-    UNROLL = 4,         /* accesses of a turn, as in probe/cache.cl */
+    SMALLEST = 1 << 10, /* bytes of the smallest set */
+    LEAST = 64 << 10,   /* bytes of a buffer, at least */
+    UNROLL = 4,         /* accesses per iteration, as in probe/cache.cl */
     CPU_WG = 1,
     GPU_WG = 64,
     CPU_VEC = 16,
     GPU_VEC = 4,
-    GPU_GROUPS = 128 /* of a unit: more than it holds at once */
+    GPU_GROUPS = 128 /* per unit: more than it holds at once */
 };
-/* Of a launch that reads: its own cost does not show, and another program
- * hardly takes its turn meanwhile. */
+/* Duration of a launch that reads: its overhead does not show, and it is
+ * rarely interrupted. */
 static const double read_ns = 3e6;
 static const double mib = 1 << 20;
 static const double alike = 2;  /* sizes within this factor agree */
-static const double unseen = 4; /* a cache that much larger is another */
+static const double unseen = 4; /* a cache that much larger is a different
+                                   one */
 
-/* A level: what was found, and its rows. */
+/* A level that was found, and its rows. */
 struct measured_level {
     struct xl__cache_level found;
     char name[16];
@@ -43,13 +45,13 @@ struct measured_levels {
     unsigned n;
 };
 
-/* Levels that something lies behind. */
+/* The number of caches: all levels but the last, which is memory. */
 static unsigned count_caches(const struct measured_levels *all)
 {
     return all->n > 0 ? all->n - 1 : 0;
 }
 
-/* Which facts a level's figures become. */
+/* The facts that a level sets. */
 static const struct {
     const char *name;
     int bytes, ns, bytes_per_s; /* facts; -1: none */
@@ -60,7 +62,8 @@ static const struct {
     {"dram", -1, XL__F_dram_ns, -1},
 };
 
-/* -- the staircase -------------------------------------------------------- */
+/* -- the latency curve
+ * ----------------------------------------------------- */
 
 static double curve_point_bytes(const struct xl__session *p, unsigned i)
 {
@@ -69,7 +72,7 @@ static double curve_point_bytes(const struct xl__session *p, unsigned i)
     return SMALLEST * exp2(i / per);
 }
 
-/* *n: the points seen; 0 when there is one that walked wrong. */
+/* Measures the curve. *n: its points; 0 if a chase ended at a wrong word. */
 static xl_status measure_curve(struct xl__session *p, struct xl__chase *chase,
                                struct xl__cache_point *curve, unsigned *n)
 {
@@ -96,8 +99,8 @@ fail:
     return status;
 }
 
-/* Sets this large are certainly in memory, and enough of them for a plateau,
- * if the last-level cache is what it is said to be. */
+/* The largest set: certainly in memory, with enough points for a plateau, if
+ * the stated size of the last-level cache is right. */
 static size_t find_curve_bytes(const struct xl__limits *l)
 {
     enum { TIMES = 8, ENOUGH = 512 << 20 };
@@ -110,7 +113,8 @@ static size_t find_curve_bytes(const struct xl__limits *l)
 
 /* -- latency -------------------------------------------------------------- */
 
-/* Once more in the middle of the plateau, with care. */
+/* Measures the latency again in the middle of the plateau, with full
+ * sampling. */
 static xl_status measure_latency(struct xl__session *p,
                                  struct xl__chase *chase,
                                  const struct xl__cache_point *curve,
@@ -138,8 +142,8 @@ fail:
 
 /* -- bandwidth ------------------------------------------------------------ */
 
-/* All read the same set, so every unit's own cache holds it, or the one that
- * they share. */
+/* All units read the same set, so each unit's own cache holds it, or the one
+ * that they share. */
 struct cache_sweep {
     cl_mem src, kept;
     size_t vec, wg, blocks, groups;
@@ -150,8 +154,8 @@ static size_t block_words(const struct cache_sweep *s)
     return s->wg * UNROLL * s->vec;
 }
 
-/* A quarter of the cache, for others use it too, and one in halves may keep
- * what both read in each of them; more where the one before is nearly as
+/* A quarter of the cache, since other data use it too, and a cache of two
+ * halves may hold shared data twice; more where the nearer cache is nearly as
  * large. */
 static double choose_set_bytes(double before, double size)
 {
@@ -171,7 +175,7 @@ static struct cache_sweep choose_layout(const struct xl__session *p,
     return s;
 }
 
-/* What item 0 of group 0 sums up. */
+/* The sum of item 0 of group 0. */
 static cl_uint expected_sum(const struct cache_sweep *s, uint64_t seed,
                             size_t iterations)
 {
@@ -214,7 +218,7 @@ static void plan_sweep(const struct cache_sweep *s, size_t iterations,
     xl__arg_u32(step, key);
 }
 
-/* struct xl__iteration_source. */
+/* The sample function of a struct xl__iteration_source. */
 static xl_status sample_sweep(struct xl__session *p, void *sweep,
                               size_t iterations, xl_row *row)
 {
@@ -230,7 +234,7 @@ static xl_status sample_sweep(struct xl__session *p, void *sweep,
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
     TRY(xl_buffer_read(p->q, s->kept, 0, &seen, sizeof seen));
     if (seen != key)
-        xl__probe_reject(row, "the sum of the words read is wrong");
+        xl__probe_reject(row, "wrong result: the sum of the words read");
 fail:
     return status;
 }
@@ -263,8 +267,8 @@ static bool is_better(const xl_row *a, const xl_row *b)
     return !(b->value >= a->value);
 }
 
-/* The best of a few, until it is sound and faster than what is further away:
- * another program may be in the way. */
+/* Repeats the measurement until the row is ok and faster than levels further
+ * away, since other load may have disturbed it; keeps the best. */
 static xl_status measure_best_read(struct xl__session *p,
                                    struct cache_sweep *s, const char *level,
                                    double further, xl_row *best)
@@ -315,9 +319,10 @@ fail:
     return status;
 }
 
-/* -- what is concluded ---------------------------------------------------- */
+/* -- conclusions
+ * ----------------------------------------------------------- */
 
-/* A size that somebody stated; NaN: nobody did. */
+/* The size from driver or vendor table; NaN if there is none. */
 static double stated_llc(const struct xl__limits *l)
 {
     const struct xl__answer *held = &l->used[XL__F_llc_bytes];
@@ -348,8 +353,8 @@ static void mark_suspicious(xl_row *row, const char *reason)
     xl__strcpy(row->reason, sizeof row->reason, reason);
 }
 
-/* A size by its step is right within a factor; so what is stated stays, and
- * is contradicted only beyond that. */
+/* A size from a step is accurate within a factor, so a stated size is kept and
+ * only a larger difference is reported. */
 static void compare_size(const struct xl__limits *l, struct measured_level *v)
 {
     const double stated = stated_llc(l);
@@ -358,10 +363,11 @@ static void compare_size(const struct xl__limits *l, struct measured_level *v)
     if (!xl__streq(v->name, "llc") || isnan(stated) ||
         (factor <= alike && factor >= 1 / alike))
         return;
-    snprintf(reason, sizeof reason,
-             "its step is at %.3g MiB, but %.3g MiB are stated: others may "
-             "use it too",
-             v->found.bytes / mib, stated / mib);
+    snprintf(
+        reason, sizeof reason,
+        "its step is at %.3g MiB, but %.3g MiB are stated: other load may "
+        "use it too",
+        v->found.bytes / mib, stated / mib);
     mark_suspicious(&v->latency, reason);
 }
 
@@ -381,7 +387,7 @@ static void set_facts(struct xl__limits *l, const struct measured_level *v)
     }
 }
 
-/* The largest cache is stated, and no step shows it (CP-18). */
+/* Reports a stated last-level cache that shows no step (CP-18). */
 static void report_unseen(struct xl__session *p,
                           const struct measured_levels *all)
 {
@@ -394,14 +400,16 @@ static void report_unseen(struct xl__session *p,
         return;
     xl_row_init(&row, "probe_cache", "llc");
     row.unit = "s";
-    snprintf(reason, sizeof reason,
-             "%.3g MiB are stated, but the last step is at %.3g MiB: others "
-             "use the cache too, or a virtual machine has a part of it",
-             stated / mib, n > 0 ? all->at[n - 1].found.bytes / mib : 0);
+    snprintf(
+        reason, sizeof reason,
+        "%.3g MiB are stated, but the last step is at %.3g MiB: other "
+        "load uses the cache too, or a virtual machine gets a share of it",
+        stated / mib, n > 0 ? all->at[n - 1].found.bytes / mib : 0);
     xl__probe_unsupported(p, &row, reason);
 }
 
-/* Rates are held against that of memory, too, where it has been measured. */
+/* Checks that nearer levels are faster; read rates also against memory if its
+ * rate is known. */
 static void check_order(const struct xl__limits *l,
                         struct measured_levels *all)
 {
@@ -442,7 +450,8 @@ static void report_levels(struct xl__session *p, struct measured_levels *all)
     }
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
 static xl_status find_levels(struct xl__session *p,
                              struct measured_levels *all)
@@ -456,7 +465,7 @@ static xl_status find_levels(struct xl__session *p,
                         &chase));
     TRY(measure_curve(p, &chase, curve, &n));
     if (n == 0)
-        goto fail; /* rejected rows say why */
+        goto fail; /* rejected rows have the reason */
     all->n = xl__cache_levels_find(curve, n, found);
     for (unsigned i = 0; i < all->n; i++)
         all->at[i].found = found[i];
@@ -465,7 +474,7 @@ static xl_status find_levels(struct xl__session *p,
         TRY(measure_latency(p, &chase, curve, &all->at[i]));
     if (all->n == 0)
         TRY(xl__error_set(&p->q->error, XL_UNSUPPORTED,
-                          "the time of a load has no plateau at any size: "
+                          "no plateau in the time of a load at any size: "
                           "the machine is busy, or its clock is not steady"));
 fail:
     xl__chase_end(&chase);
@@ -490,11 +499,11 @@ const struct xl__probe xl__probe_cache = {
     {"cache",
      "Caches found by the time of one dependent load: a work-item follows a "
      "random ring of links through sets of 1 KiB and up, and each step of the "
-     "time is a cache outgrown, its size where the step is half done. Random "
-     "within 2 MiB at a time, so that address translation stays out of it "
+     "time marks the size of a cache, where the step is half done. Random "
+     "within 2 MiB at a time, so that address translation has no effect "
      "(probe tlb). Then each cache is read by all units. Fooled by caches "
-     "that others fill meanwhile, which look smaller, and by two whose times "
-     "differ by less than a third, which look like one; the time contains "
-     "that of computing an address.",
+     "that other load fills meanwhile, which look smaller, and by two whose "
+     "times differ by less than a third, which look like one; the time "
+     "includes that of computing an address.",
      true},
     run_cache_probe};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The staircase read: noise off, then the longest flat stretch is a plateau,
- * the longest left and right of it are others, until none spans an octave.
- * Plateaus with no step between them are one. */
+/* Finds plateaus in a latency curve: noise is removed; the longest flat
+ * stretch is a plateau, the longest ones left and right of it are further
+ * ones, recursively, until none spans an octave. Plateaus without a step
+ * between them are merged. */
 #include "measure/memory/cache_levels.h"
 
 #include <math.h>
@@ -10,23 +11,23 @@
 #include "measure/probe.h"
 
 static const double flat = 1.25;   /* growth along a plateau */
-static const double step = 1.3;    /* growth within an octave, of a step */
-static const double octave = 1.99; /* 2, but for sizes that were rounded */
-static const double noise = 1.1;   /* by which a row may be off its order */
-static const double far_off = 1.5; /* noise is not that large */
+static const double step = 1.3;    /* growth of a step within an octave */
+static const double octave = 1.99; /* 2, with a margin for rounded sizes */
+static const double noise = 1.1;   /* by which a row may be out of order */
+static const double far_off = 1.5; /* beyond any noise */
 
 struct level_search {
     const struct xl__cache_point *at;
     unsigned n;
-    double ns[XL__MOST_POINTS]; /* cleaned: never falls */
+    double ns[XL__MOST_POINTS]; /* corrected: never falls */
     struct xl__cache_level *level;
     unsigned n_levels;
 };
 
-/* -- cleaning ------------------------------------------------------------- */
+/* -- noise
+ * ----------------------------------------------------------------- */
 
-/* Where the two before and the two after agree, and it alone is faster, a
- * clock slipped. */
+/* A point that is faster than four neighbours that agree is a clock error. */
 static double remove_dip(const struct xl__cache_point *at, unsigned i,
                          unsigned n)
 {
@@ -40,7 +41,7 @@ static double remove_dip(const struct xl__cache_point *at, unsigned i,
     return slipped ? least : at[i].ns;
 }
 
-/* Whatever lies above a later point was disturbed. */
+/* A point above a later one was disturbed: the curve must not fall. */
 static void clean_curve(struct level_search *s)
 {
     double least = INFINITY;
@@ -82,8 +83,8 @@ static void find_plateaus(struct level_search *s, unsigned first, unsigned end)
     find_plateaus(s, mid.last + 1, end);
 }
 
-/* Does the time anywhere from a's end to b's begin grow by a step within an
- * octave? */
+/* Does the time between the end of a and the begin of b grow by a step within
+ * an octave? */
 static bool has_step(const struct level_search *s,
                      const struct xl__cache_level *a,
                      const struct xl__cache_level *b)
@@ -110,8 +111,8 @@ static void merge_plateaus(struct level_search *s)
     s->n_levels = s->n_levels > 0 ? kept + 1 : 0;
 }
 
-/* A curve that leaves its last plateau and does not arrive; two points say
- * so. */
+/* Adds an open level for a curve that leaves its last plateau and does not
+ * reach another; two points are required. */
 static void add_open_level(struct level_search *s)
 {
     const unsigned last = s->n - 1;
@@ -125,7 +126,7 @@ static void add_open_level(struct level_search *s)
 
 /* -- sizes ---------------------------------------------------------------- */
 
-/* Where the curve crosses `ns`; both axes are logarithmic. */
+/* The size where the curve crosses `ns`; both axes are logarithmic. */
 static double find_crossing(const struct level_search *s, double ns)
 {
     unsigned i = 0;

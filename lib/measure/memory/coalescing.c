@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What access patterns cost: useful bytes a second by stride, offset, vector
- * width and at random, beyond the last-level cache; and by stride inside it,
- * where the smallest transaction shows without memory's own granule on top.
+/* Probe `coalescing`: useful bytes per second by access pattern: strides,
+ * offsets, vector widths and random access beyond the last-level cache;
+ * strides also inside it, where the smallest transaction shows without the
+ * granule of memory.
  *
- * The granule of a curve: the time of an access doubles with the stride as
- * long as each access needs more of a granule to itself, then stays. Where it
- * stops doubling, stride x 4 bytes is the granule. */
+ * The granule is found from the curve of time per access by stride:
+ *
+ *     ns      ______      The time doubles with the stride as long as accesses
+ *            /            share granules, and stays once each access needs its
+ *      _____/             own: granule = stride * 4 bytes at the end of the
+ * rise. 1 2 4 8 16 32  stride */
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +20,8 @@ enum {
     WORD = 4,
     UNROLL = 8,
     WG = 64,          /* times UNROLL: the fewest rows of a pass */
-    SECTOR_WORDS = 8, /* strides above leave words of a sector unused */
-    LINE_WORDS = 16,  /* and of a line, enough for the quick way */
+    SECTOR_WORDS = 8, /* wider strides leave words of a sector unused */
+    LINE_WORDS = 16,  /* and of a line, enough for quick runs */
     WIDEST_VEC = 16,
     MOST_CURVE = 7,  /* strides 1, 2, 4 ... 64 make the curve */
     SLACK_WORDS = 64 /* kept free at the end for offsets */
@@ -29,24 +33,24 @@ static const double doubling = 1.45; /* between flat (1) and doubled (2) */
 
 struct access_run {
     cl_mem src, kept;
-    unsigned lg_words; /* words of the buffer, its slack left out */
+    unsigned lg_words; /* words of the buffer without slack */
     unsigned lg_near;  /* words inside the last-level cache; 0: none */
-    double near_n;     /* accesses of a launch there */
+    double near_n;     /* accesses per launch there */
     size_t wg;
-    unsigned unit_words; /* a word in so many is read at wide strides */
-    double roof;         /* B/s of reading; NaN: not known */
+    unsigned unit_words; /* at wide strides one of so many words is read */
+    double roof;         /* B/s of reading; NaN: unknown */
     xl_source roof_source;
 };
 
-/* One point: which kernel, and its arguments. */
+/* A point: a kernel and its arguments. */
 struct access_point {
-    const char *variant; /* of the row: a static text */
+    const char *variant; /* of the row: a static string */
     const char *kernel;  /* "stride", "vector", "gather" */
     unsigned vec, step, offset;
     unsigned lg_rows;
-    double n; /* accesses asked for */
+    double n; /* requested accesses */
     bool near;
-    /* laid out: */
+    /* set by choose_layout(): */
     size_t count, groups;
 };
 
@@ -60,8 +64,8 @@ static unsigned log2_floor(double x)
     return lg;
 }
 
-/* CPUs: a few long runs a core. GPUs: groups long enough that their start does
- * not show, as long as there are many for every unit. */
+/* CPUs get a few long runs per core; GPUs groups so long that their start does
+ * not show, while there are many for every unit. */
 static void choose_layout(const struct xl__limits *l,
                           const struct access_run *f, struct access_point *a)
 {
@@ -78,7 +82,7 @@ static void choose_layout(const struct xl__limits *l,
     a->groups = (size_t)fmax(a->n / (count * (double)f->wg), 1);
 }
 
-/* As the kernels of the same names; item 0's access `i`. */
+/* The same as the kernels' addresses: the word of access i of item 0. */
 static size_t stride_word(const struct access_point *a, cl_uint i)
 {
     const cl_uint pass = i >> a->lg_rows;
@@ -166,7 +170,7 @@ static void init_row(const struct access_run *f, const struct access_point *a,
         row->roof = (xl_bound){f->roof, "B/s", "read", f->roof_source};
 }
 
-/* A full read that beats the roof is the roof: the machine was busy when it
+/* A full read above the roof becomes the roof: the machine was busy when that
  * was measured. */
 static void raise_roof(struct xl__session *p, struct access_run *f,
                        const struct access_point *a, xl_row *row)
@@ -181,7 +185,7 @@ static void raise_roof(struct xl__session *p, struct access_run *f,
                        f->roof);
 }
 
-/* Measure a point; not yet judged. */
+/* Measures a point; verdict rules are not applied yet. */
 static xl_status measure_point(struct xl__session *p, struct access_run *f,
                                struct access_point *a, xl_row *row)
 {
@@ -201,7 +205,7 @@ static xl_status measure_point(struct xl__session *p, struct access_run *f,
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
     TRY(xl_buffer_read(p->q, f->kept, 0, &seen, sizeof seen));
     if (seen != key)
-        xl__probe_reject(row, "the sum of the words read is wrong");
+        xl__probe_reject(row, "wrong result: the sum of the words read");
     raise_roof(p, f, a, row);
 fail:
     return status;
@@ -209,7 +213,7 @@ fail:
 
 /* -- strides -------------------------------------------------------------- */
 
-/* The buffer's sectors (quick: lines) once over: strides up to their words
+/* Reads the buffer's sectors (quick: lines) once: strides up to their words
  * need one pass, wider ones several. */
 static struct access_point make_far_stride(const struct access_run *f,
                                            unsigned step)
@@ -222,7 +226,8 @@ static struct access_point make_far_stride(const struct access_run *f,
     return a;
 }
 
-/* The same number of accesses for every stride, as many passes as it takes. */
+/* The same number of accesses for every stride, in as many passes as
+ * needed. */
 static struct access_point make_near_stride(const struct access_run *f,
                                             unsigned step)
 {
@@ -235,8 +240,8 @@ static struct access_point make_near_stride(const struct access_run *f,
     return a;
 }
 
-/* A curve's granule in bytes from the time of one access at strides 1, 2, 4
- * ...; NaN when it never doubles or never stops. */
+/* The granule of a curve in bytes, from the time of an access at strides 1, 2,
+ * 4 ...; NaN if it never doubles or never stops. */
 double xl__granule(const double *access_ns, unsigned n)
 {
     unsigned i = 0;
@@ -268,8 +273,8 @@ static bool is_power_of_two(unsigned x)
     return (x & (x - 1)) == 0;
 }
 
-/* Strides of a curve: all to 64, or the powers of two; then powers of two to
- * 1 MiB, which meet channels and cache sets that collide. */
+/* Strides of a curve: all to 64, or powers of two; then powers of two to 1
+ * MiB, which show conflicts of channels and cache sets. */
 static unsigned next_stride(unsigned step, bool quick)
 {
     enum { DENSE = 64, QUICK_FACTOR = 64 };
@@ -296,7 +301,8 @@ fail:
     return status;
 }
 
-/* So many accesses that a launch's own cost does not show at stride 1. */
+/* Finds a number of accesses for which the launch overhead does not show at
+ * stride 1. */
 static xl_status calibrate_near(struct xl__session *p, struct access_run *f)
 {
     static const double launch_ns = 200e3, most = 1u << 28;
@@ -327,10 +333,10 @@ fail:
     return status;
 }
 
-/* The granule, and the useful rate that is left once each access has a granule
- * to itself. The smaller of the two curves' is the device's transaction; not a
- * CPU's, which fetches lines ahead and in pairs: 32, 64 and 128 bytes come out
- * of one and the same. */
+/* Emits the granule, and the useful rate once each access needs its own
+ * granule. The smaller one of both curves is the device's transaction size,
+ * except on CPUs, which prefetch lines and pairs of lines: the same device
+ * gives 32, 64 or 128 bytes. */
 static void report_granule(struct xl__session *p, const char *variant,
                            const double *access_ns, bool is_transaction)
 {
@@ -347,8 +353,8 @@ static void report_granule(struct xl__session *p, const char *variant,
     } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
-                   "the curve has no clear step: something else than the size "
-                   "of a transaction limits it");
+                   "the curve has no clear step: something other than the "
+                   "transaction size limits it");
     }
     xl__probe_emit(p, &row);
 }
@@ -368,7 +374,8 @@ fail:
     return status;
 }
 
-/* -- the other patterns --------------------------------------------------- */
+/* -- other patterns
+ * -------------------------------------------------------- */
 
 static xl_status measure_offsets(struct xl__session *p, struct access_run *f)
 {
@@ -420,7 +427,8 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
 static size_t choose_group_size(const struct xl__session *p)
 {
@@ -461,10 +469,10 @@ fail:
 
 const struct xl__probe xl__probe_coalescing = {
     {"coalescing",
-     "Useful bytes a second when neighbouring work-items read 4-byte words "
+     "Useful bytes per second when neighbouring work-items read 4-byte words "
      "1..64 and up to 1 MiB apart, from an offset, 1..16 words at a time, and "
-     "at random. stride_llc is the same inside the last-level cache: there "
-     "the smallest transaction shows; beyond it, memory's own granule on top. "
+     "at random. stride_llc is the same inside the last-level cache: it shows "
+     "the smallest transaction; beyond it, memory's own granule is included. "
      "Every word read is random and checked by its sum. Fooled by a cache "
      "larger than its stated size, and by hardware that prefetches strides.",
      true},

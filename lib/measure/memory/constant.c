@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant memory against the same words in global memory: one word for all
- * items, neighbouring words, words far apart; through tables of growing size;
- * and whether a table of the largest size that is stated is read right. */
+/* Probe `constant`: constant memory compared with the same words in global
+ * memory: one word for all items, adjacent words, words far apart; tables of
+ * growing size; and whether a table of the largest reported size is read
+ * correctly. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,13 @@ enum {
     UNROLL = 8, /* as in probe/constant.cl */
     GAP = 33,
     WG = 256,
-    GPU_GROUPS = 16, /* a unit's */
+    GPU_GROUPS = 16, /* per unit */
     HOP = 37,
-    USUAL_BYTES = 64 << 10, /* what a full profile has at least */
-    MOST_BYTES = 4 << 20,   /* CPUs have all their memory */
+    USUAL_BYTES = 64 << 10, /* the minimum of a full profile */
+    MOST_BYTES = 4 << 20,   /* CPUs report all their memory */
     MOST_SPAN = 256 << 10,
     FIRST_SPAN = 1 << 10,
-    SHORT_LG = 10, /* words of the table that patterns are compared on */
+    SHORT_LG = 10, /* log2 of the words in which patterns are compared */
     SLACK = (UNROLL - 1) * GAP
 };
 
@@ -29,7 +30,7 @@ struct constant_table {
     size_t words, wg, groups;
 };
 
-/* A launch, as the kernel's arguments. */
+/* The kernel's arguments for a launch. */
 struct table_scan {
     const struct constant_table *table;
     bool is_global;
@@ -52,7 +53,7 @@ static cl_uint expected_sum(const struct table_scan *x, uint64_t seed,
     return sum;
 }
 
-/* The first item's sum, and the very last one's. */
+/* Compares the sums of the first and the last item. */
 static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
                             xl_row *row)
 {
@@ -65,7 +66,7 @@ static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
     if (seen[0] != expected_sum(x, p->how->seed, t->iterations, 0) ||
         seen[1] !=
             expected_sum(x, p->how->seed, t->iterations, x->table->wg - 1))
-        xl__probe_reject(row, "the sum of the words read is not the host's");
+        xl__probe_reject(row, "wrong result: a sum differs from the host's");
 fail:
     return status;
 }
@@ -112,9 +113,11 @@ static void init_row(xl_row *row, const char *variant)
     row->unit = "B/s";
 }
 
-/* -- what is compared ----------------------------------------------------- */
+/* -- comparisons
+ * ----------------------------------------------------------- */
 
-/* Global memory first, so that the other row can say how much faster it is. */
+/* Measures a pattern in both memories; global memory first, so that the second
+ * row has the ratio. */
 static xl_status compare_memories(struct xl__session *p,
                                   const struct constant_table *f,
                                   const char *variant, unsigned stride)
@@ -151,8 +154,8 @@ fail:
     return status;
 }
 
-/* One word for all, from tables that outgrow what is near. CPUs have nothing
- * that is nearer to constants than to other memory. */
+/* Measures one word for all items from tables of growing size. CPUs have no
+ * special path to constants. */
 static xl_status measure_sizes(struct xl__session *p,
                                const struct constant_table *f)
 {
@@ -177,8 +180,8 @@ fail:
     return status;
 }
 
-/* The end of a table as large as may be: a sum that is right says that it is
- * all there. */
+/* Reads the end of a table of the largest size: the right sum proves that all
+ * of it is there. */
 static xl_status check_largest(struct xl__session *p,
                                const struct constant_table *f)
 {
@@ -201,7 +204,8 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
 static xl_status create_table(struct xl__session *p, struct constant_table *f)
 {
@@ -232,8 +236,8 @@ static xl_status run_constant_probe(struct xl__session *p)
         .groups = units * (scalar ? XL__CPU_GROUPS : GPU_GROUPS)};
     if (f.words < ((size_t)1 << SHORT_LG) + SLACK)
         return xl__error_set(&p->q->error, XL_UNSUPPORTED,
-                             "constant memory of %zu B is too small to "
-                             "compare anything in",
+                             "constant memory of %zu B is too small for a "
+                             "comparison",
                              bytes);
     TRY(create_table(p, &f));
     TRY(measure_patterns(p, &f));
@@ -249,13 +253,13 @@ fail:
 
 const struct xl__probe xl__probe_constant = {
     {"constant",
-     "Useful bytes a second from a table in constant memory, and from the "
+     "Useful bytes per second from a table in constant memory, and from the "
      "same table in global memory: all items of a group read the same word, "
-     "neighbours read neighbouring words, or each reads a line of its own; "
-     "then the same word from tables of growing size; and the largest table "
-     "there may be, read to its end. Sums are checked. On a CPU both are "
-     "ordinary memory. Fooled by a compiler that reads a word once for many "
-     "items, which is what it should do, and by caches that keep the table "
-     "in global memory just as near.",
+     "neighbours read neighbouring words, or each reads its own line; then "
+     "the same word from tables of growing size; and the largest possible "
+     "table, read to its end. Sums are checked. On a CPU both are ordinary "
+     "memory. Fooled by a compiler that reads a word once for many items, "
+     "which is correct, and by caches that hold the table in global memory "
+     "just as near.",
      false},
     run_constant_probe};

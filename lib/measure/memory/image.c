@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way to memory that images take, against the same texels in a buffer:
- * neighbourhoods of 2 x 2 texels, by groups whose items lie along a row, in a
- * square, or along a column; with a nearest and a linear filter, and through
- * an image that is a buffer. */
+/* Probe `image`: the rate of images compared with the same texels in a buffer:
+ * neighbourhoods of 2 x 2 texels, by groups that cover a row, a square or a
+ * column; with a nearest and a linear filter, and by an image created from a
+ * buffer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +16,16 @@ enum {
     TEXEL_WORDS = 4,
     SAMPLES = 4, /* texels of a neighbourhood */
     WG = 256,
-    GROUPS = 32,  /* a unit's */
-    LG_SIDE = 10, /* 16 MiB: beyond first caches */
+    GROUPS = 32,  /* per unit */
+    LG_SIDE = 10, /* 16 MiB: beyond first-level caches */
     SIDE = 1 << LG_SIDE,
     N_TEXELS = SIDE * SIDE,
     HOP_X = 80, /* as in probe/image.cl */
     HOP_Y = 37
 };
 
-/* f32 sums: a rounding an addition, and weights of 8 bits are exact here. */
+/* Relative error of f32 sums per addition; filter weights of 8 bits are exact
+ * here. */
 static const double rounding = 6e-8;
 
 enum form { BUFFER, NEAREST, LINEAR, LINE, N_FORMS };
@@ -32,21 +33,22 @@ static const char *const form_names[N_FORMS] = {"buffer", "nearest", "linear",
                                                 "image1d"};
 
 struct image_run {
-    cl_mem out, src[N_FORMS]; /* NULL: there is none */
+    cl_mem out, src[N_FORMS]; /* NULL: not available */
     const char *missing[N_FORMS];
     cl_uint *texels;
     size_t wg, groups;
     unsigned lg_wg;
 };
 
-/* A launch: which form, and the shape of a group. */
+/* A launch: the form and the shape of a group. */
 struct image_view {
     const struct image_run *f;
     enum form form;
-    unsigned lg_tile; /* columns */
+    unsigned lg_tile; /* log2 of the columns */
 };
 
-/* -- what must come out --------------------------------------------------- */
+/* -- expected sums
+ * --------------------------------------------------------- */
 
 struct texel_position {
     size_t x, y;
@@ -63,7 +65,7 @@ static struct texel_position first_texel(const struct image_view *v, size_t id)
             (item >> v->lg_tile)};
 }
 
-/* All words of a texel: as bits, and as floats. */
+/* Adds the words of a texel, as bits and as floats. */
 static void add_texel(const struct image_run *f, size_t x, size_t y,
                       cl_uint *bits, double *sum)
 {
@@ -103,7 +105,7 @@ static bool is_sum_right(const struct image_view *v, size_t iterations,
 
 /* -- one launch ----------------------------------------------------------- */
 
-/* The first item's sum, and the last one's. */
+/* Compares the sums of the first and the last item. */
 static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
                             xl_row *row)
 {
@@ -115,7 +117,7 @@ static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
     TRY(xl_buffer_read(p->q, v->f->out, last * WORD, &seen[1], WORD));
     if (!is_sum_right(v, t->iterations, 0, seen[0]) ||
         !is_sum_right(v, t->iterations, last, seen[1]))
-        xl__probe_reject(row, "the sum of the texels is not the host's");
+        xl__probe_reject(row, "wrong result: a sum differs from the host's");
 fail:
     return status;
 }
@@ -148,7 +150,8 @@ static struct xl__iterated plan_view(struct image_view *v)
     return t;
 }
 
-/* *rate: of the buffer, which the other forms are held against. */
+/* Measures a view. *rate: of the buffer, which the other forms are compared
+ * with. */
 static xl_status measure_view(struct xl__session *p, struct image_view *v,
                               const char *shape, double *rate)
 {
@@ -165,7 +168,7 @@ static xl_status measure_view(struct xl__session *p, struct image_view *v,
     TRY(xl__probe_check_stop(p));
     status = xl__iterated_measure(p, &t, &row);
     if (status == XL_BUILD_FAILED) {
-        xl__probe_unsupported(p, &row, "the compiler does not take it");
+        xl__probe_unsupported(p, &row, "the compiler rejects it");
         return XL_OK;
     }
     TRY(status);
@@ -178,8 +181,8 @@ fail:
     return status;
 }
 
-/* A row, a square (or nearly), a column. CPUs compute addresses and filters
- * themselves, so one shape says all. */
+/* Measures all forms by rows, (near-)squares and columns. CPUs compute
+ * addresses and filters in software, so one shape suffices. */
 static xl_status measure_shapes(struct xl__session *p,
                                 const struct image_run *f)
 {
@@ -203,7 +206,7 @@ fail:
 
 static const cl_image_format texel_format = {CL_RGBA, CL_FLOAT};
 
-/* NULL, and no error, where the driver refuses. */
+/* Creates an image; NULL, without an error, if the driver refuses. */
 static cl_mem create_image(struct xl__session *p, const cl_image_desc *desc)
 {
     cl_int code;
@@ -221,7 +224,7 @@ static xl_status create_square(struct xl__session *p, struct image_run *f)
     xl_status status = XL_OK;
     f->src[NEAREST] = create_image(p, &desc);
     f->missing[NEAREST] = f->missing[LINEAR] =
-        "the driver makes no image of 1024 x 1024 texels of 4 floats";
+        "the driver creates no image of 1024 x 1024 texels of 4 floats";
     if (!f->src[NEAREST])
         return XL_OK;
     CL_TRY(&p->q->error, clEnqueueCopyBufferToImage(p->q->cl, f->src[BUFFER],
@@ -233,21 +236,22 @@ fail:
     return status;
 }
 
-/* No texel moves: it is the buffer, read another way. */
+/* Creates an image of the buffer; no texel is copied. */
 static void create_line(struct xl__session *p, struct image_run *f)
 {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
                                 .image_width = N_TEXELS,
                                 .buffer = f->src[BUFFER]};
     size_t most = 0;
-    f->missing[LINE] = "an image of a buffer may not be so long here";
+    f->missing[LINE] = "images of a buffer cannot be so long here";
     if (xl__device_size(p->q->ctx->device->id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,
                         &most) &&
         most >= N_TEXELS)
         f->src[LINE] = create_image(p, &desc);
 }
 
-/* Random bits of floats from 1 to 2, so that linear filters have numbers. */
+/* Creates texels: floats from 1 to 2 with random bits, so that linear filters
+ * work. */
 static xl_status create_texels(struct xl__session *p, struct image_run *f)
 {
     enum { FRACTION = 0x7fffff, ONE = 0x3f800000 };
@@ -265,7 +269,8 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
 static void destroy_run(struct image_run *f)
 {
@@ -304,13 +309,12 @@ fail:
 
 const struct xl__probe xl__probe_image = {
     {"image",
-     "Useful bytes a second from an image of 1024 x 1024 texels of 4 floats, "
-     "2 x 2 neighbours at a time, and from the same texels in a buffer: by "
-     "groups whose items lie along a row, in a square or along a column, with "
-     "a nearest filter, with a linear one that takes all four in one sample, "
-     "and by an image that is the buffer. Sums are checked. Images are stored "
-     "so that columns are near, too; buffers are not. Fooled by a device that "
-     "has images in name and computes addresses and filters in software, as "
-     "CPUs do.",
+     "Useful bytes per second from an image of 1024 x 1024 texels of 4 "
+     "floats, 2 x 2 neighbours at a time, and from the same texels in a "
+     "buffer: by groups that cover a row, a square or a column, with a "
+     "nearest filter, with a linear one that takes all four in one sample, "
+     "and by an image of the buffer. Sums are checked. Images are stored so "
+     "that columns are near, too; buffers are not. Fooled by a device that "
+     "computes image addresses and filters in software, as CPUs do.",
      false},
     run_image_probe};

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Local memory: its bandwidth, all units together; the time of one dependent
- * load; its banks, and what conflicts cost.
+/* Probe `local`: the bandwidth of local memory over all units, the time of one
+ * dependent load, the number and width of its banks, and the cost of
+ * conflicts.
  *
- * The banks of a curve: items `stride` words apart meet in a bank as soon as
- * the stride has a factor in common with the number of banks, so the time of
- * an access doubles with the stride from power of two to power of two, until
- * all items meet in one bank; there it stops. Odd strides meet nowhere. Lines
- * of a cache cost more at odd strides, too: no banks. */
+ * Banks: items `stride` words apart access the same bank as soon as the stride
+ * has a factor in common with the number of banks. The time of an access
+ * doubles from power of two to power of two until all items share a bank;
+ * there it stays:
+ *
+ *     stride    1   2   4   8  16  32  64
+ *     time      1   2   4   8  16  32  32     32 banks
+ *
+ * Odd strides have no conflicts. If they cost more as well, the curve is that
+ * of cache lines, not of banks. */
 #include "measure/memory/local_memory.h"
 
 #include <math.h>
@@ -21,27 +27,28 @@ enum {
     WORD = 4,
     UNROLL = 8, /* as in probe/local_memory.cl */
     WG = 256,
-    GPU_GROUPS = 16,  /* a unit's */
-    HOP = 37,         /* odd: a walk over the whole span */
-    CPU_WORDS = 4096, /* in reach of any first cache */
-    GPU_GAP = 32,     /* elements: no neighbours, which might be joined */
+    GPU_GROUPS = 16,  /* per unit */
+    HOP = 37,         /* odd: covers the whole span */
+    CPU_WORDS = 4096, /* fits in any first-level cache */
+    GPU_GAP = 32,     /* elements: not adjacent, so loads are not merged */
     CHASE_WORDS = 256,
-    DENSE = 64,          /* strides up to it are all measured */
-    WIDEST_STRIDE = 128, /* beyond any number of banks there is */
+    DENSE = 64,          /* all strides up to it are measured */
+    WIDEST_STRIDE = 128, /* beyond any known number of banks */
     UNKNOWN_WIDTH = 64
 };
 
-/* Of a curve's launch at stride 1; others take up to 64 times as long
+/* Duration of a launch at stride 1; others take up to 64 times as long
  * (GE-11). */
 static const double curve_ns = 0.3e6;
 
 static const double doubling = 1.45;  /* between flat (1) and doubled (2) */
-static const double odd_free = 2.5;   /* banks of two words cost 2 there */
-static const double least_rise = 0.5; /* of what the banks would cost */
-static const double halved = 0.7;     /* between the half and the whole */
+static const double odd_free = 2.5;   /* banks of two words cost 2 here */
+static const double least_rise = 0.5; /* of the expected cost of the banks */
+static const double halved = 0.7;     /* between half and full cost */
 enum { FEWEST_BANKS = 4 };
 
-/* -- what is concluded ---------------------------------------------------- */
+/* -- analysis
+ * -------------------------------------------------------------- */
 
 static double find_cost(const struct xl__stride_cost *curve, unsigned n,
                         unsigned stride)
@@ -100,7 +107,7 @@ struct local_pass {
     unsigned stride, spread;
 };
 
-/* As the kernel. */
+/* The same computation as in the kernel. */
 static cl_uint expected_sum(const struct local_pass *a, uint64_t seed,
                             size_t iterations, size_t item)
 {
@@ -116,7 +123,7 @@ static cl_uint expected_sum(const struct local_pass *a, uint64_t seed,
     return sum;
 }
 
-/* The first item's sum, and the very last one's. */
+/* Compares the sums of the first and the last item. */
 static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
                             xl_row *row)
 {
@@ -128,7 +135,7 @@ static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
     TRY(xl_buffer_read(p->q, a->f->out, last * WORD, &seen[1], WORD));
     if (seen[0] != expected_sum(a, p->how->seed, t->iterations, 0) ||
         seen[1] != expected_sum(a, p->how->seed, t->iterations, a->f->wg - 1))
-        xl__probe_reject(row, "the sum of the words read is not the host's");
+        xl__probe_reject(row, "wrong result: a sum differs from the host's");
 fail:
     return status;
 }
@@ -167,8 +174,8 @@ static struct xl__iterated plan_pass(const struct xl__session *p,
 
 /* -- bandwidth ------------------------------------------------------------ */
 
-/* A word of each bank in a clock; only where the banks and the clock are
- * known, and the latter is one that is not exceeded by much. */
+/* The bound of one word per bank and clock, if banks and clock are known and
+ * the clock is not exceeded by much. */
 static xl_bound physical_bound(const struct xl__limits *l)
 {
     xl_bound bound = {NAN, "B/s", "units x banks x clock", XL_KNOWN};
@@ -222,10 +229,10 @@ fail:
 
 struct local_chase {
     cl_mem out, next;
-    cl_uint next_bytes[CHASE_WORDS]; /* bytes */
+    cl_uint next_bytes[CHASE_WORDS]; /* byte offset of the next word */
 };
 
-/* One cycle through all words, in random order (Sattolo). */
+/* Creates one cycle through all words, in random order (Sattolo). */
 static void fill_cycle(uint64_t seed, cl_uint *next_bytes)
 {
     struct xl__rng rng;
@@ -250,8 +257,8 @@ static xl_status check_chain_end(struct xl__session *p, struct xl__iterated *t,
         at = c->next_bytes[at / WORD];
     TRY(xl_buffer_read(p->q, c->out, 0, &seen, sizeof seen));
     if (seen != at)
-        xl__probe_reject(row, "the end of the chain of loads is not the "
-                              "host's");
+        xl__probe_reject(row, "wrong result: the chain of loads ends at "
+                              "another word than the host's");
 fail:
     return status;
 }
@@ -308,13 +315,14 @@ fail:
 struct stride_sweep {
     struct local_pass pass;
     size_t iterations;
-    unsigned widest; /* stride at which a sub-group's words all differ */
+    unsigned widest; /* largest stride at which a sub-group's words all
+                        differ */
     struct xl__stride_cost curve[DENSE + 2];
     unsigned n;
 };
 
-/* One point: its cost (NaN: the sums were wrong), and how much that is in
- * units of stride 1's. */
+/* Measures a stride: *ns is its cost (NaN: a sum was wrong); the row has the
+ * ratio to stride 1. */
 static xl_status measure_stride(struct xl__session *p, struct stride_sweep *w,
                                 unsigned stride, unsigned spread, double *ns)
 {
@@ -343,7 +351,8 @@ fail:
     return status;
 }
 
-/* All to 64, or powers of two and what pads rows of 2, 8 and 32 words. */
+/* All strides to 64; quick runs: powers of two, and what pads rows of 2, 8 and
+ * 32 words. */
 static bool is_selected(unsigned stride, bool quick)
 {
     const bool power = (stride & (stride - 1)) == 0;
@@ -366,7 +375,7 @@ fail:
     return status;
 }
 
-/* How many there are, and how wide one is. */
+/* Emits the number of banks and their width. */
 static xl_status report_banks(struct xl__session *p, struct stride_sweep *w)
 {
     xl_status status = XL_OK;
@@ -377,8 +386,8 @@ static xl_status report_banks(struct xl__session *p, struct stride_sweep *w)
     row.unit = "1";
     if (!(period > 0)) {
         xl__probe_unsupported(p, &row,
-                              "no banks show: the time of an access does not "
-                              "double from stride to stride");
+                              "no banks found: the time of an access does "
+                              "not double from stride to stride");
         return XL_OK;
     }
     TRY(measure_stride(p, w, (unsigned)period, 1, &by_two));
@@ -395,7 +404,8 @@ fail:
     return status;
 }
 
-/* Room for a sub-group's words at the widest stride, or for what there is. */
+/* Chooses the span: room for a sub-group's words at the widest stride, or all
+ * local memory. */
 static void choose_span(const struct xl__limits *l, struct stride_sweep *w)
 {
     const size_t width = xl__size_or(l, XL__F_subgroup_width, UNKNOWN_WIDTH);
@@ -429,7 +439,8 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
 static struct local_run choose_layout(const struct xl__session *p)
 {
@@ -456,8 +467,8 @@ static xl_status run_local_probe(struct xl__session *p)
         xl_row_init(&row, "probe_local", "banks");
         row.unit = "1";
         xl__probe_unsupported(p, &row,
-                              "local memory is ordinary memory here, cached "
-                              "like all of it: it has no banks");
+                              "local memory is cached global memory here: "
+                              "it has no banks");
     }
 fail:
     if (f.out)
@@ -467,13 +478,13 @@ fail:
 
 const struct xl__probe xl__probe_local = {
     {"local",
-     "Local memory: bytes a second that all units together read from it, by "
+     "Local memory: bytes per second that all units together read from it, by "
      "accesses of several widths; the time of one load whose address is the "
-     "word before; and what an access costs when neighbouring work-items are "
-     "1..128 words apart. Its doubling tells the number of banks, two items a "
-     "few words off tell their width, and items that read one and the same "
-     "word show whether that is free. Sums are checked. Fooled by a compiler "
-     "that keeps so small an array in registers, and by too few banks' worth "
-     "of items in a sub-group: banks that are never all used do not show.",
+     "word before; and the cost of an access when neighbouring work-items are "
+     "1..128 words apart. Its doubling gives the number of banks, items a few "
+     "words off give their width, and items that read the same word show "
+     "whether that is free. Sums are checked. Fooled by a compiler that keeps "
+     "so small an array in registers, and by sub-groups with fewer items than "
+     "there are banks, whose banks are never all used.",
      true},
     run_local_probe};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings laid and walked. What is laid needs no table on the host: a ring is a
+/* Links rings and times the chase. A ring needs no table on the host: it is a
  * bijection of step numbers, which host and kernel compute alike. */
 #include "measure/memory/pointer_chase.h"
 
@@ -10,18 +10,19 @@
 
 enum {
     WORD = 4,
-    UNROLL = 16, /* links of a turn of `chase` */
-    EACH = 64,   /* links an item of `link` makes */
+    UNROLL = 16, /* links per iteration of `chase` */
+    EACH = 64,   /* links that an item of `link` writes */
     WG = 64,
     WINDOW = 2 << 20, /* bytes: few pages of any size (CP-19) */
-    QUICK_LAP = 10,   /* launches that bring a ring near */
+    QUICK_LAP = 10,   /* launches that load a ring into the caches */
     FULL_LAP = 40
 };
-/* Of a launch: its own cost does not show, and no watchdog minds if the next
- * ring is ten times as slow (GE-11). */
+/* Duration of a launch: its overhead does not show, and a ring that is ten
+ * times as slow is still far below a watchdog (GE-11). */
 static const double launch_ns = 2e6;
-static const double wall_launch_ns = 10e6; /* by a clock that counts all */
-static const double least_ns = 0.1; /* of a load, whatever a clock says */
+static const double wall_launch_ns = 10e6; /* by the wall clock, which
+                                              includes overhead */
+static const double least_ns = 0.1;        /* least time of a load */
 
 /* -- rings ---------------------------------------------------------------- */
 
@@ -55,7 +56,7 @@ static unsigned bits_below(cl_uint n)
     return lg;
 }
 
-/* As in probe/pointer_chase.cl. */
+/* The same as in probe/pointer_chase.cl. */
 static cl_uint shuffle_number(cl_uint i, cl_uint n, cl_uint seed)
 {
     const unsigned lg = bits_below(n), half = (lg + 1) / 2;
@@ -83,7 +84,8 @@ size_t xl__ring_word(const struct xl__ring *r, uint64_t seed, uint64_t step)
     return (size_t)slot * r->stride + (size_t)line * r->line;
 }
 
-/* -- laying --------------------------------------------------------------- */
+/* -- linking
+ * --------------------------------------------------------------- */
 
 xl_status xl__chase_begin(struct xl__session *p, size_t bytes,
                           struct xl__chase *chase)
@@ -140,7 +142,8 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
     return xl__run_plan(p->q, &plan, &call, NULL);
 }
 
-/* -- walking -------------------------------------------------------------- */
+/* -- chasing
+ * --------------------------------------------------------------- */
 
 static void plan_chase(size_t iterations, struct xl__plan *plan)
 {
@@ -177,7 +180,7 @@ static xl_status write_start(struct xl__session *p, struct xl__chase *c)
     return xl_buffer_write(p->q, c->ends, 0, ends, sizeof ends);
 }
 
-/* Did it walk, and arrive where so many launches lead? */
+/* Checks that launches ran and ended at the expected word. */
 static xl_status check_end(struct xl__session *p, struct xl__chase *c,
                            size_t iterations, bool *right)
 {
@@ -207,7 +210,8 @@ xl_status xl__chase_sample(struct xl__session *p, void *chase,
     c->ns = row->samples.min_ns / steps;
     c->wall_clock = row->samples.wall_clock;
     if (!right)
-        xl__probe_reject(row, "the walk did not end where its links lead");
+        xl__probe_reject(row, "wrong result: the chase did not end at the "
+                              "expected word");
 fail:
     return status;
 }
@@ -222,8 +226,8 @@ size_t xl__chase_iterations(const struct xl__session *p,
     return (size_t)fmax(fmin(iterations, (double)most), 1); /* GE-24 */
 }
 
-/* One lap, or as much of it as there is time for: what was linked is in the
- * caches that all units share, but not in those of the one that walks. */
+/* Runs one lap, or a part of it: linking leaves the ring in shared caches, but
+ * not in those of the unit that chases. */
 static xl_status warm_caches(struct xl__session *p, struct xl__chase *c,
                              size_t iterations)
 {
@@ -234,7 +238,7 @@ static xl_status warm_caches(struct xl__session *p, struct xl__chase *c,
     struct xl__plan plan;
     bool right;
     if (n == 0)
-        return XL_OK; /* the sampler's own warm-up does it */
+        return XL_OK; /* the sampler's warm-up suffices */
     plan_chase(iterations, &plan);
     TRY(write_start(p, c));
     for (size_t i = 0; i < n; i++)
@@ -256,7 +260,7 @@ xl_status xl__chase_point(struct xl__session *p, struct xl__chase *chase,
     brief.how = &how;
     TRY(xl__probe_check_stop(p));
     TRY(xl__chase_link(p, chase, ring));
-    if (!(chase->ns > 0)) /* the first, of which nothing is known */
+    if (!(chase->ns > 0)) /* the first, whose time is unknown */
         TRY(xl__iterations_find(&brief, &w, launch_ns, &iterations));
     iterations = xl__chase_iterations(p, chase);
     TRY(warm_caches(p, chase, iterations));

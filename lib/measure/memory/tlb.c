@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What addresses cost. Always the same number of lines is walked over in
- * random order, only they lie further and further apart: caches hold them as
- * well as before, so time that is added is that of translation. It is added
- * where the span outgrows what a translation buffer reaches, whatever the size
- * of a page. */
+/* Probe `tlb`: the reach of translation buffers. A fixed number of lines is
+ * chased in random order, further apart from point to point: caches hold
+ * them as before, so additional time is that of address translation. It
+ * appears where the span exceeds the reach of a translation buffer, at any
+ * page size. */
 #include <math.h>
 #include <stdio.h>
 
@@ -11,14 +11,14 @@
 #include "measure/memory/pointer_chase.h"
 #include "measure/memory/cache_levels.h"
 
-/* More lines than a first cache holds, which may go by addresses that need no
- * translation, and than a buffer has entries; few enough for the second. */
+/* More lines than a first-level cache holds, which may be virtually addressed,
+ * and than a buffer has entries; few enough for the second-level cache. */
 enum { LINES = 8192 };
 
 static const double gib = 1 << 30, s_per_ns = 1e-9;
 
-/* The largest span: GPUs' buffers reach far, and filling it costs CPUs time.
- */
+/* The largest span: buffers of GPUs reach far; filling it takes time on
+ * CPUs. */
 static size_t choose_span_bytes(const struct xl__session *p)
 {
     static const double most_gib = 8, least_share = 4;
@@ -29,7 +29,7 @@ static size_t choose_span_bytes(const struct xl__session *p)
     return (size_t)fmin(memory / least_share, most_gib * gib);
 }
 
-/* Lines apart: 1 2 4 8 ... or, in full, 1 2 3 4 6 8 12 ... */
+/* Spacing in lines: 1 2 4 8 ... or, in full runs, 1 2 3 4 6 8 12 ... */
 static size_t next_spacing(size_t spacing, bool quick)
 {
     const bool is_power = (spacing & (spacing - 1)) == 0;
@@ -66,7 +66,7 @@ fail:
     return status;
 }
 
-/* A step is a buffer outgrown. */
+/* Emits a row for each step: the reach of a buffer. */
 static void report_steps(struct xl__session *p,
                          const struct xl__cache_point *curve, unsigned n)
 {
@@ -97,7 +97,7 @@ static void report_steps(struct xl__session *p,
     row.unit = "s";
     xl__probe_unsupported(p, &row,
                           "no step: addresses cost the same over all of the "
-                          "memory that was walked over");
+                          "memory that was used");
 }
 
 static xl_status run_tlb_probe(struct xl__session *p)
@@ -108,7 +108,7 @@ static xl_status run_tlb_probe(struct xl__session *p)
     unsigned n;
     TRY(xl__chase_begin(p, choose_span_bytes(p), &chase));
     TRY(measure_curve(p, &chase, curve, &n));
-    if (n > 0) /* else rejected rows say why */
+    if (n > 0) /* otherwise rejected rows have the reason */
         report_steps(p, curve, n);
 fail:
     xl__chase_end(&chase);
@@ -117,11 +117,11 @@ fail:
 
 const struct xl__probe xl__probe_tlb = {
     {"tlb",
-     "How much memory addresses reach before they cost extra: 8192 lines are "
-     "walked over in random order, further apart from point to point. The "
-     "caches see no difference; a step of the time is a translation buffer "
-     "outgrown, and the value what a load costs more from there. Fooled by "
-     "caches that go by address without translation and hold more than 8192 "
-     "lines, and by buffers that reach all the memory that can be had.",
+     "How much memory can be addressed before translation costs extra: 8192 "
+     "lines are loaded in random order, further apart from point to point. "
+     "The caches see no difference; a step of the time is the reach of a "
+     "translation buffer, and the value the additional time per load. Fooled "
+     "by virtually addressed caches that hold more than 8192 lines, and by "
+     "buffers that reach all available memory.",
      false},
     run_tlb_probe};

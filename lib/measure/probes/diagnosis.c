@@ -342,8 +342,8 @@ static xl_status diagnose_kernel(struct xl__session *p, struct built_kernel *k,
         TRY(check_result(p, k, &right));
         diagnose_samples(p, k, row);
         if (!right)
-            xl__probe_reject(row, "the words read back are not those "
-                                  "expected");
+            xl__probe_reject(row, "wrong result: the words read back differ "
+                                  "from the expected ones");
         if (row->verdict == XL_ROW_OK)
             break;
     }

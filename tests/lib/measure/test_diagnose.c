@@ -271,7 +271,7 @@ static void what_is_left_open_is_said(void **state)
     xl_diagnosis d = diagnose(h200, &w);
     assert_true(d.is_likely);
     assert_named(&d, XL_LIMITER_GROUPS);
-    assert_non_null(strstr(d.evidence, "is left open"));
+    assert_non_null(strstr(d.evidence, "is unexplained"));
     w.groups = 4096;
     d = diagnose(h200, &w);
     assert_true(d.is_likely);

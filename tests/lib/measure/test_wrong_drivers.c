@@ -186,11 +186,11 @@ static void half_folded(xl_row *row) { xl_row_found(row, "scaling", 0.7); }
 /* -- the lies ------------------------------------------------------------- */
 
 #define BY_WALL .by_wall = true
-#define BEFORE "clFinish comes back before the work is done"
+#define BEFORE "clFinish returns before the work is done"
 static const struct lie lies[] = {
     {"none", .runs = LONG_SERIES},
     {"stamps are 0", all_zero, .timer = "always 0", BY_WALL},
-    {"stamps never change", all_same, .timer = "stands still", BY_WALL},
+    {"stamps never change", all_same, .timer = "does not advance", BY_WALL},
     {"stamps fall", back, .timer = "runs backwards", BY_WALL},
     {"ticks for nanoseconds", ticks, .timer = "counts less time", BY_WALL},
     {"a fast clock", twice_as_fast, .timer = "faster than", BY_WALL},
@@ -236,7 +236,7 @@ static const struct lie lies[] = {
     {"an infinite rate", .row = endless, .verdict = XL_ROW_REJECTED,
      .cause = "not a number"},
     {"work folded away", .row = folded, .verdict = XL_ROW_REJECTED,
-     .cause = "the compiler or the driver skips some"},
+     .cause = "the compiler or the driver skips work"},
     {"a part folded away", .row = half_folded, .verdict = XL_ROW_SUSPICIOUS,
      .cause = "twice the work does not take twice the time"},
 };

@@ -65,10 +65,10 @@ static const struct lie {
     const char *cause;
 } lies[] = {
     {"timer", {.tells = fast}, "faster than the wall clock"},
-    {"timer", {.tells = still}, "stands still"},
+    {"timer", {.tells = still}, "does not advance"},
     {"timer", {.tells = back}, "runs backwards"},
     {"bandwidth", {.drops = always}, "does not hold random words"},
-    {"bandwidth", {.drops = after_three}, "not those expected"},
+    {"bandwidth", {.drops = after_three}, "wrong result"},
 };
 
 static void real_lies_are_caught(void **state)
