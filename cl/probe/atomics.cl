@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     each item adds its own number ADDS * iterations times to word
  *               item / share * step: all items to one word, a sub-group to
- *               one, each to its own. Numbers are mix(item), modulo 2^32, or
- *               of floats 1 and 2 by turns, whose sums are exact below 2^24:
- *               in any order of adding, the host knows every word.
+ *               one, or each to its own. Numbers are mix(item), modulo 2^32,
+ *               or the floats 1 and 2 alternately, whose sums are exact below
+ *               2^24: the host can compute every word, in any order of
+ *               additions.
  * Arguments:    words: global memory: 0 before, sums after; local memory:
- *               overwritten by the sums of each group, of this launch. share:
- *               items of a word. step: words from one to the next in use;
+ *               overwritten by the sums of each group of this launch. share:
+ *               items per word. step: words from one to the next in use;
  *               local memory: 1. iterations: of the loop.
  * Launch:       one dimension. Local memory: groups of WG, share divides WG.
  * Local memory: 4 WG bytes with LOCAL 1.
@@ -15,10 +16,10 @@
  *                      cl_ext_float_atomics
  *               WG     items of a group, with LOCAL 1
  * Needs:        ROUTE 2: OpenCL C 3.0 and cl_ext_float_atomics.
- * Cost:         ADDS * iterations atomic additions an item, results unused.
+ * Cost:         ADDS * iterations atomic additions per item, results unused.
  * Source:       OpenCL C 1.2, 6.12.11. The address is computed from the item
- *               and an argument, since compilers that see that a sub-group has
- *               one address add up within it first: LLVM, AMDGPU's
+ *               and an argument, since compilers that see that a sub-group
+ *               has one address add within it first: LLVM, AMDGPU's
  *               AtomicOptimizer. */
 #ifndef LOCAL
 #define LOCAL 0

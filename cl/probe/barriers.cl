@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     STEPS * iterations times, one after the other, by KIND:
+/* Computes:     STEPS * iterations dependent steps, by KIND:
  *
  *               1  x = FACTOR x + c, then a barrier
- *               2  each item hands x + 1 to its left neighbour in the group,
- *                  by local memory and one barrier
+ *               2  each item passes x + 1 to its left neighbour in the group,
+ *                  through local memory and one barrier
  *               3  lanes exchange x + 1, with bits 1, 2, 1, 1 of the lane
- *                  number turned round
- *               4  x = the sum over the sub-group, half of it added to it,
- *                  plus the lane
- *               5  x = the mean over the group, by common/reduce.clh, half a unit
- *                  more in odd items and less in even ones: the sum stays
+ *                  number inverted
+ *               4  x = the sum over the sub-group, plus half of it, plus the
+ *                  lane number
+ *               5  x = the mean over the group, by common/reduce.clh, 0.5 more
+ *                  in odd items and 0.5 less in even ones: the sum is constant
  *
- *               from x = the item's number, and writes x. Every step needs the
- *               one before it, so what is measured is how long one takes.
- * Arguments:    out: one word an item, of KIND 5 a float: the sum. iterations: of
- *               the loop.
+ *               from x = the item's number, and writes x. Every step needs
+ *               the one before, so the time of a step is a latency.
+ * Arguments:    out: one word per item; KIND 5: a float, the sum. iterations:
+ *               of the loop.
  * Launch:       one dimension, one group of WG.
  * Local memory: KIND 2: 8 WG bytes; KIND 5: 8 ROOM bytes.
- * -D:           KIND   0 nothing, so that the file compiles alone; 1 to 5
+ * -D:           KIND   0 nothing, so that the file compiles by itself; 1 to 5
  *               FENCE  KIND 1: 1 of local memory, 2 of global
  *               WG     a power of two
  *               one of common/subgroup.clh, for KIND 3 and 4
- * Needs:        KIND 3, 4: a way between lanes (common/subgroup.clh); without one
- *               the kernel is left out.
+ * Needs:        KIND 3, 4: an exchange between lanes (common/subgroup.clh);
+ *               without one the kernel is left out.
  * Cost:         STEPS * iterations barriers, exchanges or sums.
  * Source:       cl/common/reduce.clh, cl/common/subgroup.clh. */
 #ifndef KIND

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     MODE 1: out[i] = the four chains x = x * x + c of item i, mixed
- *               by xor, in 32-bit integers, from x = 4 i + k, k = 0 1 2 3,
- *               after STEPS_PER_ITERATION * iterations steps; c = 2 j + 1, where j is the
- *               item as far from the group's end as i is from its start, and
- *               comes out of local memory. The map is quadratic, so no
- *               compiler can shorten it; chains keep a unit's arithmetic
- *               busy.
+/* Computes:     MODE 1: out[i] = the four chains x = x * x + c of item i,
+ *               combined by xor, in 32-bit integers, from x = 4 i + k, k = 0
+ *               1 2 3, after STEPS_PER_ITERATION * iterations steps; c = 2 j
+ *               + 1, read from local memory, where j is the item as far from
+ *               the group's end as i is from its start. The map is quadratic,
+ *               so no compiler can shorten it; four chains keep a unit's
+ *               arithmetic busy.
  *               MODE 2: the first item of each group adds to SLOTS words of
- *               the group's own, one after the other, where what it finds
- *               tells what is added next and where: waiting, and nothing else.
- *               Both: census[1] = the most groups that were at work at once.
- * Arguments:    MODE 1: out, one word an item. MODE 2: SLOTS words a group,
- *               SPACING words apart, all 0 before. census: {0, 0} before;
- *               census[0] is 0 again in the end. iterations: of the loop.
+ *               the group's own, one after the other; the value found
+ *               determines what is added next and where: pure latency.
+ *               Both: census[1] = the most groups that ran at once.
+ * Arguments:    MODE 1: out, one word per item. MODE 2: SLOTS words per
+ *               group, SPACING words apart, all 0 before. census: {0, 0}
+ *               before; census[0] is 0 again at the end. iterations: of the
+ *               loop.
  * Launch:       one dimension, local size WG.
- * Local memory: MODE 1: 4 WORDS bytes, so many that a second group finds no
- *               room on the unit.
+ * Local memory: MODE 1: 4 WORDS bytes, so many that a second group does not
+ *               fit on the unit.
  * -D:           MODE, WG, WORDS at least WG
  * Needs:        nothing: 32-bit atomics are OpenCL 1.1.
- * Cost:         MODE 1: 8 STEPS_PER_ITERATION iterations integer operations an item.
- * Source:       the host does the same sums to check it. */
+ * Cost:         MODE 1: 8 STEPS_PER_ITERATION iterations integer operations
+ *               per item.
+ * Source:       the host computes the same sums to check it. */
 #ifndef MODE
 #define MODE 1
 #endif

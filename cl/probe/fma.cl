@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     out[i] = the mean over CHAINS x VEC values of x after
  *               STEPS_PER_ITERATION * iterations steps of x = x * x + c, with
- *               c = (64 + i mod 64) / 1024, from starts between 0 and 0.6
- *               that all differ. Every chain ends in the map's fixed point
- *               (1 - sqrt(1 - 4 c)) / 2, which the host knows; no compiler
- *               does, and the map is quadratic, so steps cannot be joined.
- * Arguments:    out: one float an item. iterations: of the loop.
+ *               c = (64 + i mod 64) / 1024, from different starts between 0
+ *               and 0.6. Every chain ends in the map's fixed point (1 -
+ *               sqrt(1 - 4 c)) / 2, which the host computes but no compiler
+ *               does; the map is quadratic, so steps cannot be merged.
+ * Arguments:    out: one float per item. iterations: of the loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
  * -D:           TYPE    0 float, 1 half, 2 double
@@ -13,8 +13,8 @@
  *               CHAINS  independent values in flight: 1 2 4 8
  *               FORM    0: x * x + c, for the compiler to contract; 1: fma
  * Needs:        TYPE 1: half arithmetic; TYPE 2: double.
- * Cost:         2 * STEPS_PER_ITERATION * iterations * CHAINS * VEC flop an item, 4 bytes
- *               written.
+ * Cost:         2 * STEPS_PER_ITERATION * iterations * CHAINS * VEC flop per
+ *               item, 4 bytes written.
  * Source:       GE-19: why these forms of multiply and add. */
 #ifndef TYPE
 #define TYPE 0

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     products of matrices whose words are mix(i), made finite, over
- *               and over: out[item] is a sum of STEPS products of the same
- *               few numbers, which the host makes too; the last turn's, since
- *               each begins at 0.
- * Arguments:    out: one number an item. iterations: of STEPS steps.
+/* Computes:     products of matrices whose words are mix(i), made finite,
+ *               repeatedly: out[item] is a sum of STEPS products of the same
+ *               few numbers, which the host computes too; the sum is that of
+ *               the last iteration, since each starts at 0.
+ * Arguments:    out: one number per item. iterations: of STEPS steps.
  * Launch:       one dimension, local size WG.
  * Local memory: WAY 2: 1024 WG / 8 + 32768 bytes.
- * -D:           WAY     0 nothing at all, so that the file compiles alone;
- *                       1 a sub-group's instructions, operands in registers:
- *                         CHAINS of them side by side, out is the sum of each
- *                         chain's first element;
+ * -D:           WAY     0 nothing, so that the file compiles by itself;
+ *                       1 instructions of a sub-group, operands in registers:
+ *                         CHAINS of them are independent, out is the sum of
+ *                         each chain's first element;
  *                       2 those of four sub-groups, operands in local memory
- *                         in lines of 128 bytes, 4 instructions a step; out
+ *                         in rows of 128 bytes, 4 instructions per step; out
  *                         is an item's first element
- *               XL_MMA_PTX   the way to them
+ *               XL_MMA_PTX   the instructions
  *               TI      dtype of the operands: 0 (rounded to 11 bits) 1 2 5 8
  *               KEEP, SET    bits of a random word that are kept and set:
  *                       sign, lowest bit of the exponent and fraction random,
- *                       so numbers of 0.5 to 2 by amount, but for bytes
- *               STEPS   of a turn
- *               TN, UA, UB   WAY 2: 256, 0, 0, as common/nvidia/wgmma_ptx.clh has them
+ *                       so numbers of 0.5 to 2 in magnitude, except for bytes
+ *               STEPS   per iteration
+ *               TN, UA, UB   WAY 2: 256, 0, 0, as in
+ *                       common/nvidia/wgmma_ptx.clh
  * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a.
- * Cost:         iterations * STEPS * 2 m n k flop: a sub-group's m n k is CHAINS *
- *               16 * 8 * 32 / sizeof(TI), four's 4 * 64 * 256 * 32 /
- *               sizeof(TI).
+ * Cost:         iterations * STEPS * 2 m n k flop: m n k of a sub-group is
+ *               CHAINS * 16 * 8 * 32 / sizeof(TI), of four 4 * 64 * 256 * 32
+ *               / sizeof(TI).
  * Source:       PTX ISA 9.0, 9.7.14.5 and 9.7.15; NV-43. Random data, since
  *               zeros draw less power: NV-45. */
 #ifndef WAY

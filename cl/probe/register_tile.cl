@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     out[r][c] = iterations * sum over DEPTH of a[l][r] b[l][c], a tile
- *               of RM x RN sums in registers, the same in each work-item and
- *               each with a place of its own: what a kernel for GEMM on a CPU
- *               does between one load of its panels and the next.
- * Arguments:    a: DEPTH lines of RM floats; b: DEPTH lines of RN; out: RM x RN
- *               floats for each item. iterations: over the panels.
+/* Computes:     out[r][c] = iterations * sum over DEPTH of a[l][r] b[l][c], a
+ *               tile of RM x RN sums in registers, the same in each
+ *               work-item, each stored separately: what a GEMM kernel for
+ *               CPUs does between two loads of its panels.
+ * Arguments:    a: DEPTH rows of RM floats; b: DEPTH rows of RN; out: RM x RN
+ *               floats per item. iterations: over the panels.
  * Launch:       one dimension, local 1, any number of items.
  * Local memory: none.
  * -D:           VW      floats of a vector: 4 8 16
  *               RM, RN  rows and columns of the tile; RN a multiple of VW
- *               DEPTH   lines of a panel
+ *               DEPTH   rows of a panel
  * Needs:        nothing.
- * Cost:         2 RM RN DEPTH iterations flop an item; the panels stay in the first
- *               cache; 4 RM RN bytes written.
+ * Cost:         2 RM RN DEPTH iterations flop per item; the panels stay in
+ *               the first-level cache; 4 RM RN bytes written.
  * Source:       Goto, van de Geijn 2008, section 4. */
 #ifndef VW
 #define VW 4

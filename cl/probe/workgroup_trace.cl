@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     pieces of work, dealt out to groups as tiles are, and a record
- *               of each: on which unit, from when to when. Group g does pieces
- *               g, g + groups, ... A piece is, in each item, so many iterations of
- *               x = x x + c in 32-bit integers from x = its number, c = 2 x +
- *               1, which no compiler can shorten since the map is quadratic.
- * Arguments:    record: four ulongs a piece: unit, start, end, and the first
- *               item's x with the last item's in the upper half. iterations: of the
- *               first `whole` pieces; rest: of those behind.
- * Launch:       one dimension; groups of WG items, at most a group a piece.
- * Local memory: 4 WORDS bytes, all of which a group holds while it works.
+/* Computes:     chunks of work, assigned to groups as tiles are, and a record
+ *               of each: on which unit, from when to when. Group g does
+ *               chunks g, g + groups, ... A chunk is, in each item, a number
+ *               of iterations of x = x x + c in 32-bit integers from x = its
+ *               number, c = 2 x + 1, which no compiler can shorten since the
+ *               map is quadratic.
+ * Arguments:    record: four ulongs per chunk: unit, start, end, and the
+ *               first item's x with the last item's in the upper half.
+ *               iterations: of the first `whole` chunks; rest: of the others.
+ * Launch:       one dimension; groups of WG items, at most a group per chunk.
+ * Local memory: 4 WORDS bytes, all of which a group holds while it runs.
  * -D:           WG; WORDS, WG or more; one of common/compute_unit.clh.
- * Needs:        a way to tell the unit; without one the kernel is left out.
- * Cost:         2 iterations integer operations an item and piece.
- * Source:       cl/common/compute_unit.clh; the host does the same to check it. */
+ * Needs:        a way to read the unit; without one the kernel is left out.
+ * Cost:         2 iterations integer operations per item and chunk.
+ * Source:       cl/common/compute_unit.clh; the host computes the same to
+ *               check it. */
 #include "common/compute_unit.clh"
 
 #ifndef WG
