@@ -42,8 +42,8 @@
 
 #include "common/vector.clh"
 
-/* Where this item's run in a block starts, in accesses; buffers stay below
- * 2^32 words. */
+/* The first access of this item in a block; buffers have fewer than 2^32
+ * words. */
 #define START(block, count)                                                   \
     ((block) * WG * (count) + (uint)get_global_id(0) % WG)
 #define BLOCK ((uint)get_global_id(0) / WG)

@@ -49,8 +49,7 @@
 #define FLAGS CLK_LOCAL_MEM_FENCE
 #endif
 
-/* With an odd c no number comes back before all others: Knuth, TAOCP 2,
- * 3.2.1.2. */
+/* With an odd c the sequence has the full period: Knuth, TAOCP 2, 3.2.1.2. */
 #define FACTOR 1664525u
 
 #define FOUR(step) step step step step
@@ -73,8 +72,8 @@ void sync(__global number *restrict out, const uint iterations)
         FOUR(x = x * FACTOR + c; barrier(FLAGS);)
     }
 #elif KIND == 2
-    /* Two rooms by turns: whoever writes one has seen a barrier that all came
-     * to after they had read it. */
+    /* Two buffers alternately: an item that writes one has passed a barrier
+     * that follows all reads of it. */
     __local uint room[2][WG];
     const uint right = (item + 1) % WG;
     for (uint i = 0; i < iterations; i++) {

@@ -32,7 +32,7 @@ __kernel void sweep(__global const words *restrict src,
 {
     const uint group = (uint)get_global_id(0) / WG;
     uint block = (uint)(((ulong)group * hop) % blocks);
-    /* One sum an access, so that no addition waits for another. */
+    /* A sum per access, so that no addition waits for another. */
     words a = (words)(0), b = a, c = a, d = a;
     for (uint t = 0; t < iterations; t++) {
         __global const words *at =

@@ -90,7 +90,8 @@ __kernel void vector(__global const words *restrict src,
 #endif
 
 #if WANTED(3)
-/* Odd factors and shifts to the right are bijections of lg bits. */
+/* Multiplications by odd factors and right shifts with xor are bijections of
+ * lg bits. */
 static inline uint permute(uint i, const uint lg)
 {
     const uint mask = (1u << lg) - 1, half_lg = (lg + 1) / 2;

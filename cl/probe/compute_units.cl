@@ -41,7 +41,7 @@
     atomic_dec(census)
 
 #if MODE == 1
-#define EVERY (WORDS / WG) /* all of it is used, or it might be left out */
+#define EVERY (WORDS / WG) /* all of it is used, or it could be removed */
 #define STEP                                                                  \
     x0 = x0 * x0 + c;                                                         \
     x1 = x1 * x1 + c;                                                         \
@@ -71,7 +71,8 @@ void staircase(__global uint *restrict out,
 #endif
 
 #if MODE == 2
-#define SLOTS 16 /* some memory is nearer than other: a group meets both */
+#define SLOTS 16 /* latency of memory varies by address: a group uses near
+                    and far words */
 #define SPACING 8
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))

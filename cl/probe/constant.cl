@@ -25,7 +25,7 @@
 #define SPACE 0
 #endif
 #define UNROLL 8
-#define GAP 33 /* words: loads are not joined */
+#define GAP 33 /* words: loads are not merged */
 
 #if SPACE == 0
 #define TABLE __constant uint *

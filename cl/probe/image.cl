@@ -27,7 +27,7 @@
 #ifndef FORM
 #define FORM 0
 #endif
-#define HOP_X 80 /* whole lines of buffers */
+#define HOP_X 80 /* whole cache lines of buffers */
 #define HOP_Y 37
 
 #define PLACE CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE

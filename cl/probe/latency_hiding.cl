@@ -17,7 +17,7 @@
 #define CHAINS 4
 #endif
 
-#define APART 0x9e3779b1u /* odd: starts are all over */
+#define APART 0x9e3779b1u /* odd: starts are distributed over all words */
 
 __kernel void hiding(__global const uint *restrict words,
                      __global uint *restrict out, const uint mask,

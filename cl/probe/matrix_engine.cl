@@ -65,14 +65,14 @@ __kernel void matrix(__global number *restrict out, const uint iterations)
 #endif
 
 #if WAY == 1
-/* Chains are the products of some tiles of A and some of B, as in a kernel
- * whose operands are in registers. */
+/* Chains are the products of several tiles of A and B, as in a kernel whose
+ * operands are in registers. */
 #define TILES_A 4
 #define TILES_B 2
 #define WORDS_A 4
 #define WORDS_B 2
 #define LANES 32
-#define FIRST_B 1024 /* of its words' numbers */
+#define FIRST_B 1024 /* number of its first word */
 
 #if TI == 0
 #define TYPES "m16n8k8.row.col.f32.tf32.tf32.f32"
@@ -131,7 +131,7 @@ void matrix(__global number *restrict out, const uint iterations)
 #if WAY == 2
 #include "common/nvidia/wgmma_ptx.clh"
 
-#define LINE 128 /* bytes, as the swizzle has them */
+#define LINE 128 /* bytes, the row of the swizzle */
 #define A_BYTES (WG / 2 * LINE)
 #define B_BYTES (TN * LINE)
 
@@ -142,7 +142,7 @@ void matrix(__global number *restrict out, const uint iterations)
         __attribute__((aligned(1024)));
     for (uint i = get_local_id(0); i < (A_BYTES + B_BYTES) / 4; i += WG)
         words[i] = word_of(i);
-    /* What plain stores wrote is read by another path. */
+    /* The engine reads what plain stores wrote through another path. */
     __asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint at = (uint)(size_t)words;
@@ -150,8 +150,8 @@ void matrix(__global number *restrict out, const uint iterations)
     const ulong a = WG_DESC(at + slab * 64 * LINE, 0);
     const ulong b = WG_DESC(at + A_BYTES, 0);
     WG_SUMS(d);
-    /* Of a known length, loops would be unrolled to more than the assembler
-     * finishes (NV-43). */
+    /* Loops of a known length would be unrolled beyond what the assembler can
+     * handle (NV-43). */
     #pragma unroll 1
     for (uint t = 0; t < iterations; t++) {
         #pragma unroll 1

@@ -37,7 +37,7 @@
 #define LG_WORDS 20
 #endif
 
-/* f(name) for LIVE names: by the bits of LIVE, since arrays need not end up in
+/* f(name) for LIVE names, by the bits of LIVE, since arrays may not be kept in
  * registers. */
 #define R1(f, n) f(n)
 #define R2(f, n) R1(f, n##0) R1(f, n##1)

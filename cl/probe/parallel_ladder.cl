@@ -55,13 +55,13 @@ __kernel void ladder(__global const float *restrict a,
 
 #define ITEMS 128
 #define TILE 64
-#define TK 64                 /* of a slice */
+#define TK 64                 /* depth of a slice */
 #define LINE (TK * 2)         /* bytes: of A along k, of B across */
-#define SLICE (TILE * LINE)   /* of each */
-#define PART (TILE / 2)       /* of a sub-group */
+#define SLICE (TILE * LINE)   /* of each operand */
+#define PART (TILE / 2)       /* rows and columns of a sub-group */
 #define MI (PART / MMA_M)
 #define NI (PART / MMA_N)
-#define EACH 8                /* elements of 16 bytes */
+#define EACH 8                /* elements in 16 bytes */
 #define CHUNKS (LINE / 16)
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))

@@ -45,8 +45,9 @@
 #define WANTED(n) (ONLY == 0 || ONLY == n)
 
 #if WANTED(1)
-/* Odd factors and shifts to the right are bijections of lg bits; walked on
- * until a number below n comes, they are one of 0 .. n - 1. */
+/* Multiplications by odd factors and right shifts with xor are bijections of
+ * lg bits; repeated until the number is below n, they are a bijection of 0 ..
+ * n - 1. */
 static inline uint shuffle_number(uint i, const uint n, const uint lg,
                                   const uint seed)
 {
@@ -89,8 +90,8 @@ __kernel void link(__global uint *restrict links, const uint slots,
 #endif
 
 #if WANTED(2)
-/* The start is read by item number, so that no compiler takes it for the same
- * in all items and reads by the path of constants. */
+/* The start is read by item number, so that compilers do not treat it as
+ * uniform and load through the path of constants. */
 __kernel void chase(__global const uint *restrict links,
                     __global uint *restrict ends, const uint iterations)
 {

@@ -24,17 +24,17 @@
 
 #ifdef XL_UNIT
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
-groups(__global ulong *restrict record, const uint n_pieces, const uint whole,
+groups(__global ulong *restrict record, const uint n_chunks, const uint whole,
        const uint iterations, const uint rest)
 {
     __local uint held[WORDS];
     const uint lid = (uint)get_local_id(0);
-    for (uint p = (uint)get_group_id(0); p < n_pieces;
+    for (uint p = (uint)get_group_id(0); p < n_chunks;
          p += (uint)get_num_groups(0)) {
         const ulong start = XL_CLOCK();
         const uint n = p < whole ? iterations : rest;
         /* The clock's top bit is 0, which a compiler cannot know: the work
-         * stays behind the first look at it. */
+         * stays after the first read of the clock. */
         uint x = p * WG + lid + (uint)(start >> 63);
         const uint c = 2 * x + 1;
         for (uint i = 0; i < n; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from the time of a load by the size of what is walked
- * over: staircases of devices that nobody has here, by a model of caches that
- * keep the last lines used or any, with noise; curves that were captured; and
- * the rings that are walked, which must be one cycle over distinct lines. */
+/* Tests of cache_levels.c: levels from the time of a load by working-set size,
+ * with curves of a model of caches (LRU or random replacement) with noise, and
+ * captured curves; and of the rings of pointer chases, which must be one cycle
+ * over distinct lines. */
 #include "support/support.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static const struct device devices[] = {
      {28, 55, 100, 190, 330},
      4},
     {"CPU", 3, {48 * KIB, 2 * MIB, 260 * MIB}, {1.7, 5.7, 36, 130}, 3},
-    {"CPU, a part of the last",
+    {"CPU, a share of the last",
      3,
      {48 * KIB, 2 * MIB, 9 * MIB},
      {1.7, 5.7, 36, 130},
@@ -51,8 +51,7 @@ static const struct device devices[] = {
     {"no cache", 0, {0}, {100}, 0},
 };
 
-/* The share of a set that a cache holds while it is walked over round and
- * round: replaced at random, a line survives (1 - hits) * set misses. */
+/* The share of a set that a cache holds while the set is read repeatedly. */
 static double hits(double cache, double set, bool at_random)
 {
     static const double gone = 1.2; /* by the last use: gone at once, nearly */
@@ -330,7 +329,7 @@ static void rings_are_one_cycle(void **state)
 }
 
 /* Neighbours in time are within a window; without windows they are far. */
-static void windows_hold_a_walk_together(void **state)
+static void windows_bound_a_chase(void **state)
 {
     (void)state;
     enum { BYTES = 64 << 20, WINDOW_WORDS = (2 << 20) / 4 };
@@ -374,7 +373,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(accidents_are_passed_over),
         cmocka_unit_test(nearer_is_never_slower),
         cmocka_unit_test(rings_are_one_cycle),
-        cmocka_unit_test(windows_hold_a_walk_together),
+        cmocka_unit_test(windows_bound_a_chase),
         cmocka_unit_test(rings_are_in_no_order),
     };
     test_args(argc, argv);

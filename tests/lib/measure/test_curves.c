@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from the time of ever more equal groups, and from the rate
- * of ever more chains: made-up devices with noise of a fixed seed, searched
- * the way the probes search real ones. */
+/* Tests of the steps of compute units and of the knee of latency hiding:
+ * curves of simulated devices with noise of a fixed seed, searched as the
+ * probes search real ones. */
 #include "support/support.h"
 
 #include <math.h>
@@ -114,7 +114,7 @@ static void noise_moves_no_step(void **state)
     }
 }
 
-/* A second group on a unit that hides a part of its time behind the first. */
+/* A second group on a unit that partly hides its time behind the first. */
 static void groups_that_share_a_unit_still_step(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static double knee_of(double latency, double most, double noise, double first)
     return xl__rate_knee(at, n);
 }
 
-static void knees_are_where_littles_law_says(void **state)
+static void knees_follow_littles_law(void **state)
 {
     (void)state;
     assert_true(knee_of(4, 128, 0, 32) == 512);
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(groups_that_share_a_unit_still_step),
         cmocka_unit_test(no_steps_are_no_units),
         cmocka_unit_test(a_search_ends),
-        cmocka_unit_test(knees_are_where_littles_law_says),
+        cmocka_unit_test(knees_follow_littles_law),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

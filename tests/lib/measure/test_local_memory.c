@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded of memory on the chip: banks from strides, and pools that
- * groups share from how many of them are resident. Curves come from models of
+/* Tests of the analysis of on-chip memory: banks from strides, and pools that
+ * groups share from the number of resident groups. Curves come from models of
  * the hardware, with noise. No device. */
 #include "support/support.h"
 

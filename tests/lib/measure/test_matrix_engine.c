@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers that the probe of matrix engines must find, made another way:
- * whole matrices from where instructions have their elements, then three
+/* Tests of the expected products of the matrix engine probe, computed another
+ * way: whole matrices from the element layout of the instructions, then three
  * loops. No device. */
 #include "support/support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings laid and walked on a real device: the kernel's links lead where the
- * host reckons, whatever the ring; a broken link is noticed; and the probes of
- * caches and addresses end in rows that hold together. */
+/* Tests of pointer chases on a real device: the kernel's links lead where the
+ * host computes, for any ring; a broken link is detected; and the rows of the
+ * probes of caches and TLB are consistent. */
 #include "support/support.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ static void links_lead_where_the_host_reckons(void **state)
         xl__ring_dense(100 * LINE, LINE), /* more than an item links */
         xl__ring_dense(BYTES, LINE),      /* several windows */
         xl__ring_dense(7000000, LINE),
-        xl__ring_spread(BYTES, 999, LINE), /* lines far apart */
+        xl__ring_spread(BYTES, 999, LINE), /* distant lines */
     };
     struct xl__chase chase;
     struct xl__session p = probing();
@@ -77,12 +77,13 @@ static void links_lead_where_the_host_reckons(void **state)
         assert_int_equal(walk(&p, &chase, 1), XL_ROW_OK);
         const uint64_t so_far = chase.steps_done;
         assert_int_equal(walk(&p, &chase, 700), XL_ROW_OK);
-        assert_true(chase.steps_done > so_far); /* it went on, not back */
+        assert_true(chase.steps_done > so_far); /* it continued from its end */
     }
     xl__chase_end(&chase);
 }
 
-/* What is written in part would be fetched from memory once it is read. */
+/* A line that is written partially would be loaded from memory when it is
+ * read. */
 static void a_link_fills_its_line(void **state)
 {
     (void)state;
@@ -223,7 +224,7 @@ static void caches_are_those_of_the_system(void **state)
 }
 
 /* More than a megabyte: entries of a few KiB each, hundreds of them. */
-static void addresses_reach_somewhere(void **state)
+static void tlb_reach_is_found(void **state)
 {
     (void)state;
     const struct seen seen = probe("tlb");
@@ -232,7 +233,7 @@ static void addresses_reach_somewhere(void **state)
 }
 
 /* On the stub no kernel runs: walks end where they began. */
-static void wrong_walks_teach_nothing(void **state)
+static void wrong_chases_set_no_facts(void **state)
 {
     (void)state;
     static const char *const facts[] = {"l1_bytes", "llc_ns", "dram_ns",
@@ -264,8 +265,8 @@ int main(int argc, char **argv)
         ON_DEVICE(a_link_fills_its_line),
         ON_DEVICE(a_broken_link_is_noticed),
         ON_DEVICE(caches_are_those_of_the_system),
-        ON_DEVICE(addresses_reach_somewhere),
-        ON_DEVICE(wrong_walks_teach_nothing),
+        ON_DEVICE(tlb_reach_is_found),
+        ON_DEVICE(wrong_chases_set_no_facts),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

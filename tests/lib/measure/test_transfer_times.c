@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from times of transfers, with no device: curves made up
- * from a latency and a rate, with noise on them. */
+/* Tests of the analysis of transfer times, without a device: curves computed
+ * from a latency and a rate, with noise. */
 #include "support/support.h"
 
 #include <math.h>
@@ -88,7 +88,8 @@ static void overlap_is_a_share_of_the_shorter(void **state)
     assert_within(xl__overlap(4, 10, 10), 1, 1e-9);
     assert_within(xl__overlap(10, 4, 12), 0.5, 1e-9);
     assert_true(fabs(xl__overlap(10, 4, 14)) < 1e-9);
-    assert_true(xl__overlap(10, 4, 20) < 0); /* worse than in turn */
+    assert_true(xl__overlap(10, 4, 20) < 0); /* slower than one after the
+                                                other */
     assert_string_equal(xl__overlap_text(0.95), "both at the same time");
     assert_string_equal(xl__overlap_text(1.1), "both at the same time");
     assert_string_equal(xl__overlap_text(0.5), "partly at the same time");

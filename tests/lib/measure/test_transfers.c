@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probes of transfers on a real driver through the fault layer, with
- * working sets kept small: all of their words arrive, in order, and what is
- * said of the device is so. With XL_LAYER_COPIED_MAPS the same device behaves
- * as one that has memory of its own. */
+/* Tests of the probes of transfers on a real driver through the fault layer,
+ * with small working sets: all words arrive, in order, and the device is
+ * described correctly. With XL_LAYER_COPIED_MAPS the same device behaves as
+ * one with memory of its own. */
 #include "support/support.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static double fact(enum xl__fact_id id)
 
 /* -- runs ------------------------------------------------------------------ */
 
-/* A copy of 15 us of which one in twenty waits a time slice for its turn. */
+/* A copy of 15 us, one in twenty of which waits for a time slice. */
 static xl_status waits_at_times(struct xl__session *p, void *arg, double *ns)
 {
     enum { EACH = 20 };

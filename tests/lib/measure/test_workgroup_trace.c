@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups that record their unit and time, on real drivers and on one that
- * runs nothing. What holds whatever the machine is busy with: a group's pieces
- * are one unit's, a thread does one at a time, less work takes less time. */
+/* Tests of work-group traces, on real drivers and on one that runs nothing.
+ * They check what holds under any load: a group's chunks run on one unit, a
+ * thread runs one at a time, less work takes less time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
