@@ -482,7 +482,7 @@ static xl_reading at_clock(double mhz, unsigned throttle)
 static xl_conditions seen(const xl_reading *list, unsigned n)
 {
     static const xl_sampling how;
-    struct xl__watching w = {.how = &how};
+    struct xl__monitor w = {.how = &how};
     xl_conditions out;
     xl__conditions_init(&w.seen);
     for (unsigned i = 0; i < n; i++) {
@@ -490,9 +490,9 @@ static xl_conditions seen(const xl_reading *list, unsigned n)
         r.ns = (i + 1) * 1000000000ull;
         if (i == 0)
             w.first = r;
-        xl__watching_add(&w, &r);
+        xl__monitor_add(&w, &r);
     }
-    xl__watching_end(&w, &out);
+    xl__monitor_end(&w, &out);
     return out;
 }
 
@@ -761,23 +761,23 @@ static void looks_are_rare(void **state)
 {
     enum { ASKED = 1000, MOST_LOOKS = 4 };
     struct test_device d;
-    struct xl__watching w;
+    struct xl__monitor w;
     unsigned asked = 0;
     const xl_sampling how = {.stop = never, .stop_arg = &asked};
     (void)state;
     test_device_open(&d, NULL);
     xl_telemetry_watch(d.device, true);
-    xl__watching_begin(&w, d.device, &how);
+    xl__monitor_begin(&w, d.device, &how);
     for (unsigned i = 0; i < ASKED; i++)
-        assert_false(xl__watching_between(&w));
+        assert_false(xl__monitor_poll(&w));
     assert_int_equal(asked, ASKED);
     assert_true(w.seen.readings <= MOST_LOOKS);
     xl__sleep_ns(PAUSE_NS);
     const unsigned before = w.seen.readings;
-    (void)xl__watching_between(&w);
+    (void)xl__monitor_poll(&w);
     assert_true(w.seen.readings == before + 1);
     xl_conditions c;
-    xl__watching_end(&w, &c);
+    xl__monitor_end(&w, &c);
     assert_true(c.span_ns >= PAUSE_NS);
     test_device_close(&d);
 }
@@ -829,14 +829,14 @@ static void a_hot_device_gives_a_suspicious_row(void **state)
 static void nobody_looks_unasked(void **state)
 {
     struct test_device d;
-    struct xl__watching w;
+    struct xl__monitor w;
     const xl_sampling how = {.min_runs = 1};
     xl_conditions c;
     (void)state;
     test_device_open(&d, NULL);
-    xl__watching_begin(&w, d.device, &how);
-    assert_false(xl__watching_between(&w));
-    xl__watching_end(&w, &c);
+    xl__monitor_begin(&w, d.device, &how);
+    assert_false(xl__monitor_poll(&w));
+    xl__monitor_end(&w, &c);
     assert_int_equal(c.readings, 0);
     test_device_close(&d);
 }
