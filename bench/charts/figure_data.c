@@ -17,8 +17,7 @@ const struct result_row *figure_row(const struct result_file *file,
     const json_t *index = json_object_get(device, "index");
     while (*at < file->n_rows) {
         const struct result_row *row = &file->rows[(*at)++];
-        if (result_is_timed(row) &&
-            (!op || xl__streq(op, figure_op(row))) &&
+        if (result_is_timed(row) && (!op || xl__streq(op, figure_op(row))) &&
             json_equal(json_object_get(row->json, "device"), index))
             return row;
     }
@@ -90,8 +89,8 @@ void figure_collect(const struct result_file *file, const json_t *device,
         double low, high;
         if (!xl__streq(row->variant, curve->variant))
             continue;
-        point.x = result_number(row, curve->member, curve->name) *
-                  curve->factor;
+        point.x =
+            result_number(row, curve->member, curve->name) * curve->factor;
         point.y = curve->y(row);
         figure_interval(row, &low, &high);
         point.low = point.y * low;
@@ -169,9 +168,9 @@ void figure_tip(const struct result_row *row, char *out, size_t cap)
     xl__str_printf(&text, "%s%s: %s", *of ? ", " : "", of, value);
     if (isfinite(row->frac)) {
         units_percent(frac, sizeof frac, row->frac);
-        xl__str_printf(&text, ", %s of its roof (%s)", frac,
-                       json_text_at(json_object_get(row->json, "roof"),
-                                    "name"));
+        xl__str_printf(
+            &text, ", %s of its roof (%s)", frac,
+            json_text_at(json_object_get(row->json, "roof"), "name"));
     }
     if (!figure_is_firm(row))
         xl__str_printf(&text, "; %s%s%s", row->verdict, *reason ? ": " : "",

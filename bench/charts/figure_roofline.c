@@ -1,21 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofline: what the device can do, and every row with flop and bytes
- * among it. Ceilings are facts of the device, so any document has them that
- * measured some. */
+/* The figure of the roofline: what the device can do, and every row with flop
+ * and bytes among it. Ceilings are facts of the device, so any document has
+ * them that measured some.
+ *
+ *     flop/s    ________ peak: level from the ridge on
+ *              /
+ *             /  memory: rate = intensity * bandwidth
+ *            /
+ *     flop/B (intensity), both axes logarithmic */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "charts/figure_ceilings.h"
+#include "charts/figure_data.h"
+#include "charts/text_charts.h"
 #include "cli/units.h"
+#include "results/ceilings.h"
+#include "results/json.h"
+
+enum { MOST_CEILINGS = 16 }; /* at most */
+
+struct figure_ceilings {
+    const json_t *device;
+    struct plot plot;
+    struct roof_line lines[MOST_CEILINGS];
+    struct roof_picture picture; /* of these lines, and the caller's marks */
+    struct plot_labels taken;    /* what names keep clear of */
+};
+
+/* -- ceilings ------------------------------------------------------------- */
+
+static const char *find_fact(const struct roof_line *line)
+{
+    const struct ceiling *c = ceilings;
+    while (c->name != line->name)
+        c++;
+    return c->fact;
+}
+
+static bool is_measured(const struct figure_ceilings *d, unsigned i)
+{
+    return figure_is_measured(d->device, find_fact(&d->lines[i]));
+}
+
+static void find_ceilings(struct figure_ceilings *d)
+{
+    const struct plot_axis rates = plot_axis(10, "", "");
+    for (const struct ceiling *c = ceilings; c->fact; c++) {
+        const double rate = figure_fact(d->device, c->fact);
+        if (!plot_can_show(&rates, rate) ||
+            d->picture.n_lines == MOST_CEILINGS)
+            continue;
+        d->lines[d->picture.n_lines++] =
+            (struct roof_line){c->name, rate, c->is_memory};
+    }
+    d->picture.lines = d->lines;
+}
+
+static bool has_measured_ceiling(const struct figure_ceilings *d,
+                                 bool is_memory)
+{
+    for (unsigned i = 0; i < d->picture.n_lines; i++)
+        if (d->lines[i].is_memory == is_memory && is_measured(d, i))
+            return true;
+    return false;
+}
+
+/* The slowest memory is the roof itself; a ceiling that was not measured says
+ * where it is from. */
+static unsigned choose_dash(const struct figure_ceilings *d, unsigned i)
+{
+    if (!is_measured(d, i))
+        return 2;
+    if (!d->lines[i].is_memory)
+        return 0;
+    return d->lines[i].rate > roof_least(&d->picture, true) ? 1 : 0;
+}
+
+static void line_name(const struct figure_ceilings *d, unsigned i,
+                      struct xl__str *out)
+{
+    char rate[UNITS_CAP];
+    units_format(rate, sizeof rate, d->lines[i].rate,
+                 d->lines[i].is_memory ? "B/s" : "flop/s");
+    xl__str_printf(out, "%s %s", d->lines[i].name, rate);
+    if (!is_measured(d, i))
+        xl__str_printf(
+            out, " (%s)",
+            json_text_at(result_fact(d->device, find_fact(&d->lines[i])),
+                         "source"));
+}
 
 enum {
-    LEFT = 92,
-    HEIGHT = 400,
-    BELOW = 12
+    NAME_LINE = 15, /* between names beside the plot */
+    LEAD = 12,      /* from the plot to a name's height */
+    BEFORE = 16     /* from the plot to the names */
 };
+
+static double measure_names(const struct figure_ceilings *d)
+{
+    double most = 0;
+    for (unsigned i = 0; i < d->picture.n_lines; i++) {
+        struct xl__str name = {0};
+        line_name(d, i, &name);
+        if (!d->lines[i].is_memory)
+            most = fmax(most, svg_text_width(xl__str_text(&name), svg_small));
+        xl__str_clear(&name);
+    }
+    return BEFORE + most;
+}
+
+static int compare_rate(const void *a, const void *b)
+{
+    const double x = ((const struct roof_line *)a)->rate;
+    const double y = ((const struct roof_line *)b)->rate;
+    return (x < y) - (x > y);
+}
+
+/* The piece of the plane where a memory is the limit, in pixels. */
+struct rise {
+    double x1, y1, x2, y2;
+};
+
+static struct rise find_rise(const struct figure_ceilings *d, unsigned i)
+{
+    const struct plot *p = &d->plot;
+    const double rate = d->lines[i].rate;
+    const double end = roof_best(&d->picture, false) / rate;
+    return (struct rise){p->left, plot_y(p, rate * p->x.from), plot_x(p, end),
+                         plot_y(p, rate * end)};
+}
+
+/* A name along its line, above or below it, where that is clear of all else;
+ * else beside its upper end. */
+static void name_memory(struct xl__str *out, struct figure_ceilings *d,
+                        unsigned i)
+{
+    static const double sides[] = {10, -10}, step = 12, tall = 9, base = 4;
+    static const double to_degrees = 57.29577951308232;
+    const struct rise r = find_rise(d, i);
+    const double length = hypot(r.x2 - r.x1, r.y2 - r.y1);
+    const double dx = (r.x2 - r.x1) / length, dy = (r.y2 - r.y1) / length;
+    struct xl__str name = {0};
+    line_name(d, i, &name);
+    const double wide = svg_text_width(xl__str_text(&name), svg_small);
+    bool done = false;
+    for (unsigned side = 0; side < 2; side++)
+        for (double at = step; !done && at + wide < length; at += step) {
+            const double x = r.x1 + at * dx + sides[side] * dy;
+            const double y = r.y1 + at * dy - sides[side] * dx;
+            done = plot_is_clear(&d->plot, &d->taken, x, y, x + wide * dx,
+                                 y + wide * dy, tall);
+            if (!done)
+                continue;
+            plot_reserve_line(&d->taken, x, y, x + wide * dx, y + wide * dy,
+                              tall);
+            svg_text_rotated(out, x - base * dy, y + base * dx, svg_small,
+                             atan2(dy, dx) * to_degrees, xl__str_text(&name));
+        }
+    if (!done)
+        (void)plot_label(out, &d->plot, &d->taken, r.x2, r.y2,
+                         xl__str_text(&name));
+    xl__str_clear(&name);
+}
+
+/* Memories rise to the best peak. All lines are noted before the first name
+ * looks for a place. */
+static void draw_memories(struct xl__str *out, struct figure_ceilings *d)
+{
+    static const double thin = 3;
+    for (unsigned i = 0; i < d->picture.n_lines; i++) {
+        const struct rise r = find_rise(d, i);
+        if (!d->lines[i].is_memory)
+            continue;
+        svg_line(out, r.x1, r.y1, r.x2, r.y2, choose_dash(d, i));
+        plot_reserve_line(&d->taken, r.x1, r.y1, r.x2, r.y2, thin);
+    }
+    for (unsigned i = d->picture.n_lines; i-- > 0;)
+        if (d->lines[i].is_memory)
+            name_memory(out, d, i);
+}
+
+/* Names of peaks stand beside the plot, in order, each led to from its
+ * line. */
+static void draw_peaks(struct xl__str *out, struct figure_ceilings *d)
+{
+    static const double thin = 3;
+    const struct plot *p = &d->plot;
+    const double right = p->left + p->width;
+    const double memory = roof_best(&d->picture, true);
+    double name_y = p->top - NAME_LINE;
+    for (unsigned i = 0; i < d->picture.n_lines; i++) {
+        const struct roof_line *line = &d->lines[i];
+        struct xl__str name = {0};
+        if (line->is_memory)
+            continue;
+        const double y = plot_y(p, line->rate);
+        line_name(d, i, &name);
+        svg_line(out, plot_x(p, line->rate / memory), y, right, y,
+                 choose_dash(d, i));
+        plot_reserve_line(&d->taken, plot_x(p, line->rate / memory), y, right,
+                          y, thin);
+        name_y = fmax(name_y + NAME_LINE, y);
+        svg_line(out, right, y, right + LEAD, name_y, 0);
+        svg_text(out, right + BEFORE, name_y + 4, svg_small, "start", svg_ink,
+                 xl__str_text(&name));
+        xl__str_clear(&name);
+    }
+}
+
+static void draw_ceilings(struct xl__str *out, struct figure_ceilings *d)
+{
+    qsort(d->lines, d->picture.n_lines, sizeof *d->lines, compare_rate);
+    draw_peaks(out, d);
+    draw_memories(out, d);
+}
+
+/* -- rows ----------------------------------------------------------------- */
+
+enum { LEFT = 92, HEIGHT = 400, BELOW = 12 };
 
 /* A series for each op that is placed, in the order of the legend; what is
  * none of these, and what is another library's. */
@@ -30,7 +235,7 @@ struct drawing {
 
 /* -- what there is -------------------------------------------------------- */
 
-static unsigned series_of(const struct result_row *row)
+static unsigned find_series(const struct result_row *row)
 {
     unsigned i = 0;
     if (row->is_other)
@@ -54,7 +259,8 @@ static void find_marks(struct drawing *d, const struct result_file *file)
     d->marks = xl__calloc(file->n_rows ? file->n_rows : 1, sizeof *d->marks);
     for (size_t i = 0;
          d->marks && (row = figure_row(file, d->roof.device, NULL, &i));) {
-        struct plot_point point = {.low = (double)NAN, .high = (double)NAN,
+        struct plot_point point = {.low = (double)NAN,
+                                   .high = (double)NAN,
                                    .is_hollow = !figure_is_firm(row)};
         const double flop = result_number(row, NULL, "flop");
         const double ns = result_number(row, NULL, "median_ns");
@@ -67,7 +273,7 @@ static void find_marks(struct drawing *d, const struct result_file *file)
         snprintf(point.tip, sizeof point.tip, "%s; %s at %.3g flop/B", tip,
                  rate, point.x);
         if (is_placed(row) &&
-            plot_add(&d->roof.plot, &d->series[series_of(row)], &point))
+            plot_add(&d->roof.plot, &d->series[find_series(row)], &point))
             d->marks[d->roof.picture.n_marks++] =
                 (struct roof_mark){point.x, point.y, '\0'};
     }
@@ -100,7 +306,7 @@ static void draw_marks(struct xl__str *out, struct drawing *d)
         name_best(out, d, &d->series[i]);
 }
 
-static double tell(struct xl__str *out, const struct drawing *d)
+static double draw_headline(struct xl__str *out, const struct drawing *d)
 {
     char memory[UNITS_CAP], peak[UNITS_CAP], text[128];
     const struct roof_picture *p = &d->roof.picture;
@@ -125,7 +331,7 @@ static void name_series(struct drawing *d)
     }
 }
 
-static void draw_all(struct xl__str *out, struct drawing *d)
+static void draw_picture(struct xl__str *out, struct drawing *d)
 {
     struct plot *p = &d->roof.plot;
     struct xl__str body = {0};
@@ -134,41 +340,42 @@ static void draw_all(struct xl__str *out, struct drawing *d)
     p->x.to = exp2(f.x1);
     p->y.from = exp2(f.y0);
     p->y.to = exp2(f.y1);
-    const double legend = tell(&body, d);
+    const double legend = draw_headline(&body, d);
     p->top = plot_legend(&body, PLOT_EDGE, legend, SVG_WIDTH - 2 * PLOT_EDGE,
-                         d->series, N_SERIES) + 26;
+                         d->series, N_SERIES) +
+             26;
     const double bottom = plot_frame(&body, p);
     for (unsigned i = 0; i < N_SERIES; i++)
-        plot_take_marks(&d->roof.taken, p, &d->series[i]);
-    figure_ceilings_draw(&body, &d->roof);
+        plot_reserve_marks(&d->roof.taken, p, &d->series[i]);
+    draw_ceilings(&body, &d->roof);
     draw_marks(&body, d);
     figure_write(out, &figure_roofline, &body, bottom + BELOW);
 }
 
-static bool draw(const struct result_file *file, const json_t *device,
-                 struct xl__str *out)
+static bool draw_roofline(const struct result_file *file, const json_t *device,
+                          struct xl__str *out)
 {
     struct drawing *d = xl__calloc(1, sizeof *d);
     if (!d)
         return false;
     d->roof.device = device;
-    d->roof.plot = (struct plot){
-        .left = LEFT,
-        .height = HEIGHT,
-        .x = plot_axis(2, "1", "flop per byte"),
-        .y = plot_axis(10, "flop/s", "flop per second")};
-    figure_ceilings_find(&d->roof);
-    d->roof.plot.width = SVG_WIDTH - LEFT - figure_ceilings_room(&d->roof);
+    d->roof.plot =
+        (struct plot){.left = LEFT,
+                      .height = HEIGHT,
+                      .x = plot_axis(2, "1", "flop per byte"),
+                      .y = plot_axis(10, "flop/s", "flop per second")};
+    find_ceilings(&d->roof);
+    d->roof.plot.width = SVG_WIDTH - LEFT - measure_names(&d->roof);
     find_marks(d, file);
     name_series(d);
     const bool is_roof = d->marks && roof_best(&d->roof.picture, true) > 0 &&
                          roof_best(&d->roof.picture, false) > 0;
     const bool is_worth_it =
         is_roof && (d->roof.picture.n_marks > 0 ||
-                    (figure_ceilings_measured(&d->roof, true) &&
-                     figure_ceilings_measured(&d->roof, false)));
+                    (has_measured_ceiling(&d->roof, true) &&
+                     has_measured_ceiling(&d->roof, false)));
     if (is_worth_it)
-        draw_all(out, d);
+        draw_picture(out, d);
     for (unsigned i = 0; i < N_SERIES; i++)
         plot_series_clear(&d->series[i]);
     free(d->marks);
@@ -181,8 +388,9 @@ const struct figure figure_roofline = {
     .title = "Roofline",
     .about =
         "What the device can do, and where each kernel lies: rising lines are "
-        "bandwidths, level ones peaks of arithmetic, each mark is a row. Below "
+        "bandwidths, level ones peaks of arithmetic, each mark is a row. "
+        "Below "
         "a rising line memory is the limit, below a level one arithmetic; the "
         "nearer to its line, the better. Hollow marks are in doubt.",
-    .draw = draw,
+    .draw = draw_roofline,
 };

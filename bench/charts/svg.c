@@ -109,8 +109,8 @@ void svg_heading(struct xl__str *out, double x, double y, const char *text)
     xl__str_add(out, "</text>\n");
 }
 
-void svg_text_turned(struct xl__str *out, double x, double y, double size,
-                     double degrees, const char *text)
+void svg_text_rotated(struct xl__str *out, double x, double y, double size,
+                      double degrees, const char *text)
 {
     xl__str_printf(out,
                    "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.4g\" "

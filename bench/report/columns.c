@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device's rows: a list of columns, each with the function that fills a
- * cell. What rows found decides which columns there are: those that count
- * kernels tell what they move and gain, those of a sweep why sizes differ. */
+/* The table of a section. Of one device: a list of columns, each with the
+ * function that fills a cell; what rows found decides which columns there are.
+ * Of several devices: a line per case, two columns a device, in several tables
+ * where they do not fit side by side. */
 #include "report/columns.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/report_limits.h"
+#include "cli/args.h"
+#include "cli/console.h"
 #include "cli/units.h"
+#include "report/section.h"
+
+/* -- one device ----------------------------------------------------------- */
 
 /* The row that a line is made of. */
 struct line {
-    const struct rows *rows;
+    const struct result_table *rows;
     struct notes *notes;
     const struct settings *set;
     size_t i;
@@ -41,10 +46,11 @@ enum table_colour report_colour(xl_verdict verdict)
     return colours[verdict];
 }
 
-void report_cell_case(struct table *t, const struct rows *rows, size_t i)
+void report_cell_case(struct table *t, const struct result_table *rows,
+                      size_t i)
 {
     struct xl__str text = {0};
-    rows_case(rows, i, &text);
+    result_table_label(rows, i, &text);
     table_cell(t, "%s", xl__str_text(&text));
     xl__str_clear(&text);
 }
@@ -73,8 +79,8 @@ static void cell_method(const struct line *l)
 {
     const size_t len = strlen(l->row->op);
     const char *variant = l->row->variant;
-    bool has_op = strncmp(variant, l->row->op, len) == 0 &&
-                  variant[len] == '_';
+    bool has_op =
+        strncmp(variant, l->row->op, len) == 0 && variant[len] == '_';
     table_cell(l->t, "%s", has_op ? variant + len + 1 : variant);
 }
 
@@ -109,7 +115,7 @@ static void cell_roof(const struct line *l)
 static void cell_verdict(const struct line *l)
 {
     struct xl__str verdict = {0}, marks = {0};
-    notes_of_row(l->notes, l->row, l->set, &marks);
+    notes_add_row(l->notes, l->row, l->set, &marks);
     xl__str_add(&verdict, xl_verdict_name(l->row->verdict));
     if (marks.len > 0)
         xl__str_printf(&verdict, " [%s]", xl__str_text(&marks));
@@ -122,7 +128,7 @@ static void cell_verdict(const struct line *l)
 static void cell_kernels(const struct line *l)
 {
     char text[UNITS_CAP];
-    units_number(text, sizeof text, rows_found(l->row, "kernels"));
+    units_number(text, sizeof text, result_finding(l->row, "kernels"));
     table_cell(l->t, "%s", text);
 }
 
@@ -143,14 +149,15 @@ static void cell_gigabytes(const struct line *l)
 
 static void cell_gain(const struct line *l)
 {
-    const double gain = rows_found(l->row, "gain");
+    const double gain = result_finding(l->row, "gain");
     table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
 }
 
 /* -- a sweep's cells ------------------------------------------------------ */
 
 /* The largest of the table, of which bars and shares are. */
-static double largest(const struct line *l, double (*of)(const xl_row *row))
+static double find_largest(const struct line *l,
+                           double (*of)(const xl_row *row))
 {
     double most = 0;
     for (size_t i = 0; i < l->rows->n; i++)
@@ -158,16 +165,17 @@ static double largest(const struct line *l, double (*of)(const xl_row *row))
     return most;
 }
 
-static double value_of(const xl_row *row)
+static double row_value(const xl_row *row)
 {
     return row->value;
 }
 
 /* The rate that is left to explain once tiles and waves are. */
-static double rest_of(const xl_row *row)
+static double unexplained_rate(const xl_row *row)
 {
-    const double area = rows_found(row, "area");
-    return row->value / (rows_found(row, "fill") * (isnan(area) ? 1 : area));
+    const double area = result_finding(row, "area");
+    return row->value /
+           (result_finding(row, "fill") * (isnan(area) ? 1 : area));
 }
 
 /* Two steps to a column. */
@@ -175,7 +183,7 @@ static void cell_bar(const struct line *l)
 {
     enum { BAR = 12 };
     char bar[BAR + 2] = "";
-    const double share = value_of(l->row) / largest(l, value_of);
+    const double share = row_value(l->row) / find_largest(l, row_value);
     const int steps =
         share >= 0 && share <= 1 ? (int)(share * 2 * BAR + 0.5) : 0;
     for (int i = 0; i < (steps + 1) / 2; i++)
@@ -185,31 +193,33 @@ static void cell_bar(const struct line *l)
 
 static void cell_area(const struct line *l)
 {
-    report_cell_percent(l->t, rows_found(l->row, "area"));
+    report_cell_percent(l->t, result_finding(l->row, "area"));
 }
 
 static void cell_waves(const struct line *l)
 {
     char text[UNITS_CAP];
-    units_number(text, sizeof text, rows_found(l->row, "waves"));
+    units_number(text, sizeof text, result_finding(l->row, "waves"));
     table_cell(l->t, "%s", text);
 }
 
 static void cell_fill(const struct line *l)
 {
-    report_cell_percent(l->t, rows_found(l->row, "fill"));
+    report_cell_percent(l->t, result_finding(l->row, "fill"));
 }
 
 static void cell_align(const struct line *l)
 {
     char text[UNITS_CAP];
-    units_format(text, sizeof text, rows_found(l->row, "align_bytes"), "B");
+    units_format(text, sizeof text, result_finding(l->row, "align_bytes"),
+                 "B");
     table_cell(l->t, "%s", text);
 }
 
 static void cell_rest(const struct line *l)
 {
-    report_cell_percent(l->t, rest_of(l->row) / largest(l, rest_of));
+    report_cell_percent(l->t, unexplained_rate(l->row) /
+                                  find_largest(l, unexplained_rate));
 }
 
 /* -- cells beside a bound ------------------------------------------------- */
@@ -217,13 +227,13 @@ static void cell_rest(const struct line *l)
 static void cell_bound(const struct line *l)
 {
     char text[UNITS_CAP];
-    units_time(text, sizeof text, rows_found(l->row, "bound_ns"));
+    units_time(text, sizeof text, result_finding(l->row, "bound_ns"));
     table_cell(l->t, "%s", text);
 }
 
 static void cell_times(const struct line *l)
 {
-    table_cell(l->t, "%.2f", rows_found(l->row, "times"));
+    table_cell(l->t, "%.2f", result_finding(l->row, "times"));
 }
 
 static void cell_limit(const struct line *l)
@@ -237,7 +247,7 @@ static void cell_limit(const struct line *l)
 static void cell_size(const struct line *l)
 {
     char text[UNITS_CAP];
-    double bytes = rows_found(l->row, "size_bytes");
+    double bytes = result_finding(l->row, "size_bytes");
     if (isnan(bytes) && l->row->n_shape > 0)
         bytes = l->row->shape[0].value;
     units_format(text, sizeof text, bytes, "B");
@@ -251,7 +261,7 @@ static bool is_time(const xl_row *row)
 
 /* Of times alone; each # is as much as the one before times a factor, since
  * the last level is a hundred times as far as the first. */
-static void cell_stair(const struct line *l)
+static void cell_level_bar(const struct line *l)
 {
     enum { STAIR = 16 };
     char bar[STAIR + 2] = "";
@@ -278,11 +288,12 @@ static void cell_limiter(const struct line *l)
 
 static void cell_share(const struct line *l)
 {
-    report_cell_percent(l->t, rows_found(l->row, "share"));
+    report_cell_percent(l->t, result_finding(l->row, "share"));
 }
 
 /* -- tables --------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct column usual[] = {
     {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median}, {{"+-", true, 0}, cell_spread},
@@ -308,7 +319,7 @@ static const struct column counted[] = {
 };
 
 /* What was planted beside what was named. */
-static const struct column planted[] = {
+static const struct column synthetic[] = {
     {{"kernel", false, 8}, cell_variant}, {{"planted", false, 8}, cell_case},
     {{"named", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
     {{"median", true, 0}, cell_median},   {{"verdict", false, 0}, cell_verdict},
@@ -329,14 +340,16 @@ static const struct column bounded[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column staired[] = {
+static const struct column levels[] = {
     {{"level", false, 0}, cell_variant}, {{"size", true, 0}, cell_size},
-    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_stair},
+    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_level_bar},
     {{"+-", true, 0}, cell_spread},      {{"median", true, 0}, cell_median},
     {{"verdict", false, 0}, cell_verdict},
 };
 
 static const struct column verdict = {{"verdict", false, 0}, cell_verdict};
+
+/* clang-format on */
 
 enum { MOST_COLUMNS = 10 };
 
@@ -345,24 +358,24 @@ static const struct {
     const char *found;
     const struct column *columns;
     unsigned n;
-} sets[] = {
+} column_sets[] = {
     {"kernels", counted, sizeof counted / sizeof counted[0]},
     {"align_bytes", swept, sizeof swept / sizeof swept[0]},
     {"times", bounded, sizeof bounded / sizeof bounded[0]},
-    {"share", planted, sizeof planted / sizeof planted[0]},
-    {"size_bytes", staired, sizeof staired / sizeof staired[0]},
+    {"share", synthetic, sizeof synthetic / sizeof synthetic[0]},
+    {"size_bytes", levels, sizeof levels / sizeof levels[0]},
     {NULL, usual, sizeof usual / sizeof usual[0]},
 };
 
-static bool have_found(const struct rows *rows, const char *name)
+static bool has_finding(const struct result_table *rows, const char *name)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (!isnan(rows_found(&rows->list[i].row, name)))
+        if (!isnan(result_finding(&rows->list[i].row, name)))
             return true;
     return false;
 }
 
-static bool have_limiter(const struct rows *rows)
+static bool has_limiter(const struct result_table *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
         if (*rows->list[i].row.diagnosis.evidence)
@@ -371,17 +384,18 @@ static bool have_limiter(const struct rows *rows)
 }
 
 /* The table's columns as one list; their number. */
-static unsigned choose(const struct rows *rows, bool is_wide,
-                       struct column *out)
+static unsigned choose_columns(const struct result_table *rows, bool is_wide,
+                               struct column *out)
 {
     unsigned i = 0, n = 0;
     bool has_verdict = false;
-    while (sets[i].found && !have_found(rows, sets[i].found))
+    while (column_sets[i].found && !has_finding(rows, column_sets[i].found))
         i++;
-    const bool is_limited = !sets[i].found && have_limiter(rows);
-    const struct column *columns = is_limited ? limited : sets[i].columns;
+    const bool is_limited = !column_sets[i].found && has_limiter(rows);
+    const struct column *columns =
+        is_limited ? limited : column_sets[i].columns;
     const unsigned n_columns =
-        is_limited ? sizeof limited / sizeof limited[0] : sets[i].n;
+        is_limited ? sizeof limited / sizeof limited[0] : column_sets[i].n;
     for (; n < n_columns; n++) {
         out[n] = columns[n];
         has_verdict = has_verdict || columns[n].cell == cell_verdict;
@@ -391,13 +405,14 @@ static unsigned choose(const struct rows *rows, bool is_wide,
     return n;
 }
 
-struct table *report_one_device(const struct rows *rows, struct notes *notes,
-                                const struct settings *set, bool is_wide)
+struct table *report_device_table(const struct result_table *rows,
+                                  struct notes *notes,
+                                  const struct settings *set, bool is_wide)
 {
     struct column columns[MOST_COLUMNS + 1];
     struct table_column heads[MOST_COLUMNS + 1];
     struct line l = {.rows = rows, .notes = notes, .set = set};
-    const unsigned n = choose(rows, is_wide, columns);
+    const unsigned n = choose_columns(rows, is_wide, columns);
     for (unsigned c = 0; c < n; c++)
         heads[c] = columns[c].head;
     l.t = table_create(heads, n);
@@ -407,4 +422,148 @@ struct table *report_one_device(const struct rows *rows, struct notes *notes,
             columns[c].cell(&l);
     }
     return l.t;
+}
+
+/* -- several devices ------------------------------------------------------ */
+
+enum {
+    CASE_COLUMNS = 30,
+    DEVICE_COLUMNS = 24,
+    NAME_COLUMNS = 12,
+    MOST_DEVICES = 8
+};
+
+/* Do they belong in one line? By kernel; or, when each device chose its own
+ * kernel for a case, by case. */
+static bool is_same_line(const struct result_table *rows, size_t i, size_t j)
+{
+    bool by_case = rows->n_repeats == 0;
+    const struct measured_row *list = rows->list;
+    const struct row_key *a =
+        by_case ? &list[i].case_key : &list[i].kernel_key;
+    const struct row_key *b =
+        by_case ? &list[j].case_key : &list[j].kernel_key;
+    return a->repeat == b->repeat && strcmp(a->id, b->id) == 0;
+}
+
+/* The row of a device in the line of row `i`; NULL: none. */
+static const xl_row *find_row(const struct result_table *rows, size_t i,
+                              const struct section_device *dev)
+{
+    for (size_t j = 0; j < rows->n; j++)
+        if (rows->list[j].dev == dev->key && is_same_line(rows, i, j))
+            return &rows->list[j].row;
+    return NULL;
+}
+
+/* Is row `i` the first of its line? */
+static bool is_first_of_line(const struct result_table *rows, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (is_same_line(rows, i, j))
+            return false;
+    return true;
+}
+
+/* The variant of a line; a note when the devices differ. */
+static void add_line_variant(struct section *p, struct table *t, size_t i)
+{
+    struct xl__str note = {0};
+    const char *variant = p->rows.list[i].row.variant;
+    bool differ = false;
+    for (unsigned d = 0; d < p->n_devices; d++) {
+        const xl_row *row = find_row(&p->rows, i, &p->devices[d]);
+        if (!row)
+            continue;
+        differ = differ || strcmp(row->variant, variant) != 0;
+        xl__str_printf(&note, "%s%u: %s", note.len ? ", " : "",
+                       p->devices[d].index,
+                       *row->variant ? row->variant : "-");
+    }
+    if (differ)
+        table_cell(t, "differs [%zu]",
+                   notes_add(&p->notes, xl__str_text(&note)));
+    else
+        table_cell(t, "%s", *variant ? variant : "-");
+    xl__str_clear(&note);
+}
+
+static void add_device_cells(struct section *p, struct table *t,
+                             const xl_row *row, bool is_wide)
+{
+    char number[UNITS_CAP];
+    struct xl__str text = {0}, marks = {0};
+    if (!row) {
+        table_cell(t, "-");
+        table_cell(t, "-");
+        return;
+    }
+    bool is_quotable =
+        row->verdict == XL_ROW_OK || row->verdict == XL_ROW_SUSPICIOUS;
+    if (is_quotable && result_finding(row, "size_bytes") > 0) {
+        units_format(number, sizeof number, result_finding(row, "size_bytes"),
+                     "B");
+        xl__str_printf(&text, "%s: ", number);
+    }
+    units_format(number, sizeof number, row->value, row->unit);
+    xl__str_add(&text, is_quotable ? number : xl_verdict_name(row->verdict));
+    if (is_wide && row->verdict == XL_ROW_SUSPICIOUS)
+        xl__str_printf(&text, ", %s", xl_verdict_name(row->verdict));
+    notes_add_row(&p->notes, row, p->set, &marks);
+    if (marks.len > 0)
+        xl__str_printf(&text, " [%s]", xl__str_text(&marks));
+    table_cell_coloured(
+        t, is_quotable ? TABLE_PLAIN : report_colour(row->verdict),
+        xl__str_text(&text));
+    report_cell_percent(t, is_quotable ? report_frac(row) : NAN);
+    xl__str_clear(&text);
+    xl__str_clear(&marks);
+}
+
+/* A table of the devices first .. end - 1. */
+static void show_devices(struct section *p, const struct display *to,
+                         unsigned first, unsigned end)
+{
+    struct table_column columns[2 + 2 * MOST_DEVICES] = {
+        {"case", false, 8}, {"variant", false, 8}};
+    char titles[MOST_DEVICES][4 * NAME_COLUMNS + 16];
+    for (unsigned d = first; d < end; d++) {
+        struct xl__str clean = {0}, cut = {0};
+        text_escape(&clean, p->devices[d].name);
+        text_cut(&cut, xl__str_text(&clean), NAME_COLUMNS);
+        snprintf(titles[d - first], sizeof titles[0], "%u: %s",
+                 p->devices[d].index, xl__str_text(&cut));
+        xl__str_clear(&clean);
+        xl__str_clear(&cut);
+        struct table_column *c = &columns[2 + 2 * (d - first)];
+        c[0] = (struct table_column){titles[d - first], true, 0};
+        c[1] = (struct table_column){"roof", true, 0};
+    }
+    struct table *t = table_create(columns, 2 + 2 * (end - first));
+    for (size_t i = 0; i < p->rows.n; i++) {
+        if (!is_first_of_line(&p->rows, i))
+            continue;
+        report_cell_case(t, &p->rows, i);
+        add_line_variant(p, t, i);
+        for (unsigned d = first; d < end; d++)
+            add_device_cells(p, t, find_row(&p->rows, i, &p->devices[d]),
+                             to->width == 0);
+    }
+    to->table(to->arg, t);
+    table_destroy(t);
+}
+
+void report_devices_tables(struct section *p, const struct display *to)
+{
+    unsigned each = to->width == 0 ? MOST_DEVICES : 1;
+    if (to->width > CASE_COLUMNS + DEVICE_COLUMNS)
+        each = (to->width - CASE_COLUMNS) / DEVICE_COLUMNS;
+    each = each > MOST_DEVICES ? MOST_DEVICES : each;
+    for (unsigned first = 0; first < p->n_devices; first += each) {
+        unsigned end = first + each;
+        end = end < p->n_devices ? end : p->n_devices;
+        if (first > 0)
+            to->gap(to->arg);
+        show_devices(p, to, first, end);
+    }
 }

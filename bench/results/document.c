@@ -165,12 +165,12 @@ static json_t *diagnosis_json(const xl_row *row)
 static json_t *row_json(const struct document *d, const xl_device *dev,
                         const xl_row *row)
 {
-    const size_t n_parts = json_array_size(d->parts);
+    const size_t n_sections = json_array_size(d->sections);
     json_t *out = json_object();
     bool typed = row->dtype < XL_N_DTYPES;
     json_put(out, "id", id_json(row));
-    json_put(out, "part", d->is_in_part ? json_uint(n_parts - 1)
-                                        : json_null());
+    json_put(out, "part",
+             d->is_in_section ? json_uint(n_sections - 1) : json_null());
     json_put(out, "device", json_integer(xl_device_index(dev)));
     json_put(out, "op", json_text(row->op));
     json_put(out, "variant", json_text(*row->variant ? row->variant : NULL));
@@ -188,7 +188,7 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
     json_put(out, "roof", roof_json(row));
     json_put(out, "diagnosis", diagnosis_json(row));
     json_put(out, "conditions",
-             telemetry_conditions(&row->samples.conditions));
+             telemetry_conditions_json(&row->samples.conditions));
     json_put(out, "verdict", json_string(xl_verdict_name(row->verdict)));
     json_put(out, "reason", json_text(*row->reason ? row->reason : NULL));
     json_put(out, "warnings", warnings_json(row->warnings));
@@ -200,28 +200,28 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
 bool document_begin(struct document *d)
 {
     *d = (struct document){json_array(), json_array(), false};
-    return d->rows && d->parts;
+    return d->rows && d->sections;
 }
 
 void document_clear(struct document *d)
 {
     json_decref(d->rows);
-    json_decref(d->parts);
+    json_decref(d->sections);
     *d = (struct document){NULL, NULL, false};
 }
 
-void document_part(struct document *d, const char *title, const char *note)
+void document_section(struct document *d, const char *title, const char *note)
 {
     json_t *out = json_object();
     json_put(out, "title", json_text(title));
     json_put(out, "note", json_lines(note));
-    json_add(d->parts, out);
-    d->is_in_part = true;
+    json_add(d->sections, out);
+    d->is_in_section = true;
 }
 
-void document_part_end(struct document *d)
+void document_section_end(struct document *d)
 {
-    d->is_in_part = false;
+    d->is_in_section = false;
 }
 
 void document_row(struct document *d, const xl_device *dev, const xl_row *row)
@@ -239,7 +239,7 @@ json_t *document_json(const struct document *d, const struct session *s)
     json_put(root, "host", environment_host());
     json_put(root, "environment", environment_json(s));
     json_put(root, "devices", devices);
-    json_put(root, "parts", json_incref(d->parts));
+    json_put(root, "parts", json_incref(d->sections));
     json_put(root, "rows", json_incref(d->rows));
     if (s->extra)
         (void)json_object_update_missing(root, s->extra);

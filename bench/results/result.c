@@ -26,38 +26,40 @@ static char *case_of(const xl_row *row)
     return id_of(&any);
 }
 
-bool rows_add(struct rows *rows, const void *dev, const xl_row *row)
+bool result_table_add(struct result_table *rows, const void *dev,
+                      const xl_row *row)
 {
-    struct kept_row kept = {.dev = dev, .row = *row};
-    kept.kernel.id = id_of(row);
-    kept.only_case.id = case_of(row);
-    if (!kept.kernel.id || !kept.only_case.id ||
+    struct measured_row kept = {.dev = dev, .row = *row};
+    kept.kernel_key.id = id_of(row);
+    kept.case_key.id = case_of(row);
+    if (!kept.kernel_key.id || !kept.case_key.id ||
         !xl__grow(&rows->list, &rows->cap, rows->n + 1, sizeof *rows->list)) {
-        free(kept.kernel.id);
-        free(kept.only_case.id);
+        free(kept.kernel_key.id);
+        free(kept.case_key.id);
         return false;
     }
     for (size_t i = 0; i < rows->n; i++) {
-        const struct kept_row *other = &rows->list[i];
+        const struct measured_row *other = &rows->list[i];
         if (other->dev != dev)
             continue;
-        kept.kernel.turn += strcmp(other->kernel.id, kept.kernel.id) == 0;
-        kept.only_case.turn +=
-            strcmp(other->only_case.id, kept.only_case.id) == 0;
+        kept.kernel_key.repeat +=
+            strcmp(other->kernel_key.id, kept.kernel_key.id) == 0;
+        kept.case_key.repeat +=
+            strcmp(other->case_key.id, kept.case_key.id) == 0;
     }
-    rows->n_repeats += kept.only_case.turn > 0;
+    rows->n_repeats += kept.case_key.repeat > 0;
     rows->list[rows->n++] = kept;
     return true;
 }
 
-void rows_clear(struct rows *rows)
+void result_table_clear(struct result_table *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        free(rows->list[i].kernel.id);
-        free(rows->list[i].only_case.id);
+        free(rows->list[i].kernel_key.id);
+        free(rows->list[i].case_key.id);
     }
     free(rows->list);
-    *rows = (struct rows){NULL, 0, 0, 0};
+    *rows = (struct result_table){NULL, 0, 0, 0};
 }
 
 static const xl_param *find(const xl_param *list, unsigned n, const char *name)
@@ -74,7 +76,7 @@ static bool same(const xl_param *a, const xl_param *b)
            (*a->text || !(a->value < b->value || a->value > b->value));
 }
 
-static bool is_common_param(const struct rows *rows, const xl_param *p)
+static bool is_common_param(const struct result_table *rows, const xl_param *p)
 {
     for (size_t i = 0; i < rows->n; i++) {
         const xl_row *row = &rows->list[i].row;
@@ -84,7 +86,7 @@ static bool is_common_param(const struct rows *rows, const xl_param *p)
     return true;
 }
 
-double rows_found(const xl_row *row, const char *name)
+double result_finding(const xl_row *row, const char *name)
 {
     const xl_param *p = find(row->params, row->n_params, name);
     return p && p->is_found ? p->value : NAN;
@@ -105,14 +107,13 @@ static bool is_idle(const xl_row *row, const xl_param *p)
     static const char *const columns[] = {
         "kernels",     "gain",     "area",     "waves", "fill",
         "align_bytes", "bound_ns", "launches", "times", "curve",
-        "size_bytes",  "share", "model_ns",
-        NULL};
+        "size_bytes",  "share",    "model_ns", NULL};
     return is_one_of(p->name, columns) ||
            (row->dtype < XL_N_DTYPES &&
             strcmp(p->text, xl_dtype_name(row->dtype)) == 0);
 }
 
-static bool is_common_dtype(const struct rows *rows)
+static bool is_common_dtype(const struct result_table *rows)
 {
     for (size_t i = 1; i < rows->n; i++)
         if (rows->list[i].row.dtype != rows->list[0].row.dtype)
@@ -120,7 +121,7 @@ static bool is_common_dtype(const struct rows *rows)
     return true;
 }
 
-static bool is_common_cache(const struct rows *rows)
+static bool is_common_cache(const struct result_table *rows)
 {
     for (size_t i = 1; i < rows->n; i++)
         if (rows->list[i].row.cold != rows->list[0].row.cold)
@@ -168,7 +169,7 @@ static void add_part(struct xl__str *out, const char *between)
         xl__str_add(out, between);
 }
 
-void rows_common(const struct rows *rows, struct xl__str *out)
+void result_table_common(const struct result_table *rows, struct xl__str *out)
 {
     if (rows->n == 0)
         return;
@@ -197,9 +198,9 @@ static const xl_param *batch_of(const xl_row *row)
 /* Sizes of matrices are joined by x; others keep their names. */
 static bool is_plain_shape(const xl_row *row, unsigned n)
 {
-    static const char *const plain[] = {"m",  "n",  "k",  "rows", "cols",
-                                        "d0", "d1", "d2", "d3",   "d4",
-                                        "d5", NULL};
+    static const char *const plain[] = {"m",    "n",  "k",  "rows",
+                                        "cols", "d0", "d1", "d2",
+                                        "d3",   "d4", "d5", NULL};
     for (unsigned i = 0; i < n; i++)
         if (!is_one_of(row->shape[i].name, plain))
             return false;
@@ -246,7 +247,8 @@ static void add_shape(struct xl__str *out, const xl_row *row)
     xl__str_printf(out, " x%s", number);
 }
 
-void rows_case(const struct rows *rows, size_t i, struct xl__str *out)
+void result_table_label(const struct result_table *rows, size_t i,
+                        struct xl__str *out)
 {
     const xl_row *row = &rows->list[i].row;
     const xl_param *name = find(row->params, row->n_params, "case");
@@ -283,7 +285,7 @@ void notes_clear(struct notes *notes)
     *notes = (struct notes){NULL, 0, 0};
 }
 
-size_t notes_number(struct notes *notes, const char *text)
+size_t notes_add(struct notes *notes, const char *text)
 {
     for (size_t i = 0; i < notes->n; i++)
         if (strcmp(notes->text[i], text) == 0)
@@ -300,7 +302,7 @@ size_t notes_number(struct notes *notes, const char *text)
 
 static void mark(struct notes *notes, const char *text, struct xl__str *marks)
 {
-    size_t number = notes_number(notes, text);
+    size_t number = notes_add(notes, text);
     if (number > 0)
         xl__str_printf(marks, "%s%zu", marks->len ? "," : "", number);
 }
@@ -321,8 +323,8 @@ static void add_advice(struct xl__str *text, unsigned bit,
         xl__str_printf(text, "; %s", advice);
 }
 
-void notes_of_row(struct notes *notes, const xl_row *row,
-                  const struct settings *set, struct xl__str *marks)
+void notes_add_row(struct notes *notes, const xl_row *row,
+                   const struct settings *set, struct xl__str *marks)
 {
     struct xl__str text = {0};
     unsigned left = row->warnings;

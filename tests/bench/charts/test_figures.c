@@ -16,6 +16,7 @@
 #include "charts/figure.h"
 #include "results/json.h"
 #include "charts/plot.h"
+#include "report/figure_files.h"
 #include "tiling/split_page.h"
 
 static void assert_near(double got, double want, double tol)
@@ -114,7 +115,7 @@ static void labels_keep_clear(void **state)
     unsigned n = 0;
     (void)state;
     assert_non_null(taken);
-    plot_take(taken, 100, 50, 12, 12);
+    plot_reserve(taken, 100, 50, 12, 12);
     while (n < 100 && plot_label(&out, &p, taken, 100, 50, "label"))
         n++;
     assert_true(n >= 4);
@@ -135,7 +136,7 @@ static struct result_file file_of(json_t *document)
 {
     struct result_file f;
     char why[160];
-    if (!results_take(document, "made up", &f, why, sizeof why))
+    if (!result_file_from(document, "made up", &f, why, sizeof why))
         fail_msg("%s", why);
     return f;
 }
@@ -154,7 +155,7 @@ static void drawn(const struct figure *figure, json_t *document,
     struct result_file f = file_of(document);
     if (!draw(figure, &f, out))
         fail_msg("%s: nothing drawn", figure->name);
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
 static unsigned count(const char *text, const char *what)
@@ -345,7 +346,7 @@ static void other_devices_are_left_out(void **state)
             assert_int_equal(marks_of(&svg), 0);
         xl__str_clear(&svg);
     }
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
 /* -- the split out of its file -------------------------------------------- */
@@ -435,9 +436,9 @@ static void draw_spoiled(const json_t *document, const struct figure *only)
     static const char before[] = "before";
     struct result_file f;
     char why[160];
-    if (!results_take(json_deep_copy(document), "made up", &f, why,
+    if (!result_file_from(json_deep_copy(document), "made up", &f, why,
                       sizeof why)) {
-        results_clear(&f);
+        result_file_clear(&f);
         return;
     }
     for (size_t i = 0; figures[i]; i++) {
@@ -452,7 +453,7 @@ static void draw_spoiled(const json_t *document, const struct figure *only)
             assert_string_equal(xl__str_text(&svg), before);
         xl__str_clear(&svg);
     }
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
 /* Put each of a few odd values in the place of each value of the document, of
@@ -558,7 +559,7 @@ static void nothing_is_drawn_of_nothing(void **state)
             assert_false(draw(figures[i], &f, &svg));
             assert_int_equal(svg.len, 0);
         }
-        results_clear(&f);
+        result_file_clear(&f);
     }
 }
 
@@ -579,7 +580,7 @@ static void written_for_others(void **state)
         xl__str_clear(&svg);
         xl__str_clear(&name);
     }
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
 int main(int argc, char **argv)

@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "report/html.h"
-#include "report/html_best.h"
 #include "report/html_page.h"
-#include "report/render.h"
+#include "report/outputs.h"
 
 /* -- pieces --------------------------------------------------------------- */
 
@@ -128,7 +127,7 @@ static struct result_file take(const char *text, const char *path)
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!document)
         fail_msg("%s: %s", error.text, text);
-    if (!results_take(document, path, &file, why, sizeof why))
+    if (!result_file_from(document, path, &file, why, sizeof why))
         fail_msg("%s", why);
     return file;
 }
@@ -191,7 +190,7 @@ static void every_row_is_there(void **state)
     has(page, "<code>clbench gemm</code>");
     has(page, "<b>50 TFLOP/s</b>");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 /* Everywhere a document has a text. */
@@ -235,7 +234,7 @@ static void nothing_of_a_document_runs(void **state)
     has(page, "&lt;script&gt;x()");
     has(page, "script&gt;\\xFF.json");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 static void a_page_asks_for_nothing(void **state)
@@ -255,7 +254,7 @@ static void a_page_asks_for_nothing(void **state)
                      count(page, "http-equiv") +
                          count(page, "\"http://www.w3.org/2000/svg\""));
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 static void command_lines_can_be_pasted(void **state)
@@ -273,7 +272,7 @@ static void command_lines_can_be_pasted(void **state)
               "&#39;&#39; --quick --seed 3 --device &#39;an H&#39; --mode one "
               "--mode &#39;t$wo&#39;</code>");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 static void empty_documents_are_pages(void **state)
@@ -284,14 +283,14 @@ static void empty_documents_are_pages(void **state)
     has(page, "No device");
     has(page, "There is no row in it.");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
     /* A row of a device that the file does not have. */
     file = take(DOCUMENT("", ROW(3, "gemm", 7, 1e12, "ok", "")), "a.json");
     page = page_of(&file, 1);
     has(page, "a device without a name");
     has(page, "gemm/v/m=7/f32/hot");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 /* -- several -------------------------------------------------------------- */
@@ -318,18 +317,18 @@ static void a_device_is_one_in_many_files(void **state)
     assert_int_equal(page.n_groups, 1);
     assert_true(page.groups[0].rows[0].is_mixed);
     const struct html_row *best =
-        html_best_of(&page, &page.groups[0], 1, "f32");
+        html_best_row(&page, &page.groups[0], 1, "f32");
     assert_non_null(best);
     assert_int_equal(best->i_run, 2);
-    assert_null(html_best_of(&page, &page.groups[0], 0, "f32"));
-    assert_null(html_best_of(&page, &page.groups[0], 1, "f16"));
+    assert_null(html_best_row(&page, &page.groups[0], 0, "f32"));
+    assert_null(html_best_row(&page, &page.groups[0], 1, "f16"));
     html_page_clear(&page);
     char *text = page_of(files, 3);
     has(text, "<caption>Side by side</caption>");
     has(text, "D, P 1.0, b.json");
     free(text);
     for (size_t i = 0; i < 3; i++)
-        results_clear(&files[i]);
+        result_file_clear(&files[i]);
 }
 
 /* What can be quoted stands before what is higher and cannot. */
@@ -345,11 +344,11 @@ static void the_best_can_be_quoted(void **state)
     (void)state;
     assert_true(html_page_gather(&page, &file, 1));
     const struct html_row *best =
-        html_best_of(&page, &page.groups[0], 0, NULL);
+        html_best_row(&page, &page.groups[0], 0, NULL);
     assert_non_null(best);
     assert_string_equal(best->row->id, "gemm/v/m=9/f32/hot");
     html_page_clear(&page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 static void facts_are_those_known_best(void **state)
@@ -377,7 +376,7 @@ static void facts_are_those_known_best(void **state)
     assert_null(html_fact(&page, 0, "none"));
     html_page_clear(&page);
     for (size_t i = 0; i < 3; i++)
-        results_clear(&files[i]);
+        result_file_clear(&files[i]);
     xl__str_clear(&a);
     xl__str_clear(&b);
     xl__str_clear(&text);

@@ -13,13 +13,14 @@
 #include "base/os/files.h"
 #include "base/str.h"
 #include "results/document.h"
+#include "report/csv.h"
 #include "report/figure_files.h"
+#include "report/markdown.h"
 #include "report/outputs.h"
 #include "report/section.h"
-#include "report/render.h"
 #include "report/report.h"
-#include "results/results_words.h"
 #include "cli/session.h"
+#include "cli/table.h"
 
 /* -- documents ------------------------------------------------------------ */
 
@@ -28,7 +29,7 @@ static struct result_file take(json_t *document)
     struct result_file file;
     char why[256] = "";
     assert_non_null(document);
-    if (!results_take(document, "a.json", &file, why, sizeof why))
+    if (!result_file_from(document, "a.json", &file, why, sizeof why))
         fail_msg("%s", why);
     return file;
 }
@@ -87,13 +88,13 @@ static json_t *full_document(void)
     struct document d;
     xl_row row;
     assert_true(document_begin(&d));
-    document_part(&d, "GEMM", "a note\nof two lines");
+    document_section(&d, "GEMM", "a note\nof two lines");
     full_row(&row, 100);
     document_row(&d, NULL, &row);
     full_row(&row, 200);
     row.verdict = XL_ROW_OK;
     document_row(&d, NULL, &row);
-    document_part_end(&d);
+    document_section_end(&d);
     document_row(&d, NULL, &row);
     json_t *json = document_json(&d, &s);
     document_clear(&d);
@@ -151,10 +152,10 @@ static void rows_come_back(void **state)
     assert_string_equal(got->diagnosis.engine, want.diagnosis.engine);
     assert_string_equal(
         json_string_value(json_object_get(
-            result_part(&file, &file.rows[1]), "title")),
+            result_section(&file, &file.rows[1]), "title")),
         "GEMM");
-    assert_null(result_part(&file, &file.rows[2]));
-    results_clear(&file);
+    assert_null(result_section(&file, &file.rows[2]));
+    result_file_clear(&file);
     test_free(got);
 }
 
@@ -204,18 +205,18 @@ static void files_show_what_runs_show(void **state)
 {
     struct xl__str live = {0}, later = {0};
     const struct settings set = {.quick = false};
-    struct part p = {.title = "GEMM", .note = "a note\nof two lines",
+    struct section p = {.title = "GEMM", .note = "a note\nof two lines",
                      .set = &set};
     xl_row row;
     (void)state;
     full_row(&row, 100);
-    assert_true(rows_add(&p.rows, NULL, &row));
+    assert_true(result_table_add(&p.rows, NULL, &row));
     full_row(&row, 200);
     row.verdict = XL_ROW_OK;
-    assert_true(rows_add(&p.rows, NULL, &row));
+    assert_true(result_table_add(&p.rows, NULL, &row));
     struct display to = recorder(&live, 80);
-    part_show(&p, &to);
-    rows_clear(&p.rows);
+    section_show(&p, &to);
+    result_table_clear(&p.rows);
     notes_clear(&p.notes);
     struct result_file file = take(full_document());
     to = recorder(&later, 80);
@@ -226,7 +227,7 @@ static void files_show_what_runs_show(void **state)
     assert_non_null(strstr(xl__str_text(&live), "suspicious [1,2]"));
     assert_non_null(strstr(xl__str_text(&live), "limited by DRAM, 2 of 2"));
     assert_non_null(strstr(xl__str_text(&later) + live.len, "<gemm>"));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&live);
     xl__str_clear(&later);
 }
@@ -265,14 +266,14 @@ static void devices_stand_side_by_side(void **state)
     results_show(&file, true, false, &to);
     assert_non_null(strstr(xl__str_text(&shown), "4 B/s, suspicious [1]"));
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
-    results_clear(&file);
+    result_file_clear(&file);
     /* As a run with --full had it. */
     snprintf(text, sizeof text, two_devices, "true");
     file = take_text(text);
     xl__str_reset(&shown);
     results_show(&file, false, false, &to);
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&shown);
 }
 
@@ -299,7 +300,7 @@ static void facts_stand_for_rows(void **state)
     xl__str_reset(&shown);
     results_tally(&file, &shown);
     assert_string_equal(xl__str_text(&shown), "0 rows; beside them: split");
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&shown);
 }
 
@@ -397,7 +398,7 @@ static void csv_keeps_every_text(void **state)
         assert_true(c < n);
         assert_string_equal(row[c], want[i].text);
     }
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
@@ -429,7 +430,7 @@ static void csv_numbers_come_back(void **state)
             assert_true(strtod(field[c], NULL) <= 1e6 / 3 + 2e3);
             assert_true(strtod(field[c + 1], NULL) >= 1e6 / 3 + 2e3);
         }
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
@@ -470,7 +471,7 @@ static void markdown_has_no_markup_of_others(void **state)
             assert_true(at > out.text && at[-1] == '\\');
     assert_null(strchr(xl__str_text(&out), '\x1b'));
     assert_non_null(strstr(xl__str_text(&out), "say \"hi\""));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
@@ -486,7 +487,7 @@ static void markdown_paragraphs_are_no_lists(void **state)
     render_markdown.render(&file, 1, &out);
     assert_non_null(strstr(xl__str_text(&out),
                            "\\# no\n12\\. no\n\\- no\n3 a_b \\_c\\_\n"));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
@@ -522,7 +523,7 @@ static void less_is_no_harm(void **state)
             assert_true(out.len > 0);
             xl__str_clear(&out);
         }
-        results_clear(&file);
+        result_file_clear(&file);
     }
 }
 
@@ -551,8 +552,8 @@ static void two_files_are_told_apart(void **state)
     assert_int_equal(count(xl__str_text(&out), "\n## b\\|2.json\n"), 1);
     assert_int_equal(count(xl__str_text(&out), "\n### GEMM"), 1);
     assert_int_equal(count(xl__str_text(&out), "suspicious"), 2);
-    results_clear(&files[0]);
-    results_clear(&files[1]);
+    result_file_clear(&files[0]);
+    result_file_clear(&files[1]);
     xl__str_clear(&out);
 }
 
@@ -564,18 +565,18 @@ static void one_name_for_one_file(void **state)
     struct settings set = {.csv = "x", .markdown = "y", .html = "z"};
     (void)state;
     assert_false(outputs_clash(&set, &a, &b));
-    assert_false(outputs_take_stdout(&set));
-    assert_true(outputs_are_wanted(&set));
+    assert_false(outputs_use_stdout(&set));
+    assert_true(outputs_requested(&set));
     set.html = "x";
     assert_true(outputs_clash(&set, &a, &b));
     assert_string_equal(a, "csv");
     assert_string_equal(b, "html");
     set.html = "-";
-    assert_true(outputs_take_stdout(&set));
+    assert_true(outputs_use_stdout(&set));
     set = (struct settings){.svg = "pictures"};
-    assert_true(outputs_are_wanted(&set));
+    assert_true(outputs_requested(&set));
     set = (struct settings){.trace = "-"};
-    assert_false(outputs_are_wanted(&set));
+    assert_false(outputs_requested(&set));
 }
 
 static char *content(const char *folder, const char *name)
@@ -586,10 +587,10 @@ static char *content(const char *folder, const char *name)
     return xl__file_read(path, &text, &len) == XL_OK ? text : NULL;
 }
 
-/* A run, with its part as `part` says, and each file as it then is. */
-static void files_grow_with_parts(void **state)
+/* Files are rewritten after each section, and hold what the document holds. */
+static void files_grow_with_sections(void **state)
 {
-    struct session s = {.command = &cmd_gemm};
+    struct session s = {.command = &cmd_gemm, .is_stdout_taken = true};
     const char *folder = test_scratch("render");
     char json[512], csv[512], markdown[512];
     xl_row row;
@@ -599,25 +600,25 @@ static void files_grow_with_parts(void **state)
     snprintf(markdown, sizeof markdown, "%s/r.md", folder);
     s.set = (struct settings){.json = json, .csv = csv, .markdown = markdown};
     s.extra = json_object();
-    void *w = report_files.open(&s);
-    assert_non_null(w);
-    for (unsigned part = 1; part <= 2; part++) {
-        full_row(&row, 100 * part);
-        report_files.part(w, "GEMM", NULL);
-        report_files.row(w, NULL, &row);
-        report_files.part_end(w);
+    struct report *r = report_open(&s);
+    assert_non_null(r);
+    for (unsigned i = 1; i <= 2; i++) {
+        full_row(&row, 100 * i);
+        s.sink.section(s.sink.arg, "GEMM", NULL);
+        s.sink.row(s.sink.arg, NULL, &row);
+        s.sink.section_end(s.sink.arg);
         char *text = content(folder, "r.csv");
-        assert_int_equal(count(text, "\r\n"), 1 + part);
+        assert_int_equal(count(text, "\r\n"), 1 + i);
         free(text);
         text = content(folder, "r.md");
-        assert_int_equal(count(text, "## GEMM"), part);
+        assert_int_equal(count(text, "## GEMM"), i);
         free(text);
     }
-    assert_int_equal(report_files.close(w), EXIT_FINE);
-    /* The file says what the run said. */
+    assert_int_equal(report_close(r), EXIT_FINE);
+    /* A file renders as the run did. */
     struct result_file file;
     char why[256];
-    assert_true(results_read(json, &file, why, sizeof why));
+    assert_true(result_file_read(json, &file, why, sizeof why));
     for (size_t f = 0; f < 2; f++) {
         const struct renderer *format = f ? &render_markdown : &render_csv;
         struct xl__str out = {0};
@@ -627,27 +628,27 @@ static void files_grow_with_parts(void **state)
         xl__str_clear(&out);
         free(text);
     }
-    results_clear(&file);
+    result_file_clear(&file);
     json_decref(s.extra);
 }
 
-static void what_cannot_be_written_is_told(void **state)
+static void failed_writes_are_reported(void **state)
 {
-    struct session s = {.command = &cmd_gemm};
+    struct session s = {.command = &cmd_gemm, .is_stdout_taken = true};
     char csv[512];
     (void)state;
     s.set = (struct settings){.csv = "/no/such/folder/x.csv"};
-    assert_null(report_files.open(&s));
+    assert_null(report_open(&s));
     s.set = (struct settings){.svg = "/dev/null/pictures"};
-    assert_null(report_files.open(&s));
+    assert_null(report_open(&s));
     /* What can be written is, beside what cannot. */
     const char *folder = test_scratch("render");
     snprintf(csv, sizeof csv, "%s/x.csv", folder);
     s.set = (struct settings){.csv = csv, .markdown = "/dev/full"};
     s.extra = json_object();
-    void *w = report_files.open(&s);
-    assert_non_null(w);
-    assert_int_equal(report_files.close(w), EXIT_FILE);
+    struct report *r = report_open(&s);
+    assert_non_null(r);
+    assert_int_equal(report_close(r), EXIT_FILE);
     char *text = content(folder, "x.csv");
     assert_non_null(text);
     free(text);
@@ -656,8 +657,8 @@ static void what_cannot_be_written_is_told(void **state)
     s.extra = NULL;
     assert_int_equal(xl__file_replace(csv, "old", 3), XL_OK);
     s.set = (struct settings){.csv = csv};
-    w = report_files.open(&s);
-    assert_int_equal(report_files.close(w), EXIT_FINE);
+    r = report_open(&s);
+    assert_int_equal(report_close(r), EXIT_FINE);
     text = content(folder, "x.csv");
     assert_string_equal(text, "old");
     free(text);
@@ -677,8 +678,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(less_is_no_harm),
         cmocka_unit_test(two_files_are_told_apart),
         cmocka_unit_test(one_name_for_one_file),
-        cmocka_unit_test(files_grow_with_parts),
-        cmocka_unit_test(what_cannot_be_written_is_told),
+        cmocka_unit_test(files_grow_with_sections),
+        cmocka_unit_test(failed_writes_are_reported),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

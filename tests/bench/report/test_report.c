@@ -282,7 +282,7 @@ static xl_row example_row(const char *variant, double m)
 
 static void rows_say_the_common_once(void **state)
 {
-    struct rows rows = {0};
+    struct result_table rows = {0};
     struct xl__str text = {0};
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -291,13 +291,13 @@ static void rows_say_the_common_once(void **state)
         xl_row_found(&row, "group", 64); /* shown, no part of the id */
         xl_row_found(&row, "floor_B_per_s", 1e9 * i);
         xl_row_param_text(&row, "out", "f16"); /* the type of all: idle */
-        assert_true(rows_add(&rows, NULL, &row));
+        assert_true(result_table_add(&rows, NULL, &row));
     }
-    rows_common(&rows, &text);
+    result_table_common(&rows, &text);
     assert_string_equal(xl__str_text(&text),
                         "f16, trans=nt, alpha=1, group=64");
     xl__str_reset(&text);
-    rows_case(&rows, 1, &text);
+    result_table_label(&rows, 1, &text);
     assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001 floor=1 GB/s");
     xl__str_reset(&text);
     result_row_id(&text, &rows.list[0].row);
@@ -305,25 +305,25 @@ static void rows_say_the_common_once(void **state)
                         "gemm/gemm_tiled/m=100,n=1023,k=517/"
                         "trans=nt,alpha=1,ld=2000,out=f16/f16/hot");
     xl__str_clear(&text);
-    rows_clear(&rows);
+    result_table_clear(&rows);
 }
 
 static void lines_are_cases_or_kernels(void **state)
 {
-    struct rows rows = {0};
+    struct result_table rows = {0};
     xl_device *one = (xl_device *)&rows, *two = (xl_device *)state;
     xl_row row = example_row("gemm_tiled", 8);
-    assert_true(rows_add(&rows, one, &row));
+    assert_true(result_table_add(&rows, one, &row));
     row = example_row("gemm_ref", 8); /* the other device's own choice */
-    assert_true(rows_add(&rows, two, &row));
+    assert_true(result_table_add(&rows, two, &row));
     assert_int_equal(rows.n_repeats, 0);
-    assert_string_equal(rows.list[0].only_case.id, rows.list[1].only_case.id);
-    assert_string_not_equal(rows.list[0].kernel.id, rows.list[1].kernel.id);
-    assert_true(rows_add(&rows, one, &row)); /* --variant all */
+    assert_string_equal(rows.list[0].case_key.id, rows.list[1].case_key.id);
+    assert_string_not_equal(rows.list[0].kernel_key.id, rows.list[1].kernel_key.id);
+    assert_true(result_table_add(&rows, one, &row)); /* --variant all */
     assert_int_equal(rows.n_repeats, 1);
-    assert_int_equal(rows.list[2].kernel.turn, 0);
-    assert_int_equal(rows.list[2].only_case.turn, 1);
-    rows_clear(&rows);
+    assert_int_equal(rows.list[2].kernel_key.repeat, 0);
+    assert_int_equal(rows.list[2].case_key.repeat, 1);
+    result_table_clear(&rows);
 }
 
 static void notes_are_told_once(void **state)
@@ -335,17 +335,17 @@ static void notes_are_told_once(void **state)
     (void)state;
     row.warnings = XL_WARN(NOISY) | XL_WARN(WALL_CLOCK);
     strcpy(row.reason, "above the bound");
-    notes_of_row(&notes, &row, &set, &marks);
+    notes_add_row(&notes, &row, &set, &marks);
     assert_string_equal(xl__str_text(&marks), "1,2,3");
     xl__str_reset(&marks);
     row.reason[0] = '\0';
-    notes_of_row(&notes, &row, &set, &marks);
+    notes_add_row(&notes, &row, &set, &marks);
     assert_string_equal(xl__str_text(&marks), "2,3");
     assert_int_equal(notes.n, 3);
     /* A reason that says what a warning says takes its advice over. */
     xl__str_reset(&marks);
     strcpy(row.reason, "noisy: above the limit");
-    notes_of_row(&notes, &row, &set, &marks);
+    notes_add_row(&notes, &row, &set, &marks);
     assert_string_equal(xl__str_text(&marks), "4,3");
     assert_non_null(strstr(notes.text[3], "noisy: above the limit; "));
     for (unsigned i = 0; i < XL_N_WARN; i++)
@@ -361,7 +361,7 @@ static void expressions_go_by_their_names(void **state)
     static const struct {
         const char *name, *says;
     } cases[] = {{"adam", "adam"}, {"layer norm", "layer norm"}};
-    struct rows rows = {NULL, 0, 0, 0};
+    struct result_table rows = {NULL, 0, 0, 0};
     struct xl__str text = {0};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -373,27 +373,27 @@ static void expressions_go_by_their_names(void **state)
         xl_row_param_text(&row, "case", cases[i].name);
         xl_row_found(&row, "kernels", (double)i + 1);
         xl_row_found(&row, "gain", 5.5);
-        assert_true(rows_add(&rows, NULL, &row));
-        assert_true(rows_found(&row, "kernels") == (double)i + 1);
-        assert_true(isnan(rows_found(&row, "case")));
+        assert_true(result_table_add(&rows, NULL, &row));
+        assert_true(result_finding(&row, "kernels") == (double)i + 1);
+        assert_true(isnan(result_finding(&row, "case")));
         if (i == 0) { /* alone, its sizes tell more */
-            rows_case(&rows, 0, &text);
+            result_table_label(&rows, 0, &text);
             assert_string_equal(xl__str_text(&text), "4096x512");
             xl__str_reset(&text);
-            rows_common(&rows, &text);
+            result_table_common(&rows, &text);
             assert_string_equal(xl__str_text(&text), "f32, adam");
         }
     }
     for (size_t i = 0; i < 2; i++) {
         xl__str_reset(&text);
-        rows_case(&rows, i, &text);
+        result_table_label(&rows, i, &text);
         assert_string_equal(xl__str_text(&text), cases[i].says);
     }
     xl__str_reset(&text);
-    rows_common(&rows, &text);
+    result_table_common(&rows, &text);
     assert_string_equal(xl__str_text(&text), "f32");
     xl__str_clear(&text);
-    rows_clear(&rows);
+    result_table_clear(&rows);
 }
 
 /* -- JSON ----------------------------------------------------------------- */
@@ -515,7 +515,7 @@ static void results_know_rows_again(void **state)
     row.cold = true;
     json_decref(write_and_load(&s, &row));
     struct result_file f;
-    assert_true(results_read(path, &f, why, sizeof why));
+    assert_true(result_file_read(path, &f, why, sizeof why));
     assert_int_equal(f.n_rows, 1);
     result_identity(&f.rows[0], &back);
     result_row_id(&want, &row);
@@ -524,7 +524,7 @@ static void results_know_rows_again(void **state)
     assert_string_equal(f.rows[0].id, xl__str_text(&want));
     xl__str_clear(&want);
     xl__str_clear(&got);
-    results_clear(&f);
+    result_file_clear(&f);
     json_decref(s.extra);
 }
 
@@ -546,9 +546,9 @@ static void results_leave_out_what_has_no_time(void **state)
         char path[512], why[256] = "";
         write_result(path, sizeof path, "f", 0, cases[i].verdict,
                      cases[i].samples);
-        assert_true(results_read(path, &f, why, sizeof why));
+        assert_true(result_file_read(path, &f, why, sizeof why));
         assert_true(result_is_timed(&f.rows[0]) == cases[i].timed);
-        results_clear(&f);
+        result_file_clear(&f);
     }
 }
 
@@ -571,16 +571,16 @@ static void results_refuse_other_files(void **state)
     struct result_file f;
     char path[512], why[256] = "";
     snprintf(path, sizeof path, "%s/x.json", test_scratch("results"));
-    assert_false(results_read(path, &f, why, sizeof why));
+    assert_false(result_file_read(path, &f, why, sizeof why));
     assert_non_null(strstr(why, "cannot be read"));
-    results_clear(&f);
+    result_file_clear(&f);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *text = cases[i].text;
         assert_int_equal(xl__file_replace(path, text, strlen(text)), XL_OK);
-        assert_false(results_read(path, &f, why, sizeof why));
+        assert_false(result_file_read(path, &f, why, sizeof why));
         if (!strstr(why, cases[i].why))
             fail_msg("%s: %s", text, why);
-        results_clear(&f);
+        result_file_clear(&f);
     }
 }
 

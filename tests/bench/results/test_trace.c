@@ -56,11 +56,11 @@ static void clocks_are_found(void **state)
         for (uint64_t seed = 1; seed <= 50; seed++) {
             double doubt = -1;
             make_run(list, differences[d], seed, false);
-            int64_t got = trace_clock(list, COMMANDS, &doubt);
+            int64_t got = trace_clock_offset(list, COMMANDS, &doubt);
             assert_true(doubt >= 0 && doubt <= 2000);
             assert_true(fabs((double)(got - differences[d])) <= doubt + 1);
             make_run(list, differences[d], seed, true);
-            got = trace_clock(list, COMMANDS, &doubt);
+            got = trace_clock_offset(list, COMMANDS, &doubt);
             assert_true(doubt >= 0 && doubt <= 20000);
             assert_true(fabs((double)(got - differences[d])) <= doubt + 1);
         }
@@ -75,7 +75,7 @@ static void clocks_that_disagree(void **state)
                                     {20, 30, 100, 1225, 1225, 1230}};
     double doubt = 0;
     (void)state;
-    const int64_t got = trace_clock(list, 2, &doubt);
+    const int64_t got = trace_clock_offset(list, 2, &doubt);
     assert_true(got > 1000 && got < 1240);
     assert_true(doubt > 0);
 }
