@@ -77,8 +77,7 @@ void plot_series_clear(struct plot_series *s);
 double plot_legend(struct xl__str *out, double x, double y, double width,
                    const struct plot_series *s, size_t n);
 
-/* -- labels ----------------------------------------------------------------
- */
+/* -- labels --------------------------------------------------------------- */
 
 /* The boxes that labels keep clear of. */
 struct plot_box {
@@ -106,8 +105,7 @@ bool plot_label(struct xl__str *out, const struct plot *p,
                 struct plot_labels *taken, double x, double y,
                 const char *text);
 
-/* -- bars ------------------------------------------------------------------
- */
+/* -- bars ----------------------------------------------------------------- */
 
 /* Values by name, one below the other: bars from 0 on a linear axis, marks on
  * a logarithmic one, which has no 0 to start from. */

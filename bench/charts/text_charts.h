@@ -7,8 +7,7 @@
 
 #include "base/str.h"
 
-/* -- a roofline ------------------------------------------------------------
- */
+/* -- a roofline ----------------------------------------------------------- */
 
 /* Both axes are logarithmic: bandwidths are rising lines, peaks level ones,
  * kernels letters. */
@@ -49,8 +48,7 @@ struct roof_frame roof_frame(const struct roof_picture *p);
 void roof_draw(struct xl__str *out, const struct roof_picture *p,
                unsigned columns);
 
-/* -- shares ----------------------------------------------------------------
- */
+/* -- shares --------------------------------------------------------------- */
 
 /* A chart of shares, 0 to 1: each column covers the shares least..most (NULL:
  * from 0). Append line `row` of `rows`, the top one 0: '#' where the range of

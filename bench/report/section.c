@@ -349,8 +349,7 @@ void results_tally(const struct result_file *file, struct xl__str *out)
     add_other_members(file, out);
 }
 
-/* -- facts ------------------------------------------------------------------
- */
+/* -- facts ---------------------------------------------------------------- */
 
 enum { VALUE_COLUMNS = 24 };
 

@@ -37,8 +37,7 @@ void report_limits(const struct result_table *rows, const struct display *to);
 /* "DRAM"; "latency?" where it is only likely; "-" where nothing is known. */
 void report_limiter(const xl_row *row, char *out, size_t cap);
 
-/* -- a result file ---------------------------------------------------------
- */
+/* -- a result file -------------------------------------------------------- */
 
 /* "clbench gemm, 2026-11-22T07:00:00Z, on CPU, Linux" */
 void results_headline(const struct result_file *file, struct xl__str *out);

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run as a result document: devices with every fact, rows with every sample,
- * and where they were taken. What a command measures beside its rows comes
- * from the session's `extra`. */
+/* Writes a run as a result document: devices with every fact, rows with every
+ * sample, and the environment they were taken in.
+ *
+ *     {"schema": "clbench/1", "tool": {}, "host": {}, "environment": {},
+ *      "devices": [{"index": 0, "name": "", ..., "facts": []}],
+ *      "parts": [{"title": "", "note": ""}],
+ *      "rows": [{"id": "", "part": 0, "device": 0, ...}], ...}
+ *
+ * A section is called a part in the file; "part" of a row is its index. What a
+ * command measures that is no row is in the session's `extra`, whose members
+ * are added to the document. */
 #include "results/document.h"
 
 #include <math.h>
@@ -122,17 +130,18 @@ static json_t *id_json(const xl_row *row)
 static void put_timing(json_t *out, const xl_row *row)
 {
     const xl_samples *samples = &row->samples;
-    bool timed = samples->runs > 0;
+    bool is_timed = samples->runs > 0;
     const char *clock = samples->wall_clock ? "wall" : "event";
     json_put(out, "runs", json_integer(samples->runs));
     json_put(out, "samples_ns", samples_json(samples));
-    json_put(out, "median_ns", json_number(timed ? samples->median_ns : NAN));
-    json_put(out, "mad_ns", json_number(timed ? samples->mad_ns : NAN));
+    json_put(out, "median_ns",
+             json_number(is_timed ? samples->median_ns : NAN));
+    json_put(out, "mad_ns", json_number(is_timed ? samples->mad_ns : NAN));
     json_put(out, "cache", json_string(row->cold ? "cold" : "hot"));
-    json_put(out, "clock", timed ? json_string(clock) : json_null());
+    json_put(out, "clock", is_timed ? json_string(clock) : json_null());
 }
 
-/* What the counts say, each limiter's least time beside it. */
+/* The limiter found from the counts, with the least time of each limiter. */
 static json_t *diagnosis_json(const xl_row *row)
 {
     const xl_diagnosis *d = &row->diagnosis;
@@ -167,7 +176,7 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
 {
     const size_t n_sections = json_array_size(d->sections);
     json_t *out = json_object();
-    bool typed = row->dtype < XL_N_DTYPES;
+    bool has_dtype = row->dtype < XL_N_DTYPES;
     json_put(out, "id", id_json(row));
     json_put(out, "part",
              d->is_in_section ? json_uint(n_sections - 1) : json_null());
@@ -178,7 +187,7 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
     json_put(out, "params", params_json(row->params, row->n_params));
     json_put(out, "seed", json_uint(row->seed));
     json_put(out, "dtype",
-             json_text(typed ? xl_dtype_name(row->dtype) : NULL));
+             json_text(has_dtype ? xl_dtype_name(row->dtype) : NULL));
     put_timing(out, row);
     json_put(out, "value", json_number(row->value));
     json_put(out, "unit",
@@ -195,7 +204,7 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
     return out;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the document --------------------------------------------------------- */
 
 bool document_begin(struct document *d)
 {

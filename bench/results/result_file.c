@@ -26,7 +26,8 @@ static bool reject_file(const struct result_file *f, char *why, size_t cap,
     return false;
 }
 
-/* Samples that are all times; else none. */
+/* Reads the samples if all of them are times; else none. False: out of
+ * memory. */
 static bool read_times(const json_t *list, struct result_row *row)
 {
     size_t n = json_array_size(list);
@@ -45,7 +46,7 @@ static bool read_times(const json_t *list, struct result_row *row)
     return true;
 }
 
-/* The name that a device keeps from run to run. */
+/* The id of a device that does not change from run to run. */
 static const char *find_device_id(const json_t *devices, const json_t *index)
 {
     static const char *const names[] = {"uuid", "pci", "name"};
@@ -67,8 +68,9 @@ static bool is_peer(const char *variant)
     return strncmp(variant, peer, sizeof peer - 1) == 0;
 }
 
-/* A variant of ours that calls another library is its, where ours ran too; it
- * is ours where it is what the library chose. */
+/* Marks the rows of other libraries: those of peers, and those of
+ * gemm_clblast, a variant of this library that calls CLBlast. The latter
+ * counts as this library's where no other variant of it ran the case. */
 static void mark_other_libraries(struct result_file *f)
 {
     for (size_t i = 0; i < f->n_rows; i++) {
@@ -83,7 +85,7 @@ static void mark_other_libraries(struct result_file *f)
     }
 }
 
-/* "op/variant/rest" without the variant. */
+/* "op/variant/rest" becomes "op/rest". */
 static char *remove_variant(const char *id)
 {
     struct xl__str text = {0};
@@ -230,7 +232,8 @@ bool result_has_peers(const struct result_file *file)
     return json_array_size(json_object_get(file->document, "pairs")) > 0;
 }
 
-/* Numbers that were too large for JSON were written as text and stay so. */
+/* Numbers that were too large for JSON were written as text and remain text.
+ */
 static void copy_settings(const json_t *object, xl_row *out,
                           void (*number)(xl_row *, const char *, double),
                           void (*text)(xl_row *, const char *, const char *))
@@ -280,7 +283,7 @@ static double read_count(const json_t *object, const char *name)
     return value > 0 ? value : 0;
 }
 
-/* Settings are part of a row's id, and what the run found is not. */
+/* Is the parameter a setting? Settings are in a row's id, findings are not. */
 static bool is_setting(const char *id, const char *name)
 {
     const size_t len = strlen(name);

@@ -16,7 +16,8 @@
 
 /* -- JSON ----------------------------------------------------------------- */
 
-/* {"thermal limit": 0.25}: those that held at all; null: nobody tells. */
+/* The share of readings in which each reason held the clock down, as in
+ * {"thermal limit": 0.25}, those above 0; null: no sensor reports it. */
 static json_t *throttle_json(const xl_conditions *c)
 {
     if (!c->tells_throttle)
@@ -29,7 +30,8 @@ static json_t *throttle_json(const xl_conditions *c)
     return out;
 }
 
-/* The numbers of a row's conditions, in the order of the file. */
+/* The numbers of a row's conditions, in the order of the file. They are
+ * written and read by this table. */
 #define MEMBER(field)                                                         \
     {                                                                         \
 #field, offsetof(xl_conditions, field)                                \
@@ -65,7 +67,7 @@ json_t *telemetry_conditions_json(const xl_conditions *c)
 
 void telemetry_conditions_read(const json_t *json, xl_conditions *out)
 {
-    const json_t *held = json_object_get(json, "throttle");
+    const json_t *throttles = json_object_get(json, "throttle");
     const json_int_t readings =
         json_integer_value(json_object_get(json, "readings"));
     out->readings =
@@ -76,10 +78,10 @@ void telemetry_conditions_read(const json_t *json, xl_conditions *out)
         *(double *)(void *)at =
             json_is_number(value) ? json_number_value(value) : (double)NAN;
     }
-    out->tells_throttle = json_is_object(held);
+    out->tells_throttle = json_is_object(throttles);
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         out->throttle[i] = json_number_value(
-            json_object_get(held, xl_throttle_name((xl_throttle)i)));
+            json_object_get(throttles, xl_throttle_name((xl_throttle)i)));
 }
 
 json_t *telemetry_sources(const xl_reading *r)
@@ -96,18 +98,18 @@ json_t *telemetry_sources(const xl_reading *r)
 
 json_t *telemetry_reading(const xl_reading *r)
 {
-    json_t *out = json_object(), *held = NULL;
+    json_t *out = json_object(), *throttles = NULL;
     for (unsigned i = 0; i < XL_N_SENSORS; i++)
         if (r->source[i])
             json_put(out, xl_sensor_name((xl_sensor)i, NULL, NULL),
                      json_number(r->value[i]));
     if (!r->tells_throttle)
         return out;
-    held = json_array();
+    throttles = json_array();
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         if (r->throttle & 1u << i)
-            json_add(held, json_string(xl_throttle_name((xl_throttle)i)));
-    json_put(out, "throttle", held);
+            json_add(throttles, json_string(xl_throttle_name((xl_throttle)i)));
+    json_put(out, "throttle", throttles);
     return out;
 }
 
@@ -115,7 +117,7 @@ json_t *telemetry_reading(const xl_reading *r)
 
 static const double mega = 1e6, gib = 1024.0 * 1024.0 * 1024.0;
 
-/* "645/700 W", "645 W", "-" */
+/* "645/700 W", "645 W", "-": a value of its most, both over a unit. */
 static void add_reading_cell(struct table *t, double value, double most,
                              double unit, int digits, const char *name)
 {
@@ -181,10 +183,10 @@ void telemetry_table(FILE *to, const struct telemetry_device *d, unsigned n,
     table_destroy(t);
 }
 
-/* -- rows ------------------------------------------------------------------
- */
+/* -- rows ----------------------------------------------------------------- */
 
-/* The largest of what rows saw. */
+/* The conditions of several rows: the range of clocks, the highest of the
+ * rest. */
 static void merge_conditions(xl_conditions *all, const xl_conditions *c)
 {
     all->readings += c->readings;
@@ -224,8 +226,7 @@ void telemetry_conditions_text(const struct result_table *rows,
         xl__str_add(out, " W");
 }
 
-/* -- every sensor ----------------------------------------------------------
- */
+/* -- every sensor --------------------------------------------------------- */
 
 static void add_sensor_cell(struct table *t, double value, const char *unit)
 {
@@ -255,7 +256,7 @@ void telemetry_legend(FILE *to, unsigned width)
 void telemetry_list(FILE *to, const struct telemetry_device *d, unsigned width)
 {
     static const struct table_column columns[] = {
-        {"sensor", false, 0}, {"value", true, 0}, {"told by", false, 20}};
+        {"sensor", false, 0}, {"value", true, 0}, {"source", false, 20}};
     struct table *t = table_create(columns, sizeof columns / sizeof *columns);
     const xl_reading *r = &d->now;
     const char *unit;

@@ -46,8 +46,7 @@ struct trace {
     uint64_t n_commands;
 };
 
-/* -- events ----------------------------------------------------------------
- */
+/* -- events --------------------------------------------------------------- */
 
 static json_t *new_event(const char *kind, unsigned pid, size_t tid,
                          const char *name)
@@ -71,7 +70,7 @@ static void put_duration(json_t *to, int64_t ns)
     json_put(to, "dur", json_real((double)ns / ns_per_us));
 }
 
-/* What a process or a track is called. */
+/* Adds the name of a process or of a track. */
 static void add_name(struct trace *t, const char *what, unsigned pid,
                      size_t tid, const char *name)
 {
@@ -81,8 +80,8 @@ static void add_name(struct trace *t, const char *what, unsigned pid,
     json_add(t->events, out);
 }
 
-/* The place of a track, counted from 1 over all; 0 when out of memory. A
- * process is named with its first. */
+/* The number of a track, from 1 over all processes, added if it is new; 0 when
+ * out of memory. The name of a process is added with its first track. */
 static size_t find_track(struct trace *t, unsigned pid, const char *process,
                          const char *name)
 {
@@ -106,8 +105,8 @@ static size_t find_track(struct trace *t, unsigned pid, const char *process,
     return t->n_tracks;
 }
 
-/* Times count from a little before what comes first, since a device's may be
- * off by their doubt. */
+/* Times count from 1 ms before the first event, since a device's times may be
+ * early by their doubt. */
 static void set_origin(struct trace *t, int64_t ns)
 {
     static const int64_t before_ns = 1000000;
@@ -115,8 +114,7 @@ static void set_origin(struct trace *t, int64_t ns)
         t->origin_ns = ns - before_ns;
 }
 
-/* -- the host --------------------------------------------------------------
- */
+/* -- the host ------------------------------------------------------------- */
 
 uint64_t trace_call(struct trace *t, const char *name, const char *detail,
                     uint64_t begin_ns, uint64_t end_ns)
@@ -139,10 +137,10 @@ uint64_t trace_call(struct trace *t, const char *name, const char *detail,
     return t->n_calls;
 }
 
-/* -- a device --------------------------------------------------------------
- */
+/* -- a device ------------------------------------------------------------- */
 
-/* Stamps in the order that time has, whatever a driver says. */
+/* Makes the times ascend, queued <= submitted <= started <= ended, whatever
+ * the driver reports. */
 static void order_stamps(struct trace_command *c)
 {
     if (c->end_ns < c->start_ns)
@@ -153,7 +151,7 @@ static void order_stamps(struct trace_command *c)
         c->queued_ns = c->submit_ns;
 }
 
-/* A track of the engine's on which nothing runs at `start_ns`. */
+/* A track of the engine on which nothing runs at `start_ns`. */
 static size_t find_free_track(struct trace *t, unsigned pid,
                               const char *process, const char *engine,
                               int64_t start_ns)
@@ -209,7 +207,8 @@ static void add_queue(struct trace *t, unsigned pid,
     }
 }
 
-/* From the call to what it set going; none that would point back in time. */
+/* An arrow from a call to the command that it enqueued; none that would point
+ * back in time. */
 static void add_arrow(struct trace *t, unsigned pid, size_t tid,
                       const struct trace_command *c)
 {
@@ -259,8 +258,7 @@ void trace_command(struct trace *t, const struct trace_command *command)
     add_arrow(t, pid, tid, &c);
 }
 
-/* -- the document ----------------------------------------------------------
- */
+/* -- the document --------------------------------------------------------- */
 
 struct trace *trace_new(void)
 {
@@ -319,7 +317,7 @@ static int write_trace(struct session *s, const struct trace *t)
 
 int trace_close(struct session *s, struct trace *t)
 {
-    /* Where nothing ran, an older file is worth more. */
+    /* Without an event an older file is kept. */
     const int code = t && t->n_calls > 0 ? write_trace(s, t) : EXIT_FINE;
     trace_free(t);
     return code;
@@ -327,7 +325,19 @@ int trace_close(struct session *s, struct trace *t)
 
 /* -- clocks --------------------------------------------------------------- */
 
-struct range {
+/* The device's clock on the host's. A command is started after the call that
+ * enqueues it began, and has ended before the host reads its clock after the
+ * wait, so each command bounds the difference d = device - host:
+ *
+ *     end - over <= d <= start - call
+ *
+ * and where the driver stamps "queued" within the enqueuing call, more closely
+ *
+ *     queued - return <= d <= queued - call.
+ *
+ * The intersection over a few dozen commands is microseconds wide, and no
+ * driver has to offer a call for it. */
+struct offset_range {
     int64_t lo, hi;
 };
 
@@ -336,7 +346,7 @@ static int64_t difference(uint64_t a, uint64_t b)
     return (int64_t)(a - b);
 }
 
-static void narrow_range(struct range *r, int64_t lo, int64_t hi)
+static void narrow_range(struct offset_range *r, int64_t lo, int64_t hi)
 {
     r->lo = lo > r->lo ? lo : r->lo;
     r->hi = hi < r->hi ? hi : r->hi;
@@ -345,11 +355,11 @@ static void narrow_range(struct range *r, int64_t lo, int64_t hi)
 int64_t trace_clock_offset(const struct trace_bracket *list, size_t n,
                            double *doubt_ns)
 {
-    struct range r = {INT64_MIN, INT64_MAX};
+    struct offset_range r = {INT64_MIN, INT64_MAX};
     for (size_t i = 0; i < n; i++)
         narrow_range(&r, difference(list[i].end_ns, list[i].over_ns),
                      difference(list[i].start_ns, list[i].call_ns));
-    struct range near = r;
+    struct offset_range near = r;
     for (size_t i = 0; i < n; i++)
         narrow_range(&near, difference(list[i].queued_ns, list[i].return_ns),
                      difference(list[i].queued_ns, list[i].call_ns));
@@ -360,17 +370,16 @@ int64_t trace_clock_offset(const struct trace_bracket *list, size_t n,
     return r.lo + width / 2;
 }
 
-/* -- a piece of work -------------------------------------------------------
- */
+/* -- a run ---------------------------------------------------------------- */
 
-struct spans {
+struct span_list {
     xl_span *list;
     size_t n, cap;
 };
 
 static void keep_span(const xl_span *span, void *arg)
 {
-    struct spans *s = arg;
+    struct span_list *s = arg;
     if (xl__grow(&s->list, &s->cap, s->n + 1, sizeof *s->list))
         s->list[s->n++] = *span;
 }
@@ -381,14 +390,14 @@ static void discard_span(const xl_span *span, void *arg)
     (void)arg;
 }
 
-/* One run as the host saw it. */
-struct seen {
+/* The times of one run on the host's clock. */
+struct run_times {
     uint64_t begin_ns, return_ns, over_ns;
 };
 
 static xl_status run_timed(xl_queue *q,
                            xl_status (*enqueue)(xl_queue *q, void *arg),
-                           void *arg, struct seen *out)
+                           void *arg, struct run_times *out)
 {
     xl_status status = XL_OK;
     out->begin_ns = xl__now_ns();
@@ -400,26 +409,27 @@ fail:
     return status;
 }
 
-/* Where the run's spans lie on the host's clock; 0 spans: nothing is known. */
-static int64_t find_clock_offset(const struct spans *s, const struct seen *run)
+/* The device's clock minus the host's during a run; 0 without spans. */
+static int64_t find_clock_offset(const struct span_list *s,
+                                 const struct run_times *run)
 {
     double doubt_ns = 0;
-    int64_t less = 0;
+    int64_t offset_ns = 0;
     struct trace_bracket *list = xl__calloc(s->n + 1, sizeof *list);
     for (size_t i = 0; list && i < s->n; i++)
         list[i] = (struct trace_bracket){
             run->begin_ns,        run->return_ns,      run->over_ns,
             s->list[i].queued_ns, s->list[i].start_ns, s->list[i].end_ns};
     if (list && s->n > 0)
-        less = trace_clock_offset(list, s->n, &doubt_ns);
+        offset_ns = trace_clock_offset(list, s->n, &doubt_ns);
     free(list);
-    return less;
+    return offset_ns;
 }
 
 static void add_run(struct trace *t, const xl_device *dev, const char *name,
-                    const struct spans *s, const struct seen *run)
+                    const struct span_list *s, const struct run_times *run)
 {
-    const int64_t less = find_clock_offset(s, run);
+    const int64_t offset_ns = find_clock_offset(s, run);
     (void)trace_call(t, name, NULL, run->begin_ns, run->over_ns);
     const uint64_t call =
         trace_call(t, "enqueue", NULL, run->begin_ns, run->return_ns);
@@ -433,10 +443,10 @@ static void add_run(struct trace *t, const xl_device *dev, const char *name,
             .queue = "queue",
             .engine = "kernels",
             .cause = call,
-            .queued_ns = (int64_t)x->queued_ns - less,
-            .submit_ns = (int64_t)x->submit_ns - less,
-            .start_ns = (int64_t)x->start_ns - less,
-            .end_ns = (int64_t)x->end_ns - less};
+            .queued_ns = (int64_t)x->queued_ns - offset_ns,
+            .submit_ns = (int64_t)x->submit_ns - offset_ns,
+            .start_ns = (int64_t)x->start_ns - offset_ns,
+            .end_ns = (int64_t)x->end_ns - offset_ns};
         trace_command(t, &c);
     }
 }
@@ -446,25 +456,25 @@ xl_status trace_runs(struct trace *t, xl_queue *q, const char *name,
 {
     enum { RUNS = 3 };
     xl_status status = XL_OK;
-    struct spans spans = {0};
-    struct seen run;
-    xl_fact is_true;
+    struct span_list span_list = {0};
+    struct run_times run;
+    xl_fact timer_ok;
     const xl_device *dev = xl_queue_device(q);
     const bool has_clock =
-        xl_device_fact(dev, "timer_ok", XL_UNKNOWN, &is_true) == XL_OK &&
-        is_true.value == 1 && xl_timeline_enable(q, true) == XL_OK;
+        xl_device_fact(dev, "timer_ok", XL_UNKNOWN, &timer_ok) == XL_OK &&
+        timer_ok.value == 1 && xl_timeline_enable(q, true) == XL_OK;
     for (unsigned i = 0; i < RUNS; i++) {
-        spans.n = 0;
+        span_list.n = 0;
         if (has_clock)
             TRY(xl_timeline_drain(q, discard_span, NULL));
         TRY(run_timed(q, enqueue, arg, &run));
         if (has_clock)
-            TRY(xl_timeline_drain(q, keep_span, &spans));
-        add_run(t, dev, name, &spans, &run);
+            TRY(xl_timeline_drain(q, keep_span, &span_list));
+        add_run(t, dev, name, &span_list, &run);
     }
 fail:
     if (has_clock)
         (void)xl_timeline_enable(q, false);
-    free(spans.list);
+    free(span_list.list);
     return status;
 }

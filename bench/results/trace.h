@@ -47,8 +47,7 @@ void trace_command(struct trace *t, const struct trace_command *c);
 xl_status trace_runs(struct trace *t, xl_queue *q, const char *name,
                      xl_status (*enqueue)(xl_queue *q, void *arg), void *arg);
 
-/* -- clocks ----------------------------------------------------------------
- */
+/* -- clocks --------------------------------------------------------------- */
 
 /* The times of one command on both clocks. */
 struct trace_bracket {

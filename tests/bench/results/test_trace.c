@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "results/trace.h"
 
-/* -- clocks ---------------------------------------------------------------- */
+/* -- clocks --------------------------------------------------------------- */
 
 enum { COMMANDS = 40 };
 
@@ -80,7 +80,7 @@ static void clocks_that_disagree(void **state)
     assert_true(doubt > 0);
 }
 
-/* -- documents ------------------------------------------------------------- */
+/* -- documents ------------------------------------------------------------ */
 
 enum { MOST_OPEN = 64, MOST_IDS = 512 };
 static const double step_us = 1e-3; /* a nanosecond */
