@@ -60,20 +60,20 @@ static const struct result_row *next_row(const struct gemm_picture *d,
     return figure_row(d->file, d->device, "gemm", at);
 }
 
-/* A sweep: the sides that are not the same everywhere are all alike in each
- * row. */
+/* Finds whether the rows are a sweep: the dimensions that differ between rows
+ * are equal within each row. */
 static void find_sweep(struct gemm_picture *d)
 {
     const struct result_row *row;
     double first[3], mnk[3];
-    bool any = false;
+    bool has_first = false;
     for (size_t i = 0; (row = next_row(d, &i));) {
         read_sizes(row, mnk);
         for (unsigned s = 0; s < 3; s++) {
-            d->grows[s] = d->grows[s] || (any && mnk[s] != first[s]);
-            first[s] = any ? first[s] : mnk[s];
+            d->grows[s] = d->grows[s] || (has_first && mnk[s] != first[s]);
+            first[s] = has_first ? first[s] : mnk[s];
         }
-        any = true;
+        has_first = true;
     }
     d->is_sweep = d->grows[0] || d->grows[1] || d->grows[2];
     for (size_t i = 0; (row = next_row(d, &i));) {
@@ -144,7 +144,8 @@ static const char *find_library(const struct result_row *row)
     return row->variant;
 }
 
-/* Which library is which shape: in the order they come, ours first. */
+/* The shape of a library's marks: in the order of the rows, this library
+ * first. */
 static unsigned find_library_shape(const struct gemm_picture *d,
                                    const char *who)
 {
@@ -200,15 +201,15 @@ static void add_row(struct gemm_picture *d, const struct result_row *row)
         d->roof[s->kind] = fmax(d->roof[s->kind], json_number_value(roof));
 }
 
-/* Of each size the best alone; of a sweep every size, else those that lie
- * closer than a picture shows are one. */
+/* Keeps the best point of each size. Sizes of a sweep are distinct; others
+ * closer than 4 % are one, since the figure does not show the difference. */
 static void keep_best(struct plot_series *s, bool is_sweep)
 {
-    const double apart = is_sweep ? 1 : 1.04;
+    const double least_ratio = is_sweep ? 1 : 1.04;
     size_t n = 0;
     plot_sort(s);
     for (size_t i = 0; i < s->n; i++) {
-        if (n > 0 && s->at[i].x <= s->at[n - 1].x * apart) {
+        if (n > 0 && s->at[i].x <= s->at[n - 1].x * least_ratio) {
             if (s->at[i].y > s->at[n - 1].y)
                 s->at[n - 1] = s->at[i];
         } else {
@@ -231,7 +232,8 @@ enum {
     BELOW = 12
 };
 
-/* Types this far apart want a logarithmic axis; others one from 0. */
+/* Rates that differ by this factor have a logarithmic axis; others one from
+ * 0. */
 static const double log_axis_ratio = 8;
 
 static double draw_headline(struct xl__str *out, const struct gemm_picture *d)
@@ -261,7 +263,7 @@ static void style_series(struct gemm_series *s, unsigned colour,
     s->line.dash = s->who_shape;
 }
 
-/* Those of one kind, ours on top. */
+/* The series of one kind, this library's on top. */
 static void draw_series(struct xl__str *out, const struct plot *p,
                         const struct gemm_picture *d, unsigned kind)
 {
@@ -289,7 +291,7 @@ static void draw_roof(struct xl__str *out, const struct plot *p,
         svg_line(out, p->left, y, p->left + p->width, y, 2);
 }
 
-/* Named above its line or below it, wherever that is clear. */
+/* Names a roof above its line or below it, wherever that is clear. */
 static void name_roof(struct xl__str *out, const struct plot *p,
                       struct plot_labels *taken, const struct gemm_picture *d,
                       unsigned kind)
@@ -307,7 +309,8 @@ static void name_roof(struct xl__str *out, const struct plot *p,
 
 /* -- one plot ------------------------------------------------------------- */
 
-/* With room for a name above the highest. */
+/* Extends the axis to the roofs, with room for a name above the highest;
+ * linear from 0 where the rates differ little. */
 static void hold_roofs(struct plot_axis *axis, const struct gemm_picture *d)
 {
     static const double room = 1.25;
@@ -320,7 +323,7 @@ static void hold_roofs(struct plot_axis *axis, const struct gemm_picture *d)
     }
 }
 
-/* Of those without a name yet, so that names stand in the order of lines. */
+/* The highest roof without a name, so that names are in the order of lines. */
 static unsigned find_highest_roof(const struct gemm_picture *d,
                                   const bool *is_named)
 {
@@ -388,7 +391,8 @@ static double draw_single_plot(struct xl__str *out, struct gemm_picture *d)
 
 /* -- a plot for each type ------------------------------------------------- */
 
-/* The sizes are the same for all, the rates its own. */
+/* A small plot of one kind. The x axis is common to all, the y axis its own.
+ */
 static double draw_panel(struct xl__str *out, const struct gemm_picture *d,
                          unsigned kind, double top)
 {
@@ -500,7 +504,7 @@ const struct figure figure_gemm = {
     .title = "Matrix products",
     .about =
         "Rate by size: m = n = k, or of other shapes the side of a cube of as "
-        "much work. Dotted lines are roofs, what measured memory and "
+        "many operations. Dotted lines are roofs, what measured memory and "
         "arithmetic allow; lines join cubes, or the sizes of a sweep. Hollow "
         "marks are in doubt.",
     .draw = draw_gemm,

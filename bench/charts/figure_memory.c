@@ -15,7 +15,7 @@ enum { BELOW = 12 }; /* left free below a figure */
 
 /* -- bandwidth ------------------------------------------------------------ */
 
-enum { MEMORY, CACHES, LINK, ON_CHIP }; /* series */
+enum { MEMORY, CACHES, LINK, ON_CHIP }; /* series of bars */
 
 static const char probe_bandwidth[] = "probe_bandwidth";
 static const char probe_cache[] = "probe_cache";
@@ -37,15 +37,15 @@ static const struct {
     {MEMORY, "memory, write", probe_bandwidth, "write", "write_bytes_per_s"},
     {MEMORY, "memory, copy", probe_bandwidth, "copy", "copy_bytes_per_s"},
     {MEMORY, "memory, triad", probe_bandwidth, "triad", NULL},
-    {MEMORY, "memory, words at random", "probe_coalescing", "gather", NULL},
+    {MEMORY, "memory, random words", "probe_coalescing", "gather", NULL},
     {LINK, "from the host", "", "", "upload_bytes_per_s"},
     {LINK, "to the host", "", "", "download_bytes_per_s"},
 };
 /* clang-format on */
 
-static const double worth_it = 2; /* rates: fewer are no picture */
+static const size_t least_rates = 2; /* fewer are no figure */
 
-/* The best of the rows of that name; NULL: none. */
+/* The row of a rate with the highest value; NULL: none. */
 static const struct result_row *find_best_row(const struct result_file *file,
                                               const json_t *device,
                                               size_t i_rate)
@@ -111,7 +111,7 @@ static bool draw_bandwidth(const struct result_file *file,
     struct xl__str body = {0};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         add_rate(&bars, &axis, file, device, i);
-    const bool is_drawn = (double)bars.n >= worth_it;
+    const bool is_drawn = bars.n >= least_rates;
     if (is_drawn) {
         const double y = draw_bandwidth_headline(&body, device, &bars) - 8;
         figure_write(out, &figure_bandwidth, &body,
@@ -126,7 +126,7 @@ const struct figure figure_bandwidth = {
     .name = "bandwidth",
     .title = "Bandwidth",
     .about =
-        "What each memory moves in a second, from those on the chip out to "
+        "The bytes a second of each memory, from those on the chip out to "
         "the host. The axis is logarithmic: each line of the grid is several "
         "times the one before. A copy counts its reads and its writes.",
     .draw = draw_bandwidth,
@@ -143,7 +143,7 @@ struct level {
     double bytes, s; /* bytes NaN: the last one has no end */
 };
 
-/* From near to far. */
+/* The levels of the memory hierarchy that were found, from the fastest on. */
 static unsigned find_levels(const struct result_file *file,
                             const json_t *device,
                             struct level level[MOST_LEVELS])
@@ -189,8 +189,8 @@ static double draw_cache_headline(struct xl__str *out, const json_t *device,
     return y;
 }
 
-/* Where a level lies in the picture: from the end of the one before to its
- * own. */
+/* A level in pixels: its latency y from the size of the level before, x1, to
+ * its own, x2. */
 struct step {
     double x1, x2, y;
 };
@@ -281,17 +281,17 @@ static bool draw_cache(const struct result_file *file, const json_t *device,
         [CACHE_DENSE] = {.name = "every line of the set",
                          .has_line = true,
                          .has_marks = true},
-        [CACHE_SPREAD] = {
-            .name = "a few lines, spread over the set: the TLB alone",
-            .colour = 7,
-            .shape = 3,
-            .dash = 1,
-            .has_line = true,
-            .has_marks = true}};
+        [CACHE_SPREAD] = {.name =
+                              "a few lines, spread over the set: the TLB only",
+                          .colour = 7,
+                          .shape = 3,
+                          .dash = 1,
+                          .has_line = true,
+                          .has_marks = true}};
     struct plot p = {.left = CACHE_LEFT,
                      .width = SVG_WIDTH - CACHE_LEFT - 2 * PLOT_EDGE,
                      .height = CACHE_HEIGHT,
-                     .x = plot_axis(2, "B", "set walked over"),
+                     .x = plot_axis(2, "B", "size of the set"),
                      .y = plot_axis(10, "s", "Time of a dependent load")};
     for (unsigned i = 0; i < N_CACHE_SERIES; i++)
         figure_collect(file, device, &curves[i], &p, &s[i]);
@@ -305,11 +305,11 @@ static bool draw_cache(const struct result_file *file, const json_t *device,
 
 const struct figure figure_cache = {
     .name = "cache",
-    .title = "Cache staircase",
+    .title = "Cache latency",
     .about =
-        "What one load takes that must wait for the one before, by the size "
-        "of the set that is walked over. The time climbs a step where the set "
-        "outgrows a cache; dashed lines are the levels that were found.",
+        "The time of a load that depends on the one before, by the size of "
+        "the set that the loads are spread over. The time steps up where the "
+        "set no longer fits a cache; dashed lines are the levels found.",
     .draw = draw_cache,
 };
 
@@ -326,8 +326,8 @@ enum {
 
 static const char coalescing_op[] = "probe_coalescing";
 
-/* The useful rate were a granule the only cost: strides cost what they leave
- * unused, until each access has a granule of its own. */
+/* The useful rate if granules were the only cost: rate(stride) =
+ * rate(1 word) / min(stride, granule), both in words. */
 static void add_ideal(struct plot *p, struct plot_series *ideal,
                       const struct plot_series *seen, double granule)
 {
@@ -350,14 +350,14 @@ static double draw_coalescing_headline(struct xl__str *out,
     units_format(other, sizeof other, near, "B");
     if (far > 0 && near > 0)
         snprintf(text, sizeof text,
-                 "Memory gives %s at a time, the last-level cache %s", one,
-                 other);
+                 "Memory moves granules of %s, the last-level cache of %s",
+                 one, other);
     else if (far > 0 || near > 0)
-        snprintf(text, sizeof text, "%s gives %s at a time",
+        snprintf(text, sizeof text, "%s moves granules of %s",
                  far > 0 ? "Memory" : "The last-level cache",
                  far > 0 ? one : other);
     else
-        snprintf(text, sizeof text, "What is left of the rate, by pattern");
+        snprintf(text, sizeof text, "Useful rate by access pattern");
     return figure_headline(out, device, text);
 }
 
@@ -384,7 +384,7 @@ static void draw_gather(struct xl__str *out, const struct plot *p,
     const double right = p->left + p->width;
     char rate[UNITS_CAP], text[64];
     units_format(rate, sizeof rate, figure_value(row), "B/s");
-    snprintf(text, sizeof text, "at random: %s", rate);
+    snprintf(text, sizeof text, "random: %s", rate);
     svg_aside(out);
     svg_line(out, p->left, y, right, y, 3);
     svg_group_end(out);
@@ -458,7 +458,7 @@ static double draw_panels(struct xl__str *out, const struct result_file *file,
                      .top = top + BETWEEN,
                      .width = width,
                      .height = PANEL_HEIGHT,
-                     .x = plot_axis(0, "1", "words off alignment"),
+                     .x = plot_axis(0, "1", "misalignment in words"),
                      .y = plot_axis(0, "B/s", "Useful rate")};
     const double left = draw_panel(out, file, device, "offset", p);
     if (left > 0) {
@@ -489,7 +489,7 @@ static bool draw_coalescing(const struct result_file *file,
                         .dash = 1,
                         .has_line = true,
                         .has_marks = true},
-        [STRIDE_IDEAL] = {.name = "memory, if its granule were all that costs",
+        [STRIDE_IDEAL] = {.name = "memory, if granules were the only cost",
                           .colour = 7,
                           .dash = 2,
                           .has_line = true}};
@@ -517,9 +517,9 @@ const struct figure figure_coalescing = {
     .title = "Access patterns",
     .about =
         "Useful bytes a second when neighbouring work-items read words a "
-        "stride apart. Where a curve stops falling each access moves a whole "
-        "granule of its own: that stride is the granule. Below: what a start "
-        "off alignment costs, and what wider loads gain.",
+        "stride apart. Where a curve stops falling, each access moves a "
+        "granule of its own: that stride is the granule. Below: the cost of "
+        "misaligned starts, and the gain of wider loads.",
     .draw = draw_coalescing,
 };
 
@@ -546,8 +546,8 @@ static unsigned find_divisor(unsigned a, unsigned b)
     return a;
 }
 
-/* As many words share a bank as the greatest common divisor of stride and
- * banks says; twice over is enough to see it. */
+/* The slowdown by bank conflicts: gcd(stride, banks) accesses wait for the
+ * same bank. Drawn up to twice the number of banks. */
 static void add_model(struct plot *p, struct plot_series *s, double banks)
 {
     if (!(banks >= 1 && banks <= MOST_STRIDE))
@@ -627,9 +627,9 @@ const struct figure figure_banks = {
     .name = "banks",
     .title = "Local memory",
     .about =
-        "How much slower local memory is read when neighbours are a stride "
-        "apart: words of one bank wait for one another. A stride that has no "
-        "factor in common with the number of banks is free.",
+        "How much slower local memory is read when neighbouring work-items "
+        "are a stride apart: accesses to one bank are serialized. A stride "
+        "that has no factor in common with the number of banks is free.",
     .draw = draw_banks,
 };
 
@@ -690,7 +690,7 @@ static bool draw_transfer(const struct result_file *file, const json_t *device,
     struct plot p = {.left = TRANSFER_LEFT,
                      .width = SVG_WIDTH - TRANSFER_LEFT - 2 * PLOT_EDGE,
                      .height = TRANSFER_HEIGHT,
-                     .x = plot_axis(2, "B", "bytes of a copy"),
+                     .x = plot_axis(2, "B", "size of a copy"),
                      .y = plot_axis(10, "B/s", "Bytes per second")};
     struct xl__str body = {0};
     size_t n = 0;
@@ -723,8 +723,8 @@ const struct figure figure_transfer = {
     .name = "transfer",
     .title = "Transfers",
     .about =
-        "What copies between host and device reach, by their size. Small ones "
-        "pay for their start, so the curve rises until the link is the limit; "
-        "pinned memory saves the driver a copy of its own.",
+        "The rate of copies between host and device, by their size. The fixed "
+        "cost of a copy limits small ones, so the curve rises until the link "
+        "is the limit; with pinned memory the driver makes no extra copy.",
     .draw = draw_transfer,
 };

@@ -15,7 +15,7 @@ enum {
     LANE = 14,
     LANE_GAP = 3,
     MODE_GAP = 14,
-    MOST_COMMANDS = 2048, /* drawn of a way */
+    MOST_COMMANDS = 2048, /* of a mode: more are not drawn */
     LETTERS = 106,
     BELOW = 6
 };
@@ -53,8 +53,8 @@ static size_t count_commands(const json_t *mode)
     return n < MOST_COMMANDS ? n : MOST_COMMANDS;
 }
 
-/* The axis holds each end and each total; the number of commands that can be
- * shown. */
+/* Extends the axis to each command and each total; the number of commands that
+ * can be shown. */
 static size_t hold_commands(struct plot_axis *axis, const json_t *modes)
 {
     size_t n = 0;
@@ -74,7 +74,7 @@ static size_t hold_commands(struct plot_axis *axis, const json_t *modes)
     return n;
 }
 
-/* -- one way of running --------------------------------------------------- */
+/* -- one mode ------------------------------------------------------------- */
 
 static void add_command_tip(const json_t *command, double start, double end,
                             struct xl__str *out)
@@ -134,7 +134,7 @@ static double draw_mode(struct xl__str *out, const struct plot *p,
     return y + height + MODE_GAP;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the figure ----------------------------------------------------------- */
 
 static double draw_headline(struct xl__str *out, const json_t *device,
                             const json_t *entry)
@@ -147,7 +147,7 @@ static double draw_headline(struct xl__str *out, const json_t *device,
     xl__str_printf(&text, "%s %s", json_text_at(entry, "stages"),
                    json_text_at(entry, "dtype"));
     if (*by)
-        xl__str_printf(&text, ": bound by %s, %s of the quickest way", by,
+        xl__str_printf(&text, ": bound by %s, %s of the fastest mode", by,
                        share);
     const double y = figure_headline(out, device, xl__str_text(&text));
     xl__str_clear(&text);
@@ -186,7 +186,7 @@ static double draw_text(struct xl__str *out, const json_t *entry, double y)
     struct xl__str text = {0}, line = {0};
     xl__str_add(&text, json_text_at(json_object_get(entry, "bound"), "words"));
     add_first(entry, &text);
-    /* Lines of the terminal are one paragraph here. */
+    /* The lines of the terminal become one paragraph. */
     for (const char *c = xl__str_text(&text); *c; c++)
         xl__str_add_n(&line, *c == '\n' ? " " : c, 1);
     svg_aside(out);
@@ -227,8 +227,8 @@ const struct figure figure_pipeline = {
     .name = "pipeline",
     .title = "Pipeline",
     .about =
-        "What the device does when, for each way of running the chain: a box "
-        "is a command, grey is waiting. Where uploads, kernels and downloads "
-        "lie above one another they are done at the same time.",
+        "The commands of the device over time, for each way of running the "
+        "chain: a box is a command, grey is waiting. Uploads, kernels and "
+        "downloads above one another run at the same time.",
     .draw = draw_pipeline,
 };

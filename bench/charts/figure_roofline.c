@@ -68,8 +68,8 @@ static bool has_measured_ceiling(const struct figure_ceilings *d,
     return false;
 }
 
-/* The slowest memory is the roof itself; a ceiling that was not measured says
- * where it is from. */
+/* Solid: a peak, or the slowest memory, which is the roof itself. Dashed:
+ * faster memories. Dotted: a ceiling that was not measured. */
 static unsigned choose_dash(const struct figure_ceilings *d, unsigned i)
 {
     if (!is_measured(d, i))
@@ -119,7 +119,8 @@ static int compare_rate(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The piece of the plane where a memory is the limit, in pixels. */
+/* The rising line of a memory in pixels, from the left edge to the best peak.
+ */
 struct rise {
     double x1, y1, x2, y2;
 };
@@ -133,12 +134,12 @@ static struct rise find_rise(const struct figure_ceilings *d, unsigned i)
                          plot_y(p, rate * end)};
 }
 
-/* A name along its line, above or below it, where that is clear of all else;
- * else beside its upper end. */
+/* Names a memory along its line, above or below it, where that is clear of
+ * everything; otherwise beside the upper end. */
 static void name_memory(struct xl__str *out, struct figure_ceilings *d,
                         unsigned i)
 {
-    static const double sides[] = {10, -10}, step = 12, tall = 9, base = 4;
+    static const double offsets[] = {10, -10}, step = 12, tall = 9, base = 4;
     static const double to_degrees = 57.29577951308232;
     const struct rise r = find_rise(d, i);
     const double length = hypot(r.x2 - r.x1, r.y2 - r.y1);
@@ -146,28 +147,28 @@ static void name_memory(struct xl__str *out, struct figure_ceilings *d,
     struct xl__str name = {0};
     line_name(d, i, &name);
     const double wide = svg_text_width(xl__str_text(&name), svg_small);
-    bool done = false;
-    for (unsigned side = 0; side < 2; side++)
-        for (double at = step; !done && at + wide < length; at += step) {
-            const double x = r.x1 + at * dx + sides[side] * dy;
-            const double y = r.y1 + at * dy - sides[side] * dx;
-            done = plot_is_clear(&d->plot, &d->taken, x, y, x + wide * dx,
-                                 y + wide * dy, tall);
-            if (!done)
+    bool is_named = false;
+    for (unsigned i_offset = 0; i_offset < 2; i_offset++)
+        for (double at = step; !is_named && at + wide < length; at += step) {
+            const double x = r.x1 + at * dx + offsets[i_offset] * dy;
+            const double y = r.y1 + at * dy - offsets[i_offset] * dx;
+            is_named = plot_is_clear(&d->plot, &d->taken, x, y, x + wide * dx,
+                                     y + wide * dy, tall);
+            if (!is_named)
                 continue;
             plot_reserve_line(&d->taken, x, y, x + wide * dx, y + wide * dy,
                               tall);
             svg_text_rotated(out, x - base * dy, y + base * dx, svg_small,
                              atan2(dy, dx) * to_degrees, xl__str_text(&name));
         }
-    if (!done)
+    if (!is_named)
         (void)plot_label(out, &d->plot, &d->taken, r.x2, r.y2,
                          xl__str_text(&name));
     xl__str_clear(&name);
 }
 
-/* Memories rise to the best peak. All lines are noted before the first name
- * looks for a place. */
+/* Memories rise to the best peak. All lines are reserved before the first name
+ * is placed. */
 static void draw_memories(struct xl__str *out, struct figure_ceilings *d)
 {
     static const double thin = 3;
@@ -183,8 +184,7 @@ static void draw_memories(struct xl__str *out, struct figure_ceilings *d)
             name_memory(out, d, i);
 }
 
-/* Names of peaks stand beside the plot, in order, each led to from its
- * line. */
+/* Names of peaks are beside the plot, in order, each joined to its line. */
 static void draw_peaks(struct xl__str *out, struct figure_ceilings *d)
 {
     static const double thin = 3;
@@ -222,18 +222,18 @@ static void draw_ceilings(struct xl__str *out, struct figure_ceilings *d)
 
 enum { LEFT = 92, HEIGHT = 400, BELOW = 12 };
 
-/* A series for each op that is placed, in the order of the legend; what is
- * none of these, and what is another library's. */
+/* A series for each op, in the order of the legend; then other ops, and other
+ * libraries. */
 static const char *const ops[] = {"gemm", "conv", "softmax", "expr"};
 enum { N_OPS = sizeof ops / sizeof *ops, OTHER_OP = N_OPS, PEERS, N_SERIES };
 
-struct drawing {
+struct roofline_figure {
     struct figure_ceilings roof;
     struct roof_mark *marks;
     struct plot_series series[N_SERIES];
 };
 
-/* -- what there is -------------------------------------------------------- */
+/* -- data ----------------------------------------------------------------- */
 
 static unsigned find_series(const struct result_row *row)
 {
@@ -245,15 +245,17 @@ static unsigned find_series(const struct result_row *row)
     return i;
 }
 
-/* Bytes of a pipeline go to the host, and probes are the ceilings. */
-static bool is_placed(const struct result_row *row)
+/* Is the row shown as a mark? Not the pipeline, whose bytes are those of the
+ * link to the host, and not probes, which are the ceilings. */
+static bool is_marked(const struct result_row *row)
 {
     static const char probe[] = "probe_";
     return strncmp(figure_op(row), probe, sizeof probe - 1) != 0 &&
            strcmp(figure_op(row), "pipeline") != 0;
 }
 
-static void find_marks(struct drawing *d, const struct result_file *file)
+static void find_marks(struct roofline_figure *d,
+                       const struct result_file *file)
 {
     const struct result_row *row;
     d->marks = xl__calloc(file->n_rows ? file->n_rows : 1, sizeof *d->marks);
@@ -272,7 +274,7 @@ static void find_marks(struct drawing *d, const struct result_file *file)
         figure_case(row, point.label, sizeof point.label);
         snprintf(point.tip, sizeof point.tip, "%s; %s at %.3g flop/B", tip,
                  rate, point.x);
-        if (is_placed(row) &&
+        if (is_marked(row) &&
             plot_add(&d->roof.plot, &d->series[find_series(row)], &point))
             d->marks[d->roof.picture.n_marks++] =
                 (struct roof_mark){point.x, point.y, '\0'};
@@ -282,8 +284,8 @@ static void find_marks(struct drawing *d, const struct result_file *file)
 
 /* -- marks ---------------------------------------------------------------- */
 
-/* Of each op the quickest is named, where there is room. */
-static void name_best(struct xl__str *out, struct drawing *d,
+/* Names the fastest row of an op, where there is room. */
+static void name_best(struct xl__str *out, struct roofline_figure *d,
                       const struct plot_series *s)
 {
     const struct plot *p = &d->roof.plot;
@@ -298,7 +300,7 @@ static void name_best(struct xl__str *out, struct drawing *d,
     svg_group_end(out);
 }
 
-static void draw_marks(struct xl__str *out, struct drawing *d)
+static void draw_marks(struct xl__str *out, struct roofline_figure *d)
 {
     for (unsigned i = 0; i < N_SERIES; i++)
         plot_marks(out, &d->roof.plot, &d->series[i]);
@@ -306,7 +308,8 @@ static void draw_marks(struct xl__str *out, struct drawing *d)
         name_best(out, d, &d->series[i]);
 }
 
-static double draw_headline(struct xl__str *out, const struct drawing *d)
+static double draw_headline(struct xl__str *out,
+                            const struct roofline_figure *d)
 {
     char memory[UNITS_CAP], peak[UNITS_CAP], text[128];
     const struct roof_picture *p = &d->roof.picture;
@@ -318,7 +321,7 @@ static double draw_headline(struct xl__str *out, const struct drawing *d)
     return figure_headline(out, d->roof.device, text);
 }
 
-static void name_series(struct drawing *d)
+static void name_series(struct roofline_figure *d)
 {
     for (unsigned i = 0; i < N_SERIES; i++) {
         struct plot_series *s = &d->series[i];
@@ -331,7 +334,7 @@ static void name_series(struct drawing *d)
     }
 }
 
-static void draw_picture(struct xl__str *out, struct drawing *d)
+static void draw_picture(struct xl__str *out, struct roofline_figure *d)
 {
     struct plot *p = &d->roof.plot;
     struct xl__str body = {0};
@@ -355,7 +358,7 @@ static void draw_picture(struct xl__str *out, struct drawing *d)
 static bool draw_roofline(const struct result_file *file, const json_t *device,
                           struct xl__str *out)
 {
-    struct drawing *d = xl__calloc(1, sizeof *d);
+    struct roofline_figure *d = xl__calloc(1, sizeof *d);
     if (!d)
         return false;
     d->roof.device = device;
@@ -370,27 +373,26 @@ static bool draw_roofline(const struct result_file *file, const json_t *device,
     name_series(d);
     const bool is_roof = d->marks && roof_best(&d->roof.picture, true) > 0 &&
                          roof_best(&d->roof.picture, false) > 0;
-    const bool is_worth_it =
-        is_roof && (d->roof.picture.n_marks > 0 ||
-                    (has_measured_ceiling(&d->roof, true) &&
-                     has_measured_ceiling(&d->roof, false)));
-    if (is_worth_it)
+    const bool is_drawn = is_roof && (d->roof.picture.n_marks > 0 ||
+                                      (has_measured_ceiling(&d->roof, true) &&
+                                       has_measured_ceiling(&d->roof, false)));
+    if (is_drawn)
         draw_picture(out, d);
     for (unsigned i = 0; i < N_SERIES; i++)
         plot_series_clear(&d->series[i]);
     free(d->marks);
     free(d);
-    return is_worth_it;
+    return is_drawn;
 }
 
 const struct figure figure_roofline = {
     .name = "roofline",
     .title = "Roofline",
     .about =
-        "What the device can do, and where each kernel lies: rising lines are "
-        "bandwidths, level ones peaks of arithmetic, each mark is a row. "
-        "Below "
-        "a rising line memory is the limit, below a level one arithmetic; the "
-        "nearer to its line, the better. Hollow marks are in doubt.",
+        "What the device can reach, and what each kernel reaches: rising "
+        "lines are bandwidths, level ones peaks of arithmetic, each mark is a "
+        "row. Below a rising line memory is the limit, below a level one "
+        "arithmetic; the nearer to its line, the better. Hollow marks are in "
+        "doubt.",
     .draw = draw_roofline,
 };

@@ -13,7 +13,8 @@
 #include "results/json.h"
 
 enum { BELOW = 12, MOST_BARS = 40, PEER_SERIES = 7 };
-/* A larger share is a slip of a clock, and would leave no room for others. */
+/* A larger share is an error of a clock, and is left out: it would leave no
+ * room for the others. */
 static const double most_share = 5;
 
 static const char *skip_peer_prefix(const struct result_row *row)
@@ -24,7 +25,7 @@ static const char *skip_peer_prefix(const struct result_row *row)
                : row->variant;
 }
 
-/* Is another row of the same case there? Then names have the variant. */
+/* Has the case other rows? Then names include the variant. */
 static bool is_one_of_many(const struct result_file *file,
                            const struct result_row *row)
 {
@@ -36,7 +37,7 @@ static bool is_one_of_many(const struct result_file *file,
     return false;
 }
 
-/* Rates in bytes are held against the copy. */
+/* `of_copy`: rates in bytes are compared with the copy, whatever the roof. */
 static double find_share(const struct result_row *row, const json_t *device,
                          bool of_copy)
 {
@@ -113,7 +114,7 @@ static double draw_headline(struct xl__str *out, const json_t *device,
     return figure_headline(out, device, text);
 }
 
-/* Names of the colours, as far as they are there. */
+/* The legend of the colours in use; none for a single one. */
 static double draw_legend(struct xl__str *out, const struct plot_bars *bars,
                           double y)
 {

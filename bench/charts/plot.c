@@ -18,7 +18,8 @@
 
 /* -- axes ----------------------------------------------------------------- */
 
-/* Beyond these nothing was measured: it would only bend the axis. */
+/* No measured value is outside of these; one that is would distort the axis.
+ */
 static const double least_shown = 1e-30, most_shown = 1e30;
 
 struct plot_axis plot_axis(unsigned log_base, const char *unit,
@@ -46,15 +47,15 @@ void plot_axis_hold(struct plot_axis *a, double value)
     a->to = fmax(a->to, value);
 }
 
-/* An axis of one value gets some room around it as well. */
+/* An axis of one value is widened around it as well. */
 void plot_axis_widen(struct plot_axis *a)
 {
-    static const double margin = 0.04, alone = 1.5;
+    static const double margin = 0.04, single_value_factor = 1.5;
     if (a->from > a->to)
         return;
     if (a->log_base > 0) {
-        const double factor =
-            a->to > a->from ? pow(a->to / a->from, margin) : alone;
+        const double factor = a->to > a->from ? pow(a->to / a->from, margin)
+                                              : single_value_factor;
         a->from /= factor;
         a->to *= factor;
         return;
@@ -72,7 +73,7 @@ static double nice_step(double least)
     static const double steps[] = {1, 2, 5, 10};
     const double decade = pow(10, floor(log10(least)));
     unsigned i = 0;
-    /* A step that is meant to be whole may be a trifle less. */
+    /* Rounding may make a step slightly less than a whole one. */
     while (i < 3 && steps[i] * decade * (1 + 1e-9) < least)
         i++;
     return steps[i] * decade;
@@ -81,36 +82,36 @@ static double nice_step(double least)
 static unsigned linear_ticks(const struct plot_axis *a, unsigned most,
                              double *at)
 {
-    static const double trifle = 1e-9;
+    static const double epsilon = 1e-9;
     const double step = nice_step((a->to - a->from) / (most - 1));
-    const double first = ceil(a->from / step - trifle);
+    const double first = ceil(a->from / step - epsilon);
     unsigned n = 0;
-    while (n < most && (first + n) * step <= a->to + trifle * step) {
+    while (n < most && (first + n) * step <= a->to + epsilon * step) {
         at[n] = (first + n) * step;
         n++;
     }
     return n;
 }
 
-/* Every so many powers. */
+/* Powers of the base, every n-th where there are many. */
 static unsigned power_ticks(const struct plot_axis *a, unsigned most,
                             double *at)
 {
-    static const double trifle = 1e-9;
+    static const double epsilon = 1e-9;
     const double base = a->log_base;
     const double from = log(a->from) / log(base);
     const double to = log(a->to) / log(base);
     const double each = fmax(ceil((to - from) / (most - 1)), 1);
-    const double first = ceil(from / each - trifle) * each;
+    const double first = ceil(from / each - epsilon) * each;
     unsigned n = 0;
-    while (n < most && first + n * each <= to + trifle) {
+    while (n < most && first + n * each <= to + epsilon) {
         at[n] = pow(base, first + n * each);
         n++;
     }
     return n;
 }
 
-/* 1, 2 and 5 of each decade; 0: more than there is room for. */
+/* 1, 2 and 5 of each decade; returns 0 where these are more than `most`. */
 static unsigned decade_ticks(const struct plot_axis *a, unsigned most,
                              double *at)
 {
@@ -160,7 +161,7 @@ enum {
     LABEL_LEFT = 84 /* from the area left to the y axis' name */
 };
 
-/* -- places --------------------------------------------------------------- */
+/* -- positions ------------------------------------------------------------ */
 
 /* 0 to 1 along the axis. */
 static double axis_frac(const struct plot_axis *a, double value)
@@ -205,8 +206,7 @@ static void draw_y_axis(struct xl__str *out, const struct plot *p)
     svg_group_end(out);
 }
 
-/* As many ticks as have room for the longest text, each of which stays within
- * the picture. */
+/* As many ticks as have room for the longest text. */
 static unsigned fit_x_ticks(const struct plot *p, double at[PLOT_MOST_TICKS],
                             char text[PLOT_MOST_TICKS][UNITS_CAP])
 {
@@ -311,7 +311,7 @@ void plot_line(struct xl__str *out, const struct plot *p,
     svg_group_end(out);
 }
 
-/* An interval that a mark would hide is none to look at. */
+/* An interval that the mark hides is not drawn. */
 static void draw_interval(struct xl__str *out, const struct plot *p,
                           const struct plot_point *at)
 {
@@ -379,37 +379,38 @@ static struct plot_box box_around(double x, double y, double width,
                              y + height / 2};
 }
 
-static void add_box(struct plot_labels *taken, struct plot_box box)
+static void add_box(struct plot_labels *labels, struct plot_box box)
 {
-    if (taken->n < PLOT_MOST_BOXES)
-        taken->box[taken->n++] = box;
+    if (labels->n < PLOT_MOST_BOXES)
+        labels->box[labels->n++] = box;
 }
 
-void plot_reserve(struct plot_labels *taken, double x, double y, double width,
+void plot_reserve(struct plot_labels *labels, double x, double y, double width,
                   double height)
 {
-    add_box(taken, box_around(x, y, width, height));
+    add_box(labels, box_around(x, y, width, height));
 }
 
-void plot_reserve_marks(struct plot_labels *taken, const struct plot *p,
+void plot_reserve_marks(struct plot_labels *labels, const struct plot *p,
                         const struct plot_series *s)
 {
     static const double side = 12;
     for (size_t i = 0; i < s->n; i++)
-        plot_reserve(taken, plot_x(p, s->at[i].x), plot_y(p, s->at[i].y), side,
-                     side);
+        plot_reserve(labels, plot_x(p, s->at[i].x), plot_y(p, s->at[i].y),
+                     side, side);
 }
 
-/* Where there is no room to note what is taken, nothing more is free. */
-static bool is_free(const struct plot *p, const struct plot_labels *taken,
+/* Is a box inside of the plot and clear of all others? When no more boxes can
+ * be stored, none is. */
+static bool is_free(const struct plot *p, const struct plot_labels *labels,
                     const struct plot_box *b)
 {
     if (b->left < p->left || b->right > p->left + p->width ||
         b->top < p->top || b->bottom > p->top + p->height ||
-        taken->n == PLOT_MOST_BOXES)
+        labels->n == PLOT_MOST_BOXES)
         return false;
-    for (unsigned i = 0; i < taken->n; i++) {
-        const struct plot_box *o = &taken->box[i];
+    for (unsigned i = 0; i < labels->n; i++) {
+        const struct plot_box *o = &labels->box[i];
         if (b->left < o->right && o->left < b->right && b->top < o->bottom &&
             o->top < b->bottom)
             return false;
@@ -417,7 +418,7 @@ static bool is_free(const struct plot *p, const struct plot_labels *taken,
     return true;
 }
 
-/* The i-th of the boxes along a line; false: it has no more. */
+/* Box i of those along a line; false: there are no more. */
 static bool box_along_line(double x1, double y1, double x2, double y2,
                            double wide, unsigned i, struct plot_box *out)
 {
@@ -428,48 +429,48 @@ static bool box_along_line(double x1, double y1, double x2, double y2,
     return i <= n;
 }
 
-void plot_reserve_line(struct plot_labels *taken, double x1, double y1,
+void plot_reserve_line(struct plot_labels *labels, double x1, double y1,
                        double x2, double y2, double wide)
 {
     struct plot_box box;
     for (unsigned i = 0; box_along_line(x1, y1, x2, y2, wide, i, &box); i++)
-        add_box(taken, box);
+        add_box(labels, box);
 }
 
-bool plot_is_clear(const struct plot *p, const struct plot_labels *taken,
+bool plot_is_clear(const struct plot *p, const struct plot_labels *labels,
                    double x1, double y1, double x2, double y2, double wide)
 {
     struct plot_box box;
     for (unsigned i = 0; box_along_line(x1, y1, x2, y2, wide, i, &box); i++)
-        if (!is_free(p, taken, &box))
+        if (!is_free(p, labels, &box))
             return false;
     return true;
 }
 
 bool plot_label(struct xl__str *out, const struct plot *p,
-                struct plot_labels *taken, double x, double y,
+                struct plot_labels *labels, double x, double y,
                 const char *text)
 {
     /* From the point: to the text's left end in its widths and pixels, and to
      * its base line. */
     static const struct {
         double widths, dx, dy;
-    } places[] = {{0, 9, 4},     {-0.5, 0, -10}, {-1, -9, 4},
-                  {-0.5, 0, 20}, {0, 7, -8},     {-1, -7, -8},
-                  {0, 7, 17},    {-1, -7, 17},   {-0.5, 0, -24},
-                  {-0.5, 0, 34}, {-0.5, 0, -38}, {0, 7, -24},
-                  {-1, -7, -24}, {0, 7, -40},    {-1, -7, -40}};
+    } positions[] = {{0, 9, 4},     {-0.5, 0, -10}, {-1, -9, 4},
+                     {-0.5, 0, 20}, {0, 7, -8},     {-1, -7, -8},
+                     {0, 7, 17},    {-1, -7, 17},   {-0.5, 0, -24},
+                     {-0.5, 0, 34}, {-0.5, 0, -38}, {0, 7, -24},
+                     {-1, -7, -24}, {0, 7, -40},    {-1, -7, -40}};
     static const double ascent = 10, descent = 3;
     const double width = svg_text_width(text, svg_small);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const double left = x + places[i].widths * width + places[i].dx;
-        const double base = y + places[i].dy;
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+        const double left = x + positions[i].widths * width + positions[i].dx;
+        const double base = y + positions[i].dy;
         const struct plot_box box = {left, base - ascent, left + width,
                                      base + descent};
-        if (!is_free(p, taken, &box))
+        if (!is_free(p, labels, &box))
             continue;
         svg_text(out, left, base, svg_small, "start", svg_ink, text);
-        add_box(taken, box);
+        add_box(labels, box);
         return true;
     }
     return false;

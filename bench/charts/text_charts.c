@@ -10,7 +10,7 @@
 
 enum { ROWS = 19, MOST_COLUMNS = 100, AXIS = 12, LEAST_COLUMNS = 40 };
 
-/* What is shown, in letters. */
+/* A plot of letters, the first row at the top. */
 struct letter_plot {
     struct roof_frame at;
     unsigned columns;
@@ -22,7 +22,7 @@ static double column_to_x(const struct letter_plot *p, unsigned column)
     return p->at.x0 + (p->at.x1 - p->at.x0) * (column + 0.5) / p->columns;
 }
 
-/* Its row, from the top; below or above the plot: no row of it. */
+/* The row of a y, from the top; outside of 0..ROWS-1: not in the plot. */
 static int find_row(const struct letter_plot *p, double y)
 {
     return (int)floor((p->at.y1 - y) / (p->at.y1 - p->at.y0) * ROWS);
@@ -39,8 +39,8 @@ static void put_letter(struct letter_plot *p, int row, int column, char letter)
         p->cell[row][column] = letter;
 }
 
-/* Over lines, never over a kernel or another name; false where it does not
- * fit. */
+/* Writes over lines, never over a kernel or another name; false where it does
+ * not fit. */
 static bool put_text(struct letter_plot *p, int row, int column,
                      const char *text)
 {
@@ -54,7 +54,7 @@ static bool put_text(struct letter_plot *p, int row, int column,
     return true;
 }
 
-/* -- what is shown -------------------------------------------------------- */
+/* -- the range ------------------------------------------------------------ */
 
 double roof_best(const struct roof_picture *p, bool is_memory)
 {
@@ -96,7 +96,7 @@ struct roof_frame roof_frame(const struct roof_picture *p)
 
 /* -- ceilings ------------------------------------------------------------- */
 
-/* The slowest memory is the roof itself, caches are dotted. */
+/* The slowest memory is the roof itself; caches are dotted. */
 static void draw_memory(struct letter_plot *p,
                         const struct roof_picture *picture,
                         const struct roof_line *line)
@@ -121,8 +121,8 @@ static void draw_peak(struct letter_plot *p,
             put_letter(p, find_row(p, y), (int)c, letter);
 }
 
-/* A peak's name ends its line; a bandwidth's stands beside its own, as low as
- * there is room. */
+/* The name of a peak is at the end of its line, that of a bandwidth beside its
+ * line, as low as there is room. */
 static void name_line(struct letter_plot *p, const struct roof_line *line)
 {
     const double y = log2(line->rate);

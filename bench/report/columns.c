@@ -16,8 +16,8 @@
 
 /* -- one device ----------------------------------------------------------- */
 
-/* The row that a line is made of. */
-struct line {
+/* The row that a line of the table is filled from. */
+struct table_line {
     const struct result_table *rows;
     struct notes *notes;
     const struct settings *set;
@@ -28,7 +28,7 @@ struct line {
 
 struct column {
     struct table_column head;
-    void (*cell)(const struct line *l);
+    void (*cell)(const struct table_line *l);
 };
 
 double report_frac(const xl_row *row)
@@ -64,18 +64,19 @@ void report_cell_percent(struct table *t, double frac)
 
 /* -- cells ---------------------------------------------------------------- */
 
-static void cell_case(const struct line *l)
+static void cell_case(const struct table_line *l)
 {
     report_cell_case(l->t, l->rows, l->i);
 }
 
-static void cell_variant(const struct line *l)
+static void cell_variant(const struct table_line *l)
 {
     table_cell(l->t, "%s", *l->row->variant ? l->row->variant : "-");
 }
 
-/* "fused" of "expr_fused" where the op is the same all along. */
-static void cell_method(const struct line *l)
+/* The variant without its op, "fused" of "expr_fused", since the op is the
+ * same in all rows. */
+static void cell_method(const struct table_line *l)
 {
     const size_t len = strlen(l->row->op);
     const char *variant = l->row->variant;
@@ -84,7 +85,7 @@ static void cell_method(const struct line *l)
     table_cell(l->t, "%s", has_op ? variant + len + 1 : variant);
 }
 
-static void cell_median(const struct line *l)
+static void cell_median(const struct table_line *l)
 {
     char text[UNITS_CAP];
     const xl_samples *s = &l->row->samples;
@@ -92,7 +93,7 @@ static void cell_median(const struct line *l)
     table_cell(l->t, "%s", text);
 }
 
-static void cell_spread(const struct line *l)
+static void cell_spread(const struct table_line *l)
 {
     const xl_samples *s = &l->row->samples;
     report_cell_percent(l->t, s->runs > 1 && s->median_ns > 0
@@ -100,19 +101,19 @@ static void cell_spread(const struct line *l)
                                   : NAN);
 }
 
-static void cell_value(const struct line *l)
+static void cell_value(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_format(text, sizeof text, l->row->value, l->row->unit);
     table_cell(l->t, "%s", text);
 }
 
-static void cell_roof(const struct line *l)
+static void cell_roof(const struct table_line *l)
 {
     report_cell_percent(l->t, report_frac(l->row));
 }
 
-static void cell_verdict(const struct line *l)
+static void cell_verdict(const struct table_line *l)
 {
     struct xl__str verdict = {0}, marks = {0};
     notes_add_row(l->notes, l->row, l->set, &marks);
@@ -125,21 +126,21 @@ static void cell_verdict(const struct line *l)
     xl__str_clear(&marks);
 }
 
-static void cell_kernels(const struct line *l)
+static void cell_kernels(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_number(text, sizeof text, result_finding(l->row, "kernels"));
     table_cell(l->t, "%s", text);
 }
 
-static void cell_moved(const struct line *l)
+static void cell_moved(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_bytes(text, sizeof text, l->row->bytes > 0 ? l->row->bytes : NAN);
     table_cell(l->t, "%s", text);
 }
 
-static void cell_gigabytes(const struct line *l)
+static void cell_gigabytes(const struct table_line *l)
 {
     static const double giga = 1e9;
     char text[UNITS_CAP];
@@ -147,16 +148,16 @@ static void cell_gigabytes(const struct line *l)
     table_cell(l->t, "%s", text);
 }
 
-static void cell_gain(const struct line *l)
+static void cell_gain(const struct table_line *l)
 {
     const double gain = result_finding(l->row, "gain");
     table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
 }
 
-/* -- a sweep's cells ------------------------------------------------------ */
+/* -- cells of a sweep ----------------------------------------------------- */
 
-/* The largest of the table, of which bars and shares are. */
-static double find_largest(const struct line *l,
+/* The largest of the table: bars and shares are relative to it. */
+static double find_largest(const struct table_line *l,
                            double (*of)(const xl_row *row))
 {
     double most = 0;
@@ -170,7 +171,8 @@ static double row_value(const xl_row *row)
     return row->value;
 }
 
-/* The rate that is left to explain once tiles and waves are. */
+/* The rate without the loss by partial tiles and partial waves: what the rest
+ * of the variation is due to. */
 static double unexplained_rate(const xl_row *row)
 {
     const double area = result_finding(row, "area");
@@ -178,8 +180,8 @@ static double unexplained_rate(const xl_row *row)
            (result_finding(row, "fill") * (isnan(area) ? 1 : area));
 }
 
-/* Two steps to a column. */
-static void cell_bar(const struct line *l)
+/* A bar of half columns: '#' is two halves, ':' one. */
+static void cell_bar(const struct table_line *l)
 {
     enum { BAR = 12 };
     char bar[BAR + 2] = "";
@@ -191,24 +193,24 @@ static void cell_bar(const struct line *l)
     table_cell(l->t, "%s", bar);
 }
 
-static void cell_area(const struct line *l)
+static void cell_area(const struct table_line *l)
 {
     report_cell_percent(l->t, result_finding(l->row, "area"));
 }
 
-static void cell_waves(const struct line *l)
+static void cell_waves(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_number(text, sizeof text, result_finding(l->row, "waves"));
     table_cell(l->t, "%s", text);
 }
 
-static void cell_fill(const struct line *l)
+static void cell_fill(const struct table_line *l)
 {
     report_cell_percent(l->t, result_finding(l->row, "fill"));
 }
 
-static void cell_align(const struct line *l)
+static void cell_align(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_format(text, sizeof text, result_finding(l->row, "align_bytes"),
@@ -216,35 +218,35 @@ static void cell_align(const struct line *l)
     table_cell(l->t, "%s", text);
 }
 
-static void cell_rest(const struct line *l)
+static void cell_rest(const struct table_line *l)
 {
     report_cell_percent(l->t, unexplained_rate(l->row) /
                                   find_largest(l, unexplained_rate));
 }
 
-/* -- cells beside a bound ------------------------------------------------- */
+/* -- cells of a bound ----------------------------------------------------- */
 
-static void cell_bound(const struct line *l)
+static void cell_bound(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_time(text, sizeof text, result_finding(l->row, "bound_ns"));
     table_cell(l->t, "%s", text);
 }
 
-static void cell_times(const struct line *l)
+static void cell_times(const struct table_line *l)
 {
     table_cell(l->t, "%.2f", result_finding(l->row, "times"));
 }
 
-static void cell_limit(const struct line *l)
+static void cell_limit(const struct table_line *l)
 {
     table_cell(l->t, "%s", l->row->roof.name ? l->row->roof.name : "-");
 }
 
-/* -- cells of a staircase ------------------------------------------------- */
+/* -- cells of memory levels ----------------------------------------------- */
 
-/* What a level holds, or a point walks over. */
-static void cell_size(const struct line *l)
+/* The size of a level, or the bytes that a point of the curve covers. */
+static void cell_size(const struct table_line *l)
 {
     char text[UNITS_CAP];
     double bytes = result_finding(l->row, "size_bytes");
@@ -259,12 +261,12 @@ static bool is_time(const xl_row *row)
     return strcmp(row->unit, "s") == 0 && row->value > 0;
 }
 
-/* Of times alone; each # is as much as the one before times a factor, since
- * the last level is a hundred times as far as the first. */
-static void cell_level_bar(const struct line *l)
+/* A logarithmic bar, of times only, since the latency of the last level is a
+ * hundred times that of the first. */
+static void cell_latency_bar(const struct table_line *l)
 {
-    enum { STAIR = 16 };
-    char bar[STAIR + 2] = "";
+    enum { BAR = 16 };
+    char bar[BAR + 2] = "";
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < l->rows->n; i++) {
         const xl_row *row = &l->rows->list[i].row;
@@ -273,20 +275,20 @@ static void cell_level_bar(const struct line *l)
     }
     const double share = log(l->row->value / least) / log(most / least);
     if (is_time(l->row) && share >= 0 && share <= 1)
-        memset(bar, '#', 1 + (size_t)(share * STAIR));
+        memset(bar, '#', 1 + (size_t)(share * BAR));
     table_cell(l->t, "%s", bar);
 }
 
 /* -- cells of a diagnosis ------------------------------------------------- */
 
-static void cell_limiter(const struct line *l)
+static void cell_limiter(const struct table_line *l)
 {
     char text[UNITS_CAP];
     report_limiter(l->row, text, sizeof text);
     table_cell(l->t, "%s", text);
 }
 
-static void cell_share(const struct line *l)
+static void cell_share(const struct table_line *l)
 {
     report_cell_percent(l->t, result_finding(l->row, "share"));
 }
@@ -301,7 +303,7 @@ static const struct column usual[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
-/* Of an op of ours: what limits it beside. */
+/* Rows with a diagnosis: what limits them. */
 static const struct column limited[] = {
     {{"case", false, 12}, cell_case},    {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median},  {{"+-", true, 0}, cell_spread},
@@ -318,10 +320,11 @@ static const struct column counted[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
-/* What was planted beside what was named. */
+/* Synthetic kernels: the limiter each was made for, and the one that was
+ * found. */
 static const struct column synthetic[] = {
-    {{"kernel", false, 8}, cell_variant}, {{"planted", false, 8}, cell_case},
-    {{"named", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
+    {{"kernel", false, 8}, cell_variant}, {{"expected", false, 8}, cell_case},
+    {{"found", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
     {{"median", true, 0}, cell_median},   {{"verdict", false, 0}, cell_verdict},
 };
 
@@ -342,7 +345,7 @@ static const struct column bounded[] = {
 
 static const struct column levels[] = {
     {{"level", false, 0}, cell_variant}, {{"size", true, 0}, cell_size},
-    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_level_bar},
+    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_latency_bar},
     {{"+-", true, 0}, cell_spread},      {{"median", true, 0}, cell_median},
     {{"verdict", false, 0}, cell_verdict},
 };
@@ -353,7 +356,7 @@ static const struct column verdict = {{"verdict", false, 0}, cell_verdict};
 
 enum { MOST_COLUMNS = 10 };
 
-/* By what their rows found; the first that fits. */
+/* The columns of a table by what its rows found; the first that applies. */
 static const struct {
     const char *found;
     const struct column *columns;
@@ -383,7 +386,7 @@ static bool has_limiter(const struct result_table *rows)
     return false;
 }
 
-/* The table's columns as one list; their number. */
+/* Copies the columns of the table to `out`; their number. */
 static unsigned choose_columns(const struct result_table *rows, bool is_wide,
                                struct column *out)
 {
@@ -411,7 +414,7 @@ struct table *report_device_table(const struct result_table *rows,
 {
     struct column columns[MOST_COLUMNS + 1];
     struct table_column heads[MOST_COLUMNS + 1];
-    struct line l = {.rows = rows, .notes = notes, .set = set};
+    struct table_line l = {.rows = rows, .notes = notes, .set = set};
     const unsigned n = choose_columns(rows, is_wide, columns);
     for (unsigned c = 0; c < n; c++)
         heads[c] = columns[c].head;
@@ -433,16 +436,16 @@ enum {
     MOST_DEVICES = 8
 };
 
-/* Do they belong in one line? By kernel; or, when each device chose its own
- * kernel for a case, by case. */
+/* Do two rows belong in one line? By kernel; or by case, when no device has
+ * several kernels for a case, since each may have chosen its own. */
 static bool is_same_line(const struct result_table *rows, size_t i, size_t j)
 {
-    bool by_case = rows->n_repeats == 0;
+    bool is_by_case = rows->n_repeats == 0;
     const struct measured_row *list = rows->list;
     const struct row_key *a =
-        by_case ? &list[i].case_key : &list[i].kernel_key;
+        is_by_case ? &list[i].case_key : &list[i].kernel_key;
     const struct row_key *b =
-        by_case ? &list[j].case_key : &list[j].kernel_key;
+        is_by_case ? &list[j].case_key : &list[j].kernel_key;
     return a->repeat == b->repeat && strcmp(a->id, b->id) == 0;
 }
 
@@ -470,17 +473,17 @@ static void add_line_variant(struct section *p, struct table *t, size_t i)
 {
     struct xl__str note = {0};
     const char *variant = p->rows.list[i].row.variant;
-    bool differ = false;
+    bool is_different = false;
     for (unsigned d = 0; d < p->n_devices; d++) {
         const xl_row *row = find_row(&p->rows, i, &p->devices[d]);
         if (!row)
             continue;
-        differ = differ || strcmp(row->variant, variant) != 0;
+        is_different = is_different || strcmp(row->variant, variant) != 0;
         xl__str_printf(&note, "%s%u: %s", note.len ? ", " : "",
                        p->devices[d].index,
                        *row->variant ? row->variant : "-");
     }
-    if (differ)
+    if (is_different)
         table_cell(t, "differs [%zu]",
                    notes_add(&p->notes, xl__str_text(&note)));
     else
@@ -520,7 +523,7 @@ static void add_device_cells(struct section *p, struct table *t,
     xl__str_clear(&marks);
 }
 
-/* A table of the devices first .. end - 1. */
+/* Shows a table of the devices first .. end - 1. */
 static void show_devices(struct section *p, const struct display *to,
                          unsigned first, unsigned end)
 {
@@ -555,12 +558,12 @@ static void show_devices(struct section *p, const struct display *to,
 
 void report_devices_tables(struct section *p, const struct display *to)
 {
-    unsigned each = to->width == 0 ? MOST_DEVICES : 1;
+    unsigned n_per_table = to->width == 0 ? MOST_DEVICES : 1;
     if (to->width > CASE_COLUMNS + DEVICE_COLUMNS)
-        each = (to->width - CASE_COLUMNS) / DEVICE_COLUMNS;
-    each = each > MOST_DEVICES ? MOST_DEVICES : each;
-    for (unsigned first = 0; first < p->n_devices; first += each) {
-        unsigned end = first + each;
+        n_per_table = (to->width - CASE_COLUMNS) / DEVICE_COLUMNS;
+    n_per_table = n_per_table > MOST_DEVICES ? MOST_DEVICES : n_per_table;
+    for (unsigned first = 0; first < p->n_devices; first += n_per_table) {
+        unsigned end = first + n_per_table;
         end = end < p->n_devices ? end : p->n_devices;
         if (first > 0)
             to->gap(to->arg);

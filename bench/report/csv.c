@@ -45,7 +45,6 @@ void csv_text(struct xl__str *out, const char *text)
     xl__str_clear(&clean);
 }
 
-/* As few digits as bring the same number back. */
 void csv_number(struct xl__str *out, double value)
 {
     enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };

@@ -35,8 +35,8 @@ const struct figure *const figures[] = {
 
 /* -- files ---------------------------------------------------------------- */
 
-/* Of every file, one after the other. */
-struct device {
+/* A device of a file, and its part of file names. */
+struct figure_device {
     const struct result_file *file;
     const json_t *json;
     char *label; /* NULL: out of memory */
@@ -66,8 +66,8 @@ static char *make_label(const char *name)
     return xl__str_steal(&out);
 }
 
-/* A number behind the label of the second, third, ... of that name. */
-static void number_labels(struct device *list, size_t n)
+/* Appends a number to the label of the second, third, ... device of a name. */
+static void number_labels(struct figure_device *list, size_t n)
 {
     for (size_t i = n; i-- > 0;) {
         struct xl__str numbered = {0};
@@ -82,14 +82,14 @@ static void number_labels(struct device *list, size_t n)
     }
 }
 
-/* All devices; NULL: out of memory. */
-static struct device *list_devices(const struct result_file *files, size_t n,
-                                   size_t *n_devices)
+/* The devices of all files, in order; NULL: out of memory. */
+static struct figure_device *list_devices(const struct result_file *files,
+                                          size_t n, size_t *n_devices)
 {
     *n_devices = 0;
     for (size_t i = 0; i < n; i++)
         *n_devices += files[i].n_devices;
-    struct device *list = xl__calloc(*n_devices + 1, sizeof *list);
+    struct figure_device *list = xl__calloc(*n_devices + 1, sizeof *list);
     for (size_t i = 0, at = 0; list && i < n; i++) {
         const json_t *devices = json_object_get(files[i].document, "devices");
         for (size_t j = 0; j < files[i].n_devices; j++, at++) {
@@ -104,7 +104,7 @@ static struct device *list_devices(const struct result_file *files, size_t n,
 }
 
 static xl_status write_figure(const char *folder, const struct figure *figure,
-                              const struct device *dev, bool is_alone)
+                              const struct figure_device *dev, bool is_only)
 {
     struct xl__str svg = {0}, name = {0};
     if (!figure->draw(dev->file, dev->json, &svg)) {
@@ -112,7 +112,7 @@ static xl_status write_figure(const char *folder, const struct figure *figure,
         return XL_OK;
     }
     xl__str_add(&name, figure->name);
-    if (!is_alone)
+    if (!is_only)
         xl__str_printf(&name, "-%s", dev->label ? dev->label : "device");
     xl__str_add(&name, ".svg");
     xl__str_add(&svg, "\n");
@@ -135,7 +135,7 @@ xl_status figure_files_write(const char *folder,
 {
     size_t n_devices = 0;
     xl_status status = XL_OK;
-    struct device *list = list_devices(files, n, &n_devices);
+    struct figure_device *list = list_devices(files, n, &n_devices);
     errno = 0;
     for (size_t i = 0; list && i < n_devices; i++)
         for (size_t f = 0; figures[f] && status == XL_OK; f++)

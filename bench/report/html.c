@@ -16,7 +16,7 @@
 
 /* -- text ----------------------------------------------------------------- */
 
-/* Marks that turn the direction of what follows, in UTF-8. */
+/* Characters that change the direction of the text after them, in UTF-8. */
 static const struct {
     const char *bytes, *shown;
 } direction_marks[] = {
@@ -106,7 +106,7 @@ void html_add(struct xl__str *out, const char *format, ...)
 
 /* -- elements ------------------------------------------------------------- */
 
-/* What scrolls must be reached by the keyboard, and then needs a name. */
+/* A box that scrolls must be in the tab order, and then needs a name. */
 void html_table_begin(struct xl__str *out, const char *kind,
                       const char *caption)
 {
@@ -155,8 +155,8 @@ static const struct {
     const char *sign, *about;
 } verdicts[HTML_VERDICTS] = {
     {"\xe2\x9c\x93", "can be quoted"},
-    {"\xe2\x96\xb2", "something speaks against it: not to be quoted"},
-    {"\xe2\x9c\x95", "impossible, or a wrong result: no figure at all"},
+    {"\xe2\x96\xb2", "there is evidence against it: not to be quoted"},
+    {"\xe2\x9c\x95", "impossible, or a wrong result: it has no rate"},
     {"\xe2\x80\x93", "the device or its driver lacks what it needs"},
     {"\xe2\x96\xa0", "it failed to run"},
 };
@@ -186,6 +186,7 @@ void html_verdict(struct xl__str *out, const char *verdict)
              *verdict ? verdict : "no verdict");
 }
 
+/* Appends an embedded text as it is. */
 static void add_embedded(struct xl__str *out, const char *name)
 {
     for (const struct page_text *t = page_texts; t->name; t++)
@@ -195,7 +196,10 @@ static void add_embedded(struct xl__str *out, const char *name)
 
 /* -- the frame of a page -------------------------------------------------- */
 
-/* SVG brings styles of its own, so those are allowed where they stand. */
+/* A page holds all it needs: style sheet, script and pictures. Its policy
+ * refuses any request to a network, and every script but the one of this
+ * program, named by its digest. SVG elements have styles of their own, so
+ * inline styles are allowed. */
 void html_begin(struct xl__str *out, const char *title)
 {
     html_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"

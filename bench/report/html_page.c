@@ -19,7 +19,7 @@
 
 /* -- devices -------------------------------------------------------------- */
 
-/* Nothing that both tell differs. */
+/* No name that both have differs. */
 static bool is_same_device(const json_t *a, const json_t *b)
 {
     static const char *const names[] = {"name", "platform", "driver", "uuid",
@@ -33,7 +33,8 @@ static bool is_same_device(const json_t *a, const json_t *b)
     return true;
 }
 
-/* Entries of one file are devices beside each other, however alike. */
+/* Is the device in the file already? Two entries of one file are two devices,
+ * however similar. */
 static bool is_in_file(const struct html_page *page,
                        const struct result_file *file, size_t i_device)
 {
@@ -43,7 +44,7 @@ static bool is_in_file(const struct html_page *page,
     return false;
 }
 
-/* The device of an entry; one more of them when it is new. */
+/* Finds the device of an entry, or adds it. */
 static bool find_device(struct html_page *page, const struct result_file *file,
                         const json_t *json, size_t *at)
 {
@@ -77,7 +78,8 @@ static bool add_run(struct html_page *page, const struct result_file *file,
     return true;
 }
 
-/* The run of a row; a row without a device makes one that has no name. */
+/* Finds the run of a row, or adds it: a row without a device has one without a
+ * name. */
 static bool find_run(struct html_page *page, const struct result_file *file,
                      const json_t *json, size_t *at)
 {
@@ -132,31 +134,32 @@ static void mark_mixed(struct html_group *group)
         group->rows[i].is_mixed = is_mixed;
 }
 
-/* What sets each row apart, in the words of the terminal's tables. */
+/* Labels each row with what distinguishes it, as the tables of the terminal
+ * do. */
 static bool label_rows(struct html_group *group)
 {
     struct result_table rows = {0};
     struct xl__str text = {0};
-    bool is_fine = true;
-    for (size_t i = 0; i < group->n && is_fine; i++) {
-        xl_row words;
-        result_identity(group->rows[i].row, &words);
-        is_fine = result_table_add(&rows, NULL, &words);
+    bool is_ok = true;
+    for (size_t i = 0; i < group->n && is_ok; i++) {
+        xl_row identity;
+        result_identity(group->rows[i].row, &identity);
+        is_ok = result_table_add(&rows, NULL, &identity);
     }
-    for (size_t i = 0; i < group->n && is_fine; i++) {
+    for (size_t i = 0; i < group->n && is_ok; i++) {
         result_table_label(&rows, i, &text);
         group->rows[i].label = xl__str_steal(&text);
-        is_fine = group->rows[i].label != NULL;
+        is_ok = group->rows[i].label != NULL;
     }
-    if (is_fine) {
+    if (is_ok) {
         result_table_common(&rows, &text);
         xl__str_add(&text, "");
         group->common = xl__strdup(xl__str_text(&text));
-        is_fine = group->common != NULL;
+        is_ok = group->common != NULL;
     }
     xl__str_clear(&text);
     result_table_clear(&rows);
-    return is_fine;
+    return is_ok;
 }
 
 static bool gather_file(struct html_page *page, const struct result_file *file)
@@ -171,7 +174,8 @@ static bool gather_file(struct html_page *page, const struct result_file *file)
     return true;
 }
 
-/* Ops before the probes, which explain them; else as they came. */
+/* Ops before the probes, which explain them; otherwise in the order of the
+ * files. */
 static void order_groups(struct html_page *page)
 {
     for (size_t i = 1; i < page->n_groups; i++) {
@@ -274,21 +278,21 @@ void html_run_name(struct xl__str *out, const struct html_page *page,
     const struct html_run *run = &page->runs[i_run];
     const struct html_device *device = &page->devices[run->i_device];
     const char *before = "";
-    bool is_driver_told = false, is_file_told = false;
+    bool shows_driver = false, shows_file = false;
     for (size_t i = 0; i < page->n_devices; i++)
-        is_driver_told = is_driver_told ||
-                         (&page->devices[i] != device &&
-                          strcmp(page->devices[i].name, device->name) == 0);
+        shows_driver =
+            shows_driver || (&page->devices[i] != device &&
+                             strcmp(page->devices[i].name, device->name) == 0);
     for (size_t i = 0; i < page->n_runs; i++)
-        is_file_told = is_file_told ||
-                       (i != i_run && page->runs[i].i_device == run->i_device);
-    if (page->n_devices > 1 || !is_file_told) {
+        shows_file = shows_file ||
+                     (i != i_run && page->runs[i].i_device == run->i_device);
+    if (page->n_devices > 1 || !shows_file) {
         xl__str_add(out, device->name);
         before = ", ";
     }
-    if (is_driver_told)
+    if (shows_driver)
         xl__str_printf(out, ", %s %s", device->platform, device->driver);
-    if (is_file_told)
+    if (shows_file)
         xl__str_printf(out, "%s%s", before, html_file_name(run->file));
 }
 
@@ -343,7 +347,7 @@ void html_fact_value(struct xl__str *out, const json_t *fact)
     }
 }
 
-/* -- words of the library ------------------------------------------------- */
+/* -- names of the library ------------------------------------------------- */
 
 unsigned html_warning_of(const char *code)
 {
@@ -364,7 +368,6 @@ unsigned html_limiter_of(const char *name)
 
 /* -- the best row --------------------------------------------------------- */
 
-/* A unit in which more is better. */
 bool html_is_rate(const char *unit)
 {
     const size_t len = strlen(unit);

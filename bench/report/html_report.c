@@ -18,7 +18,7 @@
 
 /* -- devices -------------------------------------------------------------- */
 
-/* On the cards, in this order. */
+/* The facts on a card, in this order. */
 static const struct {
     const char *fact, *title;
 } card_facts[] = {
@@ -36,18 +36,18 @@ static const struct {
     {"peak_matrix_f16_flop_per_s", "Peak, f16 matrix"},
     {"read_bytes_per_s", "Memory, read"},
     {"launch_ns", "Launch"},
-    {"timer_ok", "Event clock believed"},
+    {"timer_ok", "Event clock reliable"},
     {"uuid", "UUID"},
     {"pci", "PCI address"},
 };
 
 /* What the source of a fact means, in the order of xl_source. */
 static const char *const sources[] = {
-    [XL_UNKNOWN] = "nobody could say",
+    [XL_UNKNOWN] = "unknown",
     [XL_QUERIED] = "the driver's answer",
     [XL_MEASURED] = "on this device, by a probe",
     [XL_KNOWN] = "documented: the vendor table, with its note",
-    [XL_ASSUMED] = "the vendor table's guess",
+    [XL_ASSUMED] = "assumed by the vendor table",
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 
@@ -160,7 +160,7 @@ static void add_devices(struct xl__str *out, const struct html_page *page)
 
 /* -- pictures ------------------------------------------------------------- */
 
-/* One picture of one run; false: there is nothing to draw it from. */
+/* Adds a figure of one run; false: the run has no data for it. */
 static bool add_picture(struct xl__str *out, const struct html_page *page,
                         const struct figure *figure, size_t i_run)
 {
@@ -216,7 +216,7 @@ static void add_figures(struct xl__str *out, const struct html_page *page)
 
 /* -- the command line ----------------------------------------------------- */
 
-/* A word as a shell takes it; quoted where it must be. */
+/* Adds an argument as a shell reads it, quoted where necessary. */
 static void add_shell_word(struct xl__str *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -363,7 +363,7 @@ static void add_environments(struct xl__str *out, const struct html_page *page)
 
 /* -- the page ------------------------------------------------------------- */
 
-/* "NVIDIA H200", or how many devices more. */
+/* "NVIDIA H200", and the number of further devices. */
 static void add_page_title(struct xl__str *out, const struct html_page *page)
 {
     if (page->n_devices == 0) {
@@ -378,7 +378,7 @@ static void add_page_title(struct xl__str *out, const struct html_page *page)
         html_add(out, " and %z more", page->n_devices - 1);
 }
 
-/* What was run and when, a file a line; of many files how many. */
+/* The command and date of each file; of many files their number. */
 static void add_runs(struct xl__str *out, const struct html_page *page)
 {
     enum { MOST = 4 };

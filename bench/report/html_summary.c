@@ -114,7 +114,7 @@ static void add_roof_rows(struct xl__str *out, const struct html_page *page)
         add_roof_row(out, page, name, help);
 }
 
-/* A table with a column a device; nothing without a line. */
+/* Adds a table with a column a device; nothing when it has no rows. */
 static void add_device_table(struct xl__str *out, const struct html_page *page,
                              const char *caption, const char *first,
                              void (*lines)(struct xl__str *out,
@@ -159,7 +159,7 @@ struct reasons {
     size_t n, cap;
 };
 
-/* Alike but for their numbers. */
+/* Do the texts differ only in their numbers? */
 static bool is_alike(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -195,7 +195,7 @@ static void add_reason(struct reasons *r, const struct html_group *group,
         r->list[r->n++] = (struct reason){rank, text, group, 1, 1};
 }
 
-/* What was wrong first, what was not there last. */
+/* Wrong results first, unsupported ones last. */
 static unsigned severity_of(unsigned rank)
 {
     return rank == XL_ROW_UNSUPPORTED ? 0 : rank + 1;
@@ -244,7 +244,7 @@ static void add_reason_table(struct xl__str *out, const struct html_page *page)
         html_table_end(out);
         if (r.n > MOST)
             html_add(out,
-                     "<p><small>%z more reasons stand in the tables of "
+                     "<p><small>%z more reasons are in the tables of "
                      "all rows.</small></p>\n",
                      r.n - MOST);
     }
@@ -253,7 +253,7 @@ static void add_reason_table(struct xl__str *out, const struct html_page *page)
 
 /* -- warnings ------------------------------------------------------------- */
 
-/* Advice depends on the options of the run: quick in any file counts. */
+/* The options of the runs that advice depends on: --quick in any file. */
 static void read_settings(const struct html_page *page, struct settings *set)
 {
     *set = (struct settings){.quick = false};
@@ -307,7 +307,7 @@ static void add_warning_table(struct xl__str *out,
     html_table_begin(out, "", "Warnings");
     html_column(out, "Warning", false);
     html_column(out, "Rows", true);
-    html_column(out, "What was seen", false);
+    html_column(out, "Observed", false);
     html_column(out, "What to do", false);
     html_table_body(out);
     for (unsigned bit = 0; bit < XL_N_WARN; bit++)
@@ -328,8 +328,8 @@ static void add_best_rates(struct xl__str *out, const struct html_page *page,
                            size_t i_device)
 {
     enum { MOST = 3 };
-    unsigned told = 0;
-    for (size_t i = 0; i < page->n_groups && told < MOST; i++) {
+    unsigned n_shown = 0;
+    for (size_t i = 0; i < page->n_groups && n_shown < MOST; i++) {
         struct xl__str title = {0};
         const struct html_group *group = &page->groups[i];
         const struct html_row *best =
@@ -344,13 +344,13 @@ static void add_best_rates(struct xl__str *out, const struct html_page *page,
                      json_text_at(best->row->json, "unit"));
         units_percent(share, sizeof share, best->row->frac);
         html_op_title(&title, group->op);
-        html_add(out, "%m%s reached <b>%s</b> %s", told > 0 ? ", " : ": ",
+        html_add(out, "%m%s reached <b>%s</b> %s", n_shown > 0 ? ", " : ": ",
                  xl__str_text(&title), value,
                  json_text_at(best->row->json, "dtype"));
         if (!isnan(best->row->frac))
             html_add(out, " (%s of its measured roof)", share);
         xl__str_clear(&title);
-        told++;
+        n_shown++;
     }
 }
 
@@ -394,7 +394,7 @@ static void add_device_sentence(struct xl__str *out,
     xl__str_add(out, ".</p>\n");
 }
 
-/* -- how the rows were judged --------------------------------------------- */
+/* -- verdicts ------------------------------------------------------------- */
 
 static size_t count_verdict(const struct html_page *page, unsigned rank)
 {
@@ -404,7 +404,7 @@ static size_t count_verdict(const struct html_page *page, unsigned rank)
     return n;
 }
 
-/* Verdicts side by side, as long as there are rows of each. */
+/* A bar of the verdicts, each as long as its share of the rows. */
 static void add_verdict_bar(struct xl__str *out, const struct html_page *page)
 {
     static const double whole = 1000;
@@ -428,7 +428,7 @@ static void add_verdict_counts(struct xl__str *out,
                                const struct html_page *page)
 {
     if (page->n_rows == 0) {
-        xl__str_add(out, "<p>There is no row in it.</p>\n");
+        xl__str_add(out, "<p>There are no rows.</p>\n");
         return;
     }
     xl__str_add(out, "<ul class=\"tally\">\n");

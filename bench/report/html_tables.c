@@ -172,8 +172,8 @@ static bool has_limiter(const struct html_page *page,
     return json_is_object(diagnosis_of(row));
 }
 
-/* Evidence begins with the longest need's name, most often the limiter's
- * own. */
+/* The evidence without the limiter's name. It begins with the name of the
+ * longest need, which is most often the limiter. */
 static const char *skip_limiter_name(const char *evidence, const char *name)
 {
     const size_t len = strlen(name);
@@ -182,7 +182,7 @@ static const char *skip_limiter_name(const char *evidence, const char *name)
     return evidence + (is_named ? len + 1 : 0);
 }
 
-/* A known one leads to what to do about it. */
+/* A known limiter is a link to its advice. */
 static void cell_limiter(struct xl__str *out, const struct html_page *page,
                          const struct html_row *row)
 {
@@ -244,7 +244,7 @@ enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 /* -- side by side --------------------------------------------------------- */
 
-/* The better verdict, then the shorter time. */
+/* By the better verdict, then the shorter time. */
 static bool is_better(const struct result_row *a, const struct result_row *b)
 {
     const unsigned rank_a = html_verdict_rank(a->verdict);
@@ -446,7 +446,7 @@ static void add_row_table(struct xl__str *out, const struct html_page *page,
     html_table_end(out);
 }
 
-/* What a probe measures, in the library's words; NULL: no probe. */
+/* What a probe measures, as the library describes it; NULL: no probe. */
 static const char *describe_probe(const char *op)
 {
     const xl_probe_info *info = NULL;
@@ -464,7 +464,7 @@ static const char *find_note(const struct html_page *page,
                         "note");
 }
 
-/* What the run said of the tables that the rows stood in, each text once. */
+/* Adds the notes of the sections that the rows belong to, each text once. */
 static void add_notes(struct xl__str *out, const struct html_page *page,
                       const struct html_group *group)
 {
@@ -523,7 +523,7 @@ void html_rows(struct xl__str *out, const struct html_page *page)
     for (size_t i = 0; i < page->n_groups; i++)
         add_group(out, page, i);
     if (page->n_groups == 0)
-        xl__str_add(out, "<p>There is no row in it.</p>\n");
+        xl__str_add(out, "<p>There are no rows.</p>\n");
     add_limit_table(out, page);
     xl__str_add(out, "</section>\n");
 }

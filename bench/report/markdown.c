@@ -20,8 +20,8 @@ static bool is_in_word(const char *text, size_t i)
            isalnum((unsigned char)text[i + 1]);
 }
 
-/* A backslash before what could be markup anywhere; an underscore within a
- * word is none. */
+/* Puts a backslash before what could be markup anywhere; an underscore within
+ * a word cannot. */
 static void add_line(struct xl__str *out, const char *text)
 {
     for (size_t i = 0; text[i]; i++) {
@@ -41,7 +41,8 @@ static void add_text(struct xl__str *out, const char *text)
     xl__str_clear(&clean);
 }
 
-/* Could the line be a heading, a list or a rule because of how it begins? */
+/* Index of the character by which the line would begin a heading, a list or a
+ * rule; SIZE_MAX: none. */
 static size_t find_marker(const char *line)
 {
     const size_t digits = strspn(line, "0123456789");
@@ -50,7 +51,7 @@ static size_t find_marker(const char *line)
     return *line && strchr("#+-=", *line) ? 0 : SIZE_MAX;
 }
 
-/* Lines as they are filled, an empty one parting paragraphs. */
+/* Adds the lines of the text, then an empty one, which ends the paragraph. */
 static void add_paragraph(struct xl__str *out, const char *text)
 {
     struct xl__str line = {0};
@@ -76,7 +77,7 @@ static void add_paragraph(struct xl__str *out, const char *text)
     xl__str_clear(&line);
 }
 
-/* -- a part --------------------------------------------------------------- */
+/* -- a section ------------------------------------------------------------ */
 
 static void show_title(void *arg, const char *text)
 {

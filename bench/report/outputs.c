@@ -45,7 +45,7 @@ const struct renderer *const renderers[] = {
 
 /* -- files ---------------------------------------------------------------- */
 
-/* Every option that may name a file; the first ones are of results. */
+/* Every option that may name a file; the first N_OF_RESULTS are of results. */
 static const char *const file_options[] = {"json", "csv",   "markdown",
                                            "html", "trace", NULL};
 enum { N_OF_RESULTS = 4 };
@@ -59,10 +59,10 @@ static const char *find_path(const struct settings *set, const char *option)
 
 bool outputs_requested(const struct settings *set)
 {
-    bool is_wanted = set->svg != NULL;
+    bool is_requested = set->svg != NULL;
     for (size_t i = 0; i < N_OF_RESULTS; i++)
-        is_wanted = is_wanted || find_path(set, file_options[i]);
-    return is_wanted;
+        is_requested = is_requested || find_path(set, file_options[i]);
+    return is_requested;
 }
 
 bool outputs_clash(const struct settings *set, const char **a, const char **b)

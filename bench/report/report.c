@@ -135,7 +135,7 @@ static void *open_files(struct session *s)
     return NULL;
 }
 
-/* What the results are called: the file that has them. */
+/* The name of the results, which is that of their file. */
 static const char *find_result_name(const struct session *s)
 {
     const char *json = s->set.json;
@@ -178,7 +178,7 @@ static void end_file_section(void *state)
 static int close_files(void *state)
 {
     struct files_writer *w = state;
-    /* Wrong usage or no device: there is nothing worth an older file. */
+    /* After wrong usage or without a device, an older file is kept. */
     if (w->s->n_devices > 0 || w->s->extra)
         write_files(w, true);
     const int code = outputs_code(&w->outputs);
@@ -197,30 +197,30 @@ static const struct report_writer files_functions = {
 
 /* -- all writers ---------------------------------------------------------- */
 
-static bool has_table(const struct session *s)
+static bool requests_tables(const struct session *s)
 {
     return session_tables(s);
 }
 
-static bool has_files(const struct session *s)
+static bool requests_files(const struct session *s)
 {
-    /* Others read results, and have their own ways with files. */
+    /* Commands that read results write files of their own. */
     const bool has_results = command_takes(s->command, option_find("json"));
     return has_results && !s->command->is_live && outputs_requested(&s->set);
 }
 
 static const struct {
     const struct report_writer *writer;
-    bool (*wanted)(const struct session *s);
+    bool (*is_requested)(const struct session *s);
 } writers[] = {
-    {&table_functions, has_table},
-    {&files_functions, has_files},
+    {&table_functions, requests_tables},
+    {&files_functions, requests_files},
 };
 enum { N_WRITERS = sizeof writers / sizeof writers[0] };
 
 struct report {
-    void *state[N_WRITERS]; /* NULL: not wanted */
-    bool is_open;           /* between part and part_end */
+    void *state[N_WRITERS]; /* NULL: not requested */
+    bool is_open;           /* a section is begun and not ended */
     bool is_mute;           /* no tables */
 };
 
@@ -279,7 +279,7 @@ struct report *report_open(struct session *s)
         return NULL;
     }
     for (unsigned i = 0; i < N_WRITERS; i++) {
-        if (!writers[i].wanted(s))
+        if (!writers[i].is_requested(s))
             continue;
         r->state[i] = writers[i].writer->open(s);
         if (!r->state[i]) {

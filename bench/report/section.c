@@ -34,8 +34,8 @@ static bool is_limited(const xl_row *row, xl_limiter by)
     return row->diagnosis.limiter == by && *row->diagnosis.evidence;
 }
 
-/* The evidence begins with the longest need's name, most often the limiter's
- * own. */
+/* The evidence without the limiter's name. It begins with the name of the
+ * longest need, which is most often the limiter. */
 static const char *skip_limiter_name(const xl_diagnosis *d)
 {
     const char *name = xl_limiter_name(d->limiter);
@@ -45,7 +45,7 @@ static const char *skip_limiter_name(const xl_diagnosis *d)
     return is_named ? d->evidence + len + 2 : d->evidence;
 }
 
-/* The row that took longest of those that one thing limits. */
+/* The row with the longest time among those that `by` limits. */
 static size_t find_longest(const struct result_table *rows, xl_limiter by,
                            size_t *count)
 {
@@ -63,7 +63,7 @@ static size_t find_longest(const struct result_table *rows, xl_limiter by,
     return at;
 }
 
-/* "107 GFLOP/s, 1.25 GB/s, busy 98%": three numbers that are not one. */
+/* "107 GFLOP/s, 1.25 GB/s; busy 98% of the host's time". */
 static void add_rates(struct xl__str *out, const xl_diagnosis *d)
 {
     char text[UNITS_CAP];
@@ -145,7 +145,7 @@ static void show_intensity(const struct result_table *rows,
     xl__str_clear(&line);
 }
 
-/* -- engines that lie idle ------------------------------------------------ */
+/* -- idle engines --------------------------------------------------------- */
 
 static bool is_repeated_engine(const struct result_table *rows, size_t at)
 {
@@ -182,7 +182,7 @@ bool section_shows(const xl_row *row, const struct settings *set)
     return !is_point || set->full || row->verdict >= XL_ROW_REJECTED;
 }
 
-static void show_head(const struct section *p, const struct display *to)
+static void show_title(const struct section *p, const struct display *to)
 {
     struct xl__str line = {0}, common = {0};
     xl__str_add(&line, p->title ? p->title : "");
@@ -207,7 +207,7 @@ static void show_table(struct section *p, const struct display *to)
     table_destroy(t);
 }
 
-/* Which ceilings the shares are of; with its value where it has one. */
+/* The ceilings that the shares are of, each once. */
 static void show_roofs(const struct section *p, const struct display *to)
 {
     struct xl__str text = {0}, one = {0};
@@ -229,7 +229,8 @@ static void show_roofs(const struct section *p, const struct display *to)
     xl__str_clear(&one);
 }
 
-/* How the devices were meanwhile, where sensors tell. */
+/* The conditions of the devices during the section, where there are sensors.
+ */
 static void show_conditions(const struct section *p, const struct display *to)
 {
     struct xl__str text = {0}, seen = {0};
@@ -238,7 +239,7 @@ static void show_conditions(const struct section *p, const struct display *to)
         telemetry_conditions_text(&p->rows, p->devices[i].key, &seen);
         if (seen.len == 0)
             continue;
-        xl__str_printf(&text, "%s", text.len ? "; " : "meanwhile: ");
+        xl__str_printf(&text, "%s", text.len ? "; " : "conditions: ");
         if (p->n_devices > 1)
             xl__str_printf(&text, "device %u ", p->devices[i].index);
         xl__str_add(&text, xl__str_text(&seen));
@@ -253,7 +254,7 @@ void section_show(struct section *p, const struct display *to)
 {
     if (p->rows.n == 0)
         return;
-    show_head(p, to);
+    show_title(p, to);
     if (p->n_devices > 1)
         report_devices_tables(p, to);
     else
@@ -280,10 +281,10 @@ void results_headline(const struct result_file *file, struct xl__str *out)
 {
     const json_t *tool = json_object_get(file->document, "tool");
     const json_t *host = json_object_get(file->document, "host");
-    const json_t *where = json_object_get(file->document, "environment");
+    const json_t *environment = json_object_get(file->document, "environment");
     xl__str_add(out, "clbench");
     add_field(out, " ", json_text_at(tool, "command"));
-    add_field(out, ", ", json_text_at(where, "date"));
+    add_field(out, ", ", json_text_at(environment, "date"));
     add_field(out, ", ", json_text_at(host, "cpu"));
     add_field(out, ", ", json_text_at(host, "os"));
     add_field(out, ", version ", json_text_at(tool, "version"));
@@ -306,7 +307,7 @@ void results_device_line(const json_t *device, struct xl__str *out)
     xl__str_clear(&more);
 }
 
-static bool is_usual(const char *member)
+static bool is_standard_member(const char *member)
 {
     static const char *const members[] = {
         "schema", "tool", "host", "devices", "parts", "rows", "environment"};
@@ -316,15 +317,15 @@ static bool is_usual(const char *member)
     return false;
 }
 
-/* What a command measured and no row can hold. */
+/* Members that a command added to the document in addition to rows. */
 static void add_other_members(const struct result_file *file,
                               struct xl__str *out)
 {
-    const char *name = NULL, *before = "; beside them: ";
+    const char *name = NULL, *before = "; also: ";
     json_t *value = NULL;
     json_object_foreach(file->document, name, value)
     {
-        if (is_usual(name))
+        if (is_standard_member(name))
             continue;
         xl__str_printf(out, "%s%s", before, name);
         before = ", ";
@@ -379,7 +380,8 @@ static void add_value(struct xl__str *out, const json_t *fact)
         xl__str_add(out, "-");
 }
 
-/* Each in a line of its own, where a table has no room for it. */
+/* Shows the long texts, each in a line of its own, since the table cuts them.
+ */
 static void show_long_facts(const json_t *facts, const struct display *to)
 {
     for (size_t i = 0; i < json_array_size(facts); i++) {
@@ -426,9 +428,10 @@ static void show_facts(const json_t *device, const struct display *to)
     table_destroy(t);
 }
 
-/* -- parts ---------------------------------------------------------------- */
+/* -- sections of a file
+ * ---------------------------------------------------------------- */
 
-/* What is the same for all parts of a file. */
+/* What all sections of a file have in common. */
 struct file_view {
     const struct result_file *file;
     struct section_device *devices;
@@ -439,18 +442,18 @@ struct file_view {
 
 static bool has_option(const struct result_file *file, const char *name)
 {
-    const json_t *where = json_object_get(file->document, "environment");
-    const json_t *options = json_object_get(where, "options");
+    const json_t *environment = json_object_get(file->document, "environment");
+    const json_t *options = json_object_get(environment, "options");
     return json_is_true(json_object_get(options, name));
 }
 
 static bool is_same_section(const struct result_file *file, size_t i, size_t j)
 {
-    const json_t *part = result_section(file, &file->rows[i]);
-    if (part != result_section(file, &file->rows[j]))
+    const json_t *section = result_section(file, &file->rows[i]);
+    if (section != result_section(file, &file->rows[j]))
         return false;
-    return part || strcmp(json_text_at(file->rows[i].json, "op"),
-                          json_text_at(file->rows[j].json, "op")) == 0;
+    return section || strcmp(json_text_at(file->rows[i].json, "op"),
+                             json_text_at(file->rows[j].json, "op")) == 0;
 }
 
 static bool is_first_of_section(const struct result_file *file, size_t i)
@@ -461,7 +464,7 @@ static bool is_first_of_section(const struct result_file *file, size_t i)
     return true;
 }
 
-/* The part whose first row is `first`. */
+/* Shows the section whose first row is `first`. */
 static void show_file_section(const struct file_view *s, size_t first)
 {
     const struct result_file *file = s->file;

@@ -299,7 +299,7 @@ static void facts_stand_for_rows(void **state)
                         "e: 0123456789012345678901234\n\n");
     xl__str_reset(&shown);
     results_tally(&file, &shown);
-    assert_string_equal(xl__str_text(&shown), "0 rows; beside them: split");
+    assert_string_equal(xl__str_text(&shown), "0 rows; also: split");
     result_file_clear(&file);
     xl__str_clear(&shown);
 }
