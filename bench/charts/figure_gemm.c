@@ -26,8 +26,8 @@ enum {
 /* Rows of one kind by one library. */
 struct gemm_series {
     unsigned kind;
-    unsigned who_shape;       /* 0: ours; the libraries beside it, in order */
-    const char *who;          /* "": ours */
+    unsigned library_shape;   /* 0: this library; others in order */
+    const char *library;      /* "": this one */
     struct plot_series marks; /* every row */
     struct plot_series line;  /* of each size the best */
 };
@@ -147,32 +147,33 @@ static const char *find_library(const struct result_row *row)
 /* The shape of a library's marks: in the order of the rows, this library
  * first. */
 static unsigned find_library_shape(const struct gemm_picture *d,
-                                   const char *who)
+                                   const char *library)
 {
     unsigned most = 0;
     for (unsigned i = 0; i < d->n_series; i++) {
-        if (strcmp(d->series[i].who, who) == 0)
-            return d->series[i].who_shape;
-        most = d->series[i].who_shape > most ? d->series[i].who_shape : most;
+        if (strcmp(d->series[i].library, library) == 0)
+            return d->series[i].library_shape;
+        most = d->series[i].library_shape > most ? d->series[i].library_shape
+                                                 : most;
     }
-    return *who ? most + 1 : 0;
+    return *library ? most + 1 : 0;
 }
 
 static struct gemm_series *find_series(struct gemm_picture *d,
                                        const struct result_row *row)
 {
     const unsigned kind = find_kind(d, row);
-    const char *who = find_library(row);
+    const char *library = find_library(row);
     unsigned i = 0;
-    while (i < d->n_series &&
-           !(d->series[i].kind == kind && strcmp(d->series[i].who, who) == 0))
+    while (i < d->n_series && !(d->series[i].kind == kind &&
+                                strcmp(d->series[i].library, library) == 0))
         i++;
     if (i < d->n_series || i == GEMM_SERIES)
         return &d->series[i < GEMM_SERIES ? i : GEMM_SERIES - 1];
     struct gemm_series *s = &d->series[i];
     s->kind = kind;
-    s->who = who;
-    s->who_shape = find_library_shape(d, who);
+    s->library = library;
+    s->library_shape = find_library_shape(d, library);
     d->n_series++;
     return s;
 }
@@ -242,7 +243,7 @@ static double draw_headline(struct xl__str *out, const struct gemm_picture *d)
     char rate[UNITS_CAP], text[160];
     for (unsigned i = 0; i < d->n_series; i++) {
         const struct plot_series *s = &d->series[i].marks;
-        for (size_t j = 0; j < s->n && !*d->series[i].who; j++)
+        for (size_t j = 0; j < s->n && !*d->series[i].library; j++)
             best = !best || s->at[j].y > best->y ? &s->at[j] : best;
     }
     if (!best)
@@ -256,11 +257,11 @@ static void style_series(struct gemm_series *s, unsigned colour,
                          const char *name)
 {
     s->marks.colour = colour;
-    s->marks.shape = s->marks.dash = s->who_shape;
+    s->marks.shape = s->marks.dash = s->library_shape;
     s->marks.has_line = s->marks.has_marks = true;
     xl__strcpy(s->marks.name, sizeof s->marks.name, name);
     s->line.colour = colour;
-    s->line.dash = s->who_shape;
+    s->line.dash = s->library_shape;
 }
 
 /* The series of one kind, this library's on top. */
@@ -431,7 +432,7 @@ static double draw_library_legend(struct xl__str *out,
     for (unsigned i = 0; i < d->n_series; i++) {
         bool is_new = d->series[i].marks.n > 0;
         for (unsigned j = 0; j < n; j++)
-            is_new = is_new && all[j].shape != d->series[i].who_shape;
+            is_new = is_new && all[j].shape != d->series[i].library_shape;
         if (is_new)
             all[n++] = d->series[i].marks;
     }
@@ -443,7 +444,8 @@ static double draw_panels(struct xl__str *out, struct gemm_picture *d)
     double y;
     for (unsigned i = 0; i < d->n_series; i++) {
         struct gemm_series *s = &d->series[i];
-        style_series(s, s->who_shape, *s->who ? s->who : "this library");
+        style_series(s, s->library_shape,
+                     *s->library ? s->library : "this library");
     }
     plot_axis_widen(&d->plot.x);
     y = draw_library_legend(out, d, draw_headline(out, d)) + 26;
@@ -461,7 +463,7 @@ static void draw_picture(struct xl__str *out, struct gemm_picture *d)
     struct xl__str body = {0};
     bool has_others = false;
     for (unsigned i = 0; i < d->n_series; i++)
-        has_others = has_others || *d->series[i].who;
+        has_others = has_others || *d->series[i].library;
     const double bottom = has_others && d->n_kinds > 1
                               ? draw_panels(&body, d)
                               : draw_single_plot(&body, d);

@@ -115,12 +115,12 @@ static unsigned power_ticks(const struct plot_axis *a, unsigned most,
 static unsigned decade_ticks(const struct plot_axis *a, unsigned most,
                              double *at)
 {
-    static const double parts[] = {1, 2, 5};
+    static const double steps[] = {1, 2, 5};
     unsigned n = 0;
     for (double decade = pow(10, floor(log10(a->from))); decade <= a->to;
          decade *= 10)
         for (unsigned i = 0; i < 3; i++) {
-            const double value = parts[i] * decade;
+            const double value = steps[i] * decade;
             if (value < a->from || value > a->to)
                 continue;
             if (n == most)
@@ -210,7 +210,7 @@ static void draw_y_axis(struct xl__str *out, const struct plot *p)
 static unsigned fit_x_ticks(const struct plot *p, double at[PLOT_MOST_TICKS],
                             char text[PLOT_MOST_TICKS][UNITS_CAP])
 {
-    static const double apart = 14;
+    static const double least_gap = 14;
     unsigned n = 0;
     for (unsigned most = PLOT_MOST_TICKS; most > 0; most--) {
         double right = -INFINITY;
@@ -219,7 +219,7 @@ static unsigned fit_x_ticks(const struct plot *p, double at[PLOT_MOST_TICKS],
         for (unsigned i = 0; i < n; i++) {
             plot_format(text[i], UNITS_CAP, at[i], p->x.unit);
             const double half = svg_text_width(text[i], svg_small) / 2;
-            fits = fits && plot_x(p, at[i]) - half > right + apart;
+            fits = fits && plot_x(p, at[i]) - half > right + least_gap;
             right = plot_x(p, at[i]) + half;
         }
         if (fits)
@@ -558,17 +558,17 @@ static void draw_bar(struct xl__str *out, const struct plot *p,
 static void draw_bar_row(struct xl__str *out, const struct plot *p,
                          const struct plot_bar *bar, double y)
 {
-    static const double beside = 10, baseline = 4;
+    static const double gap = 10, baseline = 4;
     struct xl__str name = {0};
     char value[UNITS_CAP];
     const double end =
         isnan(bar->high) ? bar->value : fmax(bar->value, bar->high);
     cut_name(bar, &name);
     plot_format(value, sizeof value, bar->value, p->x.unit);
-    svg_text(out, p->left - beside, y + baseline, svg_small, "end", svg_ink,
+    svg_text(out, p->left - gap, y + baseline, svg_small, "end", svg_ink,
              xl__str_text(&name));
     draw_bar(out, p, bar, y);
-    svg_text(out, plot_x(p, end) + beside, y + baseline, svg_small, "start",
+    svg_text(out, plot_x(p, end) + gap, y + baseline, svg_small, "start",
              svg_ink, value);
     xl__str_clear(&name);
 }
@@ -576,7 +576,7 @@ static void draw_bar_row(struct xl__str *out, const struct plot *p,
 double plot_bars_draw(struct xl__str *out, const struct plot_bars *bars,
                       struct plot_axis axis, double line, double y)
 {
-    static const double beside = 10;
+    static const double gap = 10;
     struct plot p = {.top = y,
                      .height = (double)bars->n * BAR_STEP + BAR_STEP / 2.0,
                      .x = axis,
@@ -585,7 +585,7 @@ double plot_bars_draw(struct xl__str *out, const struct plot_bars *bars,
         plot_axis_hold(&p.x, 0);
     plot_axis_hold(&p.x, line);
     plot_axis_widen(&p.x);
-    p.left = PLOT_EDGE + find_widest_name(bars) + beside;
+    p.left = PLOT_EDGE + find_widest_name(bars) + gap;
     p.width = SVG_WIDTH - p.left - BAR_VALUES;
     const double bottom = plot_frame(out, &p);
     if (plot_can_show(&p.x, line)) {

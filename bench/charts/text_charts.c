@@ -218,7 +218,7 @@ void roof_draw(struct xl__str *out, const struct roof_picture *picture,
 void chart_line(struct xl__str *out, const double *least, const double *most,
                 unsigned columns, unsigned row, unsigned rows)
 {
-    /* A line stands for the shares around its middle. */
+    /* A line covers the shares around its middle. */
     const double low = (double)(rows - 1 - row) / rows;
     const double high = (double)(rows - row) / rows;
     for (unsigned i = 0; i < columns; i++) {

@@ -217,20 +217,19 @@ static void add_figures(struct xl__str *out, const struct html_page *page)
 /* -- the command line ----------------------------------------------------- */
 
 /* Adds an argument as a shell reads it, quoted where necessary. */
-static void add_shell_word(struct xl__str *out, const char *word)
+static void add_shell_argument(struct xl__str *out, const char *arg)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789_-+=:,./@^%";
     xl__str_add(out, " ");
-    if (*word && strspn(word, plain) == strlen(word)) {
-        xl__str_add(out, word);
+    if (*arg && strspn(arg, plain) == strlen(arg)) {
+        xl__str_add(out, arg);
         return;
     }
     xl__str_add(out, "'");
-    for (; *word; word++)
-        xl__str_add_n(out, *word == '\'' ? "'\\''" : word,
-                      *word == '\'' ? 4 : 1);
+    for (; *arg; arg++)
+        xl__str_add_n(out, *arg == '\'' ? "'\\''" : arg, *arg == '\'' ? 4 : 1);
     xl__str_add(out, "'");
 }
 
@@ -241,7 +240,7 @@ static void add_option(struct xl__str *out, const char *name,
     if (json_is_true(value) || (text && *text)) {
         xl__str_printf(out, " --%s", name);
         if (text)
-            add_shell_word(out, text);
+            add_shell_argument(out, text);
     } else if (json_is_number(value) && json_number_value(value) > 0) {
         xl__str_printf(out, " --%s %.17g", name, json_number_value(value));
     }
@@ -252,18 +251,18 @@ static void add_option(struct xl__str *out, const char *name,
 static void add_command_line(struct xl__str *out, const json_t *document)
 {
     const json_t *env = json_object_get(document, "environment");
-    const json_t *words = json_object_get(env, "arguments");
+    const json_t *args = json_object_get(env, "arguments");
     const char *command =
         json_text_at(json_object_get(document, "tool"), "command");
     const char *name = NULL;
     json_t *value = NULL;
     xl__str_add(out, "clbench");
     if (*command && strcmp(command, "suite") != 0)
-        add_shell_word(out, command);
-    for (size_t i = 0; i < json_array_size(words); i++) {
-        const char *word = json_string_value(json_array_get(words, i));
-        if (word)
-            add_shell_word(out, word);
+        add_shell_argument(out, command);
+    for (size_t i = 0; i < json_array_size(args); i++) {
+        const char *arg = json_string_value(json_array_get(args, i));
+        if (arg)
+            add_shell_argument(out, arg);
     }
     json_object_foreach((json_t *)(uintptr_t)json_object_get(env, "options"),
                         name, value)

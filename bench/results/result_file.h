@@ -17,7 +17,7 @@ struct result_row {
     const char *verdict;
     const char *variant;
     char *case_id; /* the id without the variant */
-    bool is_other; /* another library's: not ours */
+    bool is_other; /* another library's */
     double frac;   /* of its roof; NaN: it has none */
     double *ns;    /* samples */
     size_t n;
@@ -42,7 +42,7 @@ bool result_file_from(json_t *document, const char *path,
                       struct result_file *out, char *why, size_t cap);
 void result_file_clear(struct result_file *file);
 
-/* Does the file have times of another library, interleaved with ours? */
+/* Does the file have times of another library, interleaved with this one? */
 bool result_has_peers(const struct result_file *file);
 /* The entry of "devices" that a row ran on, and its name for people. */
 const json_t *result_device(const struct result_file *file,

@@ -31,7 +31,7 @@ static const struct warning warnings[XL_N_WARN] = {
                 "reliable"},
     [XL_WARN_BIT_CLOCK_DRIFT] = {
         .text = "later runs were slower than earlier ones",
-        .advice = "the device may lower its clock: let it cool, look at its "
+        .advice = "the device may lower its clock: let it cool, check its "
                   "power limit"},
     [XL_WARN_BIT_FEW_RUNS] = {
         .text = "few runs were taken",
