@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks SVG figures: well-formed, with a text alternative, without ids, no text
-too small, outside of the figure or over another text.
+"""Checks SVG figures: well-formed, with a text alternative, without ids, no
+text too small, outside of the figure or over another text.
 
 check_svg.py FOLDER PROGRAM [FILTER] runs the program, which writes figures into
 the folder; check_svg.py FOLDER checks those that are there."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result files: a run writes the same files as `clbench report` of its JSON, and
-independent readers accept them.
+"""Result files: a run writes the same files as `clbench report` of its JSON,
+and independent readers accept them.
 
 report.py CLBENCH FOLDER INTERRUPT
 """
@@ -61,7 +61,8 @@ class Reports(unittest.TestCase):
     def test_report_equals_run(self):
         files = [word for name in FORMATS
                  for word in (f"--{name}", f"again.{name}")]
-        done = self.check_exit(0, "report", "run.json", *files, "--svg", "again")
+        done = self.check_exit(0, "report", "run.json", *files, "--svg",
+                               "again")
         self.assertEqual(done.stdout, "")
         for name in FORMATS:
             self.assertEqual(content(f"again.{name}"), content(f"run.{name}"))
@@ -108,7 +109,8 @@ class Reports(unittest.TestCase):
     def test_several_files(self):
         shown = self.check_exit(0, "report", "run.json", "run.json").stdout
         self.assertEqual(shown.count(self.run_.stdout), 2)
-        done = self.check_exit(0, "report", "run.json", "run.json", "--csv", "-")
+        done = self.check_exit(0, "report", "run.json", "run.json", "--csv",
+                               "-")
         self.assertEqual(len(rows_of(done.stdout)),
                          2 * len(rows_of(content("run.csv"))))
 
@@ -126,8 +128,10 @@ class Reports(unittest.TestCase):
                 json.dump(document | change, file)
         self.check_exit(0, "report", "one.json", "--svg", "deep/one")
         self.assertIn("roofline.svg", os.listdir("deep/one"))
-        self.check_exit(0, "report", "two.json", "one.json", "--svg", "deep/two/")
-        expected = {f"roofline-my-chip-r-9{end}.svg" for end in ("", "-2", "-3")}
+        self.check_exit(0, "report", "two.json", "one.json", "--svg",
+                        "deep/two/")
+        expected = {f"roofline-my-chip-r-9{end}.svg"
+                    for end in ("", "-2", "-3")}
         self.assertLessEqual(expected, set(os.listdir("deep/two")))
         for name in expected:
             self.assertTrue(content(f"deep/two/{name}").startswith("<svg"))
@@ -148,7 +152,8 @@ class Reports(unittest.TestCase):
         for name, text in bad.items():
             with open(name, "wb") as file:
                 file.write(text if isinstance(text, bytes) else text.encode())
-            done = self.check_exit(4, "report", "run.json", name, "--csv", "bad.csv")
+            done = self.check_exit(4, "report", "run.json", name, "--csv",
+                                   "bad.csv")
             self.assertIn(f"'{name}' ", done.stderr)
             self.assertFalse(os.path.exists("bad.csv"))
         self.assertIn("nowhere.json",
@@ -161,10 +166,12 @@ class Reports(unittest.TestCase):
                             "--json", "-")
             self.assertEqual(done.stdout, "")
             self.assertIn(f"--{name}: 'none/x' cannot be", done.stderr)
-            done = self.check_exit(4, "report", "run.json", f"--{name}", "/dev/full")
+            done = self.check_exit(4, "report", "run.json", f"--{name}",
+                                   "/dev/full")
             self.assertIn("/dev/full", done.stderr)
         self.check_exit(4, "report", "run.json", "--svg", "run.json/x")
-        done = self.check_exit(2, "gemm", "16", "--csv", "one", "--markdown", "one")
+        done = self.check_exit(2, "gemm", "16", "--csv", "one", "--markdown",
+                               "one")
         self.assertIn("--csv and --markdown", done.stderr)
         self.assertFalse(os.path.exists("one"))
         self.check_exit(2, "gemm", "16", "--json", "-", "--csv", "-")

@@ -158,25 +158,20 @@ static void assert_contains(const char *page, const char *part)
 
 static void every_row_is_there(void **state)
 {
+    /* clang-format off */
     struct result_file file = read_document(
         DOCUMENT(DEVICE(0, "D", "\"u\""),
-                 ROW(0, "gemm", 7, 5e13,
-                     "ok", "") "," ROW(0, "gemm", 9, 6e13, "suspicious",
-                                       ", \"reason\": \"it was noisy\","
-                                       "\"warnings\": [\"noisy\", "
-                                       "\"new-one\"]") "," ROW(0, "gemm", 11,
-                                                               null,
-                                                               "rejected",
-                                                               ", \"reason\": "
-                                                               "\"it was "
-                                                               "wrong\"") "," ROW(0,
-                                                                                  "probe_cache",
-                                                                                  4096,
-                                                                                  1,
-                                                                                  "ok",
-                                                                                  ", \"diagnosis\": {\"limiter\": \"DRAM\","
-                                                                                  "\"evidence\": \"DRAM: most of it\"}")),
+                 ROW(0, "gemm", 7, 5e13, "ok", "") ","
+                 ROW(0, "gemm", 9, 6e13, "suspicious",
+                     ", \"reason\": \"it was noisy\","
+                     "\"warnings\": [\"noisy\", \"new-one\"]") ","
+                 ROW(0, "gemm", 11, null, "rejected",
+                     ", \"reason\": \"it was wrong\"") ","
+                 ROW(0, "probe_cache", 4096, 1, "ok",
+                     ", \"diagnosis\": {\"limiter\": \"DRAM\","
+                     "\"evidence\": \"DRAM: most of it\"}")),
         "folder/a.json");
+    /* clang-format on */
     char *page = render_page(&file, 1);
     (void)state;
     for (size_t i = 0; i < file.n_rows; i++) {
@@ -348,14 +343,15 @@ static void devices_are_merged_over_files(void **state)
 static void the_best_row_is_ok(void **state)
 {
     struct html_page page;
+    /* clang-format off */
     struct result_file file = read_document(
         DOCUMENT(DEVICE(0, "D", "null"),
-                 ROW(0, "gemm", 7, 5e13, "suspicious",
-                     "") "," ROW(0, "gemm", 8, 2e13, "ok",
-                                 "") "," ROW(0, "gemm", 9, 3e13, "ok",
-                                             "") "," ROW(0, "gemm", 10, 9e13,
-                                                         "rejected", "")),
+                 ROW(0, "gemm", 7, 5e13, "suspicious", "") ","
+                 ROW(0, "gemm", 8, 2e13, "ok", "") ","
+                 ROW(0, "gemm", 9, 3e13, "ok", "") ","
+                 ROW(0, "gemm", 10, 9e13, "rejected", "")),
         "a.json");
+    /* clang-format on */
     (void)state;
     assert_true(html_page_gather(&page, &file, 1));
     const struct html_row *best =

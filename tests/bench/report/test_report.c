@@ -298,7 +298,8 @@ static void common_settings_are_stated_once(void **state)
                         "f16, trans=nt, alpha=1, group=64");
     xl__str_reset(&text);
     result_table_label(&rows, 1, &text);
-    assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001 floor=1 GB/s");
+    assert_string_equal(xl__str_text(&text),
+                        "101x1023x517 ld=2001 floor=1 GB/s");
     xl__str_reset(&text);
     result_row_id(&text, &rows.list[0].row);
     assert_string_equal(xl__str_text(&text),
