@@ -20,7 +20,7 @@
  * {"thermal limit": 0.25}, those above 0; null: no sensor reports it. */
 static json_t *throttle_json(const xl_conditions *c)
 {
-    if (!c->tells_throttle)
+    if (!c->has_throttle)
         return json_null();
     json_t *out = json_object();
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
@@ -78,7 +78,7 @@ void telemetry_conditions_read(const json_t *json, xl_conditions *out)
         *(double *)(void *)at =
             json_is_number(value) ? json_number_value(value) : (double)NAN;
     }
-    out->tells_throttle = json_is_object(throttles);
+    out->has_throttle = json_is_object(throttles);
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         out->throttle[i] = json_number_value(
             json_object_get(throttles, xl_throttle_name((xl_throttle)i)));
@@ -103,7 +103,7 @@ json_t *telemetry_reading(const xl_reading *r)
         if (r->source[i])
             json_put(out, xl_sensor_name((xl_sensor)i, NULL, NULL),
                      json_number(r->value[i]));
-    if (!r->tells_throttle)
+    if (!r->has_throttle)
         return out;
     throttles = json_array();
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
@@ -152,7 +152,7 @@ static void add_throttle_cell(struct table *t, const xl_reading *r)
             colour = TABLE_YELLOW;
     }
     if (text.len == 0)
-        xl__str_add(&text, r->tells_throttle ? "nothing" : "-");
+        xl__str_add(&text, r->has_throttle ? "nothing" : "-");
     table_cell_coloured(t, colour, xl__str_text(&text));
     xl__str_clear(&text);
 }

@@ -22,7 +22,7 @@ struct key {
 };
 
 struct made {
-    struct xl__snippet s; /* first: what the op has is a pointer to it */
+    struct xl__epilogue_text s; /* first: what the op has is a pointer to it */
     struct key key;
 };
 
@@ -72,8 +72,8 @@ static xl_status set_name(struct xl__epilogue_name *to, const xl_binding *b,
 }
 
 /* `fits`: all operands broadcast over the result. */
-static xl_status set_key(const struct xl__snippet_want *want, struct key *key,
-                         bool *fits, struct xl__error *e)
+static xl_status set_key(const struct xl__epilogue_request *want,
+                         struct key *key, bool *fits, struct xl__error *e)
 {
     xl_status status = XL_OK;
     const xl_epilogue *ep = want->epilogue;
@@ -92,12 +92,12 @@ fail:
 
 /* -- looking --------------------------------------------------------------- */
 
-static const struct xl__snippet *find(struct xl__snippet *const *first,
-                                      uint64_t hash, const struct key *key,
-                                      const char *expr)
+static const struct xl__epilogue_text *
+find(struct xl__epilogue_text *const *first, uint64_t hash,
+     const struct key *key, const char *expr)
 {
     const size_t bytes = key_bytes((size_t)key->n);
-    for (const struct xl__snippet *s = *first; s; s = s->next) {
+    for (const struct xl__epilogue_text *s = *first; s; s = s->next) {
         const struct xl__epilogue *of = s->inside;
         if (s->hash == hash && s->n_operands == key->n &&
             memcmp(&((const struct made *)s)->key, key, bytes) == 0 &&
@@ -126,8 +126,8 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
                                           const struct key *key,
                                           const char *expr)
 {
-    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
-        for (struct xl__snippet *s = ctx->snippets[i]; s; s = s->next) {
+    for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
+        for (struct xl__epilogue_text *s = ctx->epilogues[i]; s; s = s->next) {
             if (is_same(s->inside, key, expr))
                 return s->inside;
         }
@@ -153,7 +153,7 @@ static xl_status no_memory(struct xl__error *e)
 }
 
 static xl_status make_epilogue(xl_queue *q,
-                               const struct xl__snippet_want *want,
+                               const struct xl__epilogue_request *want,
                                const struct key *key,
                                struct xl__epilogue **out)
 {
@@ -178,8 +178,8 @@ fail:
     return status;
 }
 
-static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
-                                        const struct key *key)
+static struct xl__epilogue_text *make_snippet(struct xl__epilogue *ep,
+                                              const struct key *key)
 {
     struct made *m = xl__calloc(1, sizeof *m);
     if (!m)
@@ -190,7 +190,7 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
     m->s.inside = ep;
     m->s.n_operands = ep->n;
     for (unsigned k = 0; k < ep->n; k++) {
-        struct xl__snippet_operand *o = &m->s.operand[k];
+        struct xl__epilogue_operand *o = &m->s.operand[k];
         o->dtype = (xl_dtype)key->operand[k].as.dtype;
         o->is_scalar = key->operand[k].as.is_scalar != 0;
         memcpy(o->stride, key->operand[k].stride, sizeof o->stride);
@@ -200,9 +200,9 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
 
 /* Under ctx->lock. An operand that does not fit has the expression read again,
  * which tells where it stands. */
-static xl_status make(xl_queue *q, const struct xl__snippet_want *want,
+static xl_status make(xl_queue *q, const struct xl__epilogue_request *want,
                       const struct key *key, bool fits,
-                      struct xl__snippet **out)
+                      struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__epilogue *ep =
@@ -220,30 +220,32 @@ fail:
     return status;
 }
 
-static void clear_snippets(struct xl__context *ctx)
+static void clear_epilogues(struct xl__context *ctx)
 {
-    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
-        while (ctx->snippets[i]) {
-            struct xl__snippet *s = ctx->snippets[i];
-            ctx->snippets[i] = s->next;
+    for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
+        while (ctx->epilogues[i]) {
+            struct xl__epilogue_text *s = ctx->epilogues[i];
+            ctx->epilogues[i] = s->next;
             drop(s->inside);
             free(s);
         }
     }
 }
 
-xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
-                          const struct xl__snippet **out)
+xl_status xl__epilogue_text_get(xl_queue *q,
+                                const struct xl__epilogue_request *want,
+                                const struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = q->ctx;
     struct key key;
-    struct xl__snippet *made;
+    struct xl__epilogue_text *made;
     bool fits;
     *out = NULL;
     TRY(set_key(want, &key, &fits, &q->error));
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
-    struct xl__snippet **first = &ctx->snippets[hash % XL__SNIPPET_LISTS];
+    struct xl__epilogue_text **first =
+        &ctx->epilogues[hash % XL__EPILOGUE_LISTS];
     xl__lock_take(&ctx->lock);
     *out = fits ? find(first, hash, &key, want->epilogue->expr) : NULL;
     if (!*out) {
@@ -252,7 +254,7 @@ xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
             made->hash = hash;
             made->next = *first;
             *out = *first = made;
-            ctx->clear_snippets = clear_snippets;
+            ctx->clear_epilogues = clear_epilogues;
         }
     }
     xl__lock_drop(&ctx->lock);

@@ -40,7 +40,7 @@ bool xl__epilogue_fits(const xl_binding *b, const size_t size[XL__N_ALONG],
 
 /* Expression to graph. `out` has everything but graph, flop and text. All
  * errors of the language. */
-xl_status xl__epilogue_read(const struct xl__snippet_want *want,
+xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
                             struct xl__epilogue *out, struct xl__error *e);
 /* Graph to text: what cl/common/epilogue.clh defines. Sets flop too.
  * XL_NO_MEMORY. */

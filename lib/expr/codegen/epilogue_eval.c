@@ -3,21 +3,22 @@
  * error that eval.h describes. */
 #include "expr/codegen/epilogue.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 /* A register's value of what memory or an argument has: f32 may be flushed. */
 static num given(enum xl__vtype type, double x, double error)
 {
     const num out = {x, error};
     if (type == XL__V_BOOL)
-        return xl__eval_round(out, XL_BOOL);
-    return type == XL__V_F32 ? xl__eval_settle(x, error) : out;
+        return xl__interval_round(out, XL_BOOL);
+    return type == XL__V_F32 ? xl__interval_f32(x, error) : out;
 }
 
-void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
-                      double y_error, const double *operands, double *want,
-                      double *error)
+void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
+                            double y, double y_error, const double *operands,
+                            double *want, double *error)
 {
     const struct xl__epilogue *ep = s->inside;
     const struct xl__graph *g = &ep->g;
@@ -37,7 +38,7 @@ void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
         else
             value[i] = given(n->type, operands[n->binding], 0);
     }
-    const num out = xl__eval_round(value[last], dtype);
+    const num out = xl__interval_round(value[last], dtype);
     *want = out.x;
     *error = out.err;
 }

@@ -6,12 +6,14 @@
 
 #include "expr/codegen/epilogue.h"
 #include "expr/graph/infer.h"
+#include "expr/graph/infer_types.h"
 #include "expr/language/functions.h"
+#include "expr/language/parser.h"
 
 static const char y_name[] = "y", out_name[] = "out";
 
 struct reading {
-    const struct xl__snippet_want *want;
+    const struct xl__epilogue_request *want;
     struct xl__epilogue *ep;
     struct xl__tree tree;
     struct xl__signature sig; /* operands, y, out */
@@ -24,18 +26,18 @@ static xl_status check_node(const struct reading *r,
                             const struct xl__tree_node *n)
 {
     if (n->kind == XL__T_VIEW)
-        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "an epilogue has no slices and no transposes: "
                               "bind the view");
     if (n->kind != XL__T_CALL)
         return XL_OK;
     if (n->row != XL__ROW_NONE || xl__expr_ops[n->op].cls == XL__C_REDUCE)
-        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "an epilogue sees one element at a time: what "
                               "goes over axes is for xl_expr_run() on the "
                               "result");
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
-        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "an epilogue has no random numbers: bind a "
                               "tensor of them, from xl_expr_run()");
     return XL_OK;
@@ -60,7 +62,7 @@ static xl_status check_statements(const struct reading *r)
         const struct xl__statement *s = &t->statement[i];
         const char *name = t->name[s->name];
         if (is_bound(r, name))
-            return xl__tree_error(t, s->place, r->e, XL_BAD_ARGUMENT,
+            return xl__tree_error(t, s->location, r->e, XL_BAD_ARGUMENT,
                                   "'%s' is bound, and an epilogue writes its "
                                   "result alone: take another name",
                                   name);
@@ -68,7 +70,7 @@ static xl_status check_statements(const struct reading *r)
     }
     if (leaves)
         return XL_OK;
-    return xl__tree_error(t, t->statement[t->n_statements - 1].place, r->e,
+    return xl__tree_error(t, t->statement[t->n_statements - 1].location, r->e,
                           XL_BAD_ARGUMENT,
                           "nothing leaves the epilogue: end with an "
                           "expression alone, or assign it to '%s'",
@@ -103,7 +105,7 @@ static unsigned first_use(const struct xl__tree *t, const char *name)
     for (unsigned i = 0; i < t->n_nodes; i++) {
         const struct xl__tree_node *n = &t->node[i];
         if (n->kind == XL__T_NAME && strcmp(t->name[n->name], name) == 0)
-            return n->place;
+            return n->location;
     }
     return UINT_MAX;
 }
@@ -144,7 +146,7 @@ static xl_status check_used(const struct reading *r, unsigned k)
 
 static void bind_result(struct reading *r, const char *name, xl_dtype dtype)
 {
-    struct xl__bound *b = &r->sig.b[r->sig.n++];
+    struct xl__param *b = &r->sig.b[r->sig.n++];
     xl__strcpy(b->name, sizeof b->name, name);
     b->dtype = (unsigned)dtype;
     b->n_dims = XL__N_ALONG;
@@ -161,7 +163,7 @@ static void bind_all(struct reading *r)
 {
     for (unsigned k = 0; k < r->ep->n; k++) {
         const xl_binding *from = &r->want->epilogue->bindings[k];
-        struct xl__bound *b = &r->sig.b[r->sig.n++];
+        struct xl__param *b = &r->sig.b[r->sig.n++];
         memcpy(b->name, r->ep->operand[k].name, sizeof b->name);
         b->dtype = (unsigned)from->tensor.dtype;
         b->is_scalar = from->is_scalar;
@@ -185,7 +187,7 @@ static xl_status check_graph(const struct reading *r)
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
         if (n->op == XL__E_INPUT && n->binding > r->ep->n)
-            return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+            return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                                   "'%s' is read here before it is assigned; "
                                   "the old value is in y, by beta",
                                   out_name);
@@ -211,7 +213,7 @@ fail:
     return status;
 }
 
-xl_status xl__epilogue_read(const struct xl__snippet_want *want,
+xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
                             struct xl__epilogue *out, struct xl__error *e)
 {
     xl_status status = XL_OK;

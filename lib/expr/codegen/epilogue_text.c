@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "expr/codegen/epilogue.h"
 #include "expr/codegen/opencl_ops.h"
+#include "expr/graph/print.h"
 
 struct writing {
     struct xl__emit m;
@@ -30,7 +31,7 @@ static void name_all(const struct writing *w, struct xl__signature *s)
 {
     *s = (struct xl__signature){.n = w->ep->n + 1};
     for (unsigned k = 0; k < s->n; k++) {
-        struct xl__bound *b = &s->b[k];
+        struct xl__param *b = &s->b[k];
         const unsigned leaf = w->leaf[k];
         xl__strcpy(b->name, sizeof b->name,
                    k < w->ep->n ? w->ep->operand[k].name : "y");

@@ -290,14 +290,14 @@ static void write_own_params(struct xl__emit *m)
                          "const uint shift_0");
     for (unsigned d = 1; d + 1 < m->group->n_loops; d++)
         xl__emit_line(m, ", const uint mul_%u, const uint shift_%u", d, d);
-    if (m->group->geo.turns)
+    if (m->group->geo.per_wg)
         xl__emit_line(m, ", const IDX turns");
 }
 
 void xl__map_text(struct xl__emit *m)
 {
     xl__emit_head(m, "expr_map: each element by itself");
-    if (m->group->geo.tile && m->group->geo.turns)
+    if (m->group->geo.tile && m->group->geo.per_wg)
         xl__emit_line(m, "#include \"expr/transpose.clh\"\n");
     xl__emit_line(m, "__kernel "
                      "__attribute__((reqd_work_group_size(%u, 1, 1)))",
@@ -315,7 +315,7 @@ void xl__map_text(struct xl__emit *m)
     m->indent++;
     if (m->group->geo.tile)
         xl__map_tiles(m);
-    else if (m->group->geo.turns)
+    else if (m->group->geo.per_wg)
         write_runs(m);
     else
         write_neighbours(m);

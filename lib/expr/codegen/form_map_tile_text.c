@@ -29,7 +29,7 @@ static bool has_side(const struct xl__emit *m, unsigned d)
 
 static void write_index(struct xl__emit *m, unsigned d, const char *index)
 {
-    if (d == last_loop(m) && m->group->geo.turns)
+    if (d == last_loop(m) && m->group->geo.per_wg)
         xl__emit_line(m, "const IDX first = %s * %u;", index,
                       m->group->geo.tile * XL__MAP_BLOCKS);
     else if (has_side(m, d))
@@ -213,7 +213,7 @@ void xl__map_take(struct xl__emit *m, unsigned operand)
     xl__str_printf(m->out, "const %s v%u = xl_from_%s_%u(",
                    xl__emit_type(m->g->node[o->node].type, m->vw), o->node,
                    xl_dtype_name(o->dtype), m->vw);
-    if (group->geo.turns)
+    if (group->geo.per_wg)
         xl__str_printf(m->out, "t%u[y]);\n", operand);
     else if (m->vw == 1)
         xl__str_printf(m->out, "t%u[y * %zu + x]);\n", operand, pitch);
@@ -235,13 +235,13 @@ void xl__map_tile_params(struct xl__emit *m)
         xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n",
                        d, d);
     }
-    if (m->group->geo.turns)
+    if (m->group->geo.per_wg)
         xl__emit_line(m, ", const IDX tiles, const IDX turns");
 }
 
 void xl__map_tiles(struct xl__emit *m)
 {
-    if (m->group->geo.turns)
+    if (m->group->geo.per_wg)
         xl__tile_run(m);
     else
         write_group(m);

@@ -129,7 +129,7 @@ static void for_items(const struct xl__limits *l, struct xl__group *group)
     geo->wg = 1;
     geo->unroll = 1;
     geo->is_streamed = is_streamed(l, group);
-    geo->turns = xl__map_turns(l, group, n_vectors(group));
+    geo->per_wg = xl__map_turns(l, group, n_vectors(group));
 }
 
 static void for_neighbours(const struct xl__limits *l,
@@ -140,13 +140,13 @@ static void for_neighbours(const struct xl__limits *l,
     geo->wg = (unsigned)xl__power_down(
         xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1)));
     geo->unroll = unroll_of(l, group);
-    geo->turns = 0;
+    geo->per_wg = 0;
 }
 
 static size_t n_groups(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
-    const size_t each = geo->turns ? geo->turns : geo->wg * geo->unroll;
+    const size_t each = geo->per_wg ? geo->per_wg : geo->wg * geo->unroll;
     if (geo->tile)
         return xl__map_tile_groups(group);
     return xl__ceil_div(n_vectors(group), each);
@@ -158,11 +158,11 @@ static void say_why(struct xl__group *group)
     if (geo->tile)
         xl__str_printf(&group->why, "tiles of %u by %u turned in %s, ",
                        geo->tile, geo->tile,
-                       geo->turns ? "registers" : "local memory");
-    if (geo->turns)
+                       geo->per_wg ? "registers" : "local memory");
+    if (geo->per_wg)
         xl__str_printf(&group->why,
                        "vectors of %u, %zu%s a work-group of one item",
-                       geo->vw, geo->turns, geo->tile ? " tiles" : "");
+                       geo->vw, geo->per_wg, geo->tile ? " tiles" : "");
     else
         xl__str_printf(&group->why,
                        "vectors of %u, %u an item, work-groups of %u",
@@ -222,8 +222,8 @@ static void add_own_args(const struct xl__group *group, struct xl__step *step)
     }
     for (unsigned d = 1; d + 1 < group->n_loops; d++)
         xl__map_arg_divisor(group, step, group->loop[d].size);
-    if (group->geo.turns)
-        xl__map_arg_index(group, step, group->geo.turns);
+    if (group->geo.per_wg)
+        xl__map_arg_index(group, step, group->geo.per_wg);
 }
 
 xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,

@@ -13,8 +13,8 @@ enum { XL__MAP_ARGS = 4 + 3 * XL__EXPR_LOOPS };
 /* The whole text of expr_map. Behind the parameters that all forms have it
  * takes, unless there are tiles: vectors (of all loops), and of several loops
  * per_row (vectors of the last) with mul_0, shift_0 that divide by it, then
- * mul_d, shift_d for the loops between the first and the last; with geo.turns,
- * turns. */
+ * mul_d, shift_d for the loops between the first and the last; with
+ * geo.per_wg, turns. */
 void xl__map_text(struct xl__emit *m);
 
 /* -- parts of it ----------------------------------------------------------- */
@@ -67,8 +67,8 @@ size_t xl__map_tile_pitch(const struct xl__group *group,
 void xl__map_tile_order(const struct xl__group *group,
                         unsigned order[XL__EXPR_LOOPS]);
 /* Of all loops but the slowest, in that order: cN, how many tiles lie along
- * loop N, of the two that tiles lie along, and mul_N, shift_N; with geo.turns,
- * tiles and turns. */
+ * loop N, of the two that tiles lie along, and mul_N, shift_N; with
+ * geo.per_wg, tiles and turns. */
 void xl__map_tile_args(const struct xl__group *group, struct xl__step *step);
 void xl__map_tile_params(struct xl__emit *m);
 /* The body of the kernel. */

@@ -89,7 +89,7 @@ size_t xl__map_tile_pitch(const struct xl__group *group,
 size_t xl__map_tile_local_bytes(const struct xl__group *group)
 {
     size_t bytes = 0;
-    if (group->geo.turns)
+    if (group->geo.per_wg)
         return 0;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
@@ -105,7 +105,7 @@ static size_t count_along(const struct xl__group *group, unsigned d)
     const size_t size = group->loop[d].size, tile = group->geo.tile;
     if (d == group->n_loops - 1)
         return xl__ceil_div(size,
-                            group->geo.turns ? tile * XL__MAP_BLOCKS : tile);
+                            group->geo.per_wg ? tile * XL__MAP_BLOCKS : tile);
     return d == group->geo.across ? xl__ceil_div(size, tile) : size;
 }
 
@@ -119,8 +119,7 @@ static size_t n_tiles(const struct xl__group *group)
 
 size_t xl__map_tile_groups(const struct xl__group *group)
 {
-    return xl__ceil_div(n_tiles(group),
-                        xl__max_size(group->geo.turns, 1));
+    return xl__ceil_div(n_tiles(group), xl__max_size(group->geo.per_wg, 1));
 }
 
 /* -- geometry -------------------------------------------------------------- */
@@ -190,7 +189,7 @@ static void for_items(const struct xl__limits *l, struct xl__group *group)
     if (geo->vw < LEAST_BLOCK || side(group) < geo->vw)
         return;
     geo->tile = geo->vw;
-    geo->turns = xl__map_turns(l, group, n_tiles(group));
+    geo->per_wg = xl__map_turns(l, group, n_tiles(group));
 }
 
 void xl__map_tile_geometry(const struct xl__graph *g,
@@ -202,7 +201,7 @@ void xl__map_tile_geometry(const struct xl__graph *g,
         xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return;
     group->geo.across = across;
-    if (group->geo.turns)
+    if (group->geo.per_wg)
         for_items(l, group);
     else
         for_neighbours(l, group);
@@ -231,8 +230,8 @@ void xl__map_tile_args(const struct xl__group *group, struct xl__step *step)
             xl__map_arg_index(group, step, count_along(group, order[i]));
         xl__map_arg_divisor(group, step, count_along(group, order[i]));
     }
-    if (!group->geo.turns)
+    if (!group->geo.per_wg)
         return;
     xl__map_arg_index(group, step, n_tiles(group));
-    xl__map_arg_index(group, step, group->geo.turns);
+    xl__map_arg_index(group, step, group->geo.per_wg);
 }

@@ -31,7 +31,7 @@ static void for_items(const struct xl__limits *l, struct xl__group *group)
     const size_t least = GROUPS_PER_UNIT * units;
     const size_t n = groups > (double)least ? (size_t)groups : least;
     group->geo.wg = group->geo.lanes = 1;
-    group->geo.turns = xl__ceil_div(rows, n);
+    group->geo.per_wg = xl__ceil_div(rows, n);
 }
 
 /* Bytes of an element of what is read, where types are wide. */
@@ -97,13 +97,13 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
         for_items(l, group);
     else
         for_groups(g, l, group);
-    const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
+    const size_t each = geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
     const double fill =
         (double)xl__ceil_div(xl__kept_elems(group), each) / units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
-    if (geo->turns)
-        xl__str_printf(&group->why, "vectors of %u, %zu rows an item",
-                       geo->vw, geo->turns);
+    if (geo->per_wg)
+        xl__str_printf(&group->why, "vectors of %u, %zu rows an item", geo->vw,
+                       geo->per_wg);
     else if (geo->held)
         xl__str_printf(&group->why,
                        "vectors of %u, %u items a row, each holds %u in "
@@ -127,7 +127,7 @@ static void open_row(struct xl__reducing *r)
     xl__str_add(r->m.out, "const IDX rows = ");
     xl__reduce_sizes(r, 0, r->n_kept);
     xl__str_add(r->m.out, ";\n");
-    if (geo->turns) {
+    if (geo->per_wg) {
         xl__emit_line(&r->m, "const uint lane = 0;");
         xl__emit_line(&r->m, "const IDX begin = (IDX)xl_group_id(0) * each;");
         xl__emit_line(&r->m, "for (IDX row = begin; "
@@ -143,7 +143,7 @@ static void open_row(struct xl__reducing *r)
     }
     xl__reduce_indices(r, 0, r->n_kept, "row");
     xl__emit_places(&r->m, 0, r->n_kept);
-    xl__rows_counts(r, geo->turns ? "" : "own >= rows ? 0 : ");
+    xl__rows_counts(r, geo->per_wg ? "" : "own >= rows ? 0 : ");
     xl__emit_line(&r->m, "const IDX first = 0, end = lines * per_line;");
     xl__emit_line(&r->m, "const IDX first_one = 0, end_one = lines * left;");
 }
@@ -162,7 +162,7 @@ static void open_held(struct xl__reducing *r)
 
 static void close_row(struct xl__reducing *r)
 {
-    const bool is_loop = r->group->geo.turns > 0;
+    const bool is_loop = r->group->geo.per_wg > 0;
     if (!is_loop && xl__reduce_has_row_stores(r)) {
         xl__emit_line(&r->m, "if (lane == 0 && own < rows) {");
         r->m.indent++;
@@ -183,8 +183,7 @@ static void write(struct xl__reducing *r)
 {
     const unsigned n = r->group->n_sweeps;
     xl__rows_head(r, "Rows, whole");
-    xl__rows_kernel(r, "expr_rows",
-                    r->group->geo.turns ? more_params : NULL);
+    xl__rows_kernel(r, "expr_rows", r->group->geo.per_wg ? more_params : NULL);
     xl__rows_local(r);
     open_row(r);
     open_held(r);
@@ -207,7 +206,7 @@ static bool is_cut_short(const struct xl__limits *l,
                          const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
-    const double rows = geo->turns ? (double)geo->turns : 1;
+    const double rows = geo->per_wg ? (double)geo->per_wg : 1;
     const double turns = (double)xl__row_vectors(group) * group->n_sweeps /
                          ((double)geo->lanes * geo->unroll);
     /* False as well where no bound is known. */
@@ -234,10 +233,10 @@ xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
     }
     if (st == XL_OK) {
         const struct xl__geometry *geo = &group->geo;
-        const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
+        const size_t each = geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
         xl__reduce_step(&r, s, step, "expr_rows", xl__ceil_div(rows, each));
         step->local_mem_bytes = xl__rows_local_bytes(&r);
-        if (geo->turns)
+        if (geo->per_wg)
             xl__reduce_arg_index(&r, step, each);
         plan->n_steps++;
     }

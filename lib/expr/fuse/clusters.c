@@ -5,6 +5,7 @@
  * What is still needed of it afterwards is stored (fuse_keep.c). If it is more
  * than a kernel can hold, it takes in less, and at last is split. */
 #include "expr/fuse/fuse.h"
+#include "expr/graph/loops.h"
 
 /* Over a row: each computes again what is below it and not held, so a kernel
  * grows by the square of them. */
@@ -219,7 +220,7 @@ static xl_status grow(struct xl__fuser *f, unsigned seed,
             break;
         allow = plainly ? XL__NEVER : w.taken / 2;
         if (plainly)
-            TRY(xl__split(f, &c));
+            TRY(xl__split_layout(f, &c));
         plainly = !plainly && w.taken == 0;
     }
     TRY(xl__cluster_push(f, &c));

@@ -137,7 +137,7 @@ static inline bool xl__is_loaded(const struct xl__fuser *f, unsigned n,
 
 /* May two views of a bound tensor have an element in common? False only if
  * that is certain. */
-bool xl__views_meet(const struct xl__bound *b, const struct xl__view *a,
+bool xl__views_meet(const struct xl__param *b, const struct xl__view *a,
                     const struct xl__view *c);
 /* Do both touch the very same element at every place? */
 bool xl__views_same(const struct xl__view *a, const struct xl__view *c);
@@ -180,7 +180,7 @@ xl_status xl__hoist(struct xl__fuser *f, struct xl__cluster *c);
 
 /* fuse_split.c: store a part of *c, which is closed and does not fit, in a
  * cluster of its own, which is pushed. */
-xl_status xl__split(struct xl__fuser *f, struct xl__cluster *c);
+xl_status xl__split_layout(struct xl__fuser *f, struct xl__cluster *c);
 /* Push *c, split as often as it takes to fit. */
 xl_status xl__push_fitting(struct xl__fuser *f, struct xl__cluster *c);
 

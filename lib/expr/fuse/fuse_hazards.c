@@ -9,7 +9,7 @@ static bool reads_before(const struct xl__fuser *f, unsigned output,
                          const struct xl__node *input, bool is_same_cluster)
 {
     const struct xl__output *o = &f->g->output[output];
-    const struct xl__bound *bound = &f->s->b[o->binding];
+    const struct xl__param *bound = &f->s->b[o->binding];
     if (bound->same_as != f->s->b[input->binding].same_as)
         return true;
     const struct xl__view w = xl__view_output(o), r = xl__view_input(input);

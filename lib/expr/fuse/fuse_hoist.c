@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "device/peak_rates.h"
+#include "expr/graph/print.h"
 
 enum { MOST_HOISTS = 16 };
 static const double ns_per_s = 1e9;

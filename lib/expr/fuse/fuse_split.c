@@ -127,7 +127,7 @@ fail:
     return status;
 }
 
-xl_status xl__split(struct xl__fuser *f, struct xl__cluster *c)
+xl_status xl__split_layout(struct xl__fuser *f, struct xl__cluster *c)
 {
     xl_status status;
     struct sets s = {0};
@@ -152,7 +152,7 @@ xl_status xl__push_fitting(struct xl__fuser *f, struct xl__cluster *c)
         xl__close(f, c, f->n_clusters);
         if (xl__fits(f, c, f->n_clusters))
             break;
-        TRY(xl__split(f, c));
+        TRY(xl__split_layout(f, c));
     }
     TRY(xl__cluster_push(f, c));
 fail:

@@ -3,6 +3,7 @@
  * and why they are together. */
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
+#include "expr/graph/loops.h"
 
 #include <string.h>
 
@@ -146,7 +147,7 @@ static void explain(struct xl__maker *m)
         [XL__FORM_MAP] = "each element by itself",
         [XL__FORM_ROWS] = "rows by the items of one work-group",
         [XL__FORM_COLUMNS] = "columns side by side",
-        [XL__FORM_PIECES] = "rows in pieces, because they are too few to fill "
+        [XL__FORM_CHUNKS] = "rows in pieces, because they are too few to fill "
                             "the device"};
     struct xl__group *p = m->group;
     unsigned n_operations = 0, n_written = 0;
@@ -186,7 +187,7 @@ xl_status xl__group_make(struct xl__fuser *f, unsigned at)
     TRY(add_values(&m));
     count(&m);
     explain(&m);
-    xl__loops_settle(f->s, m.group);
+    xl__loops_normalize(f->s, m.group);
     xl__geometry_choose(f->g, f->l, m.group);
     s->flop += m.group->flop;
     s->bytes += m.group->bytes;

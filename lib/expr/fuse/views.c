@@ -15,7 +15,7 @@ struct box {
 
 /* Dimensions with more than one element, largest stride first. False if the
  * tensor meets itself: then a place has no index of its own. */
-static bool sorted_dims(const struct xl__bound *b, unsigned *dim, unsigned *n)
+static bool sorted_dims(const struct xl__param *b, unsigned *dim, unsigned *n)
 {
     size_t reach = 0; /* of the dimensions further in */
     *n = 0;
@@ -37,7 +37,7 @@ static bool sorted_dims(const struct xl__bound *b, unsigned *dim, unsigned *n)
     return true;
 }
 
-static bool box_of(const struct xl__bound *b, const struct xl__view *v,
+static bool box_of(const struct xl__param *b, const struct xl__view *v,
                    struct box *box)
 {
     unsigned dim[XL_MAX_DIMS], n;
@@ -97,7 +97,7 @@ static bool sides_part(const struct side *a, const struct side *b)
     return (a->count > 1 || b->count > 1) && gap % step != 0;
 }
 
-bool xl__views_meet(const struct xl__bound *b, const struct xl__view *a,
+bool xl__views_meet(const struct xl__param *b, const struct xl__view *a,
                     const struct xl__view *c)
 {
     struct box x, y;
@@ -120,7 +120,7 @@ bool xl__views_same(const struct xl__view *a, const struct xl__view *c)
 bool xl__outputs_meet(const struct xl__fuser *f, unsigned a, unsigned b)
 {
     const struct xl__output *x = &f->g->output[a], *y = &f->g->output[b];
-    const struct xl__bound *bound = &f->s->b[x->binding];
+    const struct xl__param *bound = &f->s->b[x->binding];
     const struct xl__view v = xl__view_output(x), w = xl__view_output(y);
     return bound->same_as == f->s->b[y->binding].same_as &&
            xl__views_meet(bound, &v, &w);

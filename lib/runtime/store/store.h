@@ -76,7 +76,7 @@ xl_status xl__store_list(struct xl__store *s,
 xl_status xl__store_stats(struct xl__store *s, xl_cache_stats *out);
 /* n_removed counts entries; NULL allowed. Removes leftovers too: those of
  * writers that may be alive only if not `only_damaged`. */
-xl_status xl__store_empty(struct xl__store *s, bool only_damaged,
-                          uint64_t *n_removed);
+xl_status xl__store_remove(struct xl__store *s, bool only_damaged,
+                           uint64_t *n_removed);
 
 #endif

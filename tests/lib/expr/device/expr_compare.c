@@ -15,7 +15,7 @@ static bool is_float(xl_dtype dtype)
 
 /* Rounding keeps order, so what may be stored lies between the two ends of
  * the interval, rounded: no tolerance of the stored type is needed. */
-static bool is_within(double got, struct xl__eval_num want, xl_dtype dtype)
+static bool is_within(double got, struct xl__interval want, xl_dtype dtype)
 {
     union { float f; int32_t i; unsigned char b; uint16_t h; } end;
     const double flushed = is_float(dtype) ? 0x1p-126 : 0;
@@ -55,9 +55,8 @@ static bool compare_element(struct comparison *cmp, unsigned o, size_t e)
         dense[d] = step;
         step *= node->shape.size[d];
     }
-    const struct xl__eval_num want =
-        cmp->h->node[out->node][host_place(&out->shape, e, node->shape.n_dims,
-                                           node->shape.size, dense)];
+    const struct xl__interval want = cmp->h->node[out->node][host_place(
+        &out->shape, e, node->shape.n_dims, node->shape.size, dense)];
     const double got = case_load(c->mem[buffer].after, at, t->dtype);
     c->n_elems++;
     if (!(want.err < INFINITY) || (c->loses_nan && isnan(want.x)))

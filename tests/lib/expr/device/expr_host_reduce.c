@@ -6,7 +6,7 @@
 
 #include "lib/expr/device/expr_host.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 static const double U = 0x1p-24;      /* of f32 */
 static const double SMALL = 0x1p-126; /* what may be flushed */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expr/trial.h"
+#include "expr/selfcheck_case.h"
 #include "support/expr_batch.h"
 #include "support/support.h"
 
@@ -276,7 +276,7 @@ static void small_case(void **state)
         struct xl__group small;
         struct batch b;
         make(&b, &shapes[i / 2], f);
-        xl__expr_shrink(&b.group, &small);
+        xl__selfcheck_shrink(&b.group, &small);
         struct xl__str text = text_of(&b, &b.group, f);
         struct xl__str again = text_of(&b, &small, f);
         assert_string_equal(xl__str_text(&text), xl__str_text(&again));
