@@ -508,6 +508,6 @@ const struct figure figure_gemm = {
         "Rate by size: m = n = k, or of other shapes the side of a cube of as "
         "many operations. Dotted lines are roofs, what measured memory and "
         "arithmetic allow; lines join cubes, or the sizes of a sweep. Hollow "
-        "marks are in doubt.",
+        "marks are suspicious.",
     .draw = draw_gemm,
 };

@@ -389,10 +389,9 @@ const struct figure figure_roofline = {
     .name = "roofline",
     .title = "Roofline",
     .about =
-        "What the device can reach, and what each kernel reaches: rising "
-        "lines are bandwidths, level ones peaks of arithmetic, each mark is a "
-        "row. Below a rising line memory is the limit, below a level one "
-        "arithmetic; the nearer to its line, the better. Hollow marks are in "
-        "doubt.",
+        "Rising lines are measured bandwidths, level lines measured peaks of "
+        "arithmetic, and each mark is a row. Below a rising line memory is "
+        "the limit, below a level one arithmetic. Hollow marks are "
+        "suspicious.",
     .draw = draw_roofline,
 };

@@ -194,7 +194,7 @@ const struct figure figure_softmax = {
     .about =
         "The rate of each shape over that of a plain copy of memory, which is "
         "the most a softmax can reach that reads and writes its matrix once. "
-        "Beyond 100% the data stays in a cache. Outlined bars are in doubt.",
+        "Beyond 100% the data stays in a cache. Outlined bars are suspicious.",
     .draw = draw_softmax,
 };
 const struct figure figure_conv = {
@@ -203,7 +203,7 @@ const struct figure figure_conv = {
     .about =
         "How much of its roof each shape reaches: of what measured memory and "
         "arithmetic allow for its bytes and its operations. Outlined bars are "
-        "in doubt.",
+        "suspicious.",
     .draw = draw_conv,
 };
 const struct figure figure_expr = {
@@ -213,6 +213,6 @@ const struct figure figure_expr = {
         "How much of its roof each expression reaches: of what measured "
         "memory "
         "and arithmetic allow for its bytes and its operations. Beyond 100% "
-        "the data stays in a cache. Outlined bars are in doubt.",
+        "the data stays in a cache. Outlined bars are suspicious.",
     .draw = draw_expr,
 };

@@ -17,7 +17,7 @@ enum {
     N_CHASED = 11,  /* points of the latency curve: 1 KiB to 1 MiB */
     N_STRIDES = 9,  /* of the curve of the memory, and of the cache */
     N_PRODUCTS = 8, /* two types, four cubes */
-    N_SHARES = 3,   /* of softmax: 50 %, 100 %, and one in doubt */
+    N_SHARES = 3,   /* of softmax: 50 %, 100 %, one suspicious */
     N_COMMANDS = 3  /* of the pipeline's only mode */
 };
 

@@ -274,7 +274,7 @@ static void bars_are_as_long_as_their_shares(void **state)
     const double half = read_attribute(&svg, ", 64x1024 f32:", "width");
     const double whole = read_attribute(&svg, ", 64x2048 f32:", "width");
     assert_near(half / whole, 0.5, 1e-3);
-    /* One in doubt is an outline. */
+    /* The suspicious one is an outline. */
     assert_int_equal(count(xl__str_text(&svg), "fill=\"none\""), 1);
     assert_non_null(strstr(xl__str_text(&svg),
                            "suspicious: &lt;noisy&gt; &amp; &quot;odd&quot;"));
