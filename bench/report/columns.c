@@ -36,14 +36,14 @@ double report_frac(const xl_row *row)
     return row->roof.value > 0 ? row->value / row->roof.value : NAN;
 }
 
-enum table_colour report_colour(xl_verdict verdict)
+enum table_colour report_colour(xl_verdict verdict_column)
 {
     static const enum table_colour colours[] = {
         [XL_ROW_OK] = TABLE_GREEN,     [XL_ROW_SUSPICIOUS] = TABLE_YELLOW,
         [XL_ROW_REJECTED] = TABLE_RED, [XL_ROW_UNSUPPORTED] = TABLE_PLAIN,
         [XL_ROW_ERROR] = TABLE_RED,
     };
-    return colours[verdict];
+    return colours[verdict_column];
 }
 
 void report_cell_case(struct table *t, const struct result_table *rows,
@@ -93,6 +93,7 @@ static void cell_median(const struct table_line *l)
     table_cell(l->t, "%s", text);
 }
 
+/* The median absolute deviation as a share of the median. */
 static void cell_spread(const struct table_line *l)
 {
     const xl_samples *s = &l->row->samples;
@@ -115,14 +116,14 @@ static void cell_roof(const struct table_line *l)
 
 static void cell_verdict(const struct table_line *l)
 {
-    struct xl__str verdict = {0}, marks = {0};
+    struct xl__str verdict_column = {0}, marks = {0};
     notes_add_row(l->notes, l->row, l->set, &marks);
-    xl__str_add(&verdict, xl_verdict_name(l->row->verdict));
+    xl__str_add(&verdict_column, xl_verdict_name(l->row->verdict));
     if (marks.len > 0)
-        xl__str_printf(&verdict, " [%s]", xl__str_text(&marks));
+        xl__str_printf(&verdict_column, " [%s]", xl__str_text(&marks));
     table_cell_coloured(l->t, report_colour(l->row->verdict),
-                        xl__str_text(&verdict));
-    xl__str_clear(&verdict);
+                        xl__str_text(&verdict_column));
+    xl__str_clear(&verdict_column);
     xl__str_clear(&marks);
 }
 
@@ -133,6 +134,7 @@ static void cell_kernels(const struct table_line *l)
     table_cell(l->t, "%s", text);
 }
 
+/* Bytes that the row moves, by its count. */
 static void cell_moved(const struct table_line *l)
 {
     char text[UNITS_CAP];
@@ -140,6 +142,7 @@ static void cell_moved(const struct table_line *l)
     table_cell(l->t, "%s", text);
 }
 
+/* The rate in GB/s as a bare number, since the title has the unit. */
 static void cell_gigabytes(const struct table_line *l)
 {
     static const double giga = 1e9;
@@ -295,8 +298,10 @@ static void cell_share(const struct table_line *l)
 
 /* -- tables --------------------------------------------------------------- */
 
+/* Title, whether it is a number, the least width to which it may be cut (0:
+ * not cut), and the cell. */
 /* clang-format off */
-static const struct column usual[] = {
+static const struct column usual_columns[] = {
     {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median}, {{"+-", true, 0}, cell_spread},
     {{"value", true, 0}, cell_value},   {{"roof", true, 0}, cell_roof},
@@ -304,14 +309,15 @@ static const struct column usual[] = {
 };
 
 /* Rows with a diagnosis: what limits them. */
-static const struct column limited[] = {
+static const struct column diagnosed_columns[] = {
     {{"case", false, 12}, cell_case},    {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median},  {{"+-", true, 0}, cell_spread},
     {{"value", true, 0}, cell_value},    {{"roof", true, 0}, cell_roof},
     {{"limit", false, 6}, cell_limiter}, {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column counted[] = {
+/* Expressions: kernels, bytes moved, and the gain over separate kernels. */
+static const struct column expression_columns[] = {
     {{"case", false, 8}, cell_case},    {{"variant", false, 0}, cell_method},
     {{"n", true, 0}, cell_kernels},     {{"moved", true, 0}, cell_moved},
     {{"median", true, 0}, cell_median}, {{"GB/s", true, 0}, cell_gigabytes},
@@ -322,13 +328,15 @@ static const struct column counted[] = {
 
 /* Synthetic kernels: the limiter each was made for, and the one that was
  * found. */
-static const struct column synthetic[] = {
+static const struct column synthetic_columns[] = {
     {{"kernel", false, 8}, cell_variant}, {{"expected", false, 8}, cell_case},
     {{"found", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
     {{"median", true, 0}, cell_median},   {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column swept[] = {
+/* A sweep of sizes: how much of the tiles (area) and of the last wave (fill) is
+ * used, the alignment of rows, and the rate that remains to be explained. */
+static const struct column sweep_columns[] = {
     {{"size", false, 8}, cell_case},    {{"variant", false, 4}, cell_method},
     {{"median", true, 0}, cell_median}, {{"value", true, 0}, cell_value},
     {{"", false, 6}, cell_bar},         {{"area", true, 0}, cell_area},
@@ -336,21 +344,23 @@ static const struct column swept[] = {
     {{"rows", true, 0}, cell_align},    {{"rest", true, 0}, cell_rest},
 };
 
-static const struct column bounded[] = {
+/* Times next to the bound that is allowed for them. */
+static const struct column bound_columns[] = {
     {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median}, {{"allowed", true, 0}, cell_bound},
     {{"times", true, 0}, cell_times},   {{"limit", false, 0}, cell_limit},
     {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column levels[] = {
+/* Levels of the memory hierarchy, with a bar of the latency. */
+static const struct column level_columns[] = {
     {{"level", false, 0}, cell_variant}, {{"size", true, 0}, cell_size},
     {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_latency_bar},
     {{"+-", true, 0}, cell_spread},      {{"median", true, 0}, cell_median},
     {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column verdict = {{"verdict", false, 0}, cell_verdict};
+static const struct column verdict_column = {{"verdict", false, 0}, cell_verdict};
 
 /* clang-format on */
 
@@ -362,12 +372,16 @@ static const struct {
     const struct column *columns;
     unsigned n;
 } column_sets[] = {
-    {"kernels", counted, sizeof counted / sizeof counted[0]},
-    {"align_bytes", swept, sizeof swept / sizeof swept[0]},
-    {"times", bounded, sizeof bounded / sizeof bounded[0]},
-    {"share", synthetic, sizeof synthetic / sizeof synthetic[0]},
-    {"size_bytes", levels, sizeof levels / sizeof levels[0]},
-    {NULL, usual, sizeof usual / sizeof usual[0]},
+    {"kernels", expression_columns,
+     sizeof expression_columns / sizeof expression_columns[0]},
+    {"align_bytes", sweep_columns,
+     sizeof sweep_columns / sizeof sweep_columns[0]},
+    {"times", bound_columns, sizeof bound_columns / sizeof bound_columns[0]},
+    {"share", synthetic_columns,
+     sizeof synthetic_columns / sizeof synthetic_columns[0]},
+    {"size_bytes", level_columns,
+     sizeof level_columns / sizeof level_columns[0]},
+    {NULL, usual_columns, sizeof usual_columns / sizeof usual_columns[0]},
 };
 
 static bool has_finding(const struct result_table *rows, const char *name)
@@ -396,15 +410,16 @@ static unsigned choose_columns(const struct result_table *rows, bool is_wide,
         i++;
     const bool is_limited = !column_sets[i].found && has_limiter(rows);
     const struct column *columns =
-        is_limited ? limited : column_sets[i].columns;
+        is_limited ? diagnosed_columns : column_sets[i].columns;
     const unsigned n_columns =
-        is_limited ? sizeof limited / sizeof limited[0] : column_sets[i].n;
+        is_limited ? sizeof diagnosed_columns / sizeof diagnosed_columns[0]
+                   : column_sets[i].n;
     for (; n < n_columns; n++) {
         out[n] = columns[n];
         has_verdict = has_verdict || columns[n].cell == cell_verdict;
     }
     if (is_wide && !has_verdict)
-        out[n++] = verdict;
+        out[n++] = verdict_column;
     return n;
 }
 
@@ -491,6 +506,8 @@ static void add_line_variant(struct section *p, struct table *t, size_t i)
     xl__str_clear(&note);
 }
 
+/* The two cells of a device: rate or verdict with its notes, and the share of
+ * the roof. `row` NULL: the device did not run the case. */
 static void add_device_cells(struct section *p, struct table *t,
                              const xl_row *row, bool is_wide)
 {
@@ -556,6 +573,8 @@ static void show_devices(struct section *p, const struct display *to,
     table_destroy(t);
 }
 
+/* As many devices a table as the width allows; without a width (Markdown) up
+ * to MOST_DEVICES. */
 void report_devices_tables(struct section *p, const struct display *to)
 {
     unsigned n_per_table = to->width == 0 ? MOST_DEVICES : 1;

@@ -57,6 +57,7 @@ void csv_number(struct xl__str *out, double value)
     xl__str_add(out, digits);
 }
 
+/* A member of the row that is text, as it is. */
 static void add_member(const struct csv_line *l, const char *member)
 {
     csv_text(l->out, json_text_at(l->row->json, member));
@@ -160,6 +161,7 @@ static void add_limiter(const struct csv_line *l)
     csv_text(l->out, json_text_at(diagnosis, "limiter"));
 }
 
+/* The codes of the warnings, separated by blanks. */
 static void add_warnings(const struct csv_line *l)
 {
     const json_t *list = json_object_get(l->row->json, "warnings");
@@ -207,6 +209,7 @@ static const struct {
 /* clang-format on */
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
+/* A line of the file: a field for each column. */
 static void add_row(const struct result_file *from,
                     const struct result_row *row, struct xl__str *out)
 {

@@ -103,6 +103,8 @@ static struct figure_device *list_devices(const struct result_file *files,
     return list;
 }
 
+/* Writes one figure of a device; XL_OK without a file when the device has no
+ * data for it. Keeps errno. */
 static xl_status write_figure(const char *folder, const struct figure *figure,
                               const struct figure_device *dev, bool is_only)
 {

@@ -31,6 +31,7 @@ enum {
     DIRECTION_MARK_LEN = 3
 };
 
+/* The name of the direction character that `text` starts with; NULL: none. */
 static const char *find_direction_mark(const char *text)
 {
     for (size_t i = 0; i < N_DIRECTION_MARKS; i++)
@@ -39,6 +40,7 @@ static const char *find_direction_mark(const char *text)
     return NULL;
 }
 
+/* The entity of a character that is markup; NULL: it is none. */
 static const char *find_entity(char c)
 {
     switch (c) {

@@ -65,6 +65,7 @@ static bool find_device(struct html_page *page, const struct result_file *file,
     return true;
 }
 
+/* Adds a device entry of a file as a run. */
 static bool add_run(struct html_page *page, const struct result_file *file,
                     const json_t *json)
 {
@@ -91,6 +92,7 @@ static bool find_run(struct html_page *page, const struct result_file *file,
 
 /* -- rows ----------------------------------------------------------------- */
 
+/* Finds the group of an op, or adds it. */
 static struct html_group *find_group(struct html_page *page, const char *op)
 {
     for (size_t i = 0; i < page->n_groups; i++)
@@ -104,6 +106,7 @@ static struct html_group *find_group(struct html_page *page, const char *op)
     return group;
 }
 
+/* Adds a row to its group and counts it for its device. */
 static bool add_row(struct html_page *page, const struct result_file *file,
                     const struct result_row *row)
 {
@@ -125,6 +128,7 @@ static bool add_row(struct html_page *page, const struct result_file *file,
     return true;
 }
 
+/* Marks the rows of a group that has rows of several runs. */
 static void mark_mixed(struct html_group *group)
 {
     bool is_mixed = false;
@@ -162,6 +166,7 @@ static bool label_rows(struct html_group *group)
     return is_ok;
 }
 
+/* Adds all devices and rows of a file; false: out of memory. */
 static bool gather_file(struct html_page *page, const struct result_file *file)
 {
     const json_t *devices = json_object_get(file->document, "devices");
@@ -298,6 +303,7 @@ void html_run_name(struct xl__str *out, const struct html_page *page,
 
 /* -- facts ---------------------------------------------------------------- */
 
+/* How reliable a fact is: 0 unknown, 1 reported, 2 measured. */
 static unsigned rank_source(const json_t *fact)
 {
     const char *source = json_text_at(fact, "source");
@@ -374,6 +380,7 @@ bool html_is_rate(const char *unit)
     return len > 2 && strcmp(unit + len - 2, "/s") == 0;
 }
 
+/* By verdict first, then by value. */
 static bool is_better(const struct result_row *a, const struct result_row *b)
 {
     const unsigned rank_a = html_verdict_rank(a->verdict);

@@ -51,6 +51,7 @@ static const char *const sources[] = {
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 
+/* Where the value of a fact is from, with the note of the vendor table. */
 static void add_source(struct xl__str *out, const json_t *fact)
 {
     const char *source = json_text_at(fact, "source");
@@ -76,6 +77,7 @@ static void add_card_fact(struct xl__str *out, const char *title,
     xl__str_clear(&value);
 }
 
+/* The card of a device; facts that no file has are left out. */
 static void add_card(struct xl__str *out, const struct html_page *page,
                      size_t i_device)
 {
@@ -95,6 +97,7 @@ static void add_card(struct xl__str *out, const struct html_page *page,
 
 /* -- all facts ------------------------------------------------------------ */
 
+/* A row of the table of all facts; none if no device has the fact. */
 static void add_fact_row(struct xl__str *out, const struct html_page *page,
                          const char *name, const char *help)
 {
@@ -182,6 +185,7 @@ static bool add_picture(struct xl__str *out, const struct html_page *page,
     return is_drawn;
 }
 
+/* A figure of all runs that have data for it, side by side. */
 static void add_figure(struct xl__str *out, const struct html_page *page,
                        const struct figure *figure)
 {
@@ -233,6 +237,8 @@ static void add_shell_argument(struct xl__str *out, const char *arg)
     xl__str_add(out, "'");
 }
 
+/* Appends an option that differs from unset: true, a text, a positive number,
+ * or each value of a list. */
 static void add_option(struct xl__str *out, const char *name,
                        const json_t *value)
 {
@@ -248,6 +254,8 @@ static void add_option(struct xl__str *out, const char *name,
         add_option(out, name, json_array_get(value, i));
 }
 
+/* The command line that repeats the run, from the arguments and options of the
+ * document. */
 static void add_command_line(struct xl__str *out, const json_t *document)
 {
     const json_t *env = json_object_get(document, "environment");
@@ -319,6 +327,7 @@ static void add_variables(struct xl__str *out, const json_t *variables)
     }
 }
 
+/* The environment of one file; folded where there are many files. */
 static void add_file(struct xl__str *out, const struct result_file *file,
                      size_t i_file, bool is_folded)
 {

@@ -20,6 +20,7 @@
 
 /* -- best figures and roofs ----------------------------------------------- */
 
+/* The rate of the best row, its share of the roof, its case and variant. */
 static void add_best_cell(struct xl__str *out, const struct html_row *best)
 {
     char value[UNITS_CAP];
@@ -84,6 +85,7 @@ static void add_best_rows(struct xl__str *out, const struct html_page *page)
 
 /* -- measured roofs ------------------------------------------------------- */
 
+/* A row of the table of roofs; none if no device measured the fact. */
 static void add_roof_row(struct xl__str *out, const struct html_page *page,
                          const char *name, const char *help)
 {
@@ -175,6 +177,7 @@ static bool is_alike(const char *a, const char *b)
     return *a == *b;
 }
 
+/* Counts the reason of a row that is not ok, or adds it to the list. */
 static void add_reason(struct reasons *r, const struct html_group *group,
                        const struct result_row *row)
 {
@@ -266,6 +269,7 @@ static void read_settings(const struct html_page *page, struct settings *set)
     }
 }
 
+/* Counts the rows of each warning. */
 static void count_warnings(const struct html_page *page,
                            size_t count[XL_N_WARN])
 {
@@ -324,6 +328,7 @@ static void add_reasons(struct xl__str *out, const struct html_page *page)
 
 /* -- a sentence a device -------------------------------------------------- */
 
+/* Appends the best rates of up to three ops to the sentence of a device. */
 static void add_best_rates(struct xl__str *out, const struct html_page *page,
                            size_t i_device)
 {
@@ -354,6 +359,7 @@ static void add_best_rates(struct xl__str *out, const struct html_page *page,
     }
 }
 
+/* Appends the measured peaks to the sentence of a device. */
 static void add_peaks(struct xl__str *out, const struct html_page *page,
                       size_t i_device)
 {
@@ -377,6 +383,7 @@ static void add_peaks(struct xl__str *out, const struct html_page *page,
     }
 }
 
+/* The sentence of a device: best rates, peaks, and how many rows are ok. */
 static void add_device_sentence(struct xl__str *out,
                                 const struct html_page *page, size_t i_device)
 {
@@ -424,6 +431,8 @@ static void add_verdict_bar(struct xl__str *out, const struct html_page *page)
     xl__str_add(out, "</svg>\n");
 }
 
+/* The number of rows of each verdict with its meaning; ok and rejected also
+ * when there are none. */
 static void add_verdict_counts(struct xl__str *out,
                                const struct html_page *page)
 {

@@ -255,6 +255,7 @@ static bool is_better(const struct result_row *a, const struct result_row *b)
            result_number(b, NULL, "median_ns");
 }
 
+/* The best row of this library for a case in a run; NULL: none. */
 static const struct html_row *find_best_row(const struct html_group *group,
                                             size_t i_run, const char *case_id)
 {
@@ -293,6 +294,7 @@ static bool has_run_rows(const struct html_group *group, size_t i_run)
     return false;
 }
 
+/* The cell of a run in the table side by side; a dash without a row. */
 static void add_run_cell(struct xl__str *out, const struct html_row *row)
 {
     char text[UNITS_CAP];
@@ -353,6 +355,7 @@ static void add_side_by_side(struct xl__str *out, const struct html_page *page,
 
 /* -- limits --------------------------------------------------------------- */
 
+/* The number of rows that one limiter limits. */
 static size_t count_limited(const struct html_page *page, unsigned limiter)
 {
     size_t n = 0;
@@ -366,6 +369,7 @@ static size_t count_limited(const struct html_page *page, unsigned limiter)
     return n;
 }
 
+/* The table that the limiters of rows link to; nothing without a limiter. */
 static void add_limit_table(struct xl__str *out, const struct html_page *page)
 {
     size_t all = 0;
@@ -398,6 +402,7 @@ static void add_limit_table(struct xl__str *out, const struct html_page *page)
 
 /* -- tables --------------------------------------------------------------- */
 
+/* A line of the table; is_shown[c]: column c is in it. */
 static void add_row(struct xl__str *out, const struct html_page *page,
                     const struct html_row *row, const bool *is_shown)
 {
@@ -478,6 +483,8 @@ static void add_notes(struct xl__str *out, const struct html_page *page,
     }
 }
 
+/* The section of an op: title, notes, side by side, all rows, and the points
+ * of curves in a folded table. */
 static void add_group(struct xl__str *out, const struct html_page *page,
                       size_t i_group)
 {

@@ -93,6 +93,7 @@ static void show_paragraph(void *arg, const char *text)
     add_paragraph(p->out, text);
 }
 
+/* A table of GitHub's Markdown; numbers are aligned to the right. */
 static void show_table(void *arg, const struct table *t)
 {
     const struct markdown *p = arg;
@@ -139,6 +140,7 @@ struct display display_markdown(struct markdown *page)
                             show_table, show_note, show_gap};
 }
 
+/* The head of a file: what was run, its devices, and the tally of its rows. */
 static void add_file(const struct markdown *p, const struct result_file *file)
 {
     const json_t *devices = json_object_get(file->document, "devices");

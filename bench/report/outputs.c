@@ -17,6 +17,7 @@
 
 /* -- formats -------------------------------------------------------------- */
 
+/* The document as JSON, of the first file. */
 static void render_document(const struct result_file *files, size_t n,
                             struct xl__str *out)
 {
@@ -50,6 +51,7 @@ static const char *const file_options[] = {"json", "csv",   "markdown",
                                            "html", "trace", NULL};
 enum { N_OF_RESULTS = 4 };
 
+/* The path that an option was given; NULL: none. */
 static const char *find_path(const struct settings *set, const char *option)
 {
     const struct option_row *row = option_find(option);
@@ -129,6 +131,7 @@ bool outputs_add_figures(struct outputs *o)
     return true;
 }
 
+/* Writes one file. Keeps errno of a failure. */
 static xl_status write_output(const struct output *out,
                               const struct result_file *files, size_t n,
                               bool is_end)
@@ -150,6 +153,7 @@ static xl_status write_output(const struct output *out,
     return status;
 }
 
+/* Reports a failure unless the last writing failed as well. */
 static void set_failure(struct outputs *o, struct output *out,
                         xl_status status)
 {

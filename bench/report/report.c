@@ -66,6 +66,7 @@ static void add_table_row(void *state, xl_device *dev, const xl_row *row)
         (void)result_table_add(&w->rows, dev, row);
 }
 
+/* Shows the rows of the section on the terminal. */
 static void show_section(struct table_writer *w)
 {
     const struct session *s = w->s;
@@ -142,6 +143,7 @@ static const char *find_result_name(const struct session *s)
     return json && !out_file_is_stdout(json) ? json : "";
 }
 
+/* Rewrites all files from the document so far. */
 static void write_files(struct files_writer *w, bool is_end)
 {
     char why[512];
@@ -224,12 +226,14 @@ struct report {
     bool is_mute;           /* no tables */
 };
 
+/* Does writer `i` receive rows? A muted report has no tables. */
 static bool is_active(const struct report *r, unsigned i)
 {
     return r->state[i] &&
            !(r->is_mute && writers[i].writer == &table_functions);
 }
 
+/* Ends the section, if one is open; every writer shows or writes it. */
 static void end_section(void *arg)
 {
     struct report *r = arg;
@@ -259,6 +263,7 @@ static void write_row(void *arg, xl_device *dev, const xl_row *row)
             writers[i].writer->add_row(r->state[i], dev, row);
 }
 
+/* A row for the files outside of any section; tables do not show it. */
 static void write_record(void *arg, xl_device *dev, const xl_row *row)
 {
     struct report *r = arg;

@@ -84,6 +84,7 @@ static void add_rates(struct xl__str *out, const xl_diagnosis *d)
     }
 }
 
+/* What limits the rows with limiter `by`, for the one that took longest. */
 static void show_limiter(const struct result_table *rows, xl_limiter by,
                          const struct display *to)
 {
@@ -110,6 +111,7 @@ static void show_limiter(const struct result_table *rows, xl_limiter by,
 
 /* -- intensity by type ---------------------------------------------------- */
 
+/* Appends the range of intensities of the rows of a type. */
 static void add_range(struct xl__str *out, const struct result_table *rows,
                       xl_dtype dtype)
 {
@@ -147,6 +149,7 @@ static void show_intensity(const struct result_table *rows,
 
 /* -- idle engines --------------------------------------------------------- */
 
+/* Has an earlier row the same message about an engine? */
 static bool is_repeated_engine(const struct result_table *rows, size_t at)
 {
     for (size_t i = 0; i < at; i++)
@@ -182,6 +185,7 @@ bool section_shows(const xl_row *row, const struct settings *set)
     return !is_point || set->full || row->verdict >= XL_ROW_REJECTED;
 }
 
+/* Title, common settings and note. */
 static void show_title(const struct section *p, const struct display *to)
 {
     struct xl__str line = {0}, common = {0};
@@ -307,6 +311,7 @@ void results_device_line(const json_t *device, struct xl__str *out)
     xl__str_clear(&more);
 }
 
+/* Is the member one that every document has? */
 static bool is_standard_member(const char *member)
 {
     static const char *const members[] = {
@@ -362,6 +367,7 @@ static void add_number(struct xl__str *out, const json_t *value,
     xl__str_add(out, text);
 }
 
+/* The value of a fact as text; lists with commas, "-" when unknown. */
 static void add_value(struct xl__str *out, const json_t *fact)
 {
     const json_t *value = json_object_get(fact, "value");
@@ -440,6 +446,7 @@ struct file_view {
     const struct display *to;
 };
 
+/* Was an option given in the run of the file? */
 static bool has_option(const struct result_file *file, const char *name)
 {
     const json_t *environment = json_object_get(file->document, "environment");
@@ -447,6 +454,7 @@ static bool has_option(const struct result_file *file, const char *name)
     return json_is_true(json_object_get(options, name));
 }
 
+/* Do two rows belong to one section? Rows without one are grouped by op. */
 static bool is_same_section(const struct result_file *file, size_t i, size_t j)
 {
     const json_t *section = result_section(file, &file->rows[i]);
