@@ -6,11 +6,11 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "compare/compare_files.h"
-#include "compare/tables.h"
-#include "compare/portability.h"
-#include "cli/session.h"
 #include "cli/console.h"
+#include "cli/session.h"
+#include "compare/output_files.h"
+#include "compare/portability.h"
+#include "compare/tables.h"
 
 static int complain(const char *what, int code)
 {

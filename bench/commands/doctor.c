@@ -12,6 +12,7 @@
 #include "base/os/files.h"
 #include "cli/host_info.h"
 #include "doctor/doctor.h"
+#include "doctor/machine.h"
 #include "results/environment.h"
 #include "results/json.h"
 #include "cli/session.h"

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "pipeline/picture.h"
 #include "results/json.h"
 #include "pipeline/report.h"
 #include "cli/console.h"

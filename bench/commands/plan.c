@@ -7,11 +7,13 @@
 
 #include "base/alloc.h"
 #include "base/os/paths.h"
-#include "results/json.h"
-#include "cli/output_file.h"
-#include "planner/plan_words.h"
 #include "cli/console.h"
+#include "cli/output_file.h"
+#include "cli/table.h"
 #include "cli/units.h"
+#include "planner/json.h"
+#include "planner/output.h"
+#include "results/json.h"
 
 static int refuse(struct session *s, const struct xl__str *why)
 {

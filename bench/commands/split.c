@@ -9,8 +9,11 @@
 #include "results/json.h"
 #include "cli/output_file.h"
 #include "cases/shapes.h"
+#include "tiling/json.h"
 #include "tiling/measurement.h"
 #include "cli/console.h"
+#include "tiling/picture.h"
+#include "tiling/text.h"
 
 static int usage(const char *why)
 {

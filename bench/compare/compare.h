@@ -2,8 +2,8 @@
 /* Two sides of a comparison, each one run or several of the same: which rows
  * belong together, and what can be said of each. Ratios are of b's time over
  * a's: above 1, b is slower. */
-#ifndef CLBENCH_COMPARE_H
-#define CLBENCH_COMPARE_H
+#ifndef CLBENCH_COMPARE_COMPARE_H
+#define CLBENCH_COMPARE_COMPARE_H
 
 #include "compare/noise.h"
 #include "results/result_file.h"
@@ -88,10 +88,6 @@ const struct result_row *results_match(const struct result_file *a, size_t i,
 /* The fastest timed row of the case of `row` in a run of a side. */
 const struct result_row *side_fastest(const struct side *side, size_t i_file,
                                       const struct result_row *row);
-/* The row of a side's run `i_file` that is row `row` of its first run. */
-const struct result_row *side_again(const struct side *side,
-                                    const struct result_row *row,
-                                    size_t i_file, bool by_case);
 /* Two runs of a row, measured in turns with a peer: as ratio, lo and hi of
  * theirs over ours; false: they were not. */
 bool result_turns(const struct result_file *file,

@@ -1,15 +1,278 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparisons as one HTML page: what was compared, the ops as a picture, the
- * rows as a picture and a table. */
+#include "compare/output_files.h"
+
 #include <math.h>
 #include <stdio.h>
 
+#include "charts/svg.h"
+#include "cli/output_file.h"
+#include "cli/session.h"
+#include "cli/units.h"
 #include "compare/differences.h"
-#include "compare/compare_files.h"
 #include "compare/tables.h"
+#include "report/csv.h"
 #include "report/html.h"
 #include "report/html_frame.h"
-#include "cli/units.h"
+#include "report/markdown.h"
+#include "results/json.h"
+
+/* -- CSV ---------------------------------------------------------------------- */
+
+static const char *const columns[] = {
+    "side_a",    "side_b",    "row",      "id",       "op",
+    "variant_a", "variant_b", "unit",     "a",        "b",
+    "time_b_over_a", "low",   "high",     "call",     "verdict_a",
+    "verdict_b", "fails_gate"};
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+static void field(struct xl__str *out, const char *text)
+{
+    xl__str_add(out, ",");
+    csv_text(out, text ? text : "");
+}
+
+static void number(struct xl__str *out, double value)
+{
+    xl__str_add(out, ",");
+    csv_number(out, value);
+}
+
+static void begin_line(const struct comparison *c, struct xl__str *out)
+{
+    csv_text(out, c->a.files[0].path);
+    field(out, c->b.files[0].path);
+}
+
+static void add_ratio(const struct ratio *r, struct xl__str *out)
+{
+    number(out, r->ratio);
+    number(out, r->lo);
+    number(out, r->hi);
+    field(out, call_name(r->call));
+}
+
+static void add_pair(const struct comparison *c, const struct pair *p,
+                     struct xl__str *out)
+{
+    const struct result_row *row = p->a ? p->a : p->b;
+    begin_line(c, out);
+    field(out, p->label);
+    field(out, row->id);
+    field(out, json_text_at(row->json, "op"));
+    field(out, p->a ? p->a->variant : "");
+    field(out, p->b ? p->b->variant : "");
+    field(out, p->unit);
+    number(out, p->a_value);
+    number(out, p->b_value);
+    add_ratio(&p->ratio, out);
+    field(out, p->a ? p->a->verdict : "");
+    field(out, p->b ? p->b->verdict : "");
+    xl__str_printf(out, ",%d%s", p->is_gated, csv_end);
+}
+
+static void add_op(const struct comparison *c, const struct op_mean *op,
+                   struct xl__str *out)
+{
+    begin_line(c, out);
+    field(out, "geometric mean");
+    field(out, "");
+    field(out, op->op ? op->op : "all");
+    xl__str_add(out, ",,,,,");
+    add_ratio(&op->mean, out);
+    xl__str_printf(out, ",,,%d%s", op->is_gated, csv_end);
+}
+
+void compare_csv(const struct sides *s, const struct gate *gate,
+                 struct xl__str *out)
+{
+    (void)gate;
+    for (int i = 0; i < N_COLUMNS; i++)
+        xl__str_printf(out, "%s%s", i > 0 ? "," : "", columns[i]);
+    xl__str_add(out, csv_end);
+    for (size_t e = 0; e < s->n; e++) {
+        const struct comparison *c = &s->list[e];
+        for (size_t i = 0; i < c->n; i++)
+            add_pair(c, &c->pairs[i], out);
+        for (size_t i = 0; i < c->n_ops; i++)
+            if (c->ops[i].mean.lo > 0)
+                add_op(c, &c->ops[i], out);
+        if (c->n_compared > 0)
+            add_op(c, &c->all, out);
+    }
+}
+
+/* -- forest plot -------------------------------------------------------------- */
+
+struct line {
+    const char *label;
+    const struct ratio *ratio;
+    bool is_mean;
+};
+
+static const double widest = 4, narrowest = 1.05; /* of the axis */
+enum {
+    LABEL_WIDTH = 270, RIGHT = 116, LINE = 20, TOP = 12, BOTTOM = 56,
+    SERIES_SLOWER = 1, SERIES_FASTER = 2, SERIES_OTHER = 0
+};
+
+struct forest {
+    struct xl__str *out;
+    double reach; /* the axis goes from 1 / reach to reach */
+    size_t n;
+};
+
+static double x_of(const struct forest *f, double ratio)
+{
+    static const double width = SVG_WIDTH - LABEL_WIDTH - RIGHT;
+    const double at = log(ratio) / log(f->reach);
+    return LABEL_WIDTH + width * (fmin(fmax(at, -1), 1) + 1) / 2;
+}
+
+static double y_of(size_t i)
+{
+    return TOP + LINE * ((double)i + 0.5);
+}
+
+/* As far as the longest interval, within reason. */
+static double reach_of(const struct line *lines, size_t n)
+{
+    static const double air = 1.1;
+    double far = log(narrowest);
+    for (size_t i = 0; i < n; i++)
+        if (lines[i].ratio->lo > 0)
+            far = fmax(far, fmax(fabs(log(lines[i].ratio->lo)),
+                                 fabs(log(lines[i].ratio->hi))));
+    return exp(fmin(far * air, log(widest)));
+}
+
+static void draw_axis(const struct forest *f, double margin)
+{
+    static const double ticks[] = {0.25, 0.5,  0.7, 0.8, 0.9, 0.95, 0.98, 1,
+                                   1.02, 1.05, 1.1, 1.2, 1.4, 2,    4};
+    static const double apart = 34, below = 16, caption = 38;
+    const double top = TOP, bottom = TOP + LINE * (double)f->n;
+    double free_from = 0;
+    char text[32];
+    svg_grid(f->out);
+    svg_rect(f->out, x_of(f, 1 / (1 + margin)), top,
+             x_of(f, 1 + margin) - x_of(f, 1 / (1 + margin)), bottom - top,
+             svg_ink, "within the margin");
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
+        if (fabs(log(ticks[i])) <= log(f->reach))
+            svg_line(f->out, x_of(f, ticks[i]), top, x_of(f, ticks[i]),
+                     bottom, 0);
+    svg_group_end(f->out);
+    svg_line(f->out, x_of(f, 1), top, x_of(f, 1), bottom, 0);
+    svg_aside(f->out);
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
+        const double x = x_of(f, ticks[i]);
+        const bool is_one = fabs(ticks[i] - 1) < 1e-9;
+        if (fabs(log(ticks[i])) > log(f->reach) ||
+            (!is_one && (x < free_from || fabs(x - x_of(f, 1)) < apart)))
+            continue;
+        snprintf(text, sizeof text, "%g", ticks[i]);
+        svg_text(f->out, x, bottom + below, svg_small, "middle", svg_ink,
+                 text);
+        free_from = x + apart;
+    }
+    svg_text(f->out, x_of(f, 1 / f->reach), bottom + caption, svg_small,
+             "start", svg_ink, "b faster");
+    svg_text(f->out, x_of(f, f->reach), bottom + caption, svg_small, "end",
+             svg_ink, "b slower");
+    svg_text(f->out, x_of(f, 1), bottom + caption, svg_small, "middle",
+             svg_ink, "time, b/a");
+    svg_group_end(f->out);
+}
+
+static void draw_end(const struct forest *f, double at, double y)
+{
+    static const double tall = 4;
+    const double x = x_of(f, at);
+    const double side = at > 1 ? -1 : 1;
+    if (fabs(log(at)) <= log(f->reach)) {
+        svg_line(f->out, x, y - tall, x, y + tall, 0);
+        return;
+    }
+    svg_line(f->out, x, y, x + side * tall, y - tall, 0);
+    svg_line(f->out, x, y, x + side * tall, y + tall, 0);
+}
+
+static void draw_line(const struct forest *f, const struct line *line,
+                      size_t i)
+{
+    enum { LETTERS = 40, ROUND = 0, SQUARE = 1 };
+    const struct ratio *r = line->ratio;
+    const double y = y_of(i), base = y + 4;
+    struct xl__str label = {0}, tip = {0};
+    char ratio[RATIO_CAP], interval[RATIO_CAP], text[2 * RATIO_CAP + 2];
+    compare_ratio(r, ratio, sizeof ratio);
+    compare_interval(r, interval, sizeof interval);
+    snprintf(text, sizeof text, "%s  %s", ratio, interval);
+    xl__str_printf(&tip, "%s: %s, %s", line->label, text, call_name(r->call));
+    size_t n = 0;
+    while (line->label[n] && n < LETTERS)
+        n++;
+    while (n == LETTERS && n > 0 && ((unsigned char)line->label[n] & 0xc0) ==
+                                        0x80)
+        n--;
+    xl__str_add_n(&label, line->label, n);
+    svg_text(f->out, LABEL_WIDTH - 12, base, svg_small, "end", svg_ink,
+             xl__str_text(&label));
+    svg_text(f->out, SVG_WIDTH - 4, base, svg_small, "end", svg_ink, text);
+    svg_series(f->out, r->call == CALL_SLOWER   ? SERIES_SLOWER
+                       : r->call == CALL_FASTER ? SERIES_FASTER
+                                                : SERIES_OTHER);
+    svg_line(f->out, x_of(f, r->lo), y, x_of(f, r->hi), y, 0);
+    draw_end(f, r->lo, y);
+    draw_end(f, r->hi, y);
+    if (fabs(log(r->ratio)) <= log(f->reach))
+        svg_mark(f->out, line->is_mean ? SQUARE : ROUND, x_of(f, r->ratio), y,
+                 r->call == CALL_AMBIGUOUS, xl__str_text(&tip));
+    svg_group_end(f->out);
+    f->out->broken = f->out->broken || label.broken || tip.broken;
+    xl__str_clear(&label);
+    xl__str_clear(&tip);
+}
+
+static void draw_forest(const struct line *lines, size_t n, double margin,
+                 const char *title, struct xl__str *out)
+{
+    const struct forest f = {out, reach_of(lines, n), n};
+    svg_begin(out, SVG_WIDTH, TOP + LINE * (double)n + BOTTOM, title,
+              "Each line is the interval of a ratio of times, b over a; the "
+              "band is the margin. Right of it b is slower, left faster. A "
+              "hollow mark is ambiguous, an arrow goes on beyond the axis.");
+    draw_axis(&f, margin / 100);
+    for (size_t i = 0; i < n; i++)
+        draw_line(&f, &lines[i], i);
+    svg_end(out);
+}
+
+static void compare_forest_rows(const struct comparison *c, double margin,
+                         struct xl__str *out)
+{
+    struct line lines[FOREST_MOST_ROWS];
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_compared && n < FOREST_MOST_ROWS; i++)
+        lines[n++] =
+            (struct line){c->pairs[i].label, &c->pairs[i].ratio, false};
+    draw_forest(lines, n, margin, "Rows", out);
+}
+
+static void compare_forest_ops(const struct comparison *c, double margin,
+                        struct xl__str *out)
+{
+    struct line lines[NOISE_MOST_OPS + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_ops; i++)
+        if (c->ops[i].mean.lo > 0)
+            lines[n++] = (struct line){c->ops[i].op, &c->ops[i].mean, true};
+    if (c->n_compared > 0)
+        lines[n++] = (struct line){"all", &c->all.mean, true};
+    draw_forest(lines, n, margin, "Ops", out);
+}
+
+/* -- HTML --------------------------------------------------------------------- */
 
 static void paragraph(struct xl__str *out, const struct xl__str *text)
 {
@@ -207,4 +470,41 @@ void compare_html(const struct sides *s, const struct gate *gate,
     html_end(out);
     out->broken = out->broken || text.broken;
     xl__str_clear(&text);
+}
+
+/* -- all files ---------------------------------------------------------------- */
+
+static void compare_markdown(const struct sides *s, const struct gate *gate,
+                             struct xl__str *out)
+{
+    struct markdown page = {out, false};
+    const struct display display = display_markdown(&page);
+    xl__str_add(out, "# Comparison by clbench\n\n");
+    compare_show(s, gate, &display);
+}
+
+int compare_write_files(struct session *session, const struct sides *s,
+                        const struct gate *gate)
+{
+    const struct {
+        const char *option, *path;
+        void (*render)(const struct sides *, const struct gate *,
+                       struct xl__str *);
+    } files[] = {{"csv", session->set.csv, compare_csv},
+                 {"markdown", session->set.markdown, compare_markdown},
+                 {"html", session->set.html, compare_html}};
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct xl__str text = {0};
+        if (!files[i].path)
+            continue;
+        files[i].render(s, gate, &text);
+        if (text.broken)
+            code = session_fail(session, "writing", XL_NO_MEMORY, "");
+        else if (!out_file_write(session, files[i].option, files[i].path,
+                                 text.text, text.len))
+            code = EXIT_FILE;
+        xl__str_clear(&text);
+    }
+    return code;
 }

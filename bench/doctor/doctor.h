@@ -28,12 +28,9 @@ struct doctor {
     unsigned n_usable;     /* devices that any program can use */
 };
 
-/* doctor_drivers.c: the loader, each driver in a child, the devices. */
+/* The loader, each driver in a child, the devices. */
 void doctor_drivers(struct doctor *d);
 struct json_t *doctor_drivers_json(const struct doctor *d);
 struct json_t *doctor_devices_json(const struct trial *t);
-
-/* doctor_machine.c: hardware without a driver, permissions, container. */
-void doctor_machine(struct doctor *d);
 
 #endif

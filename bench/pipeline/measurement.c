@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Totals are by the host's clock, from the first call until the last result is
- * there, on queues without profiling. Shares are from further runs on queues
- * with it. Where event stamps are not to be believed every command of those is
- * waited for, and the wall clock times it. */
 #include "pipeline/measurement.h"
 
 #include <math.h>
@@ -10,8 +6,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/os/clock.h"
+#include "pipeline/chunk_search.h"
+#include "pipeline/report.h"
+#include "timing/roof.h"
+
+/* -- model -------------------------------------------------------------------- */
+
+static double pipe_fact(const xl_device *dev, const char *name)
+{
+    xl_fact fact;
+    return xl_device_fact(dev, name, XL_UNKNOWN, &fact) == XL_OK
+               ? fact.value
+               : (double)NAN;
+}
+
+static void drop_row(const xl_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
+static xl_status pipe_probe(struct pipe_bench *b, const char *name)
+{
+    const xl_probing how = {.quick = true, .stop = session_stopped,
+                            .stop_arg = b->s};
+    return xl_probe_run(b->site.clocked.q[LANE_RUN], name, &how, drop_row,
+                        NULL);
+}
+
+/* The roofline's time for a stage. */
+static double stage_ns(struct pipe_bench *b, const struct pipe_stage *st)
+{
+    const double items = (double)b->work->items;
+    const bool is_gemm = st->kind->is_gemm;
+    const xl_roof roof = {.dtype = b->work->dtype,
+                          .engine = is_gemm && b->work->dtype != XL_F32
+                                        ? XL_ENGINE_MATRIX
+                                        : XL_ENGINE_FMA};
+    xl_row row;
+    xl_bound bound;
+    xl_row_init(&row, "", "");
+    row.dtype = b->work->dtype;
+    row.unit = is_gemm ? "flop/s" : "B/s";
+    row.flop = st->flop * items;
+    row.bytes = st->bytes * items + st->shared_bytes;
+    if (roof_bound(b->site.clocked.q[LANE_RUN], &roof, &row, false, &bound) !=
+        XL_OK)
+        return (double)NAN;
+    return (is_gemm ? row.flop : row.bytes) / bound.value * 1e9;
+}
+
+static void pipe_model_make(struct pipe_bench *b)
+{
+    struct pipe_model *m = &b->model;
+    const struct pipe_work *w = b->work;
+    if (isnan(pipe_fact(b->dev, "upload_bytes_per_s")))
+        (void)pipe_probe(b, "transfer");
+    m->upload = pipe_fact(b->dev, "upload_bytes_per_s");
+    m->download = pipe_fact(b->dev, "download_bytes_per_s");
+    m->parts.lane[LANE_UP] = pipe_bytes(w, PIPE_FROM_HOST) / m->upload * 1e9;
+    m->parts.lane[LANE_DOWN] = pipe_bytes(w, PIPE_TO_HOST) / m->download * 1e9;
+    for (unsigned i = 0; i < w->n_stages; i++) {
+        m->parts.stage[i] = stage_ns(b, &w->stage[i]);
+        m->parts.lane[LANE_RUN] += m->parts.stage[i];
+    }
+    for (unsigned l = 0; l < N_LANES; l++)
+        m->parts.total += m->parts.lane[l];
+}
 
 enum { LOOKS = 7 }; /* runs that are taken apart */
 
@@ -283,6 +347,43 @@ fail:
     return status;
 }
 
+/* -- first call --------------------------------------------------------------- */
+
+static xl_status pipe_first_call(struct pipe_bench *b, const char *cache_dir,
+                          struct pipe_first *out)
+{
+    xl_status status = XL_OK;
+    const xl_options options = {.cache_dir = cache_dir};
+    struct pipe_site site = {.w = NULL};
+    xl_lib *lib = NULL;
+    unsigned n = 0;
+    struct pipe_pass p = {.site = &site, .lanes = &site.plain,
+                          .mode = &pipe_modes[0]};
+    const uint64_t begin = xl__now_ns();
+    TRY(xl_open(&options, &lib));
+    TRY(xl_device_count(lib, &n));
+    xl_device *dev = xl_device_at(lib, xl_device_index(b->dev));
+    TRY(dev ? XL_OK : XL_NO_DEVICE);
+    TRY(pipe_site_open(&site, b->work, lib, dev, &b->host));
+    const uint64_t opened = xl__now_ns();
+    TRY(pipe_prepare(&site, &site.plain, b->work->items));
+    const uint64_t built = xl__now_ns();
+    TRY(pipe_run(&p));
+    out->begin_ns = begin;
+    out->open_ns = (double)(opened - begin);
+    out->build_ns = (double)(built - opened);
+    out->run_ns = (double)(xl__now_ns() - built);
+    out->is_done = true;
+fail:
+    if (status == XL_OK)
+        pipe_report_first(b, out); /* kept whatever comes */
+    else
+        out->why = xl_status_text(status);
+    pipe_site_close(&site);
+    xl_close(lib);
+    return status;
+}
+
 /* -- all of it ------------------------------------------------------------- */
 
 static int say_failure(struct pipe_bench *b, const char *doing,
@@ -319,7 +420,7 @@ fail:
     return status;
 }
 
-static xl_status measure(struct pipe_bench *b)
+static xl_status measure_modes(struct pipe_bench *b)
 {
     xl_status status = session_stopped(b->s) ? XL_CANCELLED : XL_OK;
     TRY(status);
@@ -369,7 +470,7 @@ int pipe_bench_run(struct pipe_bench *b, struct session *s, xl_device *dev,
     progress_step(s, "pipeline: the first call");
     /* What fails there fails below, and is told there. */
     (void)pipe_first_call(b, "", &b->first[FIRST_BUILT]);
-    const int code = say_failure(b, "the pipeline", measure(b));
+    const int code = say_failure(b, "the pipeline", measure_modes(b));
     progress_end(s);
     return code;
 }

@@ -2,8 +2,8 @@
 /* A pipeline measured on one device: each way to move the data checked, timed
  * in turns with the others, and taken apart; first calls; what the device's
  * rates would make of it. */
-#ifndef CLBENCH_PIPELINE_BENCH_H
-#define CLBENCH_PIPELINE_BENCH_H
+#ifndef CLBENCH_PIPELINE_MEASUREMENT_H
+#define CLBENCH_PIPELINE_MEASUREMENT_H
 
 #include "pipeline/execution.h"
 #include "cli/session.h"
@@ -82,14 +82,5 @@ struct pipe_parts pipe_parts_of(const struct pipe_record *r,
 struct pipe_pass pipe_pass_of(struct pipe_bench *b, struct pipe_result *x);
 struct pipe_pass pipe_look_of(struct pipe_bench *b, struct pipe_result *x,
                               struct pipe_record *record);
-/* pipeline_cut.c: choose x's chunks, and get everything ready for them. */
-xl_status pipe_cut(struct pipe_bench *b, struct pipe_result *x);
-/* pipeline_first.c: `cache_dir` as in xl_options. */
-xl_status pipe_first_call(struct pipe_bench *b, const char *cache_dir,
-                          struct pipe_first *out);
-/* pipeline_model.c: a fact, NaN when unknown; a probe for its facts alone. */
-double pipe_fact(const xl_device *dev, const char *name);
-xl_status pipe_probe(struct pipe_bench *b, const char *name);
-void pipe_model_make(struct pipe_bench *b);
 
 #endif

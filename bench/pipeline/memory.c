@@ -2,6 +2,8 @@
 /* Queues and memory of a pipeline. Pinned memory is what the driver allocates
  * for the host and leaves mapped (GE-30). Queues that are timed are without
  * profiling, as those of programs are, since stamps cost some drivers time. */
+#include "pipeline/memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

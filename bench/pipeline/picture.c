@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pipeline in a terminal: what each way takes and of what it is made, bars
  * of one scale, the stages, the first calls, and the verdict. */
+#include "pipeline/picture.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

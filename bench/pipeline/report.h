@@ -18,14 +18,6 @@ struct json_t *pipe_report_json(const struct pipe_bench *b);
 /* A run of each mode, and the first calls. */
 void pipe_report_trace(const struct pipe_bench *b, struct trace *t);
 
-/* pipeline_draw.c: tables, bars and words. */
-void pipe_draw(const struct pipe_bench *b);
-/* One line of a run: which lane works at the character's moment. `columns`
- * stand for `span_ns`; out has room for columns + 1. For a mode that is not
- * cut all lanes are in the line, else lane alone. */
-void pipe_bar(const struct pipe_result *x, unsigned lane, double span_ns,
-              unsigned columns, char *out);
-
 /* pipeline_words.c: what dominates, and what to do about it. */
 struct pipe_verdict {
     const char *bound;  /* "upload", "kernels", "download", "calls"; "" when

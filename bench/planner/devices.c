@@ -6,11 +6,11 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "planner/planner.h"
 #include "results/json.h"
-#include "planner/plan.h"
 #include "results/result.h"
-#include "timing/probes.h"
 #include "results/result_file.h"
+#include "timing/probes.h"
 
 /* Weights are read, and seldom does a copy get more out of a memory. */
 static const char *const of_memory[] = {"global_mem_bytes", NULL};

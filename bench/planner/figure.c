@@ -7,10 +7,10 @@
 
 #include "base/alloc.h"
 #include "charts/figure.h"
-#include "results/json.h"
-#include "planner/plan.h"
 #include "charts/plot.h"
 #include "cli/units.h"
+#include "planner/planner.h"
+#include "results/json.h"
 
 enum { LEFT = 76, RIGHT = 24, HEIGHT = 340, TITLE = 20, NEXT = 46, BELOW = 12 };
 

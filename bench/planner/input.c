@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "planner/plan.h"
 #include "cli/numbers.h"
+#include "planner/planner.h"
 
 /* -- quantities ----------------------------------------------------------- */
 

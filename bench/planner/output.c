@@ -1,12 +1,167 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan for a terminal: what is planned, the memory it takes, the devices
- * side by side, and what the bound means. */
-#include <math.h>
+#include "planner/output.h"
 
-#include "planner/plan_words.h"
-#include "cli/table.h"
+#include <math.h>
+#include <string.h>
+
+#include "charts/chart.h"
 #include "cli/console.h"
+#include "cli/table.h"
 #include "cli/units.h"
+
+static const double giga = 1e9, gibi = 1073741824.0;
+
+static void plan_print(FILE *to, struct xl__str *text)
+{
+    enum { INDENT = 2 };
+    struct xl__str clean = {0};
+    text_escape(&clean, xl__str_text(text));
+    text_wrap(to, xl__str_text(&clean), INDENT,
+              text_terminal_columns() - INDENT);
+    xl__str_clear(&clean);
+    xl__str_reset(text);
+}
+
+static void plan_cell(struct table *t, double value, const char *unit)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, value, unit);
+    table_cell(t, "%s", text);
+}
+
+void plan_say_params(struct xl__str *out, double params)
+{
+    static const double least = 1e6, most = 1e13;
+    if (params < least || params >= most)
+        xl__str_printf(out, "%.4g", params);
+    else
+        xl__str_printf(out, "%.4ge9", params / giga);
+}
+
+static void plan_say_seconds(struct xl__str *out, double s)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, s, "s");
+    xl__str_add(out, text);
+}
+
+static void plan_say_bandwidth(struct xl__str *out, double bytes_per_s)
+{
+    xl__str_printf(out, "%.4g GB/s", bytes_per_s / giga);
+}
+
+static void plan_say_peak(struct xl__str *out, double flop_per_s)
+{
+    static const double tera = 1e12;
+    if (isnan(flop_per_s))
+        xl__str_add(out, "an unknown peak");
+    else
+        xl__str_printf(out, "%.4g TFLOP/s", flop_per_s / tera);
+}
+
+static void say_giga(struct xl__str *out, double bytes)
+{
+    char text[UNITS_CAP];
+    units_bytes(text, sizeof text, bytes);
+    xl__str_add(out, text);
+}
+
+static void plan_say_bytes(struct xl__str *out, double bytes)
+{
+    char text[UNITS_CAP];
+    say_giga(out, bytes);
+    units_number(text, sizeof text, bytes / gibi);
+    xl__str_printf(out, " (%s GiB)", text);
+}
+
+const char *plan_bound_name(enum plan_bound by)
+{
+    static const char *const names[] = {[PLAN_BY_WEIGHTS] = "weights",
+                                        [PLAN_BY_CACHE] = "cache",
+                                        [PLAN_BY_COMPUTE] = "compute"};
+    return names[by];
+}
+
+static void plan_say_what(struct xl__str *out, const struct plan *p)
+{
+    const struct plan_model *m = &p->work.model;
+    plan_say_params(out, m->params);
+    xl__str_add(out, " parameters");
+    if (m->experts > 0) {
+        xl__str_add(out, ", active for a token ");
+        plan_say_params(out, m->active);
+        xl__str_printf(out, " (%.0f of %.0f experts a layer)", m->used,
+                       m->experts);
+    }
+    xl__str_printf(out, "; %.0f layers, %.0f key/value heads of %.0f; ",
+                   m->layers, m->kv_heads, m->head_dim);
+    xl__str_printf(out, "context %.0f tokens, batch %.0f. ", p->work.context,
+                   p->work.batch);
+    xl__str_printf(out, "Numbers: %s", p->source);
+}
+
+void plan_say_decode(struct xl__str *out, const struct plan *p,
+                     const struct plan_device *dev)
+{
+    const struct plan_rates r = plan_rates(dev);
+    const struct plan_step s = plan_decode(&p->work, &r);
+    const double batch = p->work.batch;
+    xl__str_add(out, "t = max((W + B KV) / bandwidth, 2 P B / peak)\n"
+                     "  = max((");
+    say_giga(out, s.weight_bytes);
+    xl__str_printf(out, " + %.0f x ", batch);
+    say_giga(out, s.cache_bytes / batch);
+    xl__str_add(out, ") / ");
+    plan_say_bandwidth(out, r.bandwidth);
+    xl__str_add(out, ",\n        2 x ");
+    plan_say_params(out, p->work.model.active);
+    xl__str_printf(out, " x %.0f / ", batch);
+    plan_say_peak(out, r.peak);
+    xl__str_add(out, ")\n  = max(");
+    plan_say_seconds(out, s.memory_s);
+    xl__str_add(out, ", ");
+    plan_say_seconds(out, s.compute_s);
+    xl__str_add(out, ") = ");
+    plan_say_seconds(out, s.s);
+}
+
+static void plan_say_prefill(struct xl__str *out, const struct plan *p,
+                      const struct plan_device *dev)
+{
+    const struct plan_rates r = plan_rates(dev);
+    const struct plan_fill f = plan_prefill(&p->work, &r);
+    xl__str_add(out, "t = max((2 P T + A) / peak, W / bandwidth)\n"
+                     "  = max((2 x ");
+    plan_say_params(out, p->work.model.active);
+    xl__str_printf(out, " x %.0f + %.3g) / ", p->work.context,
+                   f.attention_flop);
+    plan_say_peak(out, r.peak);
+    xl__str_add(out, ",\n        ");
+    say_giga(out, f.weight_bytes);
+    xl__str_add(out, " / ");
+    plan_say_bandwidth(out, r.bandwidth);
+    xl__str_add(out, ") = ");
+    plan_say_seconds(out, f.s);
+}
+
+static void plan_say_turn(struct xl__str *out, const struct plan *p,
+                   const struct plan_device *dev)
+{
+    const struct plan_rates r = plan_rates(dev);
+    const double turn = plan_turn(&p->work, &r);
+    if (isnan(r.peak))
+        xl__str_add(out, "Where compute takes over is unknown: the peak is "
+                         "missing");
+    else if (isnan(turn))
+        xl__str_add(out, "Bandwidth bound at every batch: each sequence "
+                         "brings its own cache, which takes longer to read "
+                         "than to compute with");
+    else if (turn <= 1)
+        xl__str_add(out, "Compute bound at every batch");
+    else
+        xl__str_printf(out, "Bandwidth bound up to batch %.0f, compute bound "
+                            "from %.0f on", turn - 1, turn);
+}
 
 enum { INDENT = 2 };
 
@@ -42,7 +197,6 @@ static void head(FILE *to, const struct plan *p)
 
 static void part(struct table *t, const char *name, double bytes)
 {
-    static const double giga = 1e9, gibi = 1073741824.0;
     table_cell(t, "%s", name);
     plan_cell(t, bytes / giga, "1");
     plan_cell(t, bytes / gibi, "1");
@@ -198,6 +352,233 @@ static void devices(FILE *to, const struct plan *p)
 }
 
 /* -- what it means -------------------------------------------------------- */
+
+/* -- one device --------------------------------------------------------------- */
+
+enum { CHART_ROWS = 8, CHART_COLUMNS = 64, CHART_LEFT = 12 };
+
+/* -- its rates ------------------------------------------------------------ */
+
+static void rate(struct table *t, const char *name, const struct plan_rate *r,
+                 void (*format)(struct xl__str *out, double value))
+{
+    struct xl__str value = {0};
+    if (isnan(r->value))
+        xl__str_add(&value, "-");
+    else
+        format(&value, r->value);
+    table_cell(t, "%s", name);
+    table_cell(t, "%s", xl__str_text(&value));
+    table_cell(t, "%s", isnan(r->value) ? "unknown" : r->source);
+    xl__str_clear(&value);
+}
+
+static void rates(FILE *to, const struct plan_device *dev)
+{
+    static const struct table_column columns[] = {
+        {"rate", false, 0}, {"value", true, 0}, {"source", false, 12}};
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof columns[0]);
+    struct xl__str name = {0};
+    text_escape(&name, dev->name);
+    if (*dev->origin) {
+        xl__str_add(&name, ", ");
+        text_escape(&name, dev->origin);
+    }
+    fprintf(to, "\nDevice: %s\n", xl__str_text(&name));
+    rate(t, "memory", &dev->memory, plan_say_bytes);
+    rate(t, "bandwidth", &dev->bandwidth, plan_say_bandwidth);
+    rate(t, "peak", &dev->peak, plan_say_peak);
+    rate(t, "link", &dev->link, plan_say_bandwidth);
+    table_print(to, t, text_terminal_columns(), false);
+    table_destroy(t);
+    xl__str_clear(&name);
+}
+
+/* -- decoding ------------------------------------------------------------- */
+
+/* A layer's product as a roofline sees it. */
+static void intensity(struct xl__str *out, const struct plan *p,
+                      const struct plan_rates *r)
+{
+    const struct plan_work *w = &p->work;
+    const double value = plan_linear_intensity(
+        w->model.hidden, w->model.hidden, w->batch, w->weight_bits / 8,
+        plan_value_bytes(w));
+    char linear[UNITS_CAP], whole[UNITS_CAP], ridge[UNITS_CAP];
+    units_number(linear, sizeof linear, value);
+    units_number(whole, sizeof whole, plan_decode(w, r).intensity);
+    units_number(ridge, sizeof ridge, r->peak / r->bandwidth);
+    xl__str_printf(out, "A step has %s flop a byte, a layer's product of "
+                        "%.0f x %.0f weights alone %s; compute and bandwidth "
+                        "meet at %s",
+                   whole, w->model.hidden, w->model.hidden, linear, ridge);
+}
+
+/* Lines as they are, further in. */
+static void formula(FILE *to, struct xl__str *text)
+{
+    for (const char *at = xl__str_text(text); *at;) {
+        const size_t len = strcspn(at, "\n");
+        fprintf(to, "    %.*s\n", (int)len, at);
+        at += len + (at[len] == '\n');
+    }
+    xl__str_reset(text);
+}
+
+static void decode(FILE *to, const struct plan *p,
+                   const struct plan_device *dev)
+{
+    const struct plan_rates r = plan_rates(dev);
+    const struct plan_step s = plan_decode(&p->work, &r);
+    struct xl__str line = {0};
+    char all[UNITS_CAP], each[UNITS_CAP];
+    if (p->work.batch > 1)
+        fprintf(to, "\n  Decode: a token for each of %.0f sequences takes at "
+                    "least\n",
+                p->work.batch);
+    else
+        fprintf(to, "\n  Decode: a token takes at least\n");
+    plan_say_decode(&line, p, dev);
+    formula(to, &line);
+    units_number(all, sizeof all, s.tokens_per_s);
+    units_number(each, sizeof each, s.tokens_per_s / p->work.batch);
+    xl__str_printf(&line, "so at most %s tokens/s", all);
+    if (p->work.batch > 1)
+        xl__str_printf(&line, ", %s for each", each);
+    xl__str_printf(&line, "; %s set the time",
+                   s.by == PLAN_BY_WEIGHTS ? "reads of weights"
+                   : s.by == PLAN_BY_CACHE ? "reads of the cache"
+                                           : "products");
+    plan_print(to, &line);
+    intensity(&line, p, &r);
+    plan_print(to, &line);
+    plan_say_turn(&line, p, dev);
+    plan_print(to, &line);
+    xl__str_clear(&line);
+}
+
+static void batches(FILE *to, const struct plan *p,
+                    const struct plan_device *dev)
+{
+    static const struct table_column columns[] = {
+        {"batch", true, 0}, {"step", true, 0},   {"tokens/s", true, 0},
+        {"each", true, 0},  {"flop/B", true, 0}, {"set by", false, 0},
+        {"GB", true, 0},    {"fits", false, 0}};
+    const struct plan_rates r = plan_rates(dev);
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof columns[0]);
+    for (unsigned b = 1; b <= PLAN_LAST_BATCH; b *= 2) {
+        struct plan_work at = p->work;
+        at.batch = b;
+        const struct plan_step s = plan_decode(&at, &r);
+        const double bytes = plan_total_bytes(&at);
+        table_cell(t, "%u", b);
+        plan_cell(t, s.s, "s");
+        plan_cell(t, s.tokens_per_s, "1");
+        plan_cell(t, s.tokens_per_s / b, "1");
+        plan_cell(t, s.intensity, "1");
+        table_cell(t, "%s", plan_bound_name(s.by));
+        plan_cell(t, bytes / 1e9, "1");
+        table_cell(t, "%s", isnan(r.memory)      ? "-"
+                            : bytes <= r.memory ? "yes"
+                                                : "no");
+    }
+    table_print(to, t, text_terminal_columns(), false);
+    table_destroy(t);
+}
+
+/* Two batches a column: what they reach, what sets it, whether they fit. */
+static void chart(FILE *to, const struct plan *p,
+                  const struct plan_device *dev)
+{
+    static const char letters[] = "wkc"; /* in the order of plan_bound */
+    const struct plan_rates r = plan_rates(dev);
+    const double most =
+        isnan(r.memory) ? 0 : plan_most_batch(&p->work, r.memory);
+    double share[CHART_COLUMNS], best = 0;
+    char by[CHART_COLUMNS + 1] = "", room[CHART_COLUMNS + 1] = "";
+    char top[UNITS_CAP];
+    struct xl__str line = {0};
+    for (unsigned i = 0; i < CHART_COLUMNS; i++) {
+        const double batch =
+            (i + 1.0) * PLAN_LAST_BATCH / CHART_COLUMNS;
+        const struct plan_step s = plan_decode_at(&p->work, &r, batch);
+        share[i] = s.tokens_per_s;
+        best = fmax(best, share[i]);
+        by[i] = letters[s.by];
+        room[i] = batch <= most ? '+' : '-';
+    }
+    for (unsigned i = 0; i < CHART_COLUMNS; i++)
+        share[i] /= best;
+    units_number(top, sizeof top, best);
+    fprintf(to, "\n  tokens/s at most, over the batch\n");
+    for (unsigned row = 0; row < CHART_ROWS; row++) {
+        xl__str_reset(&line);
+        chart_line(&line, NULL, share, CHART_COLUMNS, row, CHART_ROWS);
+        fprintf(to, "%*s |%s\n", CHART_LEFT - 2, row == 0 ? top : "",
+                xl__str_text(&line));
+    }
+    fprintf(to, "%*s  %s\n", CHART_LEFT - 2, "set by", by);
+    if (!isnan(r.memory))
+        fprintf(to, "%*s  %s\n", CHART_LEFT - 2, "fits", room);
+    fprintf(to, "%*s  %-*s%d\n", CHART_LEFT - 2, "batch",
+            CHART_COLUMNS - 3, "2", PLAN_LAST_BATCH);
+    fprintf(to, "%*s  w weights, k cache, c compute; + fits, - does not\n",
+            CHART_LEFT - 2, "");
+    xl__str_clear(&line);
+}
+
+/* -- prompts and load ----------------------------------------------------- */
+
+static void prefill(FILE *to, const struct plan *p,
+                    const struct plan_device *dev)
+{
+    const struct plan_rates r = plan_rates(dev);
+    const struct plan_fill f = plan_prefill(&p->work, &r);
+    struct xl__str line = {0};
+    char rate_text[UNITS_CAP];
+    fprintf(to, "\n  Prefill: a prompt of %.0f tokens takes at least\n",
+            p->work.context);
+    plan_say_prefill(&line, p, dev);
+    formula(to, &line);
+    units_number(rate_text, sizeof rate_text, p->work.context / f.s);
+    if (isnan(f.s))
+        xl__str_add(&line, "unknown without a peak; give --peak");
+    else
+        xl__str_printf(&line, "%s tokens/s; A: attention's flop, each token "
+                              "with those before it%s",
+                       rate_text,
+                       p->is_guessed ? ", from guessed widths" : "");
+    plan_print(to, &line);
+    xl__str_add(&line, "Load: ");
+    plan_say_bytes(&line, plan_weight_bytes(&p->work));
+    if (isnan(r.link)) {
+        xl__str_add(&line, " over an unknown link; give --link");
+    } else {
+        xl__str_add(&line, " / ");
+        plan_say_bandwidth(&line, r.link);
+        xl__str_add(&line, " = ");
+        plan_say_seconds(&line, plan_load_s(&p->work, &r));
+    }
+    plan_print(to, &line);
+    xl__str_clear(&line);
+}
+
+static void plan_text_device(FILE *to, const struct plan *p,
+                      const struct plan_device *dev)
+{
+    rates(to, dev);
+    if (isnan(dev->bandwidth.value)) {
+        fprintf(to, "  Its bandwidth could not be measured: give "
+                    "--bandwidth\n");
+        return;
+    }
+    decode(to, p, dev);
+    batches(to, p, dev);
+    chart(to, p, dev);
+    prefill(to, p, dev);
+}
 
 static void meaning(FILE *to, const struct plan *p)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which unit ran which tile, from `clbench split`: its own picture again. */
 #include "charts/figure_data.h"
-#include "tiling/split_page.h"
+#include "tiling/json.h"
+#include "tiling/measurement.h"
+#include "tiling/picture.h"
 
 static bool draw(const struct result_file *file, const json_t *device,
                  struct xl__str *out)

@@ -1,12 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page's figures: from the device, or, of a tile that is only asked about,
- * from the model alone. */
-#ifndef CLBENCH_SPLIT_RUN_H
-#define CLBENCH_SPLIT_RUN_H
+/* One report of `clbench split`. */
+#ifndef CLBENCH_TILING_MEASUREMENT_H
+#define CLBENCH_TILING_MEASUREMENT_H
 
 #include "tiling/sweep.h"
+#include "tiling/tiles.h"
+#include "tiling/unit_load.h"
 #include "timing/run_cases.h"
-#include "tiling/split_page.h"
+
+/* One size of a sweep, measured. */
+struct split_rate {
+    size_t size;
+    size_t rows, cols; /* the library's tile there */
+    double ns, flop_per_s;
+};
+
+struct split_page {
+    char title[96];       /* "gemm 1024x1024x1024 f32" */
+    char where[96];       /* "device 0: ..." or "132 units, no device" */
+    char variant[32];     /* "": a tile of the user's */
+    xl_tiling tiling;
+    unsigned units;       /* the device has */
+    struct split_record model, measured; /* measured.n 0: it was not */
+    struct split_load model_load, measured_load;
+    unsigned beside;      /* groups a unit has room for, in the model */
+    xl_watched watched;
+    char why_not[160];    /* it was not measured */
+    double op_ns;         /* the op's own median; NaN: not timed */
+    struct sawtooth saw;
+    size_t size;          /* its place on the sawtooth; 0: it has none */
+    struct sawtooth_range range;
+    struct split_rate *rate; /* of a sweep; NULL: not measured */
+    size_t n_rates;
+};
+
+void split_page_clear(struct split_page *p);
 
 /* More tiles than this are no picture. */
 enum { SPLIT_MOST = 1 << 20, SPLIT_MOST_UNITS = 1 << 16 };
@@ -27,16 +55,5 @@ struct split_job {
  * after a failure as well. */
 int split_run(const struct split_job *job, xl_device *dev,
               struct split_page *out);
-
-/* split_rates.c: the op's median time, out of samples of `max_s` seconds. */
-xl_status split_time(const struct split_job *job, xl_queue *q, double max_s,
-                     double *ns);
-/* The sweep's sizes, timed, each with the library's own tile: p->rate. An
- * exit_code. */
-int split_rates(const struct split_job *job, xl_queue *q,
-                struct split_page *p);
-/* The library's tiling of the job's case; an exit_code. */
-int split_choose(const struct split_job *job, xl_queue *q,
-                 struct split_page *p);
 
 #endif

@@ -12,13 +12,13 @@
 #include <crosslane/tune.h>
 
 #include "base/error.h"
-#include "results/result.h"
-#include "tiling/gemm_tiling.h"
-#include "results/json.h"
-#include "timing/run_cases.h"
-#include "cli/table.h"
 #include "cli/console.h"
+#include "cli/table.h"
 #include "cli/units.h"
+#include "results/json.h"
+#include "results/result.h"
+#include "tiling/tiles.h"
+#include "timing/run_cases.h"
 
 static const size_t tiles[] = {8, 16, 32, 64, 128};
 enum { N_TILES = sizeof tiles / sizeof tiles[0] };

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tiling/gemm_tiling.h"
+#include "tiling/tiles.h"
 #include "timing/run_cases.h"
-#include "tiling/split.h"
 
 enum { MOST_SIZES = 4096 };
 

@@ -1,15 +1,287 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page for a terminal. The map has a unit's letter in each cell; when a
- * tile was begun is its colour, or, where there are no colours, a second
- * map. */
+#include "tiling/text.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "charts/chart.h"
-#include "tiling/split_grid.h"
-#include "tiling/text.h"
 #include "cli/console.h"
+#include "cli/table.h"
 #include "cli/units.h"
+#include "tiling/measurement.h"
+#include "tiling/tiles.h"
+
+static void split_cell_share(struct table *t, double share)
+{
+    if (isnan(share))
+        table_cell(t, "-");
+    else
+        table_cell(t, "%.1f%%", share * 1e2);
+}
+
+/* Differences that are worth a word. */
+static const double small = 0.005, far = 0.1;
+
+const struct split_record *split_shown(const struct split_page *p)
+{
+    return p->measured.n > 0 ? &p->measured : &p->model;
+}
+
+double split_best_rate(const struct split_page *p)
+{
+    double best = 0;
+    for (size_t i = 0; i < p->n_rates; i++)
+        best = fmax(best, p->rate[i].flop_per_s);
+    return best;
+}
+
+void split_say_source(const struct split_page *p, struct xl__str *out)
+{
+    char text[UNITS_CAP];
+    if (p->measured.n == 0) {
+        xl__str_printf(out, "modelled: equal units, each with room for %u "
+                            "group%s, take the next one when free",
+                       p->beside, p->beside == 1 ? "" : "s");
+        if (*p->why_not)
+            xl__str_printf(out, "; not measured: %s", p->why_not);
+        return;
+    }
+    units_time(text, sizeof text, p->watched.total_ns);
+    xl__str_printf(out,
+                   "measured on a stand-in of %s: as many groups of as many "
+                   "items and as much local memory, equal work for each tile, "
+                   "registers its own. ",
+                   text);
+    xl__str_add(out,
+                p->watched.is_thread
+                    ? "A unit is a thread of the driver's, told by the address "
+                      "of its local memory"
+                    : "Units by the number that the hardware gives");
+    const double off = fabs(p->watched.scaling - 1);
+    if (off > far)
+        xl__str_printf(out, "; twice its work takes %.2f times as long, so "
+                            "more than work is in its times",
+                       2 * p->watched.scaling);
+    if (!p->watched.has_clock)
+        xl__str_add(out, "; they have no clock in common, so when is "
+                         "modelled");
+}
+
+void split_say_waves(const struct split_page *p, struct xl__str *out)
+{
+    char fill[UNITS_CAP];
+    const double places = (double)p->units * p->beside;
+    const double pieces = (double)split_pieces(&p->tiling);
+    const struct tile_waves w = tile_waves(pieces, places);
+    units_percent(fill, sizeof fill, w.fill);
+    xl__str_printf(out, "%.0f on %u units", w.waves, p->units);
+    if (p->beside > 1)
+        xl__str_printf(out, " with room for %u groups of the stand-in each",
+                       p->beside);
+    xl__str_printf(out, "; the last fills %.0f of %.0f places; fill %s",
+                   pieces - (w.waves - 1) * places, places, fill);
+}
+
+void split_say_uneven(const struct split_page *p, struct xl__str *out)
+{
+    char text[UNITS_CAP];
+    const xl_tiling *t = &p->tiling;
+    const struct split_load *seen = &p->measured_load, *model = &p->model_load;
+    const double fill = tile_waves((double)split_pieces(t),
+                                   (double)p->units * p->beside).fill;
+    const size_t start = out->len;
+    const double waste = 1 - split_area(t);
+    units_percent(text, sizeof text, waste);
+    if (waste > small)
+        xl__str_printf(out, "edge tiles reach beyond the result (%s of all "
+                            "tiles' area)", text);
+    units_percent(text, sizeof text, 1 - fill);
+    if (1 - fill > small)
+        xl__str_printf(out, "%sthe last wave leaves %s of the places empty",
+                       out->len > start ? "; " : "", text);
+    if (t->sharers > 0)
+        xl__str_printf(out, "%stiles cut by k are shorter than whole ones",
+                       out->len > start ? "; " : "");
+    if (p->measured.n > 0 && seen->used < model->used)
+        xl__str_printf(out, "%sonly %u unit%s worked, the model has %u",
+                       out->len > start ? "; " : "", seen->used,
+                       seen->used == 1 ? "" : "s", model->used);
+    units_percent(text, sizeof text, seen->imbalance - 1);
+    if (p->measured.n > 0 && seen->imbalance > model->imbalance + far)
+        xl__str_printf(out, "%sthe busiest unit worked %s longer than the "
+                            "mean, by how groups were handed out",
+                       out->len > start ? "; " : "", text);
+    if (out->len == start)
+        xl__str_add(out, "nothing: equal tiles, all waves full");
+}
+
+/* -- sawtooth ----------------------------------------------------------------- */
+
+enum { ROWS = 10, COLS = 64 };
+
+static const char *growing(const struct sawtooth *s)
+{
+    return s->grows_m && s->grows_n ? "m = n" : s->grows_m ? "m" : "n";
+}
+
+static double rate_at(const struct split_page *p, size_t size)
+{
+    for (size_t i = 0; i < p->n_rates; i++)
+        if (p->rate[i].size == size)
+            return p->rate[i].flop_per_s;
+    return (double)NAN;
+}
+
+static void saw_row(struct table *t, const struct split_page *p,
+                    const struct sawtooth_point *x)
+{
+    char rate[UNITS_CAP];
+    table_cell(t, "%zu", x->size);
+    table_cell(t, "%.0f", x->tiles);
+    table_cell(t, "%.0f", x->waves);
+    split_cell_share(t, x->fill);
+    split_cell_share(t, x->area);
+    split_cell_share(t, x->share);
+    if (p->n_rates == 0)
+        return;
+    units_format(rate, sizeof rate, rate_at(p, x->size), "flop/s");
+    table_cell(t, "%s", rate);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct sawtooth_point *x = a, *y = b;
+    return (x->size > y->size) - (x->size < y->size);
+}
+
+/* The size, the one behind it, the best below and above, and where each of
+ * these falls. */
+static void print_saw_table(FILE *to, const struct split_page *p,
+                            unsigned columns, bool colour)
+{
+    static const struct table_column titles[] = {
+        {"size", true, 0}, {"tiles", true, 0},  {"waves", true, 0},
+        {"fill", true, 0}, {"useful", true, 0}, {"of the rate", true, 0},
+        {"measured", true, 0}};
+    const struct sawtooth_point below = sawtooth_best(
+        &p->saw, (struct sawtooth_range){p->range.from, p->size});
+    const struct sawtooth_point above = sawtooth_best(
+        &p->saw, (struct sawtooth_range){p->size, p->range.to});
+    struct sawtooth_point row[] = {below,
+                                   sawtooth_at(&p->saw, below.size + 1),
+                                   sawtooth_at(&p->saw, p->size),
+                                   sawtooth_at(&p->saw, p->size + 1),
+                                   above,
+                                   sawtooth_at(&p->saw, above.size + 1)};
+    const size_t n = sizeof row / sizeof *row;
+    const unsigned n_titles =
+        sizeof titles / sizeof *titles - (p->n_rates == 0);
+    struct table *t = table_create(titles, n_titles);
+    qsort(row, n, sizeof *row, by_size);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || row[i].size != row[i - 1].size)
+            saw_row(t, p, &row[i]);
+    table_print(to, t, columns, colour);
+    table_destroy(t);
+}
+
+/* Columns of a chart, the least and the most of each. */
+struct columns {
+    double least[COLS], most[COLS];
+};
+
+static struct columns modelled(const struct split_page *p)
+{
+    struct columns c;
+    for (unsigned i = 0; i < COLS; i++) {
+        const struct sawtooth_span s =
+            sawtooth_span(&p->saw, p->range, i, COLS);
+        c.least[i] = s.least;
+        c.most[i] = s.most;
+    }
+    return c;
+}
+
+static unsigned column_of(const struct split_page *p, size_t size)
+{
+    return (unsigned)((size - p->range.from) * COLS /
+                      (p->range.to - p->range.from + 1));
+}
+
+/* Shares of the best rate; a column without a size is empty. */
+static struct columns measured(const struct split_page *p)
+{
+    const double best = split_best_rate(p);
+    struct columns c;
+    for (unsigned i = 0; i < COLS; i++) {
+        c.least[i] = 1;
+        c.most[i] = 0;
+    }
+    for (size_t i = 0; i < p->n_rates; i++) {
+        const unsigned at = column_of(p, p->rate[i].size);
+        const double share = p->rate[i].flop_per_s / best;
+        c.least[at] = fmin(c.least[at], share);
+        c.most[at] = fmax(c.most[at], share);
+    }
+    return c;
+}
+
+static void print_chart(FILE *to, const struct split_page *p,
+                        const struct columns *c)
+{
+    struct xl__str line = {0};
+    fputc('\n', to);
+    for (unsigned row = 0; row < ROWS; row++) {
+        xl__str_reset(&line);
+        xl__str_add(&line, row == 0          ? "  100% |"
+                           : row == ROWS / 2 ? "   50% |"
+                                             : "       |");
+        chart_line(&line, c->least, c->most, COLS, row, ROWS);
+        fprintf(to, "%s|\n", xl__str_text(&line));
+    }
+    fprintf(to, "        %*s^ %zu\n\n", (int)column_of(p, p->size), "",
+            p->size);
+    xl__str_clear(&line);
+}
+
+static void print_measured(FILE *to, const struct split_page *p,
+                           unsigned columns)
+{
+    struct xl__str text = {0};
+    char best[UNITS_CAP];
+    if (p->n_rates == 0)
+        return;
+    const struct columns c = measured(p);
+    units_format(best, sizeof best, split_best_rate(p), "flop/s");
+    xl__str_printf(&text,
+                   "Measured: %zu sizes, each with the library's own tile, of "
+                   "the best rate among them, %s.",
+                   p->n_rates, best);
+    text_wrap(to, xl__str_text(&text), 2, columns);
+    xl__str_clear(&text);
+    print_chart(to, p, &c);
+}
+
+static void split_text_saw(FILE *to, const struct split_page *p, unsigned columns,
+                    bool colour)
+{
+    struct xl__str text = {0};
+    if (p->size == 0)
+        return;
+    const struct columns c = modelled(p);
+    xl__str_printf(&text,
+                   "The sawtooth: fill times useful area by size, %s from %zu "
+                   "to %zu, tiles of %zu x %zu, %.0f places (modelled; the "
+                   "library may choose another tile at another size).",
+                   growing(&p->saw), p->range.from, p->range.to, p->saw.rows,
+                   p->saw.cols, p->saw.places);
+    fputc('\n', to);
+    text_wrap(to, xl__str_text(&text), 2, columns);
+    xl__str_clear(&text);
+    print_chart(to, p, &c);
+    print_measured(to, p, columns);
+    print_saw_table(to, p, columns, colour);
+}
 
 enum {
     INDENT = 2,
@@ -203,14 +475,6 @@ static void print_map(FILE *to, const struct split_page *p, unsigned columns,
 }
 
 /* -- how much each unit had ----------------------------------------------- */
-
-void split_cell_share(struct table *t, double share)
-{
-    if (isnan(share))
-        table_cell(t, "-");
-    else
-        table_cell(t, "%.1f%%", share * 1e2);
-}
 
 /* One figure of a load: its cell. */
 struct figure {

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the page for a terminal. */
-#ifndef CLBENCH_SPLIT_TEXT_H
-#define CLBENCH_SPLIT_TEXT_H
+/* The page for a terminal, and its sentences. */
+#ifndef CLBENCH_TILING_TEXT_H
+#define CLBENCH_TILING_TEXT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
-#include "tiling/split_page.h"
-#include "cli/table.h"
+#include "base/str.h"
+#include "tiling/measurement.h"
 
-/* The next cell: "58.0%", "-" when unknown. */
-void split_cell_share(struct table *t, double share);
-/* split_text_saw.c: the sawtooth, if the page has one. */
-void split_text_saw(FILE *to, const struct split_page *p, unsigned columns,
-                    bool colour);
+/* The best rate of the sweep; 0: none. */
+double split_best_rate(const struct split_page *p);
+
+/* What every form of the page says in the same words. */
+void split_say_source(const struct split_page *p, struct xl__str *out);
+void split_say_waves(const struct split_page *p, struct xl__str *out);
+void split_say_uneven(const struct split_page *p, struct xl__str *out);
+/* The record that the pictures show: measured where there is one. */
+const struct split_record *split_shown(const struct split_page *p);
+
+/* For a terminal so many columns wide. */
+void split_text(FILE *to, const struct split_page *p, unsigned columns,
+                bool colour);
 
 #endif

@@ -2,7 +2,9 @@
 /* The model hands groups to places in the order in which places get free, as
  * schedulers do; a record's figures are those of its intervals, unit by unit,
  * where pieces beside one another count once. */
-#include "tiling/split.h"
+#include "tiling/unit_load.h"
+
+#include "tiling/tiles.h"
 
 #include <math.h>
 #include <stdlib.h>

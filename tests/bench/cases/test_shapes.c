@@ -12,13 +12,13 @@
 #include <jansson.h>
 
 #include "base/os/files.h"
+#include "cases/shape_file.h"
 #include "compare/compare.h"
+#include "compare/portability.h"
 #include "tiling/cliffs.h"
 #include "tiling/sweep.h"
-#include "tiling/gemm_tiling.h"
+#include "tiling/tiles.h"
 #include "timing/run_cases.h"
-#include "compare/portability.h"
-#include "cases/shape_file.h"
 
 static void assert_near(double got, double want, double tol)
 {

@@ -8,8 +8,9 @@
 
 #include "base/str.h"
 #include "results/json.h"
-#include "tiling/split_page.h"
 #include "support/support.h"
+#include "tiling/json.h"
+#include "tiling/measurement.h"
 
 static json_t *parse(const char *text)
 {

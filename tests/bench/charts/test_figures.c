@@ -12,11 +12,12 @@
 
 #include "base/os/files.h"
 #include "base/os/paths.h"
-#include "figure_document.h"
 #include "charts/figure.h"
-#include "results/json.h"
 #include "charts/plot.h"
-#include "tiling/split_page.h"
+#include "figure_document.h"
+#include "results/json.h"
+#include "tiling/json.h"
+#include "tiling/measurement.h"
 
 static void assert_near(double got, double want, double tol)
 {

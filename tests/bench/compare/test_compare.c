@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "compare/differences.h"
-#include "compare/compare_files.h"
+#include "compare/output_files.h"
 #include "compare/tables.h"
 
 /* A run of a few ops; rows of each differ in their sizes alone. */

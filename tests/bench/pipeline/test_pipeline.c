@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines without a device: how work is cut, what words mean, references
  * that follow a result through stages, and the verdict. */
+#include "pipeline/picture.h"
 #include "support/support.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 /* `clbench plan` without a device: the arithmetic against cases worked out by
  * hand, every model of the table against its published size, config.json in
  * its variants, and what is said when the input will not do. */
+#include "planner/json.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/plan.h"
-#include "planner/plan_words.h"
+#include "planner/output.h"
+#include "planner/planner.h"
 
 static void assert_near(double got, double want, double part)
 {

@@ -12,11 +12,11 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "charts/chart.h"
-#include "measure/compute/workgroup_trace.h"
-#include "tiling/sawtooth.h"
-#include "tiling/split_grid.h"
-#include "tiling/split_page.h"
 #include "charts/svg.h"
+#include "measure/compute/workgroup_trace.h"
+#include "tiling/measurement.h"
+#include "tiling/text.h"
+#include "tiling/tiles.h"
 
 static void assert_near(double got, double want, double tol)
 {

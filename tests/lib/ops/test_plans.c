@@ -14,9 +14,9 @@
 #include "ops/gemm/tiles.h"
 #include "ops/normalization/softmax.h"
 #include "ops/variants.h"
-#include "tiling/split.h"
 #include "support/support.h"
 #include "targets/targets.h"
+#include "tiling/tiles.h"
 
 enum { N_SHAPES = 1500, SEED = 7, MOST_TILES = 5000 };
 

@@ -9,13 +9,13 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "ops/gemm/engines/tensor_map.h"
 #include "ops/gemm/engines/wgmma_model.h"
 #include "ops/path/tunables.h"
-#include "ops/gemm/engines/tensor_map.h"
 #include "ops/variants.h"
-#include "tiling/split.h"
 #include "support/support.h"
 #include "targets/targets.h"
+#include "tiling/tiles.h"
 
 enum { N_SHAPES = 600, SEED = 11, UNITS = 132, MOST_TILES = 20000 };
 

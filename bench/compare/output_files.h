@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparisons as files, by the options that reports have. */
-#ifndef CLBENCH_COMPARE_FILES_H
-#define CLBENCH_COMPARE_FILES_H
+#ifndef CLBENCH_COMPARE_OUTPUT_FILES_H
+#define CLBENCH_COMPARE_OUTPUT_FILES_H
 
 #include "base/str.h"
+#include "compare/comparisons.h"
 #include "compare/gate.h"
-#include "compare/compare_sides.h"
 
 struct session;
 
@@ -14,12 +14,6 @@ void compare_csv(const struct sides *s, const struct gate *gate,
 void compare_html(const struct sides *s, const struct gate *gate,
                   struct xl__str *out);
 
-/* Ratios with their intervals over one axis, a line each: the ops, or as many
- * rows as fit a picture, what matters most first. */
-void compare_forest_ops(const struct comparison *c, double margin,
-                        struct xl__str *out);
-void compare_forest_rows(const struct comparison *c, double margin,
-                         struct xl__str *out);
 enum { FOREST_MOST_ROWS = 40 };
 
 /* Write each that was asked for: an exit_code. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a pipeline is cut on the device at hand: rates from runs in one piece and
  * in several, ways to cut from those, and the quickest of a few. */
+#include "pipeline/chunk_search.h"
+
 #include <math.h>
 
 #include "base/os/clock.h"

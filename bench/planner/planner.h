@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench plan`: what was asked, on which devices, and what is made of it. */
-#ifndef CLBENCH_PLAN_H
-#define CLBENCH_PLAN_H
+#ifndef CLBENCH_PLANNER_H
+#define CLBENCH_PLANNER_H
 
 #include <stdio.h>
 
@@ -64,13 +64,7 @@ struct plan_rates plan_rates(const struct plan_device *dev);
 /* The curve has every batch up to here, tables the powers of two. */
 enum { PLAN_LAST_BATCH = 128 };
 
-/* plan_text.c, plan_text_device.c */
-void plan_text(FILE *to, const struct plan *p, bool is_quiet);
-void plan_text_device(FILE *to, const struct plan *p,
-                      const struct plan_device *dev);
-/* plan_json.c: the member "plan" of the result document. */
-json_t *plan_json(const struct plan *p);
-/* figure_plan.c: that member as a picture, of the device of that index alone
+/* figure.c: the member "plan" of a result document as a picture, of the device of that index alone
  * or, NULL, of all of them. False: there is nothing to draw. */
 bool plan_picture(const json_t *plan, const json_t *index,
                   struct xl__str *out);

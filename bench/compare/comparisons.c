@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "compare/compare_sides.h"
+#include "compare/comparisons.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a result becomes tiles, tiles become groups, and groups run on compute
- * units: counted, modelled and, where a device can say, measured. Plain
- * numbers here, no device; measured and modelled records are of one form, so
- * that the same figures and pictures are made of both. */
-#ifndef CLBENCH_SPLIT_H
-#define CLBENCH_SPLIT_H
+/* Which unit did what, when. */
+#ifndef CLBENCH_TILING_UNIT_LOAD_H
+#define CLBENCH_TILING_UNIT_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include <crosslane/explain.h>
 #include <crosslane/watch.h>
-
-/* -- split_map.c: the tiles ----------------------------------------------- */
-
-/* Tiles of rows x cols over an m x n result, a group each. */
-xl_tiling split_tiling(size_t m, size_t n, size_t rows, size_t cols);
-/* Pieces of work: whole tiles, and the shares of those that are cut. 0: more
- * than can be counted. */
-size_t split_pieces(const xl_tiling *t);
-/* A piece's share of a whole tile's work. */
-double split_piece_frac(const xl_tiling *t, size_t piece);
-/* The piece that does the tile of row i and column j of product z; of a tile
- * that is cut, the first. */
-size_t split_piece_at(const xl_tiling *t, size_t i, size_t j, size_t z);
-/* Useful share of the tiles' area; NaN: nothing is known of tiles. */
-double split_area(const xl_tiling *t);
-/* Does it say which tile is where? */
-bool split_has_map(const xl_tiling *t);
-
-/* -- split_load.c: who did what, when ------------------------------------- */
 
 /* A launch's pieces: out of a device, or out of the model. */
 struct split_record {

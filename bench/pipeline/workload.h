@@ -2,8 +2,8 @@
 /* A piece of work for `clbench pipeline`: stages, the tensors between them, and
  * items it can be cut into. Stages are rows of a table; the words that name
  * them make the chain. */
-#ifndef CLBENCH_PIPELINE_WORK_H
-#define CLBENCH_PIPELINE_WORK_H
+#ifndef CLBENCH_PIPELINE_WORKLOAD_H
+#define CLBENCH_PIPELINE_WORKLOAD_H
 
 #include <crosslane/crosslane.h>
 
@@ -107,7 +107,7 @@ unsigned pipe_output(const struct pipe_work *w);
 void pipe_bind(const struct pipe_work *w, const struct pipe_stage *st,
                const struct pipe_part *part, xl_binding bindings[2]);
 
-/* pipeline_check.c: compare a sample of the result with the host in double.
+/* Compare a sample of the result with the host in double.
  * XL_WRONG_RESULT with *out filled. */
 xl_status pipe_check(const struct pipe_work *w, const void *const *inputs,
                      const void *result, uint64_t seed,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan for the result file. Every name says its unit: bytes, s, flop,
  * or a count of tokens, sequences, weights. */
+#include "planner/json.h"
+
 #include <math.h>
 
+#include "planner/output.h"
 #include "results/json.h"
-#include "planner/plan_words.h"
 
 struct member {
     const char *name;
