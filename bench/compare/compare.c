@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compares a baseline (a) with a candidate (b): pairs the rows of both,
+ * estimates by how much each pair differs, and classifies the difference.
+ *
+ *     rows of a, rows of b -> pairs -> log ratio, variance -> noise
+ *                          -> interval -> SLOWER, FASTER, SAME, AMBIGUOUS
+ *
+ * Rows are paired by id (and device), or by case when each result set is
+ * represented by its fastest variant. The compared quantity is the logarithm
+ * of a time, so that a difference is the logarithm of a ratio. noise.h
+ * estimates the variance between runs and computes the intervals. */
 #include "compare/compare.h"
 
 #include <math.h>
@@ -12,10 +22,10 @@
 #include "results/json.h"
 #include "results/result.h"
 
-/* -- rows --------------------------------------------------------------------- */
+/* -- rows ----------------------------------------------------------------- */
 
-static bool fits(const struct result_row *a, const struct result_row *b,
-                 bool any_device)
+static bool matches_row(const struct result_row *a, const struct result_row *b,
+                        bool any_device)
 {
     return strcmp(a->id, b->id) == 0 &&
            (any_device || strcmp(a->device, b->device) == 0);
@@ -25,57 +35,59 @@ const struct result_row *results_match(const struct result_file *a, size_t i,
                                        const struct result_file *b)
 {
     bool any_device = a->n_devices == 1 && b->n_devices == 1;
-    size_t turn = 0;
+    size_t n_before = 0;
     for (size_t j = 0; j < i; j++)
-        turn += fits(&a->rows[i], &a->rows[j], any_device);
+        n_before += matches_row(&a->rows[i], &a->rows[j], any_device);
     for (size_t j = 0; j < b->n_rows; j++)
-        if (fits(&a->rows[i], &b->rows[j], any_device) && turn-- == 0)
+        if (matches_row(&a->rows[i], &b->rows[j], any_device) &&
+            n_before-- == 0)
             return &b->rows[j];
     return NULL;
 }
 
-static double median_of(const struct result_row *row)
+static double row_median_ns(const struct result_row *row)
 {
     return xl__summarise(row->ns, row->n).median;
 }
 
-static bool is_of_side(const struct side *side, const struct result_row *row)
+static bool is_in_set(const struct result_set *set,
+                      const struct result_row *row)
 {
-    if (side->device && strcmp(row->device, side->device) != 0)
+    if (set->device && strcmp(row->device, set->device) != 0)
         return false;
-    return side->other ? xl__streq(row->variant, side->other)
-                       : !row->is_other;
+    return set->other ? xl__streq(row->variant, set->other) : !row->is_other;
 }
 
-const struct result_row *side_fastest(const struct side *side, size_t i_file,
-                                      const struct result_row *row)
+const struct result_row *result_set_fastest(const struct result_set *set,
+                                            size_t i_file,
+                                            const struct result_row *row)
 {
-    const struct result_file *f = &side->files[i_file];
+    const struct result_file *f = &set->files[i_file];
     const struct result_row *best = NULL;
     for (size_t i = 0; i < f->n_rows; i++) {
         const struct result_row *r = &f->rows[i];
-        if (strcmp(r->only_case, row->only_case) == 0 &&
-            is_of_side(side, r) && result_is_timed(r) &&
-            (!best || median_of(r) < median_of(best)))
+        if (strcmp(r->only_case, row->only_case) == 0 && is_in_set(set, r) &&
+            result_is_timed(r) &&
+            (!best || row_median_ns(r) < row_median_ns(best)))
             best = r;
     }
     return best;
 }
 
-static const struct result_row *side_again(const struct side *side,
-                                    const struct result_row *row,
-                                    size_t i_file, bool by_case)
+static const struct result_row *find_repeat(const struct result_set *set,
+                                            const struct result_row *row,
+                                            size_t i_file, bool by_case)
 {
     if (i_file == 0)
         return row;
     if (by_case)
-        return side_fastest(side, i_file, row);
-    return results_match(&side->files[0], (size_t)(row - side->files[0].rows),
-                         &side->files[i_file]);
+        return result_set_fastest(set, i_file, row);
+    return results_match(&set->files[0], (size_t)(row - set->files[0].rows),
+                         &set->files[i_file]);
 }
 
-bool result_turns(const struct result_file *file,
-                  const struct result_row *theirs, struct ratio *out)
+bool result_interleaved(const struct result_file *file,
+                        const struct result_row *theirs, struct ratio *out)
 {
     const json_t *pairs = json_object_get(file->document, "pairs");
     for (size_t i = 0; i < json_array_size(pairs); i++) {
@@ -91,21 +103,21 @@ bool result_turns(const struct result_file *file,
     return false;
 }
 
-static bool ends_in(const char *text, const char *end)
+static bool ends_with(const char *text, const char *end)
 {
     const size_t n = strlen(text), n_end = strlen(end);
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-double result_figure(const struct result_row *row, double *value,
+double result_metric(const struct result_row *row, double *value,
                      const char **unit)
 {
     static const char probe[] = "probe_";
     const char *in = json_text_at(row->json, "unit");
     const double figure = result_number(row, NULL, "value");
     const bool is_time = strcmp(in, "s") == 0 || strcmp(in, "ns") == 0;
-    const bool is_rate = ends_in(in, "/s");
-    *value = median_of(row);
+    const bool is_rate = ends_with(in, "/s");
+    *value = row_median_ns(row);
     *unit = "ns";
     if (strncmp(row->id, probe, sizeof probe - 1) != 0 || !(figure > 0) ||
         !isfinite(figure) || !(is_time || is_rate))
@@ -144,15 +156,16 @@ bool pair_is_variant_changed(const struct pair *pair)
            !xl__streq(pair->a->variant, pair->b->variant);
 }
 
-/* -- labels ------------------------------------------------------------------- */
+/* -- labels --------------------------------------------------------------- */
 
-static const struct result_row *row_of(const struct pair *p)
+static const struct result_row *pair_row(const struct pair *p)
 {
     return p->a ? p->a : p->b;
 }
 
-/* "gemm_cpu", whose variant names its op; "cache chase", which does not. */
-static void add_kernel(struct xl__str *out, const xl_row *row)
+/* The name of the kernel: "gemm_cpu" where the variant contains the op, else
+ * op and variant, "cache chase". */
+static void add_kernel_name(struct xl__str *out, const xl_row *row)
 {
     static const char probe[] = "probe_";
     const size_t skip = sizeof probe - 1;
@@ -166,8 +179,9 @@ static void add_kernel(struct xl__str *out, const xl_row *row)
                        row->variant);
 }
 
-/* The pairs of one op. */
-static bool label_op(struct comparison *c, unsigned op)
+/* Labels the pairs of one op: kernel name, and the parameters in which its
+ * rows differ. */
+static bool label_op_pairs(struct comparison *c, unsigned op)
 {
     struct rows rows = {0};
     struct xl__str text = {0};
@@ -175,20 +189,20 @@ static bool label_op(struct comparison *c, unsigned op)
     xl_row row;
     for (size_t i = 0; i < c->n && fine; i++)
         if (c->pairs[i].shift.op == op) {
-            result_identity(row_of(&c->pairs[i]), &row);
+            result_identity(pair_row(&c->pairs[i]), &row);
             fine = rows_add(&rows, NULL, &row);
         }
     for (size_t i = 0, at = 0; i < c->n && fine; i++) {
         if (c->pairs[i].shift.op != op)
             continue;
-        struct xl__str words = {0};
+        struct xl__str label = {0};
         xl__str_reset(&text);
-        result_identity(row_of(&c->pairs[i]), &row);
-        add_kernel(&text, &row);
-        rows_case(&rows, at++, &words);
-        if (strcmp(xl__str_text(&words), "-") != 0)
-            xl__str_printf(&text, " %s", xl__str_text(&words));
-        xl__str_clear(&words);
+        result_identity(pair_row(&c->pairs[i]), &row);
+        add_kernel_name(&text, &row);
+        rows_case(&rows, at++, &label);
+        if (strcmp(xl__str_text(&label), "-") != 0)
+            xl__str_printf(&text, " %s", xl__str_text(&label));
+        xl__str_clear(&label);
         c->pairs[i].label = text.broken ? NULL : xl__strdup(text.text);
         fine = c->pairs[i].label != NULL;
     }
@@ -197,35 +211,35 @@ static bool label_op(struct comparison *c, unsigned op)
     return fine;
 }
 
-static bool compare_label(struct comparison *c)
+static bool label_pairs(struct comparison *c)
 {
     bool fine = true;
     for (unsigned op = 0; op < c->n_ops && fine; op++)
-        fine = label_op(c, op);
+        fine = label_op_pairs(c, op);
     return fine;
 }
 
-/* -- noise and calls ---------------------------------------------------------- */
+/* -- noise and calls ------------------------------------------------------ */
 
 /* -- the noise ------------------------------------------------------------ */
 
-/* What each run of a side differs by from the one before it. */
-static bool add_repeats(struct comparison *c, const struct side *side,
+/* Appends the differences between consecutive runs of one result set to
+ * `list`, and adds their mean square to the noise of the pair itself. */
+static bool add_repeats(struct comparison *c, const struct result_set *set,
                         struct pair *p, const struct result_row *row,
                         bool by_case, struct shift **list, size_t *n,
                         size_t *cap)
 {
-    for (size_t f = 1; row && f < side->n_files; f++) {
-        const struct result_row *was =
-            side_again(side, row, f - 1, by_case);
-        const struct result_row *is = side_again(side, row, f, by_case);
+    for (size_t f = 1; row && f < set->n_files; f++) {
+        const struct result_row *was = find_repeat(set, row, f - 1, by_case);
+        const struct result_row *is = find_repeat(set, row, f, by_case);
         const char *unit = NULL;
         double value = 0;
         if (!was || !is || !result_is_timed(was) || !result_is_timed(is))
             continue;
         struct shift s = {.op = p->shift.op, .runs = 2};
-        s.log_ratio = result_figure(is, &value, &unit) -
-                      result_figure(was, &value, &unit);
+        s.log_ratio = result_metric(is, &value, &unit) -
+                      result_metric(was, &value, &unit);
         s.within = noise_within(was->ns, was->n) +
                    noise_within(is->ns, is->n);
         if (isnan(s.within))
@@ -240,10 +254,11 @@ static bool add_repeats(struct comparison *c, const struct side *side,
     return true;
 }
 
-/* Repeats tell it; else the rows do, if they are runs of the same and enough;
- * else nobody. */
-static bool find_noise(struct comparison *c, struct shift *rows,
-                       const struct compare_options *how)
+/* Estimates the noise between runs: as given by the user; from repeats, if
+ * there are enough; from the scatter of the rows, if most are expected to be
+ * equal and there are enough; else the assumed default. */
+static bool estimate_noise(struct comparison *c, struct shift *rows,
+                           const struct compare_options *how)
 {
     struct shift *list = NULL;
     size_t n = 0, cap = 0;
@@ -268,8 +283,8 @@ static bool find_noise(struct comparison *c, struct shift *rows,
 
 /* -- calls ---------------------------------------------------------------- */
 
-static void call_ops(struct comparison *c, const struct shift *rows,
-                     double margin)
+static void classify_ops(struct comparison *c, const struct shift *rows,
+                         double margin)
 {
     unsigned n_timed = 0;
     for (size_t i = 0; i < c->n; i++) {
@@ -293,18 +308,19 @@ static void call_ops(struct comparison *c, const struct shift *rows,
     c->all.mean = ratio_of(&mean, margin);
 }
 
-static bool compare_judge(struct comparison *c, const struct compare_options *how)
+static bool classify_pairs(struct comparison *c,
+                           const struct compare_options *how)
 {
     struct shift *rows =
         xl__calloc(c->n_compared ? c->n_compared : 1, sizeof *rows);
-    const bool fine = rows && find_noise(c, rows, how);
+    const bool fine = rows && estimate_noise(c, rows, how);
     if (fine) {
         noise_intervals(&c->noise, rows, c->n_compared);
         for (size_t i = 0; i < c->n_compared; i++) {
             c->pairs[i].shift = rows[i];
             c->pairs[i].ratio = ratio_of(&rows[i], how->margin);
         }
-        call_ops(c, rows, how->margin);
+        classify_ops(c, rows, how->margin);
     }
     free(rows);
     return fine;
@@ -342,11 +358,12 @@ static bool add_pair(struct comparison *c, const struct result_row *a,
     return true;
 }
 
-/* The match, or the case's row when another variant runs it there and has no
- * match of its own. */
-static const struct result_row *find_match(const struct side *a,
-                                     const struct result_row *row,
-                                     const struct side *b)
+/* The match of `row` in b. Without one: the fastest row of the same case in b,
+ * if `row` is the fastest of its case in a and that row of b has no match in a
+ * (another variant was selected). */
+static const struct result_row *find_match(const struct result_set *a,
+                                           const struct result_row *row,
+                                           const struct result_set *b)
 {
     const struct result_file *from = &a->files[0], *to = &b->files[0];
     const struct result_row *match =
@@ -354,11 +371,12 @@ static const struct result_row *find_match(const struct side *a,
     if (match)
         return match;
     const bool any_device = from->n_devices == 1 && to->n_devices == 1;
-    struct side here = *a, there = *b;
-    here.device = row->device;
-    there.device = any_device ? NULL : row->device;
-    match = side_fastest(&here, 0, row) == row ? side_fastest(&there, 0, row)
-                                               : NULL;
+    struct result_set set_a = *a, set_b = *b;
+    set_a.device = row->device;
+    set_b.device = any_device ? NULL : row->device;
+    match = result_set_fastest(&set_a, 0, row) == row
+                ? result_set_fastest(&set_b, 0, row)
+                : NULL;
     return match && !results_match(to, (size_t)(match - to->rows), from)
                ? match
                : NULL;
@@ -381,34 +399,34 @@ static bool pair_by_case(struct comparison *c)
     const struct result_file *a = &c->a.files[0];
     bool fine = true;
     for (size_t i = 0; i < a->n_rows && fine; i++)
-        if (side_fastest(&c->a, 0, &a->rows[i]) == &a->rows[i])
+        if (result_set_fastest(&c->a, 0, &a->rows[i]) == &a->rows[i])
             fine = add_pair(c, &a->rows[i],
-                            side_fastest(&c->b, 0, &a->rows[i]));
+                            result_set_fastest(&c->b, 0, &a->rows[i]));
     return fine;
 }
 
 /* -- what they differ by -------------------------------------------------- */
 
-/* A side of a pair over its runs. */
-struct level {
+/* One row of a result set, averaged over the runs. */
+struct set_time {
     double log_time, value, within;
     size_t runs;
-    bool is_alike; /* every run in the same unit, by the same clock */
+    bool is_alike; /* all runs: same unit, same clock */
     const char *unit, *clock;
 };
 
-static struct level level_of(const struct side *side,
-                             const struct result_row *row, bool by_case)
+static struct set_time measure_set(const struct result_set *set,
+                                   const struct result_row *row, bool by_case)
 {
-    struct level l = {.is_alike = true};
-    for (size_t f = 0; f < side->n_files; f++) {
-        const struct result_row *r = side_again(side, row, f, by_case);
+    struct set_time l = {.is_alike = true};
+    for (size_t f = 0; f < set->n_files; f++) {
+        const struct result_row *r = find_repeat(set, row, f, by_case);
         double value = 0;
         if (!r || !result_is_timed(r))
             continue;
         const char *clock = json_text_at(r->json, "clock");
         const char *unit = NULL;
-        l.log_time += result_figure(r, &value, &unit);
+        l.log_time += result_metric(r, &value, &unit);
         l.within += noise_within(r->ns, r->n);
         l.is_alike = l.is_alike && (l.runs == 0 || (xl__streq(l.unit, unit) &&
                                                    xl__streq(l.clock, clock)));
@@ -424,41 +442,45 @@ static struct level level_of(const struct side *side,
     return l;
 }
 
-/* Both were measured in turns, round by round: nothing between runs. */
-static bool measure_turns(const struct comparison *c, struct pair *p)
+/* Uses the ratio of an interleaved measurement with a peer library, if
+ * there is one: both were timed round by round, so no noise between runs is
+ * in it. */
+static bool use_interleaved(const struct comparison *c, struct pair *p)
 {
-    static const double deviates = 1.96; /* of an interval of 95 % */
-    struct ratio turns;
-    if (!c->b.other || !result_turns(&c->b.files[0], p->b, &turns))
+    static const double deviates = 1.96; /* of a half width, 95 % */
+    struct ratio interleaved;
+    if (!c->b.other || !result_interleaved(&c->b.files[0], p->b, &interleaved))
         return false;
-    const double half = log(turns.hi / turns.lo) / 2 / deviates;
-    p->shift.log_ratio = log(turns.ratio);
+    const double half = log(interleaved.hi / interleaved.lo) / 2 / deviates;
+    p->shift.log_ratio = log(interleaved.ratio);
     p->shift.within = half * half;
     p->shift.runs = 0;
     return true;
 }
 
-static void measure_pair(const struct comparison *c, struct pair *p, bool by_case)
+static void measure_pair(const struct comparison *c, struct pair *p,
+                         bool by_case)
 {
     if (!p->a || !p->b || !result_is_timed(p->a) || !result_is_timed(p->b))
         return;
-    const struct level a = level_of(&c->a, p->a, by_case);
-    const struct level b = level_of(&c->b, p->b, by_case);
+    const struct set_time a = measure_set(&c->a, p->a, by_case);
+    const struct set_time b = measure_set(&c->b, p->b, by_case);
     p->a_value = a.value;
     p->b_value = b.value;
     p->unit = a.unit;
     p->ratio.call = CALL_UNLIKE;
-    /* Another driver may have no event clock to be believed. */
+    /* The clocks may differ between drivers: one may have no reliable event
+     * clock. */
     if (!a.is_alike || !b.is_alike || !xl__streq(a.unit, b.unit) ||
         (c->is_alike && !xl__streq(a.clock, b.clock)))
         return;
     p->shift.log_ratio = b.log_time - a.log_time;
     p->shift.within = a.within + b.within;
     p->shift.runs = 1 / (double)a.runs + 1 / (double)b.runs;
-    const bool has_turns = measure_turns(c, p);
+    const bool is_interleaved = use_interleaved(c, p);
     p->ratio.ratio = exp(p->shift.log_ratio);
     p->ratio.call = CALL_FEW_RUNS;
-    if (has_turns || !isnan(p->shift.within))
+    if (is_interleaved || !isnan(p->shift.within))
         p->ratio.call = CALL_AMBIGUOUS;
 }
 
@@ -482,9 +504,9 @@ static bool find_op(struct comparison *c, const struct pair *p, unsigned *at)
 
 /* -- all of it ------------------------------------------------------------ */
 
-/* Those with an interval first, then as they matter: slower ones from the
- * worst, faster ones from the best. */
-static int by_weight(const void *pa, const void *pb)
+/* Orders by classification, then by size of the effect: slower rows from the
+ * largest ratio, faster rows from the smallest. */
+static int order_pairs(const void *pa, const void *pb)
 {
     const struct pair *a = pa, *b = pb;
     if (a->ratio.call != b->ratio.call)
@@ -496,8 +518,9 @@ static int by_weight(const void *pa, const void *pb)
     return strcmp(a->label ? a->label : "", b->label ? b->label : "");
 }
 
-bool compare_make(struct comparison *c, const struct side *a,
-                  const struct side *b, const struct compare_options *how)
+bool compare_make(struct comparison *c, const struct result_set *a,
+                  const struct result_set *b,
+                  const struct compare_options *how)
 {
     *c = (struct comparison){.a = *a, .b = *b};
     c->is_alike = compare_is_alike(a, b);
@@ -509,12 +532,12 @@ bool compare_make(struct comparison *c, const struct side *a,
             return false;
         c->n_compared += call_has_interval(c->pairs[i].ratio.call);
     }
-    if (!compare_label(c))
+    if (!label_pairs(c))
         return false;
-    qsort(c->pairs, c->n, sizeof *c->pairs, by_weight);
-    if (!compare_judge(c, how))
+    qsort(c->pairs, c->n, sizeof *c->pairs, order_pairs);
+    if (!classify_pairs(c, how))
         return false;
-    qsort(c->pairs, c->n, sizeof *c->pairs, by_weight);
+    qsort(c->pairs, c->n, sizeof *c->pairs, order_pairs);
     return true;
 }
 

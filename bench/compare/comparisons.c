@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the result files named on the command line into result sets, and
+ * builds the comparisons between them. Two result sets on the same devices are
+ * compared row by row. Otherwise each device and each library of every set
+ * becomes a result set of its own, and all are compared case by case with the
+ * first device of the first set. */
 #include "compare/comparisons.h"
 
 #include <stdio.h>
@@ -9,52 +14,53 @@
 
 /* -- files ---------------------------------------------------------------- */
 
-static bool read_one(struct sides *s, const char *path, size_t len, char *why,
-                     size_t cap)
+static bool read_file(struct comparisons *s, const char *path, size_t len,
+                      char *why, size_t cap)
 {
     struct xl__str name = {0};
-    if (s->n_files == SIDES_MOST_FILES) {
-        snprintf(why, cap, "more than %d files", SIDES_MOST_FILES);
+    if (s->n_files == COMPARISONS_MAX_FILES) {
+        snprintf(why, cap, "too many result files: at most %d",
+                 COMPARISONS_MAX_FILES);
         return false;
     }
     xl__str_add_n(&name, path, len);
     xl__str_add(&name, "");
-    char *kept = xl__str_steal(&name);
-    s->paths[s->n_files] = kept;
-    if (!kept) {
+    char *path_copy = xl__str_steal(&name);
+    s->paths[s->n_files] = path_copy;
+    if (!path_copy) {
         snprintf(why, cap, "out of memory");
         return false;
     }
-    return results_read(kept, &s->files[s->n_files++], why, cap);
+    return results_read(path_copy, &s->files[s->n_files++], why, cap);
 }
 
-bool sides_read(struct sides *s, const char *const *words, size_t n,
-                char *why, size_t cap)
+bool comparisons_read(struct comparisons *s, const char *const *names,
+                      size_t n, char *why, size_t cap)
 {
-    *s = (struct sides){.n_files = 0};
-    for (size_t i = 0; i < n && i < SIDES_MOST_WORDS; i++) {
-        struct side *side = &s->word[s->n_words++];
-        *side = (struct side){.files = &s->files[s->n_files]};
-        for (const char *at = words[i]; at;) {
+    *s = (struct comparisons){.n_files = 0};
+    for (size_t i = 0; i < n && i < COMPARISONS_MAX_SETS; i++) {
+        struct result_set *set = &s->set[s->n_sets++];
+        *set = (struct result_set){.files = &s->files[s->n_files]};
+        for (const char *at = names[i]; at;) {
             const size_t len = strcspn(at, ",");
-            if (!read_one(s, at, len, why, cap))
+            if (!read_file(s, at, len, why, cap))
                 return false;
-            side->n_files++;
+            set->n_files++;
             at = at[len] ? at + len + 1 : NULL;
         }
     }
     return true;
 }
 
-/* -- who is compared with whom -------------------------------------------- */
+/* -- comparisons ---------------------------------------------------------- */
 
-static bool has_peers(const struct sides *s)
+static bool has_peers(const struct comparisons *s)
 {
     bool has = false;
     for (size_t i = 0; i < s->n_files; i++)
         has = has || result_has_peers(&s->files[i]);
     for (size_t i = 0; i < s->n_files; i++)
-        for (size_t j = 0; s->n_words == 1 && j < s->files[i].n_rows; j++)
+        for (size_t j = 0; s->n_sets == 1 && j < s->files[i].n_rows; j++)
             has = has || s->files[i].rows[j].is_other;
     return has;
 }
@@ -67,8 +73,8 @@ static bool has_device(const struct result_file *f, const char *device)
     return false;
 }
 
-/* Does every row of a find its device in b? One each are taken for each
- * other. */
+/* True if every device of a is in b as well. Files with one device each match
+ * whatever the device. */
 static bool share_devices(const struct result_file *a,
                           const struct result_file *b)
 {
@@ -80,64 +86,67 @@ static bool share_devices(const struct result_file *a,
     return true;
 }
 
-static bool add(struct sides *s, const struct side *a, const struct side *b,
-                const struct compare_options *how)
+static bool add_comparison(struct comparisons *s, const struct result_set *a,
+                           const struct result_set *b,
+                           const struct compare_options *how)
 {
-    return s->n == SIDES_MOST || compare_make(&s->list[s->n++], a, b, how);
+    return s->n == COMPARISONS_MAX ||
+           compare_make(&s->list[s->n++], a, b, how);
 }
 
-/* One side of each device and library in a word. `base` itself is none. */
-static bool add_entrants(struct sides *s, const struct side *base,
-                         const struct side *word,
-                         const struct compare_options *how)
+/* Adds one comparison with `base` for each device and library of a result set,
+ * except `base` itself. */
+static bool add_devices_and_libraries(struct comparisons *s,
+                                      const struct result_set *base,
+                                      const struct result_set *set,
+                                      const struct compare_options *how)
 {
-    const struct result_file *f = &word->files[0];
+    const struct result_file *f = &set->files[0];
     bool has_other = false;
     for (size_t i = 0; i < f->n_rows; i++)
         has_other = has_other || f->rows[i].is_other;
     for (size_t i = 0; i < f->n_rows; i++) {
-        struct side side = *word;
+        struct result_set one = *set;
         const struct result_row *row = &f->rows[i];
-        side.device = row->device;
-        side.other = row->is_other ? row->variant : NULL;
-        bool is_known = !side.other && (word->files == base->files
-                                            ? !strcmp(side.device,
-                                                      base->device)
-                                            : has_other);
+        one.device = row->device;
+        one.other = row->is_other ? row->variant : NULL;
+        bool is_known = !one.other && (set->files == base->files
+                                           ? !strcmp(one.device, base->device)
+                                           : has_other);
         for (size_t j = 0; j < i && !is_known; j++)
             is_known = !strcmp(f->rows[j].device, row->device) &&
                        f->rows[j].is_other == row->is_other &&
                        (!row->is_other ||
                         xl__streq(f->rows[j].variant, row->variant));
-        if (!is_known && !add(s, base, &side, how))
+        if (!is_known && !add_comparison(s, base, &one, how))
             return false;
     }
     return true;
 }
 
-bool sides_compare(struct sides *s, const struct compare_options *how)
+bool comparisons_make(struct comparisons *s, const struct compare_options *how)
 {
     struct compare_options cases = *how;
     s->margin = how->margin;
-    struct side base = s->word[0];
-    if (s->n_words == 2 && !has_peers(s) &&
-        share_devices(base.files, s->word[1].files))
-        return add(s, &base, &s->word[1], how);
+    struct result_set base = s->set[0];
+    if (s->n_sets == 2 && !has_peers(s) &&
+        share_devices(base.files, s->set[1].files))
+        return add_comparison(s, &base, &s->set[1], how);
     cases.by_case = s->is_table = true;
     base.device = base.files->n_rows > 0 ? base.files->rows[0].device : "";
-    for (size_t i = 0; i < s->n_words; i++)
-        if (!add_entrants(s, &base, &s->word[i], &cases))
+    for (size_t i = 0; i < s->n_sets; i++)
+        if (!add_devices_and_libraries(s, &base, &s->set[i], &cases))
             return false;
     return true;
 }
 
-void sides_clear(struct sides *s)
+void comparisons_clear(struct comparisons *s)
 {
     for (size_t i = 0; i < s->n; i++)
         compare_clear(&s->list[i]);
     for (size_t i = 0; i < s->n_files; i++)
         results_clear(&s->files[i]);
-    for (size_t i = 0; i < SIDES_MOST_FILES; i++)
+    for (size_t i = 0; i < COMPARISONS_MAX_FILES; i++)
         free(s->paths[i]);
     s->n = s->n_files = 0;
 }

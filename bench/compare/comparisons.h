@@ -1,32 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From words of the command line to comparisons: each word is a side, one file
- * or several of the same, "a1.json,a2.json". */
-#ifndef CLBENCH_COMPARE_SIDES_H
-#define CLBENCH_COMPARE_SIDES_H
+/* The comparisons of one command line. Each argument names a result set: one
+ * file, or several repeated runs joined by commas, "a1.json,a2.json". */
+#ifndef CLBENCH_COMPARISONS_H
+#define CLBENCH_COMPARISONS_H
 
 #include "compare/compare.h"
 
-enum { SIDES_MOST_FILES = 64, SIDES_MOST_WORDS = 16, SIDES_MOST = 24 };
+enum {
+    COMPARISONS_MAX_FILES = 64,
+    COMPARISONS_MAX_SETS = 16,
+    COMPARISONS_MAX = 24
+};
 
-struct sides {
-    struct result_file files[SIDES_MOST_FILES];
-    char *paths[SIDES_MOST_FILES];
+struct comparisons {
+    struct result_file files[COMPARISONS_MAX_FILES];
+    char *paths[COMPARISONS_MAX_FILES];
     size_t n_files;
-    struct side word[SIDES_MOST_WORDS];
-    size_t n_words;
-    struct comparison list[SIDES_MOST]; /* each over the first word */
+    struct result_set set[COMPARISONS_MAX_SETS]; /* one for each argument */
+    size_t n_sets;
+    struct comparison list[COMPARISONS_MAX]; /* all with the same baseline */
     size_t n;
-    bool is_table; /* a line a case, a column a comparison */
+    bool is_table; /* one line for each case, one column for each comparison */
     double margin; /* percent */
 };
 
-/* Read every file; false: *why says what is wrong. Cleared either way. */
-bool sides_read(struct sides *s, const char *const *words, size_t n,
-                char *why, size_t cap);
-/* Two runs, on the same devices or one each: row by row. Else, or where other
- * libraries ran as well: every library and device as a side of its own over
- * the first. False: out of memory. */
-bool sides_compare(struct sides *s, const struct compare_options *how);
-void sides_clear(struct sides *s);
+/* Reads every file of the n arguments. False: *why has the message. Call
+ * comparisons_clear() in either case. */
+bool comparisons_read(struct comparisons *s, const char *const *names,
+                      size_t n, char *why, size_t cap);
+/* Builds the comparisons. Two result sets on the same devices, without peer
+ * libraries: one comparison, row by row. Else: every library and device of
+ * every set is compared with the first one, case by case. False: out of
+ * memory. */
+bool comparisons_make(struct comparisons *s,
+                      const struct compare_options *how);
+void comparisons_clear(struct comparisons *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparisons as files, by the options that reports have. */
+/* Comparisons as CSV, Markdown and HTML files, with the options of reports. */
 #ifndef CLBENCH_COMPARE_OUTPUT_FILES_H
 #define CLBENCH_COMPARE_OUTPUT_FILES_H
 
@@ -9,15 +9,16 @@
 
 struct session;
 
-void compare_csv(const struct sides *s, const struct gate *gate,
+enum { FOREST_MOST_ROWS = 40 }; /* rows of a forest plot */
+
+/* Append a whole file to *out; out->broken: out of memory. */
+void compare_csv(const struct comparisons *s, const struct gate *gate,
                  struct xl__str *out);
-void compare_html(const struct sides *s, const struct gate *gate,
+void compare_html(const struct comparisons *s, const struct gate *gate,
                   struct xl__str *out);
 
-enum { FOREST_MOST_ROWS = 40 };
-
-/* Write each that was asked for: an exit_code. */
-int compare_write_files(struct session *session, const struct sides *s,
+/* Writes each file that the options name. An exit_code. */
+int compare_write_files(struct session *session, const struct comparisons *s,
                         const struct gate *gate);
 
 #endif

@@ -400,14 +400,14 @@ static void other_libraries_are_told_apart(void **state)
     assert_string_equal(f.rows[0].only_case, "gemm/m=1/-/f32/hot");
     assert_near(f.rows[0].frac, 0.5, 0);
     assert_true(isnan(f.rows[1].frac));
-    assert_true(result_turns(&f, &f.rows[2], &p));
+    assert_true(result_interleaved(&f, &f.rows[2], &p));
     assert_true(p.ratio == 1.5 && p.lo == 1.4 && p.hi == 1.6);
-    assert_false(result_turns(&f, &f.rows[1], &p));
+    assert_false(result_interleaved(&f, &f.rows[1], &p));
     /* The fastest stands for a case, whatever the variant. */
-    const struct side own = {.files = &f, .n_files = 1};
-    assert_ptr_equal(side_fastest(&own, 0, &f.rows[1]), &f.rows[0]);
-    const struct side other = {&f, 1, NULL, "gemm_clblast"};
-    assert_ptr_equal(side_fastest(&other, 0, &f.rows[0]), &f.rows[1]);
+    const struct result_set own = {.files = &f, .n_files = 1};
+    assert_ptr_equal(result_set_fastest(&own, 0, &f.rows[1]), &f.rows[0]);
+    const struct result_set other = {&f, 1, NULL, "gemm_clblast"};
+    assert_ptr_equal(result_set_fastest(&other, 0, &f.rows[0]), &f.rows[1]);
     results_clear(&f);
 }
 
