@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds hardware without an OpenCL driver: compares the devices that the
+ * operating system lists with those that OpenCL runs on, checks the
+ * permissions of device nodes, and detects containers. Uses sysfs, /dev and
+ * the marks of container engines on Linux; elsewhere these files are absent
+ * and nothing is found. Vendor data (PCI ids, device nodes, advice) is in
+ * cli/hints.c. */
 #include "doctor/machine.h"
 
 #include <ctype.h>
@@ -14,19 +20,23 @@
 #include "doctor/doctor.h"
 #include "results/json.h"
 
+static const char hardware_section[] = "Hardware";
+
 struct machine_gpu {
     char pci[32];    /* "0000:01:00.0" */
     unsigned vendor; /* PCI vendor id */
     char driver[64]; /* kernel module bound to it; "": none, or not known */
 };
 
-static const char *machine_container(void)
+/* The container engine: "docker", "podman", or a name found in the control
+ * group; NULL: no container detected. Static. */
+static const char *find_container(void)
 {
     static const struct {
         const char *file, *name;
     } marks[] = {{"/.dockerenv", "docker"}, {"/run/.containerenv", "podman"}};
-    static const char *const words[] = {"docker", "kubepods", "containerd",
-                                        "libpod", "lxc"};
+    static const char *const engines[] = {"docker", "kubepods", "containerd",
+                                          "libpod", "lxc"};
     const char *found = NULL;
     char *groups = NULL;
     size_t len = 0;
@@ -35,9 +45,9 @@ static const char *machine_container(void)
             return marks[i].name;
     if (xl__file_read("/proc/1/cgroup", &groups, &len) != XL_OK)
         return NULL;
-    for (size_t i = 0; i < sizeof words / sizeof words[0] && !found; i++)
-        if (strstr(groups, words[i]))
-            found = words[i];
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0] && !found; i++)
+        if (strstr(groups, engines[i]))
+            found = engines[i];
     free(groups);
     return found;
 }
@@ -46,7 +56,7 @@ static const char *machine_container(void)
 
 static const char pci_devices[] = "/sys/bus/pci/devices";
 
-/* A file of a PCI device, as a hexadecimal number; 0: not known. */
+/* Reads a file of a PCI device as a hexadecimal number; 0: unknown. */
 static unsigned long pci_number(const char *pci, const char *name)
 {
     enum { HEXADECIMAL = 16 };
@@ -62,7 +72,7 @@ static unsigned long pci_number(const char *pci, const char *name)
     return number;
 }
 
-/* The driver's name, out of lines "DRIVER=x". */
+/* Reads the name of the kernel module from the line "DRIVER=x" of uevent. */
 static void pci_driver(const char *pci, char *out, size_t cap)
 {
     static const char mark[] = "DRIVER=";
@@ -83,17 +93,17 @@ static void pci_driver(const char *pci, char *out, size_t cap)
     xl__str_clear(&path);
 }
 
-struct gpu_walk {
+struct gpu_scan {
     void (*each)(const struct machine_gpu *gpu, void *arg);
     void *arg;
 };
 
-static bool look_at(const char *pci, void *walk)
+static bool visit_pci_device(const char *pci, void *scan)
 {
-    /* Base classes of the PCI Code and ID Assignment Specification; the other
-     * two bytes of the class tell kinds apart. */
+    /* Base classes of the PCI Code and ID Assignment Specification. The lower
+     * two bytes of the class are subclass and interface. */
     enum { BASE_CLASS_SHIFT = 16, DISPLAY = 0x03, ACCELERATOR = 0x12 };
-    struct gpu_walk *w = walk;
+    struct gpu_scan *w = scan;
     unsigned long base = pci_number(pci, "class") >> BASE_CLASS_SHIFT;
     if (base != DISPLAY && base != ACCELERATOR)
         return true;
@@ -104,17 +114,19 @@ static bool look_at(const char *pci, void *walk)
     return true;
 }
 
-static void machine_gpus(void (*each)(const struct machine_gpu *gpu, void *arg),
-                  void *arg)
+/* Calls `each` for every display controller and processing accelerator on the
+ * PCI bus. */
+static void scan_gpus(void (*each)(const struct machine_gpu *gpu, void *arg),
+                      void *arg)
 {
-    struct gpu_walk walk = {each, arg};
-    (void)xl__dir_names(pci_devices, look_at, &walk);
+    struct gpu_scan scan = {each, arg};
+    (void)xl__dir_names(pci_devices, visit_pci_device, &scan);
 }
 
 /* -- device nodes --------------------------------------------------------- */
 
-struct node_walk {
-    const char *stem; /* of the name, before the digits */
+struct node_scan {
+    const char *stem; /* of the file name, before the digits */
     struct xl__str path;
     size_t dir_len;
     unsigned n;
@@ -122,7 +134,7 @@ struct node_walk {
     void *arg;
 };
 
-static void give_node(struct node_walk *w, const char *name)
+static void visit_node(struct node_scan *w, const char *name)
 {
     w->path.len = w->dir_len;
     w->path.text[w->dir_len] = 0;
@@ -134,61 +146,61 @@ static void give_node(struct node_walk *w, const char *name)
     w->each(w->path.text, may, w->arg);
 }
 
-static bool fits(const char *name, void *walk)
+static bool visit_name(const char *name, void *scan)
 {
-    struct node_walk *w = walk;
+    struct node_scan *w = scan;
     size_t n = strcspn(w->stem, "#");
-    bool does = strncmp(name, w->stem, n) == 0 && name[n];
-    for (const char *digit = name + n; does && *digit; digit++)
-        does = isdigit((unsigned char)*digit) != 0;
-    if (does)
-        give_node(w, name);
+    bool is_match = strncmp(name, w->stem, n) == 0 && name[n];
+    for (const char *digit = name + n; is_match && *digit; digit++)
+        is_match = isdigit((unsigned char)*digit) != 0;
+    if (is_match)
+        visit_node(w, name);
     return true;
 }
 
-static unsigned machine_nodes(const char *pattern,
-                       void (*each)(const char *path, enum xl__access may,
-                                    void *arg),
-                       void *arg)
+/* Calls `each` for every device node that matches `pattern`, which may end in
+ * '#': one or more digits. Returns their number. */
+static unsigned scan_nodes(const char *pattern,
+                           void (*each)(const char *path, enum xl__access may,
+                                        void *arg),
+                           void *arg)
 {
-    struct node_walk walk = {.each = each, .arg = arg};
+    struct node_scan scan = {.each = each, .arg = arg};
     const char *slash = strrchr(pattern, '/');
     if (!slash)
         return 0;
-    walk.stem = slash + 1;
-    walk.dir_len = (size_t)(walk.stem - pattern);
-    xl__str_add_n(&walk.path, pattern, walk.dir_len);
-    if (walk.path.broken)
+    scan.stem = slash + 1;
+    scan.dir_len = (size_t)(scan.stem - pattern);
+    xl__str_add_n(&scan.path, pattern, scan.dir_len);
+    if (scan.path.broken)
         return 0;
     if (!strchr(pattern, '#')) {
-        give_node(&walk, walk.stem);
+        visit_node(&scan, scan.stem);
     } else {
         struct xl__str dir = {0};
-        xl__str_add_n(&dir, pattern, walk.dir_len);
-        (void)xl__dir_names(xl__str_text(&dir), fits, &walk);
+        xl__str_add_n(&dir, pattern, scan.dir_len);
+        (void)xl__dir_names(xl__str_text(&dir), visit_name, &scan);
         xl__str_clear(&dir);
     }
-    xl__str_clear(&walk.path);
-    return walk.n;
+    xl__str_clear(&scan.path);
+    return scan.n;
 }
 
-/* -- findings ----------------------------------------------------------------- */
+/* -- findings ------------------------------------------------------------- */
 
-static const char machine_part[] = "Hardware";
-
-/* The loop over makers: what was seen of this one. */
-struct sight {
+/* What was found of one vendor. */
+struct vendor_scan {
     struct doctor *d;
     const struct advice_vendor *vendor;
-    char pci[32];    /* of its first GPU on the bus; "" : none seen */
+    char pci[32];    /* of its first GPU on the bus; "": none found */
     char module[64]; /* kernel module bound to it */
     unsigned n_gpus, n_nodes, n_denied;
-    struct xl__str denied; /* the first of them */
+    struct xl__str denied; /* path of the first */
 };
 
-static void look_at_gpu(const struct machine_gpu *gpu, void *arg)
+static void count_gpu(const struct machine_gpu *gpu, void *arg)
 {
-    struct sight *at = arg;
+    struct vendor_scan *at = arg;
     if (!at->vendor->pci_id || gpu->vendor != at->vendor->pci_id)
         return;
     if (at->n_gpus++ == 0) {
@@ -197,9 +209,9 @@ static void look_at_gpu(const struct machine_gpu *gpu, void *arg)
     }
 }
 
-static void look_at_node(const char *path, enum xl__access may, void *arg)
+static void count_node(const char *path, enum xl__access may, void *arg)
 {
-    struct sight *at = arg;
+    struct vendor_scan *at = arg;
     at->n_nodes++;
     if (may == XL__WRITABLE)
         return;
@@ -207,10 +219,11 @@ static void look_at_node(const char *path, enum xl__access may, void *arg)
         xl__str_add(&at->denied, path);
 }
 
-/* Does a device that works belong to this maker's hardware? A platform may
- * drive several makers' devices: the PCI address decides where it is known. */
-static bool drives(const struct advice_vendor *vendor, const char *pci,
-                   const struct trial_device *dev)
+/* True if a working OpenCL device belongs to this vendor's hardware. A
+ * platform may support devices of several vendors: if both PCI addresses are
+ * known, they decide. */
+static bool is_device_of(const struct advice_vendor *vendor, const char *pci,
+                         const struct driver_test_device *dev)
 {
     bool is_named = false;
     if (!dev->works || xl__streq(dev->type, "CPU"))
@@ -222,67 +235,70 @@ static bool drives(const struct advice_vendor *vendor, const char *pci,
     return is_named;
 }
 
-static bool is_driven(const struct sight *at)
+static bool is_driven(const struct vendor_scan *at)
 {
     const struct doctor *d = at->d;
     bool is = false;
-    for (size_t i = 0; i < d->together.n_devices; i++)
-        is |= drives(at->vendor, at->pci, &d->together.devices[i]);
-    for (size_t k = 0; d->alone && k < d->icds.n; k++)
-        for (size_t i = 0; i < d->alone[k].n_devices; i++)
-            is |= drives(at->vendor, at->pci, &d->alone[k].devices[i]);
+    for (size_t i = 0; i < d->all_drivers.n_devices; i++)
+        is |= is_device_of(at->vendor, at->pci, &d->all_drivers.devices[i]);
+    for (size_t k = 0; d->by_driver && k < d->icds.n; k++)
+        for (size_t i = 0; i < d->by_driver[k].n_devices; i++)
+            is |=
+                is_device_of(at->vendor, at->pci, &d->by_driver[k].devices[i]);
     return is;
 }
 
-static void judge_nodes(struct sight *at)
+static void report_nodes(struct vendor_scan *at)
 {
     const struct advice_vendor *v = at->vendor;
     struct xl__str todo = {0};
     for (size_t i = 0; v->nodes[i]; i++) {
         unsigned before = at->n_nodes;
-        (void)machine_nodes(v->nodes[i], look_at_node, at);
+        (void)scan_nodes(v->nodes[i], count_node, at);
         if (at->n_nodes > before)
             continue;
-        findings_add(&at->d->findings, FINDING_NOTE, machine_part,
+        findings_add(&at->d->findings, FINDING_NOTE, hardware_section,
                      at->d->container ? v->container : NULL,
-                     "%s: device node %s is not there", v->name, v->nodes[i]);
+                     "%s: device node %s does not exist", v->name,
+                     v->nodes[i]);
     }
     if (at->n_denied > 0) {
         xl__str_printf(&todo,
                        "Become a member of group %s (`sudo usermod -aG GROUP "
-                       "$USER`), then log in anew",
+                       "$USER`), then log in again",
                        *v->groups ? v->groups : "of that file");
-        findings_add(&at->d->findings, FINDING_PROBLEM, machine_part,
-                     xl__str_text(&todo), "%s: you may not read and write %s",
-                     v->name, xl__str_text(&at->denied));
+        findings_add(&at->d->findings, FINDING_PROBLEM, hardware_section,
+                     xl__str_text(&todo),
+                     "%s: no permission to read and write %s", v->name,
+                     xl__str_text(&at->denied));
     }
     xl__str_clear(&todo);
 }
 
-static void judge_vendor(struct sight *at)
+static void report_vendor(struct vendor_scan *at)
 {
     struct findings *f = &at->d->findings;
     const struct advice_vendor *v = at->vendor;
     const char *todo = at->d->container ? v->container : v->install;
-    struct xl__str place = {0};
+    struct xl__str where = {0};
     if (*at->pci)
-        xl__str_printf(&place,
+        xl__str_printf(&where,
                        "%u on the PCI bus, first at %s, kernel module "
                        "%s",
                        at->n_gpus, at->pci, *at->module ? at->module : "none");
     else
-        xl__str_add(&place, "seen by its device nodes");
+        xl__str_add(&where, "found by its device nodes");
     if (is_driven(at))
-        findings_add(f, FINDING_OK, machine_part, NULL,
-                     "%s device (%s): OpenCL drives it", v->name,
-                     xl__str_text(&place));
+        findings_add(f, FINDING_OK, hardware_section, NULL,
+                     "%s device (%s): used by an OpenCL driver", v->name,
+                     xl__str_text(&where));
     else
-        findings_add(f, FINDING_PROBLEM, machine_part, todo,
-                     "%s device (%s): no OpenCL driver shows it", v->name,
-                     xl__str_text(&place));
-    xl__str_clear(&place);
+        findings_add(f, FINDING_PROBLEM, hardware_section, todo,
+                     "%s device (%s): no OpenCL driver supports it", v->name,
+                     xl__str_text(&where));
+    xl__str_clear(&where);
     if (!is_driven(at))
-        judge_nodes(at);
+        report_nodes(at);
 }
 
 static void ignore_node(const char *path, enum xl__access may, void *arg)
@@ -292,12 +308,13 @@ static void ignore_node(const char *path, enum xl__access may, void *arg)
     (void)arg;
 }
 
-/* A node that only this maker's driver makes: others share names. */
+/* True if the first device node of the vendor exists and its name is used by
+ * this vendor only. */
 static bool has_own_node(const struct advice_vendor *v)
 {
     const char *first = v->nodes[0];
     return first && !strchr(first, '#') &&
-           machine_nodes(first, ignore_node, NULL) > 0;
+           scan_nodes(first, ignore_node, NULL) > 0;
 }
 
 static void list_gpu(const struct machine_gpu *gpu, void *arg)
@@ -318,25 +335,25 @@ void doctor_machine(struct doctor *d)
 {
     struct findings *f = &d->findings;
     unsigned n_seen = 0;
-    d->container = machine_container();
+    d->container = find_container();
     d->gpus = json_array();
-    machine_gpus(list_gpu, d->gpus);
+    scan_gpus(list_gpu, d->gpus);
     if (d->container)
-        findings_add(f, FINDING_NOTE, machine_part, NULL,
+        findings_add(f, FINDING_NOTE, hardware_section, NULL,
                      "this is a container (%s): a device needs its .icd file, "
-                     "its library and its device nodes in here",
+                     "library and device nodes inside",
                      d->container);
     for (const struct advice_vendor *v = advice_vendors; v->name; v++) {
-        struct sight at = {.d = d, .vendor = v};
-        machine_gpus(look_at_gpu, &at);
+        struct vendor_scan at = {.d = d, .vendor = v};
+        scan_gpus(count_gpu, &at);
         if (at.n_gpus > 0 || has_own_node(v)) {
-            judge_vendor(&at);
+            report_vendor(&at);
             n_seen++;
         }
         xl__str_clear(&at.denied);
     }
     if (n_seen == 0)
-        findings_add(f, FINDING_OK, machine_part, NULL,
-                     "no GPU is seen on the PCI bus or by its device nodes: "
-                     "OpenCL runs on the CPU here");
+        findings_add(f, FINDING_OK, hardware_section, NULL,
+                     "no GPU found on the PCI bus or by device nodes: OpenCL "
+                     "runs on the CPU");
 }
