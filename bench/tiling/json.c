@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the report to the result file, and reads it back to draw it: figures,
+ * and unit and times of each piece as three lists. A result file may come from
+ * anywhere: inconsistent values are rejected. */
 #include "tiling/json.h"
 
 #include <math.h>
@@ -8,7 +11,7 @@
 #include "results/json.h"
 #include "tiling/measurement.h"
 
-static json_t *tiling_json(const xl_tiling *t)
+static json_t *tiles_json(const xl_tiling *t)
 {
     json_t *out = json_object();
     const struct {
@@ -36,13 +39,13 @@ static json_t *tiling_json(const xl_tiling *t)
     return out;
 }
 
-static json_t *load_json(const struct split_load *l)
+static json_t *load_json(const struct tiling_load *l)
 {
     json_t *out = json_object();
     json_put(out, "units_used", json_uint(l->used));
     json_put(out, "pieces_least", json_uint(l->least));
     json_put(out, "pieces_most", json_uint(l->most));
-    json_put(out, "beside", json_uint(l->beside));
+    json_put(out, "beside", json_uint(l->concurrent));
     json_put(out, "busy", json_number(l->busy));
     json_put(out, "busy_least", json_number(l->busy_least));
     json_put(out, "busy_most", json_number(l->busy_most));
@@ -51,8 +54,8 @@ static json_t *load_json(const struct split_load *l)
     return out;
 }
 
-static json_t *record_json(const struct split_record *r,
-                           const struct split_load *load)
+static json_t *record_json(const struct tiling_record *r,
+                           const struct tiling_load *load)
 {
     json_t *out = json_object(), *unit = json_array();
     json_t *start = json_array(), *end = json_array();
@@ -90,9 +93,9 @@ static json_t *point_json(const struct sawtooth *s, size_t size)
     return out;
 }
 
-/* The least and the most share in each part of the range, since teeth are
- * narrower than a picture's columns. */
-static json_t *chart_json(const struct split_page *p)
+/* The least and largest share in each column of the chart, since teeth are
+ * narrower than columns. */
+static json_t *chart_json(const struct tiling_report *p)
 {
     enum { COLUMNS = 128 };
     const size_t sizes = p->range.to - p->range.from + 1;
@@ -108,13 +111,13 @@ static json_t *chart_json(const struct split_page *p)
     json_put(out, "to", json_uint(p->range.to));
     json_put(out, "grows_m", json_boolean(p->saw.grows_m));
     json_put(out, "grows_n", json_boolean(p->saw.grows_n));
-    json_put(out, "places", json_number(p->saw.places));
+    json_put(out, "places", json_number(p->saw.slots));
     json_put(out, "least", least);
     json_put(out, "most", most);
     return out;
 }
 
-static json_t *rate_json(const struct split_rate *r)
+static json_t *rate_json(const struct tiling_rate *r)
 {
     json_t *out = json_object();
     json_put(out, "size", json_uint(r->size));
@@ -125,7 +128,7 @@ static json_t *rate_json(const struct split_rate *r)
     return out;
 }
 
-json_t *split_json(const struct split_page *p)
+json_t *tiling_json(const struct tiling_report *p)
 {
     json_t *out = json_object(), *saw = json_array(), *rates = json_array();
     const bool is_measured = p->measured.n > 0;
@@ -133,9 +136,9 @@ json_t *split_json(const struct split_page *p)
     json_put(out, "where", json_text(p->where));
     json_put(out, "variant", json_text(*p->variant ? p->variant : NULL));
     json_put(out, "units", json_uint(p->units));
-    json_put(out, "beside", json_uint(p->beside));
+    json_put(out, "beside", json_uint(p->concurrent));
     json_put(out, "op_ns", json_number(p->op_ns));
-    json_put(out, "tiling", tiling_json(&p->tiling));
+    json_put(out, "tiling", tiles_json(&p->tiling));
     json_put(out, "model", record_json(&p->model, &p->model_load));
     json_put(out, "measured",
              record_json(&p->measured, &p->measured_load));
@@ -154,7 +157,7 @@ json_t *split_json(const struct split_page *p)
     return out;
 }
 
-/* -- reading ------------------------------------------------------------------ */
+/* -- reading -------------------------------------------------------------- */
 
 enum {
     MOST_PIECES = 1 << 20,
@@ -162,10 +165,10 @@ enum {
     MOST_SIZES = 1 << 20 /* of the sawtooth and of a sweep */
 };
 static const double most_elems = 1e9, most_ns = 1e18;
-/* Ends are written with as many digits as they have, totals apart. */
+/* tolerance of rounded totals */
 static const double slack = 1.001;
 
-/* A whole number from least to most. */
+/* Reads an integer from least to most. */
 static bool read_size(const json_t *in, const char *name, double least,
                       double most, size_t *out)
 {
@@ -210,9 +213,9 @@ static bool read_tiling(const json_t *in, xl_tiling *out)
     out->is_even = json_is_true(json_object_get(in, "is_even"));
     const double tiles = (double)out->tiles_m * (double)out->tiles_n *
                          (double)out->count;
-    if (split_pieces(out) == 0 || split_pieces(out) > MOST_PIECES)
+    if (tiling_n_pieces(out) == 0 || tiling_n_pieces(out) > MOST_PIECES)
         return false;
-    if (!split_has_map(out))
+    if (!tiling_has_map(out))
         return true;
     return tiles >= 1 && tiles <= MOST_PIECES && out->band > 0 &&
            out->cols > 0 && out->m > 0 && out->n > 0 &&
@@ -220,10 +223,10 @@ static bool read_tiling(const json_t *in, xl_tiling *out)
            ((double)out->whole == tiles) == (out->sharers == 0);
 }
 
-/* A piece of the three lists; without times where the units had no clock in
- * common. */
+/* Reads a piece from the three lists; without times if the units have no
+ * common clock. */
 static bool read_piece(const json_t *lists[3], size_t i,
-                       const struct split_record *r, xl_piece_record *out)
+                       const struct tiling_record *r, xl_piece_record *out)
 {
     const json_t *unit = json_array_get(lists[0], i);
     const json_t *start = json_array_get(lists[1], i);
@@ -242,16 +245,16 @@ static bool read_piece(const json_t *lists[3], size_t i,
 }
 
 static bool read_record(const json_t *in, const xl_tiling *t,
-                        struct split_record *out)
+                        struct tiling_record *out)
 {
     const json_t *lists[3] = {json_object_get(in, "unit"),
                               json_object_get(in, "start_ns"),
                               json_object_get(in, "end_ns")};
     size_t units = 0;
     const size_t n = json_array_size(lists[0]);
-    *out = (struct split_record){.n = n};
+    *out = (struct tiling_record){.n = n};
     if (!read_size(in, "units", 1, MOST_UNITS, &units) || n == 0 ||
-        n != split_pieces(t) || json_array_size(lists[1]) != n ||
+        n != tiling_n_pieces(t) || json_array_size(lists[1]) != n ||
         json_array_size(lists[2]) != n)
         return false;
     out->units = (unsigned)units;
@@ -265,8 +268,8 @@ static bool read_record(const json_t *in, const xl_tiling *t,
     return true;
 }
 
-/* The sizes around the one that was split, if it has a place on a saw. */
-static void read_saw(const json_t *json, struct split_page *p)
+/* Reads the sawtooth, if the report has one. */
+static void read_saw(const json_t *json, struct tiling_report *p)
 {
     const json_t *chart = json_object_get(json, "sawtooth_chart");
     const json_t *points = json_object_get(json, "sawtooth");
@@ -278,7 +281,7 @@ static void read_saw(const json_t *json, struct split_page *p)
         r.to - r.from > MOST_SIZES ||
         !read_size(json_array_get(points, 0), "size", (double)r.from,
                    (double)r.to, &size) ||
-        !split_has_map(t) || t->cols == 0)
+        !tiling_has_map(t) || t->cols == 0)
         return;
     p->saw = (struct sawtooth){
         .m = t->m,
@@ -288,16 +291,16 @@ static void read_saw(const json_t *json, struct split_page *p)
         .rows = t->rows,
         .cols = t->cols,
         .count = t->count,
-        .places = read_number(chart, "places")};
-    if (!(p->saw.places >= 1 && p->saw.places <= most_elems) ||
+        .slots = read_number(chart, "places")};
+    if (!(p->saw.slots >= 1 && p->saw.slots <= most_elems) ||
         (!p->saw.grows_m && !p->saw.grows_n))
         return;
     p->range = r;
     p->size = size;
 }
 
-/* A sweep's sizes; those outside of the picture are left out. */
-static bool read_rates(const json_t *json, struct split_page *p)
+/* Reads the rates of a sweep; sizes outside the chart are skipped. */
+static bool read_rates(const json_t *json, struct tiling_report *p)
 {
     const json_t *list = json_object_get(json, "rates");
     const size_t n = json_array_size(list);
@@ -308,8 +311,8 @@ static bool read_rates(const json_t *json, struct split_page *p)
         return false;
     for (size_t i = 0; i < n; i++) {
         const json_t *in = json_array_get(list, i);
-        struct split_rate r = {.ns = read_number(in, "ns"),
-                               .flop_per_s = read_number(in, "flop_per_s")};
+        struct tiling_rate r = {.ns = read_number(in, "ns"),
+                                .flop_per_s = read_number(in, "flop_per_s")};
         if (read_size(in, "size", (double)p->range.from, (double)p->range.to,
                       &r.size) &&
             read_size(in, "rows", 0, most_elems, &r.rows) &&
@@ -320,10 +323,10 @@ static bool read_rates(const json_t *json, struct split_page *p)
     return true;
 }
 
-static bool read_page(const json_t *json, struct split_page *p)
+static bool read_page(const json_t *json, struct tiling_report *p)
 {
     const json_t *measured = json_object_get(json, "measured");
-    size_t units, beside;
+    size_t units, concurrent;
     xl__strcpy(p->title, sizeof p->title, json_text_at(json, "what"));
     xl__strcpy(p->where, sizeof p->where, json_text_at(json, "where"));
     xl__strcpy(p->variant, sizeof p->variant, json_text_at(json, "variant"));
@@ -331,16 +334,16 @@ static bool read_page(const json_t *json, struct split_page *p)
                json_text_at(json, "not_measured"));
     p->op_ns = read_number(json, "op_ns");
     if (!read_size(json, "units", 1, MOST_UNITS, &units) ||
-        !read_size(json, "beside", 1, MOST_UNITS, &beside) ||
+        !read_size(json, "beside", 1, MOST_UNITS, &concurrent) ||
         !read_tiling(json_object_get(json, "tiling"), &p->tiling) ||
         !read_record(json_object_get(json, "model"), &p->tiling, &p->model) ||
-        !split_load_of(&p->model, &p->model_load, NULL))
+        !tiling_load_of(&p->model, &p->model_load, NULL))
         return false;
     p->units = (unsigned)units;
-    p->beside = (unsigned)beside;
+    p->concurrent = (unsigned)concurrent;
     if (json_is_object(measured) &&
         (!read_record(measured, &p->tiling, &p->measured) ||
-         !split_load_of(&p->measured, &p->measured_load, NULL)))
+         !tiling_load_of(&p->measured, &p->measured_load, NULL)))
         return false;
     p->watched = (xl_watched){
         .n_units = p->measured_load.used,
@@ -352,11 +355,11 @@ static bool read_page(const json_t *json, struct split_page *p)
     return p->size == 0 || read_rates(json, p);
 }
 
-bool split_read(const json_t *json, struct split_page *out)
+bool tiling_read_json(const json_t *json, struct tiling_report *out)
 {
-    *out = (struct split_page){.size = 0};
+    *out = (struct tiling_report){.size = 0};
     if (read_page(json, out))
         return true;
-    split_page_clear(out);
+    tiling_report_clear(out);
     return false;
 }

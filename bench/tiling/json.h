@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page in a result file. */
+/* The report of `clbench split` in a result file. */
 #ifndef CLBENCH_TILING_JSON_H
 #define CLBENCH_TILING_JSON_H
 
@@ -7,9 +7,9 @@
 
 struct json_t;
 
-struct json_t *split_json(const struct split_page *p);
-/* The page that split_json() wrote; false: it is none. Clear it
- * after use. */
-bool split_read(const struct json_t *json, struct split_page *out);
+struct json_t *tiling_json(const struct tiling_report *p);
+/* Reads what tiling_json() wrote. False: it is not such a report, or
+ * inconsistent. Call tiling_report_clear() after use. */
+bool tiling_read_json(const struct json_t *json, struct tiling_report *out);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the report to a terminal: tiles and waves, a map of which unit ran
+ * which tile, the load of the units, the curve of active units, and the
+ * sawtooth; and composes the sentences that text and picture share. The map
+ * has a letter for each unit; the colour of a cell shows when its tile began,
+ * or, without colours, a second map does. */
 #include "tiling/text.h"
 
 #include <math.h>
@@ -11,7 +16,7 @@
 #include "tiling/measurement.h"
 #include "tiling/tiles.h"
 
-static void split_cell_share(struct table *t, double share)
+static void add_share_cell(struct table *t, double share)
 {
     if (isnan(share))
         table_cell(t, "-");
@@ -19,15 +24,15 @@ static void split_cell_share(struct table *t, double share)
         table_cell(t, "%.1f%%", share * 1e2);
 }
 
-/* Differences that are worth a word. */
-static const double small = 0.005, far = 0.1;
+/* least differences that are reported */
+static const double least_frac = 0.005, least_ratio = 0.1;
 
-const struct split_record *split_shown(const struct split_page *p)
+const struct tiling_record *tiling_shown_record(const struct tiling_report *p)
 {
     return p->measured.n > 0 ? &p->measured : &p->model;
 }
 
-double split_best_rate(const struct split_page *p)
+double tiling_best_rate(const struct tiling_report *p)
 {
     double best = 0;
     for (size_t i = 0; i < p->n_rates; i++)
@@ -35,96 +40,105 @@ double split_best_rate(const struct split_page *p)
     return best;
 }
 
-void split_say_source(const struct split_page *p, struct xl__str *out)
+void tiling_describe_source(const struct tiling_report *p, struct xl__str *out)
 {
     char text[UNITS_CAP];
     if (p->measured.n == 0) {
-        xl__str_printf(out, "modelled: equal units, each with room for %u "
-                            "group%s, take the next one when free",
-                       p->beside, p->beside == 1 ? "" : "s");
+        xl__str_printf(out,
+                       "modelled: equal units, %u group%s at a time on each, "
+                       "the next one starts when a slot is free",
+                       p->concurrent, p->concurrent == 1 ? "" : "s");
         if (*p->why_not)
             xl__str_printf(out, "; not measured: %s", p->why_not);
         return;
     }
     units_time(text, sizeof text, p->watched.total_ns);
     xl__str_printf(out,
-                   "measured on a stand-in of %s: as many groups of as many "
-                   "items and as much local memory, equal work for each tile, "
-                   "registers its own. ",
+                   "measured on a stand-in of %s: the same number of groups, "
+                   "work-items and local memory, equal time for each tile, "
+                   "but its own registers. ",
                    text);
     xl__str_add(out,
                 p->watched.is_thread
-                    ? "A unit is a thread of the driver's, told by the address "
-                      "of its local memory"
-                    : "Units by the number that the hardware gives");
+                    ? "A unit is a thread of the driver, identified by the "
+                      "address of its local memory"
+                    : "Units are identified by the number from the hardware");
     const double off = fabs(p->watched.scaling - 1);
-    if (off > far)
-        xl__str_printf(out, "; twice its work takes %.2f times as long, so "
-                            "more than work is in its times",
+    if (off > least_ratio)
+        xl__str_printf(out,
+                       "; twice its iterations take %.2f times as long, so "
+                       "its times include other costs",
                        2 * p->watched.scaling);
     if (!p->watched.has_clock)
-        xl__str_add(out, "; they have no clock in common, so when is "
+        xl__str_add(out, "; they have no common clock, so start times are "
                          "modelled");
 }
 
-void split_say_waves(const struct split_page *p, struct xl__str *out)
+void tiling_describe_waves(const struct tiling_report *p, struct xl__str *out)
 {
     char fill[UNITS_CAP];
-    const double places = (double)p->units * p->beside;
-    const double pieces = (double)split_pieces(&p->tiling);
-    const struct tile_waves w = tile_waves(pieces, places);
+    const double slots = (double)p->units * p->concurrent;
+    const double pieces = (double)tiling_n_pieces(&p->tiling);
+    const struct tile_waves w = tile_waves(pieces, slots);
     units_percent(fill, sizeof fill, w.fill);
     xl__str_printf(out, "%.0f on %u units", w.waves, p->units);
-    if (p->beside > 1)
-        xl__str_printf(out, " with room for %u groups of the stand-in each",
-                       p->beside);
-    xl__str_printf(out, "; the last fills %.0f of %.0f places; fill %s",
-                   pieces - (w.waves - 1) * places, places, fill);
+    if (p->concurrent > 1)
+        xl__str_printf(out, ", %u groups of the stand-in at a time on each",
+                       p->concurrent);
+    xl__str_printf(out, "; the last fills %.0f of %.0f slots; fill %s",
+                   pieces - (w.waves - 1) * slots, slots, fill);
 }
 
-void split_say_uneven(const struct split_page *p, struct xl__str *out)
+void tiling_describe_imbalance(const struct tiling_report *p,
+                               struct xl__str *out)
 {
     char text[UNITS_CAP];
     const xl_tiling *t = &p->tiling;
-    const struct split_load *seen = &p->measured_load, *model = &p->model_load;
-    const double fill = tile_waves((double)split_pieces(t),
-                                   (double)p->units * p->beside).fill;
+    const struct tiling_load *measured = &p->measured_load,
+                             *model = &p->model_load;
+    const double fill = tile_waves((double)tiling_n_pieces(t),
+                                   (double)p->units * p->concurrent)
+                            .fill;
     const size_t start = out->len;
-    const double waste = 1 - split_area(t);
+    const double waste = 1 - tiling_useful_area(t);
     units_percent(text, sizeof text, waste);
-    if (waste > small)
-        xl__str_printf(out, "edge tiles reach beyond the result (%s of all "
-                            "tiles' area)", text);
+    if (waste > least_frac)
+        xl__str_printf(out,
+                       "edge tiles exceed the result (%s of the area of all "
+                       "tiles)",
+                       text);
     units_percent(text, sizeof text, 1 - fill);
-    if (1 - fill > small)
-        xl__str_printf(out, "%sthe last wave leaves %s of the places empty",
+    if (1 - fill > least_frac)
+        xl__str_printf(out, "%sthe last wave leaves %s of the slots empty",
                        out->len > start ? "; " : "", text);
     if (t->sharers > 0)
-        xl__str_printf(out, "%stiles cut by k are shorter than whole ones",
+        xl__str_printf(out, "%stiles split by k are shorter than whole ones",
                        out->len > start ? "; " : "");
-    if (p->measured.n > 0 && seen->used < model->used)
-        xl__str_printf(out, "%sonly %u unit%s worked, the model has %u",
-                       out->len > start ? "; " : "", seen->used,
-                       seen->used == 1 ? "" : "s", model->used);
-    units_percent(text, sizeof text, seen->imbalance - 1);
-    if (p->measured.n > 0 && seen->imbalance > model->imbalance + far)
-        xl__str_printf(out, "%sthe busiest unit worked %s longer than the "
-                            "mean, by how groups were handed out",
+    if (p->measured.n > 0 && measured->used < model->used)
+        xl__str_printf(out, "%sonly %u unit%s were used, the model uses %u",
+                       out->len > start ? "; " : "", measured->used,
+                       measured->used == 1 ? "" : "s", model->used);
+    units_percent(text, sizeof text, measured->imbalance - 1);
+    if (p->measured.n > 0 &&
+        measured->imbalance > model->imbalance + least_ratio)
+        xl__str_printf(out,
+                       "%sthe busiest unit was active %s longer than the "
+                       "mean, by the distribution of groups",
                        out->len > start ? "; " : "", text);
     if (out->len == start)
-        xl__str_add(out, "nothing: equal tiles, all waves full");
+        xl__str_add(out, "none: equal tiles, all waves full");
 }
 
-/* -- sawtooth ----------------------------------------------------------------- */
+/* -- sawtooth ------------------------------------------------------------- */
 
 enum { ROWS = 10, COLS = 64 };
 
-static const char *growing(const struct sawtooth *s)
+static const char *growing_sizes(const struct sawtooth *s)
 {
     return s->grows_m && s->grows_n ? "m = n" : s->grows_m ? "m" : "n";
 }
 
-static double rate_at(const struct split_page *p, size_t size)
+static double find_rate(const struct tiling_report *p, size_t size)
 {
     for (size_t i = 0; i < p->n_rates; i++)
         if (p->rate[i].size == size)
@@ -132,19 +146,19 @@ static double rate_at(const struct split_page *p, size_t size)
     return (double)NAN;
 }
 
-static void saw_row(struct table *t, const struct split_page *p,
-                    const struct sawtooth_point *x)
+static void add_saw_row(struct table *t, const struct tiling_report *p,
+                        const struct sawtooth_point *x)
 {
     char rate[UNITS_CAP];
     table_cell(t, "%zu", x->size);
     table_cell(t, "%.0f", x->tiles);
     table_cell(t, "%.0f", x->waves);
-    split_cell_share(t, x->fill);
-    split_cell_share(t, x->area);
-    split_cell_share(t, x->share);
+    add_share_cell(t, x->fill);
+    add_share_cell(t, x->area);
+    add_share_cell(t, x->share);
     if (p->n_rates == 0)
         return;
-    units_format(rate, sizeof rate, rate_at(p, x->size), "flop/s");
+    units_format(rate, sizeof rate, find_rate(p, x->size), "flop/s");
     table_cell(t, "%s", rate);
 }
 
@@ -154,9 +168,9 @@ static int by_size(const void *a, const void *b)
     return (x->size > y->size) - (x->size < y->size);
 }
 
-/* The size, the one behind it, the best below and above, and where each of
- * these falls. */
-static void print_saw_table(FILE *to, const struct split_page *p,
+/* Prints the size, the next one, the best size below and above, and the size
+ * after each of these. */
+static void print_saw_table(FILE *to, const struct tiling_report *p,
                             unsigned columns, bool colour)
 {
     static const struct table_column titles[] = {
@@ -180,19 +194,19 @@ static void print_saw_table(FILE *to, const struct split_page *p,
     qsort(row, n, sizeof *row, by_size);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || row[i].size != row[i - 1].size)
-            saw_row(t, p, &row[i]);
+            add_saw_row(t, p, &row[i]);
     table_print(to, t, columns, colour);
     table_destroy(t);
 }
 
-/* Columns of a chart, the least and the most of each. */
-struct columns {
+/* Columns of a chart: least and largest value of each. */
+struct chart_columns {
     double least[COLS], most[COLS];
 };
 
-static struct columns modelled(const struct split_page *p)
+static struct chart_columns model_columns(const struct tiling_report *p)
 {
-    struct columns c;
+    struct chart_columns c;
     for (unsigned i = 0; i < COLS; i++) {
         const struct sawtooth_span s =
             sawtooth_span(&p->saw, p->range, i, COLS);
@@ -202,23 +216,24 @@ static struct columns modelled(const struct split_page *p)
     return c;
 }
 
-static unsigned column_of(const struct split_page *p, size_t size)
+static unsigned size_column(const struct tiling_report *p, size_t size)
 {
     return (unsigned)((size - p->range.from) * COLS /
                       (p->range.to - p->range.from + 1));
 }
 
-/* Shares of the best rate; a column without a size is empty. */
-static struct columns measured(const struct split_page *p)
+/* Measured rates as shares of the best one; a column without a size is
+ * empty. */
+static struct chart_columns measured_columns(const struct tiling_report *p)
 {
-    const double best = split_best_rate(p);
-    struct columns c;
+    const double best = tiling_best_rate(p);
+    struct chart_columns c;
     for (unsigned i = 0; i < COLS; i++) {
         c.least[i] = 1;
         c.most[i] = 0;
     }
     for (size_t i = 0; i < p->n_rates; i++) {
-        const unsigned at = column_of(p, p->rate[i].size);
+        const unsigned at = size_column(p, p->rate[i].size);
         const double share = p->rate[i].flop_per_s / best;
         c.least[at] = fmin(c.least[at], share);
         c.most[at] = fmax(c.most[at], share);
@@ -226,8 +241,8 @@ static struct columns measured(const struct split_page *p)
     return c;
 }
 
-static void print_chart(FILE *to, const struct split_page *p,
-                        const struct columns *c)
+static void print_chart(FILE *to, const struct tiling_report *p,
+                        const struct chart_columns *c)
 {
     struct xl__str line = {0};
     fputc('\n', to);
@@ -239,20 +254,20 @@ static void print_chart(FILE *to, const struct split_page *p,
         chart_line(&line, c->least, c->most, COLS, row, ROWS);
         fprintf(to, "%s|\n", xl__str_text(&line));
     }
-    fprintf(to, "        %*s^ %zu\n\n", (int)column_of(p, p->size), "",
+    fprintf(to, "        %*s^ %zu\n\n", (int)size_column(p, p->size), "",
             p->size);
     xl__str_clear(&line);
 }
 
-static void print_measured(FILE *to, const struct split_page *p,
+static void print_measured(FILE *to, const struct tiling_report *p,
                            unsigned columns)
 {
     struct xl__str text = {0};
     char best[UNITS_CAP];
     if (p->n_rates == 0)
         return;
-    const struct columns c = measured(p);
-    units_format(best, sizeof best, split_best_rate(p), "flop/s");
+    const struct chart_columns c = measured_columns(p);
+    units_format(best, sizeof best, tiling_best_rate(p), "flop/s");
     xl__str_printf(&text,
                    "Measured: %zu sizes, each with the library's own tile, of "
                    "the best rate among them, %s.",
@@ -262,19 +277,19 @@ static void print_measured(FILE *to, const struct split_page *p,
     print_chart(to, p, &c);
 }
 
-static void split_text_saw(FILE *to, const struct split_page *p, unsigned columns,
-                    bool colour)
+static void print_sawtooth(FILE *to, const struct tiling_report *p,
+                           unsigned columns, bool colour)
 {
     struct xl__str text = {0};
     if (p->size == 0)
         return;
-    const struct columns c = modelled(p);
+    const struct chart_columns c = model_columns(p);
     xl__str_printf(&text,
                    "The sawtooth: fill times useful area by size, %s from %zu "
-                   "to %zu, tiles of %zu x %zu, %.0f places (modelled; the "
+                   "to %zu, tiles of %zu x %zu, %.0f slots (modelled; the "
                    "library may choose another tile at another size).",
-                   growing(&p->saw), p->range.from, p->range.to, p->saw.rows,
-                   p->saw.cols, p->saw.places);
+                   growing_sizes(&p->saw), p->range.from, p->range.to,
+                   p->saw.rows, p->saw.cols, p->saw.slots);
     fputc('\n', to);
     text_wrap(to, xl__str_text(&text), 2, columns);
     xl__str_clear(&text);
@@ -291,11 +306,11 @@ enum {
     CURVE_COLS = 32
 };
 
-/* Cells, and lines, that start later are warmer: of the 256 colours. */
+/* Colours of the 256-colour palette from early to late starts. */
 static const unsigned char warmth[] = {17, 18, 25, 31, 37, 72, 107,
                                        142, 178, 208, 202, 196};
 enum { N_WARMTH = sizeof warmth };
-enum { DARK_UNTIL = 4 }; /* white letters on the first */
+enum { DARK_UNTIL = 4 }; /* white letters on these */
 
 static char unit_letter(unsigned unit)
 {
@@ -304,10 +319,10 @@ static char unit_letter(unsigned unit)
     return letters[unit % (sizeof letters - 1)];
 }
 
-/* -- what it is ----------------------------------------------------------- */
+/* -- the tiling ----------------------------------------------------------- */
 
-static void field(FILE *to, const char *name, const char *text,
-                  unsigned columns)
+static void print_field(FILE *to, const char *name, const char *text,
+                        unsigned columns)
 {
     struct xl__str line = {0};
     xl__str_printf(&line, "%s: %s", name, text);
@@ -315,7 +330,8 @@ static void field(FILE *to, const char *name, const char *text,
     xl__str_clear(&line);
 }
 
-static void head(FILE *to, const struct split_page *p, unsigned columns)
+static void print_heading(FILE *to, const struct tiling_report *p,
+                          unsigned columns)
 {
     struct xl__str line = {0}, cut = {0};
     xl__str_printf(&line, "Split of %s, %s", p->title, p->where);
@@ -325,13 +341,13 @@ static void head(FILE *to, const struct split_page *p, unsigned columns)
     xl__str_clear(&cut);
 }
 
-static void print_tiles(FILE *to, const struct split_page *p,
+static void print_tiles(FILE *to, const struct tiling_report *p,
                         unsigned columns)
 {
     const xl_tiling *t = &p->tiling;
     struct xl__str text = {0};
     char part[UNITS_CAP];
-    if (split_has_map(t)) {
+    if (tiling_has_map(t)) {
         xl__str_printf(&text, "%zu x %zu of %zu x %zu", t->tiles_m, t->tiles_n,
                        t->rows, t->cols);
         if (t->count > 1)
@@ -339,15 +355,15 @@ static void print_tiles(FILE *to, const struct split_page *p,
         xl__str_printf(&text, ", %zu in all; ",
                        t->tiles_m * t->tiles_n * t->count);
         if (t->is_even)
-            xl__str_add(&text, "all alike, by their size");
+            xl__str_add(&text, "all of equal size");
         else
-            xl__str_printf(&text, "useful area %.1f%%", split_area(t) * 1e2);
+            xl__str_printf(&text, "useful area %.1f%%",
+                           tiling_useful_area(t) * 1e2);
         if (t->sharers > 0)
-            xl__str_printf(&text, "; the last %zu are cut by k, dealt out to "
-                                  "%zu groups",
-                           t->tiles_m * t->tiles_n * t->count - t->whole,
-                           t->sharers);
-        field(to, "Tiles", xl__str_text(&text), columns);
+            xl__str_printf(
+                &text, "; the last %zu are split by k over %zu groups",
+                t->tiles_m * t->tiles_n * t->count - t->whole, t->sharers);
+        print_field(to, "Tiles", xl__str_text(&text), columns);
         xl__str_reset(&text);
     }
     xl__str_printf(&text, "%zu", t->groups);
@@ -356,42 +372,42 @@ static void print_tiles(FILE *to, const struct split_page *p,
         xl__str_printf(&text, " of %zu item%s, %s of local memory each",
                        t->wg_items, t->wg_items == 1 ? "" : "s", part);
     }
-    if (t->groups < split_pieces(t))
+    if (t->groups < tiling_n_pieces(t))
         xl__str_printf(&text, "; group g does tiles g, g + %zu, ...",
                        t->groups);
-    field(to, "Groups", xl__str_text(&text), columns);
+    print_field(to, "Groups", xl__str_text(&text), columns);
     if (*p->variant)
-        field(to, "Variant", p->variant, columns);
+        print_field(to, "Variant", p->variant, columns);
     xl__str_reset(&text);
-    split_say_waves(p, &text);
-    field(to, "Waves", xl__str_text(&text), columns);
+    tiling_describe_waves(p, &text);
+    print_field(to, "Waves", xl__str_text(&text), columns);
     if (!isnan(p->op_ns)) {
         units_time(part, sizeof part, p->op_ns);
-        field(to, "Time", part, columns);
+        print_field(to, "Time", part, columns);
     }
     xl__str_clear(&text);
 }
 
-/* -- who did which tile --------------------------------------------------- */
+/* -- map of units --------------------------------------------------------- */
 
-/* How much of the launch is over when a piece begins. */
-static double start_of(const struct split_record *r, size_t piece)
+/* Start of a piece as a fraction of the launch. */
+static double start_frac(const struct tiling_record *r, size_t piece)
 {
     return r->has_clock ? r->piece[piece].start_ns / r->total_ns
                         : (double)NAN;
 }
 
-static void map_line(FILE *to, const struct split_page *p,
-                     const struct split_grid *g, size_t row, unsigned width,
-                     bool colour)
+static void print_map_line(FILE *to, const struct tiling_report *p,
+                           const struct tiling_grid *g, size_t row,
+                           unsigned width, bool colour)
 {
-    const struct split_record *r = split_shown(p);
+    const struct tiling_record *r = tiling_shown_record(p);
     fprintf(to, "%*s", 2 * INDENT - (int)width + 1, "");
     for (size_t col = 0; col < g->cols; col++) {
-        const size_t piece = split_grid_piece(g, row, col);
+        const size_t piece = tiling_grid_piece(g, row, col);
         if (piece >= r->n)
             break;
-        const double start = start_of(r, piece);
+        const double start = start_frac(r, piece);
         const char letter = unit_letter(r->piece[piece].unit);
         if (colour && !isnan(start)) {
             const unsigned at = (unsigned)fmin(start * N_WARMTH, N_WARMTH - 1);
@@ -404,40 +420,43 @@ static void map_line(FILE *to, const struct split_page *p,
     fputc('\n', to);
 }
 
-/* In tenths of the launch. */
-static unsigned tenth_of(const struct split_record *r, size_t piece)
+/* Start of a piece in tenths of the launch. */
+static unsigned start_tenth(const struct tiling_record *r, size_t piece)
 {
     static const double tenths = 10, last = 9;
-    return (unsigned)fmin(floor(start_of(r, piece) * tenths), last);
+    return (unsigned)fmin(floor(start_frac(r, piece) * tenths), last);
 }
 
-static void when_line(FILE *to, const struct split_record *r,
-                      const struct split_grid *g, size_t row, unsigned width)
+static void print_start_line(FILE *to, const struct tiling_record *r,
+                             const struct tiling_grid *g, size_t row,
+                             unsigned width)
 {
     fprintf(to, "%*s", 2 * INDENT - (int)width + 1, "");
     for (size_t col = 0; col < g->cols; col++) {
-        const size_t piece = split_grid_piece(g, row, col);
+        const size_t piece = tiling_grid_piece(g, row, col);
         if (piece < r->n)
-            fprintf(to, "%*u", (int)width, tenth_of(r, piece));
+            fprintf(to, "%*u", (int)width, start_tenth(r, piece));
     }
     fputc('\n', to);
 }
 
-/* Did all begin together? Then a map of when says nothing. */
-static bool is_one_start(const struct split_record *r)
+/* True if all pieces start at about the same time: a map of starts shows
+ * nothing. */
+static bool is_one_start(const struct tiling_record *r)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (tenth_of(r, i) > 0)
+        if (start_tenth(r, i) > 0)
             return false;
     return true;
 }
 
-static void say_map(const struct split_page *p, const struct split_grid *g,
-                    bool colour, struct xl__str *out)
+static void describe_map(const struct tiling_report *p,
+                         const struct tiling_grid *g, bool colour,
+                         struct xl__str *out)
 {
     const char *what = g->is_map ? "tile" : "group";
     xl__str_printf(out, "Which unit ran which %s (", what);
-    split_say_source(p, out);
+    tiling_describe_source(p, out);
     xl__str_add(out, ").");
     if (g->tiles_m > g->rows || g->tiles_n > g->cols)
         xl__str_printf(out, " One %s of each %.3g x %.3g is shown.", what,
@@ -446,50 +465,50 @@ static void say_map(const struct split_page *p, const struct split_grid *g,
     if (p->tiling.count > 1 && g->is_map)
         xl__str_add(out, " Of the first product.");
     if (!g->is_map)
-        xl__str_add(out, " Groups stand in order.");
-    if (split_shown(p)->units > 62)
+        xl__str_add(out, " Groups are in order of their number.");
+    if (tiling_shown_record(p)->units > 62)
         xl__str_add(out, " Letters repeat after 62 units.");
-    if (colour && split_shown(p)->has_clock)
+    if (colour && tiling_shown_record(p)->has_clock)
         xl__str_add(out, " Colour: when it began, from dark to red.");
 }
 
-static void print_map(FILE *to, const struct split_page *p, unsigned columns,
-                      bool colour)
+static void print_map(FILE *to, const struct tiling_report *p,
+                      unsigned columns, bool colour)
 {
-    const struct split_record *r = split_shown(p);
-    const struct split_grid g = split_grid(&p->tiling, MAP_ROWS, MAP_COLS);
+    const struct tiling_record *r = tiling_shown_record(p);
+    const struct tiling_grid g = tiling_grid(&p->tiling, MAP_ROWS, MAP_COLS);
     const unsigned width = g.cols * 2 <= MAP_COLS ? 2 : 1;
     struct xl__str text = {0};
-    say_map(p, &g, colour, &text);
+    describe_map(p, &g, colour, &text);
     fputc('\n', to);
     text_wrap(to, xl__str_text(&text), INDENT, columns);
     fputc('\n', to);
     xl__str_clear(&text);
     for (size_t row = 0; row < g.rows; row++)
-        map_line(to, p, &g, row, width, colour);
+        print_map_line(to, p, &g, row, width, colour);
     if (colour || !r->has_clock || is_one_start(r))
         return;
     fprintf(to, "\n  When each began, in tenths of the launch\n\n");
     for (size_t row = 0; row < g.rows; row++)
-        when_line(to, r, &g, row, width);
+        print_start_line(to, r, &g, row, width);
 }
 
-/* -- how much each unit had ----------------------------------------------- */
+/* -- load of the units ---------------------------------------------------- */
 
-/* One figure of a load: its cell. */
-struct figure {
+/* A row of the load table. */
+struct load_row {
     const char *name;
-    void (*cell)(struct table *t, const struct split_record *r,
-                 const struct split_load *l);
+    void (*cell)(struct table *t, const struct tiling_record *r,
+                 const struct tiling_load *l);
 };
 
-static void cell_used(struct table *t, const struct split_record *r,
-                      const struct split_load *l)
+static void cell_used(struct table *t, const struct tiling_record *r,
+                      const struct tiling_load *l)
 {
     table_cell(t, "%u of %u", l->used, r->units);
 }
-static void cell_pieces(struct table *t, const struct split_record *r,
-                        const struct split_load *l)
+static void cell_pieces(struct table *t, const struct tiling_record *r,
+                        const struct tiling_load *l)
 {
     (void)r;
     if (l->least == l->most)
@@ -497,22 +516,22 @@ static void cell_pieces(struct table *t, const struct split_record *r,
     else
         table_cell(t, "%u to %u", l->least, l->most);
 }
-static void cell_beside(struct table *t, const struct split_record *r,
-                        const struct split_load *l)
+static void cell_beside(struct table *t, const struct tiling_record *r,
+                        const struct tiling_load *l)
 {
     if (r->has_clock)
-        table_cell(t, "%u", l->beside);
+        table_cell(t, "%u", l->concurrent);
     else
         table_cell(t, "-");
 }
-static void cell_busy(struct table *t, const struct split_record *r,
-                      const struct split_load *l)
+static void cell_busy(struct table *t, const struct tiling_record *r,
+                      const struct tiling_load *l)
 {
     (void)r;
-    split_cell_share(t, l->busy);
+    add_share_cell(t, l->busy);
 }
-static void cell_busy_used(struct table *t, const struct split_record *r,
-                           const struct split_load *l)
+static void cell_busy_used(struct table *t, const struct tiling_record *r,
+                           const struct tiling_load *l)
 {
     if (r->has_clock)
         table_cell(t, "%.1f%% to %.1f%%", l->busy_least * 1e2,
@@ -520,14 +539,14 @@ static void cell_busy_used(struct table *t, const struct split_record *r,
     else
         table_cell(t, "-");
 }
-static void cell_tail(struct table *t, const struct split_record *r,
-                      const struct split_load *l)
+static void cell_tail(struct table *t, const struct tiling_record *r,
+                      const struct tiling_load *l)
 {
     (void)r;
-    split_cell_share(t, l->tail);
+    add_share_cell(t, l->tail);
 }
-static void cell_imbalance(struct table *t, const struct split_record *r,
-                           const struct split_load *l)
+static void cell_imbalance(struct table *t, const struct tiling_record *r,
+                           const struct tiling_load *l)
 {
     if (r->has_clock)
         table_cell(t, "%.2f", l->imbalance);
@@ -535,77 +554,79 @@ static void cell_imbalance(struct table *t, const struct split_record *r,
         table_cell(t, "-");
 }
 
-static const struct figure figures[] = {
-    {"units that worked", cell_used},
-    {"tiles of such a unit", cell_pieces},
-    {"at one time, at most", cell_beside},
+static const struct load_row load_rows[] = {
+    {"units used", cell_used},
+    {"tiles of a used unit", cell_pieces},
+    {"concurrent, at most", cell_beside},
     {"busy, mean of all units", cell_busy},
-    {"busy, of those that worked", cell_busy_used},
+    {"busy, used units", cell_busy_used},
     {"tail: first done to end", cell_tail},
     {"busiest over mean", cell_imbalance},
 };
 
-static void print_load(FILE *to, const struct split_page *p, unsigned columns,
-                       bool colour)
+static void print_load(FILE *to, const struct tiling_report *p,
+                       unsigned columns, bool colour)
 {
     static const struct table_column titles[] = {
         {"load", false, 0}, {"model", true, 0}, {"measured", true, 0}};
     const unsigned n = p->measured.n > 0 ? 3 : 2;
     struct table *t = table_create(titles, n);
     struct xl__str text = {0};
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        table_cell(t, "%s", figures[i].name);
-        figures[i].cell(t, &p->model, &p->model_load);
+    for (size_t i = 0; i < sizeof load_rows / sizeof *load_rows; i++) {
+        table_cell(t, "%s", load_rows[i].name);
+        load_rows[i].cell(t, &p->model, &p->model_load);
         if (p->measured.n > 0)
-            figures[i].cell(t, &p->measured, &p->measured_load);
+            load_rows[i].cell(t, &p->measured, &p->measured_load);
     }
     fputc('\n', to);
     table_print(to, t, columns, colour);
     table_destroy(t);
     fputc('\n', to);
-    xl__str_add(&text, "What is uneven: ");
-    split_say_uneven(p, &text);
+    xl__str_add(&text, "Imbalance: ");
+    tiling_describe_imbalance(p, &text);
     text_wrap(to, xl__str_text(&text), INDENT, columns);
     xl__str_clear(&text);
 }
 
-/* -- when units worked ---------------------------------------------------- */
+/* -- activity over time --------------------------------------------------- */
 
-static void print_curves(FILE *to, const struct split_page *p)
+static void print_curves(FILE *to, const struct tiling_report *p)
 {
-    double model[CURVE_COLS], seen[CURVE_COLS];
+    double model[CURVE_COLS], measured[CURVE_COLS];
     struct xl__str line = {0};
-    const bool has_seen = p->measured.n > 0 &&
-                          split_curve(&p->measured, seen, CURVE_COLS);
-    if (!split_curve(&p->model, model, CURVE_COLS))
+    const bool has_measured =
+        p->measured.n > 0 &&
+        tiling_busy_curve(&p->measured, measured, CURVE_COLS);
+    if (!tiling_busy_curve(&p->model, model, CURVE_COLS))
         return;
-    fprintf(to, "\n  Units at work, from the launch's start to its end\n\n");
+    fprintf(to,
+            "\n  Active units, from the start of the launch to its end\n\n");
     for (unsigned row = 0; row < CURVE_ROWS; row++) {
         xl__str_printf(&line, "%s|",
                        row == 0 ? "  100% " : "       ");
         chart_line(&line, NULL, model, CURVE_COLS, row, CURVE_ROWS);
         xl__str_add(&line, "|");
-        if (has_seen) {
+        if (has_measured) {
             xl__str_add(&line, "  |");
-            chart_line(&line, NULL, seen, CURVE_COLS, row, CURVE_ROWS);
+            chart_line(&line, NULL, measured, CURVE_COLS, row, CURVE_ROWS);
             xl__str_add(&line, "|");
         }
         fprintf(to, "%s\n", xl__str_text(&line));
         xl__str_reset(&line);
     }
-    if (has_seen)
+    if (has_measured)
         fprintf(to, "        %-*s%s\n", CURVE_COLS + 4, "model", "measured");
     else
         fprintf(to, "        model\n");
     xl__str_clear(&line);
 }
 
-static void print_units(FILE *to, const struct split_page *p)
+static void print_units(FILE *to, const struct tiling_report *p)
 {
-    const struct split_record *r = split_shown(p);
-    struct split_load load;
+    const struct tiling_record *r = tiling_shown_record(p);
+    struct tiling_load load;
     double *busy = calloc(r->units, sizeof *busy);
-    if (busy && r->has_clock && split_load_of(r, &load, busy)) {
+    if (busy && r->has_clock && tiling_load_of(r, &load, busy)) {
         fprintf(to, "\n  Busy share of each unit, a letter each: blank 0%%, "
                     "'.' to 11%%, '@' to 100%%\n");
         for (unsigned i = 0; i < r->units; i++) {
@@ -620,15 +641,15 @@ static void print_units(FILE *to, const struct split_page *p)
     free(busy);
 }
 
-void split_text(FILE *to, const struct split_page *p, unsigned columns,
-                bool colour)
+void tiling_print(FILE *to, const struct tiling_report *p, unsigned columns,
+                  bool colour)
 {
-    head(to, p, columns);
+    print_heading(to, p, columns);
     print_tiles(to, p, columns);
     print_map(to, p, columns, colour);
     print_load(to, p, columns, colour);
     print_curves(to, p);
     print_units(to, p);
-    split_text_saw(to, p, columns, colour);
+    print_sawtooth(to, p, columns, colour);
     fputc('\n', to);
 }

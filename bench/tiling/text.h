@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page for a terminal, and its sentences. */
+/* The report of `clbench split` as text, and the sentences that text and
+ * picture share. */
 #ifndef CLBENCH_TILING_TEXT_H
 #define CLBENCH_TILING_TEXT_H
 
@@ -9,18 +10,21 @@
 #include "base/str.h"
 #include "tiling/measurement.h"
 
+/* Prints the report for a terminal of that width. */
+void tiling_print(FILE *to, const struct tiling_report *p, unsigned columns,
+                  bool colour);
+
 /* The best rate of the sweep; 0: none. */
-double split_best_rate(const struct split_page *p);
+double tiling_best_rate(const struct tiling_report *p);
+/* The record to show: measured if there is one, else modelled. */
+const struct tiling_record *tiling_shown_record(const struct tiling_report *p);
 
-/* What every form of the page says in the same words. */
-void split_say_source(const struct split_page *p, struct xl__str *out);
-void split_say_waves(const struct split_page *p, struct xl__str *out);
-void split_say_uneven(const struct split_page *p, struct xl__str *out);
-/* The record that the pictures show: measured where there is one. */
-const struct split_record *split_shown(const struct split_page *p);
-
-/* For a terminal so many columns wide. */
-void split_text(FILE *to, const struct split_page *p, unsigned columns,
-                bool colour);
+/* Append a sentence: how the record was made; waves and their fill; causes of
+ * imbalance. */
+void tiling_describe_source(const struct tiling_report *p,
+                            struct xl__str *out);
+void tiling_describe_waves(const struct tiling_report *p, struct xl__str *out);
+void tiling_describe_imbalance(const struct tiling_report *p,
+                               struct xl__str *out);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which unit did what, when. */
+/* Which compute unit ran which piece of a launch and when, measured or
+ * modelled, and the load of the units. Measured and modelled records have the
+ * same form, so that the same figures and charts are made from both. */
 #ifndef CLBENCH_TILING_UNIT_LOAD_H
 #define CLBENCH_TILING_UNIT_LOAD_H
 
@@ -9,37 +11,40 @@
 #include <crosslane/explain.h>
 #include <crosslane/watch.h>
 
-/* A launch's pieces: out of a device, or out of the model. */
-struct split_record {
+/* The pieces of a launch. */
+struct tiling_record {
     xl_piece_record *piece;
     size_t n;
-    unsigned units;  /* there are, idle ones too */
-    double total_ns; /* of the model, tiles one after the other */
+    unsigned units;  /* of the device, including idle ones */
+    double total_ns; /* of the model: one tile takes tile_ns */
     bool has_clock;
 };
 
-/* Equal units, each with room for so many groups at a time, take the next
- * group when they have room; a tile takes `tile_ns`, however many share the
- * unit. False: no memory. */
-bool split_model(const xl_tiling *t, unsigned units, unsigned beside,
-                 double tile_ns, struct split_record *out);
-void split_record_clear(struct split_record *r);
+/* Models a launch on equal units, each of which runs `concurrent` groups at a
+ * time; a tile takes `tile_ns`, however many share the unit. False: out of
+ * memory. Call tiling_record_clear() afterwards. */
+bool tiling_model_launch(const xl_tiling *t, unsigned units,
+                         unsigned concurrent, double tile_ns,
+                         struct tiling_record *out);
+void tiling_record_clear(struct tiling_record *r);
 
-/* Times as shares of the whole launch; NaN without a clock. */
-struct split_load {
-    unsigned used;        /* units that did a piece */
-    unsigned least, most; /* pieces of one of those */
-    unsigned beside;      /* pieces that a unit did at one time, at most */
+/* Load of the units. Times are fractions of the launch; NaN without a clock.
+ */
+struct tiling_load {
+    unsigned used;        /* units that ran a piece */
+    unsigned least, most; /* pieces of a used unit */
+    unsigned concurrent;  /* pieces of a unit at one time, at most */
     double busy;          /* mean over all units */
-    double busy_least, busy_most; /* of those used */
-    double tail;      /* from the first of those used to be done to the end */
-    double imbalance; /* the busiest of those used over their mean */
+    double busy_least, busy_most; /* of the used units */
+    double tail;      /* from the end of the first used unit to the end */
+    double imbalance; /* the busiest used unit over their mean */
 };
-/* `busy_of`: room for r->units shares, or NULL. False: no memory. */
-bool split_load_of(const struct split_record *r, struct split_load *out,
-                   double *busy_of);
-/* Share of units at work in each of n equal spans of the launch. False: no
+/* `busy_of`: space for r->units fractions, or NULL. False: out of memory. */
+bool tiling_load_of(const struct tiling_record *r, struct tiling_load *out,
+                    double *busy_of);
+/* Share of active units in each of n equal spans of the launch. False: out of
  * memory, or no clock. */
-bool split_curve(const struct split_record *r, double *share, unsigned n);
+bool tiling_busy_curve(const struct tiling_record *r, double *share,
+                       unsigned n);
 
 #endif

@@ -285,7 +285,7 @@ is_plain
 expect 0 "compare with itself" "$clbench" compare "$folder/a.json" \
     "$folder/a.json" --fail-on slower:50%,rejected,missing
 says "1.000"
-says "runs of the same"
+says "The same device, driver"
 says "gate slower:50%: passed"
 fits
 expect 0 "compare repeats, as files" "$clbench" compare \
@@ -327,7 +327,7 @@ expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
 expect 0 "split, what if" "$clbench" split gemm 2049 --tile 256x128 \
     --units 132 --sweep nm=1780:2060 --svg "$folder/" --json "$folder/w.json"
 says "153 in all; useful area 83.7%"
-says "2 on 132 units; the last fills 21 of 132 places; fill 58%"
+says "2 on 132 units; the last fills 21 of 132 slots; fill 58%"
 says " 2048    128      1  97.0%  100.0%        97.0%"
 fits
 is_plain
@@ -339,7 +339,7 @@ says "256 in all"
 expect 0 "split, on the device" "$clbench" split gemm 100x90x80 \
     --svg "$folder/split.svg" --json "$folder/p.json"
 says "Which unit ran which"
-says "What is uneven"
+says "Imbalance"
 fits
 is_plain
 is_json "$folder/p.json"
@@ -359,7 +359,7 @@ grep -q '"size": 32' "$folder/p.json" || bad "no rate of 32"
 expect 2 "gemm, without time" "$clbench" gemm 24 --max-time 0.001
 warns "ended it before all"
 expect 0 "split, without time" "$clbench" split gemm 24 --max-time 0.001
-says "max-time was over"
+says "max-time ended"
 fits
 expect 0 "split of rows" "$clbench" split softmax 300x100 --units 3
 says "on 3 units"
@@ -418,7 +418,7 @@ warns "expr_fused"
 expect 2 "no such sweep" "$clbench" gemm --sweep q=1:2
 warns "WHAT=FROM:TO"
 expect 2 "lines that are too short" "$clbench" gemm 64 --sweep ld=60:70
-warns "less than a line"
+warns "less than a row"
 expect 2 "split of nothing" "$clbench" split gemm
 expect 2 "split of no op" "$clbench" split abacus 16
 warns "gemm, conv, softmax"

@@ -268,13 +268,20 @@ static void sweeps_are_read(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"", "nothing of that name"},   {"=1:2", "nothing of that name"},
-        {"x=1:2", "nothing of that"},   {"nn=1:2", "nothing of that name"},
-        {"n", "a range is missing"},    {"n=5", "a range is missing"},
-        {"n=5:", "a range is missing"}, {"n=5:6:7:8", "a range is missing"},
-        {"n=a:b", "a range is missing"}, {"n=0:4", "the range is empty"},
-        {"n=9:4", "the range is empty"}, {"n=1:4:0", "the range is empty"},
-        {"n=1:9999", "more than 4096"}, {"n=1:2x", "a range is missing"},
+        {"", "unknown size"},
+        {"=1:2", "unknown size"},
+        {"x=1:2", "unknown size"},
+        {"nn=1:2", "unknown size"},
+        {"n", "a range is missing"},
+        {"n=5", "a range is missing"},
+        {"n=5:", "a range is missing"},
+        {"n=5:6:7:8", "a range is missing"},
+        {"n=a:b", "a range is missing"},
+        {"n=0:4", "the range is empty"},
+        {"n=9:4", "the range is empty"},
+        {"n=1:4:0", "the range is empty"},
+        {"n=1:9999", "more than 4096"},
+        {"n=1:2x", "a range is missing"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_false(sweep_read(bad[i].text, &s, why, sizeof why));
@@ -314,10 +321,10 @@ static void random_shapes_are_of_all_kinds(void **state)
     (void)state;
     xl__rng_seed(&rng, 1);
     for (int i = 0; i < N; i++) {
-        size_t s[3], least = CLIFF_SIDE, most = 0;
+        size_t s[3], least = CLIFF_MAX_SIZE, most = 0;
         cliff_shape(&rng, s);
         for (int d = 0; d < 3; d++) {
-            assert_true(s[d] >= 1 && s[d] <= CLIFF_SIDE);
+            assert_true(s[d] >= 1 && s[d] <= CLIFF_MAX_SIZE);
             least = s[d] < least ? s[d] : least;
             most = s[d] > most ? s[d] : most;
         }

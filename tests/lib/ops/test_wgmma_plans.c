@@ -511,9 +511,9 @@ static void check_telling(const struct told *t, const xl_tiling *say)
     for (size_t tile = 0; tile < say->whole; tile++) {
         const size_t at = place_of(t, tile), product = grid[0] * grid[1];
         const size_t row = at % product / grid[1], col = at % grid[1];
-        assert_int_equal(split_piece_at(say, say->turned ? col : row,
-                                        say->turned ? row : col,
-                                        at / product),
+        assert_int_equal(tiling_piece_at(say, say->turned ? col : row,
+                                         say->turned ? row : col,
+                                         at / product),
                          tile);
     }
 }
