@@ -24,6 +24,8 @@
 
 /* -- rows ----------------------------------------------------------------- */
 
+/* True if two rows have the same id and, unless any device is allowed, the
+ * same device. */
 static bool matches_row(const struct result_row *a, const struct result_row *b,
                         bool any_device)
 {
@@ -50,6 +52,7 @@ static double row_median_ns(const struct result_row *row)
     return xl__summarise(row->ns, row->n).median;
 }
 
+/* True if a row belongs to the device and library of a result set. */
 static bool is_in_set(const struct result_set *set,
                       const struct result_row *row)
 {
@@ -74,6 +77,8 @@ const struct result_row *result_set_fastest(const struct result_set *set,
     return best;
 }
 
+/* The row of run `i_file` that repeats `row` of the first run: by case or by
+ * id; NULL: none. */
 static const struct result_row *find_repeat(const struct result_set *set,
                                             const struct result_row *row,
                                             size_t i_file, bool by_case)
@@ -211,6 +216,7 @@ static bool label_op_pairs(struct comparison *c, unsigned op)
     return fine;
 }
 
+/* Sets the label of every pair. False: out of memory. */
 static bool label_pairs(struct comparison *c)
 {
     bool fine = true;
@@ -283,6 +289,9 @@ static bool estimate_noise(struct comparison *c, struct shift *rows,
 
 /* -- calls ---------------------------------------------------------------- */
 
+/* Counts the calls of each op, and computes the mean of each op and of all
+ * rows with its interval. Intervals hold simultaneously over the ops with
+ * timed rows. */
 static void classify_ops(struct comparison *c, const struct shift *rows,
                          double margin)
 {
@@ -308,6 +317,9 @@ static void classify_ops(struct comparison *c, const struct shift *rows,
     c->all.mean = ratio_of(&mean, margin);
 }
 
+/* Estimates the noise, then sets the interval and call of each pair with a
+ * difference, and the means. The first n_compared pairs are those. False: out
+ * of memory. */
 static bool classify_pairs(struct comparison *c,
                            const struct compare_options *how)
 {
@@ -382,6 +394,8 @@ static const struct result_row *find_match(const struct result_set *a,
                : NULL;
 }
 
+/* Pairs each row of a with its match in b, then adds the rows of b without a
+ * match. */
 static bool pair_by_id(struct comparison *c)
 {
     const struct result_file *a = &c->a.files[0], *b = &c->b.files[0];
@@ -394,6 +408,8 @@ static bool pair_by_id(struct comparison *c)
     return fine;
 }
 
+/* Pairs the fastest row of each case of a with the fastest of the case in
+ * b. */
 static bool pair_by_case(struct comparison *c)
 {
     const struct result_file *a = &c->a.files[0];
@@ -415,6 +431,8 @@ struct set_time {
     const char *unit, *clock;
 };
 
+/* Averages the logarithm of the time and its variance over the runs with a
+ * valid time. n runs divide the sum of variances by n^2. */
 static struct set_time measure_set(const struct result_set *set,
                                    const struct result_row *row, bool by_case)
 {
@@ -458,6 +476,9 @@ static bool use_interleaved(const struct comparison *c, struct pair *p)
     return true;
 }
 
+/* Sets the difference of a pair and its variance, or the reason why there is
+ * none. Rows with different units, or different clocks on similar devices, are
+ * not comparable. */
 static void measure_pair(const struct comparison *c, struct pair *p,
                          bool by_case)
 {
@@ -486,6 +507,8 @@ static void measure_pair(const struct comparison *c, struct pair *p,
 
 /* -- ops ------------------------------------------------------------------ */
 
+/* Finds or adds the op of a pair; ops beyond NOISE_MOST_OPS share the last
+ * entry. */
 static bool find_op(struct comparison *c, const struct pair *p, unsigned *at)
 {
     const char *op = json_text_at((p->a ? p->a : p->b)->json, "op");

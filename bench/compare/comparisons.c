@@ -14,6 +14,7 @@
 
 /* -- files ---------------------------------------------------------------- */
 
+/* Reads one file of a comma-separated list. */
 static bool read_file(struct comparisons *s, const char *path, size_t len,
                       char *why, size_t cap)
 {
@@ -54,6 +55,8 @@ bool comparisons_read(struct comparisons *s, const char *const *names,
 
 /* -- comparisons ---------------------------------------------------------- */
 
+/* True if a file has rows of peer libraries that were measured interleaved, or
+ * a single result set has rows of other libraries. */
 static bool has_peers(const struct comparisons *s)
 {
     bool has = false;
@@ -86,6 +89,7 @@ static bool share_devices(const struct result_file *a,
     return true;
 }
 
+/* Adds a comparison; beyond COMPARISONS_MAX they are dropped. */
 static bool add_comparison(struct comparisons *s, const struct result_set *a,
                            const struct result_set *b,
                            const struct compare_options *how)

@@ -60,6 +60,7 @@ static const char *version_of(const struct result_set *set, const char *of)
     return json_text_at(json_object_get(set->files[0].document, "tool"), of);
 }
 
+/* Compares two devices from chip to program; the first difference decides. */
 static enum relation relation_of(const struct result_set *a,
                                  const json_t *dev_a,
                                  const struct result_set *b,
@@ -175,6 +176,7 @@ void compare_describe_relation(const struct comparison *c, struct xl__str *out)
     }
 }
 
+/* Appends the deviation that a variance of logarithms means, in percent. */
 static void add_percent(double log_noise, struct xl__str *out)
 {
     char text[UNITS_CAP];
@@ -235,6 +237,7 @@ static void describe_load(const struct result_set *set, char letter,
                        letter, load, cores);
 }
 
+/* Lists the environment variables that differ between the two files. */
 static void describe_variables(const struct comparison *c, struct xl__str *out)
 {
     const json_t *of[2];

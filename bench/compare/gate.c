@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Reads "slower:5%" or "slower:5". */
 static bool read_slower(const char *text, double *percent)
 {
     static const char prefix[] = "slower:";
@@ -81,6 +82,7 @@ void gate_mark(struct gate *gate, struct comparison *c)
     }
 }
 
+/* True if there is a limit on slowness but no row to check. */
 static bool has_no_rows(const struct gate *gate)
 {
     return !isnan(gate->slower) && gate->n_compared == 0;

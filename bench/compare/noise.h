@@ -54,7 +54,7 @@ struct noise {
 /* Variance of the logarithm of the median of n samples; NaN: n < 2, or out of
  * memory. */
 double noise_within(const double *ns, size_t n);
-/* The noise that explains the part of the differences beyond `within`. The
+/* The noise that explains the differences beyond `within`. The
  * differences have mean 0. NaN: out of memory. */
 double noise_estimate(const struct shift *list, size_t n,
                       enum noise_source source);

@@ -134,6 +134,8 @@ struct forest {
     size_t n;
 };
 
+/* Horizontal position of a ratio on the logarithmic axis, limited to its
+ * ends. */
 static double x_of(const struct forest *f, double ratio)
 {
     static const double width = SVG_WIDTH - LABEL_WIDTH - RIGHT;
@@ -158,6 +160,8 @@ static double axis_limit(const struct forest_line *lines, size_t n)
     return exp(fmin(far * air, log(widest)));
 }
 
+/* Draws axis, ticks and the band of the margin. A tick label is omitted if it
+ * would overlap the previous one or that of 1. */
 static void draw_axis(const struct forest *f, double margin)
 {
     static const double ticks[] = {0.25, 0.5,  0.7, 0.8, 0.9, 0.95, 0.98, 1,
@@ -197,6 +201,7 @@ static void draw_axis(const struct forest *f, double margin)
     svg_group_end(f->out);
 }
 
+/* Draws the end of an interval: a bar, or an arrow if it exceeds the axis. */
 static void draw_end(const struct forest *f, double at, double y)
 {
     static const double tall = 4;
@@ -210,6 +215,8 @@ static void draw_end(const struct forest *f, double at, double y)
     svg_line(f->out, x, y, x + inward * tall, y + tall, 0);
 }
 
+/* Draws one line: label (shortened at a UTF-8 character), interval, mark of
+ * the ratio, numbers. */
 static void draw_interval(const struct forest *f,
                           const struct forest_line *line, size_t i)
 {
@@ -338,6 +345,7 @@ static void add_header(struct xl__str *out, const struct comparisons *s)
     xl__str_add(out, "</ul>\n</header>\n");
 }
 
+/* Adds a cell; `sorted` is the value by which the page sorts the column. */
 static void add_number_cell(struct xl__str *out, double sorted,
                             const char *text)
 {
@@ -355,6 +363,7 @@ static void add_value_cell(struct xl__str *out, double value, const char *unit)
     add_number_cell(out, value, text);
 }
 
+/* Adds the cells of ratio, interval and call, and ends the row. */
 static void add_ratio_cells(struct xl__str *out, const struct ratio *r,
                             bool is_gated)
 {
@@ -417,6 +426,7 @@ static void add_ops_table(struct xl__str *out, const struct comparison *c)
     html_table_end(out);
 }
 
+/* Adds a figure that `draw` produces. */
 static void add_picture(struct xl__str *out, const struct comparison *c,
                         double margin, const char *label,
                         void (*draw)(const struct comparison *, double,
@@ -432,6 +442,7 @@ static void add_picture(struct xl__str *out, const struct comparison *c,
     xl__str_clear(&svg);
 }
 
+/* Adds the section of comparison e: summary, changes, plots and tables. */
 static void add_section(struct xl__str *out, const struct comparisons *s,
                         size_t e)
 {

@@ -111,6 +111,8 @@ static struct case_efficiency find_efficiency(const struct study *s,
     return out;
 }
 
+/* Sets the efficiencies of a case on every device: 0, it did not run; NaN,
+ * unknown. False: a device has no row of the case. */
 static bool find_efficiencies(const struct study *s, size_t i_case,
                               double *roof, double *best)
 {
@@ -124,6 +126,7 @@ static bool find_efficiencies(const struct study *s, size_t i_case,
     return true;
 }
 
+/* Collects devices and cases of all files. False: out of memory. */
 static bool collect_cases(struct study *s)
 {
     bool fine = true;
@@ -188,6 +191,7 @@ static void add_row(struct study *s, const char *label, const double *roof,
     add_share_cell(s->table, pp_best);
 }
 
+/* Adds the row of the harmonic means of several cases. */
 static void add_mean(struct study *s, const char *name,
                      const struct efficiency_sums *t)
 {
@@ -199,6 +203,8 @@ static void add_mean(struct study *s, const char *name,
     xl__str_clear(&label);
 }
 
+/* Adds the row of a case, and its efficiencies to the sums of the op. Cases
+ * that a device did not attempt are left out. */
 static void add_case_row(struct study *s, const struct result_row *row,
                          size_t i, const char *case_text,
                          struct efficiency_sums *op)
@@ -278,6 +284,8 @@ static bool add_ops(struct study *s)
     return fine;
 }
 
+/* Creates the table: two columns for each device, if there are few, and the
+ * two means. */
 static void create_table(struct study *s)
 {
     struct table_column columns[3 + 2 * MAX_SHOWN_DEVICES] = {

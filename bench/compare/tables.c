@@ -57,6 +57,7 @@ static enum table_colour call_colour(enum call call, bool is_gated)
                                            : TABLE_PLAIN;
 }
 
+/* False for rows without a valid time in both files. */
 static bool is_pair_shown(const struct pair *p)
 {
     return p->ratio.call != CALL_UNTIMED || result_is_timed(p->a) ||
@@ -159,6 +160,7 @@ static void describe_unit(const struct result_row *row, struct xl__str *out)
                    json_text_at(row->json, "clock"));
 }
 
+/* Describes changes of verdict, variant and unit of a pair, a line each. */
 static void describe_change(const struct pair *p, struct xl__str *out)
 {
     if (!p->a || !p->b)
@@ -190,6 +192,7 @@ void compare_describe_changes(const struct comparison *c, struct xl__str *out)
 
 /* -- two result sets ------------------------------------------------------ */
 
+/* Prints each line of `text` as a paragraph. */
 static void print_lines(const struct xl__str *text, const struct display *to)
 {
     struct xl__str line = {0};
@@ -230,6 +233,7 @@ static void print_heading(const struct comparison *c, const struct display *to)
     xl__str_clear(&text);
 }
 
+/* Prints one comparison: heading, rows, changes, ops, summary. */
 static void print_comparison(const struct comparison *c,
                              const struct display *to)
 {
@@ -282,6 +286,8 @@ static void add_interval_cells(struct table *t, const struct ratio *r,
         table_cell(t, "%s", isnan(r->ratio) ? "" : text);
 }
 
+/* Adds the row of a case: the value of a, then ratio and interval of each
+ * result set. */
 static void add_case_row(struct table *t, const struct comparison *list,
                          size_t n, const struct pair *first)
 {
@@ -345,6 +351,8 @@ static void print_sets(const struct comparisons *s, const struct display *to)
     xl__str_clear(&text);
 }
 
+/* Prints several comparisons, as many columns at a time as the width
+ * permits. */
 static void print_set_table(const struct comparisons *s,
                             const struct display *to)
 {

@@ -24,6 +24,8 @@ static const char loader_section[] = "Loader", drivers_section[] = "Drivers",
 
 /* -- the loader ----------------------------------------------------------- */
 
+/* Reports the loader, whether it works without a driver, and where it searches
+ * for drivers. */
 static void examine_loader(struct doctor *d)
 {
     const struct driver_test_target no_driver = {.nothing = true};
@@ -73,6 +75,7 @@ static const char *icd_name(const struct icd *icd)
     return icd->file ? xl__path_name(icd->file) : icd->library;
 }
 
+/* A hint why a platform has no device; NULL: none. */
 static const char *why_no_device(const char *platform)
 {
     const struct advice_platform *a = advice_platforms;
@@ -104,6 +107,7 @@ static void report_platform(struct findings *f, const char *name,
                      p->n_devices, p->n_devices == 1 ? "device" : "devices");
 }
 
+/* Reports the test of one driver: load error, platforms, versions, crash. */
 static void report_driver(struct doctor *d, const struct icd *icd,
                           const struct driver_test *t)
 {
@@ -139,6 +143,7 @@ static void report_driver(struct doctor *d, const struct icd *icd,
     xl__str_clear(&reason);
 }
 
+/* Tests each driver by itself. */
 static void examine_each_driver(struct doctor *d)
 {
     d->by_driver = xl__calloc(d->icds.n + 1, sizeof *d->by_driver);
@@ -195,6 +200,7 @@ static void report_refusal(struct findings *f, const struct driver_test *t)
                      t->refusal);
 }
 
+/* Tests all drivers in one process, and reports the devices. */
 static void examine_all_drivers(struct doctor *d)
 {
     const struct driver_test_target all = {.library = NULL};
@@ -290,6 +296,7 @@ static json_t *platforms_json(const struct driver_test *t)
     return out;
 }
 
+/* The status of a test in the JSON document. */
 static const char *end_name(const struct driver_test *t)
 {
     static const char *const names[] = {[CHILD_EXITED] = "exited",

@@ -156,6 +156,7 @@ static void read_line(struct driver_test *t, char *line)
             kinds[i].read(t, fields);
 }
 
+/* Reads all lines of the child. */
 static void read_output(struct driver_test *t, char *at)
 {
     while (at && *at) {
@@ -307,6 +308,7 @@ typedef cl_int (*loader_info)(cl_uint what, size_t cap, void *out,
                               size_t *len);
 typedef void *(*function_address)(const char *name);
 
+/* Writes name and version of the loader, if it has the extension. */
 static void write_loader(void)
 {
     char name[128] = "", version[64] = "";
@@ -333,6 +335,7 @@ static void write_loader(void)
 
 /* -- platforms ------------------------------------------------------------ */
 
+/* Writes a platform and its number of devices. */
 static void write_platform(cl_platform_id platform)
 {
     enum { CAP = 512 };
@@ -400,6 +403,7 @@ static xl_status test_kernel(xl_queue *q)
     return status;
 }
 
+/* Writes a device, tests it and writes the result. */
 static void test_device(xl_lib *lib, xl_device *dev)
 {
     char index[32];
@@ -429,6 +433,7 @@ static void test_device(xl_lib *lib, xl_device *dev)
     xl_queue_destroy(q);
 }
 
+/* Tests all devices of the library. */
 static void test_devices(void)
 {
     /* No program cache, so that the compiler of the driver runs. */

@@ -14,7 +14,7 @@
 #include "cli/console.h"
 
 static const struct {
-    const char *word, *colour;
+    const char *name, *colour;
 } levels[] = {
     [FINDING_OK] = {"ok", "\033[32m"},
     [FINDING_NOTE] = {"note", "\033[33m"},
@@ -44,16 +44,17 @@ static void print_indented(const struct findings *f, const char *text)
     fputc('\n', f->to);
 }
 
+/* Prints a finding, with a heading if the section changes. */
 static void print_finding(const struct findings *f, const struct finding *now)
 {
     const char *before = f->n > 0 ? f->list[f->n - 1].section : "";
-    const char *word = levels[now->level].word;
+    const char *name = levels[now->level].name;
     if (!f->to)
         return;
     if (strcmp(before, now->section) != 0)
         fprintf(f->to, "%s%s\n", f->n > 0 ? "\n" : "", now->section);
     fprintf(f->to, "  %s%s%s%*s", f->colour ? levels[now->level].colour : "",
-            word, f->colour ? "\033[0m" : "", LABEL + 2 - (int)strlen(word),
+            name, f->colour ? "\033[0m" : "", LABEL + 2 - (int)strlen(name),
             "");
     print_indented(f, now->what);
     if (now->todo) {
@@ -63,6 +64,7 @@ static void print_finding(const struct findings *f, const struct finding *now)
     (void)fflush(f->to);
 }
 
+/* A copy with control characters escaped; NULL for NULL. */
 static char *escape_text(const char *text)
 {
     struct xl__str clean = {0};
@@ -118,7 +120,7 @@ json_t *findings_json(const struct findings *f)
         const struct finding *at = &f->list[i];
         json_t *one = json_object();
         json_put(one, "part", json_text(at->section));
-        json_put(one, "level", json_text(levels[at->level].word));
+        json_put(one, "level", json_text(levels[at->level].name));
         json_put(one, "what", json_text(at->what));
         json_put(one, "todo", json_text(at->todo));
         json_add(out, one);

@@ -50,6 +50,7 @@ static void add_icd(struct icds *icds, char *file, char *library)
     icds->list[icds->n++] = (struct icd){file, library};
 }
 
+/* Adds a directory entry if it is an .icd file. */
 static bool add_name(const char *name, void *arg)
 {
     struct icds *icds = arg;

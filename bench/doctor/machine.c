@@ -98,6 +98,7 @@ struct gpu_scan {
     void *arg;
 };
 
+/* Visits a PCI device if it is a display controller or accelerator. */
 static bool visit_pci_device(const char *pci, void *scan)
 {
     /* Base classes of the PCI Code and ID Assignment Specification. The lower
@@ -146,6 +147,7 @@ static void visit_node(struct node_scan *w, const char *name)
     w->each(w->path.text, may, w->arg);
 }
 
+/* Visits a directory entry if it matches the pattern. */
 static bool visit_name(const char *name, void *scan)
 {
     struct node_scan *w = scan;
@@ -235,6 +237,8 @@ static bool is_device_of(const struct advice_vendor *vendor, const char *pci,
     return is_named;
 }
 
+/* True if some working OpenCL device belongs to the hardware of this
+ * vendor. */
 static bool is_driven(const struct vendor_scan *at)
 {
     const struct doctor *d = at->d;
@@ -248,6 +252,7 @@ static bool is_driven(const struct vendor_scan *at)
     return is;
 }
 
+/* Reports device nodes that are missing or may not be opened. */
 static void report_nodes(struct vendor_scan *at)
 {
     const struct advice_vendor *v = at->vendor;
@@ -275,6 +280,7 @@ static void report_nodes(struct vendor_scan *at)
     xl__str_clear(&todo);
 }
 
+/* Reports whether OpenCL uses the hardware of a vendor. */
 static void report_vendor(struct vendor_scan *at)
 {
     struct findings *f = &at->d->findings;
@@ -317,6 +323,7 @@ static bool has_own_node(const struct advice_vendor *v)
            scan_nodes(first, ignore_node, NULL) > 0;
 }
 
+/* Adds a GPU to the JSON list. */
 static void list_gpu(const struct machine_gpu *gpu, void *arg)
 {
     json_t *one = json_object();

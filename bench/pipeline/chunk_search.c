@@ -73,10 +73,10 @@ static xl_status measure_lanes(struct pipe_bench *b, struct pipe_result *x,
         TRY(pipe_run(&p));
         if (i == 0)
             continue; /* the first run uploads the kernels */
-        const struct pipe_times parts = pipe_times_of(&record, b->workload);
+        const struct pipe_times times = pipe_times_of(&record, b->workload);
         const double flush_ns = p.waits ? 0 : sum_other_ns(&record) / N_LANES;
         for (unsigned l = 0; l < N_LANES; l++) {
-            lane_ns[l] = fmin(lane_ns[l], parts.lane[l]);
+            lane_ns[l] = fmin(lane_ns[l], times.lane[l]);
             enqueue_ns[l] =
                 fmin(enqueue_ns[l], sum_call_ns(&record, l) + flush_ns);
         }
@@ -86,6 +86,8 @@ fail:
     return status;
 }
 
+/* Measures the costs of the lanes from a run in one chunk and one in
+ * COST_CHUNKS. */
 static xl_status measure_costs(struct pipe_bench *b, struct pipe_result *x)
 {
     xl_status status = XL_OK;
@@ -104,6 +106,7 @@ fail:
     return status;
 }
 
+/* Measures the least total time with the chunks of x. */
 static xl_status measure_least_ns(struct pipe_bench *b, struct pipe_result *x,
                                   double *ns)
 {

@@ -51,6 +51,8 @@ static void drop_span(const xl_span *span, void *arg)
     (void)arg;
 }
 
+/* Waits for an event and reads its profiling times, on the clock of the
+ * device. */
 static xl_status read_event_times(cl_event event, xl_span *out)
 {
     static const cl_profiling_info keys[] = {
@@ -69,6 +71,8 @@ fail:
     return status;
 }
 
+/* Appends a command to the record, with the times of `span` if there is
+ * one. */
 static bool add_command(struct pipe_record *to, const struct pipe_command *c,
                         const xl_span *span, bool is_first)
 {
@@ -100,6 +104,8 @@ static size_t count_launches(const struct span_list *s, const xl_span *last)
     return 0;
 }
 
+/* Adds a pending command to the record: one entry for each launch of its call,
+ * else one with the times of the event. */
 static xl_status add_pending(struct pipe_record *to,
                              const struct pending_command *x,
                              struct span_list *s)
@@ -148,6 +154,8 @@ static xl_status convert_clock(struct pipe_record *record)
     return XL_OK;
 }
 
+/* Starts recording: launches on the kernel queue are kept in its timeline from
+ * now on. */
 static xl_status begin_record(xl_queue *kernels)
 {
     xl_status status = XL_OK;
@@ -157,6 +165,8 @@ fail:
     return status;
 }
 
+/* Completes the record from the pending commands. `kernels` NULL: there are no
+ * times of the device. The times of the record itself are set. */
 static xl_status finish_record(struct pipe_record *record,
                                const struct pending_command *list, size_t n,
                                xl_queue *kernels)
@@ -219,11 +229,13 @@ struct run_state {
     unsigned chunk;
 };
 
+/* The queue of a lane; without chunks all lanes share one. */
 static xl_queue *queue_of(const struct run_state *r, unsigned lane)
 {
     return r->p->lanes->q[r->p->mode->is_cut ? lane : LANE_RUN];
 }
 
+/* Converts an OpenCL error to a status, with a message. */
 static xl_status check_call(struct run_state *r, cl_int code, const char *call,
                             size_t bytes)
 {
@@ -273,7 +285,7 @@ static void retain_event(struct run_state *r, unsigned lane, cl_event event)
         r->last_event[lane][r->chunk] = event;
 }
 
-/* -- transfers ------------------------------------------------------------- */
+/* -- transfers ------------------------------------------------------------ */
 
 /* Items [first, first + items) of the host, at item `at` of the device
  * buffers. */
@@ -283,6 +295,8 @@ struct chunk_range {
     const struct pipe_host *host;
 };
 
+/* Offset of an item in a tensor; shared tensors are always transferred
+ * whole. */
 static size_t offset_bytes(const struct pipe_workload *w, unsigned i,
                            size_t items)
 {
@@ -297,6 +311,8 @@ static void name_command(struct pipe_command *c, const char *what,
              r->memory->w->tensor[i].name);
 }
 
+/* Enqueues the upload or download of tensor i for a range. With `retains` its
+ * event is kept for other queues. */
 static xl_status enqueue_transfer(struct run_state *r, unsigned lane,
                                   unsigned i, const struct chunk_range *range,
                                   const cl_event *wait, bool retains)
@@ -327,6 +343,8 @@ fail:
     return status;
 }
 
+/* True if tensor i is uploaded with the current chunk: shared tensors only
+ * with the first. */
 static bool is_sent(const struct run_state *r, unsigned i)
 {
     const unsigned roles = r->chunk == 0 ? PIPE_FROM_HOST
@@ -334,6 +352,8 @@ static bool is_sent(const struct run_state *r, unsigned i)
     return pipe_is(r->memory->w, i, roles);
 }
 
+/* Enqueues the uploads of a range; only the first waits, since the queue is
+ * in-order. */
 static xl_status enqueue_upload(struct run_state *r,
                                 const struct chunk_range *range,
                                 const cl_event *wait)
@@ -355,8 +375,9 @@ fail:
     return status;
 }
 
-/* -- kernels --------------------------------------------------------------- */
+/* -- kernels -------------------------------------------------------------- */
 
+/* Enqueues all stages for a range; the first waits for `wait`. */
 static xl_status enqueue_kernels(struct run_state *r,
                                  const struct chunk_range *range,
                                  const cl_event *wait, cl_uint n_wait)
@@ -384,8 +405,7 @@ fail:
     return status;
 }
 
-/* -- modes -----------------------------------------------------------------
- */
+/* -- modes ---------------------------------------------------------------- */
 
 static xl_status flush_lane(struct run_state *r, unsigned lane)
 {
@@ -455,6 +475,7 @@ fail:
     return status;
 }
 
+/* Enqueues all chunks; uploads precede the kernels by chunks_ahead(). */
 static xl_status run_in_chunks(struct run_state *r)
 {
     xl_status status = XL_OK;
@@ -540,8 +561,9 @@ fail:
     return status;
 }
 
-/* -- a run ----------------------------------------------------------------- */
+/* -- a run ---------------------------------------------------------------- */
 
+/* Decides whether events are needed, and starts the timeline. */
 static xl_status begin_run(struct run_state *r)
 {
     xl_status status = XL_OK;
@@ -565,6 +587,8 @@ static xl_status finish_run(struct run_state *r)
                       "waiting for a read", 0);
 }
 
+/* Releases the events. After a failure it first waits for all queues, since
+ * enqueued commands use the memory. */
 static void release_run(struct run_state *r, bool has_failed)
 {
     for (unsigned l = 0; has_failed && l < N_LANES; l++)

@@ -68,6 +68,8 @@ static double model_stage_ns(struct pipe_bench *b, const struct pipe_stage *st)
     return (is_gemm ? row.flop : row.bytes) / bound.value * 1e9;
 }
 
+/* Computes the times of all lanes from the device's rates, measuring them if
+ * necessary. */
 static void compute_model(struct pipe_bench *b)
 {
     struct pipe_model *m = &b->model;
@@ -97,7 +99,7 @@ static const xl_sampling extents[] = {
     {.warmup = 5, .min_runs = 50, .max_runs = 1000, .max_noise = 0.005,
      .max_s = 5}};
 
-/* -- parts ----------------------------------------------------------------- */
+/* -- times ---------------------------------------------------------------- */
 
 struct pipe_times pipe_times_of(const struct pipe_record *r,
                                 const struct pipe_workload *w)
@@ -147,8 +149,7 @@ const struct pipe_result *pipe_result(const struct pipe_bench *b,
     return NULL;
 }
 
-/* -- runs ------------------------------------------------------------------
- */
+/* -- runs ----------------------------------------------------------------- */
 
 struct pipe_run_args pipe_timed_run(struct pipe_bench *b,
                                     struct pipe_result *x)
@@ -171,8 +172,9 @@ struct pipe_run_args pipe_recorded_run(struct pipe_bench *b,
     return p;
 }
 
-/* -- a mode ---------------------------------------------------------------- */
+/* -- a mode --------------------------------------------------------------- */
 
+/* Starts the row of a mode. */
 static void init_row(struct pipe_bench *b, struct pipe_result *x)
 {
     const struct pipe_workload *w = b->workload;
@@ -187,6 +189,7 @@ static void init_row(struct pipe_bench *b, struct pipe_result *x)
     xl_row_param_text(&x->row, "stages", w->stages);
 }
 
+/* Marks a mode as failed with a reason. */
 static void set_failure(struct pipe_result *x, xl_verdict verdict,
                         const char *why)
 {
@@ -209,6 +212,7 @@ static const char *why_unavailable(const struct pipe_bench *b,
     return NULL;
 }
 
+/* Runs a mode once and checks its result. A wrong result rejects the mode. */
 static xl_status run_and_check(struct pipe_bench *b, struct pipe_result *x)
 {
     xl_status status = XL_OK;
@@ -260,6 +264,7 @@ static xl_status enqueue_run(xl_queue *q, void *arg)
     return pipe_run(arg);
 }
 
+/* Completes the row of a timed mode after checking the result again. */
 static void finish_mode(struct pipe_bench *b, struct pipe_result *x)
 {
     /* the host clock is intended here */
@@ -310,6 +315,7 @@ static void list_timed(struct pipe_bench *b, struct timed_runs *t)
     }
 }
 
+/* Times all requested modes, interleaved. */
 static xl_status time_modes(struct pipe_bench *b)
 {
     xl_status status = XL_OK;
@@ -347,12 +353,12 @@ static xl_status record_runs(struct pipe_bench *b, struct pipe_result *x)
     struct pipe_run_args p = pipe_recorded_run(b, x, &record);
     for (unsigned i = 0; i <= RECORDED_RUNS; i++) {
         TRY(pipe_run(&p));
-        const struct pipe_times parts = pipe_times_of(&record, b->workload);
-        if (i == 0 || (x->best.n > 0 && parts.total >= x->times.total))
+        const struct pipe_times times = pipe_times_of(&record, b->workload);
+        if (i == 0 || (x->best.n > 0 && times.total >= x->times.total))
             continue; /* the first run uploads the kernels */
         const struct pipe_record slower = x->best;
         x->best = record;
-        x->times = parts;
+        x->times = times;
         record = slower;
     }
 fail:
@@ -401,7 +407,7 @@ fail:
     return status;
 }
 
-/* -- all of it ------------------------------------------------------------- */
+/* -- all of it ------------------------------------------------------------ */
 
 static int report_failure(struct pipe_bench *b, const char *doing,
                           xl_status status)
@@ -439,6 +445,7 @@ fail:
     return status;
 }
 
+/* Measures first call, modes and records, in this order. */
 static xl_status measure_modes(struct pipe_bench *b)
 {
     xl_status status = session_stopped(b->s) ? XL_CANCELLED : XL_OK;

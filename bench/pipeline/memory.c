@@ -19,7 +19,7 @@
 static const int unknown_byte = 0xff; /* NaN in each floating-point type */
 static const cl_uint unknown_word = 0xffffffff;
 
-/* -- the host -------------------------------------------------------------- */
+/* -- the host ------------------------------------------------------------- */
 
 bool pipe_host_init(struct pipe_host *h, const struct pipe_workload *w,
                     uint64_t seed)
@@ -51,7 +51,7 @@ void pipe_host_clear(struct pipe_host *h)
     }
 }
 
-/* -- queues ---------------------------------------------------------------- */
+/* -- queues --------------------------------------------------------------- */
 
 static xl_status check_call(struct pipe_memory *memory, cl_int code,
                             const char *what, size_t bytes)
@@ -63,6 +63,7 @@ static xl_status check_call(struct pipe_memory *memory, cl_int code,
     return code;
 }
 
+/* Creates a queue without profiling in the context of the profiled one. */
 static xl_status create_plain_queue(struct pipe_memory *memory, xl_queue **out)
 {
     cl_int code = CL_SUCCESS;
@@ -89,6 +90,7 @@ const char *pipe_error_detail(const struct pipe_memory *memory)
     return *memory->why ? memory->why : xl_lib_error(memory->lib);
 }
 
+/* Destroys the queues of all lanes; several lanes may share one. */
 static void close_lanes(struct pipe_lanes *lanes)
 {
     for (unsigned l = 0; l < N_LANES; l++) {
@@ -101,7 +103,7 @@ static void close_lanes(struct pipe_lanes *lanes)
     memset(lanes, 0, sizeof *lanes);
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 static size_t round_to_words(size_t bytes)
 {
@@ -126,6 +128,7 @@ static xl_status check_room(struct pipe_memory *memory)
     return XL_UNSUPPORTED;
 }
 
+/* Creates the buffers of a run in one piece. */
 static xl_status create_device_buffers(struct pipe_memory *memory)
 {
     xl_status status = XL_OK;
@@ -173,6 +176,8 @@ fail:
     return status;
 }
 
+/* Creates pinned buffers, and buffers shared by host and device if they share
+ * memory. */
 static xl_status create_host_buffers(struct pipe_memory *memory)
 {
     xl_status status = XL_OK;
@@ -191,6 +196,7 @@ fail:
     return status;
 }
 
+/* Uploads all inputs, for the mode that keeps data on the device. */
 static xl_status upload_all(struct pipe_memory *memory)
 {
     xl_status status = XL_OK;
@@ -236,9 +242,9 @@ fail:
     return status;
 }
 
-/* -- opening and closing ---------------------------------------------------
- */
+/* -- opening and closing -------------------------------------------------- */
 
+/* Compiles the stages that are expressions. */
 static xl_status compile_expressions(struct pipe_memory *memory)
 {
     xl_status status = XL_OK;
@@ -334,7 +340,7 @@ void pipe_memory_close(struct pipe_memory *memory)
     memset(memory, 0, sizeof *memory);
 }
 
-/* -- results --------------------------------------------------------------- */
+/* -- results -------------------------------------------------------------- */
 
 static cl_mem device_result(struct pipe_memory *memory,
                             const struct pipe_mode *mode)

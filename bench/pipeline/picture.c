@@ -23,7 +23,7 @@
 static const char marks[N_LANES] = {'^', '#', 'v'};
 static const char waiting = '.';
 
-/* -- bars ------------------------------------------------------------------ */
+/* -- bars ----------------------------------------------------------------- */
 
 void pipe_bar(const struct pipe_result *x, unsigned lane, double span_ns,
               unsigned columns, char *out)
@@ -54,6 +54,7 @@ void pipe_bar(const struct pipe_result *x, unsigned lane, double span_ns,
     out[n] = '\0';
 }
 
+/* The longest recorded run; it spans the whole width. */
 static double longest_run(const struct pipe_bench *b)
 {
     double most = 0;
@@ -92,7 +93,7 @@ static void print_bars(const struct pipe_bench *b)
     }
 }
 
-/* -- tables ---------------------------------------------------------------- */
+/* -- tables --------------------------------------------------------------- */
 
 static void add_time_cell(struct table *t, double ns)
 {
@@ -115,6 +116,8 @@ static void add_empty_cells(struct table *t, unsigned n)
         table_cell(t, "-");
 }
 
+/* Adds the row of a mode: time, shares of the lanes, gain over the first mode,
+ * verdict. */
 static void add_mode_row(const struct pipe_bench *b, struct table *t,
                          const struct pipe_result *x, struct notes *notes)
 {
@@ -244,8 +247,7 @@ static void print_stages(const struct pipe_bench *b)
            100 * pipe_non_gemm(w, &x->times), x->mode->name);
 }
 
-/* -- text ------------------------------------------------------------------
- */
+/* -- text ----------------------------------------------------------------- */
 
 static void add_amount(struct xl__str *out, double value, const char *unit,
                        const char *suffix)
@@ -258,6 +260,7 @@ static void add_amount(struct xl__str *out, double value, const char *unit,
     xl__str_printf(out, "%s%s", text, suffix);
 }
 
+/* Memory traffic of all stages on the device. */
 static double device_bytes(const struct pipe_workload *w)
 {
     double sum = 0;
@@ -299,6 +302,7 @@ static void print_heading(const struct pipe_bench *b)
     xl__str_clear(&cut);
 }
 
+/* Describes the chunks of the overlapped mode. */
 static void add_chunks(const struct pipe_bench *b, struct xl__str *out)
 {
     const struct pipe_result *x = pipe_result(b, "overlapped");
@@ -319,6 +323,7 @@ static double first_call_ns(const struct pipe_first *f)
     return f->open_ns + f->build_ns + f->run_ns;
 }
 
+/* Describes the first calls. */
 static void add_first(const struct pipe_bench *b, struct xl__str *out)
 {
     const struct pipe_first *built = &b->first[FIRST_BUILT];

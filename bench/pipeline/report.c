@@ -81,8 +81,7 @@ struct pipe_bound pipe_find_bound(const struct pipe_bench *b)
     return out;
 }
 
-/* -- description -----------------------------------------------------------
- */
+/* -- description ---------------------------------------------------------- */
 
 static void add_time(struct xl__str *out, double ns)
 {
@@ -111,6 +110,7 @@ static unsigned find_slowest_stage(const struct pipe_bench *b,
     return at;
 }
 
+/* Describes the slowest stage and the time that its roofline allows. */
 static void describe_kernels(const struct pipe_bench *b,
                              const struct pipe_times *p, struct xl__str *out)
 {
@@ -129,6 +129,7 @@ static void describe_kernels(const struct pipe_bench *b,
     }
 }
 
+/* Describes the lane that bounds the pipeline. */
 static void describe_lane(const struct pipe_bench *b, unsigned lane,
                           const struct pipe_times *p, struct xl__str *out)
 {
@@ -142,6 +143,7 @@ static void describe_lane(const struct pipe_bench *b, unsigned lane,
                  p->lane[lane]);
 }
 
+/* Appends an advice for the bound. */
 static void add_advice(const struct pipe_bench *b, unsigned lane,
                        const struct pipe_bound *v, struct xl__str *out)
 {
@@ -207,7 +209,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 static void add_row(struct pipe_bench *b, struct pipe_result *x)
 {
@@ -267,7 +269,7 @@ void pipe_report_rows(struct pipe_bench *b)
     }
 }
 
-/* -- JSON ------------------------------------------------------------------ */
+/* -- JSON ----------------------------------------------------------------- */
 
 static json_t *times_json(const struct pipe_bench *b,
                           const struct pipe_times *p)
@@ -394,7 +396,7 @@ struct json_t *pipe_report_json(const struct pipe_bench *b)
     return out;
 }
 
-/* -- the trace ------------------------------------------------------------- */
+/* -- the trace ------------------------------------------------------------ */
 
 static void trace_first(const struct pipe_first *first, struct trace *t)
 {
@@ -410,6 +412,8 @@ static void trace_first(const struct pipe_first *first, struct trace *t)
         (void)trace_call(t, names[i], NULL, at, at + (uint64_t)ns[i]);
 }
 
+/* Adds the recorded run of a mode to the trace: host calls, and device
+ * commands if there are event times. */
 static void trace_run(const struct pipe_bench *b, const struct pipe_result *x,
                       struct trace *t)
 {

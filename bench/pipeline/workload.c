@@ -25,7 +25,7 @@
 #include "cli/console.h"
 #include "verify/verify.h"
 
-/* -- tensors --------------------------------------------------------------- */
+/* -- tensors -------------------------------------------------------------- */
 
 static unsigned add_tensor(struct pipe_workload *w, const char *name,
                            enum pipe_role role, size_t elems)
@@ -48,6 +48,8 @@ static double elem_bytes(const struct pipe_workload *w)
     return (double)xl_dtype_bytes(w->dtype);
 }
 
+/* Sets flop and bytes of a matrix product: 2 m n k, each operand moved
+ * once. */
 static void count_product(const struct pipe_workload *w, struct pipe_stage *st)
 {
     const double m = (double)st->rows, n = (double)st->cols,
@@ -73,7 +75,7 @@ static const char *add_over_rows(struct pipe_workload *w,
     return NULL;
 }
 
-/* -- products -------------------------------------------------------------- */
+/* -- products ------------------------------------------------------------- */
 
 static xl_status run_product(xl_queue *q, const xl_gemm *g,
                              const xl_sync *sync, bool prepare)
@@ -81,6 +83,7 @@ static xl_status run_product(xl_queue *q, const xl_gemm *g,
     return prepare ? xl_gemm_prepare(q, g) : xl_gemm_run(q, g, sync);
 }
 
+/* The view of a tensor for a range of items, with leading dimension ld. */
 static xl_mat matrix_view(const struct pipe_workload *w,
                           const struct pipe_chunk *chunk, unsigned i,
                           size_t ld)
@@ -110,6 +113,7 @@ static xl_gemm batched_product(const struct pipe_workload *w,
     return g;
 }
 
+/* The matrix of an input on the host for the item of a row. */
 static struct ref_mat host_matrix(const struct pipe_workload *w,
                                   const struct pipe_row *row_ref, unsigned i,
                                   size_t ld)
@@ -120,6 +124,7 @@ static struct ref_mat host_matrix(const struct pipe_workload *w,
     return out;
 }
 
+/* The scaling of a product for its tolerance: alpha 1, beta 0. */
 static struct ref_gemm_scale scale_of(const struct pipe_workload *w,
                                       const struct pipe_stage *st)
 {
@@ -127,7 +132,7 @@ static struct ref_gemm_scale scale_of(const struct pipe_workload *w,
                                    w->dtype,  w->dtype, XL_ACCURACY_FULL};
 }
 
-/* -- qk: S = Q K^T --------------------------------------------------------- */
+/* -- qk: S = Q K^T -------------------------------------------------------- */
 
 enum { BATCH, SEQUENCE, HIDDEN };
 
@@ -170,7 +175,7 @@ static void qk_row(const struct pipe_workload *w, const struct pipe_stage *st,
     }
 }
 
-/* -- linear: Y = X W ------------------------------------------------------- */
+/* -- linear: Y = X W ------------------------------------------------------ */
 
 enum { M, N, K };
 
@@ -215,7 +220,7 @@ static void linear_row(const struct pipe_workload *w,
     }
 }
 
-/* -- softmax: P = softmax(S / sqrt(hidden)) over rows ---------------------- */
+/* -- softmax: P = softmax(S / sqrt(hidden)) over rows --------------------- */
 
 static const char *softmax_add(struct pipe_workload *w, struct pipe_stage *st)
 {
@@ -264,7 +269,7 @@ static void softmax_row(const struct pipe_workload *w,
                                  expm1(2 * error), st->cols, w->dtype);
 }
 
-/* -- gelu, by element ------------------------------------------------------ */
+/* -- gelu, by element ----------------------------------------------------- */
 
 static const char *gelu_add(struct pipe_workload *w, struct pipe_stage *st)
 {
@@ -305,7 +310,7 @@ static void gelu_row(const struct pipe_workload *w,
     }
 }
 
-/* -- pv: O = P V ----------------------------------------------------------- */
+/* -- pv: O = P V ---------------------------------------------------------- */
 
 static const char *pv_add(struct pipe_workload *w, struct pipe_stage *st)
 {
@@ -348,7 +353,7 @@ static void pv_row(const struct pipe_workload *w, const struct pipe_stage *st,
     }
 }
 
-/* -- the table ------------------------------------------------------------- */
+/* -- the table ------------------------------------------------------------ */
 
 const struct pipe_kind pipe_kinds[] = {
     {"qk",
@@ -395,8 +400,10 @@ const struct pipe_kind pipe_kinds[] = {
     {NULL, NULL, false, {NULL}, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
-/* -- reading --------------------------------------------------------------- */
+/* -- reading -------------------------------------------------------------- */
 
+/* Sets the message for an invalid stage, with the nearest known name. Returns
+ * false. */
 static bool reject_stage(char *why, size_t cap, const char *what,
                          const char *name)
 {
@@ -437,7 +444,7 @@ static bool add_stage(struct pipe_workload *w, const char *name,
 {
     const struct pipe_kind *kind = find_kind(name);
     if (!kind)
-        return reject_stage(why, cap, "is not known", name);
+        return reject_stage(why, cap, "is unknown", name);
     if (w->n_stages == 0 && !kind->form)
         return reject_stage(why, cap, "cannot be the first", name);
     if (w->n_stages > 0 && kind->form)
@@ -503,7 +510,7 @@ bool pipe_workload_read(const char *stages, const char *sizes, xl_dtype dtype,
     return check_sizes(out, why, cap);
 }
 
-/* -- sums ------------------------------------------------------------------ */
+/* -- sums ----------------------------------------------------------------- */
 
 unsigned pipe_output(const struct pipe_workload *w)
 {
@@ -606,6 +613,7 @@ static void row_buffers_clear(struct row_buffers *l)
     }
 }
 
+/* Computes one row through all stages and compares it with the result. */
 static void check_row(const struct pipe_workload *w, const void *const *inputs,
                       const void *result, size_t row,
                       const struct row_buffers *l, struct check_result *out)

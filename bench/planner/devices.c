@@ -69,6 +69,7 @@ static bool add_device(struct planner *p, const struct planner_device *dev)
     return true;
 }
 
+/* Adds a device with the rates that its facts give. */
 static bool add_facts(struct planner *p, const struct facts *f,
                       const char *name, const char *origin, int index)
 {
@@ -89,6 +90,8 @@ static int fail_no_memory(struct session *s)
 
 /* -- devices of result files ---------------------------------------------- */
 
+/* Adds the devices of a result document with a known bandwidth; counts the
+ * others. */
 static bool add_document_devices(struct planner *p, const char *path,
                                  const json_t *devices, size_t *unmeasured)
 {
@@ -103,6 +106,7 @@ static bool add_document_devices(struct planner *p, const char *path,
     return true;
 }
 
+/* Adds the devices of a result file. An exit_code. */
 static int add_file_devices(struct session *s, struct planner *p,
                             const char *path)
 {
@@ -170,6 +174,7 @@ static int measure_rates(struct session *s, xl_device *dev)
     return EXIT_FINE;
 }
 
+/* Measures and adds the devices of this machine. An exit_code. */
 static int add_local_devices(struct session *s, struct planner *p)
 {
     enum { PROBES_A_DEVICE = 4 };
@@ -197,6 +202,7 @@ static int add_local_devices(struct session *s, struct planner *p)
 
 /* -- all devices ---------------------------------------------------------- */
 
+/* Adds the device that the options describe. An exit_code. */
 static int add_given_device(struct session *s, struct planner *p)
 {
     struct planner_device dev;

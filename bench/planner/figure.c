@@ -64,6 +64,7 @@ struct drawing {
     unsigned n;
 };
 
+/* Adds the curve of a device to the plot. */
 static void add_device(struct drawing *d, const json_t *device)
 {
     const json_t *curve = json_object_get(device, "curve");
@@ -95,6 +96,7 @@ static void reserve_line(struct drawing *d, const struct plot_series *s)
                        plot_y(&d->plot, s->at[i + 1].y), wide);
 }
 
+/* Labels the points at which the quantity that sets the time changes. */
 static void label_bounds(struct xl__str *out, struct drawing *d, unsigned i)
 {
     const struct plot_series *s = &d->marks[i];
@@ -107,6 +109,7 @@ static void label_bounds(struct xl__str *out, struct drawing *d, unsigned i)
     svg_group_end(out);
 }
 
+/* Draws title and description of the model. */
 static void draw_heading(struct xl__str *out, const json_t *plan)
 {
     const json_t *model = json_object_get(plan, "model");

@@ -71,6 +71,7 @@ static const struct {
              {"int8", 8, peaks_i8},    {"int4", 4, peaks_f16}};
 enum { N_TYPES = sizeof types / sizeof *types };
 
+/* Reads a number of bits, "4.5". */
 static bool read_bits(const char *text, struct planner_type *out)
 {
     enum { HALF_BITS = 16, MOST_BITS = 64 };
@@ -110,6 +111,7 @@ static bool read_type(const char *option, const char *text,
 
 /* -- the model ------------------------------------------------------------ */
 
+/* Reads --experts USED/ALL. */
 static bool read_experts(const struct plan_settings *set,
                          struct planner_model *m, struct xl__str *why)
 {
@@ -174,6 +176,7 @@ static void estimate_widths(struct planner_model *m)
     m->queries = m->hidden;
 }
 
+/* Checks that the options that describe a model are complete. */
 static bool check_required(const struct plan_settings *set,
                            struct xl__str *why)
 {
@@ -193,6 +196,7 @@ static bool check_required(const struct plan_settings *set,
     return false;
 }
 
+/* Reads the model: from --model or from its numbers, which override it. */
 static bool read_model(const struct plan_settings *set, struct planner *p,
                        struct xl__str *why)
 {

@@ -67,6 +67,7 @@ static json_t *memory_json(const struct planner *p)
                                           : (double)NAN});
 }
 
+/* A step of decoding with a batch, and whether it fits. */
 static json_t *step_json(const struct planner *p,
                          const struct planner_rates *r, double batch)
 {
@@ -86,6 +87,7 @@ static json_t *step_json(const struct planner *p,
     return out;
 }
 
+/* Steps for all batches up to PLANNER_LAST_BATCH. */
 static json_t *curve_json(const struct planner *p,
                           const struct planner_rates *r)
 {
@@ -108,6 +110,7 @@ static double known_limit(double value, double memory)
     return isnan(memory) ? (double)NAN : value;
 }
 
+/* A device: rates, limits, prefill, decoding, curve. */
 static json_t *device_json(const struct planner *p,
                            const struct planner_device *dev)
 {

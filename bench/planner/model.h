@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-/* A decoder: layers of attention and an MLP, or experts in its place. */
+/* A decoder: layers of attention and an MLP, or experts instead. */
 struct planner_model {
     double params;        /* all weights */
     double looked_up;     /* of them, embeddings: a token reads one row */

@@ -38,6 +38,7 @@ static double read_field(const json_t *config, const char *const *names)
 #define FIELD(config, ...)                                                    \
     read_field((config), (const char *const[]){__VA_ARGS__, NULL})
 
+/* `value`, or `instead` if it is NaN. */
 static double default_to(double value, double instead)
 {
     return isnan(value) ? instead : value;
@@ -54,12 +55,13 @@ static bool reject_field(const char *name, struct xl__str *why)
 {
     xl__str_printf(why,
                    "models with %s are not supported; give --params, "
-                   "--layers, --kv-heads and --head-dim in place of --model, "
+                   "--layers, --kv-heads and --head-dim instead of --model, "
                    "of a mixture of experts --active and --experts",
                    name);
     return false;
 }
 
+/* True if the architecture is not supported; *why has the field. */
 static bool has_unsupported_field(const json_t *config, struct xl__str *why)
 {
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
@@ -96,6 +98,8 @@ static double count_window_layers(const json_t *config, double layers)
 
 /* -- the weights ---------------------------------------------------------- */
 
+/* Counts all and active weights from the widths, unless the number of weights
+ * is given. */
 static void count_weights(const json_t *config, struct planner_model *m)
 {
     const double keys = m->kv_heads * m->head_dim;
@@ -117,6 +121,7 @@ static void count_weights(const json_t *config, struct planner_model *m)
         m->active = m->params - m->looked_up;
 }
 
+/* Checks that the required fields are present and consistent. */
 static bool check_fields(const struct planner_model *m, struct xl__str *why)
 {
     const struct {
@@ -206,6 +211,7 @@ static bool report_unknown_model(const json_t *all, const char *name,
     return false;
 }
 
+/* Finds a model in the table of known models. */
 static bool find_in_table(const char *name, struct planner_model *out,
                           char source[PLANNER_SOURCE_CAP], struct xl__str *why)
 {
@@ -220,6 +226,7 @@ static bool find_in_table(const char *name, struct planner_model *out,
     return is_known;
 }
 
+/* Reads the config.json of a file. */
 static bool read_model_file(const char *path, struct planner_model *out,
                             char source[PLANNER_SOURCE_CAP],
                             struct xl__str *why)

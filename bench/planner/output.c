@@ -14,6 +14,8 @@
 
 static const double giga = 1e9, gibi = 1073741824.0;
 
+/* Prints a text as a paragraph, with control characters escaped, and empties
+ * it. */
 static void print_paragraph(FILE *to, struct xl__str *text)
 {
     enum { INDENT = 2 };
@@ -48,6 +50,7 @@ static void format_seconds(struct xl__str *out, double s)
     xl__str_add(out, text);
 }
 
+/* "4270 GB/s": one unit for all, so that values can be compared. */
 static void format_bandwidth(struct xl__str *out, double bytes_per_s)
 {
     xl__str_printf(out, "%.4g GB/s", bytes_per_s / giga);
@@ -69,6 +72,7 @@ static void format_giga(struct xl__str *out, double bytes)
     xl__str_add(out, text);
 }
 
+/* "7 GB (6.52 GiB)". */
 static void format_bytes(struct xl__str *out, double bytes)
 {
     char text[UNITS_CAP];
@@ -85,6 +89,7 @@ const char *planner_bound_name(enum planner_bound by)
     return names[by];
 }
 
+/* "14e9 parameters; 48 layers, ...", and the source of these numbers. */
 static void describe_model(struct xl__str *out, const struct planner *p)
 {
     const struct planner_model *m = &p->workload.model;
@@ -147,6 +152,7 @@ static void format_prefill(struct xl__str *out, const struct planner *p,
     format_seconds(out, f.s);
 }
 
+/* Describes from which batch on compute is the limit. */
 static void describe_compute_bound(struct xl__str *out,
                                    const struct planner *p,
                                    const struct planner_device *dev)
@@ -211,6 +217,7 @@ static void add_memory_row(struct table *t, const char *name, double bytes)
     add_value_cell(t, bytes / gibi, "1");
 }
 
+/* The formula of the cache with its numbers. */
 static void format_cache(struct xl__str *out, const struct planner_workload *w)
 {
     const struct planner_model *m = &w->model;
@@ -232,6 +239,7 @@ static void format_cache(struct xl__str *out, const struct planner_workload *w)
                    planner_token_bytes(w), w->context, w->batch);
 }
 
+/* Prints how weights, cache, activations and training memory are computed. */
 static void print_formulas(FILE *to, const struct planner *p)
 {
     const struct planner_workload *w = &p->workload;
@@ -257,7 +265,7 @@ static void print_formulas(FILE *to, const struct planner *p)
         xl__str_printf(&line, " + %.0f x %.0f logits x %d B", w->batch,
                        w->model.vocab, PLANNER_LOGIT_BYTES);
     xl__str_printf(
-        &line, "; prompts in pieces of %d tokens%s", PLANNER_PROMPT_CHUNK,
+        &line, "; prompts in chunks of %d tokens%s", PLANNER_PROMPT_CHUNK,
         p->is_guessed ? "; widths guessed from the parameters" : "");
     print_paragraph(to, &line);
     if (p->training) {
@@ -295,6 +303,7 @@ static void print_memory(FILE *to, const struct planner *p)
 
 /* -- the devices ---------------------------------------------------------- */
 
+/* "yes", or on how many devices it fits. */
 static void add_fits_cell(struct table *t, double needed, double memory)
 {
     if (isnan(memory))
@@ -311,6 +320,8 @@ static void add_count_cell(struct table *t, double value, double most)
                                                                   : value);
 }
 
+/* Adds the row of a device: does it fit, the largest batch and context, rates,
+ * load time. */
 static void add_device_row(struct table *t, const struct planner *p,
                            const struct planner_device *dev)
 {
@@ -442,6 +453,7 @@ static void print_formula(FILE *to, struct xl__str *text)
     xl__str_reset(text);
 }
 
+/* Prints the bound of decoding with its formula. */
 static void print_decode(FILE *to, const struct planner *p,
                          const struct planner_device *dev)
 {
@@ -475,6 +487,7 @@ static void print_decode(FILE *to, const struct planner *p,
     xl__str_clear(&line);
 }
 
+/* Prints the table of decoding over powers of two of the batch. */
 static void print_batches(FILE *to, const struct planner *p,
                           const struct planner_device *dev)
 {
@@ -549,6 +562,7 @@ static void print_chart(FILE *to, const struct planner *p,
 
 /* -- prompts and load ----------------------------------------------------- */
 
+/* Prints the bound of a prompt and the load time. */
 static void print_prefill(FILE *to, const struct planner *p,
                           const struct planner_device *dev)
 {

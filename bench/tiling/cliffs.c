@@ -31,6 +31,7 @@ static const double burst_ns = 200e3; /* of calls, at the allowed time each */
 
 /* -- the arithmetic ------------------------------------------------------- */
 
+/* A size from 1 to CLIFF_MAX_SIZE with uniform logarithm. */
 static size_t random_size(struct xl__rng *rng)
 {
     const double x = exp(xl__rng_uniform(rng) * log(CLIFF_MAX_SIZE + 1.0));
@@ -85,6 +86,7 @@ struct cliff_search {
     json_t *json;
 };
 
+/* Keeps a measurement if it is the fastest of its case. */
 static void keep_best(struct cliff_search *c, struct cliff_case *shape,
                       const xl_row *row)
 {
@@ -111,6 +113,7 @@ static xl_status enqueue_burst(xl_queue *q, void *arg)
     return status;
 }
 
+/* Times bursts of calls, and divides all samples by the number of calls. */
 static xl_status sample_bursts(struct cliff_search *c, struct attempt *t,
                                const xl_sampling *how)
 {
@@ -196,6 +199,7 @@ static double fact_of(const xl_device *dev, const char *name)
                : (double)NAN;
 }
 
+/* Measures the rates of the device. */
 static xl_status measure_device(struct cliff_search *c)
 {
     xl_status status = XL_OK;
@@ -215,6 +219,7 @@ fail:
     return status;
 }
 
+/* Times all random shapes, then repeats those that exceed the allowed time. */
 static xl_status measure_shapes(struct cliff_search *c)
 {
     xl_status status = XL_OK;
@@ -224,11 +229,11 @@ static xl_status measure_shapes(struct cliff_search *c)
     for (; c->n < set->cliff && !session_stopped(c->s); c->n++) {
         struct cliff_case *shape = &c->shape[c->n];
         size_t mnk[3];
-        char word[64], why[160];
+        char text[64], why[160];
         shape->times = (double)NAN;
         cliff_shape(&rng, mnk);
-        snprintf(word, sizeof word, "%zux%zux%zu", mnk[0], mnk[1], mnk[2]);
-        if (!c->op.parse(set, word, &shape->c, why, sizeof why))
+        snprintf(text, sizeof text, "%zux%zux%zu", mnk[0], mnk[1], mnk[2]);
+        if (!c->op.parse(set, text, &shape->c, why, sizeof why))
             return XL_BAD_SHAPE;
         TRY(measure_shape(c, shape));
     }
@@ -268,6 +273,7 @@ static json_t *shape_json(const struct cliff_case *shape)
     return out;
 }
 
+/* Reports the slowest shapes as rows, all as JSON, and a summary. */
 static void report_cliffs(struct cliff_search *c)
 {
     size_t n = 0;

@@ -11,6 +11,7 @@
 #include "results/json.h"
 #include "tiling/measurement.h"
 
+/* The tiling of the launch. */
 static json_t *tiles_json(const xl_tiling *t)
 {
     json_t *out = json_object();
@@ -54,6 +55,8 @@ static json_t *load_json(const struct tiling_load *l)
     return out;
 }
 
+/* A record: units, load, and three lists with unit, start and end of each
+ * piece. NULL: none. */
 static json_t *record_json(const struct tiling_record *r,
                            const struct tiling_load *load)
 {
@@ -184,6 +187,8 @@ static double read_number(const json_t *in, const char *name)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* Reads and checks a tiling: the numbers of pieces must be consistent and
+ * limited. */
 static bool read_tiling(const json_t *in, xl_tiling *out)
 {
     const struct {
@@ -244,6 +249,7 @@ static bool read_piece(const json_t *lists[3], size_t i,
            out->end_ns <= r->total_ns * slack;
 }
 
+/* Reads and checks a record; it must have the pieces of the tiling. */
 static bool read_record(const json_t *in, const xl_tiling *t,
                         struct tiling_record *out)
 {

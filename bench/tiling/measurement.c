@@ -28,17 +28,18 @@ static void tiling_of_groups(const struct tiling_job *job, xl_tiling *t)
     if (job->op != &bench_softmax)
         return;
     const bool by_rows = t->groups <= job->m;
-    const size_t parts = by_rows ? 1 : t->groups / job->m;
+    const size_t slices = by_rows ? 1 : t->groups / job->m;
     t->is_even = true;
     t->m = job->m;
     t->n = job->n;
     t->rows = by_rows ? xl__ceil_div(job->m, t->groups) : 1;
-    t->cols = xl__ceil_div(job->n, parts);
+    t->cols = xl__ceil_div(job->n, slices);
     t->tiles_m = xl__ceil_div(job->m, t->rows);
-    t->tiles_n = parts;
+    t->tiles_n = slices;
     t->whole = t->tiles_m * t->tiles_n;
 }
 
+/* Asks the library for the tiling of the case. An exit_code. */
 static int choose_tiling(const struct tiling_job *job, xl_queue *q,
                          struct tiling_report *p)
 {
@@ -81,6 +82,8 @@ static xl_status enqueue_op(xl_queue *q, void *arg)
     return t->op->run(q, t->work);
 }
 
+/* Sets *ns to the median time of the op, from samples of at most `max_s`
+ * seconds. */
 static xl_status time_op(const struct tiling_job *job, xl_queue *q,
                          double max_s, double *ns)
 {
@@ -117,6 +120,8 @@ fail:
     return status;
 }
 
+/* Times one size of the sweep with the tile that the library chooses for
+ * it. */
 static int time_size(const struct tiling_job *job, xl_queue *q, size_t i,
                      struct tiling_rate *out)
 {
@@ -142,6 +147,7 @@ static int time_size(const struct tiling_job *job, xl_queue *q, size_t i,
     return EXIT_FINE;
 }
 
+/* Times every size of the sweep. An exit_code. */
 static int time_sweep(const struct tiling_job *job, xl_queue *q,
                       struct tiling_report *p)
 {
@@ -162,6 +168,7 @@ static int time_sweep(const struct tiling_job *job, xl_queue *q,
     return code;
 }
 
+/* Limits the number of pieces. */
 static int check_pieces(const struct tiling_report *p)
 {
     const size_t pieces = tiling_n_pieces(&p->tiling);
@@ -230,6 +237,8 @@ static void record_launch(xl_queue *q, struct tiling_report *p)
 
 /* -- the report ----------------------------------------------------------- */
 
+/* Sets the sawtooth around the size, or over the sweep; without known tiles
+ * there is none. */
 static void set_sawtooth(const struct tiling_job *job, struct tiling_report *p)
 {
     const xl_tiling *t = &p->tiling;
@@ -253,6 +262,8 @@ static void set_sawtooth(const struct tiling_job *job, struct tiling_report *p)
     p->size = xl__min_size(xl__max_size(size, p->range.from), p->range.to);
 }
 
+/* Models the launch with the measured number of concurrent groups; a tile
+ * takes the measured time of a wave. An exit_code. */
 static int run_model(const struct tiling_job *job, struct tiling_report *p)
 {
     const unsigned concurrent = p->measured_load.concurrent;
@@ -268,6 +279,7 @@ static int run_model(const struct tiling_job *job, struct tiling_report *p)
                : session_fail(job->s, "splitting", XL_NO_MEMORY, "");
 }
 
+/* Times the op, records the stand-in, and times the sweep. An exit_code. */
 static int measure_op(const struct tiling_job *job, xl_queue *q,
                       struct tiling_report *p)
 {

@@ -37,10 +37,10 @@ struct reads_run {
 };
 
 static xl_mat matrix_view(size_t rows, size_t cols, xl_dtype dtype,
-                          bool turned)
+                          bool transposed)
 {
-    return turned ? xl_mat_cols(NULL, rows, dtype)
-                  : xl_mat_rows(NULL, cols, dtype);
+    return transposed ? xl_mat_cols(NULL, rows, dtype)
+                      : xl_mat_rows(NULL, cols, dtype);
 }
 
 static xl_gemm gemm_descriptor(const struct gemm_case *c)
@@ -128,6 +128,7 @@ static void add_json(struct reads_run *r, size_t tile,
     json_add(r->json, out);
 }
 
+/* Adds the row of a tile; allowed: roofline of its reads. */
 static void add_cells(struct reads_run *r, size_t tile,
                       const struct tile_reads *x, const xl_trial *trial,
                       double rate)
@@ -147,6 +148,7 @@ static void add_cells(struct reads_run *r, size_t tile,
     table_cell(r->table, "%s", xl_trial_end_name(trial->end));
 }
 
+/* Computes the reads of a tile and times it. */
 static xl_status measure_tile(struct reads_run *r, const char *model,
                               size_t tile)
 {
@@ -175,6 +177,7 @@ static double fact_of(const xl_device *dev, const char *name)
                : (double)NAN;
 }
 
+/* The tunables that the model chooses for the shape. */
 static xl_status model_tunables(struct reads_run *r, char *out, size_t cap)
 {
     const xl_gemm g = gemm_descriptor(&r->c);

@@ -21,6 +21,7 @@ enum {
     PAGE_LETTERS = 106 /* of a line of small text */
 };
 
+/* Draws title and note of a panel. Returns the y below. */
 static double draw_panel(struct xl__str *out, double y, const char *title,
                          const char *note)
 {
@@ -82,6 +83,8 @@ static void draw_curve_key(struct xl__str *out, double x, double y,
     svg_text(out, x + SAMPLE + 6, y, svg_small, "start", svg_ink, name);
 }
 
+/* Draws the panel of the share of active units over time. Returns the y
+ * below. */
 static double draw_curves(struct xl__str *out, const struct tiling_report *p,
                           double y)
 {
@@ -142,6 +145,7 @@ static double x_of_size(const struct tiling_report *p, size_t size)
     return PAGE_LEFT + before / sizes * PAGE_INNER;
 }
 
+/* Marks a size on the sawtooth, with a label. */
 static void draw_mark(struct xl__str *out, const struct tiling_report *p,
                       size_t size, double y, double label_y)
 {
@@ -179,6 +183,7 @@ static void draw_dots(struct xl__str *out, const struct tiling_report *p,
     svg_group_end(out);
 }
 
+/* Draws the panel of the sawtooth. Returns the y below. */
 static double draw_sawtooth(struct xl__str *out, const struct tiling_report *p,
                             double y)
 {
@@ -217,7 +222,7 @@ static double draw_sawtooth(struct xl__str *out, const struct tiling_report *p,
 }
 
 enum {
-    MAP_CELLS = 48, /* along each side */
+    MAP_CELLS = 48, /* rows, and columns */
     MAP_HEIGHT = 360,
     CELL = 44,         /* at most */
     NAMED_HEIGHT = 16, /* of a cell in which a number fits */
@@ -229,6 +234,7 @@ enum {
     SHADES = 32          /* of pieces without tips */
 };
 
+/* The tip of a piece: tile, unit, times. */
 static void format_tip(const struct tiling_report *p, size_t piece, char *tip,
                        size_t cap)
 {
@@ -327,6 +333,7 @@ static void draw_key(struct xl__str *out, double y, const char *what)
     svg_text(out, x - 6, y, svg_small, "end", svg_ink, what);
 }
 
+/* Draws the panel of tiles. Returns the y below. */
 static double draw_map(struct xl__str *out, const struct tiling_report *p,
                        double y)
 {
@@ -407,6 +414,8 @@ static void draw_strokes(struct xl__str *out, const struct tiling_record *r,
     }
 }
 
+/* Draws the panel of units over time, unless there are too many. Returns the y
+ * below. */
 static double draw_lanes(struct xl__str *out, const struct tiling_report *p,
                          double y)
 {

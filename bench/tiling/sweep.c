@@ -18,6 +18,7 @@ enum { MOST_SIZES = 4096 };
 
 /* -- "n=1780:2060:4" ------------------------------------------------------ */
 
+/* Sets the message for an invalid sweep. Returns false. */
 static bool report_invalid(const char *text, const char *what, char *why,
                            size_t cap)
 {
@@ -28,6 +29,7 @@ static bool report_invalid(const char *text, const char *what, char *why,
     return false;
 }
 
+/* Reads "nmk" or "ld". */
 static bool read_names(const char *text, size_t len, struct sweep *out)
 {
     if (len == 2 && strncmp(text, "ld", len) == 0)
@@ -172,6 +174,7 @@ static void name_case(const struct sweep *sweep, size_t i,
     step->c.use |= CASE_NAMED;
 }
 
+/* Creates one case for each size. An exit_code. */
 static int make_cases(struct session *s, const struct sweep *sweep,
                       struct gemm_case *base, struct bench_cases *out)
 {
@@ -207,7 +210,7 @@ static int find_base(struct session *s, struct sweep *sweep,
 {
     enum { USUAL = 2048 };
     char why[160], cube[24];
-    const char *word = cube;
+    const char *shape = cube;
     if (s->set.n_words > 1 || s->set.shape_files.n > 0) {
         fprintf(stderr, "clbench: --sweep takes at most one SHAPE\n");
         return EXIT_USAGE;
@@ -215,10 +218,10 @@ static int find_base(struct session *s, struct sweep *sweep,
     snprintf(cube, sizeof cube, "%zu",
              sweep->ld && sweep->from > USUAL ? USUAL : sweep->from);
     if (s->set.n_words == 1)
-        word = s->set.words[0];
+        shape = s->set.words[0];
     else if (!sweep->ld)
         sweep->m = sweep->n = sweep->k = true;
-    if (bench_gemm.parse(&s->set, word, base, why, sizeof why))
+    if (bench_gemm.parse(&s->set, shape, base, why, sizeof why))
         return EXIT_FINE;
     fprintf(stderr, "clbench: %s\n", why);
     return EXIT_USAGE;

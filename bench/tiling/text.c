@@ -146,6 +146,7 @@ static double find_rate(const struct tiling_report *p, size_t size)
     return (double)NAN;
 }
 
+/* Adds a size of the sawtooth to the table. */
 static void add_saw_row(struct table *t, const struct tiling_report *p,
                         const struct sawtooth_point *x)
 {
@@ -241,6 +242,7 @@ static struct chart_columns measured_columns(const struct tiling_report *p)
     return c;
 }
 
+/* Prints a chart with a mark at the size of the launch. */
 static void print_chart(FILE *to, const struct tiling_report *p,
                         const struct chart_columns *c)
 {
@@ -341,12 +343,13 @@ static void print_heading(FILE *to, const struct tiling_report *p,
     xl__str_clear(&cut);
 }
 
+/* Prints tiles, groups, variant, waves and time. */
 static void print_tiles(FILE *to, const struct tiling_report *p,
                         unsigned columns)
 {
     const xl_tiling *t = &p->tiling;
     struct xl__str text = {0};
-    char part[UNITS_CAP];
+    char amount[UNITS_CAP];
     if (tiling_has_map(t)) {
         xl__str_printf(&text, "%zu x %zu of %zu x %zu", t->tiles_m, t->tiles_n,
                        t->rows, t->cols);
@@ -368,9 +371,9 @@ static void print_tiles(FILE *to, const struct tiling_report *p,
     }
     xl__str_printf(&text, "%zu", t->groups);
     if (t->wg_items > 0) {
-        units_format(part, sizeof part, (double)t->local_mem_bytes, "B");
+        units_format(amount, sizeof amount, (double)t->local_mem_bytes, "B");
         xl__str_printf(&text, " of %zu item%s, %s of local memory each",
-                       t->wg_items, t->wg_items == 1 ? "" : "s", part);
+                       t->wg_items, t->wg_items == 1 ? "" : "s", amount);
     }
     if (t->groups < tiling_n_pieces(t))
         xl__str_printf(&text, "; group g does tiles g, g + %zu, ...",
@@ -382,8 +385,8 @@ static void print_tiles(FILE *to, const struct tiling_report *p,
     tiling_describe_waves(p, &text);
     print_field(to, "Waves", xl__str_text(&text), columns);
     if (!isnan(p->op_ns)) {
-        units_time(part, sizeof part, p->op_ns);
-        print_field(to, "Time", part, columns);
+        units_time(amount, sizeof amount, p->op_ns);
+        print_field(to, "Time", amount, columns);
     }
     xl__str_clear(&text);
 }
@@ -397,6 +400,7 @@ static double start_frac(const struct tiling_record *r, size_t piece)
                         : (double)NAN;
 }
 
+/* Prints one line of the map of units. */
 static void print_map_line(FILE *to, const struct tiling_report *p,
                            const struct tiling_grid *g, size_t row,
                            unsigned width, bool colour)
@@ -564,6 +568,7 @@ static const struct load_row load_rows[] = {
     {"busiest over mean", cell_imbalance},
 };
 
+/* Prints the load of model and measurement side by side. */
 static void print_load(FILE *to, const struct tiling_report *p,
                        unsigned columns, bool colour)
 {
@@ -590,6 +595,7 @@ static void print_load(FILE *to, const struct tiling_report *p,
 
 /* -- activity over time --------------------------------------------------- */
 
+/* Prints the curves of active units of model and measurement. */
 static void print_curves(FILE *to, const struct tiling_report *p)
 {
     double model[CURVE_COLS], measured[CURVE_COLS];
@@ -621,6 +627,7 @@ static void print_curves(FILE *to, const struct tiling_report *p)
     xl__str_clear(&line);
 }
 
+/* Prints the busy share of each unit as a character. */
 static void print_units(FILE *to, const struct tiling_report *p)
 {
     const struct tiling_record *r = tiling_shown_record(p);

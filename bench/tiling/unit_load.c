@@ -27,6 +27,8 @@ struct slot {
     size_t number;
 };
 
+/* Order of slots: by the time they are free, then by number, so that units
+ * fill in order. */
 static bool is_before(const struct slot *a, const struct slot *b)
 {
     return a->free_ns < b->free_ns ||
@@ -101,6 +103,7 @@ static int order_pieces(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+/* A copy of the pieces sorted by unit and start; NULL: out of memory. */
 static xl_piece_record *sort_pieces(const struct tiling_record *r)
 {
     xl_piece_record *out = xl__calloc(r->n, sizeof *out);

@@ -14,7 +14,7 @@
 #include "compare/output_files.h"
 #include "compare/tables.h"
 
-/* A run of a few ops; rows of each differ in their sizes alone. */
+/* A run of a few ops; rows of each differ in their sizes only. */
 struct run {
     const char *name, *uuid, *platform, *driver, *version;
     unsigned seed;
@@ -48,12 +48,11 @@ static void add_row(struct xl__str *out, const struct run *run, unsigned op,
                    "\"op\":\"%s\",\"variant\":\"%s\",\"shape\":{\"n\":%u},"
                    "\"params\":{},\"dtype\":\"f32\",\"cache\":\"hot\","
                    "\"clock\":\"%s\",\"unit\":\"%s\",\"verdict\":\"%s\","
-                   "\"reason\":\"told\",\"value\":%.9g,\"samples_ns\":[",
+                   "\"reason\":\"cause\",\"value\":%.9g,\"samples_ns\":[",
                    ops[op], variant, i + 1, ops[op], variant, i + 1,
                    is_first ? run->clock : "event",
                    is_first ? run->unit : "flop/s",
-                   is_first ? run->verdict : "ok",
-                   1e9 / exp(shift) / factor);
+                   is_first ? run->verdict : "ok", 1e9 / exp(shift) / factor);
     for (unsigned k = 0; k < run->n_samples; k++)
         xl__str_printf(out, "%s%.9g", k > 0 ? "," : "",
                        1e6 * factor *
@@ -243,7 +242,7 @@ static void other_changes_are_reported(void **state)
     } cases[] = {
         {"B/s", "event", "ok", "tiled", "", CALL_AMBIGUOUS},
         {"flop/s", "wall", "ok", "tiled", "not comparable", CALL_UNLIKE},
-        {"flop/s", "event", "rejected", "tiled", "is rejected: told",
+        {"flop/s", "event", "rejected", "tiled", "is rejected: cause",
          CALL_UNTIMED},
         {"flop/s", "event", "ok", "other", "tiled in a, other in b",
          CALL_AMBIGUOUS},
@@ -405,20 +404,20 @@ static void gates_are_read(void **state)
     assert_true(gate.rejected && gate.missing && gate_is_on(&gate));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct option_list list = {{wrong[i]}, 1};
-        char *part = gate_read(&gate, &list);
-        if (!part)
+        char *invalid = gate_read(&gate, &list);
+        if (!invalid)
             fail_msg("'%s' is taken", wrong[i]);
-        free(part);
+        free(invalid);
     }
     struct option_list none = {{NULL}, 0};
     assert_null(gate_read(&gate, &none));
     assert_false(gate_is_on(&gate));
 }
 
-static size_t times(const char *text, const char *part)
+static size_t times(const char *text, const char *what)
 {
     size_t n = 0;
-    for (const char *at = text; (at = strstr(at, part)); at++)
+    for (const char *at = text; (at = strstr(at, what)); at++)
         n++;
     return n;
 }

@@ -206,9 +206,9 @@ static void equal_runs_are_rarely_called(void **state)
             difference(&w, true, rows);
             assert_true(noise_from_rows(&noise, rows, N_ROWS));
             noise_intervals(&noise, rows, N_ROWS);
-            const double part = (double)wrong_calls(rows) / N_ROWS;
-            all += part / REPEATS;
-            worst = fmax(worst, part);
+            const double share = (double)wrong_calls(rows) / N_ROWS;
+            all += share / REPEATS;
+            worst = fmax(worst, share);
         }
         if (all > cases[c].most || worst > cases[c].most_of_one)
             fail_msg("case %zu: %g of rows called, %g at most", c, all,

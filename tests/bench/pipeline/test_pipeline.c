@@ -14,7 +14,7 @@
 #include "pipeline/report.h"
 #include "cases/host_ops.h"
 
-/* -- chunks ---------------------------------------------------------------- */
+/* -- chunks --------------------------------------------------------------- */
 
 static void chunks_hold_everything(void **state)
 {
@@ -169,8 +169,7 @@ static void little_work(void **state)
     assert_int_equal(best.n, 2);
 }
 
-/* -- workloads -------------------------------------------------------------
- */
+/* -- workloads ------------------------------------------------------------ */
 
 static void the_default_case_counts(void **state)
 {
@@ -210,8 +209,8 @@ static void bad_arguments_are_reported(void **state)
         {"qk", "4000000000x2000000000x1", XL_F16, "64 bits"},
         {"linear", "4xk", XL_F16, "MxNxK"},
         {"qq", NULL, XL_F16, "did you mean 'qk'"},
-        {"", NULL, XL_F16, "is not known"},
-        {"qk,", NULL, XL_F16, "is not known"},
+        {"", NULL, XL_F16, "is unknown"},
+        {"qk,", NULL, XL_F16, "is unknown"},
         {"softmax", NULL, XL_F16, "cannot be the first"},
         {"qk,linear", NULL, XL_F16, "can only be the first"},
         {"linear,pv", NULL, XL_F16, "'pv' multiplies"},
@@ -229,12 +228,12 @@ static void bad_arguments_are_reported(void **state)
                                &w, why, sizeof why))
             fail_msg("taken: %s %s", cases[i].stages, cases[i].sizes);
         if (!strstr(why, cases[i].message))
-            fail_msg("'%s' says '%s', not '%s'", cases[i].stages, why,
+            fail_msg("'%s': '%s', not '%s'", cases[i].stages, why,
                      cases[i].message);
     }
 }
 
-/* -- references ------------------------------------------------------------ */
+/* -- references ----------------------------------------------------------- */
 
 /* Rounds to the type, as a device does between stages. */
 static double rounded(const double *x, size_t i, xl_dtype dtype)
@@ -390,8 +389,7 @@ static void linear_is_checked(void **state)
     pipe_host_clear(&host);
 }
 
-/* -- the bound -------------------------------------------------------------
- */
+/* -- the bound ------------------------------------------------------------ */
 
 static void set_result(struct pipe_bench *b, const char *mode, double total,
                        double up, double run, double down)

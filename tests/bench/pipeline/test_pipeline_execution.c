@@ -165,7 +165,7 @@ static void records_are_complete(void **state)
     fixture_end(&w);
 }
 
-/* -- faults ---------------------------------------------------------------- */
+/* -- faults --------------------------------------------------------------- */
 
 static bool releases(const char *entry)
 {
