@@ -431,8 +431,8 @@ struct set_time {
     const char *unit, *clock;
 };
 
-/* Averages the logarithm of the time and its variance over the runs with a
- * valid time. n runs divide the sum of variances by n^2. */
+/* Averages the logarithm of the time over the runs with a valid time. The
+ * variance of the mean of n runs is the sum of their variances over n^2. */
 static struct set_time measure_set(const struct result_set *set,
                                    const struct result_row *row, bool by_case)
 {
@@ -465,7 +465,7 @@ static struct set_time measure_set(const struct result_set *set,
  * in it. */
 static bool use_interleaved(const struct comparison *c, struct pair *p)
 {
-    static const double deviates = 1.96; /* of a half width, 95 % */
+    static const double deviates = 1.96; /* standard deviations */
     struct ratio interleaved;
     if (!c->b.other || !result_interleaved(&c->b.files[0], p->b, &interleaved))
         return false;
