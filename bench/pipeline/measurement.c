@@ -329,7 +329,7 @@ static xl_status time_modes(struct pipe_bench *b)
     how.stop_arg = b->s;
     list_timed(b, &t);
     if (t.n > 0)
-        TRY(xl_samples_take_turns(b->memory.plain.q[LANE_RUN], &how, t.piece,
+        TRY(xl_samples_take_interleaved(b->memory.plain.q[LANE_RUN], &how, t.piece,
                                   t.n, samples));
     for (unsigned i = 0; i < t.n; i++) {
         if (!t.result[i]) {

@@ -104,7 +104,7 @@ static xl_gemm batched_product(const struct pipe_workload *w,
     g.a = matrix_view(w, chunk, st->src, st->inner);
     g.b = matrix_view(w, chunk, st->by, transposed ? st->inner : st->cols);
     if (transposed)
-        g.b = xl_mat_turned(g.b);
+        g.b = xl_mat_transposed(g.b);
     g.c = matrix_view(w, chunk, st->dst, st->cols);
     g.batch = (xl_batch){.count = chunk->items,
                          .a_step = w->tensor[st->src].elems,

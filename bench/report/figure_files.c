@@ -128,7 +128,7 @@ xl_status figure_files_write(const char *folder,
 bool figure_files_try(struct session *s, const char *folder)
 {
     errno = 0;
-    const xl_status status = xl__dir_make_shared(folder);
+    const xl_status status = xl__dir_create_shared(folder);
     if (status != XL_OK)
         return out_file_complain(s, "svg", folder, status);
     char *path = xl__path_join(folder, "figure");

@@ -46,7 +46,7 @@ static void cell_held(struct table *t, const xl_reading *r)
             colour = TABLE_YELLOW;
     }
     if (text.len == 0)
-        xl__str_add(&text, r->tells_throttle ? "nothing" : "-");
+        xl__str_add(&text, r->has_throttle ? "nothing" : "-");
     table_cell_coloured(t, colour, xl__str_text(&text));
     xl__str_clear(&text);
 }

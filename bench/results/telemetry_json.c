@@ -11,7 +11,7 @@
 /* {"thermal limit": 0.25}: those that held at all; null: nobody tells. */
 static json_t *shares(const xl_conditions *c)
 {
-    if (!c->tells_throttle)
+    if (!c->has_throttle)
         return json_null();
     json_t *out = json_object();
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
@@ -66,7 +66,7 @@ void telemetry_conditions_of(const json_t *json, xl_conditions *out)
                                     ? json_number_value(value)
                                     : (double)NAN;
     }
-    out->tells_throttle = json_is_object(held);
+    out->has_throttle = json_is_object(held);
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         out->throttle[i] = json_number_value(
             json_object_get(held, xl_throttle_name((xl_throttle)i)));
@@ -91,7 +91,7 @@ json_t *telemetry_reading(const xl_reading *r)
         if (r->source[i])
             json_put(out, xl_sensor_name((xl_sensor)i, NULL, NULL),
                      json_number(r->value[i]));
-    if (!r->tells_throttle)
+    if (!r->has_throttle)
         return out;
     held = json_array();
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)

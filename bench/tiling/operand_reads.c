@@ -101,19 +101,19 @@ static void set_tile(const char *model, size_t tile, char *out, size_t cap)
 
 /* Times a tile; *out has the reason if it does not run here. */
 static xl_status time_tile(struct reads_run *r, const char *model, size_t tile,
-                           xl_trial *out)
+                           xl_candidate_result *out)
 {
     const xl_gemm g = gemm_descriptor(&r->c);
     xl_candidate c = {.est_ns = (double)NAN};
     xl__strcpy(c.variant, sizeof c.variant, variant);
     set_tile(model, tile, c.tunables, sizeof c.tunables);
-    return xl_tune_trial(r->q, "gemm", &g, &c, 0, out);
+    return xl_tune_candidate(r->q, "gemm", &g, &c, 0, out);
 }
 
 /* -- the table ------------------------------------------------------------ */
 
 static void add_json(struct reads_run *r, size_t tile,
-                     const struct tile_reads *x, const xl_trial *trial,
+                     const struct tile_reads *x, const xl_candidate_result *result,
                      double rate)
 {
     json_t *out = json_object();
@@ -123,14 +123,14 @@ static void add_json(struct reads_run *r, size_t tile,
     json_put(out, "bytes", json_number(x->bytes));
     json_put(out, "flop_per_byte", json_number(x->flop_per_byte));
     json_put(out, "flop_per_s", json_number(rate));
-    json_put(out, "end", json_string(xl_trial_end_name(trial->end)));
-    json_put(out, "why", json_text(*trial->why ? trial->why : NULL));
+    json_put(out, "end", json_string(xl_candidate_end_name(result->end)));
+    json_put(out, "why", json_text(*result->why ? result->why : NULL));
     json_add(r->json, out);
 }
 
 /* Adds the row of a tile; allowed: roofline of its reads. */
 static void add_cells(struct reads_run *r, size_t tile,
-                      const struct tile_reads *x, const xl_trial *trial,
+                      const struct tile_reads *x, const xl_candidate_result *result,
                       double rate)
 {
     char text[UNITS_CAP];
@@ -145,7 +145,7 @@ static void add_cells(struct reads_run *r, size_t tile,
     table_cell(r->table, "%s", text);
     units_format(text, sizeof text, rate, "flop/s");
     table_cell(r->table, "%s", text);
-    table_cell(r->table, "%s", xl_trial_end_name(trial->end));
+    table_cell(r->table, "%s", xl_candidate_end_name(result->end));
 }
 
 /* Computes the reads of a tile and times it. */
@@ -156,15 +156,15 @@ static xl_status measure_tile(struct reads_run *r, const char *model,
     const size_t mnk[3] = {r->c.m, r->c.n, r->c.k};
     const struct tile_reads x =
         tile_reads(mnk, tile, xl_dtype_bytes(r->c.in));
-    xl_trial trial = {.end = XL_TRIAL_REFUSED, .median_ns = (double)NAN};
-    TRY(time_tile(r, model, tile, &trial));
+    xl_candidate_result result = {.end = XL_CANDIDATE_REFUSED, .median_ns = (double)NAN};
+    TRY(time_tile(r, model, tile, &result));
     const double rate =
-        trial.end == XL_TRIAL_RIGHT
+        result.end == XL_CANDIDATE_RIGHT
             ? 2.0 * (double)r->c.m * (double)r->c.n * (double)r->c.k /
-                  trial.median_ns * 1e9
+                  result.median_ns * 1e9
             : (double)NAN;
-    add_json(r, tile, &x, &trial, rate);
-    add_cells(r, tile, &x, &trial, rate);
+    add_json(r, tile, &x, &result, rate);
+    add_cells(r, tile, &x, &result, rate);
 fail:
     return status;
 }

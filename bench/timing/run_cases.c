@@ -36,7 +36,7 @@ static xl_status take_samples(struct attempt *const *live, unsigned n)
     how.stop_arg = b->s;
     for (unsigned i = 0; i < n; i++)
         pieces[i] = (xl_piece){attempt_enqueue, live[i]};
-    TRY(xl_samples_take_turns(live[0]->q, &how, pieces, n, samples));
+    TRY(xl_samples_take_interleaved(live[0]->q, &how, pieces, n, samples));
     for (unsigned i = 0; i < n; i++)
         live[i]->row.samples = samples[i];
 fail:

@@ -11,7 +11,8 @@
 
 /* What the driver grants a kernel may be less than it grants the device
  * (GE-10): rusticl grants 32 of 1024. A kernel that takes nothing tells. */
-static xl_status ask_group(struct xl__probing *p, struct xl__ready *ready)
+static xl_status ask_group(struct xl__probing *p,
+                           struct xl__cached_plan *ready)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -22,7 +23,7 @@ static xl_status ask_group(struct xl__probing *p, struct xl__ready *ready)
     s->kernel = "nothing";
     s->dims = 1;
     s->global[0] = s->local[0] = 1;
-    TRY(xl__ready_make(p->q, ready));
+    TRY(xl__cached_plan_build(p->q, ready));
     CL_TRY(&p->q->error,
            clGetKernelWorkGroupInfo(ready->kernel[0], dev->id,
                                     CL_KERNEL_WORK_GROUP_SIZE,
@@ -35,14 +36,14 @@ fail:
 xl_status xl__probing_begin(struct xl__probing *p)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     TRY(xl__timer_check(p->q));
     TRY(ask_group(p, ready));
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
@@ -93,7 +94,7 @@ struct xl__probing xl__probe_in_brief(const struct xl__probing *p,
 
 /* What the sampler enqueues. */
 struct work {
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     const struct xl__call *call;
 };
 
@@ -109,12 +110,12 @@ xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
 {
     xl_status status = XL_OK;
     const xl_sampling how = xl__probe_sampling(p);
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     struct work work = {ready, call};
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan = *plan;
-    TRY(xl__ready_make(p->q, ready));
+    TRY(xl__cached_plan_build(p->q, ready));
     TRY(xl_samples_take(p->q, &how, enqueue, &work, &row->samples));
     const double s = row->samples.median_ns * 1e-9;
     row->value = amount > 0 ? amount / s : s;
@@ -123,7 +124,7 @@ xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
     row->cold = how.cold;
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
@@ -229,7 +230,7 @@ static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
     xl__arg_mem(s, 1);
     xl__arg_u32(s, count);
     xl__arg_u32(s, (cl_uint)p->how->seed);
-    return xl__run_plan(p->q, &plan, &call, NULL);
+    return xl__plan_launch(p->q, &plan, &call, NULL);
 }
 
 static bool is_memory_failure(xl_status status)

@@ -207,7 +207,7 @@ static xl_status look(struct xl__probing *p, const struct stairs *s,
     make_plan(s, &plan);
     TRY(xl_buffer_fill(p->q, s->out, 0, 0, s->groups * s->group_words));
     TRY(xl_buffer_fill(p->q, s->census, 0, 0, 2));
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, s->out, 0, seen, n * sizeof *seen));
     *right = same_as_host(s, seen, n);
 fail:
@@ -273,7 +273,7 @@ static xl_status try_group(struct xl__probing *p, struct stairs *s)
     struct xl__plan plan;
     const struct xl__call call = call_of(s);
     make_plan(s, &plan);
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_queue_finish(p->q)); /* some drivers refuse this late */
 fail:
     return status;

@@ -154,7 +154,7 @@ static xl_status ask_total(const struct axis *a, unsigned size, cl_uint *most)
     TRY(xl__probe_alive(f->p));
     TRY(reset_count(f));
     for (unsigned i = 0; i < TRIES; i++)
-        TRY(xl__run_plan(f->p->q, &plan, &call, NULL));
+        TRY(xl__plan_launch(f->p->q, &plan, &call, NULL));
     TRY(read_count(f, most));
 fail:
     return status;
@@ -187,11 +187,11 @@ static xl_status ask_private(const struct field *f,
 {
     xl_status status = XL_OK;
     cl_ulong answer = 0;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         return xl__error_set(&f->p->q->error, XL_NO_MEMORY, "a plan");
     ready->plan = *plan;
-    TRY(xl__ready_make(f->p->q, ready));
+    TRY(xl__cached_plan_build(f->p->q, ready));
     *bytes =
         clGetKernelWorkGroupInfo(ready->kernel[0], f->p->q->ctx->device->id,
                                  CL_KERNEL_PRIVATE_MEM_SIZE, sizeof answer,
@@ -199,7 +199,7 @@ static xl_status ask_private(const struct field *f,
             ? (double)answer
             : NAN;
 fail:
-    xl__ready_clear(ready);
+    xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }

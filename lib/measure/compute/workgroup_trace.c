@@ -27,7 +27,7 @@ static const double least_clock_ns = 10e6; /* to tell its step by */
 struct watching {
     xl_queue *q;
     const xl_watch *what;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     cl_mem mem;
     struct xl__raw_piece *raw, *best;
     struct xl__call call;
@@ -237,7 +237,7 @@ static void plan_of(const struct watching *w, struct xl__plan *plan)
     s->local_mem_bytes = words * sizeof(cl_uint);
     xl__define(s, "WG", (long)what->wg_items);
     xl__define(s, "WORDS", (long)words);
-    xl__define_way(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
+    xl__define_choice(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
     xl__arg_mem(s, 1);
     xl__arg_u32(s, what->n_pieces);
     xl__arg_u32(s, what->whole);
@@ -319,7 +319,7 @@ static xl_status run(struct watching *w, xl_piece_record *out,
     TRY(xl_buffer_create(w->q, n * sizeof *w->raw, &w->mem));
     w->call.mem[1] = (xl_mem){w->mem, NULL};
     plan_of(w, &w->ready->plan);
-    TRY(xl__ready_make(w->q, w->ready));
+    TRY(xl__cached_plan_build(w->q, w->ready));
     TRY(find_turns(w));
     TRY(take_runs(w, about));
     if (!xl__watch_read(w->best, n, step_of(w), out, about))
@@ -361,7 +361,7 @@ fail:
     if (w.mem)
         clReleaseMemObject(w.mem);
     if (w.ready)
-        xl__ready_clear(w.ready);
+        xl__cached_plan_clear(w.ready);
     free(w.ready);
     free(w.raw);
     free(w.best);

@@ -37,7 +37,7 @@ static const double items_wanted = 512, items_most = 2048;
 struct counting {
     const xl_device *dev;
     const struct xl__limits *l;
-    const xl_work *work;
+    const xl_counts *work;
     double fill; /* share of the units' time that has a work-group */
     struct xl__need need[2 * XL_N_LIMITERS];
     unsigned n;
@@ -132,7 +132,7 @@ static bool keeps(const struct xl__limits *l, enum xl__fact_id size,
  * the set with ease, or where it must have, since the DRAM is slower. */
 static xl_level server(const struct counting *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double bytes = w->bytes[XL_LEVEL_DRAM];
     const double set = w->footprint_bytes > 0 ? w->footprint_bytes : bytes;
     const double dram = xl__num(c->l, XL__F_copy_bytes_per_s);
@@ -170,7 +170,7 @@ static void ask_level(struct counting *c, xl_level level, double bytes)
 
 static void ask_memory(struct counting *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const xl_level from = server(c);
     for (unsigned level = 0; level < XL_N_LEVELS; level++) {
         double bytes = w->bytes[level];
@@ -186,7 +186,7 @@ static void ask_memory(struct counting *c)
  * DRAM can hold what all items have at once. */
 static void ask_spills(struct counting *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = at_least(xl__num(c->l, XL__F_compute_units), 1);
     const double items = w->groups * w->wg_size;
     const double held = w->resident > 0 ? w->resident * w->wg_size
@@ -210,7 +210,7 @@ static void ask_spills(struct counting *c)
 
 static void ask_all(struct counting *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = at_least(xl__num(c->l, XL__F_compute_units), 1);
     const double side_by_side = units * at_least(w->resident, 1);
     if (!xl__is(c->l, XL__F_has_zero_copy)) {
@@ -261,7 +261,7 @@ static void keep_needs(const struct counting *c, xl_diagnosis *out)
  * need no items to wait by turns. */
 static xl_limiter likely(const struct counting *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = xl__num(c->l, XL__F_compute_units);
     const double items = w->groups * w->wg_size / units;
     if (w->private_bytes > 0 && xl__is(c->l, XL__F_is_gpu))
@@ -275,7 +275,7 @@ static void tell_likely(const struct counting *c, const xl_diagnosis *d,
                         struct xl__str *out)
 {
     static const double percent = 100;
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = xl__num(c->l, XL__F_compute_units);
     xl__str_printf(out, "; %.0f %% is left open, likely ",
                    percent * (1 - d->share));
@@ -326,7 +326,7 @@ static void blame_clock(const struct counting *c, double lost,
 static void see_throttle(const struct counting *c, xl_diagnosis *out,
                          struct xl__str *text)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const bool has_drift = w->drift >= throttled;
     const bool is_held = w->clock > 0 && w->clock * throttled <= 1;
     struct xl__str before = *text;
@@ -366,7 +366,7 @@ static void see_engine(const struct counting *c, xl_diagnosis *out)
     xl__str_clear(&text);
 }
 
-static double flop_of(const xl_work *w)
+static double flop_of(const xl_counts *w)
 {
     double flop = 0;
     for (unsigned i = 0; i < XL_MAX_FLOP_KINDS; i++)
@@ -374,7 +374,7 @@ static double flop_of(const xl_work *w)
     return flop;
 }
 
-static void keep_rates(const xl_work *w, xl_diagnosis *out)
+static void keep_rates(const xl_counts *w, xl_diagnosis *out)
 {
     const double flop = flop_of(w);
     const double bytes = w->bytes[XL_LEVEL_DRAM];
@@ -386,7 +386,8 @@ static void keep_rates(const xl_work *w, xl_diagnosis *out)
         out->intensity = flop / bytes;
 }
 
-void xl_diagnose(const xl_device *dev, const xl_work *work, xl_diagnosis *out)
+void xl_diagnose(const xl_device *dev, const xl_counts *work,
+                 xl_diagnosis *out)
 {
     if (!out)
         return;
@@ -405,7 +406,7 @@ void xl_diagnose(const xl_device *dev, const xl_work *work, xl_diagnosis *out)
     xl__str_clear(&text);
 }
 
-static void see_clock(xl_work *work, const xl_conditions *c)
+static void see_clock(xl_counts *work, const xl_conditions *c)
 {
     struct xl__str text = {0};
     xl__strcpy(work->held_by, sizeof work->held_by, "");
@@ -418,7 +419,7 @@ static void see_clock(xl_work *work, const xl_conditions *c)
     xl__str_clear(&text);
 }
 
-void xl_work_time(xl_work *work, const xl_samples *s)
+void xl_counts_set_times(xl_counts *work, const xl_samples *s)
 {
     const unsigned third = s->runs / 3;
     work->ns = s->median_ns;

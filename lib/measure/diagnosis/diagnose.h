@@ -25,7 +25,7 @@ double xl__need_ns(const struct xl__need *n);
 xl_limiter xl__need_name(const struct xl__need *n);
 
 /* "134 MB at 4.27 TB/s need 31.4 us of 33 us (95 %)" */
-void xl__need_tell(const struct xl__need *n, const xl_work *work,
+void xl__need_tell(const struct xl__need *n, const xl_counts *work,
                    double units, struct xl__str *out);
 /* "1.23 us", "4.27 TB/s" */
 void xl__tell_time(struct xl__str *out, double ns);

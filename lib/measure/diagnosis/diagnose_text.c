@@ -93,7 +93,7 @@ static void tell_rate(const struct xl__need *n, struct xl__str *out)
                                                  : "B/s");
 }
 
-void xl__need_tell(const struct xl__need *n, const xl_work *work,
+void xl__need_tell(const struct xl__need *n, const xl_counts *work,
                    double units, struct xl__str *out)
 {
     static const double percent = 100;

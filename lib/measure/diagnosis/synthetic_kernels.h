@@ -20,7 +20,7 @@ enum {
 /* What one run of a planted kernel is. */
 struct xl__planted_run {
     struct xl__plan plan;
-    xl_work work;       /* its time is not known yet */
+    xl_counts work; /* its time is not known yet */
     unsigned launches;
     size_t out_words;   /* written, 4 bytes each */
     size_t in_bytes;    /* random words at _IN, as many at _DST; 0: none */

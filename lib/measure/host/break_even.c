@@ -24,7 +24,7 @@ struct bench {
     struct xl__probing *p;
     float *a, *b, *c;     /* of the program: pageable */
     cl_mem da, db, dc;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     size_t n;             /* elements of the point at hand */
     bool right;           /* every point so far */
 };
@@ -122,8 +122,8 @@ static xl_status make_ready(struct bench *b)
                : b->n;
     const size_t count = xl__ceil_div(b->n, most * wg);
     struct xl__step *s = &b->ready->plan.step[0];
-    xl__ready_clear(b->ready);
-    *b->ready = (struct xl__ready){.plan.n_steps = 1};
+    xl__cached_plan_clear(b->ready);
+    *b->ready = (struct xl__cached_plan){.plan.n_steps = 1};
     s->source = "probe/break_even.cl";
     s->kernel = "add";
     s->dims = 1;
@@ -135,7 +135,7 @@ static xl_status make_ready(struct bench *b)
         xl__arg_mem(s, slot);
     xl__arg_u32(s, b->n);
     xl__arg_u32(s, count);
-    return xl__ready_make(b->p->q, b->ready);
+    return xl__cached_plan_build(b->p->q, b->ready);
 }
 
 static float element(uint64_t seed, size_t i)
@@ -279,7 +279,7 @@ static void destroy(struct bench *b)
             clReleaseMemObject(mems[i]);
     }
     if (b->ready)
-        xl__ready_clear(b->ready);
+        xl__cached_plan_clear(b->ready);
     free(b->ready);
     free(b->a);
     free(b->b);

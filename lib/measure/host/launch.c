@@ -26,7 +26,7 @@ struct launches {
     double enqueued_ns, finished_ns;
 };
 
-static xl_status launch(xl_queue *q, struct xl__ready *ready, unsigned n,
+static xl_status launch(xl_queue *q, struct xl__cached_plan *ready, unsigned n,
                         struct launches *out)
 {
     xl_status status = XL_OK;
@@ -43,7 +43,7 @@ fail:
 /* Back to back, as the sampler's source. */
 struct timed {
     xl_queue *q;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     bool enqueue_only;
 };
 
@@ -123,7 +123,8 @@ static const struct cost {
 };
 /* clang-format on */
 
-static xl_status sample_many(struct xl__probing *p, struct xl__ready *ready,
+static xl_status sample_many(struct xl__probing *p,
+                             struct xl__cached_plan *ready,
                              const struct cost *cost, xl_samples *out)
 {
     xl_status status = XL_OK;
@@ -144,7 +145,8 @@ fail:
     return status;
 }
 
-static xl_status sample_cost(struct xl__probing *p, struct xl__ready *ready,
+static xl_status sample_cost(struct xl__probing *p,
+                             struct xl__cached_plan *ready,
                              const struct cost *cost, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -162,7 +164,7 @@ static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     xl_row row;
     xl_row_init(&row, "probe_launch", cost->variant);
     row.unit = "s";
@@ -175,7 +177,7 @@ static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
     s->slice_dim = -1;
     s->global[0] = s->local[0] = 1;
     cost->say(l, s, &row);
-    status = xl__ready_make(p->q, ready);
+    status = xl__cached_plan_build(p->q, ready);
     if (status == XL_BUILD_FAILED && cost->fact < 0) {
         xl__probe_unsupported(p, &row, "the kernel could not be built");
         status = XL_OK;
@@ -189,7 +191,7 @@ static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
                            row.samples.median_ns);
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }

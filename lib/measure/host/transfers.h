@@ -67,7 +67,7 @@ xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status);
 /* out[i] = in[i] after `turns` of x = x * x + 2 i + 1, for `words` words. */
 struct xl__work {
     size_t words, wg, count;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
 };
 
 /* How many words a launch works on: at least so many, rounded up to what its

@@ -47,7 +47,7 @@ xl_status xl__work_create(struct xl__probing *p, xl_queue *q, size_t words,
     xl__arg_value_u32(s, FIRST);
     xl__arg_u32(s, w->count);
     xl__arg_value_u32(s, TURNS);
-    TRY(xl__ready_make(q, w->ready));
+    TRY(xl__cached_plan_build(q, w->ready));
 fail:
     return status;
 }
@@ -55,7 +55,7 @@ fail:
 void xl__work_destroy(struct xl__work *w)
 {
     if (w->ready)
-        xl__ready_clear(w->ready);
+        xl__cached_plan_clear(w->ready);
     free(w->ready);
     *w = (struct xl__work){0};
 }

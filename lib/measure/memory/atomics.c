@@ -157,7 +157,7 @@ static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
     if (!seen)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "sums"));
     TRY(xl_buffer_fill(p->q, b->words, 0, 0, n));
-    TRY(xl__run_plan(p->q, &t->plan, &t->call, NULL));
+    TRY(xl__plan_launch(p->q, &t->plan, &t->call, NULL));
     TRY(xl_buffer_read(p->q, b->words, 0, seen, n * sizeof *seen));
     if (!is_right(b, seen, t->turns))
         xl__probe_reject(row, "a sum is not the host's: additions were lost");

@@ -137,7 +137,7 @@ xl_status xl__chase_lay(struct xl__probing *p, struct xl__chase *chase,
         xl__arg_u32(s, args[i]);
     chase->ring = r;
     chase->walked = 0;
-    return xl__run_plan(p->q, &plan, &call, NULL);
+    return xl__plan_launch(p->q, &plan, &call, NULL);
 }
 
 /* -- walking -------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static xl_status bring_near(struct xl__probing *p, struct xl__chase *c,
     make_plan(turns, &plan);
     TRY(set_out(p, c));
     for (size_t i = 0; i < n; i++)
-        TRY(xl__run_plan(p->q, &plan, &call, NULL));
+        TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(arrive(p, c, turns, &right));
 fail:
     return status;

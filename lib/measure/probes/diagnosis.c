@@ -42,7 +42,7 @@ struct planted {
     const struct xl__planted *kind;
     struct xl__planting on;
     struct xl__planted_run run;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     struct xl__call call;
     cl_mem pinned; /* what is uploaded: memory of the driver's own, mapped */
     void *host;
@@ -244,7 +244,7 @@ static xl_status build(struct xl__probing *p, struct planted *k)
                                   p->how->quick};
     xl__planted_make(k->kind, &k->on, 1, &k->run);
     k->ready->plan = k->run.plan;
-    TRY(xl__ready_make(p->q, k->ready));
+    TRY(xl__cached_plan_build(p->q, k->ready));
     TRY(fill_inputs(p, k));
 fail:
     return status;
@@ -261,7 +261,7 @@ static void clear(xl_queue *q, struct planted *k)
     if (k->pinned)
         clReleaseMemObject(k->pinned);
     if (k->ready)
-        xl__ready_clear(k->ready);
+        xl__cached_plan_clear(k->ready);
     free(k->ready);
     free(k);
 }
@@ -300,8 +300,8 @@ fail:
 static void conclude(struct xl__probing *p, const struct planted *k,
                      xl_row *row)
 {
-    xl_work work = k->run.work;
-    xl_work_time(&work, &row->samples);
+    xl_counts work = k->run.work;
+    xl_counts_set_times(&work, &row->samples);
     row->value = work.ns * 1e-9;
     /* Rates are those of the fastest runs seen; others on the machine slow
      * the rest of both. */

@@ -129,7 +129,7 @@ static bool spell_all(const xl_gemm *g, struct gemm *out)
 
 /* What its calls promise too; NULL or why not. */
 static const char *refuses_types(const struct xl__limits *l,
-                                 const struct xl__gemm *c)
+                                 const struct xl__gemm_canonical *c)
 {
     const xl_dtype in = c->g.a.dtype;
     if (c->snippet)

@@ -95,7 +95,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no f64";
-    return xl__turns_refused(l, (double)g->k);
+    return xl__iterations_refused(l, (double)g->k);
 }
 
 const struct xl__variant xl__gemm_ref = {

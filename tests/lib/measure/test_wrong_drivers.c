@@ -261,7 +261,7 @@ static void hear(const xl_row *row, void *arg)
 static xl_status enqueue(xl_queue *q, void *arg)
 {
     const struct xl__call none = {.list_bytes = 0};
-    return xl__run_plan(q, arg, &none, NULL);
+    return xl__plan_launch(q, arg, &none, NULL);
 }
 
 /* A row as an op's: sampled, with its rate, judged. */

@@ -15,7 +15,7 @@ struct xl__mma_set {
 extern const struct xl__tunable xl__gemm_mma_tunables[];
 enum { XL__MMA_SM = XL__GEMM_TK + 1, XL__MMA_SN, XL__MMA_SK, XL__MMA_ST,
        XL__MMA_GR, XL__MMA_PARTS, XL__MMA_TURN };
-enum { XL__MMA_AS_IT_LIES = 1, XL__MMA_TURNED }; /* TURN */
+enum { XL__MMA_DIRECT = 1, XL__MMA_TRANSPOSED }; /* TURN */
 
 /* What is multiplied, and whose elements are copied one by one. */
 struct xl__mma_job {
