@@ -6,11 +6,11 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "compare/compare_files.h"
-#include "compare/tables.h"
-#include "compare/portability.h"
-#include "cli/session.h"
 #include "cli/console.h"
+#include "cli/session.h"
+#include "compare/output_files.h"
+#include "compare/portability.h"
+#include "compare/tables.h"
 
 static int complain(const char *what, int code)
 {
@@ -43,13 +43,14 @@ static int refuse(const struct comparison *c)
     return code;
 }
 
-static int compare(struct session *s, struct sides *sides, struct gate *gate)
+static int compare(struct session *s, struct comparisons *sides,
+                   struct gate *gate)
 {
     const struct compare_options how = {
         .margin = isnan(s->set.margin) ? COMPARE_MARGIN : s->set.margin,
         .assumed = s->set.noise,
     };
-    if (!sides_compare(sides, &how))
+    if (!comparisons_make(sides, &how))
         return session_fail(s, "comparing", XL_NO_MEMORY, "");
     for (size_t i = 0; i < sides->n; i++)
         gate_mark(gate, &sides->list[i]);
@@ -60,7 +61,7 @@ static int compare(struct session *s, struct sides *sides, struct gate *gate)
     bool colour = false;
     const struct display terminal = display_terminal(&colour);
     if (session_tables(s))
-        compare_show(sides, gate, &terminal);
+        compare_print(sides, gate, &terminal);
     const int code = compare_write_files(s, sides, gate);
     if (code != EXIT_FINE)
         return code;
@@ -85,18 +86,19 @@ static int run(struct session *s)
         xl__str_clear(&text);
         return code;
     }
-    struct sides *sides = xl__calloc(1, sizeof *sides);
+    struct comparisons *sides = xl__calloc(1, sizeof *sides);
     if (!sides)
         return session_fail(s, "comparing", XL_NO_MEMORY, "");
     int code = EXIT_FINE;
-    if (!sides_read(sides, s->set.words, s->set.n_words, why, sizeof why))
+    if (!comparisons_read(sides, s->set.words, s->set.n_words, why,
+                          sizeof why))
         code = complain(why, EXIT_FILE);
     else if (!s->set.portability)
         code = compare(s, sides, &gate);
     else if (!portability_print(sides->files, sides->n_files,
                                 s->set.variant))
         code = session_fail(s, "comparing", XL_NO_MEMORY, "");
-    sides_clear(sides);
+    comparisons_clear(sides);
     free(sides);
     return code;
 }
@@ -139,6 +141,6 @@ const struct command cmd_compare = {
         "fails; missing when a row of the first file is not in the other.",
     .options = options,
     .min_words = 1,
-    .max_words = SIDES_MOST_WORDS,
+    .max_words = COMPARISONS_MAX_SETS,
     .run = run,
 };

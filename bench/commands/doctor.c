@@ -12,6 +12,7 @@
 #include "base/os/files.h"
 #include "cli/host_info.h"
 #include "doctor/doctor.h"
+#include "doctor/machine.h"
 #include "results/environment.h"
 #include "results/json.h"
 #include "cli/session.h"
@@ -108,7 +109,7 @@ static void conclude(struct doctor *d)
     size_t n = findings_count(f, FINDING_PROBLEM);
     const char *plural = n == 1 ? "problem" : "problems";
     if (d->n_usable == 0) {
-        const bool is_shown = d->together.n_devices > 0;
+        const bool is_shown = d->all_drivers.n_devices > 0;
         findings_add(f, FINDING_PROBLEM, todo_part, NULL,
                      "no device can be used; %zu %s above%s", n, plural,
                      is_shown ? ", each with what helps" : ". By maker:");
@@ -131,7 +132,7 @@ static json_t *loader_json(const struct doctor *d)
     json_t *out = json_object();
     json_put(out, "path", json_text(d->loader_path));
     json_put(out, "name", json_text(d->loader.loader));
-    json_put(out, "place", json_text(d->icds.place));
+    json_put(out, "place", json_text(d->icds.location));
     json_put(out, "variable", json_text(d->icds.variable));
     return out;
 }
@@ -146,7 +147,7 @@ static char *document(const struct doctor *d, json_t *cache)
     json_put(root, "usable", json_integer(d->n_usable));
     json_put(root, "loader", loader_json(d));
     json_put(root, "drivers", doctor_drivers_json(d));
-    json_put(root, "devices", doctor_devices_json(&d->together));
+    json_put(root, "devices", doctor_devices_json(&d->all_drivers));
     json_put(root, "container", json_text(d->container));
     json_put(root, "gpus", json_incref(d->gpus));
     json_put(root, "cache", json_incref(cache));
@@ -179,11 +180,11 @@ static bool write_json(const struct doctor *d, json_t *cache)
 
 static void clear(struct doctor *d)
 {
-    for (size_t i = 0; d->alone && i < d->icds.n; i++)
-        trial_clear(&d->alone[i]);
-    free(d->alone);
-    trial_clear(&d->loader);
-    trial_clear(&d->together);
+    for (size_t i = 0; d->by_driver && i < d->icds.n; i++)
+        driver_test_clear(&d->by_driver[i]);
+    free(d->by_driver);
+    driver_test_clear(&d->loader);
+    driver_test_clear(&d->all_drivers);
     icds_clear(&d->icds);
     findings_clear(&d->findings);
     free(d->loader_path);
@@ -198,8 +199,8 @@ static int run(struct session *s)
     struct doctor d = {.s = s};
     if (!(s->set.patience_s > 0))
         s->set.patience_s = default_patience_s;
-    if (trial_is_child()) {
-        trial_be_child();
+    if (driver_test_is_child()) {
+        driver_test_child_main();
         return EXIT_FINE;
     }
     d.findings.to = session_tables(s) ? stdout : NULL;

@@ -14,7 +14,7 @@ static int run(struct session *s)
     if (s->set.sweep)
         return sweep_run(s);
     if (s->set.reads)
-        return reads_run(s);
+        return operand_reads_run(s);
     if (s->set.cliff)
         return cliff_run(s);
     return bench_command(s, &bench_gemm);

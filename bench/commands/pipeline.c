@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench pipeline`: where the time of a real piece of work goes, between
- * the host and the device and back. */
+/* `clbench pipeline`: times a workload with its transfers between host and
+ * device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "pipeline/picture.h"
 #include "results/json.h"
 #include "pipeline/report.h"
 #include "cli/console.h"
@@ -63,7 +64,7 @@ static bool read_modes(const struct option_list *list, unsigned *modes)
 
 struct job {
     struct session *s;
-    struct pipe_work work;
+    struct pipe_workload workload;
     unsigned modes;
     json_t *json;
 };
@@ -75,16 +76,17 @@ static int on_device(struct job *job, xl_device *dev)
     struct pipe_bench *b = xl__calloc(1, sizeof *b);
     if (!b)
         return session_fail(s, "starting", XL_NO_MEMORY, "");
-    code = pipe_bench_run(b, s, dev, &job->work, job->modes);
+    code = pipe_bench_run(b, s, dev, &job->workload, job->modes);
     json_add(job->json, pipe_report_json(b));
     pipe_report_rows(b);
     if (s->trace)
         pipe_report_trace(b, s->trace);
-    if (s->trace && !b->is_stamped && !s->set.quiet)
-        session_say(s, "", "--trace: the event clock is not to be believed "
-                           "here; the trace has the host's calls alone");
+    if (s->trace && !b->has_event_times && !s->set.quiet)
+        session_say(s, "",
+                    "--trace: the event clock is not reliable here; the "
+                    "trace has the host's calls only");
     if (session_tables(s))
-        pipe_draw(b);
+        pipe_print(b);
     pipe_bench_clear(b);
     free(b);
     return code;
@@ -115,8 +117,8 @@ static int run(struct session *s)
     char why[256];
     if (!read_modes(&set->modes, &job.modes))
         return EXIT_USAGE;
-    if (!pipe_work_read(set->stages, set->n_words ? set->words[0] : NULL,
-                        dtype, &job.work, why, sizeof why)) {
+    if (!pipe_workload_read(set->stages, set->n_words ? set->words[0] : NULL,
+                            dtype, &job.workload, why, sizeof why)) {
         struct xl__str clean = {0};
         text_escape(&clean, why);
         fprintf(stderr, "clbench: %s\n", xl__str_text(&clean));

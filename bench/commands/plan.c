@@ -7,11 +7,13 @@
 
 #include "base/alloc.h"
 #include "base/os/paths.h"
-#include "results/json.h"
-#include "cli/output_file.h"
-#include "planner/plan_words.h"
 #include "cli/console.h"
+#include "cli/output_file.h"
+#include "cli/table.h"
 #include "cli/units.h"
+#include "planner/json.h"
+#include "planner/output.h"
+#include "results/json.h"
 
 static int refuse(struct session *s, const struct xl__str *why)
 {
@@ -23,11 +25,11 @@ static int refuse(struct session *s, const struct xl__str *why)
 
 static void model_line(struct table *t, const char *name, const json_t *config)
 {
-    struct plan_model m;
+    struct planner_model m;
     struct xl__str params = {0}, active = {0}, why = {0};
-    if (plan_config(config, &m, &why)) {
-        plan_say_params(&params, m.params);
-        plan_say_params(&active, m.active);
+    if (planner_read_config(config, &m, &why)) {
+        planner_format_params(&params, m.params);
+        planner_format_params(&active, m.active);
         table_cell(t, "%s", name);
         table_cell(t, "%s", xl__str_text(&params));
         table_cell(t, "%s", xl__str_text(&active));
@@ -49,7 +51,7 @@ static int list(struct session *s)
         {"config.json of", false, 12}};
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
-    json_t *all = plan_known_all(), *config;
+    json_t *all = planner_models_json(), *config;
     const char *name;
     if (!all || !t) {
         table_destroy(t);
@@ -82,9 +84,10 @@ static int write_picture(struct session *s, const json_t *plan)
     struct xl__str svg = {0};
     char *path = picture_path(s->set.svg);
     int code = EXIT_FINE;
-    if (!plan_picture(plan, NULL, &svg) && !svg.broken)
-        session_say(s, "warning: ", "--svg: there is nothing to draw without "
-                                    "a bandwidth");
+    if (!planner_svg(plan, NULL, &svg) && !svg.broken)
+        session_say(s, "warning: ",
+                    "--svg: nothing to draw without a "
+                    "bandwidth");
     else if (!path || svg.broken)
         code = session_fail(s, "drawing", XL_NO_MEMORY, "");
     else if (!out_file_write(s, "svg", path, svg.text, svg.len))
@@ -96,16 +99,16 @@ static int write_picture(struct session *s, const json_t *plan)
     return code;
 }
 
-static int show(struct session *s, struct plan *p)
+static int show(struct session *s, struct planner *p)
 {
-    int code = plan_devices(s, p);
+    int code = planner_add_devices(s, p);
     if (code != EXIT_FINE || p->n == 0)
         return code != EXIT_FINE ? code : session_result(s);
-    json_t *plan = plan_json(p);
+    json_t *plan = planner_json(p);
     s->extra = json_object();
     json_put(s->extra, "plan", plan);
     if (session_tables(s))
-        plan_text(stdout, p, s->set.quiet);
+        planner_print(stdout, p, s->set.quiet);
     if (s->set.svg)
         code = write_picture(s, plan);
     return code != EXIT_FINE ? code : session_result(s);
@@ -113,13 +116,13 @@ static int show(struct session *s, struct plan *p)
 
 static int run(struct session *s)
 {
-    struct plan p = {.n = 0};
+    struct planner p = {.n = 0};
     struct xl__str why = {0};
     if (s->set.list)
         return list(s);
-    const int code = plan_input(&s->set, &p, &why) ? show(s, &p)
-                                                   : refuse(s, &why);
-    plan_clear(&p);
+    const int code = planner_read_options(&s->set, &p, &why) ? show(s, &p)
+                                                             : refuse(s, &why);
+    planner_clear(&p);
     xl__str_clear(&why);
     return code;
 }

@@ -9,8 +9,11 @@
 #include "results/json.h"
 #include "cli/output_file.h"
 #include "cases/shapes.h"
+#include "tiling/json.h"
 #include "tiling/measurement.h"
 #include "cli/console.h"
+#include "tiling/picture.h"
+#include "tiling/text.h"
 
 static int usage(const char *why)
 {
@@ -33,7 +36,7 @@ static size_t size_of(const xl_row *row, const char *name, size_t otherwise)
 
 /* The type, rows and columns of the result, by the names that its rows in
  * reports have. */
-static void find_sizes(struct split_job *job)
+static void find_sizes(struct tiling_job *job)
 {
     xl_row row;
     xl_row_init(&row, job->op->name, "");
@@ -46,7 +49,7 @@ static void find_sizes(struct split_job *job)
     job->count = size_of(&row, "batch", 1);
 }
 
-static bool read_tile(struct split_job *job, char *why, size_t cap)
+static bool read_tile(struct tiling_job *job, char *why, size_t cap)
 {
     const char *text = job->s->set.tile;
     size_t tile[2];
@@ -71,7 +74,7 @@ static bool read_tile(struct split_job *job, char *why, size_t cap)
     return true;
 }
 
-static bool read_sweep(struct split_job *job, struct sweep *sweep, char *why,
+static bool read_sweep(struct tiling_job *job, struct sweep *sweep, char *why,
                        size_t cap)
 {
     if (!job->s->set.sweep)
@@ -88,7 +91,7 @@ static bool read_sweep(struct split_job *job, struct sweep *sweep, char *why,
     return true;
 }
 
-static bool read_all(struct split_job *job, void *c, struct sweep *sweep,
+static bool read_all(struct tiling_job *job, void *c, struct sweep *sweep,
                      char *why, size_t cap)
 {
     const struct settings *set = &job->s->set;
@@ -96,8 +99,8 @@ static bool read_all(struct split_job *job, void *c, struct sweep *sweep,
         return false;
     job->c = c;
     find_sizes(job);
-    if (set->units > SPLIT_MOST_UNITS) {
-        snprintf(why, cap, "--units: at most %d", SPLIT_MOST_UNITS);
+    if (set->units > TILING_MOST_UNITS) {
+        snprintf(why, cap, "--units: at most %d", TILING_MOST_UNITS);
         return false;
     }
     return read_tile(job, why, cap) && read_sweep(job, sweep, why, cap);
@@ -111,7 +114,8 @@ static bool is_folder(const char *path)
     return len > 0 && path[len - 1] == '/';
 }
 
-/* The user's file, or one in the user's folder that says what it shows. */
+/* The path of the user, or a file in the user's folder named by op and
+ * shape. */
 static char *picture_path(const struct session *s, const xl_device *dev)
 {
     struct xl__str name = {0};
@@ -132,11 +136,11 @@ static char *picture_path(const struct session *s, const xl_device *dev)
 }
 
 static int write_picture(struct session *s, const xl_device *dev,
-                         const struct split_page *p)
+                         const struct tiling_report *p)
 {
     struct xl__str svg = {0};
     char *path = picture_path(s, dev);
-    split_svg(p, &svg);
+    tiling_svg(p, &svg);
     const bool is_written =
         path && !svg.broken &&
         out_file_write(s, "svg", path, xl__str_text(&svg), svg.len);
@@ -147,28 +151,28 @@ static int write_picture(struct session *s, const xl_device *dev,
     return is_written ? EXIT_FINE : EXIT_FILE;
 }
 
-static int show(const struct split_job *job, xl_device *dev, json_t *json)
+static int show(const struct tiling_job *job, xl_device *dev, json_t *json)
 {
     struct session *s = job->s;
-    struct split_page page;
-    int code = split_run(job, dev, &page);
+    struct tiling_report report;
+    int code = tiling_measure(job, dev, &report);
     progress_hide(s);
     if (code == EXIT_FINE) {
-        json_t *entry = split_json(&page);
+        json_t *entry = tiling_json(&report);
         json_put(entry, "device",
                  dev ? json_integer(xl_device_index(dev)) : NULL);
         json_add(json, entry);
         if (session_tables(s))
-            split_text(stdout, &page, text_terminal_columns(),
-                       text_wants_colour());
+            tiling_print(stdout, &report, text_terminal_columns(),
+                         text_wants_colour());
         if (s->set.svg)
-            code = write_picture(s, dev, &page);
+            code = write_picture(s, dev, &report);
     }
-    split_page_clear(&page);
+    tiling_report_clear(&report);
     return code;
 }
 
-static int show_all(const struct split_job *job)
+static int show_all(const struct tiling_job *job)
 {
     struct session *s = job->s;
     json_t *json = json_array();
@@ -195,7 +199,7 @@ static int show_all(const struct split_job *job)
 
 static int run(struct session *s)
 {
-    struct split_job job = {.s = s, .count = 1};
+    struct tiling_job job = {.s = s, .count = 1};
     struct sweep sweep;
     char why[256];
     job.op = bench_op_find(s->set.words[0]);

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From two sides to pairs, and what each differs by. */
+/* Compares a baseline (a) with a candidate (b): pairs the rows of both,
+ * estimates by how much each pair differs, and classifies the difference.
+ *
+ *     rows of a, rows of b -> pairs -> log ratio, variance -> noise
+ *                          -> interval -> SLOWER, FASTER, SAME, AMBIGUOUS
+ *
+ * Rows are paired by id (and device), or by case when each result set is
+ * represented by its fastest variant. The compared quantity is the logarithm
+ * of a time, so that a difference is the logarithm of a ratio. noise.h
+ * estimates the variance between runs and computes the intervals. */
 #include "compare/compare.h"
 
 #include <math.h>
@@ -7,11 +16,327 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/stats.h"
 #include "base/str.h"
 #include "compare/differences.h"
-#include "compare/compare_judge.h"
-#include "compare/compare_label.h"
 #include "results/json.h"
+#include "results/result.h"
+
+/* -- rows ----------------------------------------------------------------- */
+
+/* True if two rows have the same id and, unless any device is allowed, the
+ * same device. */
+static bool matches_row(const struct result_row *a, const struct result_row *b,
+                        bool any_device)
+{
+    return strcmp(a->id, b->id) == 0 &&
+           (any_device || strcmp(a->device, b->device) == 0);
+}
+
+const struct result_row *results_match(const struct result_file *a, size_t i,
+                                       const struct result_file *b)
+{
+    bool any_device = a->n_devices == 1 && b->n_devices == 1;
+    size_t n_before = 0;
+    for (size_t j = 0; j < i; j++)
+        n_before += matches_row(&a->rows[i], &a->rows[j], any_device);
+    for (size_t j = 0; j < b->n_rows; j++)
+        if (matches_row(&a->rows[i], &b->rows[j], any_device) &&
+            n_before-- == 0)
+            return &b->rows[j];
+    return NULL;
+}
+
+static double row_median_ns(const struct result_row *row)
+{
+    return xl__summarise(row->ns, row->n).median;
+}
+
+/* True if a row belongs to the device and library of a result set. */
+static bool is_in_set(const struct result_set *set,
+                      const struct result_row *row)
+{
+    if (set->device && strcmp(row->device, set->device) != 0)
+        return false;
+    return set->other ? xl__streq(row->variant, set->other) : !row->is_other;
+}
+
+const struct result_row *result_set_fastest(const struct result_set *set,
+                                            size_t i_file,
+                                            const struct result_row *row)
+{
+    const struct result_file *f = &set->files[i_file];
+    const struct result_row *best = NULL;
+    for (size_t i = 0; i < f->n_rows; i++) {
+        const struct result_row *r = &f->rows[i];
+        if (strcmp(r->case_id, row->case_id) == 0 && is_in_set(set, r) &&
+            result_is_timed(r) &&
+            (!best || row_median_ns(r) < row_median_ns(best)))
+            best = r;
+    }
+    return best;
+}
+
+/* The row of run `i_file` that repeats `row` of the first run: by case or by
+ * id; NULL: none. */
+static const struct result_row *find_repeat(const struct result_set *set,
+                                            const struct result_row *row,
+                                            size_t i_file, bool by_case)
+{
+    if (i_file == 0)
+        return row;
+    if (by_case)
+        return result_set_fastest(set, i_file, row);
+    return results_match(&set->files[0], (size_t)(row - set->files[0].rows),
+                         &set->files[i_file]);
+}
+
+bool result_interleaved(const struct result_file *file,
+                        const struct result_row *theirs, struct ratio *out)
+{
+    const json_t *pairs = json_object_get(file->document, "pairs");
+    for (size_t i = 0; i < json_array_size(pairs); i++) {
+        const json_t *pair = json_array_get(pairs, i);
+        if (!xl__streq(json_text_at(pair, "theirs"), theirs->id))
+            continue;
+        out->ratio = json_number_value(json_object_get(pair, "ratio"));
+        out->lo = json_number_value(json_object_get(pair, "lo"));
+        out->hi = json_number_value(json_object_get(pair, "hi"));
+        return out->lo > 0 && out->ratio >= out->lo && out->hi >= out->ratio &&
+               isfinite(out->hi);
+    }
+    return false;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), n_end = strlen(end);
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+double result_metric(const struct result_row *row, double *value,
+                     const char **unit)
+{
+    static const char probe[] = "probe_";
+    const char *in = json_text_at(row->json, "unit");
+    const double figure = result_number(row, NULL, "value");
+    const bool is_time = strcmp(in, "s") == 0 || strcmp(in, "ns") == 0;
+    const bool is_rate = ends_with(in, "/s");
+    *value = row_median_ns(row);
+    *unit = "ns";
+    if (strncmp(row->id, probe, sizeof probe - 1) != 0 || !(figure > 0) ||
+        !isfinite(figure) || !(is_time || is_rate))
+        return log(*value);
+    *value = figure;
+    *unit = in;
+    return is_time ? log(figure) : -log(figure);
+}
+
+struct ratio ratio_of(const struct shift *shift, double margin_percent)
+{
+    const double edge = log1p(margin_percent / 100);
+    struct ratio r = {.ratio = exp(shift->log_ratio),
+                      .lo = exp(shift->lo),
+                      .hi = exp(shift->hi),
+                      .call = CALL_AMBIGUOUS};
+    if (shift->lo >= -edge && shift->hi <= edge)
+        r.call = CALL_SAME;
+    else if (shift->lo > 0 && shift->log_ratio > edge)
+        r.call = CALL_SLOWER;
+    else if (shift->hi < 0 && shift->log_ratio < -edge)
+        r.call = CALL_FASTER;
+    return r;
+}
+
+bool pair_is_rejected(const struct pair *pair)
+{
+    return pair->a && pair->b && result_is_timed(pair->a) &&
+           (xl__streq(pair->b->verdict, "rejected") ||
+            xl__streq(pair->b->verdict, "error"));
+}
+
+bool pair_is_variant_changed(const struct pair *pair)
+{
+    return pair->a && pair->b &&
+           !xl__streq(pair->a->variant, pair->b->variant);
+}
+
+/* -- labels --------------------------------------------------------------- */
+
+static const struct result_row *pair_row(const struct pair *p)
+{
+    return p->a ? p->a : p->b;
+}
+
+/* The name of the kernel: "gemm_cpu" where the variant contains the op, else
+ * op and variant, "cache chase". */
+static void add_kernel_name(struct xl__str *out, const xl_row *row)
+{
+    static const char probe[] = "probe_";
+    const size_t skip = sizeof probe - 1;
+    const size_t n = strlen(row->op);
+    const char *op = strncmp(row->op, probe, skip) == 0 ? row->op + skip
+                                                        : row->op;
+    if (n > 0 && strncmp(row->variant, row->op, n) == 0)
+        xl__str_add(out, row->variant);
+    else
+        xl__str_printf(out, "%s%s%s", op, *row->variant ? " " : "",
+                       row->variant);
+}
+
+/* Labels the pairs of one op: kernel name, and the parameters in which its
+ * rows differ. */
+static bool label_op_pairs(struct comparison *c, unsigned op)
+{
+    struct result_table rows = {0};
+    struct xl__str text = {0};
+    bool fine = true;
+    xl_row row;
+    for (size_t i = 0; i < c->n && fine; i++)
+        if (c->pairs[i].shift.op == op) {
+            result_identity(pair_row(&c->pairs[i]), &row);
+            fine = result_table_add(&rows, NULL, &row);
+        }
+    for (size_t i = 0, at = 0; i < c->n && fine; i++) {
+        if (c->pairs[i].shift.op != op)
+            continue;
+        struct xl__str label = {0};
+        xl__str_reset(&text);
+        result_identity(pair_row(&c->pairs[i]), &row);
+        add_kernel_name(&text, &row);
+        result_table_label(&rows, at++, &label);
+        if (strcmp(xl__str_text(&label), "-") != 0)
+            xl__str_printf(&text, " %s", xl__str_text(&label));
+        xl__str_clear(&label);
+        c->pairs[i].label = text.broken ? NULL : xl__strdup(text.text);
+        fine = c->pairs[i].label != NULL;
+    }
+    xl__str_clear(&text);
+    result_table_clear(&rows);
+    return fine;
+}
+
+/* Sets the label of every pair. False: out of memory. */
+static bool label_pairs(struct comparison *c)
+{
+    bool fine = true;
+    for (unsigned op = 0; op < c->n_ops && fine; op++)
+        fine = label_op_pairs(c, op);
+    return fine;
+}
+
+/* -- noise and calls ------------------------------------------------------ */
+
+/* -- the noise ------------------------------------------------------------ */
+
+/* Appends the differences between consecutive runs of one result set to
+ * `list`, and adds their mean square to the noise of the pair itself. */
+static bool add_repeats(struct comparison *c, const struct result_set *set,
+                        struct pair *p, const struct result_row *row,
+                        bool by_case, struct shift **list, size_t *n,
+                        size_t *cap)
+{
+    for (size_t f = 1; row && f < set->n_files; f++) {
+        const struct result_row *was = find_repeat(set, row, f - 1, by_case);
+        const struct result_row *is = find_repeat(set, row, f, by_case);
+        const char *unit = NULL;
+        double value = 0;
+        if (!was || !is || !result_is_timed(was) || !result_is_timed(is))
+            continue;
+        struct shift s = {.op = p->shift.op, .runs = 2};
+        s.log_ratio = result_metric(is, &value, &unit) -
+                      result_metric(was, &value, &unit);
+        s.within = noise_within(was->ns, was->n) +
+                   noise_within(is->ns, is->n);
+        if (isnan(s.within))
+            continue;
+        if (!xl__grow(list, cap, *n + 1, sizeof **list))
+            return false;
+        (*list)[(*n)++] = s;
+        const double square = s.log_ratio * s.log_ratio;
+        const size_t repeats = c->a.n_files + c->b.n_files - 2;
+        p->shift.own += square / (double)repeats;
+    }
+    return true;
+}
+
+/* Estimates the noise between runs: as given by the user; from repeats, if
+ * there are enough; from the scatter of the rows, if most are expected to be
+ * equal and there are enough; else the assumed default. */
+static bool estimate_noise(struct comparison *c, struct shift *rows,
+                           const struct compare_options *how)
+{
+    struct shift *list = NULL;
+    size_t n = 0, cap = 0;
+    bool fine = true;
+    for (size_t i = 0; i < c->n_compared && fine; i++) {
+        struct pair *p = &c->pairs[i];
+        fine = add_repeats(c, &c->a, p, p->a, how->by_case, &list, &n, &cap) &&
+               add_repeats(c, &c->b, p, p->b, how->by_case, &list, &n, &cap);
+        rows[i] = p->shift;
+    }
+    if (!isnan(how->assumed))
+        noise_assume(&c->noise, how->assumed);
+    else if (n >= NOISE_FEWEST_ROWS)
+        fine = fine && noise_from_repeats(&c->noise, list, n);
+    else if (c->is_alike && c->n_compared >= NOISE_FEWEST_ROWS)
+        fine = fine && noise_from_rows(&c->noise, rows, c->n_compared);
+    else
+        noise_assume(&c->noise, COMPARE_NOISE);
+    free(list);
+    return fine;
+}
+
+/* -- calls ---------------------------------------------------------------- */
+
+/* Counts the calls of each op, and computes the mean of each op and of all
+ * rows with its interval. Intervals hold simultaneously over the ops with
+ * timed rows. */
+static void classify_ops(struct comparison *c, const struct shift *rows,
+                         double margin)
+{
+    unsigned n_timed = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct pair *p = &c->pairs[i];
+        c->ops[p->shift.op].n_call[p->ratio.call]++;
+        c->all.n_call[p->ratio.call]++;
+    }
+    for (unsigned o = 0; o < c->n_ops; o++)
+        for (enum call k = 0; k < N_CALLS; k++)
+            if (call_has_interval(k) && c->ops[o].n_call[k] > 0) {
+                n_timed++;
+                break;
+            }
+    for (unsigned o = 0; o < c->n_ops; o++) {
+        const struct shift mean =
+            noise_mean(&c->noise, rows, c->n_compared, o, n_timed);
+        c->ops[o].mean = ratio_of(&mean, margin);
+    }
+    const struct shift mean =
+        noise_mean(&c->noise, rows, c->n_compared, 0, 0);
+    c->all.mean = ratio_of(&mean, margin);
+}
+
+/* Estimates the noise, then sets the interval and call of each pair with a
+ * difference, and the means. The first n_compared pairs are those. False: out
+ * of memory. */
+static bool classify_pairs(struct comparison *c,
+                           const struct compare_options *how)
+{
+    struct shift *rows =
+        xl__calloc(c->n_compared ? c->n_compared : 1, sizeof *rows);
+    const bool fine = rows && estimate_noise(c, rows, how);
+    if (fine) {
+        noise_intervals(&c->noise, rows, c->n_compared);
+        for (size_t i = 0; i < c->n_compared; i++) {
+            c->pairs[i].shift = rows[i];
+            c->pairs[i].ratio = ratio_of(&rows[i], how->margin);
+        }
+        classify_ops(c, rows, how->margin);
+    }
+    free(rows);
+    return fine;
+}
 
 static const char *const call_names[N_CALLS] = {
     "SLOWER",         "FASTER",  "AMBIGUOUS",    "SAME",    "few runs",
@@ -45,11 +370,12 @@ static bool add_pair(struct comparison *c, const struct result_row *a,
     return true;
 }
 
-/* The match, or the case's row when another variant runs it there and has no
- * match of its own. */
-static const struct result_row *find(const struct side *a,
-                                     const struct result_row *row,
-                                     const struct side *b)
+/* The match of `row` in b. Without one: the fastest row of the same case in b,
+ * if `row` is the fastest of its case in a and that row of b has no match in a
+ * (another variant was selected). */
+static const struct result_row *find_match(const struct result_set *a,
+                                           const struct result_row *row,
+                                           const struct result_set *b)
 {
     const struct result_file *from = &a->files[0], *to = &b->files[0];
     const struct result_row *match =
@@ -57,61 +383,68 @@ static const struct result_row *find(const struct side *a,
     if (match)
         return match;
     const bool any_device = from->n_devices == 1 && to->n_devices == 1;
-    struct side here = *a, there = *b;
-    here.device = row->device;
-    there.device = any_device ? NULL : row->device;
-    match = side_fastest(&here, 0, row) == row ? side_fastest(&there, 0, row)
-                                               : NULL;
+    struct result_set set_a = *a, set_b = *b;
+    set_a.device = row->device;
+    set_b.device = any_device ? NULL : row->device;
+    match = result_set_fastest(&set_a, 0, row) == row
+                ? result_set_fastest(&set_b, 0, row)
+                : NULL;
     return match && !results_match(to, (size_t)(match - to->rows), from)
                ? match
                : NULL;
 }
 
+/* Pairs each row of a with its match in b, then adds the rows of b without a
+ * match. */
 static bool pair_by_id(struct comparison *c)
 {
     const struct result_file *a = &c->a.files[0], *b = &c->b.files[0];
     bool fine = true;
     for (size_t i = 0; i < a->n_rows && fine; i++)
-        fine = add_pair(c, &a->rows[i], find(&c->a, &a->rows[i], &c->b));
+        fine = add_pair(c, &a->rows[i], find_match(&c->a, &a->rows[i], &c->b));
     for (size_t i = 0; i < b->n_rows && fine; i++)
-        if (!find(&c->b, &b->rows[i], &c->a))
+        if (!find_match(&c->b, &b->rows[i], &c->a))
             fine = add_pair(c, NULL, &b->rows[i]);
     return fine;
 }
 
+/* Pairs the fastest row of each case of a with the fastest of the case in
+ * b. */
 static bool pair_by_case(struct comparison *c)
 {
     const struct result_file *a = &c->a.files[0];
     bool fine = true;
     for (size_t i = 0; i < a->n_rows && fine; i++)
-        if (side_fastest(&c->a, 0, &a->rows[i]) == &a->rows[i])
+        if (result_set_fastest(&c->a, 0, &a->rows[i]) == &a->rows[i])
             fine = add_pair(c, &a->rows[i],
-                            side_fastest(&c->b, 0, &a->rows[i]));
+                            result_set_fastest(&c->b, 0, &a->rows[i]));
     return fine;
 }
 
 /* -- what they differ by -------------------------------------------------- */
 
-/* A side of a pair over its runs. */
-struct level {
+/* One row of a result set, averaged over the runs. */
+struct set_time {
     double log_time, value, within;
     size_t runs;
-    bool is_alike; /* every run in the same unit, by the same clock */
+    bool is_alike; /* all runs: same unit, same clock */
     const char *unit, *clock;
 };
 
-static struct level level_of(const struct side *side,
-                             const struct result_row *row, bool by_case)
+/* Averages the logarithm of the time over the runs with a valid time. The
+ * variance of the mean of n runs is the sum of their variances over n^2. */
+static struct set_time measure_set(const struct result_set *set,
+                                   const struct result_row *row, bool by_case)
 {
-    struct level l = {.is_alike = true};
-    for (size_t f = 0; f < side->n_files; f++) {
-        const struct result_row *r = side_again(side, row, f, by_case);
+    struct set_time l = {.is_alike = true};
+    for (size_t f = 0; f < set->n_files; f++) {
+        const struct result_row *r = find_repeat(set, row, f, by_case);
         double value = 0;
         if (!r || !result_is_timed(r))
             continue;
         const char *clock = json_text_at(r->json, "clock");
         const char *unit = NULL;
-        l.log_time += result_figure(r, &value, &unit);
+        l.log_time += result_metric(r, &value, &unit);
         l.within += noise_within(r->ns, r->n);
         l.is_alike = l.is_alike && (l.runs == 0 || (xl__streq(l.unit, unit) &&
                                                    xl__streq(l.clock, clock)));
@@ -127,46 +460,55 @@ static struct level level_of(const struct side *side,
     return l;
 }
 
-/* Both were measured in turns, round by round: nothing between runs. */
-static bool measure_turns(const struct comparison *c, struct pair *p)
+/* Uses the ratio of an interleaved measurement with a peer library, if
+ * there is one: both were timed round by round, so no noise between runs is
+ * in it. */
+static bool use_interleaved(const struct comparison *c, struct pair *p)
 {
-    static const double deviates = 1.96; /* of an interval of 95 % */
-    struct ratio turns;
-    if (!c->b.other || !result_turns(&c->b.files[0], p->b, &turns))
+    static const double deviates = 1.96; /* standard deviations */
+    struct ratio interleaved;
+    if (!c->b.other || !result_interleaved(&c->b.files[0], p->b, &interleaved))
         return false;
-    const double half = log(turns.hi / turns.lo) / 2 / deviates;
-    p->shift.log_ratio = log(turns.ratio);
+    const double half = log(interleaved.hi / interleaved.lo) / 2 / deviates;
+    p->shift.log_ratio = log(interleaved.ratio);
     p->shift.within = half * half;
     p->shift.runs = 0;
     return true;
 }
 
-static void measure(const struct comparison *c, struct pair *p, bool by_case)
+/* Sets the difference of a pair and its variance, or the reason why there is
+ * none. Rows with different units, or different clocks on similar devices, are
+ * not comparable. */
+static void measure_pair(const struct comparison *c, struct pair *p,
+                         bool by_case)
 {
     if (!p->a || !p->b || !result_is_timed(p->a) || !result_is_timed(p->b))
         return;
-    const struct level a = level_of(&c->a, p->a, by_case);
-    const struct level b = level_of(&c->b, p->b, by_case);
+    const struct set_time a = measure_set(&c->a, p->a, by_case);
+    const struct set_time b = measure_set(&c->b, p->b, by_case);
     p->a_value = a.value;
     p->b_value = b.value;
     p->unit = a.unit;
     p->ratio.call = CALL_UNLIKE;
-    /* Another driver may have no event clock to be believed. */
+    /* The clocks may differ between drivers: one may have no reliable event
+     * clock. */
     if (!a.is_alike || !b.is_alike || !xl__streq(a.unit, b.unit) ||
         (c->is_alike && !xl__streq(a.clock, b.clock)))
         return;
     p->shift.log_ratio = b.log_time - a.log_time;
     p->shift.within = a.within + b.within;
     p->shift.runs = 1 / (double)a.runs + 1 / (double)b.runs;
-    const bool has_turns = measure_turns(c, p);
+    const bool is_interleaved = use_interleaved(c, p);
     p->ratio.ratio = exp(p->shift.log_ratio);
     p->ratio.call = CALL_FEW_RUNS;
-    if (has_turns || !isnan(p->shift.within))
+    if (is_interleaved || !isnan(p->shift.within))
         p->ratio.call = CALL_AMBIGUOUS;
 }
 
 /* -- ops ------------------------------------------------------------------ */
 
+/* Finds or adds the op of a pair; ops beyond NOISE_MOST_OPS share the last
+ * entry. */
 static bool find_op(struct comparison *c, const struct pair *p, unsigned *at)
 {
     const char *op = json_text_at((p->a ? p->a : p->b)->json, "op");
@@ -185,9 +527,9 @@ static bool find_op(struct comparison *c, const struct pair *p, unsigned *at)
 
 /* -- all of it ------------------------------------------------------------ */
 
-/* Those with an interval first, then as they matter: slower ones from the
- * worst, faster ones from the best. */
-static int by_weight(const void *pa, const void *pb)
+/* Orders by classification, then by size of the effect: slower rows from the
+ * largest ratio, faster rows from the smallest. */
+static int order_pairs(const void *pa, const void *pb)
 {
     const struct pair *a = pa, *b = pb;
     if (a->ratio.call != b->ratio.call)
@@ -199,25 +541,26 @@ static int by_weight(const void *pa, const void *pb)
     return strcmp(a->label ? a->label : "", b->label ? b->label : "");
 }
 
-bool compare_make(struct comparison *c, const struct side *a,
-                  const struct side *b, const struct compare_options *how)
+bool compare_make(struct comparison *c, const struct result_set *a,
+                  const struct result_set *b,
+                  const struct compare_options *how)
 {
     *c = (struct comparison){.a = *a, .b = *b};
     c->is_alike = compare_is_alike(a, b);
     if (!(how->by_case ? pair_by_case(c) : pair_by_id(c)))
         return false;
     for (size_t i = 0; i < c->n; i++) {
-        measure(c, &c->pairs[i], how->by_case);
+        measure_pair(c, &c->pairs[i], how->by_case);
         if (!find_op(c, &c->pairs[i], &c->pairs[i].shift.op))
             return false;
         c->n_compared += call_has_interval(c->pairs[i].ratio.call);
     }
-    if (!compare_label(c))
+    if (!label_pairs(c))
         return false;
-    qsort(c->pairs, c->n, sizeof *c->pairs, by_weight);
-    if (!compare_judge(c, how))
+    qsort(c->pairs, c->n, sizeof *c->pairs, order_pairs);
+    if (!classify_pairs(c, how))
         return false;
-    qsort(c->pairs, c->n, sizeof *c->pairs, by_weight);
+    qsort(c->pairs, c->n, sizeof *c->pairs, order_pairs);
     return true;
 }
 

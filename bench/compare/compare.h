@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two sides of a comparison, each one run or several of the same: which rows
- * belong together, and what can be said of each. Ratios are of b's time over
- * a's: above 1, b is slower. */
+/* Compares two result sets row by row: the baseline a and the candidate b.
+ * Each is one run, or several runs of the same program on the same device.
+ * Ratios are times of b over times of a: above 1, b is slower. */
 #ifndef CLBENCH_COMPARE_H
 #define CLBENCH_COMPARE_H
 
 #include "compare/noise.h"
 #include "results/result_file.h"
 
-struct side {
-    const struct result_file *files; /* runs of the same; the first says which
-                                        rows there are */
+struct result_set {
+    const struct result_file *files; /* repeated runs; the first one determines
+                                        which rows exist */
     size_t n_files;
-    const char *device; /* of its rows; NULL: each row by its own device */
-    const char *other;  /* another library's variant; NULL: our own rows */
+    const char *device; /* of its rows; NULL: each row has its own */
+    const char *other; /* variant of another library; NULL: crosslane's rows */
 };
 
-/* What is said of a row, what matters most first. */
+/* Classification of a pair, or of the mean of an op, in order of importance.
+ * Those up to CALL_SAME have an interval. */
 enum call {
-    CALL_SLOWER,    /* the interval lies above 1, the ratio beyond the margin */
-    CALL_FASTER,
-    CALL_AMBIGUOUS, /* the runs cannot tell */
-    CALL_SAME,      /* the whole interval lies within the margin */
+    CALL_SLOWER,    /* the interval is above 1, the ratio beyond the margin */
+    CALL_FASTER,    /* likewise below 1 */
+    CALL_AMBIGUOUS, /* none of these */
+    CALL_SAME,      /* the whole interval is within the margin */
     CALL_FEW_RUNS,  /* no interval: a single sample */
-    CALL_UNLIKE,    /* another unit or clock: not the same measure */
-    CALL_UNTIMED,   /* one of them has no time that can be quoted */
-    CALL_MISSING,   /* in a alone */
-    CALL_NEW,       /* in b alone */
+    CALL_UNLIKE,    /* another unit or clock: not comparable */
+    CALL_UNTIMED,   /* one of the rows has no valid time */
+    CALL_MISSING,   /* only in a */
+    CALL_NEW,       /* only in b */
     N_CALLS
 };
 const char *call_name(enum call call); /* "SLOWER" */
@@ -38,16 +39,16 @@ struct ratio {
 };
 
 struct pair {
-    const struct result_row *a, *b; /* of the first runs; NULL: none */
+    const struct result_row *a, *b; /* of the first runs; NULL: no such row */
     struct shift shift;
     struct ratio ratio;
-    double a_value, b_value; /* what was compared, over all runs of a side */
+    double a_value, b_value; /* the compared quantity, mean over the runs */
     const char *unit;
-    bool is_gated;
+    bool is_gated;           /* a condition of --fail-on applies */
     char *label;             /* "gemm_cpu 1024^3 f32" */
 };
 
-/* Rows of an op together. */
+/* All rows of one op. */
 struct op_mean {
     const char *op;
     struct ratio mean; /* the geometric mean */
@@ -56,54 +57,57 @@ struct op_mean {
 };
 
 struct comparison {
-    struct side a, b;
-    struct pair *pairs; /* what matters most first */
+    struct result_set a, b;
+    struct pair *pairs; /* in order of importance */
     size_t n, cap;
-    size_t n_compared;  /* have an interval */
+    size_t n_compared; /* with an interval; these come first */
     struct op_mean *ops;
     size_t n_ops, ops_cap;
     struct op_mean all; /* op NULL */
     struct noise noise;
-    bool is_alike;      /* noise may come from the rows themselves */
+    bool is_alike; /* same chip and platform: most rows are expected to be
+                      equal, and their scatter shows the noise */
 };
 
 struct compare_options {
-    bool by_case;   /* the fastest of a case, whatever the variant */
-    double margin;  /* percent that are nothing */
-    double assumed; /* noise in percent; NaN: find out */
+    bool by_case;   /* compare the fastest variant of each case */
+    double margin;  /* percent of difference that is ignored */
+    double assumed; /* noise in percent; NaN: estimate it */
 };
-enum { COMPARE_MARGIN = 2, COMPARE_NOISE = 5 }; /* percent, not given */
+enum { COMPARE_MARGIN = 2, COMPARE_NOISE = 5 }; /* defaults, percent */
 
-/* False: out of memory. To be cleared either way. */
-bool compare_make(struct comparison *c, const struct side *a,
-                  const struct side *b, const struct compare_options *how);
+/* False: out of memory. Call compare_clear() in either case. The result sets
+ * must outlive the comparison. */
+bool compare_make(struct comparison *c, const struct result_set *a,
+                  const struct result_set *b,
+                  const struct compare_options *how);
 void compare_clear(struct comparison *c);
 
 /* -- rows ----------------------------------------------------------------- */
 
-/* The match of row `i` of `a`: same id and device, or the same id alone when
- * each file has one device. NULL: none. */
+/* The row of `b` that matches row `i` of `a`: same id and device, or same id
+ * if each file has one device. Among equal ids the order decides. NULL: none.
+ */
 const struct result_row *results_match(const struct result_file *a, size_t i,
                                        const struct result_file *b);
-/* The fastest timed row of the case of `row` in a run of a side. */
-const struct result_row *side_fastest(const struct side *side, size_t i_file,
-                                      const struct result_row *row);
-/* The row of a side's run `i_file` that is row `row` of its first run. */
-const struct result_row *side_again(const struct side *side,
-                                    const struct result_row *row,
-                                    size_t i_file, bool by_case);
-/* Two runs of a row, measured in turns with a peer: as ratio, lo and hi of
- * theirs over ours; false: they were not. */
-bool result_turns(const struct result_file *file,
-                  const struct result_row *theirs, struct ratio *out);
-/* What is compared of a row: the logarithm of its time, and what to show. A
- * probe's figure where it is a rate or a time, since probes choose how much
- * they run; else the median. */
-double result_figure(const struct result_row *row, double *value,
+/* The fastest timed row of the same case as `row` in run `i_file` of a result
+ * set; NULL: none. */
+const struct result_row *result_set_fastest(const struct result_set *set,
+                                            size_t i_file,
+                                            const struct result_row *row);
+/* The ratio of a row of a peer library and the row it was timed with in
+ * interleaved order; *out has ratio, lo and hi of theirs over ours. False: it
+ * was not timed like that. */
+bool result_interleaved(const struct result_file *file,
+                        const struct result_row *theirs, struct ratio *out);
+/* The logarithm of the compared time of a row; *value and *unit are for
+ * display. For a probe whose value is a rate or a time: that value, since
+ * probes choose how much they execute; else the median of the samples. */
+double result_metric(const struct result_row *row, double *value,
                      const char **unit);
-/* Interval and margin, as one of the first four calls. */
+/* Classifies an interval: one of the first four calls. */
 struct ratio ratio_of(const struct shift *shift, double margin_percent);
-/* b was quotable in a, and is rejected or an error now. */
+/* The row has a valid time in a, and is rejected or an error in b. */
 bool pair_is_rejected(const struct pair *pair);
 bool pair_is_variant_changed(const struct pair *pair);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Describes how two result sets differ before any time is compared: relation
+ * of the devices (same chip, driver, program), source of the noise estimate,
+ * load of the machines, environment variables; and summarises the
+ * classifications. Names of devices and drivers come from the files. */
 #include "compare/differences.h"
 
 #include <math.h>
@@ -13,7 +17,7 @@ static const char *device_text(const json_t *device, const char *name)
     return json_text_at(device, name);
 }
 
-/* The letters of a name before what a driver adds: "(radeonsi, ...)". */
+/* Compares device names up to what a driver appends: "(radeonsi, ...)". */
 static bool is_same_chip_name(const char *a, const char *b)
 {
     const char *tail_a = strstr(a, " ("), *tail_b = strstr(b, " (");
@@ -28,16 +32,16 @@ static bool is_cpu(const json_t *device)
         json_object_get(result_fact(device, "is_cpu"), "value"));
 }
 
-static const char *host_cpu(const struct side *side)
+static const char *host_cpu(const struct result_set *set)
 {
-    return json_text_at(
-        json_object_get(side->files[0].document, "host"), "cpu");
+    return json_text_at(json_object_get(set->files[0].document, "host"),
+                        "cpu");
 }
 
-/* The same UUID or place on the bus; a CPU under whatever name is the host's;
- * else the same name. */
-static bool is_same_chip(const struct side *side_a, const json_t *a,
-                         const struct side *side_b, const json_t *b)
+/* Same UUID or PCI address; for two CPU devices the same CPU of the host; else
+ * the same name. */
+static bool is_same_chip(const struct result_set *set_a, const json_t *a,
+                         const struct result_set *set_b, const json_t *b)
 {
     static const char *const ids[] = {"uuid", "pci"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -46,19 +50,21 @@ static bool is_same_chip(const struct side *side_a, const json_t *a,
         if (*id_a && strcmp(id_a, id_b) == 0)
             return true;
     }
-    if (is_cpu(a) && is_cpu(b) && *host_cpu(side_a))
-        return strcmp(host_cpu(side_a), host_cpu(side_b)) == 0;
+    if (is_cpu(a) && is_cpu(b) && *host_cpu(set_a))
+        return strcmp(host_cpu(set_a), host_cpu(set_b)) == 0;
     return is_same_chip_name(device_text(a, "name"), device_text(b, "name"));
 }
 
-static const char *version_of(const struct side *side, const char *of)
+static const char *version_of(const struct result_set *set, const char *of)
 {
-    return json_text_at(
-        json_object_get(side->files[0].document, "tool"), of);
+    return json_text_at(json_object_get(set->files[0].document, "tool"), of);
 }
 
-static enum relation relation_of(const struct side *a, const json_t *dev_a,
-                                 const struct side *b, const json_t *dev_b)
+/* Compares two devices from chip to program; the first difference decides. */
+static enum relation relation_of(const struct result_set *a,
+                                 const json_t *dev_a,
+                                 const struct result_set *b,
+                                 const json_t *dev_b)
 {
     if (!is_same_chip(a, dev_a, b, dev_b))
         return RELATION_DEVICE;
@@ -74,17 +80,18 @@ static enum relation relation_of(const struct side *a, const json_t *dev_a,
     return RELATION_SAME;
 }
 
-/* Of a side's rows, the first that ran on its device. */
-static const json_t *device_of(const struct side *side)
+/* The device of a result set: that of its rows, else the first of the file. */
+static const json_t *device_of(const struct result_set *set)
 {
-    const struct result_file *f = &side->files[0];
+    const struct result_file *f = &set->files[0];
     for (size_t i = 0; i < f->n_rows; i++)
-        if (!side->device || strcmp(f->rows[i].device, side->device) == 0)
+        if (!set->device || strcmp(f->rows[i].device, set->device) == 0)
             return result_device(f, &f->rows[i]);
     return json_array_get(json_object_get(f->document, "devices"), 0);
 }
 
-enum relation compare_relation(const struct side *a, const struct side *b)
+enum relation compare_relation(const struct result_set *a,
+                               const struct result_set *b)
 {
     const json_t *all_a =
         json_object_get(a->files[0].document, "devices");
@@ -107,45 +114,44 @@ enum relation compare_relation(const struct side *a, const struct side *b)
     return most;
 }
 
-bool compare_is_alike(const struct side *a, const struct side *b)
+bool compare_is_alike(const struct result_set *a, const struct result_set *b)
 {
     return !b->other && compare_relation(a, b) <= RELATION_DRIVER;
 }
 
-/* -- in words ------------------------------------------------------------- */
+/* -- descriptions --------------------------------------------------------- */
 
-static void say_driver(const struct side *side, struct xl__str *out)
+static void describe_driver(const struct result_set *set, struct xl__str *out)
 {
-    const json_t *device = device_of(side);
+    const json_t *device = device_of(set);
     xl__str_printf(out, "%s %s", device_text(device, "platform"),
                    device_text(device, "driver"));
 }
 
-void compare_say_side(const struct side *side, struct xl__str *out)
+void compare_describe_set(const struct result_set *set, struct xl__str *out)
 {
-    const struct result_file *f = &side->files[0];
-    const size_t n_devices = side->device ? 1 : f->n_devices;
+    const struct result_file *f = &set->files[0];
+    const size_t n_devices = set->device ? 1 : f->n_devices;
     xl__str_add(out, f->path);
-    if (side->n_files > 1)
-        xl__str_printf(out, " and %zu more", side->n_files - 1);
-    xl__str_printf(out, ": %s", device_text(device_of(side), "name"));
+    if (set->n_files > 1)
+        xl__str_printf(out, " and %zu more", set->n_files - 1);
+    xl__str_printf(out, ": %s", device_text(device_of(set), "name"));
     if (n_devices > 1)
         xl__str_printf(out, " and %zu more", n_devices - 1);
     xl__str_add(out, ", ");
-    say_driver(side, out);
+    describe_driver(set, out);
     xl__str_printf(
-        out, ", clbench %s, %s", version_of(side, "version"),
+        out, ", clbench %s, %s", version_of(set, "version"),
         json_text_at(json_object_get(f->document, "environment"), "date"));
-    if (side->other)
-        xl__str_printf(out, ", %s", side->other);
+    if (set->other)
+        xl__str_printf(out, ", %s", set->other);
 }
 
-void compare_say_relation(const struct comparison *c, struct xl__str *out)
+void compare_describe_relation(const struct comparison *c, struct xl__str *out)
 {
     switch (compare_relation(&c->a, &c->b)) {
     case RELATION_SAME:
-        xl__str_add(out, "The same device, driver and clbench: runs of the "
-                         "same.");
+        xl__str_add(out, "The same device, driver and clbench version.");
         break;
     case RELATION_PROGRAM:
         xl__str_printf(out,
@@ -159,9 +165,9 @@ void compare_say_relation(const struct comparison *c, struct xl__str *out)
     case RELATION_DRIVER:
     case RELATION_PLATFORM:
         xl__str_add(out, "Two drivers on the same chip: ");
-        say_driver(&c->a, out);
+        describe_driver(&c->a, out);
         xl__str_add(out, " and ");
-        say_driver(&c->b, out);
+        describe_driver(&c->b, out);
         xl__str_add(out, ".");
         break;
     case RELATION_DEVICE:
@@ -170,17 +176,20 @@ void compare_say_relation(const struct comparison *c, struct xl__str *out)
     }
 }
 
-static void say_percent(double log_noise, struct xl__str *out)
+/* Appends the deviation that a variance of logarithms means, in percent. */
+static void add_percent(double log_noise, struct xl__str *out)
 {
     char text[UNITS_CAP];
     units_percent(text, sizeof text, expm1(sqrt(log_noise)));
     xl__str_add(out, text);
 }
 
-/* The wildest op, if it is much wilder than the rest. */
-static void say_wildest(const struct comparison *c, struct xl__str *out)
+/* Names the op with the largest noise, if it is much larger than that of all
+ * rows. */
+static void describe_noisiest_op(const struct comparison *c,
+                                 struct xl__str *out)
 {
-    static const double much = 4; /* of a variance: twice as far */
+    static const double much = 4; /* ratio of variances: twice the deviation */
     size_t worst = 0;
     for (size_t i = 1; i < c->n_ops; i++)
         if (c->noise.op[i] > c->noise.op[worst])
@@ -188,76 +197,81 @@ static void say_wildest(const struct comparison *c, struct xl__str *out)
     if (c->n_ops == 0 || c->noise.op[worst] <= much * c->noise.all)
         return;
     xl__str_printf(out, ", %s by ", c->ops[worst].op);
-    say_percent(c->noise.op[worst], out);
+    add_percent(c->noise.op[worst], out);
 }
 
-void compare_say_noise(const struct comparison *c, struct xl__str *out)
+void compare_describe_noise(const struct comparison *c, struct xl__str *out)
 {
     const bool is_assumed = c->noise.source == NOISE_ASSUMED;
-    xl__str_printf(out, "Two runs of the same %s by ",
-                   is_assumed ? "are taken to differ" : "differ");
-    say_percent(c->noise.all, out);
-    say_wildest(c, out);
+    xl__str_printf(out, "Repeated runs %s by ",
+                   is_assumed ? "are assumed to differ" : "differ");
+    add_percent(c->noise.all, out);
+    describe_noisiest_op(c, out);
     switch (c->noise.source) {
-    case NOISE_OF_REPEATS:
-        xl__str_add(out, ", as the repeats show.");
+    case NOISE_FROM_REPEATS:
+        xl__str_add(out, ", measured from the repeats.");
         break;
-    case NOISE_OF_ROWS:
-        xl__str_add(out, ", as most rows do here; several files a side, "
-                         "a1.json,a2.json, measure it.");
+    case NOISE_FROM_ROWS:
+        xl__str_add(out, ", estimated from the scatter of the rows; give "
+                         "several files of each, a1.json,a2.json, to "
+                         "measure it.");
         break;
     case NOISE_ASSUMED:
-        xl__str_add(out, "; --noise says otherwise, several files a side, "
-                         "a1.json,a2.json, measure it.");
+        xl__str_add(out, "; give --noise, or several files of each, "
+                         "a1.json,a2.json, to measure it.");
         break;
     }
 }
 
-/* More at work than cores, half as many again. */
-static void say_load(const struct side *side, char letter,
-                     struct xl__str *out)
+/* Reports a load above 1.5 times the number of cores. */
+static void describe_load(const struct result_set *set, char letter,
+                          struct xl__str *out)
 {
     static const double busy = 1.5;
-    const json_t *host = json_object_get(side->files[0].document, "host");
+    const json_t *host = json_object_get(set->files[0].document, "host");
     const double load = json_number_value(json_object_get(host, "load"));
     const double cores = json_number_value(json_object_get(host, "cores"));
     if (cores > 0 && load > busy * cores)
-        xl__str_printf(out, "%c's machine was busy: load %.1f on %.0f cores. ",
+        xl__str_printf(out,
+                       "The machine of %c was busy: load %.1f on %.0f cores. ",
                        letter, load, cores);
 }
 
-static void say_variables(const struct comparison *c, struct xl__str *out)
+/* Lists the environment variables that differ between the two files. */
+static void describe_variables(const struct comparison *c, struct xl__str *out)
 {
     const json_t *of[2];
-    const struct side *sides[2] = {&c->a, &c->b};
+    const struct result_set *sets[2] = {&c->a, &c->b};
     const char *name = NULL;
     json_t *value = NULL;
     size_t n = 0;
     for (int i = 0; i < 2; i++)
         of[i] = json_object_get(
-            json_object_get(sides[i]->files[0].document, "environment"),
+            json_object_get(sets[i]->files[0].document, "environment"),
             "variables");
     for (int i = 0; i < 2; i++)
         json_object_foreach((json_t *)(uintptr_t)of[i], name, value)
         {
-            const json_t *there = json_object_get(of[1 - i], name);
-            if ((i == 1 && there) || json_equal(value, there))
+            const json_t *other = json_object_get(of[1 - i], name);
+            if ((i == 1 && other) || json_equal(value, other))
                 continue;
-            xl__str_printf(out, "%s%s", n++ > 0 ? ", " : "Variables differ: ",
-                           name);
+            xl__str_printf(
+                out, "%s%s",
+                n++ > 0 ? ", " : "Different environment variables: ", name);
         }
     if (n > 0)
         xl__str_add(out, ". ");
 }
 
-void compare_say_conditions(const struct comparison *c, struct xl__str *out)
+void compare_describe_conditions(const struct comparison *c,
+                                 struct xl__str *out)
 {
-    say_load(&c->a, 'a', out);
-    say_load(&c->b, 'b', out);
-    say_variables(c, out);
+    describe_load(&c->a, 'a', out);
+    describe_load(&c->b, 'b', out);
+    describe_variables(c, out);
 }
 
-void compare_say_calls(const struct comparison *c, struct xl__str *out)
+void compare_describe_calls(const struct comparison *c, struct xl__str *out)
 {
     xl__str_printf(out, "%zu rows compared:", c->n_compared);
     for (enum call k = 0; k < N_CALLS; k++)

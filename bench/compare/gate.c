@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluates the conditions of --fail-on. A row fails `slower` if its whole
+ * interval is above the limit, not only the estimate. */
 #include "compare/gate.h"
 
 #include <ctype.h>
@@ -6,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Reads "slower:5%" or "slower:5". */
 static bool read_slower(const char *text, double *percent)
 {
-    static const char word[] = "slower:";
+    static const char prefix[] = "slower:";
     char *end = NULL;
-    if (strncmp(text, word, sizeof word - 1) != 0)
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0)
         return false;
-    text += sizeof word - 1;
+    text += sizeof prefix - 1;
     *percent = strtod(text, &end);
     if (!isdigit((unsigned char)*text) && *text != '.')
         return false;
@@ -20,14 +23,14 @@ static bool read_slower(const char *text, double *percent)
     return end > text && *end == '\0' && isfinite(*percent);
 }
 
-static bool read_part(struct gate *gate, const char *part)
+static bool read_condition(struct gate *gate, const char *condition)
 {
-    if (strcmp(part, "rejected") == 0)
+    if (strcmp(condition, "rejected") == 0)
         gate->rejected = true;
-    else if (strcmp(part, "missing") == 0)
+    else if (strcmp(condition, "missing") == 0)
         gate->missing = true;
     else
-        return read_slower(part, &gate->slower);
+        return read_slower(condition, &gate->slower);
     return true;
 }
 
@@ -36,12 +39,12 @@ char *gate_read(struct gate *gate, const struct option_list *list)
     *gate = (struct gate){.slower = (double)NAN};
     for (unsigned i = 0; i < list->n; i++)
         for (const char *at = list->value[i]; at;) {
-            struct xl__str part = {0};
+            struct xl__str condition = {0};
             const size_t len = strcspn(at, ",");
-            xl__str_add_n(&part, at, len);
-            if (!read_part(gate, xl__str_text(&part)))
-                return xl__str_steal(&part);
-            xl__str_clear(&part);
+            xl__str_add_n(&condition, at, len);
+            if (!read_condition(gate, xl__str_text(&condition)))
+                return xl__str_steal(&condition);
+            xl__str_clear(&condition);
             at = at[len] ? at + len + 1 : NULL;
         }
     return NULL;
@@ -52,7 +55,7 @@ bool gate_is_on(const struct gate *gate)
     return !isnan(gate->slower) || gate->rejected || gate->missing;
 }
 
-/* The whole interval beyond the limit, not its middle. */
+/* True if the lower end of the interval is above the limit. */
 static bool is_beyond(const struct gate *gate, const struct ratio *ratio)
 {
     static const double whole = 100;
@@ -79,7 +82,8 @@ void gate_mark(struct gate *gate, struct comparison *c)
     }
 }
 
-static bool sees_nothing(const struct gate *gate)
+/* True if there is a limit on slowness but no row to check. */
+static bool has_no_rows(const struct gate *gate)
 {
     return !isnan(gate->slower) && gate->n_compared == 0;
 }
@@ -87,30 +91,32 @@ static bool sees_nothing(const struct gate *gate)
 bool gate_fails(const struct gate *gate)
 {
     return gate->n_slower + gate->n_slower_ops + gate->n_rejected +
-                   gate->n_missing > 0 ||
-           sees_nothing(gate);
+                   gate->n_missing >
+               0 ||
+           has_no_rows(gate);
 }
 
-static const char *word(bool fails)
+static const char *result_text(bool fails)
 {
     return fails ? "FAILED" : "passed";
 }
 
-void gate_say(const struct gate *gate, struct xl__str *out)
+void gate_report(const struct gate *gate, struct xl__str *out)
 {
-    if (sees_nothing(gate))
-        xl__str_printf(out, "gate slower:%g%%: FAILED, nothing to compare: no "
-                            "row has a time and runs enough on both sides\n",
+    if (has_no_rows(gate))
+        xl__str_printf(out,
+                       "gate slower:%g%%: FAILED, no row has an interval: "
+                       "each needs a time and several runs in a and b\n",
                        gate->slower);
     else if (!isnan(gate->slower))
         xl__str_printf(out, "gate slower:%g%%: %s, rows: %zu, ops: %zu\n",
                        gate->slower,
-                       word(gate->n_slower + gate->n_slower_ops > 0),
+                       result_text(gate->n_slower + gate->n_slower_ops > 0),
                        gate->n_slower, gate->n_slower_ops);
     if (gate->rejected)
         xl__str_printf(out, "gate rejected: %s, rows: %zu\n",
-                       word(gate->n_rejected > 0), gate->n_rejected);
+                       result_text(gate->n_rejected > 0), gate->n_rejected);
     if (gate->missing)
         xl__str_printf(out, "gate missing: %s, rows: %zu\n",
-                       word(gate->n_missing > 0), gate->n_missing);
+                       result_text(gate->n_missing > 0), gate->n_missing);
 }

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a comparison fail, as --fail-on says: for a build that must not
- * get slower. */
+/* The conditions of --fail-on under which a comparison fails, for continuous
+ * integration. */
 #ifndef CLBENCH_COMPARE_GATE_H
 #define CLBENCH_COMPARE_GATE_H
 
-#include "cli/args.h"
 #include "base/str.h"
+#include "cli/args.h"
 #include "compare/compare.h"
 
 struct gate {
-    double slower; /* percent; NaN: not asked for */
-    bool rejected; /* a row that had a time is rejected or an error */
+    double slower; /* limit in percent; NaN: no such condition */
+    bool rejected; /* a row with a time in a is rejected or an error in b */
     bool missing;  /* a row of a is not in b */
     size_t n_slower, n_slower_ops, n_rejected, n_missing; /* found */
     size_t n_compared;
 };
 
-/* "slower:5%", "rejected", "missing", joined by commas. NULL: fine; else the
- * part that is none of these, to be freed. */
+/* Reads "slower:5%", "rejected", "missing", joined by commas. Returns NULL, or
+ * the condition that is none of these, which the caller frees. */
 char *gate_read(struct gate *gate, const struct option_list *list);
 bool gate_is_on(const struct gate *gate);
-/* Mark what fails, and count it. */
+/* Sets is_gated of the rows and ops that fail, and counts them. */
 void gate_mark(struct gate *gate, struct comparison *c);
-/* Is there something to fail on? Nothing compared fails as well, where
- * slowness is asked for: a gate that sees nothing holds nothing. */
+/* True if a condition applies. A limit on slowness also fails if no row could
+ * be compared at all. */
 bool gate_fails(const struct gate *gate);
-/* A line a condition. */
-void gate_say(const struct gate *gate, struct xl__str *out);
+/* Appends one line for each condition. */
+void gate_report(const struct gate *gate, struct xl__str *out);
 
 #endif

@@ -1,39 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One examination: what was found in each part, for the parts after it and for
- * the JSON document. */
+/* One run of `clbench doctor`: the results of each step, for the following
+ * steps and for the JSON document. */
 #ifndef CLBENCH_DOCTOR_H
 #define CLBENCH_DOCTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "doctor/driver_test.h"
 #include "doctor/findings.h"
 #include "doctor/loader.h"
-#include "doctor/driver_test.h"
 
 struct session;
 struct json_t;
-struct advice_vendor;
 
 struct doctor {
     struct session *s;
     struct findings findings;
     char *loader_path;
     struct icds icds;
-    struct trial loader;   /* without any driver */
-    struct trial *alone;   /* of icds.list, in its order */
-    struct trial together; /* the drivers as any program meets them */
-    const char *container; /* NULL: none */
-    struct json_t *gpus;   /* on the PCI bus, a list */
-    unsigned n_usable;     /* devices that any program can use */
+    struct driver_test loader;      /* without any driver */
+    struct driver_test *by_driver;  /* one for each of icds.list */
+    struct driver_test all_drivers; /* as any program loads them */
+    const char *container;          /* NULL: none */
+    struct json_t *gpus;            /* JSON list of those on the PCI bus */
+    unsigned n_usable;              /* devices that any program can use */
 };
 
-/* doctor_drivers.c: the loader, each driver in a child, the devices. */
+/* Tests the loader, each driver and all devices in child processes. */
 void doctor_drivers(struct doctor *d);
+/* Lists for the JSON document. */
 struct json_t *doctor_drivers_json(const struct doctor *d);
-struct json_t *doctor_devices_json(const struct trial *t);
-
-/* doctor_machine.c: hardware without a driver, permissions, container. */
-void doctor_machine(struct doctor *d);
+struct json_t *doctor_devices_json(const struct driver_test *t);
 
 #endif

@@ -1,59 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drivers tried in a child process: loaded, asked for platforms and devices,
- * and each device made to compile and run a kernel. The child reports line by
- * line, so that what it was doing when it died is known. */
-#ifndef CLBENCH_TRIAL_H
-#define CLBENCH_TRIAL_H
+/* Tests OpenCL drivers in a child process: the child loads the driver, lists
+ * platforms and devices, and compiles and runs a kernel on each device. The
+ * child reports line by line, so that the step during which it crashed or hung
+ * is known. */
+#ifndef CLBENCH_DOCTOR_DRIVER_TEST_H
+#define CLBENCH_DOCTOR_DRIVER_TEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/subprocess.h"
 
-struct trial_platform {
+struct driver_test_platform {
     char *name, *version;
-    unsigned n_devices; /* of any kind, as the driver counts */
+    unsigned n_devices; /* of any type, as the driver reports */
 };
 
-struct trial_device {
+struct driver_test_device {
     unsigned index;
     char *name, *platform, *driver, *cl_version, *pci, *type;
-    bool works;  /* a kernel was compiled, ran, and was right */
-    char *story; /* why not; NULL: nothing was said */
+    bool works;   /* a kernel compiled, ran and gave the right result */
+    char *reason; /* of a failure; NULL: none was reported */
 };
 
-struct trial {
+/* The result of one test. */
+struct driver_test {
     enum child_end end;
     int code;
     double took_s;
-    bool is_done;     /* it got to its end */
-    char *step;       /* what it did last */
-    char *words;      /* the last line of the driver's own; NULL: none */
-    char *loader;     /* what the loader calls itself; NULL: it does not say */
-    char *load_error; /* the library does not load; NULL: it does */
-    char *refusal;    /* why the library sees no device; NULL: it does */
-    struct trial_platform *platforms;
+    bool is_done;     /* the child completed all steps */
+    char *step;       /* the last step it began */
+    char *last_line;  /* of the driver's own output; NULL: none */
+    char *loader;     /* name and version of the loader; NULL: unknown */
+    char *load_error; /* why the library does not load; NULL: it does */
+    char *refusal;    /* why crosslane has no device; NULL: it has */
+    struct driver_test_platform *platforms;
     size_t n_platforms, platforms_cap;
-    struct trial_device *devices;
+    struct driver_test_device *devices;
     size_t n_devices, devices_cap;
 };
 
-/* What to try. Neither: the drivers as the environment names them. */
-struct trial_of {
-    const char *library; /* this driver alone */
-    bool nothing;        /* no driver at all: the loader by itself */
+/* The drivers to test. Neither field set: those that the environment names. */
+struct driver_test_target {
+    const char *library; /* this driver only */
+    bool nothing;        /* no driver: the loader by itself */
 };
 
-/* trial_clear() afterwards. A driver that is silent for longer than silence_s
- * is taken for hung; `stop` as in struct child_step. */
-void trial_run(const struct trial_of *of, double silence_s,
-               bool (*stop)(void *arg), void *stop_arg, struct trial *out);
-void trial_clear(struct trial *t);
-/* "crashed (SIGSEGV) while ..."; false when it ended well. */
-bool trial_failure(const struct trial *t, struct xl__str *story);
+/* Runs the test. A driver without output for longer than silence_s counts as
+ * hung; `stop` as in struct child_step. Call driver_test_clear() afterwards.
+ */
+void driver_test_run(const struct driver_test_target *of, double silence_s,
+                     bool (*stop)(void *arg), void *stop_arg,
+                     struct driver_test *out);
+void driver_test_clear(struct driver_test *t);
+/* Appends "crashed (SIGSEGV) while ..."; false if the test succeeded. */
+bool driver_test_failure(const struct driver_test *t, struct xl__str *reason);
 
-/* In the child: has trial_run() started this process? Then do it. */
-bool trial_is_child(void);
-void trial_be_child(void);
+/* True if this process was started by driver_test_run(); the program then
+ * calls driver_test_child_main() and exits. */
+bool driver_test_is_child(void);
+void driver_test_child_main(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `doctor` found; see findings.h. A driver's words pass through
- * text_escape(), so that they cannot command the terminal. */
+/* Collects and prints findings, and converts them to JSON. Text of drivers
+ * passes through text_escape(), so that it cannot contain terminal control
+ * sequences. */
 #include "doctor/findings.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "cli/console.h"
 
 static const struct {
-    const char *word, *colour;
+    const char *name, *colour;
 } levels[] = {
     [FINDING_OK] = {"ok", "\033[32m"},
     [FINDING_NOTE] = {"note", "\033[33m"},
@@ -22,9 +23,9 @@ static const struct {
 
 enum { INDENT = 11, LABEL = 7, LEAST_TEXT = 20 };
 
-/* Words of `text` filled to the width, hanging behind the label that stands
- * there already; a word too long for a line is left whole. */
-static void hang(const struct findings *f, const char *text)
+/* Prints `text` wrapped to the width, with a hanging indent behind the label.
+ * A word longer than a line is not split. */
+static void print_indented(const struct findings *f, const char *text)
 {
     size_t room =
         f->width > INDENT + LEAST_TEXT ? f->width - INDENT - 1 : LEAST_TEXT;
@@ -43,26 +44,28 @@ static void hang(const struct findings *f, const char *text)
     fputc('\n', f->to);
 }
 
-static void print(const struct findings *f, const struct finding *now)
+/* Prints a finding, with a heading if the section changes. */
+static void print_finding(const struct findings *f, const struct finding *now)
 {
-    const char *before = f->n > 0 ? f->list[f->n - 1].part : "";
-    const char *word = levels[now->level].word;
+    const char *before = f->n > 0 ? f->list[f->n - 1].section : "";
+    const char *name = levels[now->level].name;
     if (!f->to)
         return;
-    if (strcmp(before, now->part) != 0)
-        fprintf(f->to, "%s%s\n", f->n > 0 ? "\n" : "", now->part);
+    if (strcmp(before, now->section) != 0)
+        fprintf(f->to, "%s%s\n", f->n > 0 ? "\n" : "", now->section);
     fprintf(f->to, "  %s%s%s%*s", f->colour ? levels[now->level].colour : "",
-            word, f->colour ? "\033[0m" : "", LABEL + 2 - (int)strlen(word),
+            name, f->colour ? "\033[0m" : "", LABEL + 2 - (int)strlen(name),
             "");
-    hang(f, now->what);
+    print_indented(f, now->what);
     if (now->todo) {
         fprintf(f->to, "  %*s", LABEL + 2, "-> ");
-        hang(f, now->todo);
+        print_indented(f, now->todo);
     }
     (void)fflush(f->to);
 }
 
-static char *cleaned(const char *text)
+/* A copy with control characters escaped; NULL for NULL. */
+static char *escape_text(const char *text)
 {
     struct xl__str clean = {0};
     if (!text)
@@ -72,18 +75,18 @@ static char *cleaned(const char *text)
 }
 
 void findings_add(struct findings *f, enum finding_level level,
-                  const char *part, const char *todo, const char *fmt, ...)
+                  const char *section, const char *todo, const char *fmt, ...)
 {
     struct xl__str raw = {0};
     va_list args;
     va_start(args, fmt);
     xl__str_vprintf(&raw, fmt, args);
     va_end(args);
-    struct finding now = {level, part, cleaned(xl__str_text(&raw)),
-                          cleaned(todo)};
+    struct finding now = {level, section, escape_text(xl__str_text(&raw)),
+                          escape_text(todo)};
     xl__str_clear(&raw);
     if (now.what && xl__grow(&f->list, &f->cap, f->n + 1, sizeof *f->list)) {
-        print(f, &now);
+        print_finding(f, &now);
         f->list[f->n++] = now;
         return;
     }
@@ -116,8 +119,8 @@ json_t *findings_json(const struct findings *f)
     for (size_t i = 0; i < f->n; i++) {
         const struct finding *at = &f->list[i];
         json_t *one = json_object();
-        json_put(one, "part", json_text(at->part));
-        json_put(one, "level", json_text(levels[at->level].word));
+        json_put(one, "part", json_text(at->section));
+        json_put(one, "level", json_text(levels[at->level].name));
         json_put(one, "what", json_text(at->what));
         json_put(one, "todo", json_text(at->todo));
         json_add(out, one);

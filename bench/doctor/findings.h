@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `doctor` found: each line says how it stands and, where something can
- * be done, what. Printed as it is found, kept for the JSON document. */
-#ifndef CLBENCH_FINDINGS_H
-#define CLBENCH_FINDINGS_H
+/* Findings of `doctor`: each has a level, a description and, where something
+ * can be done, an advice. They are printed as they are added, and kept for the
+ * JSON document. */
+#ifndef CLBENCH_DOCTOR_FINDINGS_H
+#define CLBENCH_DOCTOR_FINDINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +15,8 @@ enum finding_level { FINDING_OK, FINDING_NOTE, FINDING_PROBLEM };
 
 struct finding {
     enum finding_level level;
-    const char *part;  /* static: "drivers" */
-    char *what, *todo; /* todo NULL: nothing to do */
+    const char *section; /* static: "Drivers" */
+    char *what, *todo;   /* todo NULL: nothing to do */
 };
 
 struct findings {
@@ -26,9 +27,10 @@ struct findings {
     size_t n, cap;
 };
 
-/* `part` is static and heads its findings; `todo` NULL: nothing to do. */
+/* Adds and prints a finding. `section` is static and becomes the heading of
+ * consecutive findings; `todo` NULL: nothing to do. */
 void findings_add(struct findings *f, enum finding_level level,
-                  const char *part, const char *todo, const char *fmt, ...)
+                  const char *section, const char *todo, const char *fmt, ...)
     XL__PRINTF(5, 6);
 size_t findings_count(const struct findings *f, enum finding_level level);
 void findings_clear(struct findings *f);

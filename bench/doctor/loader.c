@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where loaders look for drivers: OCL_ICD_VENDORS, which both known loaders
- * understand, then OPENCL_VENDOR_PATH, then /etc/OpenCL/vendors. A variable
- * may name a folder, one .icd file or a library; tried by hand with
- * ocl-icd 2.3.1. */
+/* Reads the configuration of the OpenCL loader. Loaders search for drivers in
+ * OCL_ICD_VENDORS, which both common loaders support, then OPENCL_VENDOR_PATH,
+ * then /etc/OpenCL/vendors. A variable may name a folder, one .icd file or a
+ * library (observed with ocl-icd 2.3.1). */
 #include "doctor/loader.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/os/paths.h"
 #include "base/str.h"
 
-static const char usual_place[] = "/etc/OpenCL/vendors";
+static const char default_folder[] = "/etc/OpenCL/vendors";
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -21,7 +21,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* The first line, without blanks around it; NULL when there is none. */
+/* The first line of a file without surrounding blanks; NULL if it is empty. */
 static char *first_line(const char *path)
 {
     struct xl__str line = {0};
@@ -39,8 +39,8 @@ static char *first_line(const char *path)
     return len > 0 ? xl__str_steal(&line) : NULL;
 }
 
-/* Takes both strings over. */
-static void add(struct icds *icds, char *file, char *library)
+/* Takes ownership of both strings. */
+static void add_icd(struct icds *icds, char *file, char *library)
 {
     if (!xl__grow(&icds->list, &icds->cap, icds->n + 1, sizeof *icds->list)) {
         free(file);
@@ -50,13 +50,14 @@ static void add(struct icds *icds, char *file, char *library)
     icds->list[icds->n++] = (struct icd){file, library};
 }
 
+/* Adds a directory entry if it is an .icd file. */
 static bool add_name(const char *name, void *arg)
 {
     struct icds *icds = arg;
     if (!ends_with(name, ".icd"))
         return true;
-    char *file = xl__path_join(icds->place, name);
-    add(icds, file, file ? first_line(file) : NULL);
+    char *file = xl__path_join(icds->location, name);
+    add_icd(icds, file, file ? first_line(file) : NULL);
     return true;
 }
 
@@ -66,37 +67,38 @@ static int by_file(const void *a, const void *b)
     return strcmp(x->file ? x->file : "", y->file ? y->file : "");
 }
 
-/* A single .icd file; a bare name is one in the usual place. */
+/* Adds a single .icd file; a name without a folder is in the default
+ * folder. */
 static void add_file(struct icds *icds)
 {
-    bool is_bare = !strchr(icds->place, '/');
-    char *file = is_bare ? xl__path_join(usual_place, icds->place)
-                         : xl__strdup(icds->place);
+    bool is_bare = !strchr(icds->location, '/');
+    char *file = is_bare ? xl__path_join(default_folder, icds->location)
+                         : xl__strdup(icds->location);
     icds->is_read = file && xl__path_access(file) >= XL__READABLE;
-    add(icds, file, file ? first_line(file) : NULL);
+    add_icd(icds, file, file ? first_line(file) : NULL);
 }
 
 void icds_read(struct icds *out)
 {
     static const char *const variables[] = {"OCL_ICD_VENDORS",
                                             "OPENCL_VENDOR_PATH"};
-    *out = (struct icds){.place = usual_place};
+    *out = (struct icds){.location = default_folder};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i]);
         if (out->variable || !value || !*value)
             continue;
         out->variable = variables[i];
-        out->place = value;
+        out->location = value;
     }
-    if (xl__dir_names(out->place, add_name, out) == XL_OK) {
+    if (xl__dir_names(out->location, add_name, out) == XL_OK) {
         out->is_read = true;
         if (out->n > 1)
             qsort(out->list, out->n, sizeof *out->list, by_file);
-    } else if (ends_with(out->place, ".icd")) {
+    } else if (ends_with(out->location, ".icd")) {
         add_file(out);
-    } else if (strstr(out->place, ".so")) {
+    } else if (strstr(out->location, ".so")) {
         out->is_read = true;
-        add(out, NULL, xl__strdup(out->place));
+        add_icd(out, NULL, xl__strdup(out->location));
     }
 }
 
@@ -107,7 +109,7 @@ void icds_clear(struct icds *icds)
         free(icds->list[i].library);
     }
     free(icds->list);
-    *icds = (struct icds){.place = usual_place};
+    *icds = (struct icds){.location = default_folder};
 }
 
 char *icd_loader_path(void)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How work is cut so that its upload, its kernels and its download run side by
- * side: one lane each, in order within a lane. Chunks may grow or shrink from
- * one to the next, since what nothing can overlap with is the first chunk's
- * upload and the last one's download. Plain arithmetic over rates that were
- * measured. */
+/* Divides a workload into chunks whose upload, kernels and download overlap.
+ * There is one lane for each of the three; a lane processes the chunks in
+ * order. The first upload and the last download overlap with nothing, so
+ * chunks may grow or shrink by a constant factor. Plain arithmetic over
+ * measured costs, no device.
+ *
+ *     upload      |0|1| 2 |  3  |
+ *     kernels       |0|1|  2 |   3  |
+ *     download        |0| 1 |  2  |    3    | */
 #ifndef CLBENCH_PIPELINE_CHUNKS_H
 #define CLBENCH_PIPELINE_CHUNKS_H
 
@@ -12,45 +16,45 @@
 
 enum { LANE_UP, LANE_RUN, LANE_DOWN, N_LANES };
 
-/* What a lane takes for a chunk: so much for its commands, so much a unit, and
- * the host's time to enqueue it. */
-struct pace_of_lane {
+/* Time of a chunk in a lane: chunk_ns + unit_ns * units; enqueue_ns is the
+ * host's time to enqueue it. */
+struct lane_cost {
     double chunk_ns, unit_ns, enqueue_ns;
 };
 
-struct lane_paces {
-    struct pace_of_lane lane[N_LANES];
+struct lane_costs {
+    struct lane_cost lane[N_LANES];
 };
 
 enum { MOST_CHUNKS = 64 };
 
-/* Units of each chunk; a unit is the least that is cut off. */
+/* Units of each chunk; a unit is the smallest amount that can be divided. */
 struct chunks {
     unsigned n;
     size_t units[MOST_CHUNKS];
-    unsigned ahead; /* so many are sent before the kernels of the one in hand
-                       are enqueued, if there are places (chunks_ahead()) */
+    unsigned ahead; /* uploads enqueued before the kernels of the current
+                       chunk, if there are enough slots; see chunks_ahead() */
 };
 
-/* From the time of `units` in one piece and in n: what a chunk costs apart
- * from its units. Noise gives no negative times. */
-struct pace_of_lane chunks_pace(double whole_ns, double cut_ns, unsigned n,
-                                size_t units);
-/* n chunks, each `growth` times the one before it, as nearly as whole units
- * allow, one ahead; false when there are fewer units than chunks. */
+/* The cost of a lane from its time for `units` in one piece and in n chunks.
+ * Never negative, whatever the noise. */
+struct lane_cost chunks_lane_cost(double whole_ns, double cut_ns, unsigned n,
+                                  size_t units);
+/* n chunks, each about `growth` times as large as the one before it; `ahead`
+ * is 1. False: fewer units than chunks, or more than MOST_CHUNKS. */
 bool chunks_make(size_t units, unsigned n, double growth, struct chunks *out);
-/* Chunks whose upload is enqueued before the kernels of the chunk in hand: the
- * host takes longer to enqueue a small chunk than a big device to fetch it, so
- * uploads that bound the rest want one; downloads that do, none. */
+/* The number of uploads to enqueue before the kernels of the current chunk. If
+ * enqueueing takes longer than the device needs for a chunk, uploads that are
+ * the bottleneck need one; for downloads that are, none is better. */
 unsigned chunks_ahead(const struct chunks *c, unsigned buffers);
-/* From the first call to the end of the last download. Chunks take turns in
- * `buffers` places on the device: an upload waits for the kernels, and kernels
- * for the download, of the chunk that had the place before. */
-double chunks_time(const struct chunks *c, const struct lane_paces *p,
+/* Simulated time from the first call to the end of the last download. Chunks
+ * use `buffers` slots of device memory cyclically: an upload waits for the
+ * kernels, and kernels for the download, of the previous chunk in the slot. */
+double chunks_time(const struct chunks *c, const struct lane_costs *p,
                    unsigned buffers);
-/* The quickest way to cut into `least` to `most` chunks; false: there is no
- * way. */
-bool chunks_choose(size_t units, const struct lane_paces *p, unsigned buffers,
+/* The chunks with the least simulated time, `least` to `most` of them. False:
+ * there are none. */
+bool chunks_choose(size_t units, const struct lane_costs *p, unsigned buffers,
                    unsigned least, unsigned most, struct chunks *best);
 
 #endif

@@ -1,95 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pipeline measured on one device: each way to move the data checked, timed
- * in turns with the others, and taken apart; first calls; what the device's
- * rates would make of it. */
-#ifndef CLBENCH_PIPELINE_BENCH_H
-#define CLBENCH_PIPELINE_BENCH_H
+/* Measures a pipeline on one device: checks and times each mode of transfer,
+ * interleaved with the others, records where the time goes, measures first
+ * calls, and computes the times that the device's rates predict. */
+#ifndef CLBENCH_PIPELINE_MEASUREMENT_H
+#define CLBENCH_PIPELINE_MEASUREMENT_H
 
-#include "pipeline/execution.h"
 #include "cli/session.h"
+#include "pipeline/execution.h"
 
-/* Times of a run's parts, in nanoseconds; NaN: not known. */
-struct pipe_parts {
+/* Times of a run and of its lanes and stages, in nanoseconds; NaN: unknown. */
+struct pipe_times {
     double total;
-    double lane[N_LANES]; /* in which the lane was at work */
+    double lane[N_LANES]; /* sum over its commands */
     double stage[PIPE_STAGES];
 };
 
 struct pipe_result {
     const struct pipe_mode *mode;
-    bool is_wanted, is_done;
+    bool is_requested, is_done;
     xl_row row;
-    struct pipe_parts parts;    /* of the quickest run that was looked at */
-    struct pipe_record best;    /* that run */
-    struct chunks chunks;       /* of a mode that is cut */
+    struct pipe_times times; /* of the fastest recorded run */
+    struct pipe_record best; /* that run */
+    struct chunks chunks;    /* of a mode in chunks */
     unsigned buffers;
-    double foreseen_ns;         /* by chunks_time() */
+    double predicted_ns; /* by chunks_time() */
 };
 
 /* The first call of a program, from opening the library to the result. */
 struct pipe_first {
     const char *name; /* "built", "cached" */
     bool is_done;
-    const char *why;  /* of one that is not; "" */
+    const char *why; /* the reason if it is not done; "" */
     double open_ns, build_ns, run_ns;
     uint64_t begin_ns;
 };
 enum { FIRST_BUILT, FIRST_CACHED, N_FIRSTS };
 
-/* The same by the device's rates, one after the other. */
+/* Times predicted from the device's rates, without overlap. */
 struct pipe_model {
-    struct pipe_parts parts;
-    double upload, download; /* B/s; NaN: not known */
+    struct pipe_times times;
+    double upload, download; /* B/s; NaN: unknown */
 };
 
 struct pipe_bench {
     struct session *s;
     xl_device *dev;
-    const struct pipe_work *work;
-    struct pipe_site site;
+    const struct pipe_workload *workload;
+    struct pipe_memory memory;
     struct pipe_host host;
     struct pipe_first first[N_FIRSTS];
     struct pipe_result result[PIPE_MODES];
     struct pipe_model model;
-    struct lane_paces paces; /* that chunks were chosen by */
-    double alone_ns[N_LANES]; /* each lane of 'pinned' by itself, timed as a
-                                 whole run is; NaN: not measured */
-    bool is_stamped; /* parts are by the event clock, else by the wall's */
+    struct lane_costs costs;     /* from which the chunks were chosen */
+    double separate_ns[N_LANES]; /* each lane of 'pinned' by itself, timed like
+                                    a whole run; NaN: not measured */
+    bool has_event_times; /* times are from events; else from the host */
 };
 
-/* `modes`: bits of the places in pipe_modes. An exit_code; what was measured
- * until a failure or Ctrl-C is kept. */
+/* Measures the modes of the mask, bit i for pipe_modes[i]. An exit_code; the
+ * results before a failure or Ctrl-C are kept. */
 int pipe_bench_run(struct pipe_bench *b, struct session *s, xl_device *dev,
-                   const struct pipe_work *w, unsigned modes);
+                   const struct pipe_workload *w, unsigned modes);
 void pipe_bench_clear(struct pipe_bench *b);
 
-/* Its result, or NULL when there is none. */
+/* The result of a mode; NULL: none. */
 const struct pipe_result *pipe_result(const struct pipe_bench *b,
                                       const char *mode);
-/* What no lane accounts for, of a mode that is not cut: calls, waits. */
-double pipe_rest(const struct pipe_parts *p);
-/* Of the kernels' time, that of stages that are no products. */
-double pipe_non_gemm(const struct pipe_work *w, const struct pipe_parts *p);
-/* The slowest lane, by what each takes alone. */
-unsigned pipe_slowest(const struct pipe_parts *p);
-/* A run's parts from its record. */
-struct pipe_parts pipe_parts_of(const struct pipe_record *r,
-                                const struct pipe_work *w);
+/* The time of a run outside all lanes (calls, waits); not in chunks. */
+double pipe_rest(const struct pipe_times *p);
+/* Share of the kernels' time in stages that are not matrix products. */
+double pipe_non_gemm(const struct pipe_workload *w,
+                     const struct pipe_times *p);
+/* The lane with the largest time. */
+unsigned pipe_slowest(const struct pipe_times *p);
+/* Sums a record's times by lane and stage. */
+struct pipe_times pipe_times_of(const struct pipe_record *r,
+                                const struct pipe_workload *w);
 
-/* -- parts of pipe_bench_run() -------------------------------------------- */
+/* -- for chunk_search.c --------------------------------------------------- */
 
-/* A run of a result's mode; and one that is taken apart. */
-struct pipe_pass pipe_pass_of(struct pipe_bench *b, struct pipe_result *x);
-struct pipe_pass pipe_look_of(struct pipe_bench *b, struct pipe_result *x,
-                              struct pipe_record *record);
-/* pipeline_cut.c: choose x's chunks, and get everything ready for them. */
-xl_status pipe_cut(struct pipe_bench *b, struct pipe_result *x);
-/* pipeline_first.c: `cache_dir` as in xl_options. */
-xl_status pipe_first_call(struct pipe_bench *b, const char *cache_dir,
-                          struct pipe_first *out);
-/* pipeline_model.c: a fact, NaN when unknown; a probe for its facts alone. */
-double pipe_fact(const xl_device *dev, const char *name);
-xl_status pipe_probe(struct pipe_bench *b, const char *name);
-void pipe_model_make(struct pipe_bench *b);
+/* The arguments of a timed run of a mode; and of a recorded one. */
+struct pipe_run_args pipe_timed_run(struct pipe_bench *b,
+                                    struct pipe_result *x);
+struct pipe_run_args pipe_recorded_run(struct pipe_bench *b,
+                                       struct pipe_result *x,
+                                       struct pipe_record *record);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of a pipeline: for the terminal, the result file and the trace. */
+/* Results of a pipeline measurement for the result file and the trace, and the
+ * bound of the pipeline. */
 #ifndef CLBENCH_PIPELINE_REPORT_H
 #define CLBENCH_PIPELINE_REPORT_H
 
@@ -9,33 +10,25 @@
 struct trace;
 struct json_t;
 
-/* Rows to the result file, and their verdicts to the session's counts: of a
- * first call as soon as it is known, of the modes at the end. */
+/* Add rows to the result file, and their verdicts to the session's counts: of
+ * a first call as soon as it is measured, of the modes at the end. */
 void pipe_report_first(struct pipe_bench *b, const struct pipe_first *first);
 void pipe_report_rows(struct pipe_bench *b);
-/* All that a row has no place for. */
+/* The details that have no column in a row. */
 struct json_t *pipe_report_json(const struct pipe_bench *b);
-/* A run of each mode, and the first calls. */
+/* Adds one run of each mode and the first calls to a trace. */
 void pipe_report_trace(const struct pipe_bench *b, struct trace *t);
 
-/* pipeline_draw.c: tables, bars and words. */
-void pipe_draw(const struct pipe_bench *b);
-/* One line of a run: which lane works at the character's moment. `columns`
- * stand for `span_ns`; out has room for columns + 1. For a mode that is not
- * cut all lanes are in the line, else lane alone. */
-void pipe_bar(const struct pipe_result *x, unsigned lane, double span_ns,
-              unsigned columns, char *out);
-
-/* pipeline_words.c: what dominates, and what to do about it. */
-struct pipe_verdict {
-    const char *bound;  /* "upload", "kernels", "download", "calls"; "" when
-                           nothing was measured */
-    double share;       /* of the quickest run that moves data */
-    double of_slowest;  /* the slowest lane alone over the overlapped run; NaN:
-                           there is none */
+/* What determines the time of the pipeline. */
+struct pipe_bound {
+    const char *bound; /* "upload", "kernels", "download", "calls"; "" if
+                          nothing was measured */
+    double share;      /* of the fastest run that moves data */
+    double of_slowest; /* time of the slowest lane by itself over that of the
+                          overlapped run; NaN: none */
 };
-struct pipe_verdict pipe_judge(const struct pipe_bench *b);
-/* The verdict with its numbers, and one thing to do. */
-void pipe_words(const struct pipe_bench *b, struct xl__str *out);
+struct pipe_bound pipe_find_bound(const struct pipe_bench *b);
+/* Appends the bound with its numbers, and an advice. */
+void pipe_describe_bound(const struct pipe_bench *b, struct xl__str *out);
 
 #endif

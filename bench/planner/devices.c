@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices that are planned for, each as four rates. Facts have the same
- * names here and in a result file, so one walk over them serves both. */
+/* Collects the devices of a plan, each with four rates: memory, bandwidth,
+ * peak, link. Sources are the options, result files, and the devices of this
+ * machine. Facts have the same names in a result file and in the library, so
+ * one function reads both. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "planner/planner.h"
 #include "results/json.h"
-#include "planner/plan.h"
 #include "results/result.h"
-#include "timing/probes.h"
 #include "results/result_file.h"
+#include "timing/probes.h"
 
-/* Weights are read, and seldom does a copy get more out of a memory. */
-static const char *const of_memory[] = {"global_mem_bytes", NULL};
-static const char *const of_bandwidth[] = {"read_bytes_per_s",
-                                           "copy_bytes_per_s", NULL};
-static const char *const of_link[] = {"upload_bytes_per_s", NULL};
+/* decoding reads; a copy rarely has a higher bandwidth */
+static const char *const memory_facts[] = {"global_mem_bytes", NULL};
+static const char *const bandwidth_facts[] = {"read_bytes_per_s",
+                                              "copy_bytes_per_s", NULL};
+static const char *const link_facts[] = {"upload_bytes_per_s", NULL};
 
-/* A number of a device by its name, and how it is known. */
+/* Access to a fact by its name. */
 struct facts {
     const void *of;
     double (*value)(const void *of, const char *name, const char **source);
 };
 
-static double fact_here(const void *of, const char *name, const char **source)
+static double local_fact(const void *of, const char *name, const char **source)
 {
     xl_fact f;
     if (xl_device_fact(of, name, XL_UNKNOWN, &f) != XL_OK)
@@ -33,8 +35,7 @@ static double fact_here(const void *of, const char *name, const char **source)
     return f.value;
 }
 
-static double fact_of_file(const void *of, const char *name,
-                           const char **source)
+static double file_fact(const void *of, const char *name, const char **source)
 {
     const json_t *fact = result_fact(of, name);
     const json_t *value = json_object_get(fact, "value");
@@ -42,10 +43,11 @@ static double fact_of_file(const void *of, const char *name,
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-/* The largest of those known: a bound is by the best there is. */
-static struct plan_rate best(const struct facts *f, const char *const *names)
+/* The largest known value: a bound uses the best rate. */
+static struct planner_rate best_rate(const struct facts *f,
+                                     const char *const *names)
 {
-    struct plan_rate out = {.value = NAN};
+    struct planner_rate out = {.value = NAN};
     for (; *names; names++) {
         const char *source = "";
         const double value = f->value(f->of, *names, &source);
@@ -57,10 +59,9 @@ static struct plan_rate best(const struct facts *f, const char *const *names)
     return out;
 }
 
-static bool add(struct plan *p, const struct plan_device *dev)
+static bool add_device(struct planner *p, const struct planner_device *dev)
 {
-    struct plan_device *list =
-        realloc(p->dev, (p->n + 1) * sizeof *p->dev);
+    struct planner_device *list = realloc(p->dev, (p->n + 1) * sizeof *p->dev);
     if (!list)
         return false;
     p->dev = list;
@@ -68,33 +69,36 @@ static bool add(struct plan *p, const struct plan_device *dev)
     return true;
 }
 
-static bool add_facts(struct plan *p, const struct facts *f, const char *name,
-                      const char *origin, int index)
+/* Adds a device with the rates that its facts give. */
+static bool add_facts(struct planner *p, const struct facts *f,
+                      const char *name, const char *origin, int index)
 {
-    struct plan_device dev = {.index = index};
+    struct planner_device dev = {.index = index};
     xl__strcpy(dev.name, sizeof dev.name, name);
     xl__strcpy(dev.origin, sizeof dev.origin, origin);
-    dev.memory = best(f, of_memory);
-    dev.bandwidth = best(f, of_bandwidth);
-    dev.peak = best(f, p->weights.peak);
-    dev.link = best(f, of_link);
-    return add(p, &dev);
+    dev.memory = best_rate(f, memory_facts);
+    dev.bandwidth = best_rate(f, bandwidth_facts);
+    dev.peak = best_rate(f, p->weights.peak);
+    dev.link = best_rate(f, link_facts);
+    return add_device(p, &dev);
 }
 
-static int no_memory(struct session *s)
+static int fail_no_memory(struct session *s)
 {
     return session_fail(s, "planning", XL_NO_MEMORY, "");
 }
 
-/* -- those of files ------------------------------------------------------- */
+/* -- devices of result files ---------------------------------------------- */
 
-static bool from_document(struct plan *p, const char *path,
-                          const json_t *devices, size_t *unmeasured)
+/* Adds the devices of a result document with a known bandwidth; counts the
+ * others. */
+static bool add_document_devices(struct planner *p, const char *path,
+                                 const json_t *devices, size_t *unmeasured)
 {
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *dev = json_array_get(devices, i);
-        const struct facts f = {dev, fact_of_file};
-        if (isnan(best(&f, of_bandwidth).value))
+        const struct facts f = {dev, file_fact};
+        if (isnan(best_rate(&f, bandwidth_facts).value))
             ++*unmeasured;
         else if (!add_facts(p, &f, json_text_at(dev, "name"), path, -1))
             return false;
@@ -102,7 +106,9 @@ static bool from_document(struct plan *p, const char *path,
     return true;
 }
 
-static int from_file(struct session *s, struct plan *p, const char *path)
+/* Adds the devices of a result file. An exit_code. */
+static int add_file_devices(struct session *s, struct planner *p,
+                            const char *path)
 {
     struct result_file file;
     char why[256];
@@ -113,10 +119,10 @@ static int from_file(struct session *s, struct plan *p, const char *path)
     if (!result_file_read(path, &file, why, sizeof why)) {
         session_say(s, "--from: ", why);
         code = EXIT_FILE;
-    } else if (!from_document(p, path,
-                              json_object_get(file.document, "devices"),
-                              &unmeasured)) {
-        code = no_memory(s);
+    } else if (!add_document_devices(p, path,
+                                     json_object_get(file.document, "devices"),
+                                     &unmeasured)) {
+        code = fail_no_memory(s);
     } else if (p->n == before) {
         xl__str_printf(&text,
                        "--from: '%s' has no device whose bandwidth was "
@@ -126,8 +132,10 @@ static int from_file(struct session *s, struct plan *p, const char *path)
         session_say(s, "", xl__str_text(&text));
         code = EXIT_USAGE;
     } else if (unmeasured > 0 && !s->set.quiet) {
-        xl__str_printf(&text, "'%s': left out, since their bandwidth is "
-                              "unknown: %zu", path, unmeasured);
+        xl__str_printf(&text,
+                       "'%s': devices left out, since their bandwidth "
+                       "is unknown: %zu",
+                       path, unmeasured);
         session_say(s, "warning: ", xl__str_text(&text));
     }
     xl__str_clear(&text);
@@ -135,7 +143,7 @@ static int from_file(struct session *s, struct plan *p, const char *path)
     return code;
 }
 
-/* -- those of this machine ------------------------------------------------ */
+/* -- devices of this machine ---------------------------------------------- */
 
 static void drop_row(const xl_row *row, void *arg)
 {
@@ -143,9 +151,9 @@ static void drop_row(const xl_row *row, void *arg)
     (void)arg;
 }
 
-/* What a plan needs and nobody has measured yet, quickly. A probe that fails
- * leaves its rate unknown, and the plan shows that. */
-static int measure(struct session *s, xl_device *dev)
+/* Measures the missing rates with quick probes. A rate whose probe fails
+ * remains unknown. */
+static int measure_rates(struct session *s, xl_device *dev)
 {
     static const char *const probes[] = {"bandwidth", "flops", "matrix",
                                          "transfer"};
@@ -166,70 +174,74 @@ static int measure(struct session *s, xl_device *dev)
     return EXIT_FINE;
 }
 
-static int from_here(struct session *s, struct plan *p)
+/* Measures and adds the devices of this machine. An exit_code. */
+static int add_local_devices(struct session *s, struct planner *p)
 {
     enum { PROBES_A_DEVICE = 4 };
     int code = session_open_devices(s);
     if (code == EXIT_NO_DEVICE)
-        session_say(s, "", "a plan needs no device of this machine: give "
-                           "--bandwidth and what else is known of one, or "
-                           "--from and a result file");
+        session_say(s, "",
+                    "a plan needs no device of this machine: give "
+                    "--bandwidth and other known rates, or --from and a "
+                    "result file");
     if (code != EXIT_FINE)
         return code;
     progress_begin(s, PROBES_A_DEVICE * s->n_devices);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
         xl_device *dev = s->devices[i];
-        const struct facts f = {dev, fact_here};
-        const int failed = measure(s, dev);
+        const struct facts f = {dev, local_fact};
+        const int failed = measure_rates(s, dev);
         code = failed ? failed : code;
         if (!add_facts(p, &f, device_fact_text(dev, "name", "?"),
                        "measured here", (int)xl_device_index(dev)))
-            code = no_memory(s);
+            code = fail_no_memory(s);
     }
     progress_end(s);
     return code;
 }
 
-/* -- all ------------------------------------------------------------------ */
+/* -- all devices ---------------------------------------------------------- */
 
-static int given(struct session *s, struct plan *p)
+/* Adds the device that the options describe. An exit_code. */
+static int add_given_device(struct session *s, struct planner *p)
 {
-    struct plan_device dev;
+    struct planner_device dev;
     struct xl__str why = {0};
     int code = EXIT_FINE;
-    if (!plan_input_rates(&s->set, &dev, &why)) {
+    if (!planner_read_rates(&s->set, &dev, &why)) {
         session_say(s, "", xl__str_text(&why));
         code = EXIT_USAGE;
-    } else if (!add(p, &dev)) {
-        code = no_memory(s);
+    } else if (!add_device(p, &dev)) {
+        code = fail_no_memory(s);
     }
     xl__str_clear(&why);
     return code;
 }
 
-int plan_devices(struct session *s, struct plan *out)
+int planner_add_devices(struct session *s, struct planner *out)
 {
     const struct option_list *files = &s->set.plan.from;
-    int code = plan_is_given(&s->set) ? given(s, out) : EXIT_FINE;
+    int code =
+        planner_has_rates(&s->set) ? add_given_device(s, out) : EXIT_FINE;
     for (unsigned i = 0; code == EXIT_FINE && i < files->n; i++)
-        code = from_file(s, out, files->value[i]);
+        code = add_file_devices(s, out, files->value[i]);
     if (code == EXIT_FINE &&
         (out->n == 0 || s->set.device || s->set.all_devices))
-        code = from_here(s, out);
+        code = add_local_devices(s, out);
     return code;
 }
 
-void plan_clear(struct plan *p)
+void planner_clear(struct planner *p)
 {
     free(p->dev);
     p->dev = NULL;
     p->n = 0;
 }
 
-struct plan_rates plan_rates(const struct plan_device *dev)
+struct planner_rates planner_device_rates(const struct planner_device *dev)
 {
-    return (struct plan_rates){.bandwidth = dev->bandwidth.value,
-                               .peak = dev->peak.value,
-                               .link = dev->link.value,
-                               .memory = dev->memory.value};
+    return (struct planner_rates){.bandwidth = dev->bandwidth.value,
+                                  .peak = dev->peak.value,
+                                  .link = dev->link.value,
+                                  .memory = dev->memory.value};
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bound of decoding over the batch, out of a document's plan: a line a
- * device. Where something else begins to set the time, it is named. */
+/* Draws the bound of decoding over the batch from the plan in a result
+ * document: one line for each device, labelled where the quantity that sets
+ * the time changes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "charts/figure.h"
-#include "results/json.h"
-#include "planner/plan.h"
 #include "charts/plot.h"
 #include "cli/units.h"
+#include "planner/planner.h"
+#include "results/json.h"
 
 enum { LEFT = 76, RIGHT = 24, HEIGHT = 340, TITLE = 20, NEXT = 46, BELOW = 12 };
 
@@ -20,7 +21,7 @@ static const char about[] =
     "time, a larger batch costs nothing; where each sequence's cache or the "
     "arithmetic does, the line bends. Hollow: does not fit in the memory.";
 
-static double number(const json_t *object, const char *name)
+static double read_number(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
@@ -31,20 +32,20 @@ static bool is_power(double batch)
     return batch > 0 && exp2(floor(log2(batch))) >= batch;
 }
 
-/* Every batch makes the line, each power of two a mark. */
+/* Every batch is a point of the line, each power of two has a mark. */
 static void add_step(struct plot *plot, struct plot_series *line,
                      struct plot_series *marks, const json_t *step,
                      const char *before)
 {
-    struct plot_point point = {.x = number(step, "batch"),
-                               .y = number(step, "tokens_per_s"),
+    struct plot_point point = {.x = read_number(step, "batch"),
+                               .y = read_number(step, "tokens_per_s"),
                                .low = (double)NAN,
                                .high = (double)NAN};
     char rate[UNITS_CAP], time[UNITS_CAP];
     const char *by = json_text_at(step, "set_by");
     point.is_hollow = json_is_false(json_object_get(step, "fits"));
     units_number(rate, sizeof rate, point.y);
-    units_time(time, sizeof time, number(step, "s") * 1e9);
+    units_time(time, sizeof time, read_number(step, "s") * 1e9);
     snprintf(point.tip, sizeof point.tip,
              "batch %.0f: %s tokens/s at most, a step %s, set by %s%s",
              point.x, rate, time, by,
@@ -63,6 +64,7 @@ struct drawing {
     unsigned n;
 };
 
+/* Adds the curve of a device to the plot. */
 static void add_device(struct drawing *d, const json_t *device)
 {
     const json_t *curve = json_object_get(device, "curve");
@@ -83,8 +85,8 @@ static void add_device(struct drawing *d, const json_t *device)
     d->n++;
 }
 
-/* Names keep clear of the lines. */
-static void take_line(struct drawing *d, const struct plot_series *s)
+/* Reserves the area of a line, so that labels do not overlap it. */
+static void reserve_line(struct drawing *d, const struct plot_series *s)
 {
     static const double wide = 3;
     for (size_t i = 0; i + 1 < s->n; i++)
@@ -94,7 +96,8 @@ static void take_line(struct drawing *d, const struct plot_series *s)
                        plot_y(&d->plot, s->at[i + 1].y), wide);
 }
 
-static void name_turns(struct xl__str *out, struct drawing *d, unsigned i)
+/* Labels the points at which the quantity that sets the time changes. */
+static void label_bounds(struct xl__str *out, struct drawing *d, unsigned i)
 {
     const struct plot_series *s = &d->marks[i];
     svg_series(out, s->colour);
@@ -106,17 +109,19 @@ static void name_turns(struct xl__str *out, struct drawing *d, unsigned i)
     svg_group_end(out);
 }
 
-static void tell(struct xl__str *out, const json_t *plan)
+/* Draws title and description of the model. */
+static void draw_heading(struct xl__str *out, const json_t *plan)
 {
     const json_t *model = json_object_get(plan, "model");
     const char *name = json_text_at(model, "name");
     struct xl__str line = {0};
     svg_heading(out, PLOT_EDGE, TITLE, "Decoding, tokens a second at most");
-    xl__str_printf(&line, "%s%s%.4g G weights of %.4g bit, context %.0f; "
-                          "hollow: does not fit in the memory",
-                   name, *name ? ": " : "", number(model, "params") / 1e9,
-                   number(json_object_get(plan, "weights"), "bits"),
-                   number(plan, "context"));
+    xl__str_printf(&line,
+                   "%s%s%.4g G weights of %.4g bit, context %.0f; "
+                   "hollow: does not fit in the memory",
+                   name, *name ? ": " : "", read_number(model, "params") / 1e9,
+                   read_number(json_object_get(plan, "weights"), "bits"),
+                   read_number(plan, "context"));
     svg_aside(out);
     svg_text(out, PLOT_EDGE, 2 * TITLE, svg_small, "start", svg_ink,
              xl__str_text(&line));
@@ -124,12 +129,12 @@ static void tell(struct xl__str *out, const json_t *plan)
     xl__str_clear(&line);
 }
 
-static void draw_all(struct xl__str *out, struct drawing *d,
-                     const json_t *plan)
+static void draw_figure(struct xl__str *out, struct drawing *d,
+                        const json_t *plan)
 {
     struct xl__str body = {0};
     struct plot *p = &d->plot;
-    tell(&body, plan);
+    draw_heading(&body, plan);
     plot_axis_widen(&p->x);
     plot_axis_widen(&p->y);
     p->top = plot_legend(&body, PLOT_EDGE, NEXT + TITLE,
@@ -137,12 +142,12 @@ static void draw_all(struct xl__str *out, struct drawing *d,
     const double bottom = plot_frame(&body, p);
     for (unsigned i = 0; i < d->n; i++) {
         plot_reserve_marks(&d->taken, p, &d->marks[i]);
-        take_line(d, &d->marks[i]);
+        reserve_line(d, &d->marks[i]);
         plot_line(&body, p, &d->line[i]);
         plot_marks(&body, p, &d->marks[i]);
     }
     for (unsigned i = 0; i < d->n; i++)
-        name_turns(&body, d, i);
+        label_bounds(&body, d, i);
     svg_begin(out, SVG_WIDTH, bottom + BELOW, figure_plan.title, about);
     xl__str_add(out, xl__str_text(&body));
     svg_end(out);
@@ -150,8 +155,7 @@ static void draw_all(struct xl__str *out, struct drawing *d,
     xl__str_clear(&body);
 }
 
-bool plan_picture(const json_t *plan, const json_t *index,
-                  struct xl__str *out)
+bool planner_svg(const json_t *plan, const json_t *index, struct xl__str *out)
 {
     const json_t *devices = json_object_get(plan, "devices");
     struct drawing *d = xl__calloc(1, sizeof *d);
@@ -172,7 +176,7 @@ bool plan_picture(const json_t *plan, const json_t *index,
     }
     const bool is_drawn = d->n > 0;
     if (is_drawn)
-        draw_all(out, d, plan);
+        draw_figure(out, d, plan);
     for (unsigned i = 0; i < d->n; i++) {
         plot_series_clear(&d->line[i]);
         plot_series_clear(&d->marks[i]);
@@ -181,17 +185,17 @@ bool plan_picture(const json_t *plan, const json_t *index,
     return is_drawn;
 }
 
-static bool draw(const struct result_file *file, const json_t *device,
-                 struct xl__str *out)
+static bool draw_result_file(const struct result_file *file,
+                             const json_t *device, struct xl__str *out)
 {
     const json_t *index = json_object_get(device, "index");
     return index &&
-           plan_picture(json_object_get(file->document, "plan"), index, out);
+           planner_svg(json_object_get(file->document, "plan"), index, out);
 }
 
 const struct figure figure_plan = {
     .name = "plan",
     .title = "Decoding of a language model",
     .about = about,
-    .draw = draw,
+    .draw = draw_result_file,
 };

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights are counted from the widths, as every model of this family has
- * them: queries, keys, values and output; an MLP of three matrices, or one for
- * each expert and a router; a table of tokens, and one of logits unless they
- * are the same. Norms and biases, below a part in two thousand, are left out
- * where the table does not have the published number. */
+/* Reads the parameters of a language model from a config.json, or from the
+ * table of known models, and counts its weights from the widths:
+ *
+ *     layer = 2 hidden (queries + keys)          attention
+ *           + 3 hidden inner x experts           MLP, or experts and a router
+ *     model = layers x layer + 1 or 2 x vocab x hidden
+ *
+ * Norms and biases (less than 1/2000) are not counted unless the table has the
+ * published number. */
 #include "planner/models.h"
 
 #include <errno.h>
@@ -19,8 +23,8 @@
 
 static const double most_value = 1e15;
 
-/* A number from 1 on, by the first of its names that is there; NaN: none. */
-static double field(const json_t *config, const char *const *names)
+/* The first of the named fields that is a number of at least 1; NaN: none. */
+static double read_field(const json_t *config, const char *const *names)
 {
     for (; *names; names++) {
         const json_t *value = json_object_get(config, *names);
@@ -31,48 +35,51 @@ static double field(const json_t *config, const char *const *names)
     return (double)NAN;
 }
 
-#define FIELD(config, ...) \
-    field((config), (const char *const[]){__VA_ARGS__, NULL})
+#define FIELD(config, ...)                                                    \
+    read_field((config), (const char *const[]){__VA_ARGS__, NULL})
 
-static double otherwise(double value, double instead)
+/* `value`, or `instead` if it is NaN. */
+static double default_to(double value, double instead)
 {
     return isnan(value) ? instead : value;
 }
 
-/* What is not a stack of equal layers, each with keys and values of heads. */
-static const char *const strange[] = {
+/* Fields of architectures that are not a stack of equal layers with keys and
+ * values for each head. */
+static const char *const unsupported[] = {
     "kv_lora_rank",     "n_shared_experts",
     "n_routed_experts", "shared_expert_intermediate_size",
     "ssm_state_size",   "linear_num_key_heads"};
 
-static bool refuse(const char *name, struct xl__str *why)
+static bool reject_field(const char *name, struct xl__str *why)
 {
     xl__str_printf(why,
-                   "it has %s, which is not counted here; give --params, "
-                   "--layers, --kv-heads and --head-dim in place of --model, "
+                   "models with %s are not supported; give --params, "
+                   "--layers, --kv-heads and --head-dim instead of --model, "
                    "of a mixture of experts --active and --experts",
                    name);
     return false;
 }
 
-static bool is_strange(const json_t *config, struct xl__str *why)
+/* True if the architecture is not supported; *why has the field. */
+static bool has_unsupported_field(const json_t *config, struct xl__str *why)
 {
-    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
-        const json_t *value = json_object_get(config, strange[i]);
+    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
+        const json_t *value = json_object_get(config, unsupported[i]);
         if (json_is_number(value) && json_number_value(value) > 0)
-            return !refuse(strange[i], why);
+            return !reject_field(unsupported[i], why);
     }
     return false;
 }
 
-/* Layers that look back a window alone: told one by one, by their number, by
- * a pattern, or all. */
-static double windowed(const json_t *config, double layers)
+/* The number of layers with sliding window attention: given for each layer, as
+ * a number, as a pattern, or all. */
+static double count_window_layers(const json_t *config, double layers)
 {
     const json_t *types = json_object_get(config, "layer_types");
     const json_t *use = json_object_get(config, "use_sliding_window");
     const double each = FIELD(config, "sliding_window_pattern");
-    const double told = FIELD(config, "sliding_layers");
+    const double n_given = FIELD(config, "sliding_layers");
     double n = 0;
     if (isnan(FIELD(config, "sliding_window")) || json_is_false(use))
         return 0;
@@ -82,16 +89,18 @@ static double windowed(const json_t *config, double layers)
     }
     if (json_array_size(types) > 0)
         return fmin(n, layers);
-    if (!isnan(told))
-        return fmin(told, layers);
+    if (!isnan(n_given))
+        return fmin(n_given, layers);
     if (strcmp(json_text_at(config, "model_type"), "gemma2") == 0)
-        return floor(layers / 2); /* every other one, said nowhere else */
+        return floor(layers / 2); /* every second layer; not in config.json */
     return isnan(each) ? layers : layers - floor(layers / each);
 }
 
 /* -- the weights ---------------------------------------------------------- */
 
-static void count(const json_t *config, struct plan_model *m)
+/* Counts all and active weights from the widths, unless the number of weights
+ * is given. */
+static void count_weights(const json_t *config, struct planner_model *m)
 {
     const double keys = m->kv_heads * m->head_dim;
     const double attention = 2 * m->hidden * (m->queries + keys);
@@ -103,16 +112,17 @@ static void count(const json_t *config, struct plan_model *m)
         json_is_true(json_object_get(config, "tie_word_embeddings"));
     const double shared = m->layers * (attention + router) + table;
     const double all = m->experts > 0 ? m->experts : 1;
-    const double met = m->used > 0 ? m->used : 1;
+    const double used = m->used > 0 ? m->used : 1;
     m->looked_up = is_tied ? 0 : table;
-    m->active = shared + m->layers * mlp * met;
-    m->params = otherwise(FIELD(config, "params"),
-                          shared + m->layers * mlp * all + m->looked_up);
-    if (!(m->experts > 0)) /* norms and biases are met, too */
+    m->active = shared + m->layers * mlp * used;
+    m->params = default_to(FIELD(config, "params"),
+                           shared + m->layers * mlp * all + m->looked_up);
+    if (!(m->experts > 0)) /* norms and biases are used as well */
         m->active = m->params - m->looked_up;
 }
 
-static bool check(const struct plan_model *m, struct xl__str *why)
+/* Checks that the required fields are present and consistent. */
+static bool check_fields(const struct planner_model *m, struct xl__str *why)
 {
     const struct {
         const char *name;
@@ -125,63 +135,64 @@ static bool check(const struct plan_model *m, struct xl__str *why)
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (isnan(needed[i].value)) {
             xl__str_printf(why,
-                           "it has no %s from 1 on; give a model's "
+                           "field %s is missing or below 1; give a model's "
                            "config.json, or --params, --layers, --kv-heads "
                            "and --head-dim",
                            needed[i].name);
             return false;
         }
     if (m->experts > 0 && !(m->used < m->experts)) {
-        xl__str_add(why, "it has no num_experts_per_tok below the number of "
-                         "its experts; give --params, --active and "
-                         "--experts");
+        xl__str_add(why,
+                    "num_experts_per_tok is missing or not below the number "
+                    "of experts; give --params, --active and --experts");
         return false;
     }
     return true;
 }
 
-bool plan_config(const json_t *config, struct plan_model *out,
-                 struct xl__str *why)
+bool planner_read_config(const json_t *config, struct planner_model *out,
+                         struct xl__str *why)
 {
     const json_t *text = json_object_get(config, "text_config");
-    struct plan_model m = {.layers = NAN};
-    if (json_is_object(text)) /* of a model that sees or hears as well */
+    struct planner_model m = {.layers = NAN};
+    if (json_is_object(text)) /* of a multimodal model */
         config = text;
-    if (is_strange(config, why))
+    if (has_unsupported_field(config, why))
         return false;
     const double heads = FIELD(config, "num_attention_heads");
     m.layers = FIELD(config, "num_hidden_layers");
     m.hidden = FIELD(config, "hidden_size");
-    m.kv_heads = otherwise(FIELD(config, "num_key_value_heads"), heads);
-    m.head_dim = otherwise(FIELD(config, "head_dim"), m.hidden / heads);
+    m.kv_heads = default_to(FIELD(config, "num_key_value_heads"), heads);
+    m.head_dim = default_to(FIELD(config, "head_dim"), m.hidden / heads);
     m.queries = heads * m.head_dim;
-    m.experts = otherwise(FIELD(config, "num_local_experts", "num_experts"),
-                          0);
+    m.experts =
+        default_to(FIELD(config, "num_local_experts", "num_experts"), 0);
     if (m.experts > 0)
         m.used = FIELD(config, "num_experts_per_tok", "experts_per_token");
     m.inner = FIELD(config, "moe_intermediate_size", "intermediate_size");
     if (m.experts > 0)
-        m.inner *= otherwise(m.used, 1);
+        m.inner *= default_to(m.used, 1);
     m.vocab = FIELD(config, "vocab_size");
     m.most_context = FIELD(config, "max_position_embeddings");
-    m.window = otherwise(FIELD(config, "sliding_window"), 0);
-    m.window_layers = windowed(config, m.layers);
-    if (!check(&m, why))
+    m.window = default_to(FIELD(config, "sliding_window"), 0);
+    m.window_layers = count_window_layers(config, m.layers);
+    if (!check_fields(&m, why))
         return false;
-    count(config, &m);
+    count_weights(config, &m);
     *out = m;
     return true;
 }
 
-/* -- by name, by file ----------------------------------------------------- */
+/* -- search by name or file ----------------------------------------------- */
 
-json_t *plan_known_all(void)
+json_t *planner_models_json(void)
 {
     return json_loadb((const char *)model_texts[0].text, model_texts[0].len, 0,
                       NULL);
 }
 
-static bool no_such(const json_t *all, const char *name, struct xl__str *why)
+static bool report_unknown_model(const json_t *all, const char *name,
+                                 struct xl__str *why)
 {
     enum { MOST = 64 };
     const char *names[MOST + 1] = {NULL}, *key;
@@ -191,31 +202,34 @@ static bool no_such(const json_t *all, const char *name, struct xl__str *why)
         if (n < MOST)
             names[n++] = key;
     const char *near = text_nearest(name, names);
-    xl__str_printf(why, "no model called '%s' is known; ", name);
+    xl__str_printf(why, "unknown model '%s'; ", name);
     if (near)
         xl__str_printf(why, "did you mean '%s'? ", near);
-    xl__str_add(why, "'clbench plan --list' names them; give one, a model's "
-                     "config.json, or its numbers: --params, --layers, "
-                     "--kv-heads, --head-dim");
+    xl__str_add(why, "'clbench plan --list' lists them; give one, a model's "
+                     "config.json, or --params, --layers, --kv-heads and "
+                     "--head-dim");
     return false;
 }
 
-static bool from_table(const char *name, struct plan_model *out,
-                       char source[PLAN_SOURCE_CAP], struct xl__str *why)
+/* Finds a model in the table of known models. */
+static bool find_in_table(const char *name, struct planner_model *out,
+                          char source[PLANNER_SOURCE_CAP], struct xl__str *why)
 {
-    json_t *all = plan_known_all();
+    json_t *all = planner_models_json();
     const json_t *config = json_object_get(all, name);
-    const bool is_known = config ? plan_config(config, out, why)
-                                 : no_such(all, name, why);
+    const bool is_known = config ? planner_read_config(config, out, why)
+                                 : report_unknown_model(all, name, why);
     if (config)
-        snprintf(source, PLAN_SOURCE_CAP, "config.json of %s",
+        snprintf(source, PLANNER_SOURCE_CAP, "config.json of %s",
                  json_text_at(config, "source"));
     json_decref(all);
     return is_known;
 }
 
-static bool from_file(const char *path, struct plan_model *out,
-                      char source[PLAN_SOURCE_CAP], struct xl__str *why)
+/* Reads the config.json of a file. */
+static bool read_model_file(const char *path, struct planner_model *out,
+                            char source[PLANNER_SOURCE_CAP],
+                            struct xl__str *why)
 {
     char *text = NULL;
     size_t len = 0;
@@ -233,12 +247,12 @@ static bool from_file(const char *path, struct plan_model *out,
     if (!config)
         xl__str_printf(why, "'%s' is not JSON: line %d: %s", path, error.line,
                        error.text);
-    else if (plan_config(config, out, &inner))
+    else if (planner_read_config(config, out, &inner))
         is_read = true;
     else
-        xl__str_printf(why, "'%s' will not do: %s", path,
+        xl__str_printf(why, "'%s' is not supported: %s", path,
                        xl__str_text(&inner));
-    snprintf(source, PLAN_SOURCE_CAP, "%s", path);
+    snprintf(source, PLANNER_SOURCE_CAP, "%s", path);
     json_decref(config);
     xl__str_clear(&inner);
     return is_read;
@@ -252,9 +266,9 @@ static bool is_path(const char *name)
            (len > end && strcmp(name + len - end, ending) == 0);
 }
 
-bool plan_known(const char *name, struct plan_model *out,
-                char source[PLAN_SOURCE_CAP], struct xl__str *why)
+bool planner_find_model(const char *name, struct planner_model *out,
+                        char source[PLANNER_SOURCE_CAP], struct xl__str *why)
 {
-    return is_path(name) ? from_file(name, out, source, why)
-                         : from_table(name, out, source, why);
+    return is_path(name) ? read_model_file(name, out, source, why)
+                         : find_in_table(name, out, source, why);
 }

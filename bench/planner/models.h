@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models by name, and models by the config.json that comes with each: one
- * reader for both, since the table of known models, models/models.json, has
- * the fields of config.json by their own names. */
-#ifndef CLBENCH_PLAN_KNOWN_H
-#define CLBENCH_PLAN_KNOWN_H
+/* Finds the parameters of a language model by name or from its config.json.
+ * The table of known models, models.json, has the fields of config.json, so
+ * one function reads both. */
+#ifndef CLBENCH_PLANNER_MODELS_H
+#define CLBENCH_PLANNER_MODELS_H
 
 #include <stddef.h>
 
@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "planner/model.h"
 
-/* A text that comes with clbench; NULL name last. */
+/* A text that is compiled into clbench; NULL name last. */
 struct model_text {
     const char *name;
     const unsigned char *text;
@@ -20,17 +20,17 @@ struct model_text {
 };
 extern const struct model_text model_texts[];
 
-/* Where a model's numbers are from, for people. */
-enum { PLAN_SOURCE_CAP = 160 };
+/* Description of the source of a model's parameters. */
+enum { PLANNER_SOURCE_CAP = 160 };
 
-/* The model called `name`, or that of the file `name`, when it has a slash or
- * ends in .json. False: *why says what is wrong and what there is. */
-bool plan_known(const char *name, struct plan_model *out,
-                char source[PLAN_SOURCE_CAP], struct xl__str *why);
-/* The fields of a config.json. False: *why says what it lacks. */
-bool plan_config(const json_t *config, struct plan_model *out,
-                 struct xl__str *why);
-/* The table, as JSON; NULL: no memory. The caller's. */
-json_t *plan_known_all(void);
+/* The known model `name`, or that of the file `name` if it has a slash or ends
+ * in .json. False: *why has the message. */
+bool planner_find_model(const char *name, struct planner_model *out,
+                        char source[PLANNER_SOURCE_CAP], struct xl__str *why);
+/* Reads the fields of a config.json. False: *why has the missing one. */
+bool planner_read_config(const json_t *config, struct planner_model *out,
+                         struct xl__str *why);
+/* The table of known models; NULL: out of memory. The caller releases it. */
+json_t *planner_models_json(void);
 
 #endif

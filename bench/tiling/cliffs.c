@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes are timed one by one through the same attempts as cases of the table,
- * so each result is checked. Those beyond what is allowed are timed again at
- * the end, and the best counts: another program may have been at work.
+/* Runs `clbench gemm --cliff`: times random shapes one by one with the same
+ * attempts as the cases of the table, so that each result is checked. Shapes
+ * slower than allowed are timed again at the end, and the best time counts,
+ * since another program may have disturbed the first.
  *
- * A call is timed among others that follow one another without a wait, as
- * programs make them, and a launch is allowed what one of many that do nothing
- * takes: there the queue is never empty. A call by itself ends with two
- * threads of the driver waking each other, tens of microseconds that the
- * system decides on, under which every cliff of a small product would hide.
- * A call is allowed one launch, however many its variant makes. Twice is for
- * bound and launch together, since a launch with arguments, whoever makes it,
- * takes longer than one without. */
+ *     allowed = 2 (max(flop / peak, bytes / bandwidth) + launch)
+ *
+ * Calls are timed in bursts without a wait between them, as programs make
+ * them, and the launch cost is that of one of many empty kernels: the queue is
+ * never empty. A single call ends with two threads of the driver waking each
+ * other, tens of microseconds that depend on the operating system and would
+ * hide every cliff of a small product. Each call is allowed one launch,
+ * however many its variant makes. The factor 2 applies to bound and launch,
+ * since a launch with arguments takes longer than one without. */
 #include "tiling/cliffs.h"
 
 #include <math.h>
@@ -24,15 +26,16 @@
 #include "results/json.h"
 #include "timing/attempt.h"
 
-enum { WORST = 10, TRIES = 3, MOST_CALLS = 64 };
-static const double burst_ns = 200e3; /* of calls, by what they may take */
+enum { WORST = 10, REPEATS = 3, MOST_CALLS = 64 };
+static const double burst_ns = 200e3; /* of calls, at the allowed time each */
 
 /* -- the arithmetic ------------------------------------------------------- */
 
-static size_t side(struct xl__rng *rng)
+/* A size from 1 to CLIFF_MAX_SIZE with uniform logarithm. */
+static size_t random_size(struct xl__rng *rng)
 {
-    const double x = exp(xl__rng_uniform(rng) * log(CLIFF_SIDE + 1.0));
-    return xl__min_size((size_t)x, CLIFF_SIDE);
+    const double x = exp(xl__rng_uniform(rng) * log(CLIFF_MAX_SIZE + 1.0));
+    return xl__min_size((size_t)x, CLIFF_MAX_SIZE);
 }
 
 void cliff_shape(struct xl__rng *rng, size_t mnk[3])
@@ -40,7 +43,7 @@ void cliff_shape(struct xl__rng *rng, size_t mnk[3])
     size_t least, most;
     do {
         for (unsigned i = 0; i < 3; i++)
-            mnk[i] = side(rng);
+            mnk[i] = random_size(rng);
         least = xl__min_size(xl__min_size(mnk[0], mnk[1]), mnk[2]);
         most = xl__max_size(xl__max_size(mnk[0], mnk[1]), mnk[2]);
     } while (most > CLIFF_RATIO * least);
@@ -66,24 +69,26 @@ struct cliff_bound cliff_bound(const struct cliff_device *dev, double flop,
 
 /* -- one shape ------------------------------------------------------------ */
 
-struct shape {
+struct cliff_case {
     struct gemm_case c;
-    xl_row row; /* the best of its tries */
+    xl_row row; /* the fastest of its repeats */
     struct cliff_bound bound;
-    double times; /* of what is allowed; NaN: it did not run */
+    double times; /* relative to the allowed time; NaN: not run */
 };
 
-struct cliff {
+struct cliff_search {
     struct session *s;
     struct bench bench;
     struct bench_op op;
     struct cliff_device dev;
-    struct shape *shape;
+    struct cliff_case *shape;
     size_t n, n_slower;
     json_t *json;
 };
 
-static void keep(struct cliff *c, struct shape *shape, const xl_row *row)
+/* Keeps a measurement if it is the fastest of its case. */
+static void keep_best(struct cliff_search *c, struct cliff_case *shape,
+                      const xl_row *row)
 {
     const double median = row->samples.median_ns;
     if (shape->times > 0 && median >= shape->row.samples.median_ns)
@@ -93,7 +98,7 @@ static void keep(struct cliff *c, struct shape *shape, const xl_row *row)
     shape->times = median / shape->bound.allowed_ns;
 }
 
-/* Calls that follow one another. */
+/* Consecutive calls without a wait. */
 struct burst {
     struct attempt *t;
     unsigned n;
@@ -108,8 +113,9 @@ static xl_status enqueue_burst(xl_queue *q, void *arg)
     return status;
 }
 
-static xl_status take_samples(struct cliff *c, struct attempt *t,
-                              const xl_sampling *how)
+/* Times bursts of calls, and divides all samples by the number of calls. */
+static xl_status sample_bursts(struct cliff_search *c, struct attempt *t,
+                               const xl_sampling *how)
 {
     xl_samples *out = &t->row.samples;
     const double allowed_ns =
@@ -129,8 +135,8 @@ static xl_status take_samples(struct cliff *c, struct attempt *t,
     return status;
 }
 
-/* Try it as a case of the table is; a failure is a row of its own. */
-static xl_status time_shape(struct cliff *c, struct shape *shape,
+/* Times a shape like a case of the table; a failure is reported as a row. */
+static xl_status time_shape(struct cliff_search *c, struct cliff_case *shape,
                             const struct bench_data *data)
 {
     xl_status status = XL_OK;
@@ -149,17 +155,18 @@ static xl_status time_shape(struct cliff *c, struct shape *shape,
     attempt_describe(t);
     attempt_line_up(t);
     if (t->is_live)
-        TRY(take_samples(c, t, &how));
+        TRY(sample_bursts(c, t, &how));
     if (t->is_live)
         attempt_conclude(t);
     if (t->is_live)
-        keep(c, shape, &t->row);
+        keep_best(c, shape, &t->row);
 fail:
     free(t);
     return status == XL_CANCELLED ? XL_OK : status;
 }
 
-static xl_status try_shape(struct cliff *c, struct shape *shape)
+static xl_status measure_shape(struct cliff_search *c,
+                               struct cliff_case *shape)
 {
     struct bench_data data;
     char what[64];
@@ -192,7 +199,8 @@ static double fact_of(const xl_device *dev, const char *name)
                : (double)NAN;
 }
 
-static xl_status measure_device(struct cliff *c)
+/* Measures the rates of the device. */
+static xl_status measure_device(struct cliff_search *c)
 {
     xl_status status = XL_OK;
     const xl_probing how = {.quick = true};
@@ -211,45 +219,46 @@ fail:
     return status;
 }
 
-static xl_status take_shapes(struct cliff *c)
+/* Times all random shapes, then repeats those that exceed the allowed time. */
+static xl_status measure_shapes(struct cliff_search *c)
 {
     xl_status status = XL_OK;
     const struct settings *set = &c->s->set;
     struct xl__rng rng;
     xl__rng_seed(&rng, set->seed);
     for (; c->n < set->cliff && !session_stopped(c->s); c->n++) {
-        struct shape *shape = &c->shape[c->n];
+        struct cliff_case *shape = &c->shape[c->n];
         size_t mnk[3];
-        char word[64], why[160];
+        char text[64], why[160];
         shape->times = (double)NAN;
         cliff_shape(&rng, mnk);
-        snprintf(word, sizeof word, "%zux%zux%zu", mnk[0], mnk[1], mnk[2]);
-        if (!c->op.parse(set, word, &shape->c, why, sizeof why))
+        snprintf(text, sizeof text, "%zux%zux%zu", mnk[0], mnk[1], mnk[2]);
+        if (!c->op.parse(set, text, &shape->c, why, sizeof why))
             return XL_BAD_SHAPE;
-        TRY(try_shape(c, shape));
+        TRY(measure_shape(c, shape));
     }
     for (size_t i = 0; i < c->n; i++)
-        for (int tries = 1; tries < TRIES && c->shape[i].times > 1 &&
-                            !session_stopped(c->s);
-             tries++)
-            TRY(try_shape(c, &c->shape[i]));
+        for (int repeats = 1; repeats < REPEATS && c->shape[i].times > 1 &&
+                              !session_stopped(c->s);
+             repeats++)
+            TRY(measure_shape(c, &c->shape[i]));
 fail:
     return status;
 }
 
-/* -- what came of it ------------------------------------------------------ */
+/* -- results -------------------------------------------------------------- */
 
-/* The slowest first, those that did not run last. */
-static int by_times(const void *a, const void *b)
+/* Sorts by relative time, the slowest first, failures last. */
+static int order_cases(const void *a, const void *b)
 {
-    const double x = ((const struct shape *)a)->times;
-    const double y = ((const struct shape *)b)->times;
+    const double x = ((const struct cliff_case *)a)->times;
+    const double y = ((const struct cliff_case *)b)->times;
     if (isnan(x) || isnan(y))
         return isnan(x) - isnan(y);
     return (x < y) - (x > y);
 }
 
-static json_t *shape_json(const struct shape *shape)
+static json_t *shape_json(const struct cliff_case *shape)
 {
     json_t *out = json_object();
     json_put(out, "m", json_uint(shape->c.m));
@@ -264,13 +273,14 @@ static json_t *shape_json(const struct shape *shape)
     return out;
 }
 
-static void report(struct cliff *c)
+/* Reports the slowest shapes as rows, all as JSON, and a summary. */
+static void report_cliffs(struct cliff_search *c)
 {
     size_t n = 0;
     double *times = xl__calloc(c->n + 1, sizeof *times);
-    qsort(c->shape, c->n, sizeof *c->shape, by_times);
+    qsort(c->shape, c->n, sizeof *c->shape, order_cases);
     for (size_t i = 0; times && i < c->n && c->shape[i].times > 0; i++) {
-        struct shape *shape = &c->shape[i];
+        struct cliff_case *shape = &c->shape[i];
         times[n++] = shape->times;
         c->n_slower += shape->times > 1;
         json_add(c->json, shape_json(shape));
@@ -283,13 +293,13 @@ static void report(struct cliff *c)
     }
     session_section_end(c->s);
     if (session_tables(c->s) && n > 0)
-        printf("Timed: %zu of %zu shapes. Slower than allowed: %zu. The "
-               "median takes %.2f of it.\n",
+        printf("Timed: %zu of %zu shapes. Slower than allowed: %zu. "
+               "Median: %.2f of the allowed time.\n",
                n, c->s->set.cliff, c->n_slower, xl__median(times, n));
     free(times);
 }
 
-static int run_device(struct cliff *c)
+static int run_device(struct cliff_search *c)
 {
     static const struct extent extent = {
         {.warmup = 1, .min_runs = 5, .max_runs = 30, .max_noise = 0.02,
@@ -301,16 +311,17 @@ static int run_device(struct cliff *c)
     c->bench = (struct bench){.s = s, .op = &c->op, .extent = &extent,
                               .origin = CASES_OF_USER, .queues = &queue};
     progress_begin(s, (unsigned)s->set.cliff + 1);
-    session_section(s, "GEMM, the slowest of random shapes",
-                "sides from 1 to 4096, calls that follow one another; allowed: "
-                "twice the time of max(flop / peak, bytes / bandwidth), by "
-                "measured peaks, and of a launch; times: of what is allowed, "
-                "above 1 is a cliff");
+    session_section(
+        s, "GEMM, the slowest of random shapes",
+        "sizes from 1 to 4096, consecutive calls; allowed: "
+        "twice the time of max(flop / peak, bytes / bandwidth), by "
+        "measured peaks, and of a launch; times: relative to the "
+        "allowed time, above 1 is a cliff");
     xl_status status = measure_device(c);
     if (status == XL_OK)
-        status = take_shapes(c);
+        status = measure_shapes(c);
     progress_end(s);
-    report(c);
+    report_cliffs(c);
     const int code =
         status == XL_OK ? EXIT_FINE
                         : session_fail(s, "random shapes", status,
@@ -321,9 +332,9 @@ static int run_device(struct cliff *c)
 
 int cliff_run(struct session *s)
 {
-    struct cliff c = {.s = s, .op = bench_gemm};
+    struct cliff_search c = {.s = s, .op = bench_gemm};
     if (s->set.n_words > 0 || s->set.shape_files.n > 0) {
-        fprintf(stderr, "clbench: --cliff makes its own shapes; give none\n");
+        fprintf(stderr, "clbench: --cliff generates its shapes; give none\n");
         return EXIT_USAGE;
     }
     int code = session_open_devices(s);

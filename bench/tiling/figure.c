@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which unit ran which tile, from `clbench split`: its own picture again. */
+/* The figure "split" of a report: draws the picture of `clbench split` from a
+ * result file. */
 #include "charts/figure_data.h"
-#include "tiling/split_page.h"
+#include "tiling/json.h"
+#include "tiling/measurement.h"
+#include "tiling/picture.h"
 
-static bool draw(const struct result_file *file, const json_t *device,
-                 struct xl__str *out)
+static bool draw_result_file(const struct result_file *file,
+                             const json_t *device, struct xl__str *out)
 {
-    struct split_page page;
-    if (!split_read(figure_entry(file, device, "split"), &page))
+    struct tiling_report report;
+    if (!tiling_read_json(figure_entry(file, device, "split"), &report))
         return false;
-    split_svg(&page, out);
-    split_page_clear(&page);
+    tiling_svg(&report, out);
+    tiling_report_clear(&report);
     return true;
 }
 
@@ -18,8 +21,8 @@ const struct figure figure_split = {
     .name = "split",
     .title = "Split",
     .about =
-        "How a result is cut into tiles and which compute unit ran each: by "
-        "place, by time, and how many units had work. Colours tell when a tile "
-        "was begun, or, where all begin at once, the unit.",
-    .draw = draw,
+        "How a result is divided into tiles and which compute unit ran each: "
+        "by position, by time, and how many units were active. Colours show "
+        "when a tile began, or, if all begin at once, the unit.",
+    .draw = draw_result_file,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Square tiles of 8 to 128: the wider a tile, the fewer times an element is
- * read. Counted by arithmetic, as every tile reads its rows of A and its
- * columns of B whole; timed by trying that tile, where the device has room. */
+/* Runs `clbench gemm --reads`: for square tiles of 8 to 128, the number of
+ * times each operand element is read from global memory and the rate that the
+ * tile reaches. Reads are computed, since every tile reads its rows of A and
+ * columns of B whole; rates are measured with a tuning candidate of that tile,
+ * if the device has the resources. */
 #include "tiling/operand_reads.h"
 
 #include <math.h>
@@ -12,19 +14,19 @@
 #include <crosslane/tune.h>
 
 #include "base/error.h"
-#include "results/result.h"
-#include "tiling/gemm_tiling.h"
-#include "results/json.h"
-#include "timing/run_cases.h"
-#include "cli/table.h"
 #include "cli/console.h"
+#include "cli/table.h"
 #include "cli/units.h"
+#include "results/json.h"
+#include "results/result.h"
+#include "tiling/tiles.h"
+#include "timing/run_cases.h"
 
 static const size_t tiles[] = {8, 16, 32, 64, 128};
 enum { N_TILES = sizeof tiles / sizeof tiles[0] };
 static const char variant[] = "gemm_tiled";
 
-struct reads {
+struct reads_run {
     struct session *s;
     xl_device *dev;
     xl_queue *q;
@@ -34,29 +36,31 @@ struct reads {
     struct table *table;
 };
 
-static xl_mat view(size_t rows, size_t cols, xl_dtype dtype, bool turned)
+static xl_mat matrix_view(size_t rows, size_t cols, xl_dtype dtype,
+                          bool transposed)
 {
-    return turned ? xl_mat_cols(NULL, rows, dtype)
-                  : xl_mat_rows(NULL, cols, dtype);
+    return transposed ? xl_mat_cols(NULL, rows, dtype)
+                      : xl_mat_rows(NULL, cols, dtype);
 }
 
-static xl_gemm descriptor(const struct gemm_case *c)
+static xl_gemm gemm_descriptor(const struct gemm_case *c)
 {
     return (xl_gemm){.m = c->m,
                      .n = c->n,
                      .k = c->k,
                      .alpha = 1,
-                     .a = view(c->m, c->k, c->in, c->trans & 1),
-                     .b = view(c->k, c->n, c->in, c->trans & 2),
-                     .c = view(c->m, c->n, c->out, false),
+                     .a = matrix_view(c->m, c->k, c->in, c->trans & 1),
+                     .b = matrix_view(c->k, c->n, c->in, c->trans & 2),
+                     .c = matrix_view(c->m, c->n, c->out, false),
                      .variant = variant};
 }
 
-/* -- a candidate of a given tile ------------------------------------------ */
+/* -- candidate with a given tile ------------------------------------------ */
 
-/* The value that makes an item's part square, with at most 256 items to a
- * group; the rest stays as it is. */
-static size_t wanted(const char *name, size_t len, size_t tile, size_t old)
+/* The value of a tunable for a square tile with a square register tile and at
+ * most 256 work-items; other tunables keep their value. */
+static size_t tunable_value(const char *name, size_t len, size_t tile,
+                            size_t old)
 {
     enum { ITEMS = 16, DEPTH = 16, VECTOR = 4 };
     const size_t each = tile > ITEMS ? tile / ITEMS : 1;
@@ -75,8 +79,8 @@ static size_t wanted(const char *name, size_t len, size_t tile, size_t old)
     return old;
 }
 
-/* The model's tunables, "model: TM=64 ...", with another tile. */
-static void retile(const char *model, size_t tile, char *out, size_t cap)
+/* Replaces the tile in the tunables of the model, "model: TM=64 ...". */
+static void set_tile(const char *model, size_t tile, char *out, size_t cap)
 {
     static const int decimal = 10;
     const char *at = strchr(model, ':');
@@ -88,29 +92,29 @@ static void retile(const char *model, size_t tile, char *out, size_t cap)
         const size_t old =
             at[len] ? (size_t)strtoull(at + len + 1, &end, decimal) : 0;
         xl__str_printf(&text, "%s%.*s=%zu", text.len ? " " : "", (int)len, at,
-                       wanted(at, len, tile, old));
+                       tunable_value(at, len, tile, old));
         at = end ? end : at + len;
     }
     xl__strcpy(out, cap, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
-/* The rate that a tile of this size reaches; NaN, with *why, when it does not
- * run here. */
-static xl_status try_tile(struct reads *r, const char *model, size_t tile,
-                          xl_candidate_result *out)
+/* Times a tile; *out has the reason if it does not run here. */
+static xl_status time_tile(struct reads_run *r, const char *model, size_t tile,
+                           xl_candidate_result *out)
 {
-    const xl_gemm g = descriptor(&r->c);
+    const xl_gemm g = gemm_descriptor(&r->c);
     xl_candidate c = {.est_ns = (double)NAN};
     xl__strcpy(c.variant, sizeof c.variant, variant);
-    retile(model, tile, c.tunables, sizeof c.tunables);
+    set_tile(model, tile, c.tunables, sizeof c.tunables);
     return xl_tune_candidate(r->q, "gemm", &g, &c, 0, out);
 }
 
 /* -- the table ------------------------------------------------------------ */
 
-static void add_json(struct reads *r, size_t tile, const struct tile_reads *x,
-                     const xl_candidate_result *trial, double rate)
+static void add_json(struct reads_run *r, size_t tile,
+                     const struct tile_reads *x, const xl_candidate_result *result,
+                     double rate)
 {
     json_t *out = json_object();
     json_put(out, "tile", json_uint(tile));
@@ -119,13 +123,15 @@ static void add_json(struct reads *r, size_t tile, const struct tile_reads *x,
     json_put(out, "bytes", json_number(x->bytes));
     json_put(out, "flop_per_byte", json_number(x->flop_per_byte));
     json_put(out, "flop_per_s", json_number(rate));
-    json_put(out, "end", json_string(xl_candidate_end_name(trial->end)));
-    json_put(out, "why", json_text(*trial->why ? trial->why : NULL));
+    json_put(out, "end", json_string(xl_candidate_end_name(result->end)));
+    json_put(out, "why", json_text(*result->why ? result->why : NULL));
     json_add(r->json, out);
 }
 
-static void add_cells(struct reads *r, size_t tile, const struct tile_reads *x,
-                      const xl_candidate_result *trial, double rate)
+/* Adds the row of a tile; allowed: roofline of its reads. */
+static void add_cells(struct reads_run *r, size_t tile,
+                      const struct tile_reads *x, const xl_candidate_result *result,
+                      double rate)
 {
     char text[UNITS_CAP];
     const double allowed = fmin(r->peak, x->flop_per_byte * r->bandwidth);
@@ -139,24 +145,26 @@ static void add_cells(struct reads *r, size_t tile, const struct tile_reads *x,
     table_cell(r->table, "%s", text);
     units_format(text, sizeof text, rate, "flop/s");
     table_cell(r->table, "%s", text);
-    table_cell(r->table, "%s", xl_candidate_end_name(trial->end));
+    table_cell(r->table, "%s", xl_candidate_end_name(result->end));
 }
 
-static xl_status one_tile(struct reads *r, const char *model, size_t tile)
+/* Computes the reads of a tile and times it. */
+static xl_status measure_tile(struct reads_run *r, const char *model,
+                              size_t tile)
 {
     xl_status status = XL_OK;
     const size_t mnk[3] = {r->c.m, r->c.n, r->c.k};
     const struct tile_reads x =
         tile_reads(mnk, tile, xl_dtype_bytes(r->c.in));
-    xl_candidate_result trial = {.end = XL_CANDIDATE_REFUSED,
-                                 .median_ns = (double)NAN};
-    TRY(try_tile(r, model, tile, &trial));
-    const double rate = trial.end == XL_CANDIDATE_RIGHT
-                            ? 2.0 * (double)r->c.m * (double)r->c.n *
-                                  (double)r->c.k / trial.median_ns * 1e9
-                            : (double)NAN;
-    add_json(r, tile, &x, &trial, rate);
-    add_cells(r, tile, &x, &trial, rate);
+    xl_candidate_result result = {.end = XL_CANDIDATE_REFUSED, .median_ns = (double)NAN};
+    TRY(time_tile(r, model, tile, &result));
+    const double rate =
+        result.end == XL_CANDIDATE_RIGHT
+            ? 2.0 * (double)r->c.m * (double)r->c.n * (double)r->c.k /
+                  result.median_ns * 1e9
+            : (double)NAN;
+    add_json(r, tile, &x, &result, rate);
+    add_cells(r, tile, &x, &result, rate);
 fail:
     return status;
 }
@@ -169,9 +177,10 @@ static double fact_of(const xl_device *dev, const char *name)
                : (double)NAN;
 }
 
-static xl_status model_tunables(struct reads *r, char *out, size_t cap)
+/* The tunables that the model chooses for the shape. */
+static xl_status model_tunables(struct reads_run *r, char *out, size_t cap)
 {
-    const xl_gemm g = descriptor(&r->c);
+    const xl_gemm g = gemm_descriptor(&r->c);
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = 0;
     xl_status status = XL_OK;
@@ -184,7 +193,7 @@ fail:
     return status;
 }
 
-static void print_head(const struct reads *r)
+static void print_heading(const struct reads_run *r)
 {
     char text[UNITS_CAP];
     struct xl__str line = {0}, clean = {0};
@@ -206,7 +215,7 @@ static void print_head(const struct reads *r)
     xl__str_clear(&clean);
 }
 
-static xl_status all_tiles(struct reads *r)
+static xl_status measure_tiles(struct reads_run *r)
 {
     char model[sizeof((xl_choice *)0)->tunables] = "";
     xl_status status = XL_OK;
@@ -215,12 +224,12 @@ static xl_status all_tiles(struct reads *r)
     r->bandwidth = fact_of(r->dev, "copy_bytes_per_s");
     TRY(model_tunables(r, model, sizeof model));
     for (size_t i = 0; i < N_TILES && !session_stopped(r->s); i++)
-        TRY(one_tile(r, model, tiles[i]));
+        TRY(measure_tile(r, model, tiles[i]));
 fail:
     return status;
 }
 
-static int on_device(struct reads *r)
+static int run_device(struct reads_run *r)
 {
     static const struct table_column columns[] = {
         {"tile", false, 0},    {"A reads", true, 0}, {"B reads", true, 0},
@@ -230,10 +239,10 @@ static int on_device(struct reads *r)
     if (!r->q)
         return EXIT_NO_DEVICE;
     r->table = table_create(columns, sizeof columns / sizeof columns[0]);
-    const xl_status status = all_tiles(r);
+    const xl_status status = measure_tiles(r);
     progress_hide(r->s);
     if (session_tables(r->s) && status == XL_OK) {
-        print_head(r);
+        print_heading(r);
         table_print(stdout, r->table, text_terminal_columns(),
                     text_wants_colour());
         printf("\n");
@@ -247,16 +256,16 @@ static int on_device(struct reads *r)
     return code;
 }
 
-int reads_run(struct session *s)
+int operand_reads_run(struct session *s)
 {
-    struct reads r = {.s = s};
+    struct reads_run r = {.s = s};
     char why[160];
-    const char *word = s->set.n_words == 1 ? s->set.words[0] : "1024";
+    const char *shape = s->set.n_words == 1 ? s->set.words[0] : "1024";
     if (s->set.n_words > 1 || s->set.shape_files.n > 0) {
-        fprintf(stderr, "clbench: --reads wants one SHAPE at most\n");
+        fprintf(stderr, "clbench: --reads takes at most one SHAPE\n");
         return EXIT_USAGE;
     }
-    if (!bench_gemm.parse(&s->set, word, &r.c, why, sizeof why)) {
+    if (!bench_gemm.parse(&s->set, shape, &r.c, why, sizeof why)) {
         fprintf(stderr, "clbench: %s\n", why);
         return EXIT_USAGE;
     }
@@ -268,7 +277,7 @@ int reads_run(struct session *s)
     json_put(s->extra, "reads", r.json);
     for (unsigned i = 0; i < s->n_devices; i++) {
         r.dev = s->devices[i];
-        const int failed = on_device(&r);
+        const int failed = run_device(&r);
         code = failed ? failed : code;
     }
     return code != EXIT_FINE ? code : session_result(s);

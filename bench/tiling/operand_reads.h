@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench gemm --reads`: what tiles of growing size read from global memory,
- * counted, and what they reach, measured. */
-#ifndef CLBENCH_GEMM_READS_H
-#define CLBENCH_GEMM_READS_H
+/* `clbench gemm --reads`: operand reads of tiles of several sizes, computed,
+ * and the rates they reach, measured. */
+#ifndef CLBENCH_TILING_OPERAND_READS_H
+#define CLBENCH_TILING_OPERAND_READS_H
 
 #include "cli/session.h"
 
-/* The whole command; an exit_code. */
-int reads_run(struct session *s);
+/* Runs the command; an exit_code. */
+int operand_reads_run(struct session *s);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sweep is a run over cases that differ in a size, each row with what its
- * plan says of tiles, groups and lines. report_one.c shows them. */
+/* Runs `clbench gemm --sweep`: one case for each size of a range, each row
+ * with the useful area, waves and alignment that its plan gives.
+ * report/columns.c prints these columns. */
 #include "tiling/sweep.h"
 
 #include <ctype.h>
@@ -10,40 +11,42 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tiling/gemm_tiling.h"
+#include "tiling/tiles.h"
 #include "timing/run_cases.h"
-#include "tiling/split.h"
 
 enum { MOST_SIZES = 4096 };
 
 /* -- "n=1780:2060:4" ------------------------------------------------------ */
 
-static bool wrong(const char *text, const char *what, char *why, size_t cap)
+/* Sets the message for an invalid sweep. Returns false. */
+static bool report_invalid(const char *text, const char *what, char *why,
+                           size_t cap)
 {
     snprintf(why, cap,
-             "sweep '%s': %s; give WHAT=FROM:TO[:STEP], WHAT being m, n, k, "
-             "several of them, or ld",
+             "invalid value '%s' for --sweep: %s; must be "
+             "WHAT=FROM:TO[:STEP], WHAT being m, n, k, several of them, or ld",
              text, what);
     return false;
 }
 
-static bool read_what(const char *text, size_t len, struct sweep *out)
+/* Reads "nmk" or "ld". */
+static bool read_names(const char *text, size_t len, struct sweep *out)
 {
     if (len == 2 && strncmp(text, "ld", len) == 0)
         return out->ld = true;
     for (size_t i = 0; i < len; i++) {
-        bool *side = text[i] == 'm'   ? &out->m
-                     : text[i] == 'n' ? &out->n
-                     : text[i] == 'k' ? &out->k
-                                      : NULL;
-        if (!side || *side)
+        bool *grows = text[i] == 'm'   ? &out->m
+                      : text[i] == 'n' ? &out->n
+                      : text[i] == 'k' ? &out->k
+                                       : NULL;
+        if (!grows || *grows)
             return false;
-        *side = true;
+        *grows = true;
     }
     return len > 0;
 }
 
-/* Whole numbers parted by colons; how many there were, 0: something else. */
+/* Reads integers separated by colons. Returns their number, 0: invalid. */
 static unsigned read_numbers(const char *text, size_t *out, unsigned most)
 {
     static const int decimal = 10;
@@ -63,17 +66,17 @@ bool sweep_read(const char *text, struct sweep *out, char *why, size_t cap)
     const size_t len = strcspn(text, "=");
     size_t number[3] = {0, 0, 1};
     *out = (struct sweep){.m = false};
-    if (!read_what(text, len, out))
-        return wrong(text, "nothing of that name can grow", why, cap);
+    if (!read_names(text, len, out))
+        return report_invalid(text, "unknown size", why, cap);
     if (!text[len] || read_numbers(text + len + 1, number, 3) < 2)
-        return wrong(text, "a range is missing", why, cap);
+        return report_invalid(text, "a range is missing", why, cap);
     out->from = number[0];
     out->to = number[1];
     out->step = number[2];
     if (out->from == 0 || out->step == 0 || out->to < out->from)
-        return wrong(text, "the range is empty", why, cap);
+        return report_invalid(text, "the range is empty", why, cap);
     if (sweep_count(out) > MOST_SIZES)
-        return wrong(text, "more than 4096 sizes", why, cap);
+        return report_invalid(text, "more than 4096 sizes", why, cap);
     return true;
 }
 
@@ -84,8 +87,8 @@ size_t sweep_count(const struct sweep *sweep)
 
 /* -- its cases ------------------------------------------------------------ */
 
-/* The lines of A, B and C, in elements. */
-static void lines(const struct gemm_case *c, size_t line[3])
+/* Lengths of the contiguous rows of A, B and C, in elements. */
+static void row_lengths(const struct gemm_case *c, size_t line[3])
 {
     line[0] = c->trans & 1 ? c->m : c->k;
     line[1] = c->trans & 2 ? c->k : c->n;
@@ -101,7 +104,7 @@ bool sweep_apply(const struct sweep *sweep, size_t i, struct gemm_case *c)
     size_t line[3];
     if (!sweep->ld)
         return true;
-    lines(c, line);
+    row_lengths(c, line);
     if (size < line[0] || size < line[1] || size < line[2])
         return false;
     c->pad_a = size - line[0];
@@ -110,11 +113,11 @@ bool sweep_apply(const struct sweep *sweep, size_t i, struct gemm_case *c)
     return true;
 }
 
-/* The lines of all three matrices begin at multiples of this. */
-static size_t alignment(const struct gemm_case *c)
+/* The alignment of the rows of all three matrices, in bytes. */
+static size_t row_alignment(const struct gemm_case *c)
 {
     size_t line[3];
-    lines(c, line);
+    row_lengths(c, line);
     const size_t all[3] = {
         tile_alignment(line[0] + c->pad_a, xl_dtype_bytes(c->in)),
         tile_alignment(line[1] + c->pad_b, xl_dtype_bytes(c->in)),
@@ -122,9 +125,9 @@ static size_t alignment(const struct gemm_case *c)
     return xl__min_size(xl__min_size(all[0], all[1]), all[2]);
 }
 
-/* The tile that is computed whole, whatever of it is there: a group's; of a
- * group that is one thread, a register tile, since it leaves out the others.
- * False: the variant has none. */
+/* The tile that is computed whole even beyond the edge of the result: that of
+ * a group; of a group with one work-item its register tile, since the others
+ * are skipped. False: the variant has no tiles. */
 static bool whole_tile(const xl_choice *choice, size_t *rows, size_t *cols)
 {
     const bool is_thread = choice->wg[0] * choice->wg[1] * choice->wg[2] == 1;
@@ -132,14 +135,15 @@ static bool whole_tile(const xl_choice *choice, size_t *rows, size_t *cols)
            tile_tunable(choice->tunables, is_thread ? "RN" : "TN", cols);
 }
 
-/* What the plan says of the three effects. Groups that stay until all tiles
- * are done make as many waves as their tiles. */
-static void tell_tiling(const void *arg, const xl_device *dev,
-                        const xl_choice *choice, xl_row *row)
+/* Adds area, waves and alignment to a row. Persistent groups make as many
+ * waves as their tiles. */
+static void report_tiling(const void *arg, const xl_device *dev,
+                          const xl_choice *choice, xl_row *row)
 {
     const struct gemm_case *c = arg;
     const xl_tiling *t = &choice->tiling;
-    const double groups = (double)(t->rows > 0 ? split_pieces(t) : t->groups);
+    const double groups =
+        (double)(t->rows > 0 ? tiling_n_pieces(t) : t->groups);
     size_t tm, tn;
     xl_fact units = {.value = (double)NAN};
     if (whole_tile(choice, &tm, &tn))
@@ -150,18 +154,19 @@ static void tell_tiling(const void *arg, const xl_device *dev,
         xl_row_found(row, "waves", w.waves);
         xl_row_found(row, "fill", w.fill);
     }
-    xl_row_found(row, "align_bytes", (double)alignment(c));
+    xl_row_found(row, "align_bytes", (double)row_alignment(c));
 }
 
 /* -- the run -------------------------------------------------------------- */
 
-/* A case, and what it is called where its shape does not tell it apart. */
-struct step {
+/* A case, and its name if the shape does not identify it. */
+struct sweep_case {
     struct gemm_case c;
     char name[24];
 };
 
-static void name_step(const struct sweep *sweep, size_t i, struct step *step)
+static void name_case(const struct sweep *sweep, size_t i,
+                      struct sweep_case *step)
 {
     snprintf(step->name, sizeof step->name, "ld=%zu",
              sweep->from + i * sweep->step);
@@ -169,6 +174,7 @@ static void name_step(const struct sweep *sweep, size_t i, struct step *step)
     step->c.use |= CASE_NAMED;
 }
 
+/* Creates one case for each size. An exit_code. */
 static int make_cases(struct session *s, const struct sweep *sweep,
                       struct gemm_case *base, struct bench_cases *out)
 {
@@ -177,18 +183,19 @@ static int make_cases(struct session *s, const struct sweep *sweep,
     if (!out->list)
         return session_fail(s, "preparing the sweep", XL_NO_MEMORY, "");
     for (; out->n < n; out->n++) {
-        struct step *step = xl__calloc(1, sizeof *step);
+        struct sweep_case *step = xl__calloc(1, sizeof *step);
         out->list[out->n] = step;
         if (!step)
             return session_fail(s, "preparing the sweep", XL_NO_MEMORY, "");
         step->c = *base;
         if (sweep->ld)
-            name_step(sweep, out->n, step);
+            name_case(sweep, out->n, step);
         if (sweep_apply(sweep, out->n, &step->c))
             continue;
         fprintf(stderr,
-                "clbench: sweep '%s': a leading dimension of %zu is less than "
-                "a line of %zux%zux%zu; begin at the longest side\n",
+                "clbench: invalid value '%s' for --sweep: a leading dimension "
+                "of %zu is less than a row of %zux%zux%zu; begin at the "
+                "largest size\n",
                 s->set.sweep, sweep->from + out->n * sweep->step, base->m,
                 base->n, base->k);
         out->n++;
@@ -197,24 +204,24 @@ static int make_cases(struct session *s, const struct sweep *sweep,
     return EXIT_FINE;
 }
 
-/* The shape that grows: the user's, or a cube of which all sides do. */
+/* The base shape: that of the user, or a cube of which all sizes grow. */
 static int find_base(struct session *s, struct sweep *sweep,
                      struct gemm_case *base)
 {
     enum { USUAL = 2048 };
     char why[160], cube[24];
-    const char *word = cube;
+    const char *shape = cube;
     if (s->set.n_words > 1 || s->set.shape_files.n > 0) {
-        fprintf(stderr, "clbench: --sweep wants one SHAPE at most\n");
+        fprintf(stderr, "clbench: --sweep takes at most one SHAPE\n");
         return EXIT_USAGE;
     }
     snprintf(cube, sizeof cube, "%zu",
              sweep->ld && sweep->from > USUAL ? USUAL : sweep->from);
     if (s->set.n_words == 1)
-        word = s->set.words[0];
+        shape = s->set.words[0];
     else if (!sweep->ld)
         sweep->m = sweep->n = sweep->k = true;
-    if (bench_gemm.parse(&s->set, word, base, why, sizeof why))
+    if (bench_gemm.parse(&s->set, shape, base, why, sizeof why))
         return EXIT_FINE;
     fprintf(stderr, "clbench: %s\n", why);
     return EXIT_USAGE;
@@ -224,12 +231,12 @@ static int run_cases(struct session *s, const struct bench_cases *cases)
 {
     struct bench_op op = bench_gemm;
     op.title = "GEMM, sweep";
-    op.note = "area: useful share of the tiles; fill: share of the waves' "
-              "places that have a group, one a compute unit; rows: multiples "
-              "of so many bytes begin each; rest: rate over area and fill, "
-              "the best being 100%";
-    op.chosen = tell_tiling;
-    /* Many rows, and what counts is how they differ. */
+    op.note = "area: useful share of the tiles; fill: share of the slots of "
+              "all waves that have a group, one for each compute unit; rows: "
+              "alignment in bytes; rest: rate over area and fill, the best "
+              "being 100%";
+    op.chosen = report_tiling;
+    /* many rows; their differences matter */
     s->set.quick = !s->set.full;
     int code = session_open_devices(s);
     if (code == EXIT_FINE)

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model hands groups to places in the order in which places get free, as
- * schedulers do; a record's figures are those of its intervals, unit by unit,
- * where pieces beside one another count once. */
-#include "tiling/split.h"
+/* Models a launch on equal compute units, and computes the load of each unit
+ * from a record of pieces. The model assigns groups to slots in the order in
+ * which slots become free, as hardware schedulers do:
+ *
+ *     unit 0  |g0  |g3      |
+ *     unit 1  |g1     |g4   |     busy share = shaded / total
+ *     unit 2  |g2  |g5  |         tail = end - first unit that is done
+ *
+ * The busy time of a unit is the length of the union of its pieces' intervals:
+ * pieces that run concurrently on one unit count once. */
+#include "tiling/unit_load.h"
+
+#include "tiling/tiles.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,38 +20,41 @@
 
 /* -- the model ------------------------------------------------------------ */
 
-/* A place for a group on a unit; a heap of them has the first free on top. */
-struct place {
+/* A slot for a group on a unit; the heap has the slot that is free first on
+ * top. */
+struct slot {
     double free_ns;
     size_t number;
 };
 
-static bool is_before(const struct place *a, const struct place *b)
+/* Order of slots: by the time they are free, then by number, so that units
+ * fill in order. */
+static bool is_before(const struct slot *a, const struct slot *b)
 {
     return a->free_ns < b->free_ns ||
            (a->free_ns == b->free_ns && a->number < b->number);
 }
 
-/* The top has changed: let it sink. */
-static void sink(struct place *heap, size_t n)
+/* Restores the heap after a change of the top. */
+static void sift_down(struct slot *heap, size_t n)
 {
     for (size_t at = 0, next; (next = 2 * at + 1) < n; at = next) {
         if (next + 1 < n && is_before(&heap[next + 1], &heap[next]))
             next++;
         if (!is_before(&heap[next], &heap[at]))
             return;
-        const struct place kept = heap[at];
+        const struct slot kept = heap[at];
         heap[at] = heap[next];
         heap[next] = kept;
     }
 }
 
-/* Group g on the first free place: its pieces, one after the other. */
-static void run_group(const xl_tiling *t, size_t g, double tile_ns,
-                      struct place *top, struct split_record *out)
+/* Assigns group g to the first free slot: its pieces run one after another. */
+static void assign_group(const xl_tiling *t, size_t g, double tile_ns,
+                         struct slot *top, struct tiling_record *out)
 {
     for (size_t p = g; p < out->n; p += t->groups) {
-        const double ns = tile_ns * split_piece_frac(t, p);
+        const double ns = tile_ns * tiling_piece_frac(t, p);
         out->piece[p] = (xl_piece_record){
             (unsigned)(top->number % out->units), top->free_ns,
             top->free_ns + ns};
@@ -51,38 +63,39 @@ static void run_group(const xl_tiling *t, size_t g, double tile_ns,
     out->total_ns = fmax(out->total_ns, top->free_ns);
 }
 
-bool split_model(const xl_tiling *t, unsigned units, unsigned beside,
-                 double tile_ns, struct split_record *out)
+bool tiling_model_launch(const xl_tiling *t, unsigned units,
+                         unsigned concurrent, double tile_ns,
+                         struct tiling_record *out)
 {
-    const size_t n_places = (size_t)units * beside;
-    struct place *heap = xl__calloc(n_places, sizeof *heap);
-    *out = (struct split_record){
-        .n = split_pieces(t), .units = units, .has_clock = true};
+    const size_t n_slots = (size_t)units * concurrent;
+    struct slot *heap = xl__calloc(n_slots, sizeof *heap);
+    *out = (struct tiling_record){
+        .n = tiling_n_pieces(t), .units = units, .has_clock = true};
     out->piece = xl__calloc(out->n, sizeof *out->piece);
     if (!heap || !out->piece) {
         free(heap);
-        split_record_clear(out);
+        tiling_record_clear(out);
         return false;
     }
-    for (size_t i = 0; i < n_places; i++)
+    for (size_t i = 0; i < n_slots; i++)
         heap[i].number = i;
     for (size_t g = 0; g < t->groups; g++) {
-        run_group(t, g, tile_ns, &heap[0], out);
-        sink(heap, n_places);
+        assign_group(t, g, tile_ns, &heap[0], out);
+        sift_down(heap, n_slots);
     }
     free(heap);
     return true;
 }
 
-void split_record_clear(struct split_record *r)
+void tiling_record_clear(struct tiling_record *r)
 {
     free(r->piece);
-    *r = (struct split_record){.n = 0};
+    *r = (struct tiling_record){.n = 0};
 }
 
 /* -- a record's figures --------------------------------------------------- */
 
-static int by_unit_and_start(const void *a, const void *b)
+static int order_pieces(const void *a, const void *b)
 {
     const xl_piece_record *x = a, *y = b;
     if (x->unit != y->unit)
@@ -90,17 +103,18 @@ static int by_unit_and_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static xl_piece_record *sorted(const struct split_record *r)
+/* A copy of the pieces sorted by unit and start; NULL: out of memory. */
+static xl_piece_record *sort_pieces(const struct tiling_record *r)
 {
     xl_piece_record *out = xl__calloc(r->n, sizeof *out);
     for (size_t i = 0; out && i < r->n; i++)
         out[i] = r->piece[i];
     if (out)
-        qsort(out, r->n, sizeof *out, by_unit_and_start);
+        qsort(out, r->n, sizeof *out, order_pieces);
     return out;
 }
 
-/* Add to `share` the part of from..to that lies in each of n spans. */
+/* Adds to `share` the fraction of each of n spans that from..to covers. */
 static void add_span(double *share, unsigned n, double span, double from,
                      double to)
 {
@@ -112,20 +126,21 @@ static void add_span(double *share, unsigned n, double span, double from,
     }
 }
 
-static int by_value(const void *a, const void *b)
+static int order_values(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* How many of a unit's n pieces, by their starts, run at one time at most:
- * those begun, less those ended. `ends`: room for n. */
-static unsigned most_beside(const xl_piece_record *p, size_t n, double *ends)
+/* The largest number of pieces of one unit at a time; p is sorted by start.
+ * `ends` has room for n. */
+static unsigned max_concurrent(const xl_piece_record *p, size_t n,
+                               double *ends)
 {
     size_t most = 0, ended = 0;
     for (size_t i = 0; i < n; i++)
         ends[i] = p[i].end_ns;
-    qsort(ends, n, sizeof *ends, by_value);
+    qsort(ends, n, sizeof *ends, order_values);
     for (size_t i = 0; i < n; i++) {
         while (ends[ended] <= p[i].start_ns && ended < i)
             ended++;
@@ -134,8 +149,8 @@ static unsigned most_beside(const xl_piece_record *p, size_t n, double *ends)
     return (unsigned)most;
 }
 
-/* One unit: how long it was at work, and when it was done. Its times are
- * added to the curve's spans, if any. */
+/* Busy time and end of one unit. If `share` is not NULL, its intervals are
+ * added to the curve. */
 struct unit_time {
     double busy_ns, end_ns;
 };
@@ -156,7 +171,7 @@ static struct unit_time unit_time(const xl_piece_record *p, size_t n,
     return t;
 }
 
-static size_t same_unit(const xl_piece_record *p, size_t n)
+static size_t count_same_unit(const xl_piece_record *p, size_t n)
 {
     size_t same = 1;
     while (same < n && p[same].unit == p[0].unit)
@@ -164,20 +179,20 @@ static size_t same_unit(const xl_piece_record *p, size_t n)
     return same;
 }
 
-bool split_load_of(const struct split_record *r, struct split_load *out,
-                   double *busy_of)
+bool tiling_load_of(const struct tiling_record *r, struct tiling_load *out,
+                    double *busy_of)
 {
-    xl_piece_record *p = sorted(r);
+    xl_piece_record *p = sort_pieces(r);
     double sum = 0, first_done = INFINITY;
     double *ends = xl__calloc(r->n, sizeof *ends);
-    *out = (struct split_load){.least = ~0u, .busy_least = INFINITY};
+    *out = (struct tiling_load){.least = ~0u, .busy_least = INFINITY};
     if (!p || !ends) {
         free(p);
         free(ends);
         return false;
     }
     for (size_t i = 0, n; i < r->n; i += n) {
-        n = same_unit(p + i, r->n - i);
+        n = count_same_unit(p + i, r->n - i);
         const struct unit_time t = unit_time(p + i, n, NULL, 0, 0);
         const double busy = t.busy_ns / r->total_ns;
         out->used++;
@@ -189,8 +204,10 @@ bool split_load_of(const struct split_record *r, struct split_load *out,
         first_done = fmin(first_done, t.end_ns);
         if (busy_of && p[i].unit < r->units)
             busy_of[p[i].unit] = busy;
-        const unsigned beside = r->has_clock ? most_beside(p + i, n, ends) : 0;
-        out->beside = beside > out->beside ? beside : out->beside;
+        const unsigned concurrent =
+            r->has_clock ? max_concurrent(p + i, n, ends) : 0;
+        out->concurrent =
+            concurrent > out->concurrent ? concurrent : out->concurrent;
     }
     free(p);
     free(ends);
@@ -203,15 +220,16 @@ bool split_load_of(const struct split_record *r, struct split_load *out,
     return true;
 }
 
-bool split_curve(const struct split_record *r, double *share, unsigned n)
+bool tiling_busy_curve(const struct tiling_record *r, double *share,
+                       unsigned n)
 {
-    xl_piece_record *p = r->has_clock ? sorted(r) : NULL;
+    xl_piece_record *p = r->has_clock ? sort_pieces(r) : NULL;
     if (!p)
         return false;
     for (unsigned i = 0; i < n; i++)
         share[i] = 0;
     for (size_t i = 0, same; i < r->n; i += same) {
-        same = same_unit(p + i, r->n - i);
+        same = count_same_unit(p + i, r->n - i);
         unit_time(p + i, same, share, n, r->total_ns / n);
     }
     for (unsigned i = 0; i < n; i++)

@@ -8,7 +8,7 @@
 expect 0 "split, on the device" "$clbench" split gemm 100x90x80 \
     --svg "$folder/split.svg" --json "$folder/p.json"
 says "unit ran"
-says "uneven"
+says "mbalance"
 fits
 is_plain
 is_json "$folder/p.json"

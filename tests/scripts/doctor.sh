@@ -83,12 +83,12 @@ doctor 3 "$folder/blank" "blank.icd cannot be read, or is empty"
 doctor 3 "$folder/empty" "gives no platform"
 doctor 3 "$folder/constructor" "crashed (SIGSEGV) while being loaded"
 doctor 3 "$folder/address" "crashed (SIGABRT) while being started"
-doctor 3 "$folder/leaves" "exit code 7" "its last words: no licence.x1B"
+doctor 3 "$folder/leaves" "exit code 7" "last line of its output: no licence.x1B"
 patience=5s
 doctor 3 "$folder/sleeps" "sleeps.so hung: killed after [0-9]* s"
 patience=10m
 doctor 3 "$folder/company" "address.icd: driver" "works when its driver is" \
-    "can be used while address.icd is there"
+    "can be used while address.icd is installed"
 RUSTICL_ENABLE='' doctor 3 "$rusticl" "RUSTICL_ENABLE must name"
 RUSTICL_ENABLE=llvmpipe doctor 0 "$rusticl" "1 device can be used"
 # Each maker's advice on installing is for who sees no device at all.

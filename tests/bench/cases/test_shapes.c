@@ -12,13 +12,13 @@
 #include <jansson.h>
 
 #include "base/os/files.h"
+#include "cases/shape_file.h"
 #include "compare/compare.h"
+#include "compare/portability.h"
 #include "tiling/cliffs.h"
 #include "tiling/sweep.h"
-#include "tiling/gemm_tiling.h"
+#include "tiling/tiles.h"
 #include "timing/run_cases.h"
-#include "compare/portability.h"
-#include "cases/shape_file.h"
 
 static void assert_near(double got, double want, double tol)
 {
@@ -268,13 +268,20 @@ static void sweeps_are_read(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"", "nothing of that name"},   {"=1:2", "nothing of that name"},
-        {"x=1:2", "nothing of that"},   {"nn=1:2", "nothing of that name"},
-        {"n", "a range is missing"},    {"n=5", "a range is missing"},
-        {"n=5:", "a range is missing"}, {"n=5:6:7:8", "a range is missing"},
-        {"n=a:b", "a range is missing"}, {"n=0:4", "the range is empty"},
-        {"n=9:4", "the range is empty"}, {"n=1:4:0", "the range is empty"},
-        {"n=1:9999", "more than 4096"}, {"n=1:2x", "a range is missing"},
+        {"", "unknown size"},
+        {"=1:2", "unknown size"},
+        {"x=1:2", "unknown size"},
+        {"nn=1:2", "unknown size"},
+        {"n", "a range is missing"},
+        {"n=5", "a range is missing"},
+        {"n=5:", "a range is missing"},
+        {"n=5:6:7:8", "a range is missing"},
+        {"n=a:b", "a range is missing"},
+        {"n=0:4", "the range is empty"},
+        {"n=9:4", "the range is empty"},
+        {"n=1:4:0", "the range is empty"},
+        {"n=1:9999", "more than 4096"},
+        {"n=1:2x", "a range is missing"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_false(sweep_read(bad[i].text, &s, why, sizeof why));
@@ -314,10 +321,10 @@ static void random_shapes_are_of_all_kinds(void **state)
     (void)state;
     xl__rng_seed(&rng, 1);
     for (int i = 0; i < N; i++) {
-        size_t s[3], least = CLIFF_SIDE, most = 0;
+        size_t s[3], least = CLIFF_MAX_SIZE, most = 0;
         cliff_shape(&rng, s);
         for (int d = 0; d < 3; d++) {
-            assert_true(s[d] >= 1 && s[d] <= CLIFF_SIDE);
+            assert_true(s[d] >= 1 && s[d] <= CLIFF_MAX_SIZE);
             least = s[d] < least ? s[d] : least;
             most = s[d] > most ? s[d] : most;
         }
@@ -400,14 +407,14 @@ static void other_libraries_are_told_apart(void **state)
     assert_string_equal(f.rows[0].case_id, "gemm/m=1/-/f32/hot");
     assert_near(f.rows[0].frac, 0.5, 0);
     assert_true(isnan(f.rows[1].frac));
-    assert_true(result_turns(&f, &f.rows[2], &p));
+    assert_true(result_interleaved(&f, &f.rows[2], &p));
     assert_true(p.ratio == 1.5 && p.lo == 1.4 && p.hi == 1.6);
-    assert_false(result_turns(&f, &f.rows[1], &p));
+    assert_false(result_interleaved(&f, &f.rows[1], &p));
     /* The fastest stands for a case, whatever the variant. */
-    const struct side own = {.files = &f, .n_files = 1};
-    assert_ptr_equal(side_fastest(&own, 0, &f.rows[1]), &f.rows[0]);
-    const struct side other = {&f, 1, NULL, "gemm_clblast"};
-    assert_ptr_equal(side_fastest(&other, 0, &f.rows[0]), &f.rows[1]);
+    const struct result_set own = {.files = &f, .n_files = 1};
+    assert_ptr_equal(result_set_fastest(&own, 0, &f.rows[1]), &f.rows[0]);
+    const struct result_set other = {&f, 1, NULL, "gemm_clblast"};
+    assert_ptr_equal(result_set_fastest(&other, 0, &f.rows[0]), &f.rows[1]);
     result_file_clear(&f);
 }
 

@@ -10,8 +10,9 @@
 
 #include "base/str.h"
 #include "results/json.h"
-#include "tiling/split_page.h"
 #include "support/support.h"
+#include "tiling/json.h"
+#include "tiling/measurement.h"
 
 static json_t *parse(const char *text)
 {
@@ -161,21 +162,22 @@ static json_t *pipeline(void)
 
 static json_t *split(void)
 {
-    struct split_page p = {.title = "gemm 300 f32",
-                           .where = "device 0",
-                           .tiling = split_tiling(300, 300, 64, 64),
-                           .units = 8,
-                           .beside = 1,
-                           .size = 300,
-                           .range = {225, 375}};
+    struct tiling_report p = {.title = "gemm 300 f32",
+                              .where = "device 0",
+                              .tiling = tiling_of_shape(300, 300, 64, 64),
+                              .units = 8,
+                              .concurrent = 1,
+                              .size = 300,
+                              .range = {225, 375}};
     json_t *list = json_array(), *entry;
     p.saw = (struct sawtooth){300, 300, true, true, 64, 64, 1, 8};
-    assert_true(split_model(&p.tiling, p.units, p.beside, 1000, &p.model));
-    assert_true(split_load_of(&p.model, &p.model_load, NULL));
-    entry = split_json(&p);
+    assert_true(
+        tiling_model_launch(&p.tiling, p.units, p.concurrent, 1000, &p.model));
+    assert_true(tiling_load_of(&p.model, &p.model_load, NULL));
+    entry = tiling_json(&p);
     json_put(entry, "device", json_integer(0));
     json_add(list, entry);
-    split_page_clear(&p);
+    tiling_report_clear(&p);
     return list;
 }
 

@@ -17,7 +17,7 @@
 #include "results/json.h"
 #include "charts/plot.h"
 #include "report/figure_files.h"
-#include "tiling/split_page.h"
+#include "tiling/json.h"
 
 static void assert_near(double got, double expected, double tol)
 {
@@ -357,14 +357,14 @@ static void split_is_read_back(void **state)
 {
     json_t *d = figure_document();
     json_t *entry = json_array_get(json_object_get(d, "split"), 0);
-    struct split_page p;
+    struct tiling_report p;
     (void)state;
-    assert_true(split_read(entry, &p));
-    json_t *again = split_json(&p);
+    assert_true(tiling_read_json(entry, &p));
+    json_t *again = tiling_json(&p);
     json_put(again, "device", json_integer(0));
     assert_true(json_equal(entry, again));
     json_decref(again);
-    split_page_clear(&p);
+    tiling_report_clear(&p);
     json_decref(d);
 }
 
@@ -385,7 +385,7 @@ static void impossible_splits_are_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *d = figure_document();
         json_t *entry = json_array_get(json_object_get(d, "split"), 0);
-        struct split_page p;
+        struct tiling_report p;
         if (cases[i].list)
             json_array_set_new(
                 json_object_get(json_object_get(entry, "model"),
@@ -394,7 +394,7 @@ static void impossible_splits_are_refused(void **state)
         else
             json_put(json_object_get(entry, "tiling"), cases[i].name,
                      json_number(cases[i].value));
-        if (split_read(entry, &p))
+        if (tiling_read_json(entry, &p))
             fail_msg("case %zu was accepted", i);
         json_decref(d);
     }

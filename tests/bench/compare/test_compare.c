@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Result files against each other, as `clbench compare` does it: which rows
- * belong together, what is said, what fails a gate, what is written. No
- * device, no driver. */
+/* Tests of comparisons of result files: pairing of rows, classification,
+ * descriptions, gates, written files. Without a device. */
 #include "support/support.h"
 
 #include <math.h>
@@ -12,10 +11,10 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "compare/differences.h"
-#include "compare/compare_files.h"
+#include "compare/output_files.h"
 #include "compare/tables.h"
 
-/* A run of a few ops; rows of each differ in their sizes alone. */
+/* A run of a few ops; rows of each differ in their sizes only. */
 struct run {
     const char *name, *uuid, *platform, *driver, *version;
     unsigned seed;
@@ -49,12 +48,11 @@ static void add_row(struct xl__str *out, const struct run *run, unsigned op,
                    "\"op\":\"%s\",\"variant\":\"%s\",\"shape\":{\"n\":%u},"
                    "\"params\":{},\"dtype\":\"f32\",\"cache\":\"hot\","
                    "\"clock\":\"%s\",\"unit\":\"%s\",\"verdict\":\"%s\","
-                   "\"reason\":\"told\",\"value\":%.9g,\"samples_ns\":[",
+                   "\"reason\":\"cause\",\"value\":%.9g,\"samples_ns\":[",
                    ops[op], variant, i + 1, ops[op], variant, i + 1,
                    is_first ? run->clock : "event",
                    is_first ? run->unit : "flop/s",
-                   is_first ? run->verdict : "ok",
-                   1e9 / exp(shift) / factor);
+                   is_first ? run->verdict : "ok", 1e9 / exp(shift) / factor);
     for (unsigned k = 0; k < run->n_samples; k++)
         xl__str_printf(out, "%s%.9g", k > 0 ? "," : "",
                        1e6 * factor *
@@ -62,7 +60,7 @@ static void add_row(struct xl__str *out, const struct run *run, unsigned op,
     xl__str_add(out, "]}");
 }
 
-/* Files of runs lie here. */
+/* Folder of the written runs. */
 static char folder[400];
 enum { PATH = 512 };
 
@@ -96,33 +94,34 @@ static void write_run(char path[PATH], const char *file, const struct run *run)
     xl__str_clear(&out);
 }
 
-/* As by the words of a command line. */
-static void compare_words(struct sides *s, const char *a, const char *b)
+/* Compares two arguments of a command line. */
+static void compare_arguments(struct comparisons *s, const char *a,
+                              const char *b)
 {
     const struct compare_options how = {.margin = COMPARE_MARGIN,
                                         .assumed = (double)NAN};
-    const char *const words[] = {a, b};
+    const char *const names[] = {a, b};
     char why[256] = "";
-    if (!sides_read(s, words, 2, why, sizeof why))
+    if (!comparisons_read(s, names, 2, why, sizeof why))
         fail_msg("%s", why);
-    assert_true(sides_compare(s, &how));
+    assert_true(comparisons_make(s, &how));
 }
 
-static void compare_runs(struct sides *s, const struct run *a,
+static void compare_runs(struct comparisons *s, const struct run *a,
                          const struct run *b)
 {
     char path_a[PATH], path_b[PATH];
     write_run(path_a, "a", a);
     write_run(path_b, "b", b);
-    compare_words(s, path_a, path_b);
+    compare_arguments(s, path_a, path_b);
 }
 
-static size_t n_call(const struct sides *s, enum call call)
+static size_t n_call(const struct comparisons *s, enum call call)
 {
     return s->list[0].all.n_call[call];
 }
 
-static struct gate gate_of(const char *text, struct sides *s)
+static struct gate gate_of(const char *text, struct comparisons *s)
 {
     struct gate gate;
     struct option_list list = {{text}, 1};
@@ -132,11 +131,11 @@ static struct gate gate_of(const char *text, struct sides *s)
     return gate;
 }
 
-/* -- what is said --------------------------------------------------------- */
+/* -- classification ------------------------------------------------------- */
 
-static struct sides s; /* large */
+static struct comparisons s; /* large */
 
-static void a_file_is_the_same_as_itself(void **state)
+static void a_file_equals_itself(void **state)
 {
     struct run backwards = plain;
     (void)state;
@@ -148,7 +147,7 @@ static void a_file_is_the_same_as_itself(void **state)
         assert_int_equal(s.list[0].all.mean.call, CALL_SAME);
         const struct gate gate = gate_of("slower:0%,rejected,missing", &s);
         assert_false(gate_fails(&gate));
-        sides_clear(&s);
+        comparisons_clear(&s);
     }
 }
 
@@ -162,11 +161,11 @@ static void equal_runs_are_not_called(void **state)
         assert_true(n_call(&s, CALL_SLOWER) + n_call(&s, CALL_FASTER) <= 1);
         const struct gate gate = gate_of("slower:5%", &s);
         assert_false(gate_fails(&gate));
-        sides_clear(&s);
+        comparisons_clear(&s);
     }
 }
 
-static void a_planted_slowdown_fails_the_gate(void **state)
+static void a_slowdown_fails_the_gate(void **state)
 {
     struct run b = plain;
     (void)state;
@@ -177,7 +176,7 @@ static void a_planted_slowdown_fails_the_gate(void **state)
     assert_int_equal(s.list[0].ops[0].mean.call, CALL_SLOWER);
     assert_true(fabs(s.list[0].ops[0].mean.ratio - 1.2) < 0.02);
     assert_int_equal(s.list[0].ops[1].n_call[CALL_SLOWER], 0);
-    /* What matters most first, the worst on top. */
+    /* The largest slowdown comes first. */
     for (size_t i = 0; i < PER_OP; i++) {
         const struct pair *p = &s.list[0].pairs[i];
         assert_int_equal(p->ratio.call, CALL_SLOWER);
@@ -190,17 +189,17 @@ static void a_planted_slowdown_fails_the_gate(void **state)
     assert_true(gate.n_slower_ops == 1 && s.list[0].pairs[0].is_gated);
     gate = gate_of("slower:30%", &s);
     assert_false(gate_fails(&gate));
-    sides_clear(&s);
+    comparisons_clear(&s);
     /* The other way round it is faster, and no gate on slowness fires. */
     compare_runs(&s, &b, &plain);
     assert_int_equal(n_call(&s, CALL_FASTER), PER_OP);
     gate = gate_of("slower:0%", &s);
     assert_false(gate_fails(&gate));
-    sides_clear(&s);
+    comparisons_clear(&s);
 }
 
-/* A probe's rate is compared, not its time: probes choose how much they run.
- * A rate that falls is slower. */
+/* The rate of a probe is compared, not its time: probes choose how much they
+ * execute. A rate that falls is slower. */
 static void rates_of_probes_count(void **state)
 {
     const json_t *json = json_loads(
@@ -210,17 +209,17 @@ static void rates_of_probes_count(void **state)
     char probe[] = "probe_x/y", op[] = "gemm/y";
     struct result_row row = {.id = probe, .ns = ns, .n = 3, .json = json};
     (void)state;
-    assert_true(fabs(result_figure(&row, &value, &unit) + log(50)) < 1e-12);
+    assert_true(fabs(result_metric(&row, &value, &unit) + log(50)) < 1e-12);
     assert_true(value == 50);
     assert_string_equal(unit, "B/s");
     row.id = op;
-    assert_true(fabs(result_figure(&row, &value, &unit) - log(100)) < 1e-12);
+    assert_true(fabs(result_metric(&row, &value, &unit) - log(100)) < 1e-12);
     assert_string_equal(unit, "ns");
     json_decref((json_t *)(uintptr_t)json);
 }
 
-/* Rows of one name belong together in their order. */
-static void repeated_rows_keep_their_turn(void **state)
+/* Rows with equal ids match in their order. */
+static void equal_ids_match_in_order(void **state)
 {
     char x[] = "x", y[] = "y";
     struct result_row rows[] = {{.id = x, .device = ""},
@@ -235,41 +234,41 @@ static void repeated_rows_keep_their_turn(void **state)
     assert_null(results_match(&f, 2, &less));
 }
 
-static void other_changes_are_said(void **state)
+static void other_changes_are_reported(void **state)
 {
     static const struct {
-        const char *unit, *clock, *verdict, *variant, *said;
+        const char *unit, *clock, *verdict, *variant, *text;
         enum call call;
     } cases[] = {
         {"B/s", "event", "ok", "tiled", "", CALL_AMBIGUOUS},
-        {"flop/s", "wall", "ok", "tiled", "not the same measure", CALL_UNLIKE},
-        {"flop/s", "event", "rejected", "tiled", "is rejected: told",
+        {"flop/s", "wall", "ok", "tiled", "not comparable", CALL_UNLIKE},
+        {"flop/s", "event", "rejected", "tiled", "is rejected: cause",
          CALL_UNTIMED},
         {"flop/s", "event", "ok", "other", "tiled in a, other in b",
          CALL_AMBIGUOUS},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct xl__str said = {0};
+        struct xl__str text = {0};
         struct run b = plain;
         b.unit = cases[i].unit;
         b.clock = cases[i].clock;
         b.verdict = cases[i].verdict;
         b.variant = cases[i].variant;
         compare_runs(&s, &plain, &b);
-        compare_say_changes(&s.list[0], &said);
-        if (!strstr(xl__str_text(&said), cases[i].said))
-            fail_msg("case %zu: %s", i, xl__str_text(&said));
+        compare_describe_changes(&s.list[0], &text);
+        if (!strstr(xl__str_text(&text), cases[i].text))
+            fail_msg("case %zu: %s", i, xl__str_text(&text));
         if (cases[i].call != CALL_AMBIGUOUS)
             assert_int_equal(n_call(&s, cases[i].call), 1);
         const struct gate gate = gate_of("rejected", &s);
         assert_int_equal(gate_fails(&gate), cases[i].call == CALL_UNTIMED);
-        xl__str_clear(&said);
-        sides_clear(&s);
+        xl__str_clear(&text);
+        comparisons_clear(&s);
     }
 }
 
-static void missing_and_new_rows_are_told(void **state)
+static void missing_and_new_rows_are_reported(void **state)
 {
     struct run b = plain;
     (void)state;
@@ -278,16 +277,16 @@ static void missing_and_new_rows_are_told(void **state)
     assert_int_equal(n_call(&s, CALL_MISSING), 1);
     struct gate gate = gate_of("missing", &s);
     assert_true(gate_fails(&gate));
-    sides_clear(&s);
+    comparisons_clear(&s);
     compare_runs(&s, &b, &plain);
     assert_int_equal(n_call(&s, CALL_NEW), 1);
     gate = gate_of("missing", &s);
     assert_false(gate_fails(&gate));
-    sides_clear(&s);
+    comparisons_clear(&s);
 }
 
-/* One sample has no interval, and a gate that sees nothing must not pass. */
-static void few_samples_hold_no_gate(void **state)
+/* One sample has no interval; a gate without any interval must fail. */
+static void single_samples_fail_the_gate(void **state)
 {
     struct run b = plain;
     (void)state;
@@ -296,16 +295,17 @@ static void few_samples_hold_no_gate(void **state)
     assert_int_equal(n_call(&s, CALL_FEW_RUNS), N_ROWS);
     const struct gate gate = gate_of("slower:5%", &s);
     assert_true(gate_fails(&gate));
-    sides_clear(&s);
+    comparisons_clear(&s);
 }
 
-static void relations_are_named(void **state)
+static void relations_are_described(void **state)
 {
     static const struct {
-        const char *name, *uuid, *platform, *driver, *version, *said;
+        const char *name, *uuid, *platform, *driver, *version, *text;
         bool is_alike;
     } cases[] = {
-        {"Chip", "u-1", "P", "1.0", "0.1.0", "runs of the same", true},
+        {"Chip", "u-1", "P", "1.0", "0.1.0",
+         "The same device, driver and clbench", true},
         {"Chip", "u-1", "P", "1.0", "0.2.0", "another clbench", true},
         {"Chip", "u-1", "P", "1.1", "0.1.0", "Two drivers on the same chip",
          true},
@@ -317,7 +317,7 @@ static void relations_are_named(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct xl__str said = {0};
+        struct xl__str text = {0};
         struct run b = plain;
         b.name = cases[i].name;
         b.uuid = cases[i].uuid;
@@ -325,49 +325,50 @@ static void relations_are_named(void **state)
         b.driver = cases[i].driver;
         b.version = cases[i].version;
         compare_runs(&s, &plain, &b);
-        compare_say_relation(&s.list[0], &said);
-        if (!strstr(xl__str_text(&said), cases[i].said))
-            fail_msg("case %zu: %s", i, xl__str_text(&said));
+        compare_describe_relation(&s.list[0], &text);
+        if (!strstr(xl__str_text(&text), cases[i].text))
+            fail_msg("case %zu: %s", i, xl__str_text(&text));
         assert_int_equal(s.list[0].is_alike, cases[i].is_alike);
-        assert_int_equal(s.list[0].noise.source == NOISE_OF_ROWS,
+        assert_int_equal(s.list[0].noise.source == NOISE_FROM_ROWS,
                          cases[i].is_alike);
-        xl__str_reset(&said);
-        compare_say_conditions(&s.list[0], &said);
-        assert_non_null(strstr(xl__str_text(&said), "load 9.5 on 2 cores"));
-        assert_int_equal(strstr(xl__str_text(&said), "XL_SEED") != NULL,
+        xl__str_reset(&text);
+        compare_describe_conditions(&s.list[0], &text);
+        assert_non_null(strstr(xl__str_text(&text), "load 9.5 on 2 cores"));
+        assert_int_equal(strstr(xl__str_text(&text), "XL_SEED") != NULL,
                          strcmp(cases[i].driver, "1.0") != 0);
-        xl__str_clear(&said);
-        sides_clear(&s);
+        xl__str_clear(&text);
+        comparisons_clear(&s);
     }
 }
 
-/* A CPU has a name in every driver, and is the host's under each. */
+/* A CPU has another name in each driver; it is compared by the CPU of the
+ * host. */
 static void two_drivers_of_a_cpu(void **state)
 {
-    struct xl__str said = {0};
+    struct xl__str text = {0};
     struct run a = plain, b = plain;
     (void)state;
     b.name = "pipe";
     b.uuid = "";
     b.platform = "Q";
-    b.clock = "wall"; /* its events are not believed; still comparable */
+    b.clock = "wall"; /* no valid event clock; still comparable */
     for (int i = 0; i < 2; i++) {
         a.is_cpu = b.is_cpu = i == 1;
         compare_runs(&s, &a, &b);
-        compare_say_relation(&s.list[0], &said);
-        assert_int_equal(strstr(xl__str_text(&said), "same chip") != NULL, i);
+        compare_describe_relation(&s.list[0], &text);
+        assert_int_equal(strstr(xl__str_text(&text), "same chip") != NULL, i);
         assert_int_equal(s.list[0].n_compared, N_ROWS);
-        xl__str_reset(&said);
-        sides_clear(&s);
+        xl__str_reset(&text);
+        comparisons_clear(&s);
     }
-    xl__str_clear(&said);
+    xl__str_clear(&text);
 }
 
 /* -- several files -------------------------------------------------------- */
 
 static void repeats_measure_the_noise(void **state)
 {
-    struct xl__str words[2] = {{0}, {0}};
+    struct xl__str names[2] = {{0}, {0}};
     (void)state;
     for (unsigned i = 0; i < 6; i++) {
         static const char *const files[] = {"0", "1", "2", "3", "4", "5"};
@@ -376,16 +377,16 @@ static void repeats_measure_the_noise(void **state)
         run.seed = i + 1;
         run.slower = i % 2 ? 1.2 : 1;
         write_run(path, files[i], &run);
-        xl__str_printf(&words[i % 2], "%s%s", i > 1 ? "," : "", path);
+        xl__str_printf(&names[i % 2], "%s%s", i > 1 ? "," : "", path);
     }
-    compare_words(&s, words[0].text, words[1].text);
-    assert_int_equal(s.list[0].noise.source, NOISE_OF_REPEATS);
+    compare_arguments(&s, names[0].text, names[1].text);
+    assert_int_equal(s.list[0].noise.source, NOISE_FROM_REPEATS);
     assert_int_equal(s.list[0].a.n_files, 3);
     assert_int_equal(n_call(&s, CALL_SLOWER), PER_OP);
     assert_int_equal(n_call(&s, CALL_FASTER), 0);
-    sides_clear(&s);
-    xl__str_clear(&words[0]);
-    xl__str_clear(&words[1]);
+    comparisons_clear(&s);
+    xl__str_clear(&names[0]);
+    xl__str_clear(&names[1]);
 }
 
 /* -- gates and files ------------------------------------------------------ */
@@ -403,25 +404,26 @@ static void gates_are_read(void **state)
     assert_true(gate.rejected && gate.missing && gate_is_on(&gate));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct option_list list = {{wrong[i]}, 1};
-        char *part = gate_read(&gate, &list);
-        if (!part)
+        char *invalid = gate_read(&gate, &list);
+        if (!invalid)
             fail_msg("'%s' is taken", wrong[i]);
-        free(part);
+        free(invalid);
     }
     struct option_list none = {{NULL}, 0};
     assert_null(gate_read(&gate, &none));
     assert_false(gate_is_on(&gate));
 }
 
-static size_t times(const char *text, const char *part)
+static size_t times(const char *text, const char *what)
 {
     size_t n = 0;
-    for (const char *at = text; (at = strstr(at, part)); at++)
+    for (const char *at = text; (at = strstr(at, what)); at++)
         n++;
     return n;
 }
 
-/* Every row is in every form, and no text of a file is markup. */
+/* Every row is in the CSV and the HTML file, and text of a result file is
+ * escaped. */
 static void files_hold_every_row(void **state)
 {
     struct xl__str csv = {0}, html = {0};
@@ -444,21 +446,21 @@ static void files_hold_every_row(void **state)
     assert_non_null(strstr(html.text, "&lt;script&gt;x"));
     xl__str_clear(&csv);
     xl__str_clear(&html);
-    sides_clear(&s);
+    comparisons_clear(&s);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_the_same_as_itself),
+        cmocka_unit_test(a_file_equals_itself),
         cmocka_unit_test(equal_runs_are_not_called),
-        cmocka_unit_test(a_planted_slowdown_fails_the_gate),
+        cmocka_unit_test(a_slowdown_fails_the_gate),
         cmocka_unit_test(rates_of_probes_count),
-        cmocka_unit_test(repeated_rows_keep_their_turn),
-        cmocka_unit_test(other_changes_are_said),
-        cmocka_unit_test(missing_and_new_rows_are_told),
-        cmocka_unit_test(few_samples_hold_no_gate),
-        cmocka_unit_test(relations_are_named),
+        cmocka_unit_test(equal_ids_match_in_order),
+        cmocka_unit_test(other_changes_are_reported),
+        cmocka_unit_test(missing_and_new_rows_are_reported),
+        cmocka_unit_test(single_samples_fail_the_gate),
+        cmocka_unit_test(relations_are_described),
         cmocka_unit_test(two_drivers_of_a_cpu),
         cmocka_unit_test(repeats_measure_the_noise),
         cmocka_unit_test(gates_are_read),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statistics of compare, by simulation: how often equal runs are called
- * different while whole runs shift, and whether a real slowdown is found. No
- * device, no driver. */
+/* Tests of the statistics of comparisons by simulation: how often equal runs
+ * are classified as different while whole runs shift, and whether a real
+ * slowdown is found. Without a device. */
 #include "support/support.h"
 
 #include <math.h>
@@ -13,20 +13,22 @@
 enum { N_OPS = 6, PER_OP = 20, N_ROWS = N_OPS * PER_OP, N_SAMPLES = 9 };
 static const double margin = 2; /* percent */
 
-/* How wild the rows of each op are from run to run: transfers, caches. */
-static const double wild[N_OPS] = {0.002, 0.002, 0.01, 0.01, 0.02, 0.1};
+/* Standard deviation of the rows of each op between runs: transfers and caches
+ * vary more than products. */
+static const double deviations[N_OPS] = {0.002, 0.002, 0.01, 0.01, 0.02, 0.1};
 
-/* Two runs of the same machine, and what is planted in the second. */
-struct world {
+/* Two simulated runs of the same machine; the second has a synthetic
+ * slowdown. */
+struct simulation {
     struct xl__rng rng;
-    double scale;      /* of `wild` */
+    double scale;      /* of `deviations` */
     double inside;     /* deviation of a sample in a run */
     bool is_heavy;     /* tails of Student's t with 3 degrees of freedom */
-    double planted;    /* log ratio of rows first..end - 1 */
+    double slowdown;   /* log ratio of rows first..end - 1 */
     size_t first, end;
 };
 
-static double draw(struct world *w)
+static double draw(struct simulation *w)
 {
     const double z = xl__rng_normal(&w->rng);
     if (!w->is_heavy)
@@ -39,19 +41,19 @@ static double draw(struct world *w)
     return z / sqrt(chi / 3);
 }
 
-/* A run: what all rows share, what an op shares, what a row has alone. */
-static void take_run(struct world *w, bool is_b, double *level,
-                     double *within)
+/* Simulates a run: a shift of all rows, of each op, of each row. */
+static void simulate_run(struct simulation *w, bool is_b, double *level,
+                         double *within)
 {
-    const double all = 0.5 * wild[2] * w->scale * draw(w);
+    const double all = 0.5 * deviations[2] * w->scale * draw(w);
     for (unsigned o = 0; o < N_OPS; o++) {
-        const double op = 0.5 * wild[o] * w->scale * draw(w);
+        const double op = 0.5 * deviations[o] * w->scale * draw(w);
         for (unsigned r = 0; r < PER_OP; r++) {
             const size_t i = o * PER_OP + r;
             double ns[N_SAMPLES];
-            level[i] = all + op + wild[o] * w->scale * draw(w);
+            level[i] = all + op + deviations[o] * w->scale * draw(w);
             if (is_b && i >= w->first && i < w->end)
-                level[i] += w->planted;
+                level[i] += w->slowdown;
             for (int k = 0; k < N_SAMPLES; k++)
                 ns[k] = 1e6 * exp(level[i] +
                                   w->inside * xl__rng_normal(&w->rng));
@@ -60,11 +62,11 @@ static void take_run(struct world *w, bool is_b, double *level,
     }
 }
 
-static void difference(struct world *w, bool is_b, struct shift *out)
+static void difference(struct simulation *w, bool is_b, struct shift *out)
 {
     static double a[N_ROWS], b[N_ROWS], in_a[N_ROWS], in_b[N_ROWS];
-    take_run(w, false, a, in_a);
-    take_run(w, is_b, b, in_b);
+    simulate_run(w, false, a, in_a);
+    simulate_run(w, is_b, b, in_b);
     for (size_t i = 0; i < N_ROWS; i++)
         out[i] = (struct shift){.log_ratio = b[i] - a[i],
                                 .within = in_a[i] + in_b[i],
@@ -72,7 +74,7 @@ static void difference(struct world *w, bool is_b, struct shift *out)
                                 .op = (unsigned)(i / PER_OP)};
 }
 
-/* Calls among rows first..end - 1. */
+/* Counts the rows first..end - 1 with a classification. */
 static size_t count(const struct shift *rows, size_t first, size_t end,
                     enum call call)
 {
@@ -88,25 +90,25 @@ static size_t wrong_calls(const struct shift *rows)
            count(rows, 0, N_ROWS, CALL_FASTER);
 }
 
-/* -- pieces --------------------------------------------------------------- */
+/* -- estimates ------------------------------------------------------------ */
 
 static void quantiles_are_those_of_tables(void **state)
 {
     (void)state;
-    assert_true(fabs(noise_quantile(0.5)) < 1e-6);
-    assert_true(fabs(noise_quantile(0.975) - 1.959964) < 1e-5);
-    assert_true(fabs(noise_quantile(0.9995) - 3.290527) < 1e-5);
-    assert_true(fabs(noise_heavy_quantile(0.5)) < 1e-6);
-    assert_true(fabs(noise_heavy_quantile(0.975) - 2.776445) < 1e-5);
-    assert_true(fabs(noise_heavy_quantile(0.9995) - 8.610302) < 1e-5);
+    assert_true(fabs(noise_normal_quantile(0.5)) < 1e-6);
+    assert_true(fabs(noise_normal_quantile(0.975) - 1.959964) < 1e-5);
+    assert_true(fabs(noise_normal_quantile(0.9995) - 3.290527) < 1e-5);
+    assert_true(fabs(noise_student_quantile(0.5)) < 1e-6);
+    assert_true(fabs(noise_student_quantile(0.975) - 2.776445) < 1e-5);
+    assert_true(fabs(noise_student_quantile(0.9995) - 8.610302) < 1e-5);
 }
 
-/* Of few and of many samples the same deviation is found, and more than eight
- * samples of one process are no better than eight. */
+/* Few and many samples give the same deviation, and more than eight samples of
+ * one process count as eight. */
 static void spread_inside_a_run(void **state)
 {
     static const size_t sizes[] = {2, 3, 4, 5, 6, 9, 40};
-    enum { TRIALS = 4000, MOST = 40 };
+    enum { REPEATS = 4000, MOST = 40 };
     static const double deviation = 0.02;
     struct xl__rng rng;
     double ns[MOST];
@@ -114,16 +116,16 @@ static void spread_inside_a_run(void **state)
     xl__rng_seed(&rng, 7);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         double inside = 0;
-        const double alone = fmin((double)sizes[s], 8);
-        for (int t = 0; t < TRIALS; t++) {
+        const double independent = fmin((double)sizes[s], 8);
+        for (int t = 0; t < REPEATS; t++) {
             for (size_t i = 0; i < sizes[s]; i++)
                 ns[i] = 1e6 * exp(deviation * xl__rng_normal(&rng));
-            inside += sqrt(noise_within(ns, sizes[s])) / TRIALS;
+            inside += sqrt(noise_within(ns, sizes[s])) / REPEATS;
         }
         /* A median's deviation is 1.25 of a mean's, and less of few. */
-        const double foreseen = deviation / sqrt(alone);
-        if (inside < 0.9 * foreseen || inside > 1.8 * foreseen)
-            fail_msg("%zu samples: %g of %g", sizes[s], inside, foreseen);
+        const double expected = deviation / sqrt(independent);
+        if (inside < 0.9 * expected || inside > 1.8 * expected)
+            fail_msg("%zu samples: %g of %g", sizes[s], inside, expected);
     }
     assert_true(isnan(noise_within(ns, 1)) && isnan(noise_within(ns, 0)));
 }
@@ -143,12 +145,12 @@ static void noise_is_found_beside_changes(void **state)
         if (i % 4 == 0)
             list[i].log_ratio += 0.5;
     }
-    const double found = sqrt(noise_of(list, N, NOISE_OF_REPEATS));
+    const double found = sqrt(noise_estimate(list, N, NOISE_FROM_REPEATS));
     assert_true(found > 0.8 * deviation && found < 1.9 * deviation);
     for (size_t i = 0; i < N; i++)
         list[i].within = 1; /* samples explain all of it */
-    assert_true(noise_of(list, N, NOISE_OF_REPEATS) < 1e-9);
-    assert_true(noise_of(list, 0, NOISE_OF_REPEATS) < 1e-9);
+    assert_true(noise_estimate(list, N, NOISE_FROM_REPEATS) < 1e-9);
+    assert_true(noise_estimate(list, 0, NOISE_FROM_REPEATS) < 1e-9);
 }
 
 static void calls_follow_intervals(void **state)
@@ -178,7 +180,7 @@ static void calls_follow_intervals(void **state)
 
 static void equal_runs_are_rarely_called(void **state)
 {
-    enum { TRIALS = 60 };
+    enum { REPEATS = 60 };
     static struct shift rows[N_ROWS];
     static const struct {
         double scale, inside;
@@ -194,19 +196,19 @@ static void equal_runs_are_rarely_called(void **state)
     };
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct world w = {.scale = cases[c].scale,
-                          .inside = cases[c].inside,
-                          .is_heavy = cases[c].is_heavy};
+        struct simulation w = {.scale = cases[c].scale,
+                               .inside = cases[c].inside,
+                               .is_heavy = cases[c].is_heavy};
         struct noise noise;
         double all = 0, worst = 0;
         xl__rng_seed(&w.rng, 100 + c);
-        for (int t = 0; t < TRIALS; t++) {
+        for (int t = 0; t < REPEATS; t++) {
             difference(&w, true, rows);
             assert_true(noise_from_rows(&noise, rows, N_ROWS));
             noise_intervals(&noise, rows, N_ROWS);
-            const double part = (double)wrong_calls(rows) / N_ROWS;
-            all += part / TRIALS;
-            worst = fmax(worst, part);
+            const double share = (double)wrong_calls(rows) / N_ROWS;
+            all += share / REPEATS;
+            worst = fmax(worst, share);
         }
         if (all > cases[c].most || worst > cases[c].most_of_one)
             fail_msg("case %zu: %g of rows called, %g at most", c, all,
@@ -214,19 +216,19 @@ static void equal_runs_are_rarely_called(void **state)
     }
 }
 
-/* A gate fails on a single row, so it is the share of comparisons with any
- * row called that counts. Each row is wild by itself now and then. */
-static void hardly_any_equal_run_has_a_call(void **state)
+/* A gate fails on a single row: what counts is the share of comparisons with
+ * any classified row. Here each row has heavy tails of its own. */
+static void few_equal_comparisons_have_a_call(void **state)
 {
-    enum { TRIALS = 200 };
+    enum { REPEATS = 200 };
     static struct shift rows[N_ROWS];
     static const double deviation = 0.1;
-    struct world w = {.is_heavy = true};
+    struct simulation w = {.is_heavy = true};
     struct noise noise;
     size_t n_called = 0;
     (void)state;
     xl__rng_seed(&w.rng, 21);
-    for (int t = 0; t < TRIALS; t++) {
+    for (int t = 0; t < REPEATS; t++) {
         for (size_t i = 0; i < N_ROWS; i++)
             rows[i] = (struct shift){.log_ratio = deviation * draw(&w),
                                      .within = 1e-6,
@@ -236,7 +238,7 @@ static void hardly_any_equal_run_has_a_call(void **state)
         noise_intervals(&noise, rows, N_ROWS);
         n_called += wrong_calls(rows) > 0;
     }
-    assert_true(n_called <= 0.1 * TRIALS);
+    assert_true(n_called <= 0.1 * REPEATS);
 }
 
 static void no_difference_is_no_call(void **state)
@@ -253,27 +255,27 @@ static void no_difference_is_no_call(void **state)
 
 /* -- real changes --------------------------------------------------------- */
 
-/* An op 20 % slower, and no other: its mean is called where most rows differ
- * by 1 % from run to run and some by 5 %, each of its rows where half as much
- * is usual. */
+/* One op is 20 % slower: its mean is found where most rows differ by 1 %
+ * between runs and some by 5 %, each of its rows where the noise is half as
+ * large. */
 static void a_slow_op_is_found(void **state)
 {
     static const struct {
         double scale, least_of_rows;
     } cases[] = {{0.5, 0}, {0.25, 0.9}};
-    enum { TRIALS = 40, OP = 2 };
+    enum { REPEATS = 40, OP = 2 };
     static struct shift rows[N_ROWS];
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct world w = {.scale = cases[c].scale,
-                          .inside = 0.005,
-                          .planted = log(1.2),
-                          .first = OP * PER_OP,
-                          .end = (OP + 1) * PER_OP};
+        struct simulation w = {.scale = cases[c].scale,
+                               .inside = 0.005,
+                               .slowdown = log(1.2),
+                               .first = OP * PER_OP,
+                               .end = (OP + 1) * PER_OP};
         struct noise noise;
         size_t n_rows = 0, n_ops = 0, n_wrong_ops = 0;
         xl__rng_seed(&w.rng, 5);
-        for (int t = 0; t < TRIALS; t++) {
+        for (int t = 0; t < REPEATS; t++) {
             difference(&w, true, rows);
             assert_true(noise_from_rows(&noise, rows, N_ROWS));
             noise_intervals(&noise, rows, N_ROWS);
@@ -287,15 +289,15 @@ static void a_slow_op_is_found(void **state)
                                            call == CALL_FASTER);
             }
         }
-        if ((double)n_rows < cases[c].least_of_rows * TRIALS * PER_OP)
+        if ((double)n_rows < cases[c].least_of_rows * REPEATS * PER_OP)
             fail_msg("case %zu: %zu rows", c, n_rows);
-        assert_true(n_ops >= 0.95 * TRIALS);
-        assert_true(n_wrong_ops <= 0.05 * TRIALS * (N_OPS - 1));
+        assert_true(n_ops >= 0.95 * REPEATS);
+        assert_true(n_wrong_ops <= 0.05 * REPEATS * (N_OPS - 1));
     }
 }
 
-/* Where runs do not differ, samples that vary by 2 % do not hide 20 %: theirs
- * is no heavy tail. */
+/* Without noise between runs, samples that vary by 2 % do not hide 20 %: the
+ * heavy tails do not apply to samples. */
 static void samples_keep_their_tails(void **state)
 {
     enum { OP = 2 };
@@ -315,44 +317,43 @@ static void samples_keep_their_tails(void **state)
     assert_int_equal(wrong_calls(rows), PER_OP);
 }
 
-/* A quarter of an op's rows, and all rows of all ops. */
+/* A quarter of the rows of an op; all rows of all ops. */
 static void few_rows_and_all_rows_are_found(void **state)
 {
     static const struct {
         size_t first, end;
         double least;
     } cases[] = {{0, PER_OP / 4, 0.95}, {0, N_ROWS, 0.6}};
-    enum { TRIALS = 20 };
+    enum { REPEATS = 20 };
     static struct shift rows[N_ROWS];
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct world w = {.scale = 0.5,
-                          .inside = 0.002,
-                          .planted = log(1.2),
-                          .first = cases[c].first,
-                          .end = cases[c].end};
+        struct simulation w = {.scale = 0.5,
+                               .inside = 0.002,
+                               .slowdown = log(1.2),
+                               .first = cases[c].first,
+                               .end = cases[c].end};
         struct noise noise;
         size_t n = 0;
         xl__rng_seed(&w.rng, 50 + c);
-        for (int t = 0; t < TRIALS; t++) {
+        for (int t = 0; t < REPEATS; t++) {
             difference(&w, true, rows);
             assert_true(noise_from_rows(&noise, rows, N_ROWS));
             noise_intervals(&noise, rows, N_ROWS);
             n += count(rows, w.first, w.end, CALL_SLOWER);
         }
-        const double share =
-            (double)n / TRIALS / (double)(w.end - w.first);
+        const double share = (double)n / REPEATS / (double)(w.end - w.first);
         if (share < cases[c].least)
             fail_msg("case %zu: %g of the rows", c, share);
     }
 }
 
-/* Where half of the rows of every op have changed, the rows cannot tell the
- * noise; repeats can. */
-static void repeats_tell_what_rows_cannot(void **state)
+/* If half of the rows of every op changed, the noise cannot be estimated from
+ * the rows, but from repeats. */
+static void repeats_show_noise_that_rows_cannot(void **state)
 {
     static struct shift rows[N_ROWS], repeats[2 * N_ROWS];
-    struct world w = {.scale = 0.5, .inside = 0.002};
+    struct simulation w = {.scale = 0.5, .inside = 0.002};
     struct noise noise;
     (void)state;
     xl__rng_seed(&w.rng, 9);
@@ -378,12 +379,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(noise_is_found_beside_changes),
         cmocka_unit_test(calls_follow_intervals),
         cmocka_unit_test(equal_runs_are_rarely_called),
-        cmocka_unit_test(hardly_any_equal_run_has_a_call),
+        cmocka_unit_test(few_equal_comparisons_have_a_call),
         cmocka_unit_test(no_difference_is_no_call),
         cmocka_unit_test(a_slow_op_is_found),
         cmocka_unit_test(samples_keep_their_tails),
         cmocka_unit_test(few_rows_and_all_rows_are_found),
-        cmocka_unit_test(repeats_tell_what_rows_cannot),
+        cmocka_unit_test(repeats_show_noise_that_rows_cannot),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `clbench plan` as its user sees it: without any driver, and, when told to,
+# Runs `clbench plan` as a user: without any driver, and, with "measure",
 # on the driver that the environment names.
 #
 #   plan.sh CLBENCH FOLDER PYTHON [measure]
@@ -25,21 +25,21 @@ bad() {
     failed=1
 }
 
-# plan CODE WHAT ARGUMENT...: runs it, keeps what it says.
+# plan CODE WHAT ARGUMENT...: runs it and keeps its output.
 plan() {
-    want=$1
+    expected=$1
     what=$2
     shift 2
     count=$((count + 1))
     "$clbench" plan "$@" >"$out" 2>&1 </dev/null
     got=$?
-    [ "$got" -eq "$want" ] || bad "exit code $got, not $want"
+    [ "$got" -eq "$expected" ] || bad "exit code $got, not $expected"
     # Lines are filled: a text may be broken over two.
     tr -s ' \n' ' ' <"$out" >"$out.line"
 }
 
 says() {
-    grep -q -- "$1" "$out.line" || bad "not said: $1"
+    grep -q -- "$1" "$out.line" || bad "missing: $1"
 }
 
 fits() {
@@ -99,7 +99,7 @@ says "fits +++++------"
 fits
 is_picture "$folder/plan.svg"
 grep -q "set by cache; does not fit<" "$folder/plan.svg" ||
-    bad "the picture does not say what does not fit"
+    bad "the picture does not show what does not fit"
 holds "$folder/plan.json" <<'PYTHON'
 import json, sys
 doc = json.load(open(sys.argv[1]))

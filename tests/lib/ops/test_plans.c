@@ -14,9 +14,9 @@
 #include "ops/gemm/tiles.h"
 #include "ops/normalization/softmax.h"
 #include "ops/variants.h"
-#include "tiling/split.h"
 #include "support/support.h"
 #include "targets/targets.h"
+#include "tiling/tiles.h"
 
 enum { N_SHAPES = 1500, SEED = 7, MOST_TILES = 5000 };
 
@@ -544,7 +544,7 @@ static void check_telling(const struct xl__plan *p, const struct told *t,
     assert_int_equal(turned ? say->n : say->m, t->m);
     assert_int_equal(turned ? say->m : say->n, t->n);
     assert_int_equal(say->whole, whole);
-    assert_int_equal(split_pieces(say), say->groups);
+    assert_int_equal(tiling_n_pieces(say), say->groups);
     assert_int_equal(say->groups, s->global[0] / s->local[0]);
     for (size_t tile = 0;
          tile < xl__min_size(whole, t->tiles_m * t->tiles_n) &&
@@ -555,9 +555,9 @@ static void check_telling(const struct xl__plan *p, const struct told *t,
         const size_t height = xl__min_size(gr, t->tiles_m - band * gr);
         const size_t row = band * gr + in_band % height;
         const size_t col = in_band / height;
-        assert_int_equal(split_piece_at(say, turned ? col : row,
-                                        turned ? row : col, 0),
-                         tile);
+        assert_int_equal(
+            tiling_piece_at(say, turned ? col : row, turned ? row : col, 0),
+            tile);
     }
 }
 

@@ -9,14 +9,14 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "ops/gemm/engines/tensor_map.h"
 #include "ops/gemm/engines/wgmma_model.h"
 #include "ops/gemm/selfcheck.h"
 #include "ops/path/tunables.h"
-#include "ops/gemm/engines/tensor_map.h"
 #include "ops/variants.h"
-#include "tiling/split.h"
 #include "support/support.h"
 #include "targets/targets.h"
+#include "tiling/tiles.h"
 
 enum { N_SHAPES = 600, SEED = 11, UNITS = 132, MOST_TILES = 20000 };
 
@@ -514,9 +514,9 @@ static void check_telling(const struct told *t, const xl_tiling *say)
     for (size_t tile = 0; tile < say->whole; tile++) {
         const size_t at = place_of(t, tile), product = grid[0] * grid[1];
         const size_t row = at % product / grid[1], col = at % grid[1];
-        assert_int_equal(split_piece_at(say, say->turned ? col : row,
-                                        say->turned ? row : col,
-                                        at / product),
+        assert_int_equal(tiling_piece_at(say, say->turned ? col : row,
+                                         say->turned ? row : col,
+                                         at / product),
                          tile);
     }
 }
