@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolution's case table, and what a case is on the host. */
-#ifndef CLBENCH_CONV_CASES_H
-#define CLBENCH_CONV_CASES_H
+#ifndef CLBENCH_CASES_CONV_CASES_H
+#define CLBENCH_CASES_CONV_CASES_H
 
 #include <crosslane/conv.h>
 
@@ -69,11 +69,5 @@ double conv_out_at(const struct conv_case *c, const struct ref_mat *lines,
                    const size_t at[4]);
 /* The i-th of all elements of out, n k p q of them. */
 void conv_place(const struct conv_case *c, size_t i, size_t at[4]);
-
-struct xl_queue;
-/* verify_conv.c: as verify_gemm(). */
-int verify_conv(struct xl_queue *q, const struct conv_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out);
 
 #endif

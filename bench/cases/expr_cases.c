@@ -5,6 +5,8 @@
  * lists: shapes first, then scalars. */
 #include "cases/expr_cases.h"
 
+#include <string.h>
+
 #define V CASE_VERIFY
 #define VB (CASE_VERIFY | CASE_BENCH)
 #define VQB (CASE_VERIFY | CASE_QUICK | CASE_BENCH)
@@ -214,3 +216,25 @@ const struct expr_case expr_cases[] = {
     {NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0},
 };
 /* clang-format on */
+
+bool expr_case_spec(const struct expr_case *c, bool timed,
+                    struct expr_spec *out, char *why)
+{
+    struct expr_scan seen;
+    memset(out, 0, sizeof *out);
+    out->text = c->text;
+    if (!expr_read_shapes(out, timed ? c->timed : c->small, why) ||
+        !expr_read_scalars(out, c->scalars, why) ||
+        !expr_read_ranges(out, c->ranges, why))
+        return false;
+    expr_scan(c->text, &seen);
+    for (unsigned i = 0; i < seen.n; i++) {
+        const struct expr_seen *s = &seen.name[i];
+        struct expr_name *n = expr_find(out, s->name, strlen(s->name));
+        if (!n)
+            continue;
+        n->is_input = s->is_read_first;
+        n->is_result = s->is_assigned;
+    }
+    return expr_spec_settle(out, why);
+}

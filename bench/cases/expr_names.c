@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists that say what names stand for, read item by item; nothing is
- * guessed or rounded, and what is wrong is told with the item. */
+/* Names of an expression: their layout in memory and their data. */
+#include "cases/expr_names.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,7 +11,183 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "cases/expr_spec.h"
+#include "cases/host_ops.h"
+
+/* -- names ---------------------------------------------------------------- */
+
+struct expr_name *expr_find(struct expr_spec *s, const char *name, size_t len)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        if (strlen(s->name[i].name) == len &&
+            memcmp(s->name[i].name, name, len) == 0)
+            return &s->name[i];
+    return NULL;
+}
+
+struct expr_name *expr_need(struct expr_spec *s, const char *name, size_t len)
+{
+    struct expr_name *n = expr_find(s, name, len);
+    if (n || s->n == XL_EXPR_MAX_BINDINGS || len == 0 ||
+        len > XL_EXPR_MAX_NAME)
+        return n;
+    n = &s->name[s->n++];
+    memset(n, 0, sizeof *n);
+    memcpy(n->name, name, len);
+    return n;
+}
+
+/* -- layout --------------------------------------------------------------- */
+
+/* Sizes in the order of memory. */
+static void stored_sizes(const struct expr_name *n, size_t *size)
+{
+    unsigned d = n->n_dims;
+    memcpy(size, n->size, sizeof n->size);
+    if (n->is_transposed) {
+        size[d - 1] = n->size[d - 2];
+        size[d - 2] = n->size[d - 1];
+    }
+}
+
+void expr_stored(const struct expr_name *n, size_t *rows, size_t *cols)
+{
+    size_t size[XL_MAX_DIMS];
+    stored_sizes(n, size);
+    *rows = 1;
+    *cols = n->n_dims ? size[n->n_dims - 1] : 1;
+    for (unsigned d = 0; d + 1 < n->n_dims; d++)
+        *rows *= size[d];
+}
+
+/* Strides, and the elements from first to last; false when they overflow. */
+static bool settle(struct expr_name *n)
+{
+    size_t size[XL_MAX_DIMS], step = 1, all = 0;
+    unsigned d = n->n_dims;
+    stored_sizes(n, size);
+    while (d-- > 0) {
+        n->stride[d] = step;
+        size_t length = size[d];
+        if (d + 1 == n->n_dims && !xl__add(length, n->pad, &length))
+            return false;
+        if (!xl__mul(step, length, &step))
+            return false;
+    }
+    if (n->is_transposed) {
+        size_t *s = &n->stride[n->n_dims - 2], inner = s[0];
+        s[0] = s[1];
+        s[1] = inner;
+    }
+    return xl__add(step, n->off, &all) && xl__mul(all, sizeof(double), &all);
+}
+
+bool expr_spec_settle(struct expr_spec *s, char *why)
+{
+    for (unsigned i = 0; i < s->n; i++) {
+        if (s->name[i].is_scalar || settle(&s->name[i]))
+            continue;
+        snprintf(why, EXPR_WHY_CAP,
+                 "'%s' does not fit in 64 bits; give smaller sizes",
+                 s->name[i].name);
+        return false;
+    }
+    return true;
+}
+
+size_t expr_elems(const struct expr_name *n)
+{
+    size_t elems = 1;
+    for (unsigned d = 0; d < n->n_dims; d++)
+        elems *= n->size[d];
+    return elems;
+}
+
+size_t expr_stored_elems(const struct expr_name *n)
+{
+    size_t rows, cols;
+    expr_stored(n, &rows, &cols);
+    return n->off + rows * (cols + n->pad);
+}
+
+size_t expr_place(const struct expr_name *n, const size_t *i)
+{
+    size_t at = 0;
+    for (unsigned d = 0; d < n->n_dims; d++)
+        at += i[d] * n->stride[d];
+    return at;
+}
+
+void expr_index(const struct expr_name *n, size_t at, size_t *i)
+{
+    for (unsigned d = n->n_dims; d-- > 0; at /= n->size[d])
+        i[d] = at % n->size[d];
+}
+
+/* -- data ----------------------------------------------------------------- */
+
+/* Integers come from small ranges: products of two fit in an i32. */
+static void default_range(xl_dtype dtype, double *lo, double *hi)
+{
+    *lo = dtype == XL_U8 || dtype == XL_BOOL ? 0 : -100;
+    *hi = dtype == XL_U8 ? 200 : dtype == XL_BOOL ? 1 : 100;
+}
+
+double expr_random(const struct expr_name *n, size_t col, struct xl__rng *rng)
+{
+    bool is_whole = n->dtype == XL_I32 || n->dtype == XL_I8 ||
+                    n->dtype == XL_U8 || n->dtype == XL_BOOL;
+    double lo = n->lo, hi = n->hi;
+    if (n->fill == FILL_INDEX)
+        return (double)col;
+    if (n->fill == FILL_DEFAULT && !is_whole)
+        return ref_normal(rng);
+    if (n->fill == FILL_DEFAULT)
+        default_range(n->dtype, &lo, &hi);
+    if (is_whole)
+        return floor(lo + (hi - lo + 1) * xl__rng_uniform(rng));
+    return lo + (hi - lo) * xl__rng_uniform(rng);
+}
+
+void expr_fill(const struct expr_name *n, void *data, struct xl__rng *rng)
+{
+    size_t rows, cols;
+    expr_stored(n, &rows, &cols);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            ref_store(data, n->off + i * (cols + n->pad) + j, n->dtype,
+                      expr_random(n, j, rng));
+}
+
+void expr_bindings(const struct expr_spec *s, const cl_mem *mem,
+                   const size_t *first, xl_binding *out)
+{
+    for (unsigned i = 0; i < s->n; i++) {
+        const struct expr_name *n = &s->name[i];
+        memset(&out[i], 0, sizeof out[i]);
+        out[i].name = n->name;
+        out[i].is_scalar = n->is_scalar;
+        out[i].scalar = n->scalar;
+        out[i].tensor.dtype = n->dtype;
+        if (n->is_scalar)
+            continue;
+        out[i].tensor.mem.buf = mem ? mem[i] : NULL;
+        out[i].tensor.offset = first ? first[i] : n->off;
+        out[i].tensor.n_dims = n->n_dims;
+        memcpy(out[i].tensor.size, n->size, sizeof n->size);
+        memcpy(out[i].tensor.stride, n->stride, sizeof n->stride);
+    }
+}
+
+void expr_shape_text(struct xl__str *out, const struct expr_name *n)
+{
+    for (unsigned d = 0; d < n->n_dims; d++)
+        xl__str_printf(out, "%s%zu", d ? "x" : "", n->size[d]);
+    if (n->n_dims == 0)
+        xl__str_add(out, "1");
+}
+
+/*@@ The lists that say what names stand for, read item by item; nothing is
+ * guessed or rounded, and what is wrong is told with the item. */
 
 /* What is being read, for messages; `at` moves on. */
 struct item {
@@ -252,4 +429,174 @@ bool expr_read_scalars(struct expr_spec *s, const char *list, char *why)
 bool expr_read_ranges(struct expr_spec *s, const char *list, char *why)
 {
     return read_list(s, list, why, "NAME=LO:HI, such as x=-10:10", read_range);
+}
+
+/*@@ One pass over the words of a text. A statement's words are read before its
+ * own name is assigned, so its head is kept until the end. */
+
+struct word {
+    const char *text;
+    size_t len;
+};
+
+static bool begins_word(char c)
+{
+    return isalpha((unsigned char)c) || c == '_';
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\r')
+        at++;
+    return at;
+}
+
+/* A single '=', as behind a name that is assigned or an argument's name. */
+static bool is_assignment(const char *at)
+{
+    at = skip_blanks(at);
+    return at[0] == '=' && at[1] != '=';
+}
+
+static bool is_any(struct word w, const char *const *list)
+{
+    for (; *list; list++)
+        if (strlen(*list) == w.len && memcmp(*list, w.text, w.len) == 0)
+            return true;
+    return false;
+}
+
+/* A function, a constant, the name of an argument, a type? */
+static bool is_no_name(struct word w, unsigned depth)
+{
+    static const char *const constants[] = {"pi", "inf", "nan", "true",
+                                            "false", NULL};
+    static const char *const types[] = {"f32", "f16", "bf16", "i32",
+                                        "i8",  "u8",  "bool", NULL};
+    const char *behind = skip_blanks(w.text + w.len);
+    return *behind == '(' || is_any(w, constants) ||
+           (depth > 0 && is_assignment(behind)) ||
+           (depth > 0 && *behind == ')' && is_any(w, types));
+}
+
+static struct expr_seen *need(struct expr_scan *s, struct word w)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        if (strlen(s->name[i].name) == w.len &&
+            memcmp(s->name[i].name, w.text, w.len) == 0)
+            return &s->name[i];
+    if (s->n == EXPR_MAX_SEEN || w.len > XL_EXPR_MAX_NAME)
+        return NULL;
+    struct expr_seen *seen = &s->name[s->n++];
+    memset(seen, 0, sizeof *seen);
+    memcpy(seen->name, w.text, w.len);
+    return seen;
+}
+
+static void see_read(struct expr_scan *s, struct word w)
+{
+    struct expr_seen *seen = need(s, w);
+    if (!seen)
+        return;
+    seen->is_read_first = seen->is_read_first || !seen->is_assigned;
+    seen->is_read_later = seen->is_read_later || seen->is_assigned;
+}
+
+/* Behind a bracketed slice, if one begins here. */
+static const char *skip_slice(const char *at)
+{
+    const char *end = skip_blanks(at);
+    if (*end != '[')
+        return at;
+    end += strcspn(end, "];\n");
+    return *end == ']' ? end + 1 : at;
+}
+
+/* The name that the statement assigns, which is `out` of a bare expression;
+ * *at moves behind the '='. */
+static struct word statement_head(const char **at, bool *is_whole)
+{
+    static const struct word out = {"out", 3};
+    const char *begin = *at, *end = begin;
+    while (in_word(*end))
+        end++;
+    const char *behind = skip_slice(end);
+    *is_whole = behind == end || !is_assignment(behind);
+    if (!begins_word(*begin) || !is_assignment(behind))
+        return out;
+    *at = skip_blanks(behind) + 1;
+    return (struct word){begin, (size_t)(end - begin)};
+}
+
+/* Behind a number: 2, 2.5, 1e-3. */
+static const char *skip_number(const char *at)
+{
+    while (in_word(*at) || *at == '.' ||
+           ((*at == '-' || *at == '+') && (at[-1] == 'e' || at[-1] == 'E')))
+        at++;
+    return at;
+}
+
+/* The statement's words; returns its end. */
+static const char *statement_body(struct expr_scan *s, const char *at)
+{
+    unsigned depth = 0;
+    while (*at && *at != ';' && (*at != '\n' || depth > 0)) {
+        if (*at == '#') {
+            at += strcspn(at, "\n");
+            continue;
+        }
+        if (isdigit((unsigned char)*at)) {
+            at = skip_number(at);
+            continue;
+        }
+        if (!begins_word(*at)) {
+            depth += *at == '(' || *at == '[';
+            depth -= (*at == ')' || *at == ']') && depth > 0;
+            at++;
+            continue;
+        }
+        struct word w = {at, 0};
+        while (in_word(*at))
+            at++;
+        w.len = (size_t)(at - w.text);
+        if (!is_no_name(w, depth))
+            see_read(s, w);
+    }
+    return at;
+}
+
+/* Blanks, ends of statements, comments. */
+static const char *skip_between(const char *at)
+{
+    for (;;) {
+        at = skip_blanks(at);
+        if (*at == '#')
+            at += strcspn(at, "\n");
+        else if (*at == ';' || *at == '\n')
+            at++;
+        else
+            return at;
+    }
+}
+
+void expr_scan(const char *text, struct expr_scan *out)
+{
+    const char *at = skip_between(text);
+    out->n = 0;
+    while (*at) {
+        bool is_whole;
+        const struct word head = statement_head(&at, &is_whole);
+        at = skip_between(statement_body(out, at));
+        struct expr_seen *seen = need(out, head);
+        if (!seen)
+            continue;
+        seen->is_assigned = true;
+        seen->is_whole = seen->is_whole || is_whole;
+    }
 }

@@ -79,17 +79,4 @@ struct check_result {
     char why[256];    /* where and what, when wrong */
 };
 
-struct xl_queue;
-
-/* verify_gemm.c, verify_softmax.c: run a case on a queue with guard zones
- * around every buffer and compare with the host in double (ref.c). `variant`
- * NULL: the library's choice. Returns the library's status; XL_WRONG_RESULT
- * with *out filled. */
-int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out);
-int verify_softmax(struct xl_queue *q, const struct softmax_case *c,
-                   const char *variant, unsigned long long seed,
-                   struct check_result *out);
-
 #endif

@@ -3,7 +3,7 @@
 #ifndef CLBENCH_COMMAND_H
 #define CLBENCH_COMMAND_H
 
-#include "cli/args.h"
+#include "cli/options.h"
 
 struct session;
 

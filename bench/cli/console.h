@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text on a terminal: columns of UTF-8, cutting, wrapping, bytes that a driver
  * should not have sent. */
-#ifndef CLBENCH_TEXT_H
-#define CLBENCH_TEXT_H
+#ifndef CLBENCH_CLI_CONSOLE_H
+#define CLBENCH_CLI_CONSOLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +35,23 @@ unsigned text_terminal_columns(void);
 /* Colour on standard output? A terminal, TERM not dumb, and no NO_COLOR; or
  * CLICOLOR_FORCE. */
 bool text_wants_colour(void);
+
+/* Where the parts of a report are shown: the terminal, or a page. What is said
+ * comes as it is; a display escapes what it must. */
+
+struct table;
+
+struct display {
+    void *arg;
+    unsigned width; /* columns that a table may take; 0: all it wants */
+    void (*title)(void *arg, const char *text);
+    void (*text)(void *arg, const char *text); /* as text_wrap() has it */
+    void (*table)(void *arg, const struct table *t);
+    void (*note)(void *arg, size_t number, const char *text);
+    void (*gap)(void *arg); /* between tables, and behind the part */
+};
+
+/* Standard output, as wide as it is now; `colour` stays the display's. */
+struct display display_terminal(bool *colour);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --help and the man page: two renderings of the command and option tables.
  * The page is written in man(7) macros. */
-#include "cli/args.h"
+#include "cli/options.h"
 
 #include <string.h>
 

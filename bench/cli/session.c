@@ -10,11 +10,11 @@
 
 #include <jansson.h>
 
-#include "cli/hints.h"
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "base/str.h"
 #include "cli/console.h"
+#include "cli/hints.h"
 
 static volatile sig_atomic_t interrupted;
 

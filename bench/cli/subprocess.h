@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This program, once more, in a process of its own: what a driver does there
  * (crash, hang, talk) stays there. POSIX lives in child*.c alone. */
-#ifndef CLBENCH_CHILD_H
-#define CLBENCH_CHILD_H
+#ifndef CLBENCH_CLI_SUBPROCESS_H
+#define CLBENCH_CLI_SUBPROCESS_H
 
 #include <stdbool.h>
 
@@ -67,5 +67,25 @@ void child_folder_remove(const char *path);
 /* Does a shared library load into this process? `why` takes the system's
  * story when not. */
 bool child_loads(const char *library, struct xl__str *why);
+
+/* What a trial's child writes and its parent reads: lines of a mark, a kind
+ * and fields, parted by tabs. */
+
+/* Set in the child: the library to load first, or empty. */
+#define TRIAL_VARIABLE "CLBENCH_DOCTOR_CHILD"
+
+enum { TRIAL_MOST_FIELDS = 8 };
+
+#define TRIAL_MARK "@clbench "
+#define TRIAL_STEP "step"             /* what is done next */
+#define TRIAL_LOADER "loader"         /* name, version */
+#define TRIAL_UNLOADABLE "unloadable" /* why */
+#define TRIAL_PLATFORM "platform"     /* name, version, number of devices */
+#define TRIAL_DEVICE "device" /* index, name, platform, driver, version of
+                                 OpenCL, PCI address, type */
+#define TRIAL_WORKS "works"           /* index */
+#define TRIAL_FAILS "fails"           /* index, why */
+#define TRIAL_REFUSAL "refusal"       /* why no device is seen */
+#define TRIAL_DONE "done"
 
 #endif

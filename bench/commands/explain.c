@@ -10,7 +10,7 @@
 #include "results/result.h"
 #include "timing/run_cases.h"
 #include "report/report.h"
-#include "timing/roof.h"
+#include "timing/peaks.h"
 #include "cli/console.h"
 #include "cli/units.h"
 

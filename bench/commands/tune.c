@@ -11,7 +11,9 @@
 #include "base/alloc.h"
 #include "base/os/paths.h"
 #include "base/str.h"
-#include "tuning/tune.h"
+#include "tuning/report.h"
+#include "tuning/search.h"
+#include "tuning/worker.h"
 
 static const double default_budget_s = 300, default_patience_s = 20;
 static const double ns_per_s = 1e9;

@@ -4,7 +4,7 @@
 #ifndef CLBENCH_COMPARE_GATE_H
 #define CLBENCH_COMPARE_GATE_H
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "base/str.h"
 #include "compare/compare.h"
 

@@ -6,7 +6,7 @@
 
 #include "compare/gate.h"
 #include "compare/compare_sides.h"
-#include "cli/display.h"
+#include "cli/console.h"
 #include "cli/table.h"
 
 void compare_show(const struct sides *s, const struct gate *gate,

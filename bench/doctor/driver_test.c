@@ -9,7 +9,7 @@
 #include "base/os/files.h"
 #include "base/alloc.h"
 #include "base/os/paths.h"
-#include "cli/trial_lines.h"
+#include "cli/subprocess.h"
 
 /* A driver that speaks now and then comes to an end, too, or is stuck. */
 static const double longest_silences = 5;

@@ -14,7 +14,7 @@
 #include "doctor/loader.h"
 #include "cli/console.h"
 #include "doctor/driver_test.h"
-#include "cli/trial_lines.h"
+#include "cli/subprocess.h"
 #include "results/result.h"
 
 /* A line of fields; NULL ends them. */

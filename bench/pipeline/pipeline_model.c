@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "pipeline/measurement.h"
-#include "timing/roof.h"
+#include "timing/peaks.h"
 
 double pipe_fact(const xl_device *dev, const char *name)
 {

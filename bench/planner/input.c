@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "planner/plan.h"
-#include "cli/numbers.h"
+#include "cli/units.h"
 
 /* -- quantities ----------------------------------------------------------- */
 

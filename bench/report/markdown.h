@@ -4,7 +4,7 @@
 #define CLBENCH_MARKDOWN_H
 
 #include "base/str.h"
-#include "cli/display.h"
+#include "cli/console.h"
 
 struct markdown {
     struct xl__str *out;

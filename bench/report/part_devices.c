@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "report/section.h"
 #include "report/columns.h"
 #include "cli/console.h"

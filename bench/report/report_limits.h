@@ -5,7 +5,7 @@
 #ifndef CLBENCH_REPORT_LIMITS_H
 #define CLBENCH_REPORT_LIMITS_H
 
-#include "cli/display.h"
+#include "cli/console.h"
 #include "results/result.h"
 
 void report_limits(const struct rows *rows, const struct display *to);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "base/alloc.h"
 #include "results/json.h"
 #include "report/section.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "report/report_limits.h"
 #include "report/columns.h"
 #include "results/telemetry.h"

@@ -5,7 +5,7 @@
 #ifndef CLBENCH_PART_H
 #define CLBENCH_PART_H
 
-#include "cli/display.h"
+#include "cli/console.h"
 #include "results/result.h"
 #include "cli/table.h"
 

@@ -5,7 +5,7 @@
 #define CLBENCH_RESULTS_WORDS_H
 
 #include "base/str.h"
-#include "cli/display.h"
+#include "cli/console.h"
 #include "results/result_file.h"
 
 /* "clbench gemm, 2026-11-22T07:00:00Z, on CPU, Linux" */

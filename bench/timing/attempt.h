@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One variant of one case on one device: what is done before the timing and
  * after it. op_bench.c runs through cases, devices and variants. */
-#ifndef CLBENCH_OP_ATTEMPT_H
-#define CLBENCH_OP_ATTEMPT_H
+#ifndef CLBENCH_TIMING_ATTEMPT_H
+#define CLBENCH_TIMING_ATTEMPT_H
 
 #include "timing/run_cases.h"
+
+/* What earlier rows showed of a variant's speed, to foresee the
+ * next. */
+struct pace {
+    const xl_device *dev;
+    char variant[32];
+    xl_dtype dtype;
+    double ns_per_work;
+};
+enum { MAX_PACES = 32 };
+struct paces {
+    struct pace list[MAX_PACES];
+    unsigned n;
+};
+void pace_note(struct paces *p, const xl_device *dev, const xl_row *row,
+               double ns);
+/* The time that a row will take; `otherwise` when none like it was seen. */
+double pace_foresee(const struct paces *p, const xl_device *dev,
+                    const xl_row *row, double otherwise);
 
 /* How long a row may take. */
 struct extent {

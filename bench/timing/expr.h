@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An expression to be timed or explained: a row of the case table, or a text
  * of the user's with what its names stand for. */
-#ifndef CLBENCH_OP_EXPR_H
-#define CLBENCH_OP_EXPR_H
+#ifndef CLBENCH_TIMING_EXPR_H
+#define CLBENCH_TIMING_EXPR_H
 
 #include "cases/expr_cases.h"
 #include "timing/run_cases.h"

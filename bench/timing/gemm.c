@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "timing/gemm.h"
-#include "timing/roof.h"
+#include "timing/gemm_check.h"
+#include "timing/peaks.h"
 #include "cases/shapes.h"
 
 static void layout(const void *arg, struct bench_buffer *buffers)

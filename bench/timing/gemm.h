@@ -33,10 +33,4 @@ static inline size_t count(const struct gemm_case *c)
     return c->batch.count ? c->batch.count : 1;
 }
 
-/* op_gemm_check.c: rows at random, and all of a single product. */
-xl_status gemm_check(xl_queue *q, const struct bench_work *w,
-                     struct check_result *out);
-xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
-                           struct check_result *out);
-
 #endif

@@ -1,28 +1,117 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Peaks take a second or two each, so only those of a row's own engine are
+ * measured, when it comes up. */
 #include "timing/peaks.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <jansson.h>
 
-#include "results/json.h"
-#include "timing/probes.h"
+#include "base/str.h"
+#include "cli/console.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "cli/console.h"
 #include "cli/units.h"
+#include "results/json.h"
+#include "timing/probes.h"
 
-static bool is_measured(const xl_device *dev, const char *name)
+xl_roof roof_usual(xl_dtype dtype)
 {
-    xl_fact f;
-    return xl_device_fact(dev, name, XL_MEASURED, &f) == XL_OK &&
-           f.source == XL_MEASURED;
+    const xl_roof usual = {.dtype = dtype == XL_F64 ? XL_F64 : XL_F32};
+    return usual;
+}
+
+static xl_status measure(xl_queue *q, const xl_roof *roof, bool again)
+{
+    if (roof->engine == XL_ENGINE_MATRIX)
+        return xl_peaks_measure_matrix(q, roof->dtype, again);
+    return again ? xl_peaks_measure_again(q, roof->dtype)
+                 : xl_peaks_measure(q, roof->dtype);
+}
+
+xl_status roof_bound(xl_queue *q, const xl_roof *wanted, const xl_row *row,
+                     bool again, xl_bound *out)
+{
+    xl_roof roof = *wanted;
+    const bool is_rate = strcmp(row->unit, "B/s") == 0;
+    if (is_rate)
+        roof = roof_usual(row->dtype);
+    /* A peak that stays unknown may be none that this row needs; a matrix
+     * engine's that was not measured is what units and clock allow. */
+    const double flop = is_rate ? 0 : row->flop;
+    (void)measure(q, &roof, again);
+    xl_status status =
+        xl_roofline_bound(xl_queue_device(q), &roof, flop, row->bytes, out);
+    if (status != XL_OK && roof.engine == XL_ENGINE_MATRIX) {
+        roof = roof_usual(row->dtype);
+        (void)measure(q, &roof, again);
+        status = xl_roofline_bound(xl_queue_device(q), &roof, flop,
+                                   row->bytes, out);
+    }
+    return status;
+}
+
+static double times(const size_t size[3])
+{
+    return (double)size[0] * (double)size[1] * (double)size[2];
+}
+
+void diagnose_count(const xl_choice *choice, const xl_row *row, xl_work *work)
+{
+    *work = (xl_work){.is_cold = row->cold, .footprint_bytes = row->bytes};
+    xl_work_time(work, &row->samples);
+    work->flop[0] = choice->on;
+    work->flop[0].count = row->flop;
+    if (choice->on.terms <= 1)
+        work->flop[0].dtype = row->dtype;
+    work->bytes[XL_LEVEL_DRAM] = row->bytes;
+    work->launches = choice->n_steps;
+    work->private_bytes = (double)choice->private_bytes;
+    if (choice->wg[0] == 0) /* the driver's choice */
+        return;
+    work->wg_size = times(choice->wg);
+    work->groups = times(choice->global) / work->wg_size;
+}
+
+void diagnose_idle(const xl_choice *choices, unsigned n, char *why, size_t cap)
+{
+    const xl_choice *engine = NULL;
+    bool is_used = false;
+    for (unsigned i = 0; i < n; i++) {
+        const bool has = choices[i].on.engine == XL_ENGINE_MATRIX;
+        is_used = is_used || (has && choices[i].chosen);
+        engine = engine || !has ? engine : &choices[i];
+    }
+    xl__strcpy(why, cap, "");
+    if (engine && !is_used)
+        snprintf(why, cap, "%s: %s", engine->variant, engine->why);
+    else if (!is_used)
+        xl__strcpy(why, cap, "no variant that was asked for has it");
 }
 
 static void drop_row(const xl_row *row, void *arg)
 {
     (void)row;
     (void)arg;
+}
+
+void diagnose_learn(xl_queue *q)
+{
+    static const xl_probing quick = {.quick = true};
+    xl_fact launch;
+    if (xl_device_fact(xl_queue_device(q), "launch_ns", XL_MEASURED,
+                       &launch) != XL_OK ||
+        launch.source != XL_MEASURED)
+        (void)xl_probe_run(q, "launch", &quick, drop_row, NULL);
+}
+
+static bool is_measured(const xl_device *dev, const char *name)
+{
+    xl_fact f;
+    return xl_device_fact(dev, name, XL_MEASURED, &f) == XL_OK &&
+           f.source == XL_MEASURED;
 }
 
 /* Did an earlier ceiling have the same probe run? What it did not find then it

@@ -1,50 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop that times an op: cases x devices x variants -> checked, judged
  * rows. An op's side of it is one struct of functions (op_gemm.c, ...). */
-#ifndef CLBENCH_OP_BENCH_H
-#define CLBENCH_OP_BENCH_H
+#ifndef CLBENCH_TIMING_RUN_CASES_H
+#define CLBENCH_TIMING_RUN_CASES_H
 
-#include "base/rng.h"
 #include "cases/gemm_cases.h"
-#include "cli/session.h"
 #include "cases/shape_file.h"
+#include "timing/buffers.h"
+#include "cli/session.h"
 
-enum {
-    BENCH_BUFFERS = XL_EXPR_MAX_BINDINGS,
-    BENCH_MAX_WORDS = 64,
-    BENCH_MAX_CHOICES = 16
-};
-
-/* One buffer of a case; 0 elements: not used. */
-struct bench_buffer {
-    size_t elems;
-    xl_dtype dtype;
-    bool is_input, is_result; /* both: changed in place */
-    bool has_gaps; /* between its lines, which nobody writes */
-};
-
-static inline struct bench_buffer bench_input(size_t elems, xl_dtype dtype)
-{
-    return (struct bench_buffer){elems, dtype, true, false, false};
-}
-
-static inline struct bench_buffer bench_result(size_t elems, xl_dtype dtype,
-                                               bool has_gaps)
-{
-    return (struct bench_buffer){elems, dtype, false, true, has_gaps};
-}
-
-/* What a result is full of before a run: NaN in f32, f16 and bf16. */
-#define BENCH_NAN_WORD UINT32_C(0x7fc57fc5)
-
-/* A case's memory: the host's copy of the inputs as they are before a run,
- * and one device's buffers. */
-struct bench_data {
-    struct bench_buffer buffer[BENCH_BUFFERS];
-    void *host[BENCH_BUFFERS]; /* NULL: no input */
-    cl_mem mem[BENCH_BUFFERS];
-    uint64_t seed;
-};
+enum { BENCH_MAX_WORDS = 64, BENCH_MAX_CHOICES = 16 };
 
 /* What is run: a case on its memory, in one variant. */
 struct bench_work {
@@ -140,35 +105,5 @@ int bench_table(struct session *s, const struct bench_op *op);
 /* A whole command: the words' and files' cases, or the table's when there are
  * none. */
 int bench_command(struct session *s, const struct bench_op *op);
-
-/* op_data.c: random data for every input, the same on every device. */
-xl_status bench_data_init(struct bench_data *data, const struct bench_op *op,
-                          const void *c, uint64_t seed);
-void bench_data_clear(struct bench_data *data);
-/* One device's buffers, with the inputs in them. Release also after a
- * failure. */
-xl_status bench_data_upload(xl_queue *q, struct bench_data *data);
-void bench_data_release(struct bench_data *data);
-/* Results full of NaN; those changed in place as they were. */
-xl_status bench_data_reset(xl_queue *q, const struct bench_data *data);
-
-/* op_pace.c: what earlier rows showed of a variant's speed, to foresee the
- * next. */
-struct pace {
-    const xl_device *dev;
-    char variant[32];
-    xl_dtype dtype;
-    double ns_per_work;
-};
-enum { MAX_PACES = 32 };
-struct paces {
-    struct pace list[MAX_PACES];
-    unsigned n;
-};
-void pace_note(struct paces *p, const xl_device *dev, const xl_row *row,
-               double ns);
-/* The time that a row will take; `otherwise` when none like it was seen. */
-double pace_foresee(const struct paces *p, const xl_device *dev,
-                    const xl_row *row, double otherwise);
 
 #endif

@@ -11,7 +11,7 @@
 #include "timing/run_cases.h"
 #include "cases/shapes.h"
 #include "verify/verify.h"
-#include "timing/whole.h"
+#include "timing/result_check.h"
 
 enum { SRC, DST };
 enum { SAMPLE_ROWS = 16, SAMPLE_ELEMS = 1 << 22, WHOLE_ELEMS = 1 << 26 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came of tuning: the table, the rows of the result file with their
  * evidence, and the sets that a device has. */
+#include "tuning/report.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include "cli/table.h"
 #include "cli/console.h"
 #include "results/result.h"
-#include "tuning/tune.h"
 #include "cli/units.h"
 
 enum { INDENT = 2, DEEPER = 4 };

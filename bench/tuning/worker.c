@@ -1,15 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parent's half of a trial: one child for as many candidates as it
- * survives. What ends it is the end of the candidate that it was asked for
- * last, and of nothing else. */
+/* What `clbench tune` asks its child, and what that answers: fields parted by
+ * tabs. Answers bear a mark, since drivers print what they like. */
+#include "tuning/worker.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/console.h"
-#include "cli/trial_lines.h"
+#include "cli/subprocess.h"
 #include "results/result.h"
-#include "tuning/tune.h"
+
+#define ASK "try"
+#define READY TRIAL_MARK "ready"
+#define ANSWER TRIAL_MARK "tried"
+
+/* Cut at the tabs; exactly n fields behind the first word, which must be
+ * `kind`. */
+static bool cut(char *line, const char *kind, char **fields, unsigned n)
+{
+    char *at = line;
+    for (unsigned i = 0; i < n; i++) {
+        at = strchr(at, '\t');
+        if (!at)
+            return false;
+        *at++ = 0;
+        fields[i] = at;
+    }
+    return !strchr(at, '\t') && strcmp(line, kind) == 0;
+}
+
+static bool read_number(const char *text, double *out)
+{
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end > text && !*end;
+}
+
+static bool read_text(const char *text, char *out, size_t cap)
+{
+    xl__strcpy(out, cap, text);
+    return strlen(text) < cap;
+}
+
+void tune_ask_write(struct xl__str *out, const xl_candidate *c,
+                    double limit_ns)
+{
+    xl__str_printf(out, ASK "\t%s\t%s\t%.17g\t%.17g\n", c->variant,
+                   c->tunables, c->est_ns, limit_ns);
+}
+
+bool tune_ask_read(char *line, xl_candidate *c, double *limit_ns)
+{
+    enum { VARIANT, TUNABLES, ESTIMATE, LIMIT, N };
+    char *f[N];
+    return cut(line, ASK, f, N) &&
+           read_text(f[VARIANT], c->variant, sizeof c->variant) &&
+           read_text(f[TUNABLES], c->tunables, sizeof c->tunables) &&
+           read_number(f[ESTIMATE], &c->est_ns) &&
+           read_number(f[LIMIT], limit_ns);
+}
+
+void tune_ready_write(struct xl__str *out)
+{
+    xl__str_add(out, "\n" READY "\n");
+}
+
+bool tune_ready_read(const char *line)
+{
+    return strcmp(line, READY) == 0;
+}
+
+void tune_answer_write(struct xl__str *out, const xl_trial *t)
+{
+    xl__str_printf(out, "\n" ANSWER "\t%s\t%u\t%.17g\t%.17g\t",
+                   xl_trial_end_name(t->end), t->runs, t->median_ns,
+                   t->mad_ns);
+    text_escape(out, t->why);
+    xl__str_add(out, "\n");
+}
+
+static bool read_end(const char *text, xl_trial_end *out)
+{
+    for (unsigned i = 0; i < XL_N_TRIAL_ENDS; i++) {
+        *out = (xl_trial_end)i;
+        if (strcmp(xl_trial_end_name(*out), text) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool tune_answer_read(char *line, xl_trial *t)
+{
+    enum { END, RUNS, MEDIAN, MAD, WHY, N };
+    char *f[N];
+    double runs;
+    if (!cut(line, ANSWER, f, N) || !read_end(f[END], &t->end) ||
+        !read_number(f[RUNS], &runs) ||
+        !read_number(f[MEDIAN], &t->median_ns) ||
+        !read_number(f[MAD], &t->mad_ns))
+        return false;
+    t->runs = runs >= 0 && runs < XL_MAX_SAMPLES + 1.0 ? (unsigned)runs : 0;
+    xl__strcpy(t->why, sizeof t->why, f[WHY]);
+    return t->end != XL_TRIAL_RIGHT || t->median_ns > 0;
+}
+
+/*@@ The parent's half of a trial: one child for as many candidates as it
+ * survives. What ends it is the end of the candidate that it was asked for
+ * last, and of nothing else. */
 
 /* A driver that wakes eight devices may be silent for seconds. */
 static const double start_s = 30;
@@ -181,4 +280,65 @@ void tune_worker_clear(struct tune_worker *w)
 {
     child_dismiss(w->child);
     w->child = NULL;
+}
+
+/*@@ The child's half of a trial: read a candidate, try it, answer, until there
+ * is nothing more to read. It may die at any of them. */
+
+bool tune_is_child(void)
+{
+    return getenv(TUNE_VARIABLE) != NULL;
+}
+
+static void tell(struct xl__str *line)
+{
+    fputs(xl__str_text(line), stdout);
+    (void)fflush(stdout);
+    xl__str_clear(line);
+}
+
+/* A candidate that the library does not know is refused: the parent's library
+ * may be another. */
+static void try_it(xl_queue *q, const struct tune_class *c,
+                   const xl_candidate *candidate, double limit_ns)
+{
+    struct xl__str line = {0};
+    xl_trial t = {.median_ns = NAN, .mad_ns = NAN};
+    xl_status status =
+        xl_tune_trial(q, c->op->name, &c->desc, candidate, limit_ns, &t);
+    if (status != XL_OK) {
+        t = (xl_trial){.end = XL_TRIAL_REFUSED, .median_ns = NAN,
+                       .mad_ns = NAN};
+        snprintf(t.why, sizeof t.why, "%s: %s", xl_status_text(status),
+                 xl_error_detail(q));
+    }
+    tune_answer_write(&line, &t);
+    tell(&line);
+}
+
+int tune_be_child(struct session *s, const struct tune_class *c)
+{
+    enum { LONGEST = 1024 };
+    char asked[LONGEST];
+    struct xl__str line = {0};
+    /* Most of what is built here is never run again, and some drivers build
+     * twice where binaries are kept (CP-10). The best are built by the parent,
+     * which keeps them. */
+    s->no_cache = true;
+    int code = session_open_devices(s);
+    xl_queue *q = code == EXIT_FINE ? session_queue(s, s->devices[0]) : NULL;
+    if (!q)
+        return code != EXIT_FINE ? code : EXIT_NO_DEVICE;
+    tune_ready_write(&line);
+    tell(&line);
+    while (fgets(asked, sizeof asked, stdin)) {
+        xl_candidate candidate;
+        double limit_ns;
+        asked[strcspn(asked, "\n")] = 0;
+        if (!tune_ask_read(asked, &candidate, &limit_ns))
+            break;
+        try_it(q, c, &candidate, limit_ns);
+    }
+    xl_queue_destroy(q);
+    return EXIT_FINE;
 }

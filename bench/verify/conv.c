@@ -150,7 +150,7 @@ static void check_all(const struct conv_check *t, struct xl__rng *rng,
     }
 }
 
-int verify_conv(struct xl_queue *q, const struct conv_case *c,
+xl_status verify_conv(struct xl_queue *q, const struct conv_case *c,
                 const char *variant, unsigned long long seed,
                 struct check_result *out)
 {

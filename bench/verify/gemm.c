@@ -288,7 +288,7 @@ static void clear(struct gemm_check *t)
     free(t->at);
 }
 
-int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
+xl_status verify_gemm(struct xl_queue *q, const struct gemm_case *c,
                 const char *variant, unsigned long long seed,
                 struct check_result *out)
 {

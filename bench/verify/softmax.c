@@ -158,7 +158,7 @@ static void check_row(const struct softmax_check *t, size_t i,
     }
 }
 
-int verify_softmax(struct xl_queue *q, const struct softmax_case *c,
+xl_status verify_softmax(struct xl_queue *q, const struct softmax_case *c,
                    const char *variant, unsigned long long seed,
                    struct check_result *out)
 {

@@ -4,8 +4,9 @@
 #ifndef CLBENCH_VERIFY_H
 #define CLBENCH_VERIFY_H
 
-#include "cases/gemm_cases.h"
+#include "cases/conv_cases.h"
 #include "cases/expr_cases.h"
+#include "cases/gemm_cases.h"
 #include "verify/guarded_matrix.h"
 
 /* An element and where it stands. */
@@ -23,7 +24,18 @@ void check_element(struct check_result *r, const struct seen *e);
 void check_guards(struct check_result *r, const struct guarded *g,
                   const char *name, bool is_result);
 
-/* verify_expr.c: an expression's case as verify_gemm() (cases.h). */
+/* Run a case on a queue with guard zones around every buffer, and compare the
+ * result with the host in double. `variant` NULL: the library's choice.
+ * Returns the library's status; XL_WRONG_RESULT with *out filled. */
+xl_status verify_gemm(xl_queue *q, const struct gemm_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out);
+xl_status verify_softmax(xl_queue *q, const struct softmax_case *c,
+                         const char *variant, unsigned long long seed,
+                         struct check_result *out);
+xl_status verify_conv(xl_queue *q, const struct conv_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out);
 xl_status verify_expr(xl_queue *q, const struct expr_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);

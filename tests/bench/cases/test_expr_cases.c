@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cases/expr_cases.h"
-#include "cases/expr_scan.h"
+#include "cases/expr_names.h"
 #include "cases/host_ops.h"
 
 /* -- lists ---------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/command.h"
 
 enum { MAX_ARGS = 16, MAX_TEXT = 1 << 18 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See whole.h. */
-#include "timing/whole.h"
+/* See result_check.h. */
+#include "timing/result_check.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench tune`: classes of shapes, the process that tries candidates, what
- * came of it. The search itself is the library's. */
-#ifndef CLBENCH_TUNE_H
-#define CLBENCH_TUNE_H
+/* `clbench tune`: the classes of shapes that are tuned, and the search of one
+ * class. The search algorithm itself is the library's (xl_tune). */
+#ifndef CLBENCH_TUNING_SEARCH_H
+#define CLBENCH_TUNING_SEARCH_H
 
-#include "cli/subprocess.h"
 #include "timing/run_cases.h"
 
-/* -- tune_shapes.c: what is tuned ----------------------------------------- */
+/* -- classes of shapes ----------------------------------------------------- */
 
 enum { TUNE_MAX_CLASSES = 256 };
 
@@ -42,40 +41,7 @@ void tune_classes_clear(struct tune_classes *classes);
 void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
                      size_t cap);
 
-/* -- tune_lines.c: what parent and child say to each other ---------------- */
-
-/* Lines are changed by being read. false: it is no such line. */
-void tune_ask_write(struct xl__str *out, const xl_candidate *c,
-                    double limit_ns);
-bool tune_ask_read(char *line, xl_candidate *c, double *limit_ns);
-void tune_ready_write(struct xl__str *out);
-bool tune_ready_read(const char *line);
-void tune_answer_write(struct xl__str *out, const xl_trial *t);
-bool tune_answer_read(char *line, xl_trial *t);
-
-#define TUNE_VARIABLE "CLBENCH_TUNE_CHILD" /* set in the child */
-
-/* -- tune_worker.c, tune_child.c: candidates in a process of their own ---- */
-
-struct tune_worker {
-    struct session *s;
-    const struct tune_class *of;
-    xl_queue *q;         /* for systems without child processes */
-    struct child *child; /* NULL: none runs now */
-};
-
-/* Fits xl_tuning.trial but for its first argument. A candidate that dies takes
- * its process along; the next one gets another. */
-xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
-                          double limit_ns, xl_trial *out);
-void tune_worker_clear(struct tune_worker *w);
-
-/* In the child: was this process started by a worker? Then try what it asks
- * for, on the device and for the class of the command line. */
-bool tune_is_child(void);
-int tune_be_child(struct session *s, const struct tune_class *c);
-
-/* -- tune_search.c: one class --------------------------------------------- */
+/* -- one class ------------------------------------------------------------- */
 
 /* What was tried in this run. */
 struct tune_attempt {
@@ -108,16 +74,5 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
 int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
                  struct tune_result *out);
 void tune_result_clear(struct tune_result *r);
-
-/* -- tune_report.c: tables and the file ----------------------------------- */
-
-void tune_print(const struct session *s, const struct tune_result *results,
-                unsigned n);
-void tune_print_candidates(const struct session *s,
-                           const struct tune_result *r);
-/* The rows and the "tuned" member of the result file. */
-void tune_record(struct session *s, const struct tune_result *r);
-/* Entries that the device has, in a table; an exit_code. */
-int tune_list(struct session *s, xl_queue *q);
 
 #endif

@@ -8,8 +8,10 @@
  *
  * t: the last two dimensions are stored the other way round; padN: N elements
  * between stored rows; offN: N elements before the first. */
-#ifndef CLBENCH_EXPR_SPEC_H
-#define CLBENCH_EXPR_SPEC_H
+#ifndef CLBENCH_CASES_EXPR_NAMES_H
+#define CLBENCH_CASES_EXPR_NAMES_H
+
+#include <stdbool.h>
 
 #include <crosslane/crosslane.h>
 
@@ -84,5 +86,26 @@ void expr_bindings(const struct expr_spec *s, const cl_mem *mem,
 /* "4096x4096"; "1" for no dimensions. */
 struct xl__str;
 void expr_shape_text(struct xl__str *out, const struct expr_name *n);
+
+/* Which names a text reads and assigns, seen from outside: enough to know what
+ * to bind. What is not in the language is left to the library to tell. */
+
+enum { EXPR_MAX_SEEN = 4 * XL_EXPR_MAX_BINDINGS };
+
+struct expr_seen {
+    char name[XL_EXPR_MAX_NAME + 1];
+    bool is_read_first; /* before any assignment */
+    bool is_assigned;
+    bool is_whole;      /* one assignment is to all of it, not to a slice */
+    bool is_read_later; /* after an assignment */
+};
+
+struct expr_scan {
+    struct expr_seen name[EXPR_MAX_SEEN];
+    unsigned n;
+};
+
+/* In the order in which they are met; names beyond the room are left out. */
+void expr_scan(const char *text, struct expr_scan *out);
 
 #endif

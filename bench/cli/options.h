@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one option table: it parses, and makes --help, the man page and the
  * shell completions. */
-#ifndef CLBENCH_ARGS_H
-#define CLBENCH_ARGS_H
+#ifndef CLBENCH_CLI_OPTIONS_H
+#define CLBENCH_CLI_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

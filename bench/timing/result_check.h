@@ -2,8 +2,8 @@
 /* Samples of a result miss the one element that is wrong. What is cheap for
  * all of it: was each element written at all, and do sums over whole rows
  * stand out? */
-#ifndef CLBENCH_WHOLE_H
-#define CLBENCH_WHOLE_H
+#ifndef CLBENCH_TIMING_RESULT_CHECK_H
+#define CLBENCH_TIMING_RESULT_CHECK_H
 
 #include "timing/run_cases.h"
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates of `clbench tune` in a process of their own: the parent's half,
+ * the child's half, and the lines between them. */
+#ifndef CLBENCH_TUNING_WORKER_H
+#define CLBENCH_TUNING_WORKER_H
+
+#include "cli/subprocess.h"
+#include "tuning/search.h"
+
+/* -- the lines ------------------------------------------------------------- */
+
+/* Lines are changed by being read. false: it is no such line. */
+void tune_ask_write(struct xl__str *out, const xl_candidate *c,
+                    double limit_ns);
+bool tune_ask_read(char *line, xl_candidate *c, double *limit_ns);
+void tune_ready_write(struct xl__str *out);
+bool tune_ready_read(const char *line);
+void tune_answer_write(struct xl__str *out, const xl_trial *t);
+bool tune_answer_read(char *line, xl_trial *t);
+
+#define TUNE_VARIABLE "CLBENCH_TUNE_CHILD" /* set in the child */
+
+/* -- the processes --------------------------------------------------------- */
+
+struct tune_worker {
+    struct session *s;
+    const struct tune_class *of;
+    xl_queue *q;         /* for systems without child processes */
+    struct child *child; /* NULL: none runs now */
+};
+
+/* Fits xl_tuning.trial but for its first argument. A candidate that dies takes
+ * its process along; the next one gets another. */
+xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
+                          double limit_ns, xl_trial *out);
+void tune_worker_clear(struct tune_worker *w);
+
+/* In the child: was this process started by a worker? Then try what it asks
+ * for, on the device and for the class of the command line. */
+bool tune_is_child(void);
+int tune_be_child(struct session *s, const struct tune_class *c);
+
+#endif
