@@ -182,8 +182,7 @@ const struct conv_case conv_cases[] = {
 
 enum { AT_N, AT_C, AT_H, AT_W };
 
-const char conv_norm_text[] =
-    "relu((y + bias - mu) * rstd * gamma + beta)";
+const char conv_norm_text[] = "relu((y + bias - mu) * rstd * gamma + beta)";
 const char *const conv_norm_names[CONV_N_NORM] = {"bias", "mu", "rstd",
                                                   "gamma", "beta"};
 
@@ -205,17 +204,27 @@ static xl_filter_layout layout_filters(const struct conv_case *c)
 
 xl_conv conv_descriptor(const struct conv_case *c)
 {
-    return (xl_conv){
-        .n = c->n, .c = c->c, .h = c->h, .w = c->w, .k = c->k, .r = c->r,
-        .s = c->s, .groups = c->groups, .stride_h = c->stride[0],
-        .stride_w = c->stride[1], .dilation_h = c->dilation[0],
-        .dilation_w = c->dilation[1], .pad_top = c->pad[0],
-        .pad_bottom = c->pad[1], .pad_left = c->pad[2],
-        .pad_right = c->pad[3],
-        .in = {.layout = layout_in(c), .dtype = c->in},
-        .filters = {.layout = layout_filters(c), .dtype = c->in},
-        .out = {.layout = layout_out(c), .dtype = c->out},
-        .alpha = c->alpha, .beta = c->beta};
+    return (xl_conv){.n = c->n,
+                     .c = c->c,
+                     .h = c->h,
+                     .w = c->w,
+                     .k = c->k,
+                     .r = c->r,
+                     .s = c->s,
+                     .groups = c->groups,
+                     .stride_h = c->stride[0],
+                     .stride_w = c->stride[1],
+                     .dilation_h = c->dilation[0],
+                     .dilation_w = c->dilation[1],
+                     .pad_top = c->pad[0],
+                     .pad_bottom = c->pad[1],
+                     .pad_left = c->pad[2],
+                     .pad_right = c->pad[3],
+                     .in = {.layout = layout_in(c), .dtype = c->in},
+                     .filters = {.layout = layout_filters(c), .dtype = c->in},
+                     .out = {.layout = layout_out(c), .dtype = c->out},
+                     .alpha = c->alpha,
+                     .beta = c->beta};
 }
 
 struct conv_lines conv_lines(xl_layout layout, const size_t size[4])
@@ -246,7 +255,9 @@ void conv_out_size(const struct conv_case *c, size_t size[4])
 xl_images conv_images(cl_mem mem, size_t offset, size_t ld, xl_layout layout,
                       const size_t size[4], xl_dtype dtype)
 {
-    xl_images x = {.mem = {mem, NULL}, .offset = offset, .layout = layout,
+    xl_images x = {.mem = {mem, NULL},
+                   .offset = offset,
+                   .layout = layout,
                    .dtype = dtype};
     if (layout == XL_NCHW) {
         x.stride[AT_W] = 1;
@@ -311,8 +322,8 @@ static bool meets(const struct conv_case *c, unsigned along, size_t place,
                   size_t tap, size_t *at)
 {
     const size_t before = c->pad[2 * along], length = along ? c->w : c->h;
-    const size_t y = place * or_one(c->stride[along]) +
-                     tap * or_one(c->dilation[along]);
+    const size_t y =
+        place * or_one(c->stride[along]) + tap * or_one(c->dilation[along]);
     *at = y - before;
     return y >= before && *at < length;
 }
@@ -333,8 +344,8 @@ static void sum_up(const struct conv_ref *r, const size_t at[4], double *sum,
                 !meets(c, 1, at[AT_W], j, &from[AT_W]))
                 continue;
             for (size_t l = 0; l < cg; l++) {
-                const size_t tap = last ? (i * c->s + j) * cg + l
-                                        : (l * c->r + i) * c->s + j;
+                const size_t tap =
+                    last ? (i * c->s + j) * cg + l : (l * c->r + i) * c->s + j;
                 from[AT_C] = first + l;
                 const double product =
                     image_at(&r->in, layout_in(c), size, from) *
@@ -353,10 +364,8 @@ static double normalise(const struct conv_ref *r, size_t k, double y,
 {
     const double u = ref_roundoff(XL_F32);
     double e = *error;
-#define ADD(x)                                                                \
-    (y += (x), e += u * (fabs(y) + e))
-#define TIMES(x)                                                              \
-    (e *= fabs(x), y *= (x), e += u * (fabs(y) + e))
+#define ADD(x) (y += (x), e += u * (fabs(y) + e))
+#define TIMES(x) (e *= fabs(x), y *= (x), e += u * (fabs(y) + e))
     ADD((double)r->norm[CONV_BIAS][k]);
     ADD(-(double)r->norm[CONV_MU][k]);
     TIMES((double)r->norm[CONV_RSTD][k]);
@@ -373,8 +382,7 @@ double conv_want(const struct conv_ref *r, const size_t at[4], double *tol)
 {
     const struct conv_case *c = r->c;
     const xl_dtype y = c->out == XL_F64 ? XL_F64 : XL_F32;
-    const double terms =
-        (double)(c->c / or_one(c->groups) * c->r * c->s) + 3;
+    const double terms = (double)(c->c / or_one(c->groups) * c->r * c->s) + 3;
     /* The host rounds as often in double as the device does. */
     const double ru = terms * ref_roundoff(y) * (y == XL_F64 ? 2 : 1);
     double sum, mag;
@@ -387,8 +395,8 @@ double conv_want(const struct conv_ref *r, const size_t at[4], double *tol)
     if (c->has_norm)
         want = normalise(r, at[AT_C], want, &error);
     if (c->out != y)
-        error += ref_roundoff(c->out) * (fabs(want) + error) +
-                 ref_floor(c->out);
+        error +=
+            ref_roundoff(c->out) * (fabs(want) + error) + ref_floor(c->out);
     *tol = error;
     return want;
 }

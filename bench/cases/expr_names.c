@@ -474,8 +474,8 @@ static bool is_any(struct word w, const char *const *list)
 /* A function, a constant, the name of an argument, a type? */
 static bool is_no_name(struct word w, unsigned depth)
 {
-    static const char *const constants[] = {"pi", "inf", "nan", "true",
-                                            "false", NULL};
+    static const char *const constants[] = {"pi",   "inf",   "nan",
+                                            "true", "false", NULL};
     static const char *const types[] = {"f32", "f16", "bf16", "i32",
                                         "i8",  "u8",  "bool", NULL};
     const char *behind = skip_blanks(w.text + w.len);

@@ -31,8 +31,8 @@ struct expr_name {
     xl_dtype dtype;
     unsigned n_dims;
     size_t size[XL_MAX_DIMS];
-    bool has_shape;   /* else nobody knows n_dims and size yet */
-    bool is_found;    /* that shape is its value's, not the user's */
+    bool has_shape; /* else nobody knows n_dims and size yet */
+    bool is_found;  /* that shape is its value's, not the user's */
     bool is_transposed;
     size_t pad, off;
     enum expr_filling fill;

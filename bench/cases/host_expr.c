@@ -44,22 +44,23 @@ static struct num ref_scalar(const struct expr_point *p, unsigned k)
     return n_lit(p->host->spec->name[k].scalar);
 }
 
-static size_t ref_size(const struct expr_point *p, unsigned k, unsigned from_end)
+static size_t ref_size(const struct expr_point *p, unsigned k,
+                       unsigned from_end)
 {
     const struct expr_name *n = &p->host->spec->name[k];
     return n->size[n->n_dims - 1 - from_end];
 }
 
-static struct expr_point ref_move(const struct expr_point *p, unsigned from_end,
-                           size_t i)
+static struct expr_point ref_move(const struct expr_point *p,
+                                  unsigned from_end, size_t i)
 {
     struct expr_point q = *p;
     q.i[q.n_dims - 1 - from_end] = i;
     return q;
 }
 
-/*@@ References of the cases in which each element stands by itself: the formula
- * once more, in numbers that carry their error. */
+/*@@ References of the cases in which each element stands by itself: the
+ * formula once more, in numbers that carry their error. */
 
 struct num expr_ref_axpy(const struct expr_point *p)
 {
@@ -70,8 +71,8 @@ struct num expr_ref_axpy(const struct expr_point *p)
 struct num expr_ref_linear_relu(const struct expr_point *p)
 {
     enum { A, B, C };
-    const struct num y = n_add(n_mul(ref_in(p, A), ref_in(p, B)),
-                               ref_in(p, C));
+    const struct num y =
+        n_add(n_mul(ref_in(p, A), ref_in(p, B)), ref_in(p, C));
     return n_max(y, n_exact(0));
 }
 
@@ -155,13 +156,13 @@ struct num expr_ref_adam(const struct expr_point *p)
     enum { P, M, VAR, G, LR, B1, B2, C1, C2, EPS };
     const struct num one = n_exact(1), g = ref_in(p, G);
     const struct num b1 = ref_scalar(p, B1), b2 = ref_scalar(p, B2);
-    const struct num m = n_add(n_mul(b1, ref_in(p, M)),
-                               n_mul(n_sub(one, b1), g));
-    const struct num v = n_add(n_mul(b2, ref_in(p, VAR)),
-                               n_mul(n_sub(one, b2), n_sq(g)));
+    const struct num m =
+        n_add(n_mul(b1, ref_in(p, M)), n_mul(n_sub(one, b1), g));
+    const struct num v =
+        n_add(n_mul(b2, ref_in(p, VAR)), n_mul(n_sub(one, b2), n_sq(g)));
     const struct num root = n_sqrt(n_div(v, ref_scalar(p, C2)));
-    const struct num up = n_mul(ref_scalar(p, LR),
-                                n_div(m, ref_scalar(p, C1)));
+    const struct num up =
+        n_mul(ref_scalar(p, LR), n_div(m, ref_scalar(p, C1)));
     const struct num step = n_div(up, n_add(root, ref_scalar(p, EPS)));
     return p->out == 1 ? m : p->out == 2 ? v : n_sub(ref_in(p, P), step);
 }
@@ -169,10 +170,9 @@ struct num expr_ref_adam(const struct expr_point *p)
 struct num expr_ref_momentum(const struct expr_point *p)
 {
     enum { P, VEL, G, MU, LR };
-    const struct num v = n_add(n_mul(ref_scalar(p, MU), ref_in(p, VEL)),
-                               ref_in(p, G));
-    return p->out == 1 ? v
-                       : n_sub(ref_in(p, P), n_mul(ref_scalar(p, LR), v));
+    const struct num v =
+        n_add(n_mul(ref_scalar(p, MU), ref_in(p, VEL)), ref_in(p, G));
+    return p->out == 1 ? v : n_sub(ref_in(p, P), n_mul(ref_scalar(p, LR), v));
 }
 
 /* Gates i, f, g, o are the quarters of a row of 2048. */
@@ -195,8 +195,7 @@ struct num expr_ref_gru(const struct expr_point *p)
     enum { XR, HR, XZ, HZ, XN, HN, H };
     const struct num r = n_sigmoid(n_add(ref_in(p, XR), ref_in(p, HR)));
     const struct num z = n_sigmoid(n_add(ref_in(p, XZ), ref_in(p, HZ)));
-    const struct num n = n_tanh(n_add(ref_in(p, XN),
-                                      n_mul(r, ref_in(p, HN))));
+    const struct num n = n_tanh(n_add(ref_in(p, XN), n_mul(r, ref_in(p, HN))));
     return n_add(n_mul(n_sub(n_exact(1), z), n), n_mul(z, ref_in(p, H)));
 }
 
@@ -253,8 +252,8 @@ struct num expr_ref_gamma(const struct expr_point *p)
     enum { X, OUT, G };
     const struct num top = n_exact(255);
     const struct num power = n_pow(n_div(ref_in(p, X), top), ref_scalar(p, G));
-    const struct num y = n_clamp(
-        n_add(n_mul(top, power), n_exact(0.5)), 0, 255);
+    const struct num y =
+        n_clamp(n_add(n_mul(top, power), n_exact(0.5)), 0, 255);
     const double lo = floor(y.x - y.e), hi = floor(y.x + y.e);
     return (struct num){floor(y.x), lo < hi ? 1 : 0};
 }
@@ -273,14 +272,13 @@ struct num expr_ref_black_scholes(const struct expr_point *p)
     const struct num r = ref_scalar(p, R), w = ref_scalar(p, W);
     const struct num drift = n_add(r, n_mul(n_exact(0.5), n_sq(w)));
     const struct num width = n_mul(w, n_sqrt(t));
-    const struct num d1 = n_div(
-        n_add(n_log(n_div(s, k)), n_mul(drift, t)), width);
+    const struct num d1 =
+        n_div(n_add(n_log(n_div(s, k)), n_mul(drift, t)), width);
     const struct num d2 = n_sub(d1, width);
     const struct num discount = n_exp(n_mul(n_neg(r), t));
     const struct num later = n_mul(k, discount);
-    const struct num call = n_sub(
-        n_mul(s, normal_cdf(d1)),
-        n_mul(later, normal_cdf(d2)));
+    const struct num call =
+        n_sub(n_mul(s, normal_cdf(d1)), n_mul(later, normal_cdf(d2)));
     return p->out == 0 ? call : n_add(n_sub(call, s), later);
 }
 

@@ -664,9 +664,12 @@ static bool check_settings(const struct command *c, const struct settings *set)
 bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command)
 {
-    *set = (struct settings){
-        .dtype = XL_N_DTYPES, .trans = -1, .layout = -1, .seed = 1,
-        .margin = NAN, .noise = NAN};
+    *set = (struct settings){.dtype = XL_N_DTYPES,
+                             .trans = -1,
+                             .layout = -1,
+                             .seed = 1,
+                             .margin = NAN,
+                             .noise = NAN};
     const char *name = NULL;
     *command = find_command(argc, argv, &name, &set->help);
     if (!*command)

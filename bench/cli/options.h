@@ -31,49 +31,49 @@ struct plan_settings {
 
 /* All that the command line can set. */
 struct settings {
-    const char *device;     /* NULL: device 0 */
+    const char *device; /* NULL: device 0 */
     bool all_devices;
-    const char *variant;    /* NULL: the library's choice; "all": every one */
-    xl_dtype dtype;         /* XL_N_DTYPES: not given */
-    int trans;              /* bit 0: A transposed, bit 1: B; -1: not given */
+    const char *variant; /* NULL: the library's choice; "all": every one */
+    xl_dtype dtype;      /* XL_N_DTYPES: not given */
+    int trans;           /* bit 0: A transposed, bit 1: B; -1: not given */
     xl_accuracy accuracy;
     /* Files of results. NULL: none; "-": standard output. */
     const char *json, *csv, *markdown, *html;
     uint64_t seed;
-    bool quick, full;       /* neither: the default extent */
-    double max_time_s;      /* 0: no limit */
+    bool quick, full;  /* neither: the default extent */
+    double max_time_s; /* 0: no limit */
     bool strict, quiet, help, version;
-    bool list;         /* limits: list all facts; probe: all probes */
-    bool damaged;      /* cache clear: only damaged entries */
-    double budget_s;   /* tune; 0: not given */
-    double patience_s; /* tune, doctor; 0: not given */
-    double interval_s;      /* top; 0: not given */
-    size_t count;           /* top: readings; 0: not given */
-    size_t tries;           /* tune: candidates of a class; 0: no limit */
-    const char *output;     /* tune: file of the sets; NULL: the user's */
-    bool dry_run;           /* tune: only list candidates */
+    bool list;                  /* limits: list all facts; probe: all probes */
+    bool damaged;               /* cache clear: only damaged entries */
+    double budget_s;            /* tune; 0: not given */
+    double patience_s;          /* tune, doctor; 0: not given */
+    double interval_s;          /* top; 0: not given */
+    size_t count;               /* top: readings; 0: not given */
+    size_t tries;               /* tune: candidates of a class; 0: no limit */
+    const char *output;         /* tune: file of the sets; NULL: the user's */
+    bool dry_run;               /* tune: only list candidates */
     struct option_list fail_on; /* compare: gates */
-    double margin, noise;   /* compare: in percent; NaN: not given */
+    double margin, noise;       /* compare: in percent; NaN: not given */
     struct option_list shapes, scalars, ranges; /* expr */
     bool fast_math, explain, source;            /* expr */
-    int layout;             /* conv: an xl_layout; -1: not given */
+    int layout; /* conv: an xl_layout; -1: not given */
     size_t stride, pad, dilation, groups; /* conv; 0: not given */
-    struct option_list shape_files; /* gemm, conv: files of shapes */
-    size_t batch;           /* products of a call; 0: not given */
-    size_t calls;           /* peers: runs per wait; 0: one */
-    const char *sweep;      /* gemm: "n=1780:2060"; NULL: none */
-    bool reads;             /* gemm: count global reads by tile */
-    size_t cliff;           /* gemm: number of random shapes; 0: none */
-    const char *tile;       /* split: "256x128"; NULL: the library's */
-    size_t units;           /* split: compute units; 0: the device's */
-    const char *svg;        /* folder of the pictures; split, plan: or a file;
-                               NULL: none */
-    bool portability;       /* compare: over the devices of all files */
-    const char *trace;      /* NULL: none */
+    struct option_list shape_files;       /* gemm, conv: files of shapes */
+    size_t batch;      /* products of a call; 0: not given */
+    size_t calls;      /* peers: runs per wait; 0: one */
+    const char *sweep; /* gemm: "n=1780:2060"; NULL: none */
+    bool reads;        /* gemm: count global reads by tile */
+    size_t cliff;      /* gemm: number of random shapes; 0: none */
+    const char *tile;  /* split: "256x128"; NULL: the library's */
+    size_t units;      /* split: compute units; 0: the device's */
+    const char *svg;   /* folder of the pictures; split, plan: or a file;
+                          NULL: none */
+    bool portability;  /* compare: over the devices of all files */
+    const char *trace; /* NULL: none */
     struct option_list modes; /* pipeline; empty: all */
-    const char *stages;     /* pipeline: "qk,softmax"; NULL: not given */
-    size_t chunks, buffers; /* pipeline; 0: chosen */
-    const char *case_name;  /* name of a line of a shape file; NULL: none */
+    const char *stages;       /* pipeline: "qk,softmax"; NULL: not given */
+    size_t chunks, buffers;   /* pipeline; 0: chosen */
+    const char *case_name;    /* name of a line of a shape file; NULL: none */
     struct plan_settings plan;
     bool given[OPTIONS_MOST]; /* by index into option_rows */
     const char **words;       /* positional arguments, without the command */
@@ -93,14 +93,14 @@ enum option_kind {
 };
 
 struct option_row {
-    const char *name;       /* long, without dashes */
-    char letter;            /* 0: none */
+    const char *name; /* long, without dashes */
+    char letter;      /* 0: none */
     enum option_kind kind;
-    const char *value;      /* "N|NAME|UUID|PCI"; NULL for a flag */
+    const char *value; /* "N|NAME|UUID|PCI"; NULL for a flag */
     const char *help;
     const char *const *choices; /* OPT_CHOICE: NULL-terminated */
-    size_t offset;          /* of the field in struct settings */
-    bool common;            /* every command takes it */
+    size_t offset;              /* of the field in struct settings */
+    bool common;                /* every command takes it */
     const char *bare; /* value as the last argument without one; or NULL */
 };
 

@@ -379,8 +379,7 @@ char *child_folder_make(void)
     enum { PATTERN_LENGTH = 6 }; /* mkdtemp() requires six */
     struct xl__str path = {0};
     const char *parent = getenv("TMPDIR");
-    xl__str_printf(&path, "%s/clbench-",
-                   parent && *parent ? parent : "/tmp");
+    xl__str_printf(&path, "%s/clbench-", parent && *parent ? parent : "/tmp");
     for (int i = 0; i < PATTERN_LENGTH; i++)
         xl__str_add(&path, "X");
     if (!path.broken && mkdtemp(path.text))

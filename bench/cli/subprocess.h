@@ -86,11 +86,12 @@ enum { TRIAL_MOST_FIELDS = 8 };
 #define TRIAL_LOADER "loader"         /* name, version */
 #define TRIAL_UNLOADABLE "unloadable" /* why */
 #define TRIAL_PLATFORM "platform"     /* name, version, number of devices */
-#define TRIAL_DEVICE "device" /* index, name, platform, driver, version of
-                                 OpenCL, PCI address, type */
-#define TRIAL_WORKS "works"           /* index */
-#define TRIAL_FAILS "fails"           /* index, why */
-#define TRIAL_REFUSAL "refusal"       /* why no device is seen */
+#define TRIAL_DEVICE                                                          \
+    "device"                    /* index, name, platform, driver, version of  \
+                                   OpenCL, PCI address, type */
+#define TRIAL_WORKS "works"     /* index */
+#define TRIAL_FAILS "fails"     /* index, why */
+#define TRIAL_REFUSAL "refusal" /* why no device is seen */
 #define TRIAL_DONE "done"
 
 #endif

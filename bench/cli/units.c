@@ -183,8 +183,7 @@ static bool read_unit(const char *text, enum plan_scale scale, double *factor)
     *factor = 1;
     text += *text == ' ';
     const char first = *text == 'K' ? 'k' : *text;
-    const char *letter =
-        first ? strchr(scales[scale].letters, first) : NULL;
+    const char *letter = first ? strchr(scales[scale].letters, first) : NULL;
     if (letter) {
         text++;
         if (*text == 'i') {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench plan`: what of a language model fits on which device, and how fast
- * it can answer there at most. */
+/* `clbench plan`: the memory that a language model requires, what fits on a
+ * device, and the bound on tokens per second there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,17 @@
 #include "cli/console.h"
 #include "cli/units.h"
 
-static int refuse(struct session *s, const struct xl__str *why)
+static int report_error(struct session *s, const struct xl__str *why)
 {
     session_say(s, "", xl__str_text(why));
     return EXIT_USAGE;
 }
 
-/* -- the models that are known -------------------------------------------- */
+/* -- the list of models ----------------------------------------------------
+ */
 
-static void model_line(struct table *t, const char *name, const json_t *config)
+static void add_model_row(struct table *t, const char *name,
+                          const json_t *config)
 {
     struct plan_model m;
     struct xl__str params = {0}, active = {0}, why = {0};
@@ -41,7 +43,7 @@ static void model_line(struct table *t, const char *name, const json_t *config)
     xl__str_clear(&why);
 }
 
-static int list(struct session *s)
+static int list_models(struct session *s)
 {
     static const struct table_column columns[] = {
         {"model", false, 0},   {"weights", true, 0}, {"active", true, 0},
@@ -56,11 +58,11 @@ static int list(struct session *s)
         json_decref(all);
         return session_fail(s, "listing models", XL_NO_MEMORY, "");
     }
-    json_object_foreach(all, name, config)
-        model_line(t, name, config);
+    json_object_foreach(all, name, config) add_model_row(t, name, config);
     table_print(stdout, t, text_terminal_columns(), false);
-    text_wrap(stdout, "active: weights that one token is multiplied with; KV: "
-                      "heads whose keys and values are kept, and their size",
+    text_wrap(stdout,
+              "active: weights that one token uses; KV: heads of keys "
+              "and values, and their size",
               2, text_terminal_columns() - 2);
     table_destroy(t);
     json_decref(all);
@@ -69,7 +71,7 @@ static int list(struct session *s)
 
 /* -- a plan --------------------------------------------------------------- */
 
-/* The user's file, or one in the user's folder. */
+/* The file of --svg, or plan.svg in its folder. */
 static char *picture_path(const char *path)
 {
     const size_t len = strlen(path);
@@ -83,20 +85,21 @@ static int write_picture(struct session *s, const json_t *plan)
     char *path = picture_path(s->set.svg);
     int code = EXIT_FINE;
     if (!plan_picture(plan, NULL, &svg) && !svg.broken)
-        session_say(s, "warning: ", "--svg: there is nothing to draw without "
-                                    "a bandwidth");
+        session_say(s, "warning: ",
+                    "--svg: nothing to draw without a "
+                    "bandwidth");
     else if (!path || svg.broken)
         code = session_fail(s, "drawing", XL_NO_MEMORY, "");
     else if (!out_file_write(s, "svg", path, svg.text, svg.len))
         code = EXIT_FILE;
     else if (session_tables(s))
-        printf("The picture: %s\n", path);
+        printf("Picture: %s\n", path);
     xl__str_clear(&svg);
     free(path);
     return code;
 }
 
-static int show(struct session *s, struct plan *p)
+static int print_plan(struct session *s, struct plan *p)
 {
     int code = plan_devices(s, p);
     if (code != EXIT_FINE || p->n == 0)
@@ -111,14 +114,14 @@ static int show(struct session *s, struct plan *p)
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static int run(struct session *s)
+static int run_plan(struct session *s)
 {
     struct plan p = {.n = 0};
     struct xl__str why = {0};
     if (s->set.list)
-        return list(s);
-    const int code = plan_input(&s->set, &p, &why) ? show(s, &p)
-                                                   : refuse(s, &why);
+        return list_models(s);
+    const int code = plan_input(&s->set, &p, &why) ? print_plan(s, &p)
+                                                   : report_error(s, &why);
     plan_clear(&p);
     xl__str_clear(&why);
     return code;
@@ -132,21 +135,21 @@ static const char *const options[] = {
 
 const struct command cmd_plan = {
     .name = "plan",
-    .summary = "what of a language model fits, and how fast at most",
+    .summary = "memory and bound on the speed of a language model",
     .about =
-        "Says what memory a language model takes - weights, keys and values "
-        "of its context, activations -, what of it fits on a device, and the "
-        "most tokens a second that the device's measured bandwidth and "
-        "arithmetic allow: for each token all weights are read, once for the "
-        "whole batch, and each sequence's own cache. The formula is shown "
-        "with its numbers, for batches of 1 to 128, with the batch from which "
-        "compute is the limit, the largest batch and context that fit, the "
-        "time of a prompt and of loading the weights.\n\n"
-        "The model is one that --list names, a config.json, or --params, "
-        "--layers, --kv-heads and --head-dim. The device is one of this "
-        "machine, measured now in some seconds; with --from those of result "
-        "files; with --bandwidth, --peak, --memory and --link one that need "
-        "not be there.\n\n"
+        "Prints the memory that a language model requires (weights, keys and "
+        "values of its context, activations), whether it fits on a device, "
+        "and the largest number of tokens per second that the device's "
+        "measured bandwidth and arithmetic allow: each token reads all "
+        "weights, once for the whole batch, and the cache of each sequence. "
+        "The formula is printed with its numbers, for batches of 1 to 128, "
+        "with the batch from which compute is the limit, the largest batch "
+        "and context that fit, and the times of a prompt and of loading the "
+        "weights.\n\n"
+        "The model is one of --list, a config.json, or --params, --layers, "
+        "--kv-heads and --head-dim. The device is one of this machine, "
+        "measured in some seconds; with --from those of result files; with "
+        "--bandwidth, --peak, --memory and --link one that is not present.\n\n"
         "  clbench plan --model llama-3.1-8b --weights int4/32\n"
         "  clbench plan --params 14e9 --layers 48 --kv-heads 8 \\\n"
         "      --head-dim 128 --weights int4 --context 32k --batch 8\n"
@@ -156,6 +159,6 @@ const struct command cmd_plan = {
     .options = options,
     .min_words = 0,
     .max_words = 0,
-    .run = run,
+    .run = run_plan,
     .draws_itself = true,
 };

@@ -17,7 +17,7 @@ struct bench_buffer {
     size_t elems;
     xl_dtype dtype;
     bool is_input, is_result; /* both: changed in place */
-    bool has_gaps; /* between its lines, which nobody writes */
+    bool has_gaps;            /* between its lines, which nobody writes */
 };
 
 static inline struct bench_buffer bench_input(size_t elems, xl_dtype dtype)

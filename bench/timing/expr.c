@@ -306,9 +306,10 @@ static xl_status check_sample(xl_queue *q, const struct bench_work *w,
         const struct num want = job->c->ref(&p);
         double word;
         TRY(xl_buffer_read(q, w->data->mem[k],
-                           (n->off + expr_place(n, p.i)) * size, &word,
-                           size));
-        struct seen e = {.name = n->name, .j = at, .want = want.x,
+                           (n->off + expr_place(n, p.i)) * size, &word, size));
+        struct seen e = {.name = n->name,
+                         .j = at,
+                         .want = want.x,
                          .tol = expr_tolerance(want, n->dtype),
                          .dtype = n->dtype};
         e.got = ref_load(&word, 0, n->dtype);
@@ -442,8 +443,7 @@ static xl_status run_other(xl_queue *q, const struct bench_work *w)
     const struct expr_running *r = w->state;
     xl_status status = XL_OK;
     xl_expr_args args = r->args;
-    const bool is_fused =
-        !w->variant || strcmp(w->variant, EXPR_FUSED) == 0;
+    const bool is_fused = !w->variant || strcmp(w->variant, EXPR_FUSED) == 0;
     args.variant = is_fused ? EXPR_UNFUSED : EXPR_FUSED;
     TRY(bench_data_reset(q, w->data));
     TRY(xl_expr_run(q, r->e, &args, NULL));
@@ -483,16 +483,16 @@ fail:
     return status;
 }
 
-/* -------------------------------------------------------------------------- */
+/* --------------------------------------------------------------------------
+ */
 
 xl_status expr_check(xl_queue *q, const struct bench_work *w,
                      struct check_result *out)
 {
     const struct expr_job *job = w->c;
     check_init(out);
-    xl_status status = job->c && !job->fast_math
-                           ? check_reference(q, w, out)
-                           : check_variants(q, w, out);
+    xl_status status = job->c && !job->fast_math ? check_reference(q, w, out)
+                                                 : check_variants(q, w, out);
     if (status == XL_OK && !out->right)
         status = XL_WRONG_RESULT;
     return status;

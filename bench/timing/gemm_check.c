@@ -12,7 +12,8 @@
 #include "timing/result_check.h"
 #include "verify/verify.h"
 
-/* -- sums of rows ---------------------------------------------------------- */
+/* -- sums of rows ----------------------------------------------------------
+ */
 
 static const double most_elements = 1 << 26; /* a second or two on the host */
 
@@ -63,7 +64,8 @@ end:
     return row;
 }
 
-/* -- a timed result -------------------------------------------------------- */
+/* -- a timed result --------------------------------------------------------
+ */
 
 enum { SAMPLE_ROWS = 16, SAMPLE_COLS = 64 };
 

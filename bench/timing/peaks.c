@@ -47,8 +47,8 @@ xl_status roof_bound(xl_queue *q, const xl_roof *wanted, const xl_row *row,
     if (status != XL_OK && roof.engine == XL_ENGINE_MATRIX) {
         roof = roof_usual(row->dtype);
         (void)measure(q, &roof, again);
-        status = xl_roofline_bound(xl_queue_device(q), &roof, flop,
-                                   row->bytes, out);
+        status = xl_roofline_bound(xl_queue_device(q), &roof, flop, row->bytes,
+                                   out);
     }
     return status;
 }

@@ -15,14 +15,15 @@
 
 enum { CHUNK = 1 << 24 }; /* bytes read back at once */
 
-/* -- written --------------------------------------------------------------- */
+/* -- written ---------------------------------------------------------------
+ */
 
 /* Integers are left out: what they are filled with may be a result. */
 static bool is_told(const struct bench_buffer *x)
 {
     return x->is_result && !x->is_input && !x->has_gaps && x->elems > 0 &&
-           (x->dtype == XL_F32 || x->dtype == XL_F16 ||
-            x->dtype == XL_BF16 || x->dtype == XL_F64);
+           (x->dtype == XL_F32 || x->dtype == XL_F16 || x->dtype == XL_BF16 ||
+            x->dtype == XL_F64);
 }
 
 /* The first element of so many bytes in a chunk that is as it was; n: none. */
@@ -71,7 +72,8 @@ fail:
     return status;
 }
 
-/* -- sums ------------------------------------------------------------------ */
+/* -- sums ------------------------------------------------------------------
+ */
 
 size_t whole_outlier(const double *error, size_t n, double least)
 {

@@ -279,9 +279,11 @@ const struct bench_op *bench_op_find(const char *name)
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i]->name, name) == 0)
             return ops[i];
-    fprintf(stderr, "clbench: no op is called '%s'; there are: gemm, conv, "
-                    "softmax; expressions are explained by 'clbench expr "
-                    "TEXT --explain'\n", name);
+    fprintf(stderr,
+            "clbench: no op is called '%s'; there are: gemm, conv, "
+            "softmax; expressions are explained by 'clbench expr "
+            "TEXT --explain'\n",
+            name);
     return NULL;
 }
 
@@ -328,8 +330,8 @@ static bool add_line(struct session *s, const struct bench_op *op,
     if (!c)
         return no_memory(s);
     bool is_read = shape_file_settings(f, i, s->command, &set, &text);
-    if (is_read && !op->parse(&set, f->line[i].word[0].text, c, why,
-                              sizeof why)) {
+    if (is_read &&
+        !op->parse(&set, f->line[i].word[0].text, c, why, sizeof why)) {
         is_read = false;
         shape_file_place(f, i, 0, &text);
         xl__str_add(&text, why);
@@ -400,8 +402,7 @@ int bench_table(struct session *s, const struct bench_op *op)
     struct bench_cases cases = {.n = 0};
     int code;
     if (read_table(s, op, &cases))
-        code = bench_run(s, op, cases.list, (unsigned)cases.n,
-                         CASES_OF_TABLE);
+        code = bench_run(s, op, cases.list, (unsigned)cases.n, CASES_OF_TABLE);
     else
         code = session_fail(s, "reading the table", XL_NO_MEMORY, "");
     bench_cases_clear(&cases);
@@ -418,9 +419,9 @@ int bench_command(struct session *s, const struct bench_op *op)
     const enum bench_origin origin =
         s->set.n_words > 0 ? CASES_OF_USER : CASES_OF_TABLE;
     if (code == EXIT_FINE)
-        code = cases.n > 0 ? bench_run(s, op, cases.list, (unsigned)cases.n,
-                                       origin)
-                           : bench_table(s, op);
+        code = cases.n > 0
+                   ? bench_run(s, op, cases.list, (unsigned)cases.n, origin)
+                   : bench_table(s, op);
     bench_cases_clear(&cases);
     return code != EXIT_FINE ? code : session_result(s);
 }

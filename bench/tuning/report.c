@@ -17,8 +17,10 @@
 enum { INDENT = 2, DEEPER = 4 };
 
 static const char *const outcomes[XL_N_TRIAL_ENDS] = {
-    [XL_TRIAL_WRONG] = "computed wrongly", [XL_TRIAL_REFUSED] = "not built",
-    [XL_TRIAL_CRASHED] = "crashed",        [XL_TRIAL_HUNG] = "hung"};
+    [XL_TRIAL_WRONG] = "computed wrongly",
+    [XL_TRIAL_REFUSED] = "not built",
+    [XL_TRIAL_CRASHED] = "crashed",
+    [XL_TRIAL_HUNG] = "hung"};
 
 /* -- the table ------------------------------------------------------------ */
 

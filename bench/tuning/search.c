@@ -20,10 +20,9 @@
 
 /* A square each of the sizes at which tiles change, a layer of a language
  * model while it decodes (one and a few rows) and prefills. */
-static const char *gemm_shapes[] = {"512",          "1024",
-                                    "2048",         "1x4096x4096",
-                                    "16x4096x4096", "64x4096x4096",
-                                    NULL};
+static const char *gemm_shapes[] = {
+    "512",          "1024",         "2048", "1x4096x4096",
+    "16x4096x4096", "64x4096x4096", NULL};
 static const char *softmax_shapes[] = {"4096x4096", "16384x1024", "64x100000",
                                        NULL};
 
@@ -42,12 +41,18 @@ static void class_of_gemm(const void *arg, struct tune_class *out)
     out->trans = c->trans;
     out->accuracy = c->accuracy;
     out->batch = c->batch.count;
-    *g = (xl_gemm){.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
-                   .beta = c->beta, .variant = out->variant,
+    *g = (xl_gemm){.m = c->m,
+                   .n = c->n,
+                   .k = c->k,
+                   .alpha = c->alpha,
+                   .beta = c->beta,
+                   .variant = out->variant,
                    .accuracy = c->accuracy};
     if (c->batch.count)
-        g->batch = (xl_batch){.count = c->batch.count, .a_step = c->m * c->k,
-                              .b_step = c->k * c->n, .c_step = c->m * c->n};
+        g->batch = (xl_batch){.count = c->batch.count,
+                              .a_step = c->m * c->k,
+                              .b_step = c->k * c->n,
+                              .c_step = c->m * c->n};
     g->a = view(c->m, c->k, c->in, c->trans & 1);
     g->b = view(c->k, c->n, c->in, c->trans & 2);
     g->c = view(c->m, c->n, c->out, false);
@@ -59,9 +64,11 @@ static void class_of_softmax(const void *arg, struct tune_class *out)
     const xl_mat rows = view(c->rows, c->cols, c->dtype, false);
     snprintf(out->shape, sizeof out->shape, "%zux%zu", c->rows, c->cols);
     out->dtype = c->dtype;
-    out->desc.softmax =
-        (xl_softmax){.rows = c->rows, .cols = c->cols, .src = rows,
-                     .dst = rows, .variant = out->variant};
+    out->desc.softmax = (xl_softmax){.rows = c->rows,
+                                     .cols = c->cols,
+                                     .src = rows,
+                                     .dst = rows,
+                                     .variant = out->variant};
 }
 
 static const struct op {
@@ -82,8 +89,9 @@ static const struct op *find_op(const char *name)
             return &ops[i];
     for (unsigned i = 0; i < N_OPS; i++)
         xl__str_printf(&names, "%s%s", i ? ", " : "", ops[i].bench->name);
-    fprintf(stderr, "clbench: no op that can be tuned is called '%s'; there "
-                    "are: %s; give 'clbench tune OP [SHAPE...]'\n",
+    fprintf(stderr,
+            "clbench: no op that can be tuned is called '%s'; there "
+            "are: %s; give 'clbench tune OP [SHAPE...]'\n",
             name, xl__str_text(&names));
     xl__str_clear(&names);
     return NULL;
@@ -92,8 +100,8 @@ static const struct op *find_op(const char *name)
 static void add(const struct op *op, const char *variant, const void *c,
                 struct tune_class *out)
 {
-    *out = (struct tune_class){.op = op->bench, .c = c, .trans = -1,
-                               .variant = variant};
+    *out = (struct tune_class){
+        .op = op->bench, .c = c, .trans = -1, .variant = variant};
     op->class_of(c, out);
 }
 
@@ -124,8 +132,9 @@ int tune_classes_read(struct session *s, struct tune_classes *out)
     if (code != EXIT_FINE)
         return code;
     if (out->cases.n > TUNE_MAX_CLASSES) {
-        fprintf(stderr, "clbench: %zu shapes are too many for one search; "
-                        "give at most %d\n",
+        fprintf(stderr,
+                "clbench: %zu shapes are too many for one search; "
+                "give at most %d\n",
                 out->cases.n, TUNE_MAX_CLASSES);
         return EXIT_USAGE;
     }
@@ -237,8 +246,7 @@ static void note(struct search *r, const xl_candidate *c, const xl_trial *t)
         t->end == XL_TRIAL_REFUSED)
         return;
     xl__str_printf(&text, "%s: lost, %s: %s %s: %s", r->name,
-                   xl_trial_end_name(t->end), c->variant, c->tunables,
-                   t->why);
+                   xl_trial_end_name(t->end), c->variant, c->tunables, t->why);
     say(r, xl__str_text(&text));
     xl__str_clear(&text);
 }
@@ -417,8 +425,11 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
     char *journal = journal_path(&r, xl_queue_device(q));
     const double search_s = fmax(share->own_s - final_s,
                                  share->own_s * (1 - final_frac));
-    const xl_tuning how = {.budget_s = search_s, .trial = try_one,
-                           .progress = on_progress, .stop = stops, .arg = &r,
+    const xl_tuning how = {.budget_s = search_s,
+                           .trial = try_one,
+                           .progress = on_progress,
+                           .stop = stops,
+                           .arg = &r,
                            .journal = journal};
     uint64_t start_ns = xl__now_ns();
     out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);
@@ -436,8 +447,10 @@ static xl_status only_note(void *arg, const xl_candidate *c, double limit_ns,
 {
     struct search *r = arg;
     (void)limit_ns;
-    *out = (xl_trial){.end = XL_TRIAL_REFUSED, .median_ns = NAN,
-                      .mad_ns = NAN, .why = "not tried"};
+    *out = (xl_trial){.end = XL_TRIAL_REFUSED,
+                      .median_ns = NAN,
+                      .mad_ns = NAN,
+                      .why = "not tried"};
     note(r, c, out);
     return XL_OK;
 }

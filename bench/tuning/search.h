@@ -6,24 +6,25 @@
 
 #include "timing/run_cases.h"
 
-/* -- classes of shapes ----------------------------------------------------- */
+/* -- classes of shapes -----------------------------------------------------
+ */
 
 enum { TUNE_MAX_CLASSES = 256 };
 
 /* A shape that stands for its class. */
 struct tune_class {
     const struct bench_op *op;
-    const void *c;   /* the op's case */
-    char shape[48];  /* "16x4096x4096", as the command line spells it */
-    size_t batch;    /* products of a call; 0: one, and no batch */
+    const void *c;  /* the op's case */
+    char shape[48]; /* "16x4096x4096", as the command line spells it */
+    size_t batch;   /* products of a call; 0: one, and no batch */
     xl_dtype dtype;
-    int trans;       /* bit 0: A transposed, bit 1: B; -1: no such thing */
+    int trans; /* bit 0: A transposed, bit 1: B; -1: no such thing */
     xl_accuracy accuracy;
     const char *variant; /* NULL: all that there are */
     union {
         xl_gemm gemm;
         xl_softmax softmax;
-    } desc;          /* without memory */
+    } desc; /* without memory */
 };
 
 struct tune_classes {
@@ -41,7 +42,8 @@ void tune_classes_clear(struct tune_classes *classes);
 void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
                      size_t cap);
 
-/* -- one class ------------------------------------------------------------- */
+/* -- one class -------------------------------------------------------------
+ */
 
 /* What was tried in this run. */
 struct tune_attempt {
@@ -57,7 +59,7 @@ struct tune_result {
     size_t n_attempts, cap;
     double took_s;
     bool is_saved;
-    char *file;       /* where it was saved; NULL: nobody knows */
+    char *file; /* where it was saved; NULL: nobody knows */
 };
 
 /* Seconds for a class, and what those behind it are left. */

@@ -201,8 +201,8 @@ static void conclude(struct tune_worker *w, double silence_s, xl_trial *out,
     child_end(w->child, &r);
     w->child = NULL;
     *end = r.end;
-    *out = (xl_trial){.end = XL_TRIAL_CRASHED, .median_ns = NAN,
-                      .mad_ns = NAN};
+    *out =
+        (xl_trial){.end = XL_TRIAL_CRASHED, .median_ns = NAN, .mad_ns = NAN};
     if (r.end == CHILD_HUNG) {
         out->end = XL_TRIAL_HUNG;
         xl__str_printf(&why, "no word for %.0f s", silence_s);
@@ -307,8 +307,8 @@ static void try_it(xl_queue *q, const struct tune_class *c,
     xl_status status =
         xl_tune_trial(q, c->op->name, &c->desc, candidate, limit_ns, &t);
     if (status != XL_OK) {
-        t = (xl_trial){.end = XL_TRIAL_REFUSED, .median_ns = NAN,
-                       .mad_ns = NAN};
+        t = (xl_trial){
+            .end = XL_TRIAL_REFUSED, .median_ns = NAN, .mad_ns = NAN};
         snprintf(t.why, sizeof t.why, "%s: %s", xl_status_text(status),
                  xl_error_detail(q));
     }

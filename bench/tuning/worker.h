@@ -7,7 +7,8 @@
 #include "cli/subprocess.h"
 #include "tuning/search.h"
 
-/* -- the lines ------------------------------------------------------------- */
+/* -- the lines -------------------------------------------------------------
+ */
 
 /* Lines are changed by being read. false: it is no such line. */
 void tune_ask_write(struct xl__str *out, const xl_candidate *c,
@@ -20,7 +21,8 @@ bool tune_answer_read(char *line, xl_trial *t);
 
 #define TUNE_VARIABLE "CLBENCH_TUNE_CHILD" /* set in the child */
 
-/* -- the processes --------------------------------------------------------- */
+/* -- the processes ---------------------------------------------------------
+ */
 
 struct tune_worker {
     struct session *s;

@@ -151,8 +151,8 @@ static void check_all(const struct conv_check *t, struct xl__rng *rng,
 }
 
 xl_status verify_conv(struct xl_queue *q, const struct conv_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out)
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out)
 {
     struct conv_check t = {.c = c};
     struct guarded *all[3 + CONV_N_NORM];

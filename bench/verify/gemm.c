@@ -289,8 +289,8 @@ static void clear(struct gemm_check *t)
 }
 
 xl_status verify_gemm(struct xl_queue *q, const struct gemm_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out)
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out)
 {
     struct gemm_check t = {.c = c};
     struct xl__rng rng;

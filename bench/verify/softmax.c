@@ -159,8 +159,8 @@ static void check_row(const struct softmax_check *t, size_t i,
 }
 
 xl_status verify_softmax(struct xl_queue *q, const struct softmax_case *c,
-                   const char *variant, unsigned long long seed,
-                   struct check_result *out)
+                         const char *variant, unsigned long long seed,
+                         struct check_result *out)
 {
     struct softmax_check t = {.c = c};
     double *x_y[2] = {NULL, NULL};
