@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a timed GEMM's operands lie, and what is checked of its result. */
+/* The layout of a timed GEMM's operands: rows and leading dimensions as
+ * stored. */
 #ifndef CLBENCH_OP_GEMM_H
 #define CLBENCH_OP_GEMM_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases x devices x variants. The variants of a case are timed in turns, so
- * that their ratio means something on a machine whose speed drifts. */
+/* The loop over cases, devices and variants. The variants of a case are timed
+ * interleaved (repetition i runs each of them once), so that the ratio of
+ * their times is valid on a machine whose speed drifts. */
 #include "timing/run_cases.h"
 
 #include <stdio.h>
@@ -25,8 +26,8 @@ static const struct extent extents[] = {
       .max_s = 15, .patience = 3}, 0},
 };
 
-/* All live attempts in turns. */
-static xl_status take_samples(struct attempt *const *live, unsigned n)
+/* Time all live attempts, interleaved. */
+static xl_status sample_interleaved(struct attempt *const *live, unsigned n)
 {
     xl_status status = XL_OK;
     struct bench *b = live[0]->b;
@@ -47,7 +48,7 @@ fail:
     return status;
 }
 
-/* A few calls for --trace; a failure has been told by the runs before. */
+/* Make a few calls for --trace. A failure was reported by earlier runs. */
 static void trace_attempt(struct attempt *t)
 {
     struct xl__str name = {0};
@@ -61,12 +62,12 @@ static void trace_attempt(struct attempt *t)
     xl__str_clear(&name);
 }
 
-static void time_live(struct attempt *const *live, unsigned n)
+static void time_attempts(struct attempt *const *live, unsigned n)
 {
     xl_row *rows[BENCH_MAX_CHOICES];
     const struct bench_op *op = live[0]->b->op;
     unsigned n_rows = 0;
-    const xl_status status = take_samples(live, n);
+    const xl_status status = sample_interleaved(live, n);
     if (status == XL_CANCELLED)
         return;
     for (unsigned i = 0; i < n; i++) {
@@ -101,7 +102,7 @@ const char *bench_variant(const struct bench_op *op, const xl_device *dev,
 }
 
 /* The i-th variant of this run; false past the last. */
-static bool wanted_variant(const struct bench *b, const xl_device *dev,
+static bool variant_of_run(const struct bench *b, const xl_device *dev,
                            unsigned i, const char **variant)
 {
     const char *wanted = b->s->set.variant;
@@ -118,8 +119,8 @@ static void attempt_init(struct attempt *t, struct bench *b, unsigned i_dev)
     t->dev = b->s->devices[i_dev];
 }
 
-static void every_variant(struct bench *b, unsigned i_dev,
-                          const struct bench_work *work)
+static void run_variants(struct bench *b, unsigned i_dev,
+                         const struct bench_work *work)
 {
     struct attempt *live[BENCH_MAX_CHOICES];
     struct attempt *list = xl__calloc(BENCH_MAX_CHOICES, sizeof *list);
@@ -132,7 +133,7 @@ static void every_variant(struct bench *b, unsigned i_dev,
         struct attempt *t = &list[n];
         attempt_init(t, b, i_dev);
         t->work = *work;
-        if (!wanted_variant(b, t->dev, n, &t->work.variant))
+        if (!variant_of_run(b, t->dev, n, &t->work.variant))
             break;
         attempt_describe(t);
         attempt_line_up(t);
@@ -140,22 +141,22 @@ static void every_variant(struct bench *b, unsigned i_dev,
             live[n_live++] = t;
     }
     if (n_live > 0 && !session_stopped(b->s))
-        time_live(live, n_live);
+        time_attempts(live, n_live);
     for (unsigned i = 0; i < n; i++)
         if (list[i].is_open)
             b->op->close(&list[i].work);
     free(list);
 }
 
-static void on_device(struct bench *b, unsigned i_dev, const void *c,
-                      struct bench_data *data)
+static void run_on_device(struct bench *b, unsigned i_dev, const void *c,
+                          struct bench_data *data)
 {
     const struct bench_work work = {.c = c, .data = data};
     if (!b->queues[i_dev])
         return;
     xl_status status = bench_data_upload(b->queues[i_dev], data);
     if (status == XL_OK) {
-        every_variant(b, i_dev, &work);
+        run_variants(b, i_dev, &work);
     } else {
         struct attempt t;
         attempt_init(&t, b, i_dev);
@@ -166,7 +167,7 @@ static void on_device(struct bench *b, unsigned i_dev, const void *c,
     bench_data_release(data);
 }
 
-static void progress_case(struct bench *b, const void *c)
+static void show_progress(struct bench *b, const void *c)
 {
     xl_row row;
     char what[64];
@@ -179,21 +180,21 @@ static void progress_case(struct bench *b, const void *c)
     progress_step(b->s, what);
 }
 
-static int one_case(struct bench *b, const void *c)
+static int run_case(struct bench *b, const void *c)
 {
     struct bench_data data;
     int code = EXIT_FINE;
-    progress_case(b, c);
+    show_progress(b, c);
     xl_status status = bench_data_init(&data, b->op, c, b->s->set.seed);
     if (status != XL_OK)
         code = session_fail(b->s, "preparing data", status, "");
     for (unsigned i = 0; status == XL_OK && i < b->s->n_devices; i++)
-        on_device(b, i, c, &data);
+        run_on_device(b, i, c, &data);
     bench_data_clear(&data);
     return code;
 }
 
-/* A queue for every device, and the peaks that bounds are taken from. */
+/* Create a queue for each device, and measure the peaks for the bounds. */
 static int open_queues(struct bench *b)
 {
     struct session *s = b->s;
@@ -214,7 +215,7 @@ static int open_queues(struct bench *b)
     return EXIT_FINE;
 }
 
-/* Has any chosen device the variant that is asked for? */
+/* Does any chosen device have the variant of --variant? */
 static bool has_variant(const struct session *s, const struct bench_op *op)
 {
     const char *name, *wanted = s->set.variant;
@@ -228,11 +229,12 @@ static bool has_variant(const struct session *s, const struct bench_op *op)
     return false;
 }
 
-static int no_variant(const struct session *s, const struct bench_op *op)
+static int report_no_variant(const struct session *s,
+                             const struct bench_op *op)
 {
     const char *name;
-    fprintf(stderr, "clbench: %s has no variant '%s'; there are: all",
-            op->name, s->set.variant);
+    fprintf(stderr, "clbench: %s has no variant '%s'; must be all", op->name,
+            s->set.variant);
     for (unsigned i = 0;
          (name = bench_variant(op, s->devices[0], i)) != NULL; i++)
         fprintf(stderr, ", %s", name);
@@ -244,23 +246,24 @@ int bench_run(struct session *s, const struct bench_op *op,
               const void *const *cases, unsigned n, enum bench_origin origin)
 {
     struct bench b = {.s = s, .op = op, .origin = origin};
-    /* A slip of the pen, where the command runs this op alone. */
+    /* An error only where the command runs this op and no other. */
     if (!has_variant(s, op))
-        return strcmp(s->command->name, op->name) == 0 ? no_variant(s, op)
-                                                       : EXIT_FINE;
+        return strcmp(s->command->name, op->name) == 0
+                   ? report_no_variant(s, op)
+                   : EXIT_FINE;
     b.extent = &extents[s->set.full ? 2 : s->set.quick ? 0 : 1];
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);
     if (code == EXIT_FINE) {
         session_section(s, op->title, op->note);
         for (unsigned i = 0; i < n && !session_stopped(s); i++) {
-            int failed = one_case(&b, cases[i]);
+            int failed = run_case(&b, cases[i]);
             code = failed ? failed : code;
         }
         progress_hide(s);
         session_section_end(s);
         if (code == EXIT_FINE && s->is_late && s->n_rows == 0)
-            code = EXIT_USAGE; /* 0 would say that there are results */
+            code = EXIT_USAGE; /* there are no results */
     }
     progress_end(s);
     for (unsigned i = 0; b.queues && i < s->n_devices; i++)
@@ -269,8 +272,8 @@ int bench_run(struct session *s, const struct bench_op *op,
     return code;
 }
 
-/*@@ Which cases an op is timed on: the user's words and shape files, or the
- * case table's. */
+/* -- ops -------------------------------------------------------------------
+ */
 
 const struct bench_op *bench_op_find(const char *name)
 {
@@ -289,8 +292,8 @@ const struct bench_op *bench_op_find(const char *name)
 
 /* -- a list of cases ------------------------------------------------------ */
 
-/* Room for one more; NULL when out of memory. */
-static void *next_case(struct bench_cases *list, const struct bench_op *op)
+/* Add an empty case; NULL when out of memory. */
+static void *add_case(struct bench_cases *list, const struct bench_op *op)
 {
     void *c = NULL;
     if (xl__grow(&list->list, &list->cap, list->n + 1, sizeof *list->list))
@@ -300,7 +303,7 @@ static void *next_case(struct bench_cases *list, const struct bench_op *op)
     return c;
 }
 
-static bool no_memory(struct session *s)
+static bool report_no_memory(struct session *s)
 {
     (void)session_fail(s, "reading shapes", XL_NO_MEMORY, "");
     return false;
@@ -310,9 +313,9 @@ static bool add_word(struct session *s, const struct bench_op *op,
                      const char *word, struct bench_cases *out)
 {
     char why[160];
-    void *c = next_case(out, op);
+    void *c = add_case(out, op);
     if (!c)
-        return no_memory(s);
+        return report_no_memory(s);
     if (op->parse(&s->set, word, c, why, sizeof why))
         return true;
     session_say(s, "", why);
@@ -326,9 +329,9 @@ static bool add_line(struct session *s, const struct bench_op *op,
     struct settings set = s->set;
     struct xl__str text = {0};
     char why[160];
-    void *c = next_case(out, op);
+    void *c = add_case(out, op);
     if (!c)
-        return no_memory(s);
+        return report_no_memory(s);
     bool is_read = shape_file_settings(f, i, s->command, &set, &text);
     if (is_read &&
         !op->parse(&set, f->line[i].word[0].text, c, why, sizeof why)) {
@@ -382,14 +385,14 @@ void bench_cases_clear(struct bench_cases *list)
 
 /* -- the table ------------------------------------------------------------ */
 
-/* The table's wanted cases. */
+/* Read the cases of the table that belong to this run. */
 static bool read_table(const struct session *s, const struct bench_op *op,
                        struct bench_cases *out)
 {
     bool wanted = false;
     void *c = xl__calloc(1, op->case_bytes), *kept = c;
     for (unsigned i = 0; kept && op->table(s, i, c, &wanted); i++) {
-        kept = wanted ? next_case(out, op) : c;
+        kept = wanted ? add_case(out, op) : c;
         if (wanted && kept)
             memcpy(kept, c, op->case_bytes);
     }
@@ -415,7 +418,7 @@ int bench_command(struct session *s, const struct bench_op *op)
     int code = bench_cases_read(s, op, &cases);
     if (code == EXIT_FINE)
         code = session_open_devices(s);
-    /* A file is another table: not each of its shapes is for each device. */
+    /* A file counts as a table: not each shape suits each device. */
     const enum bench_origin origin =
         s->set.n_words > 0 ? CASES_OF_USER : CASES_OF_TABLE;
     if (code == EXIT_FINE)
