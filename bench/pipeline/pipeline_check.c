@@ -71,12 +71,12 @@ static void check_row(const struct pipe_work *w, const void *const *inputs,
     }
     to = 1 - to; /* the last that was made */
     for (size_t j = 0; j < w->cols; j++) {
-        struct seen e = {.name = w->tensor[pipe_output(w)].name,
-                         .i = row,
-                         .j = j,
-                         .want = l->want[to][j],
-                         .tol = l->tol[to][j],
-                         .dtype = w->dtype};
+        struct checked_element e = {.name = w->tensor[pipe_output(w)].name,
+                                    .i = row,
+                                    .j = j,
+                                    .want = l->want[to][j],
+                                    .tol = l->tol[to][j],
+                                    .dtype = w->dtype};
         e.got = ref_load(result, row * w->cols + j, w->dtype);
         check_element(out, &e);
     }

@@ -64,13 +64,13 @@ static void drop(const xl_span *span, void *arg)
 }
 
 /* One run as the host saw it. */
-struct seen {
+struct checked_element {
     uint64_t begin_ns, return_ns, over_ns;
 };
 
 static xl_status run_once(xl_queue *q,
                           xl_status (*enqueue)(xl_queue *q, void *arg),
-                          void *arg, struct seen *out)
+                          void *arg, struct checked_element *out)
 {
     xl_status status = XL_OK;
     out->begin_ns = xl__now_ns();
@@ -83,7 +83,8 @@ fail:
 }
 
 /* Where the run's spans lie on the host's clock; 0 spans: nothing is known. */
-static int64_t clock_of(const struct spans *s, const struct seen *run)
+static int64_t clock_of(const struct spans *s,
+                        const struct checked_element *run)
 {
     double doubt_ns = 0;
     int64_t less = 0;
@@ -99,7 +100,7 @@ static int64_t clock_of(const struct spans *s, const struct seen *run)
 }
 
 static void add_run(struct trace *t, const xl_device *dev, const char *name,
-                    const struct spans *s, const struct seen *run)
+                    const struct spans *s, const struct checked_element *run)
 {
     const int64_t less = clock_of(s, run);
     (void)trace_call(t, name, NULL, run->begin_ns, run->over_ns);
@@ -129,7 +130,7 @@ xl_status trace_work(struct trace *t, xl_queue *q, const char *name,
     enum { RUNS = 3 };
     xl_status status = XL_OK;
     struct spans spans = {0};
-    struct seen run;
+    struct checked_element run;
     xl_fact is_true;
     const xl_device *dev = xl_queue_device(q);
     const bool has_clock =

@@ -199,7 +199,7 @@ static void check_sample(const struct conv_case *c, const struct bench_data *d,
     for (unsigned s = 0; s < SAMPLE; s++) {
         const size_t all = elems_of(out);
         const size_t i = s ? (size_t)xl__rng_below(&rng, all) : all - 1;
-        struct seen e = {.name = "out", .dtype = c->out};
+        struct checked_element e = {.name = "out", .dtype = c->out};
         conv_place(c, i, at);
         e.i = at[0] * c->k + at[1];
         e.j = at[2] * out[3] + at[3];

@@ -312,11 +312,11 @@ static xl_status check_sample(xl_queue *q, const struct bench_work *w,
         double word;
         TRY(xl_buffer_read(q, w->data->mem[k],
                            (n->off + expr_place(n, p.i)) * size, &word, size));
-        struct seen e = {.name = n->name,
-                         .j = at,
-                         .want = want.x,
-                         .tol = expr_tolerance(want, n->dtype),
-                         .dtype = n->dtype};
+        struct checked_element e = {.name = n->name,
+                                    .j = at,
+                                    .want = want.x,
+                                    .tol = expr_tolerance(want, n->dtype),
+                                    .dtype = n->dtype};
         e.got = ref_load(&word, 0, n->dtype);
         check_element(out, &e);
     }
@@ -434,7 +434,8 @@ static void compare_samples(const struct variant_tolerance *l,
     size_t spare = BLOCKS * got->elems / few;
     for (size_t at = 0; at < BLOCKS * got->elems; at++) {
         const size_t b = at / got->elems, i = at % got->elems;
-        struct seen e = {.name = l->name, .i = b, .j = i, .dtype = l->dtype};
+        struct checked_element e = {
+            .name = l->name, .i = b, .j = i, .dtype = l->dtype};
         e.got = ref_load(got->data[b], i, l->dtype);
         e.want = ref_load(other->data[b], i, l->dtype);
         e.tol = is_float(l->dtype) ? tolerance_at(l, e.want) : 0;

@@ -104,7 +104,7 @@ static void check_product_element(const struct gemm_case *c,
                                   struct check_result *out)
 {
     const struct ref_gemm_scale scale = gemm_scale(c);
-    struct seen e = {
+    struct checked_element e = {
         .name = "C", .i = at[0], .j = at[1], .got = got, .dtype = c->out};
     double sum, mag;
     ref_gemm_dot(&ab[A], &ab[B], at, c->k, &sum, &mag);

@@ -283,9 +283,8 @@ const struct bench_op *bench_op_find(const char *name)
         if (strcmp(ops[i]->name, name) == 0)
             return ops[i];
     fprintf(stderr,
-            "clbench: no op is called '%s'; there are: gemm, conv, "
-            "softmax; expressions are explained by 'clbench expr "
-            "TEXT --explain'\n",
+            "clbench: unknown op '%s'; must be gemm, conv or softmax "
+            "(expressions: 'clbench expr TEXT --explain')\n",
             name);
     return NULL;
 }

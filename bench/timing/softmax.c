@@ -89,8 +89,8 @@ static void check_row(const struct softmax_case *c, const void *src, size_t i,
     double slack = is_scaled ? 4 * largest * ref_roundoff(XL_F32) : 0;
     ref_softmax_row(x, c->cols, y, &max);
     for (size_t j = 0; j < c->cols; j++) {
-        struct seen e = {.name = "dst", .i = i, .j = j, .want = y[j],
-                         .dtype = c->dtype};
+        struct checked_element e = {
+            .name = "dst", .i = i, .j = j, .want = y[j], .dtype = c->dtype};
         e.got = ref_load(line, j, c->dtype);
         e.tol = ref_softmax_tol(y[j], max - x[j], slack, c->cols, c->dtype);
         check_element(out, &e);

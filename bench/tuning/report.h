@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search found, as tables and as rows of the result file. */
+/* The results of `clbench tune`, as tables and as rows of the result file. */
 #ifndef CLBENCH_TUNING_REPORT_H
 #define CLBENCH_TUNING_REPORT_H
 
@@ -11,7 +11,7 @@ void tune_print_candidates(const struct session *s,
                            const struct tune_result *r);
 /* The rows and the "tuned" member of the result file. */
 void tune_record(struct session *s, const struct tune_result *r);
-/* Entries that the device has, in a table; an exit_code. */
+/* Print the tuned sets that apply to the device; an exit_code. */
 int tune_list(struct session *s, xl_queue *q);
 
 #endif

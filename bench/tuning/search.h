@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench tune`: the classes of shapes that are tuned, and the search of one
- * class. The search algorithm itself is the library's (xl_tune). */
+ * class. The search algorithm is the library's, xl_tune(). */
 #ifndef CLBENCH_TUNING_SEARCH_H
 #define CLBENCH_TUNING_SEARCH_H
 
@@ -11,7 +11,7 @@
 
 enum { TUNE_MAX_CLASSES = 256 };
 
-/* A shape that stands for its class. */
+/* A shape that represents its class. */
 struct tune_class {
     const struct bench_op *op;
     const void *c;  /* the op's case */
@@ -20,32 +20,32 @@ struct tune_class {
     xl_dtype dtype;
     int trans; /* bit 0: A transposed, bit 1: B; -1: no such thing */
     xl_accuracy accuracy;
-    const char *variant; /* NULL: all that there are */
+    const char *variant; /* NULL: all */
     union {
         xl_gemm gemm;
         xl_softmax softmax;
-    } desc; /* without memory */
+    } desc; /* the call, without memory */
 };
 
 struct tune_classes {
     struct tune_class list[TUNE_MAX_CLASSES];
     unsigned n;
-    struct bench_cases cases; /* what the classes point to */
+    struct bench_cases cases; /* owns what the classes point to */
 };
 
-/* The command line's op and shapes, or the default ones. An exit_code, after
- * saying what is wrong. */
+/* Read the op and the shapes of the command line, or the default shapes. An
+ * exit_code, after a message. tune_classes_clear() in any case. */
 int tune_classes_read(struct session *s, struct tune_classes *out);
 void tune_classes_clear(struct tune_classes *classes);
-/* "16x4096x4096 f16 nt", with only what is not the default; without its type
- * unless `is_typed`. */
+/* "16x4096x4096 f16 nt": only what differs from the defaults; the type only if
+ * `is_typed`. */
 void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
                      size_t cap);
 
 /* -- one class -------------------------------------------------------------
  */
 
-/* What was tried in this run. */
+/* A candidate that ran, with its result. */
 struct tune_attempt {
     xl_candidate candidate;
     xl_trial trial;
@@ -53,26 +53,27 @@ struct tune_attempt {
 
 struct tune_result {
     const struct tune_class *of;
-    xl_status status; /* of the search; XL_CANCELLED: nothing right yet */
+    xl_status status; /* of the search; XL_CANCELLED: no right candidate
+                         yet */
     xl_tuned found;   /* when it is XL_OK */
     struct tune_attempt *attempts;
     size_t n_attempts, cap;
     double took_s;
     bool is_saved;
-    char *file; /* where it was saved; NULL: nobody knows */
+    char *file; /* where it was saved; NULL: unknown */
 };
 
-/* Seconds for a class, and what those behind it are left. */
+/* The time for a class, and the time left for the classes after it. */
 struct tune_share {
     double own_s, others_s;
 };
 
-/* Search the i-th class and save what was found. An exit_code: EXIT_FINE also
- * when nothing was right. tune_result_clear() in any case. */
+/* Search the i-th class and save the result. An exit_code; EXIT_FINE also when
+ * no candidate was right. tune_result_clear() in any case. */
 int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
                 unsigned i, const struct tune_share *share,
                 struct tune_result *out);
-/* Only list the candidates. */
+/* Only list the candidates, without running them. */
 int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
                  struct tune_result *out);
 void tune_result_clear(struct tune_result *r);

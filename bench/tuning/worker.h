@@ -10,7 +10,7 @@
 /* -- the lines -------------------------------------------------------------
  */
 
-/* Lines are changed by being read. false: it is no such line. */
+/* Write or read one line. Reading modifies it; false: it is another line. */
 void tune_ask_write(struct xl__str *out, const xl_candidate *c,
                     double limit_ns);
 bool tune_ask_read(char *line, xl_candidate *c, double *limit_ns);
@@ -27,18 +27,19 @@ bool tune_answer_read(char *line, xl_trial *t);
 struct tune_worker {
     struct session *s;
     const struct tune_class *of;
-    xl_queue *q;         /* for systems without child processes */
-    struct child *child; /* NULL: none runs now */
+    xl_queue *q;         /* used where there are no child processes */
+    struct child *child; /* NULL: none now */
 };
 
-/* Fits xl_tuning.trial but for its first argument. A candidate that dies takes
- * its process along; the next one gets another. */
+/* Run a candidate; as xl_tuning.trial but for the first argument. A candidate
+ * that crashes or hangs ends its process; the next one gets a new process. */
 xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
                           double limit_ns, xl_trial *out);
 void tune_worker_clear(struct tune_worker *w);
 
-/* In the child: was this process started by a worker? Then try what it asks
- * for, on the device and for the class of the command line. */
+/* In the child: was this process started by a worker? If so, run the
+ * candidates that it sends, on the device and for the class of the command
+ * line. */
 bool tune_is_child(void);
 int tune_be_child(struct session *s, const struct tune_class *c);
 

@@ -486,7 +486,7 @@ static void error_over_tolerance(void **state)
 static void first_wrong_is_told(void **state)
 {
     struct check_result r;
-    struct seen e = {"C", 2, 3, 1, 1, 0.5, XL_F32};
+    struct checked_element e = {"C", 2, 3, 1, 1, 0.5, XL_F32};
 
     (void)state;
     check_init(&r);
