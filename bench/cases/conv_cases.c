@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's case table. Sizes are odd or prime where edges are to be hit,
- * and small enough that the host's answer in double takes no time. */
+/* The case table of convolution, and its reference on the host. Sizes to be
+ * verified are odd or prime, so that edges occur, and small, so that the
+ * reference in double precision takes little time. */
 #include "cases/conv_cases.h"
 
 #include <math.h>
@@ -44,72 +45,91 @@ const struct conv_case conv_cases[] = {
          FILTERS(32, 3, 3), PAD(1)),
     CASE("whole", V, NCHW, XL_F32, IN(2, 64, 16, 16), FILTERS(128, 3, 3),
          PAD(1)),
-    CASE("whole nhwc", V, NHWC, XL_F32, IN(2, 64, 16, 16),
-         FILTERS(128, 3, 3), PAD(1)),
-    {.name = "f16 to f32", .use = V, .n = 1, .c = 24, .h = 11, .w = 9,
-     .k = 17, .r = 3, .s = 3, .in = XL_F16, .out = XL_F32, .alpha = 1,
+    CASE("whole nhwc", V, NHWC, XL_F32, IN(2, 64, 16, 16), FILTERS(128, 3, 3),
+         PAD(1)),
+    {.name = "f16 to f32",
+     .use = V,
+     .n = 1,
+     .c = 24,
+     .h = 11,
+     .w = 9,
+     .k = 17,
+     .r = 3,
+     .s = 3,
+     .in = XL_F16,
+     .out = XL_F32,
+     .alpha = 1,
      .order = NHWC},
-    {.name = "i8 to i32", .use = V, .n = 2, .c = 9, .h = 8, .w = 7, .k = 5,
-     .r = 3, .s = 2, .in = XL_I8, .out = XL_I32, .alpha = 1, PAD(1)},
+    {.name = "i8 to i32",
+     .use = V,
+     .n = 2,
+     .c = 9,
+     .h = 8,
+     .w = 7,
+     .k = 5,
+     .r = 3,
+     .s = 2,
+     .in = XL_I8,
+     .out = XL_I32,
+     .alpha = 1,
+     PAD(1)},
     CASE("f64", V, NCHW, XL_F64, IN(1, 5, 7, 6), FILTERS(4, 3, 3), PAD(1)),
 
     /* Filters, strides, padding, dilation. */
     CASE("1x1", VQ, NCHW, XL_F32, IN(2, 61, 7, 9), FILTERS(67, 1, 1)),
     CASE("1x1 nhwc", VQ, NHWC, XL_F32, IN(2, 64, 7, 9), FILTERS(67, 1, 1)),
-    CASE("1x1 one image", V, NCHW, XL_F32, IN(1, 64, 8, 8),
-         FILTERS(32, 1, 1)),
-    CASE("1x1 stride 2", V, NCHW, XL_F32, IN(2, 33, 15, 13),
-         FILTERS(35, 1, 1), STRIDE(2)),
+    CASE("1x1 one image", V, NCHW, XL_F32, IN(1, 64, 8, 8), FILTERS(32, 1, 1)),
+    CASE("1x1 stride 2", V, NCHW, XL_F32, IN(2, 33, 15, 13), FILTERS(35, 1, 1),
+         STRIDE(2)),
     CASE("1x1 stride 2 nhwc", V, NHWC, XL_F16, IN(2, 32, 15, 13),
          FILTERS(64, 1, 1), STRIDE(2)),
-    CASE("7x7 stride 2", VQ, NCHW, XL_F32, IN(2, 3, 31, 29),
-         FILTERS(33, 7, 7), PAD(3), STRIDE(2)),
+    CASE("7x7 stride 2", VQ, NCHW, XL_F32, IN(2, 3, 31, 29), FILTERS(33, 7, 7),
+         PAD(3), STRIDE(2)),
     CASE("7x7 stride 2 nhwc", V, NHWC, XL_F32, IN(2, 3, 31, 29),
          FILTERS(33, 7, 7), PAD(3), STRIDE(2)),
-    CASE("3x3 stride 2", V, NCHW, XL_F32, IN(2, 17, 15, 14),
-         FILTERS(19, 3, 3), PAD(1), STRIDE(2)),
+    CASE("3x3 stride 2", V, NCHW, XL_F32, IN(2, 17, 15, 14), FILTERS(19, 3, 3),
+         PAD(1), STRIDE(2)),
     CASE("3x3 stride 2 nhwc", V, NHWC, XL_F32, IN(2, 16, 15, 14),
          FILTERS(32, 3, 3), PAD(1), STRIDE(2)),
-    CASE("stride 3 by 2", V, NCHW, XL_F32, IN(2, 7, 19, 20),
-         FILTERS(9, 3, 3), .stride = {3, 2}, PAD(2)),
-    CASE("pad 0 1 2 3", VQ, NCHW, XL_F32, IN(2, 11, 10, 9),
-         FILTERS(13, 3, 3), .pad = {0, 1, 2, 3}),
+    CASE("stride 3 by 2", V, NCHW, XL_F32, IN(2, 7, 19, 20), FILTERS(9, 3, 3),
+         .stride = {3, 2}, PAD(2)),
+    CASE("pad 0 1 2 3", VQ, NCHW, XL_F32, IN(2, 11, 10, 9), FILTERS(13, 3, 3),
+         .pad = {0, 1, 2, 3}),
     CASE("pad 3 0 0 1 nhwc", V, NHWC, XL_F32, IN(2, 12, 10, 9),
          FILTERS(13, 3, 3), .pad = {3, 0, 0, 1}),
     CASE("wide padding", V, NCHW, XL_F32, IN(1, 5, 4, 3), FILTERS(6, 3, 3),
          PAD(6)),
-    CASE("dilation 2", VQ, NCHW, XL_F32, IN(2, 13, 15, 14),
-         FILTERS(17, 3, 3), PAD(2), .dilation = {2, 2}),
+    CASE("dilation 2", VQ, NCHW, XL_F32, IN(2, 13, 15, 14), FILTERS(17, 3, 3),
+         PAD(2), .dilation = {2, 2}),
     CASE("dilation 2 nhwc", V, NHWC, XL_F32, IN(2, 16, 15, 14),
          FILTERS(17, 3, 3), PAD(2), .dilation = {2, 2}),
     CASE("dilation 3 by 1", V, NCHW, XL_F32, IN(1, 8, 15, 14),
          FILTERS(10, 2, 4), .dilation = {3, 1}, STRIDE(2)),
     CASE("row filter", V, NCHW, XL_F32, IN(2, 9, 6, 31), FILTERS(11, 1, 5),
          .pad = {0, 0, 2, 2}),
-    CASE("column filter", V, NHWC, XL_F32, IN(2, 9, 31, 6),
-         FILTERS(11, 5, 1), .pad = {2, 2, 0, 0}),
+    CASE("column filter", V, NHWC, XL_F32, IN(2, 9, 31, 6), FILTERS(11, 5, 1),
+         .pad = {2, 2, 0, 0}),
     CASE("whole image", V, NCHW, XL_F32, IN(3, 15, 6, 5), FILTERS(21, 6, 5)),
     CASE("one pixel", V, NCHW, XL_F32, IN(1, 1, 1, 1), FILTERS(1, 1, 1)),
-    CASE("one pixel padded", V, NHWC, XL_F32, IN(1, 3, 1, 1),
-         FILTERS(2, 3, 3), PAD(1)),
+    CASE("one pixel padded", V, NHWC, XL_F32, IN(1, 3, 1, 1), FILTERS(2, 3, 3),
+         PAD(1)),
     CASE("line", V, NCHW, XL_F32, IN(1, 4, 1, 1009), FILTERS(6, 1, 9),
          .pad = {0, 0, 4, 4}),
     CASE("narrow", V, NCHW, XL_F32, IN(2, 6, 101, 1), FILTERS(7, 3, 1),
          .pad = {1, 1, 0, 0}),
-    CASE("deep", V, NCHW, XL_F32, IN(1, 300, 5, 7), FILTERS(20, 3, 3),
-         PAD(1)),
+    CASE("deep", V, NCHW, XL_F32, IN(1, 300, 5, 7), FILTERS(20, 3, 3), PAD(1)),
     CASE("deep nhwc", V, NHWC, XL_F32, IN(1, 300, 5, 7), FILTERS(20, 3, 3),
          PAD(1)),
 
     /* Groups. */
     CASE("groups 2", VQ, NCHW, XL_F32, IN(2, 22, 9, 8), FILTERS(38, 3, 3),
          PAD(1), .groups = 2),
-    CASE("groups 2 nhwc", VQ, NHWC, XL_F32, IN(2, 24, 9, 8),
-         FILTERS(38, 3, 3), PAD(1), .groups = 2),
+    CASE("groups 2 nhwc", VQ, NHWC, XL_F32, IN(2, 24, 9, 8), FILTERS(38, 3, 3),
+         PAD(1), .groups = 2),
     CASE("groups 8 f16", V, NHWC, XL_F16, IN(2, 64, 7, 7), FILTERS(64, 3, 3),
          PAD(1), .groups = 8),
-    CASE("depthwise", VQ, NCHW, XL_F32, IN(2, 19, 14, 13),
-         FILTERS(19, 3, 3), PAD(1), .groups = 19),
+    CASE("depthwise", VQ, NCHW, XL_F32, IN(2, 19, 14, 13), FILTERS(19, 3, 3),
+         PAD(1), .groups = 19),
     CASE("depthwise nhwc", VQ, NHWC, XL_F32, IN(2, 19, 14, 13),
          FILTERS(19, 3, 3), PAD(1), .groups = 19),
     CASE("depthwise stride 2 f16", V, NHWC, XL_F16, IN(2, 32, 14, 13),
@@ -117,7 +137,7 @@ const struct conv_case conv_cases[] = {
     CASE("depthwise times 2", V, NCHW, XL_F32, IN(2, 5, 9, 8),
          FILTERS(10, 5, 5), PAD(2), .groups = 5),
 
-    /* Scalars, gaps, what follows the sum. */
+    /* Scalars, gaps, epilogues. */
     CASE("beta 1", VQ, NCHW, XL_F32, IN(2, 37, 13, 17), FILTERS(41, 3, 3),
          PAD(1), .beta = 1),
     CASE("beta -0.5 deep", V, NHWC, XL_F32, IN(1, 300, 5, 7),
@@ -128,16 +148,16 @@ const struct conv_case conv_cases[] = {
          PAD(1), .gap = 3, .off = 5),
     CASE("gaps f16", V, NHWC, XL_F16, IN(2, 32, 9, 8), FILTERS(32, 3, 3),
          PAD(1), .gap = 8, .off = 24, .beta = 1),
-    CASE("batch norm", VQ, NCHW, XL_F32, IN(2, 37, 13, 17),
-         FILTERS(41, 3, 3), PAD(1), .has_norm = true),
+    CASE("batch norm", VQ, NCHW, XL_F32, IN(2, 37, 13, 17), FILTERS(41, 3, 3),
+         PAD(1), .has_norm = true),
     CASE("batch norm nhwc", VQ, NHWC, XL_F32, IN(2, 37, 13, 17),
          FILTERS(41, 3, 3), PAD(1), .has_norm = true),
     CASE("batch norm f16", V, NHWC, XL_F16, IN(2, 32, 13, 17),
          FILTERS(48, 3, 3), PAD(1), .has_norm = true),
     CASE("batch norm bf16", V, NCHW, XL_BF16, IN(2, 32, 12, 16),
          FILTERS(48, 3, 3), PAD(1), STRIDE(2), .has_norm = true),
-    CASE("batch norm 1x1", V, NCHW, XL_F32, IN(2, 61, 7, 9),
-         FILTERS(67, 1, 1), .has_norm = true),
+    CASE("batch norm 1x1", V, NCHW, XL_F32, IN(2, 61, 7, 9), FILTERS(67, 1, 1),
+         .has_norm = true),
     CASE("batch norm groups", V, NHWC, XL_F32, IN(2, 24, 9, 8),
          FILTERS(36, 3, 3), PAD(1), .groups = 2, .has_norm = true),
     CASE("batch norm depthwise", V, NCHW, XL_F32, IN(2, 19, 14, 13),
@@ -152,24 +172,22 @@ const struct conv_case conv_cases[] = {
          PAD(1)),
     CASE("conv2 3x3", B, NHWC, XL_F16, IN(8, 64, 56, 56), FILTERS(64, 3, 3),
          PAD(1)),
-    CASE("conv3 3x3", B, NCHW, XL_F32, IN(8, 128, 28, 28),
-         FILTERS(128, 3, 3), PAD(1)),
-    CASE("conv3 3x3", B, NHWC, XL_F32, IN(8, 128, 28, 28),
-         FILTERS(128, 3, 3), PAD(1)),
-    CASE("conv4 3x3", BQ, NCHW, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(256, 3, 3), PAD(1)),
-    CASE("conv4 3x3", B, NHWC, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(256, 3, 3), PAD(1)),
+    CASE("conv3 3x3", B, NCHW, XL_F32, IN(8, 128, 28, 28), FILTERS(128, 3, 3),
+         PAD(1)),
+    CASE("conv3 3x3", B, NHWC, XL_F32, IN(8, 128, 28, 28), FILTERS(128, 3, 3),
+         PAD(1)),
+    CASE("conv4 3x3", BQ, NCHW, XL_F32, IN(8, 256, 14, 14), FILTERS(256, 3, 3),
+         PAD(1)),
+    CASE("conv4 3x3", B, NHWC, XL_F32, IN(8, 256, 14, 14), FILTERS(256, 3, 3),
+         PAD(1)),
     CASE("conv5 3x3", B, NCHW, XL_F32, IN(8, 512, 7, 7), FILTERS(512, 3, 3),
          PAD(1)),
     CASE("conv5 3x3", B, NHWC, XL_F32, IN(8, 512, 7, 7), FILTERS(512, 3, 3),
          PAD(1)),
-    CASE("conv4 up", B, NCHW, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(1024, 1, 1)),
-    CASE("conv4 up", B, NHWC, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(1024, 1, 1)),
-    CASE("conv4 norm", B, NCHW, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(256, 3, 3), PAD(1), .has_norm = true),
+    CASE("conv4 up", B, NCHW, XL_F32, IN(8, 256, 14, 14), FILTERS(1024, 1, 1)),
+    CASE("conv4 up", B, NHWC, XL_F32, IN(8, 256, 14, 14), FILTERS(1024, 1, 1)),
+    CASE("conv4 norm", B, NCHW, XL_F32, IN(8, 256, 14, 14), FILTERS(256, 3, 3),
+         PAD(1), .has_norm = true),
     CASE("depthwise 128", B, NCHW, XL_F32, IN(8, 128, 56, 56),
          FILTERS(128, 3, 3), PAD(1), .groups = 128),
     CASE("depthwise 128", B, NHWC, XL_F32, IN(8, 128, 56, 56),
@@ -177,8 +195,10 @@ const struct conv_case conv_cases[] = {
     {.name = NULL},
 };
 
-/*@@ A convolution on the host, in double, and how its memory lies: images are
- * matrices whose lines are planes (NCHW) or pixels (NHWC). */
+/* -- the reference -----------------------------------------------------------
+ *
+ * A convolution on the host, in double precision. Images are matrices whose
+ * rows are planes (NCHW) or pixels (NHWC). */
 
 enum { AT_N, AT_C, AT_H, AT_W };
 
@@ -311,28 +331,28 @@ void conv_place(const struct conv_case *c, size_t i, size_t at[4])
         at[d] = i % size[d];
 }
 
-static size_t or_one(size_t x)
+static size_t one_if_zero(size_t x)
 {
     return x ? x : 1;
 }
 
-/* Where element `tap` of a filter at `place` meets the image; false in the
- * padding. */
-static bool meets(const struct conv_case *c, unsigned along, size_t place,
-                  size_t tap, size_t *at)
+/* The index in the image of element `tap` of the filter at output index
+ * `place`; false in the padding. */
+static bool image_index(const struct conv_case *c, unsigned along,
+                        size_t i_out, size_t tap, size_t *at)
 {
     const size_t before = c->pad[2 * along], length = along ? c->w : c->h;
-    const size_t y =
-        place * or_one(c->stride[along]) + tap * or_one(c->dilation[along]);
+    const size_t y = i_out * one_if_zero(c->stride[along]) +
+                     tap * one_if_zero(c->dilation[along]);
     *at = y - before;
     return y >= before && *at < length;
 }
 
-static void sum_up(const struct conv_ref *r, const size_t at[4], double *sum,
-                   double *mag)
+static void sum_products(const struct conv_ref *r, const size_t at[4],
+                         double *sum, double *mag)
 {
     const struct conv_case *c = r->c;
-    const size_t groups = or_one(c->groups), cg = c->c / groups;
+    const size_t groups = one_if_zero(c->groups), cg = c->c / groups;
     const size_t first = at[AT_C] / (c->k / groups) * cg;
     const bool last = layout_filters(c) == XL_KRSC;
     size_t size[4], from[4] = {at[AT_N], 0, 0, 0};
@@ -340,8 +360,8 @@ static void sum_up(const struct conv_ref *r, const size_t at[4], double *sum,
     *sum = *mag = 0;
     for (size_t i = 0; i < c->r; i++) {
         for (size_t j = 0; j < c->s; j++) {
-            if (!meets(c, 0, at[AT_H], i, &from[AT_H]) ||
-                !meets(c, 1, at[AT_W], j, &from[AT_W]))
+            if (!image_index(c, 0, at[AT_H], i, &from[AT_H]) ||
+                !image_index(c, 1, at[AT_W], j, &from[AT_W]))
                 continue;
             for (size_t l = 0; l < cg; l++) {
                 const size_t tap =
@@ -357,8 +377,8 @@ static void sum_up(const struct conv_ref *r, const size_t at[4], double *sum,
     }
 }
 
-/* The chain of conv_norm_text: an operation brings the error it has and one
- * rounding. */
+/* The chain of conv_norm_text: each operation propagates the error and adds
+ * one rounding. */
 static double normalise(const struct conv_ref *r, size_t k, double y,
                         double *error)
 {
@@ -377,16 +397,17 @@ static double normalise(const struct conv_ref *r, size_t k, double y,
     return fmax(y, 0);
 }
 
-/* As ref_gemm_want(), with as many terms as a filter has elements. */
+/* As ref_gemm_want(), with the elements of a filter as terms. */
 double conv_want(const struct conv_ref *r, const size_t at[4], double *tol)
 {
     const struct conv_case *c = r->c;
     const xl_dtype y = c->out == XL_F64 ? XL_F64 : XL_F32;
-    const double terms = (double)(c->c / or_one(c->groups) * c->r * c->s) + 3;
-    /* The host rounds as often in double as the device does. */
+    const double terms =
+        (double)(c->c / one_if_zero(c->groups) * c->r * c->s) + 3;
+    /* In f64 the host rounds as often as the device. */
     const double ru = terms * ref_roundoff(y) * (y == XL_F64 ? 2 : 1);
     double sum, mag;
-    sum_up(r, at, &sum, &mag);
+    sum_products(r, at, &sum, &mag);
     const double old =
         c->beta == 0 ? 0 : c->beta * conv_out_at(c, &r->old, at);
     double want = c->alpha * sum + old;

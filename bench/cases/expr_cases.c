@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case table of expressions. Small shapes are odd where edges are to be
- * hit, with gaps, offsets and transposed storage here and there; timed ones
- * are larger than most caches. References know the names by their order in the
- * lists: shapes first, then scalars. */
+/* The case table of expressions. Shapes to be verified are odd, so that edges
+ * occur, some with gaps, offsets and transposed storage; shapes to be timed
+ * are larger than most caches. A reference refers to names by their index in
+ * the lists: shapes first, then scalars. */
 #include "cases/expr_cases.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@
 #define BB (CASE_BENCH | CASE_BIG)
 
 /* Columns: name, use, text,
- *          small shapes,
- *          timed shapes,
+ *          shapes to be verified,
+ *          shapes to be timed,
  *          scalars, ranges, reference, samples */
 /* clang-format off */
 const struct expr_case expr_cases[] = {

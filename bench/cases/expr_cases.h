@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case table of expressions, in order of length; `clbench verify`, `clbench
- * expr` and the tests read it. */
+/* The case table of expressions, in order of length, for `clbench verify`,
+ * `clbench expr` and the tests. */
 #ifndef CLBENCH_EXPR_CASES_H
 #define CLBENCH_EXPR_CASES_H
 
@@ -15,14 +15,14 @@ struct expr_case {
     const char *timed;   /* shapes to time; NULL: not timed */
     const char *scalars, *ranges;
     expr_ref *ref;
-    unsigned samples;    /* elements checked where it is timed; 0: 256. Few,
-                            where one takes the whole input */
+    unsigned samples; /* elements that are checked when it is timed; 0: 256.
+                         Few where one element depends on all input */
 };
 
 extern const struct expr_case expr_cases[]; /* NULL name last */
 
-/* The case's names with the small or the timed shapes, settled. The table is
- * right: a test reads every row. */
+/* The case's names with the shapes to be verified or timed, and their strides.
+ * Does not fail for a row of the table: a test reads all rows. */
 bool expr_case_spec(const struct expr_case *c, bool timed,
                     struct expr_spec *out, char *why);
 

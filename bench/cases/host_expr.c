@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every reference stands on: a case's names with their shapes, an element
- * of a host tensor, the tolerance of an element in memory. */
+/* References of the expression cases: each is its formula once more, in
+ * numbers that carry their error bound (error_number.h). Elementwise cases
+ * come first, then those with reductions, where the index along the reduced
+ * dimension is set to each element in order; sums have the bound of expr.h. */
 #include "cases/host_expr.h"
 
 #include <math.h>
@@ -28,6 +30,7 @@ double expr_tolerance(struct num want, xl_dtype dtype)
            ref_floor(dtype);
 }
 
+/* Tensor k at the point, by NumPy's broadcasting. */
 static struct num ref_in(const struct expr_point *p, unsigned k)
 {
     const struct expr_name *n = &p->host->spec->name[k];
@@ -44,6 +47,7 @@ static struct num ref_scalar(const struct expr_point *p, unsigned k)
     return n_lit(p->host->spec->name[k].scalar);
 }
 
+/* Size of tensor k along a dimension, counted from the end: 0 is the last. */
 static size_t ref_size(const struct expr_point *p, unsigned k,
                        unsigned from_end)
 {
@@ -51,6 +55,7 @@ static size_t ref_size(const struct expr_point *p, unsigned k,
     return n->size[n->n_dims - 1 - from_end];
 }
 
+/* The point with its index along a dimension, counted from the end, set. */
 static struct expr_point ref_move(const struct expr_point *p,
                                   unsigned from_end, size_t i)
 {
@@ -59,8 +64,8 @@ static struct expr_point ref_move(const struct expr_point *p,
     return q;
 }
 
-/*@@ References of the cases in which each element stands by itself: the
- * formula once more, in numbers that carry their error. */
+/* -- elementwise cases ------------------------------------------------------
+ */
 
 struct num expr_ref_axpy(const struct expr_point *p)
 {
@@ -127,7 +132,7 @@ struct num expr_ref_bias_gelu(const struct expr_point *p)
     return n_add(n_gelu(n_add(ref_in(p, X), ref_in(p, B))), ref_in(p, R));
 }
 
-/* Pairs (2 j, 2 j + 1) turned by the angle of (token, j). */
+/* Pairs (2 j, 2 j + 1) rotated by the angle of (token, j). */
 struct num expr_ref_rope(const struct expr_point *p)
 {
     enum { X, C, S };
@@ -199,12 +204,12 @@ struct num expr_ref_gru(const struct expr_point *p)
     return n_add(n_mul(n_sub(n_exact(1), z), n), n_mul(z, ref_in(p, H)));
 }
 
-/* Philox4x32-10 of counter place / 4 under the seed; word place % 4.
+/* Philox4x32-10 of counter i / 4 under the seed; word i % 4.
  * Source: Salmon, Moraes, Dror, Shaw, SC 2011. */
-static uint32_t philox(uint32_t seed, uint64_t place)
+static uint32_t philox(uint32_t seed, uint64_t i)
 {
     enum { ROUNDS = 10 };
-    const uint64_t block = place / 4;
+    const uint64_t block = i / 4;
     uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32), 0, 0};
     uint32_t key[2] = {seed, 0};
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -217,7 +222,7 @@ static uint32_t philox(uint32_t seed, uint64_t place)
         key[0] += 0x9E3779B9u;
         key[1] += 0xBB67AE85u;
     }
-    return c[place % 4];
+    return c[i % 4];
 }
 
 /* The upper 24 bits of a word are a uniform number; the comparison is exact
@@ -225,8 +230,8 @@ static uint32_t philox(uint32_t seed, uint64_t place)
 struct num expr_ref_dropout(const struct expr_point *p)
 {
     enum { X, OUT, P, SEED = 7 };
-    const size_t place = p->i[0] * ref_size(p, X, 0) + p->i[1];
-    const double u = (double)(philox(SEED, place) >> 8) * 0x1p-24;
+    const size_t i = p->i[0] * ref_size(p, X, 0) + p->i[1];
+    const double u = (double)(philox(SEED, i) >> 8) * 0x1p-24;
     const struct num rate = ref_scalar(p, P);
     if (u < (double)(float)rate.x)
         return n_exact(0);
@@ -258,7 +263,7 @@ struct num expr_ref_gamma(const struct expr_point *p)
     return (struct num){floor(y.x), lo < hi ? 1 : 0};
 }
 
-/* The normal distribution function, as the text spells it. */
+/* The normal distribution function, as in the text of the case. */
 static struct num normal_cdf(struct num x)
 {
     const struct num half = n_exact(0.5);
@@ -325,19 +330,19 @@ struct num expr_ref_masks(const struct expr_point *p)
 
 struct num expr_ref_add_transposed(const struct expr_point *p)
 {
-    struct expr_point turned = *p;
-    turned.i[0] = p->i[1];
-    turned.i[1] = p->i[0];
-    return n_add(ref_in(p, 0), ref_in(&turned, 1));
+    struct expr_point swapped = *p;
+    swapped.i[0] = p->i[1];
+    swapped.i[1] = p->i[0];
+    return n_add(ref_in(p, 0), ref_in(&swapped, 1));
 }
 
-/*@@ References of the cases that reduce. A point's index along a reduced
- * dimension is set to each element in turn; sums have expr.h's bound. */
+/* -- cases with reductions ---------------------------------------------------
+ */
 
 static const double u = 0x1p-24;
 
-/* What stands at a point before it is reduced. */
-typedef struct num term(const struct expr_point *p);
+/* The value at a point before the reduction. */
+typedef struct num term_fn(const struct expr_point *p);
 
 static struct num first_tensor(const struct expr_point *p)
 {
@@ -351,42 +356,43 @@ static struct num sum_of_two(const struct expr_point *p)
 
 /* -- one row -------------------------------------------------------------- */
 
-static size_t cols(const struct expr_point *p)
+static size_t row_length(const struct expr_point *p)
 {
     return ref_size(p, 0, 0);
 }
 
-static struct num along(const struct expr_point *p, size_t j, term *x)
+static struct num value_along(const struct expr_point *p, size_t j, term_fn *x)
 {
     const struct expr_point q = ref_move(p, 0, j);
     return x(&q);
 }
 
-static double row_max(const struct expr_point *p, term *x)
+static double row_max(const struct expr_point *p, term_fn *x)
 {
     double max = -INFINITY;
-    for (size_t j = 0; j < cols(p); j++)
-        max = fmax(max, along(p, j, x).x);
+    for (size_t j = 0; j < row_length(p); j++)
+        max = fmax(max, value_along(p, j, x).x);
     return max;
 }
 
-/* Sum of exp(x - max). That max is off by a rounding does not matter: all
- * exponents shift alike. Where pieces are joined, each join rescales: two
- * roundings in each of log2(n) levels and those of a first chunk, held by the
- * 48 + 2 log2 n u of ops.h, xl_softmax_run(). */
-static struct num sum_of_exp(const struct expr_point *p, term *x, double max)
+/* Sum of exp(x - max). A rounding error of max has no effect, since it shifts
+ * all exponents equally. Where partial sums are combined, each combination
+ * rescales: two roundings in each of log2(n) levels, and those of a first
+ * chunk, within (48 + 2 log2 n) u of ops.h, xl_softmax_run(). */
+static struct num sum_of_exp(const struct expr_point *p, term_fn *x,
+                             double max)
 {
     static const double fixed_terms = 48;
-    const double n = (double)cols(p);
+    const double n = (double)row_length(p);
     struct sum s = {0};
-    for (size_t j = 0; j < cols(p); j++)
-        sum_add(&s, n_exp(n_sub(along(p, j, x), n_exact(max))));
+    for (size_t j = 0; j < row_length(p); j++)
+        sum_add(&s, n_exp(n_sub(value_along(p, j, x), n_exact(max))));
     struct num total = sum_total(&s);
     total.e += (fixed_terms + 2 * log2(n)) * u * total.x;
     return total;
 }
 
-static struct num logsumexp(const struct expr_point *p, term *x)
+static struct num logsumexp(const struct expr_point *p, term_fn *x)
 {
     const double max = row_max(p, x);
     return n_add(n_exact(max), n_log(sum_of_exp(p, x, max)));
@@ -423,13 +429,13 @@ struct num expr_ref_cross_entropy(const struct expr_point *p)
     enum { X, I, T };
     const size_t target = (size_t)ref_in(p, T).x;
     struct sum picked = {0}; /* of zeros and one element */
-    sum_add(&picked, along(p, target, first_tensor));
+    sum_add(&picked, value_along(p, target, first_tensor));
     return n_sub(logsumexp(p, first_tensor), sum_total(&picked));
 }
 
 /* -- means and variances -------------------------------------------------- */
 
-/* Terms given one by one, twice: for the mean, then for the variance. */
+/* Terms are added one by one, twice: for the mean, then for the variance. */
 struct moments {
     struct num mean, var;
     struct sum first, squares;
@@ -453,8 +459,8 @@ static void var_add(struct moments *m, struct num x)
     m->moved += fabs(d) * x.e;
 }
 
-/* 16 u (var + u mean^2), and 2 / n sum |x - mean| e for terms that are off
- * themselves. */
+/* 16 u (var + u mean^2), and 2 / n sum |x - mean| e for the errors of the
+ * terms. */
 static void var_done(struct moments *m)
 {
     static const double var_bound = 16;
@@ -465,19 +471,19 @@ static void var_done(struct moments *m)
                0x1p-126;
 }
 
-static struct moments row_moments(const struct expr_point *p, term *x)
+static struct moments row_moments(const struct expr_point *p, term_fn *x)
 {
     struct moments m = {.moved = 0};
-    for (size_t j = 0; j < cols(p); j++)
-        mean_add(&m, along(p, j, x));
+    for (size_t j = 0; j < row_length(p); j++)
+        mean_add(&m, value_along(p, j, x));
     mean_done(&m);
-    for (size_t j = 0; j < cols(p); j++)
-        var_add(&m, along(p, j, x));
+    for (size_t j = 0; j < row_length(p); j++)
+        var_add(&m, value_along(p, j, x));
     var_done(&m);
     return m;
 }
 
-static struct num normalised(const struct expr_point *p, term *x,
+static struct num normalised(const struct expr_point *p, term_fn *x,
                              struct num gain, struct num bias)
 {
     const struct moments m = row_moments(p, x);
@@ -502,13 +508,13 @@ struct num expr_ref_rms_norm(const struct expr_point *p)
 {
     enum { X, R, G };
     struct sum squares = {0};
-    for (size_t j = 0; j < cols(p); j++)
-        sum_add(&squares, n_sq(along(p, j, sum_of_two)));
+    for (size_t j = 0; j < row_length(p); j++)
+        sum_add(&squares, n_sq(value_along(p, j, sum_of_two)));
     const struct num r = n_rsqrt(n_add(sum_mean(&squares), n_lit(1e-6)));
     return n_mul(n_mul(sum_of_two(p), r), ref_in(p, G));
 }
 
-/* Over dimension 0 of `outer`, and of n dimensions over the last as well. */
+/* Over the first dimension, and with_last over the last one as well. */
 static struct num column_moment(const struct expr_point *p, bool with_last)
 {
     struct moments m = {.moved = 0};
@@ -543,8 +549,9 @@ struct num expr_ref_channel_stats(const struct expr_point *p)
 struct num expr_ref_argmax_rows(const struct expr_point *p)
 {
     size_t best = 0;
-    for (size_t j = 1; j < cols(p); j++)
-        if (along(p, j, first_tensor).x > along(p, best, first_tensor).x)
+    for (size_t j = 1; j < row_length(p); j++)
+        if (value_along(p, j, first_tensor).x >
+            value_along(p, best, first_tensor).x)
             best = j;
     return n_exact((double)best);
 }
@@ -572,8 +579,8 @@ struct num expr_ref_any_above(const struct expr_point *p)
 struct num expr_ref_min_max(const struct expr_point *p)
 {
     double least = INFINITY;
-    for (size_t j = 0; j < cols(p); j++)
-        least = fmin(least, along(p, j, first_tensor).x);
+    for (size_t j = 0; j < row_length(p); j++)
+        least = fmin(least, value_along(p, j, first_tensor).x);
     const struct num lo = n_exact(least);
     const struct num hi = n_exact(row_max(p, first_tensor));
     return n_div(n_sub(ref_in(p, 0), lo), n_sub(hi, lo));
@@ -582,8 +589,8 @@ struct num expr_ref_min_max(const struct expr_point *p)
 struct num expr_ref_sum_all(const struct expr_point *p)
 {
     struct sum s = {0};
-    for (size_t j = 0; j < cols(p); j++)
-        sum_add(&s, along(p, j, first_tensor));
+    for (size_t j = 0; j < row_length(p); j++)
+        sum_add(&s, value_along(p, j, first_tensor));
     return sum_total(&s);
 }
 
@@ -592,13 +599,14 @@ struct num expr_ref_clip_norm(const struct expr_point *p)
 {
     enum { X, OUT, C };
     struct sum s = {0};
-    for (size_t j = 0; j < cols(p); j++)
-        sum_add(&s, n_sq(along(p, j, first_tensor)));
+    for (size_t j = 0; j < row_length(p); j++)
+        sum_add(&s, n_sq(value_along(p, j, first_tensor)));
     const struct num ratio = n_div(ref_scalar(p, C), n_sqrt(sum_total(&s)));
     return n_mul(ref_in(p, X), n_min(n_exact(1), ratio));
 }
 
-/* Both branches meet smoothly at 1, so which is taken there does not show. */
+/* Both branches have the same value and slope at 1, so either is right there.
+ */
 struct num expr_ref_huber(const struct expr_point *p)
 {
     struct sum s = {0};
@@ -606,7 +614,7 @@ struct num expr_ref_huber(const struct expr_point *p)
     struct expr_point q = *p;
     q.n_dims = 2;
     for (q.i[0] = 0; q.i[0] < ref_size(p, 0, 1); q.i[0]++)
-        for (q.i[1] = 0; q.i[1] < cols(p); q.i[1]++) {
+        for (q.i[1] = 0; q.i[1] < row_length(p); q.i[1]++) {
             const struct num d = n_abs(n_sub(ref_in(&q, 0), ref_in(&q, 1)));
             sum_add(&s, d.x <= 1 ? n_mul(half, n_sq(d)) : n_sub(d, half));
         }

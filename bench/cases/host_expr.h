@@ -11,7 +11,7 @@
 struct expr_host {
     const struct expr_spec *spec;
     const void *data[XL_EXPR_MAX_BINDINGS];
-    size_t first[XL_EXPR_MAX_BINDINGS]; /* place of the first element */
+    size_t first[XL_EXPR_MAX_BINDINGS]; /* offset of the first element */
 };
 
 /* One element of one output. */
@@ -22,15 +22,15 @@ struct expr_point {
     size_t i[XL_MAX_DIMS];
 };
 
-/* What the element should be, in double, by hand: no reference calls the
- * library. Names are known by their place in the case's lists. */
+/* The expected element, in double precision; no reference calls the library.
+ * Names are given by their index in the case's lists. */
 typedef struct num expr_ref(const struct expr_point *p);
 
 /* The point of element `at` of result `k` (an index into the spec). */
 struct expr_point expr_point_at(const struct expr_host *host, unsigned k,
                                 size_t at);
 
-/* How far off an element may be in memory: the number's own error, then one
+/* The tolerance of an element in memory: the error of the number, and one
  * rounding to a narrower type. */
 double expr_tolerance(struct num want, xl_dtype dtype);
 
