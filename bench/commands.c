@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every command, in the order of the help. Adding one: commands/x.c, its
- * declaration in commands.h, a line here. */
+/* The list of commands, in the order of the help. A new command is a file
+ * commands/x.c, its declaration in commands.h, and an element here. */
 #include "commands.h"
 
 const struct command *const commands[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every command of clbench. */
+/* The commands of clbench; `clbench x` is in commands/x.c. */
 #ifndef CLBENCH_COMMANDS_H
 #define CLBENCH_COMMANDS_H
 

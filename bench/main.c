@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clbench: from the command line to an exit code. Everything else is in the
- * commands. */
+/* clbench, the benchmark program: parse the command line, run the command with
+ * its report and trace, return the exit code. */
 #include <string.h>
 
 #include "commands.h"
@@ -15,36 +15,42 @@ static void print_version(void)
     fprintf(stdout, "clbench %s, libcrosslane %s\n", XL_VERSION_TEXT,
             xl_version());
     if (strcmp(XL_VERSION_TEXT, xl_version()) != 0)
-        fprintf(stderr, "clbench: warning: this program and the library it "
-                        "found do not belong together; install both anew\n");
+        fprintf(stderr,
+                "clbench: warning: the versions of this program and of "
+                "the library differ; reinstall both\n");
 }
 
-/* Two files of one name: the second would take the place of the first. */
+/* Do two options name the same file? The second output would overwrite the
+ * first. */
 static bool files_clash(const struct session *s)
 {
     const char *a = NULL, *b = NULL;
     if (!outputs_clash(&s->set, &a, &b))
         return false;
-    fprintf(stderr, "clbench: --%s and --%s name the same file; give each its "
-                    "own\n", a, b);
+    fprintf(stderr,
+            "clbench: --%s and --%s name the same file; give two "
+            "names\n",
+            a, b);
     return true;
 }
 
-/* A table that lacks rows should not look whole. */
-static void say_cut(const struct session *s)
+/* Report that a table is incomplete. */
+static void report_incomplete(const struct session *s)
 {
     if (session_interrupted())
-        fprintf(stderr, "clbench: interrupted; what was measured until then "
-                        "was kept\n");
+        fprintf(stderr, "clbench: interrupted; the results so far were "
+                        "kept\n");
     else if (s->is_late && s->set.max_time_s > 0)
-        fprintf(stderr, "clbench: --max-time %g ended it before all was "
-                        "measured; %s\n", s->set.max_time_s,
-                s->n_rows > 0 ? "what was measured until then was kept"
-                              : "give it more: a first run builds kernels and "
+        fprintf(stderr,
+                "clbench: --max-time %g ended the run before all cases "
+                "were measured; %s\n",
+                s->set.max_time_s,
+                s->n_rows > 0 ? "the results so far were kept"
+                              : "give more: a first run builds kernels and "
                                 "measures the device's peaks");
 }
 
-static int run(struct session *s)
+static int run_command(struct session *s)
 {
     if (files_clash(s))
         return EXIT_USAGE;
@@ -63,7 +69,7 @@ static int run(struct session *s)
     s->trace = NULL;
     report_code = trace_code > report_code ? trace_code : report_code;
     if (!s->command->is_live) {
-        say_cut(s);
+        report_incomplete(s);
         code = session_interrupted() ? EXIT_INTERRUPTED : code;
     }
     session_close(s);
@@ -83,7 +89,7 @@ int main(int argc, char **argv)
     else if (s.set.version)
         print_version();
     else
-        code = run(&s);
+        code = run_command(&s);
     args_free(&s.set);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "clbench: standard output could not be written\n");

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's case table. Sizes are odd or prime where edges are to be hit,
- * and small enough that the host's answer in double takes no time. */
+/* The case table of convolution, and its reference on the host. Sizes to be
+ * verified are odd or prime, so that edges occur, and small, so that the
+ * reference in double precision takes little time. */
 #include "cases/conv_cases.h"
+
+#include <math.h>
 
 #define V CASE_VERIFY
 #define VQ (CASE_VERIFY | CASE_QUICK)
@@ -42,72 +45,91 @@ const struct conv_case conv_cases[] = {
          FILTERS(32, 3, 3), PAD(1)),
     CASE("whole", V, NCHW, XL_F32, IN(2, 64, 16, 16), FILTERS(128, 3, 3),
          PAD(1)),
-    CASE("whole nhwc", V, NHWC, XL_F32, IN(2, 64, 16, 16),
-         FILTERS(128, 3, 3), PAD(1)),
-    {.name = "f16 to f32", .use = V, .n = 1, .c = 24, .h = 11, .w = 9,
-     .k = 17, .r = 3, .s = 3, .in = XL_F16, .out = XL_F32, .alpha = 1,
+    CASE("whole nhwc", V, NHWC, XL_F32, IN(2, 64, 16, 16), FILTERS(128, 3, 3),
+         PAD(1)),
+    {.name = "f16 to f32",
+     .use = V,
+     .n = 1,
+     .c = 24,
+     .h = 11,
+     .w = 9,
+     .k = 17,
+     .r = 3,
+     .s = 3,
+     .in = XL_F16,
+     .out = XL_F32,
+     .alpha = 1,
      .order = NHWC},
-    {.name = "i8 to i32", .use = V, .n = 2, .c = 9, .h = 8, .w = 7, .k = 5,
-     .r = 3, .s = 2, .in = XL_I8, .out = XL_I32, .alpha = 1, PAD(1)},
+    {.name = "i8 to i32",
+     .use = V,
+     .n = 2,
+     .c = 9,
+     .h = 8,
+     .w = 7,
+     .k = 5,
+     .r = 3,
+     .s = 2,
+     .in = XL_I8,
+     .out = XL_I32,
+     .alpha = 1,
+     PAD(1)},
     CASE("f64", V, NCHW, XL_F64, IN(1, 5, 7, 6), FILTERS(4, 3, 3), PAD(1)),
 
     /* Filters, strides, padding, dilation. */
     CASE("1x1", VQ, NCHW, XL_F32, IN(2, 61, 7, 9), FILTERS(67, 1, 1)),
     CASE("1x1 nhwc", VQ, NHWC, XL_F32, IN(2, 64, 7, 9), FILTERS(67, 1, 1)),
-    CASE("1x1 one image", V, NCHW, XL_F32, IN(1, 64, 8, 8),
-         FILTERS(32, 1, 1)),
-    CASE("1x1 stride 2", V, NCHW, XL_F32, IN(2, 33, 15, 13),
-         FILTERS(35, 1, 1), STRIDE(2)),
+    CASE("1x1 one image", V, NCHW, XL_F32, IN(1, 64, 8, 8), FILTERS(32, 1, 1)),
+    CASE("1x1 stride 2", V, NCHW, XL_F32, IN(2, 33, 15, 13), FILTERS(35, 1, 1),
+         STRIDE(2)),
     CASE("1x1 stride 2 nhwc", V, NHWC, XL_F16, IN(2, 32, 15, 13),
          FILTERS(64, 1, 1), STRIDE(2)),
-    CASE("7x7 stride 2", VQ, NCHW, XL_F32, IN(2, 3, 31, 29),
-         FILTERS(33, 7, 7), PAD(3), STRIDE(2)),
+    CASE("7x7 stride 2", VQ, NCHW, XL_F32, IN(2, 3, 31, 29), FILTERS(33, 7, 7),
+         PAD(3), STRIDE(2)),
     CASE("7x7 stride 2 nhwc", V, NHWC, XL_F32, IN(2, 3, 31, 29),
          FILTERS(33, 7, 7), PAD(3), STRIDE(2)),
-    CASE("3x3 stride 2", V, NCHW, XL_F32, IN(2, 17, 15, 14),
-         FILTERS(19, 3, 3), PAD(1), STRIDE(2)),
+    CASE("3x3 stride 2", V, NCHW, XL_F32, IN(2, 17, 15, 14), FILTERS(19, 3, 3),
+         PAD(1), STRIDE(2)),
     CASE("3x3 stride 2 nhwc", V, NHWC, XL_F32, IN(2, 16, 15, 14),
          FILTERS(32, 3, 3), PAD(1), STRIDE(2)),
-    CASE("stride 3 by 2", V, NCHW, XL_F32, IN(2, 7, 19, 20),
-         FILTERS(9, 3, 3), .stride = {3, 2}, PAD(2)),
-    CASE("pad 0 1 2 3", VQ, NCHW, XL_F32, IN(2, 11, 10, 9),
-         FILTERS(13, 3, 3), .pad = {0, 1, 2, 3}),
+    CASE("stride 3 by 2", V, NCHW, XL_F32, IN(2, 7, 19, 20), FILTERS(9, 3, 3),
+         .stride = {3, 2}, PAD(2)),
+    CASE("pad 0 1 2 3", VQ, NCHW, XL_F32, IN(2, 11, 10, 9), FILTERS(13, 3, 3),
+         .pad = {0, 1, 2, 3}),
     CASE("pad 3 0 0 1 nhwc", V, NHWC, XL_F32, IN(2, 12, 10, 9),
          FILTERS(13, 3, 3), .pad = {3, 0, 0, 1}),
     CASE("wide padding", V, NCHW, XL_F32, IN(1, 5, 4, 3), FILTERS(6, 3, 3),
          PAD(6)),
-    CASE("dilation 2", VQ, NCHW, XL_F32, IN(2, 13, 15, 14),
-         FILTERS(17, 3, 3), PAD(2), .dilation = {2, 2}),
+    CASE("dilation 2", VQ, NCHW, XL_F32, IN(2, 13, 15, 14), FILTERS(17, 3, 3),
+         PAD(2), .dilation = {2, 2}),
     CASE("dilation 2 nhwc", V, NHWC, XL_F32, IN(2, 16, 15, 14),
          FILTERS(17, 3, 3), PAD(2), .dilation = {2, 2}),
     CASE("dilation 3 by 1", V, NCHW, XL_F32, IN(1, 8, 15, 14),
          FILTERS(10, 2, 4), .dilation = {3, 1}, STRIDE(2)),
     CASE("row filter", V, NCHW, XL_F32, IN(2, 9, 6, 31), FILTERS(11, 1, 5),
          .pad = {0, 0, 2, 2}),
-    CASE("column filter", V, NHWC, XL_F32, IN(2, 9, 31, 6),
-         FILTERS(11, 5, 1), .pad = {2, 2, 0, 0}),
+    CASE("column filter", V, NHWC, XL_F32, IN(2, 9, 31, 6), FILTERS(11, 5, 1),
+         .pad = {2, 2, 0, 0}),
     CASE("whole image", V, NCHW, XL_F32, IN(3, 15, 6, 5), FILTERS(21, 6, 5)),
     CASE("one pixel", V, NCHW, XL_F32, IN(1, 1, 1, 1), FILTERS(1, 1, 1)),
-    CASE("one pixel padded", V, NHWC, XL_F32, IN(1, 3, 1, 1),
-         FILTERS(2, 3, 3), PAD(1)),
+    CASE("one pixel padded", V, NHWC, XL_F32, IN(1, 3, 1, 1), FILTERS(2, 3, 3),
+         PAD(1)),
     CASE("line", V, NCHW, XL_F32, IN(1, 4, 1, 1009), FILTERS(6, 1, 9),
          .pad = {0, 0, 4, 4}),
     CASE("narrow", V, NCHW, XL_F32, IN(2, 6, 101, 1), FILTERS(7, 3, 1),
          .pad = {1, 1, 0, 0}),
-    CASE("deep", V, NCHW, XL_F32, IN(1, 300, 5, 7), FILTERS(20, 3, 3),
-         PAD(1)),
+    CASE("deep", V, NCHW, XL_F32, IN(1, 300, 5, 7), FILTERS(20, 3, 3), PAD(1)),
     CASE("deep nhwc", V, NHWC, XL_F32, IN(1, 300, 5, 7), FILTERS(20, 3, 3),
          PAD(1)),
 
     /* Groups. */
     CASE("groups 2", VQ, NCHW, XL_F32, IN(2, 22, 9, 8), FILTERS(38, 3, 3),
          PAD(1), .groups = 2),
-    CASE("groups 2 nhwc", VQ, NHWC, XL_F32, IN(2, 24, 9, 8),
-         FILTERS(38, 3, 3), PAD(1), .groups = 2),
+    CASE("groups 2 nhwc", VQ, NHWC, XL_F32, IN(2, 24, 9, 8), FILTERS(38, 3, 3),
+         PAD(1), .groups = 2),
     CASE("groups 8 f16", V, NHWC, XL_F16, IN(2, 64, 7, 7), FILTERS(64, 3, 3),
          PAD(1), .groups = 8),
-    CASE("depthwise", VQ, NCHW, XL_F32, IN(2, 19, 14, 13),
-         FILTERS(19, 3, 3), PAD(1), .groups = 19),
+    CASE("depthwise", VQ, NCHW, XL_F32, IN(2, 19, 14, 13), FILTERS(19, 3, 3),
+         PAD(1), .groups = 19),
     CASE("depthwise nhwc", VQ, NHWC, XL_F32, IN(2, 19, 14, 13),
          FILTERS(19, 3, 3), PAD(1), .groups = 19),
     CASE("depthwise stride 2 f16", V, NHWC, XL_F16, IN(2, 32, 14, 13),
@@ -115,7 +137,7 @@ const struct conv_case conv_cases[] = {
     CASE("depthwise times 2", V, NCHW, XL_F32, IN(2, 5, 9, 8),
          FILTERS(10, 5, 5), PAD(2), .groups = 5),
 
-    /* Scalars, gaps, what follows the sum. */
+    /* Scalars, gaps, epilogues. */
     CASE("beta 1", VQ, NCHW, XL_F32, IN(2, 37, 13, 17), FILTERS(41, 3, 3),
          PAD(1), .beta = 1),
     CASE("beta -0.5 deep", V, NHWC, XL_F32, IN(1, 300, 5, 7),
@@ -126,16 +148,16 @@ const struct conv_case conv_cases[] = {
          PAD(1), .gap = 3, .off = 5),
     CASE("gaps f16", V, NHWC, XL_F16, IN(2, 32, 9, 8), FILTERS(32, 3, 3),
          PAD(1), .gap = 8, .off = 24, .beta = 1),
-    CASE("batch norm", VQ, NCHW, XL_F32, IN(2, 37, 13, 17),
-         FILTERS(41, 3, 3), PAD(1), .has_norm = true),
+    CASE("batch norm", VQ, NCHW, XL_F32, IN(2, 37, 13, 17), FILTERS(41, 3, 3),
+         PAD(1), .has_norm = true),
     CASE("batch norm nhwc", VQ, NHWC, XL_F32, IN(2, 37, 13, 17),
          FILTERS(41, 3, 3), PAD(1), .has_norm = true),
     CASE("batch norm f16", V, NHWC, XL_F16, IN(2, 32, 13, 17),
          FILTERS(48, 3, 3), PAD(1), .has_norm = true),
     CASE("batch norm bf16", V, NCHW, XL_BF16, IN(2, 32, 12, 16),
          FILTERS(48, 3, 3), PAD(1), STRIDE(2), .has_norm = true),
-    CASE("batch norm 1x1", V, NCHW, XL_F32, IN(2, 61, 7, 9),
-         FILTERS(67, 1, 1), .has_norm = true),
+    CASE("batch norm 1x1", V, NCHW, XL_F32, IN(2, 61, 7, 9), FILTERS(67, 1, 1),
+         .has_norm = true),
     CASE("batch norm groups", V, NHWC, XL_F32, IN(2, 24, 9, 8),
          FILTERS(36, 3, 3), PAD(1), .groups = 2, .has_norm = true),
     CASE("batch norm depthwise", V, NCHW, XL_F32, IN(2, 19, 14, 13),
@@ -150,27 +172,252 @@ const struct conv_case conv_cases[] = {
          PAD(1)),
     CASE("conv2 3x3", B, NHWC, XL_F16, IN(8, 64, 56, 56), FILTERS(64, 3, 3),
          PAD(1)),
-    CASE("conv3 3x3", B, NCHW, XL_F32, IN(8, 128, 28, 28),
-         FILTERS(128, 3, 3), PAD(1)),
-    CASE("conv3 3x3", B, NHWC, XL_F32, IN(8, 128, 28, 28),
-         FILTERS(128, 3, 3), PAD(1)),
-    CASE("conv4 3x3", BQ, NCHW, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(256, 3, 3), PAD(1)),
-    CASE("conv4 3x3", B, NHWC, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(256, 3, 3), PAD(1)),
+    CASE("conv3 3x3", B, NCHW, XL_F32, IN(8, 128, 28, 28), FILTERS(128, 3, 3),
+         PAD(1)),
+    CASE("conv3 3x3", B, NHWC, XL_F32, IN(8, 128, 28, 28), FILTERS(128, 3, 3),
+         PAD(1)),
+    CASE("conv4 3x3", BQ, NCHW, XL_F32, IN(8, 256, 14, 14), FILTERS(256, 3, 3),
+         PAD(1)),
+    CASE("conv4 3x3", B, NHWC, XL_F32, IN(8, 256, 14, 14), FILTERS(256, 3, 3),
+         PAD(1)),
     CASE("conv5 3x3", B, NCHW, XL_F32, IN(8, 512, 7, 7), FILTERS(512, 3, 3),
          PAD(1)),
     CASE("conv5 3x3", B, NHWC, XL_F32, IN(8, 512, 7, 7), FILTERS(512, 3, 3),
          PAD(1)),
-    CASE("conv4 up", B, NCHW, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(1024, 1, 1)),
-    CASE("conv4 up", B, NHWC, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(1024, 1, 1)),
-    CASE("conv4 norm", B, NCHW, XL_F32, IN(8, 256, 14, 14),
-         FILTERS(256, 3, 3), PAD(1), .has_norm = true),
+    CASE("conv4 up", B, NCHW, XL_F32, IN(8, 256, 14, 14), FILTERS(1024, 1, 1)),
+    CASE("conv4 up", B, NHWC, XL_F32, IN(8, 256, 14, 14), FILTERS(1024, 1, 1)),
+    CASE("conv4 norm", B, NCHW, XL_F32, IN(8, 256, 14, 14), FILTERS(256, 3, 3),
+         PAD(1), .has_norm = true),
     CASE("depthwise 128", B, NCHW, XL_F32, IN(8, 128, 56, 56),
          FILTERS(128, 3, 3), PAD(1), .groups = 128),
     CASE("depthwise 128", B, NHWC, XL_F32, IN(8, 128, 56, 56),
          FILTERS(128, 3, 3), PAD(1), .groups = 128),
     {.name = NULL},
 };
+
+/* -- the reference -----------------------------------------------------------
+ *
+ * A convolution on the host, in double precision. Images are matrices whose
+ * rows are planes (NCHW) or pixels (NHWC). */
+
+enum { AT_N, AT_C, AT_H, AT_W };
+
+const char conv_norm_text[] = "relu((y + bias - mu) * rstd * gamma + beta)";
+const char *const conv_norm_names[CONV_N_NORM] = {"bias", "mu", "rstd",
+                                                  "gamma", "beta"};
+
+static xl_layout layout_in(const struct conv_case *c)
+{
+    return c->order == CONV_NCHW || c->order == CONV_TO_NHWC ? XL_NCHW
+                                                             : XL_NHWC;
+}
+static xl_layout layout_out(const struct conv_case *c)
+{
+    return c->order == CONV_NCHW || c->order == CONV_TO_NCHW ? XL_NCHW
+                                                             : XL_NHWC;
+}
+static xl_filter_layout layout_filters(const struct conv_case *c)
+{
+    return c->order == CONV_NCHW || c->order == CONV_TO_NCHW ? XL_KCRS
+                                                             : XL_KRSC;
+}
+
+xl_conv conv_descriptor(const struct conv_case *c)
+{
+    return (xl_conv){.n = c->n,
+                     .c = c->c,
+                     .h = c->h,
+                     .w = c->w,
+                     .k = c->k,
+                     .r = c->r,
+                     .s = c->s,
+                     .groups = c->groups,
+                     .stride_h = c->stride[0],
+                     .stride_w = c->stride[1],
+                     .dilation_h = c->dilation[0],
+                     .dilation_w = c->dilation[1],
+                     .pad_top = c->pad[0],
+                     .pad_bottom = c->pad[1],
+                     .pad_left = c->pad[2],
+                     .pad_right = c->pad[3],
+                     .in = {.layout = layout_in(c), .dtype = c->in},
+                     .filters = {.layout = layout_filters(c), .dtype = c->in},
+                     .out = {.layout = layout_out(c), .dtype = c->out},
+                     .alpha = c->alpha,
+                     .beta = c->beta};
+}
+
+struct conv_lines conv_lines(xl_layout layout, const size_t size[4])
+{
+    const struct conv_lines planes = {size[AT_N] * size[AT_C],
+                                      size[AT_H] * size[AT_W]};
+    const struct conv_lines pixels = {size[AT_N] * size[AT_H] * size[AT_W],
+                                      size[AT_C]};
+    return layout == XL_NCHW ? planes : pixels;
+}
+
+void conv_in_size(const struct conv_case *c, size_t size[4])
+{
+    size[AT_N] = c->n;
+    size[AT_C] = c->c;
+    size[AT_H] = c->h;
+    size[AT_W] = c->w;
+}
+
+void conv_out_size(const struct conv_case *c, size_t size[4])
+{
+    const xl_conv d = conv_descriptor(c);
+    size[AT_N] = c->n;
+    size[AT_C] = c->k;
+    (void)xl_conv_out_size(&d, &size[AT_H], &size[AT_W]);
+}
+
+xl_images conv_images(cl_mem mem, size_t offset, size_t ld, xl_layout layout,
+                      const size_t size[4], xl_dtype dtype)
+{
+    xl_images x = {.mem = {mem, NULL},
+                   .offset = offset,
+                   .layout = layout,
+                   .dtype = dtype};
+    if (layout == XL_NCHW) {
+        x.stride[AT_W] = 1;
+        x.stride[AT_H] = size[AT_W];
+        x.stride[AT_C] = ld;
+        x.stride[AT_N] = ld * size[AT_C];
+    } else {
+        x.stride[AT_C] = 1;
+        x.stride[AT_W] = ld;
+        x.stride[AT_H] = ld * size[AT_W];
+        x.stride[AT_N] = x.stride[AT_H] * size[AT_H];
+    }
+    return x;
+}
+
+void conv_norm_bind(const xl_conv *d, const cl_mem mem[CONV_N_NORM],
+                    xl_binding out[CONV_N_NORM])
+{
+    const size_t size[] = {d->k, 1};
+    const unsigned n_dims = d->out.layout == XL_NCHW ? 2 : 1;
+    for (unsigned i = 0; i < CONV_N_NORM; i++)
+        out[i] = (xl_binding){
+            .name = conv_norm_names[i],
+            .tensor = xl_tensor_dense(mem[i], XL_F32, n_dims, size)};
+}
+
+static double image_at(const struct ref_mat *lines, xl_layout layout,
+                       const size_t size[4], const size_t at[4])
+{
+    if (layout == XL_NCHW)
+        return ref_at(lines, at[AT_N] * size[AT_C] + at[AT_C],
+                      at[AT_H] * size[AT_W] + at[AT_W]);
+    return ref_at(lines,
+                  (at[AT_N] * size[AT_H] + at[AT_H]) * size[AT_W] + at[AT_W],
+                  at[AT_C]);
+}
+
+double conv_out_at(const struct conv_case *c, const struct ref_mat *lines,
+                   const size_t at[4])
+{
+    size_t size[4];
+    conv_out_size(c, size);
+    return image_at(lines, layout_out(c), size, at);
+}
+
+void conv_place(const struct conv_case *c, size_t i, size_t at[4])
+{
+    size_t size[4];
+    conv_out_size(c, size);
+    for (unsigned d = 4; d-- > 0; i /= size[d])
+        at[d] = i % size[d];
+}
+
+static size_t one_if_zero(size_t x)
+{
+    return x ? x : 1;
+}
+
+/* The index in the image of element `tap` of the filter at output index
+ * `place`; false in the padding. */
+static bool image_index(const struct conv_case *c, unsigned along,
+                        size_t i_out, size_t tap, size_t *at)
+{
+    const size_t before = c->pad[2 * along], length = along ? c->w : c->h;
+    const size_t y = i_out * one_if_zero(c->stride[along]) +
+                     tap * one_if_zero(c->dilation[along]);
+    *at = y - before;
+    return y >= before && *at < length;
+}
+
+static void sum_products(const struct conv_ref *r, const size_t at[4],
+                         double *sum, double *mag)
+{
+    const struct conv_case *c = r->c;
+    const size_t groups = one_if_zero(c->groups), cg = c->c / groups;
+    const size_t first = at[AT_C] / (c->k / groups) * cg;
+    const bool last = layout_filters(c) == XL_KRSC;
+    size_t size[4], from[4] = {at[AT_N], 0, 0, 0};
+    conv_in_size(c, size);
+    *sum = *mag = 0;
+    for (size_t i = 0; i < c->r; i++) {
+        for (size_t j = 0; j < c->s; j++) {
+            if (!image_index(c, 0, at[AT_H], i, &from[AT_H]) ||
+                !image_index(c, 1, at[AT_W], j, &from[AT_W]))
+                continue;
+            for (size_t l = 0; l < cg; l++) {
+                const size_t tap =
+                    last ? (i * c->s + j) * cg + l : (l * c->r + i) * c->s + j;
+                from[AT_C] = first + l;
+                const double product =
+                    image_at(&r->in, layout_in(c), size, from) *
+                    ref_at(&r->filters, at[AT_C], tap);
+                *sum += product;
+                *mag += fabs(product);
+            }
+        }
+    }
+}
+
+/* The chain of conv_norm_text: each operation propagates the error and adds
+ * one rounding. */
+static double normalise(const struct conv_ref *r, size_t k, double y,
+                        double *error)
+{
+    const double u = ref_roundoff(XL_F32);
+    double e = *error;
+#define ADD(x) (y += (x), e += u * (fabs(y) + e))
+#define TIMES(x) (e *= fabs(x), y *= (x), e += u * (fabs(y) + e))
+    ADD((double)r->norm[CONV_BIAS][k]);
+    ADD(-(double)r->norm[CONV_MU][k]);
+    TIMES((double)r->norm[CONV_RSTD][k]);
+    TIMES((double)r->norm[CONV_GAMMA][k]);
+    ADD((double)r->norm[CONV_BETA][k]);
+#undef ADD
+#undef TIMES
+    *error = e;
+    return fmax(y, 0);
+}
+
+/* As ref_gemm_want(), with the elements of a filter as terms. */
+double conv_want(const struct conv_ref *r, const size_t at[4], double *tol)
+{
+    const struct conv_case *c = r->c;
+    const xl_dtype y = c->out == XL_F64 ? XL_F64 : XL_F32;
+    const double terms =
+        (double)(c->c / one_if_zero(c->groups) * c->r * c->s) + 3;
+    /* In f64 the host rounds as often as the device. */
+    const double ru = terms * ref_roundoff(y) * (y == XL_F64 ? 2 : 1);
+    double sum, mag;
+    sum_products(r, at, &sum, &mag);
+    const double old =
+        c->beta == 0 ? 0 : c->beta * conv_out_at(c, &r->old, at);
+    double want = c->alpha * sum + old;
+    double error = ru / (1 - ru) * (fabs(c->alpha) * mag + fabs(old)) +
+                   terms * (1 + fabs(c->alpha)) * ref_floor(y);
+    if (c->has_norm)
+        want = normalise(r, at[AT_C], want, &error);
+    if (c->out != y)
+        error +=
+            ref_roundoff(c->out) * (fabs(want) + error) + ref_floor(c->out);
+    *tol = error;
+    return want;
+}

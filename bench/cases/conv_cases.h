@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's case table, and what a case is on the host. */
-#ifndef CLBENCH_CONV_CASES_H
-#define CLBENCH_CONV_CASES_H
+/* The case table of convolution, the layout of a case's memory, and its
+ * reference on the host. */
+#ifndef CLBENCH_CASES_CONV_CASES_H
+#define CLBENCH_CASES_CONV_CASES_H
 
 #include <crosslane/conv.h>
 
 #include "cases/gemm_cases.h"
 #include "cases/host_ops.h"
 
-/* How images and filters lie. */
+/* The layouts of images and filters. */
 enum conv_order {
-    CONV_NCHW, /* all of it, filters KCRS */
-    CONV_NHWC, /* filters KRSC */
+    CONV_NCHW,    /* both images, filters KCRS */
+    CONV_NHWC,    /* filters KRSC */
     CONV_TO_NCHW, /* from NHWC, filters KCRS */
     CONV_TO_NHWC  /* from NCHW, filters KRSC */
 };
@@ -27,13 +28,13 @@ struct conv_case {
     xl_dtype in, out;
     double alpha, beta;
     bool has_norm;              /* bias, batch norm and ReLU follow */
-    size_t gap, off;            /* elements between lines (planes, pixels),
+    size_t gap, off;            /* elements between rows (planes or pixels),
                                    and before the first */
 };
 
 extern const struct conv_case conv_cases[]; /* NULL name last */
 
-/* What conv_norm_text reads: a value each for every channel. */
+/* The arguments of conv_norm_text, each with a value for each channel. */
 enum { CONV_BIAS, CONV_MU, CONV_RSTD, CONV_GAMMA, CONV_BETA, CONV_N_NORM };
 extern const char conv_norm_text[];
 extern const char *const conv_norm_names[CONV_N_NORM];
@@ -41,7 +42,7 @@ extern const char *const conv_norm_names[CONV_N_NORM];
 /* The call: everything but memory. */
 xl_conv conv_descriptor(const struct conv_case *c);
 
-/* Images as a matrix of lines: planes of NCHW, pixels of NHWC. */
+/* Images as a matrix: its rows are planes in NCHW, pixels in NHWC. */
 struct conv_lines {
     size_t rows, cols;
 };
@@ -49,7 +50,7 @@ struct conv_lines conv_lines(xl_layout layout, const size_t size[4]);
 /* Sizes along n, c, h, w. */
 void conv_in_size(const struct conv_case *c, size_t size[4]);
 void conv_out_size(const struct conv_case *c, size_t size[4]);
-/* The view of such a matrix whose lines are `ld` elements apart. */
+/* The view of such a matrix with leading dimension `ld`. */
 xl_images conv_images(cl_mem mem, size_t offset, size_t ld, xl_layout layout,
                       const size_t size[4], xl_dtype dtype);
 /* The epilogue's bindings, memory of k floats each. */
@@ -59,21 +60,15 @@ void conv_norm_bind(const xl_conv *d, const cl_mem mem[CONV_N_NORM],
 /* A case's memory on the host. */
 struct conv_ref {
     const struct conv_case *c;
-    struct ref_mat in, filters, old; /* as matrices of lines; old: out */
+    struct ref_mat in, filters, old; /* as such matrices; old: out before */
     const float *norm[CONV_N_NORM];  /* NULL: none */
 };
-/* What out[n][k][p][q], at `at`, should be; *tol how far off it may be. */
+/* The expected out[n][k][p][q], of indices `at`; *tol: its tolerance. */
 double conv_want(const struct conv_ref *r, const size_t at[4], double *tol);
-/* The element of a matrix of out's lines. */
+/* The element of `lines`, the result as such a matrix. */
 double conv_out_at(const struct conv_case *c, const struct ref_mat *lines,
                    const size_t at[4]);
-/* The i-th of all elements of out, n k p q of them. */
+/* The indices of the i-th of all n k p q elements of out. */
 void conv_place(const struct conv_case *c, size_t i, size_t at[4]);
-
-struct xl_queue;
-/* verify_conv.c: as verify_gemm(). */
-int verify_conv(struct xl_queue *q, const struct conv_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out);
 
 #endif

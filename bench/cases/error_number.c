@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running error bounds; every formula stands at its function in ref_num.h. */
+/* Running error bounds; the formula of each function is in error_number.h. */
 #include "cases/error_number.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 static const double u = 0x1p-24;
 static const double least = 0x1p-126; /* below, f32 may be flushed to zero */
 
-/* x with an inherited error, rounded to within `ulp` of f32. A result that is
- * off by e is rounded at |x| + e. */
-static struct num rounded(double x, double e, double ulp)
+/* x with a propagated error e, rounded to within `ulp` of f32. A result with
+ * error e is rounded at |x| + e. */
+static struct num round_result(double x, double e, double ulp)
 {
     if (isinf(x))
         return n_exact(x); /* minus infinity under a mask: no rounding */
@@ -42,7 +42,7 @@ struct num n_abs(struct num a)
 
 struct num n_add(struct num a, struct num b)
 {
-    return rounded(a.x + b.x, a.e + b.e, half_ulp);
+    return round_result(a.x + b.x, a.e + b.e, half_ulp);
 }
 
 struct num n_sub(struct num a, struct num b)
@@ -52,15 +52,15 @@ struct num n_sub(struct num a, struct num b)
 
 struct num n_mul(struct num a, struct num b)
 {
-    return rounded(a.x * b.x,
-                   fabs(a.x) * b.e + fabs(b.x) * a.e + a.e * b.e, half_ulp);
+    return round_result(
+        a.x * b.x, fabs(a.x) * b.e + fabs(b.x) * a.e + a.e * b.e, half_ulp);
 }
 
 struct num n_sq(struct num a)
 {
     /* The square may be a product or pow(x, 2), which has 16 ulp. */
     static const double pow_ulp = 16;
-    return rounded(a.x * a.x, (2 * fabs(a.x) + a.e) * a.e, pow_ulp);
+    return round_result(a.x * a.x, (2 * fabs(a.x) + a.e) * a.e, pow_ulp);
 }
 
 struct num n_div(struct num a, struct num b)
@@ -68,9 +68,9 @@ struct num n_div(struct num a, struct num b)
     static const double div_ulp = 2.5;
     const double x = a.x / b.x, room = fabs(b.x) - b.e;
     if (a.e == 0 && b.e == 0)
-        return rounded(x, 0, div_ulp);
-    return rounded(x, room > 0 ? (a.e + fabs(x) * b.e) / room : INFINITY,
-                   div_ulp);
+        return round_result(x, 0, div_ulp);
+    return round_result(x, room > 0 ? (a.e + fabs(x) * b.e) / room : INFINITY,
+                        div_ulp);
 }
 
 struct num n_min(struct num a, struct num b)
@@ -88,13 +88,13 @@ struct num n_clamp(struct num a, double lo, double hi)
     return n_min(n_max(a, n_exact(lo)), n_exact(hi));
 }
 
-static struct num function(double (*f)(double), struct num a, double ulp)
+static struct num apply_function(double (*f)(double), struct num a, double ulp)
 {
     const double y = f(a.x);
     double e = 0;
     if (a.e > 0)
         e = fmax(fabs(f(a.x + a.e) - y), fabs(f(a.x - a.e) - y));
-    return rounded(y, isnan(e) ? (double)INFINITY : e, ulp);
+    return round_result(y, isnan(e) ? (double)INFINITY : e, ulp);
 }
 
 static double one_over_root(double x)
@@ -102,15 +102,42 @@ static double one_over_root(double x)
     return 1 / sqrt(x);
 }
 
-struct num n_sqrt(struct num a) { return function(sqrt, a, 3); }
-struct num n_rsqrt(struct num a) { return function(one_over_root, a, 2); }
-struct num n_exp(struct num a) { return function(exp, a, 3); }
-struct num n_log(struct num a) { return function(log, a, 3); }
-struct num n_log1p(struct num a) { return function(log1p, a, 2); }
-struct num n_sin(struct num a) { return function(sin, a, 4); }
-struct num n_cos(struct num a) { return function(cos, a, 4); }
-struct num n_tanh(struct num a) { return function(tanh, a, 5); }
-struct num n_erf(struct num a) { return function(erf, a, 16); }
+struct num n_sqrt(struct num a)
+{
+    return apply_function(sqrt, a, 3);
+}
+struct num n_rsqrt(struct num a)
+{
+    return apply_function(one_over_root, a, 2);
+}
+struct num n_exp(struct num a)
+{
+    return apply_function(exp, a, 3);
+}
+struct num n_log(struct num a)
+{
+    return apply_function(log, a, 3);
+}
+struct num n_log1p(struct num a)
+{
+    return apply_function(log1p, a, 2);
+}
+struct num n_sin(struct num a)
+{
+    return apply_function(sin, a, 4);
+}
+struct num n_cos(struct num a)
+{
+    return apply_function(cos, a, 4);
+}
+struct num n_tanh(struct num a)
+{
+    return apply_function(tanh, a, 5);
+}
+struct num n_erf(struct num a)
+{
+    return apply_function(erf, a, 16);
+}
 
 struct num n_pow(struct num a, struct num b)
 {
@@ -119,7 +146,7 @@ struct num n_pow(struct num a, struct num b)
     /* Both derivatives, to first order. */
     const double e = fabs(y) * (fabs(b.x / a.x) * a.e +
                                 fabs(log(fabs(a.x))) * b.e);
-    return rounded(y, a.e > 0 || b.e > 0 ? e : 0, pow_ulp);
+    return round_result(y, a.e > 0 || b.e > 0 ? e : 0, pow_ulp);
 }
 
 struct num n_sigmoid(struct num a)
@@ -137,8 +164,8 @@ struct num n_softplus(struct num a)
     return n_add(n_max(a, n_exact(0)), n_log1p(n_exp(n_neg(n_abs(a)))));
 }
 
-/* To 8 ulp of the result and w^5 ulp more at x = -w, where w^5 |gelu(-w)| is at
- * most 0.16 w: 10 ulp of x hold that and the textbook's form. */
+/* Within 8 ulp of the result, and w^5 ulp more at x = -w, where w^5 |gelu(-w)|
+ * is at most 0.16 w: 10 ulp of x bound both that and the textbook's form. */
 struct num n_gelu(struct num a)
 {
     static const double steepest = 1.13, ulp = 10;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that know how far off a device may be: x is exact (in double), and
- * what f32 arithmetic within OpenCL's bounds gives for it lies within e. Each
- * operation adds its own rounding to what its arguments' errors become, so a
- * reference is written as its formula and the tolerance comes with it.
+/* Numbers with a running error bound: x is exact (in double), and the result
+ * of f32 arithmetic within OpenCL's bounds is within e of it. Each operation
+ * propagates the errors of its arguments and adds its own rounding, so a
+ * reference is written as its formula and gets its tolerance from it.
  * Sources: Higham 2002, section 3.3 (running error analysis); OpenCL C 3.0,
  * section 7.4 (errors in ulp; 1 ulp is at most 2 u, u = 2^-24). */
 #ifndef CLBENCH_REF_NUM_H
@@ -51,12 +51,12 @@ struct num n_softplus(struct num a);
 struct num n_gelu(struct num a);      /* x / 2 (1 + erf(x / sqrt 2)) */
 struct num n_gelu_tanh(struct num a);
 
-/* To a whole number, halves to even; e is 1 where the device may land on the
- * other side of a half. */
+/* Round to an integer, halves to even; e is 1 where the device may round to
+ * the other neighbour. */
 struct num n_round(struct num a);
 
-/* Sums of expr.h's bound: 8 u sum |x| whatever the order, and the terms' own
- * errors. */
+/* Sums with the bound of expr.h: 8 u sum |x| in any order, and the errors of
+ * the terms. */
 struct sum {
     double x, abs, e;
     size_t n;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case table of expressions. Small shapes are odd where edges are to be
- * hit, with gaps, offsets and transposed storage here and there; timed ones
- * are larger than most caches. References know the names by their order in the
- * lists: shapes first, then scalars. */
+/* The case table of expressions. Shapes to be verified are odd, so that edges
+ * occur, some with gaps, offsets and transposed storage; shapes to be timed
+ * are larger than most caches. A reference refers to names by their index in
+ * the lists: shapes first, then scalars. */
 #include "cases/expr_cases.h"
+
+#include <string.h>
 
 #define V CASE_VERIFY
 #define VB (CASE_VERIFY | CASE_BENCH)
@@ -12,8 +14,8 @@
 #define BB (CASE_BENCH | CASE_BIG)
 
 /* Columns: name, use, text,
- *          small shapes,
- *          timed shapes,
+ *          shapes to be verified,
+ *          shapes to be timed,
  *          scalars, ranges, reference, samples */
 /* clang-format off */
 const struct expr_case expr_cases[] = {
@@ -214,3 +216,25 @@ const struct expr_case expr_cases[] = {
     {NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0},
 };
 /* clang-format on */
+
+bool expr_case_spec(const struct expr_case *c, bool timed,
+                    struct expr_spec *out, char *why)
+{
+    struct expr_scan seen;
+    memset(out, 0, sizeof *out);
+    out->text = c->text;
+    if (!expr_read_shapes(out, timed ? c->timed : c->small, why) ||
+        !expr_read_scalars(out, c->scalars, why) ||
+        !expr_read_ranges(out, c->ranges, why))
+        return false;
+    expr_scan(c->text, &seen);
+    for (unsigned i = 0; i < seen.n; i++) {
+        const struct expr_seen *s = &seen.name[i];
+        struct expr_name *n = expr_find(out, s->name, strlen(s->name));
+        if (!n)
+            continue;
+        n->is_input = s->is_read_first;
+        n->is_result = s->is_assigned;
+    }
+    return expr_spec_settle(out, why);
+}

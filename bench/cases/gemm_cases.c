@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one case table. Sizes are odd or prime where edges are to be hit, and
- * small enough that the host's answer in double takes no time. */
+/* The case tables of GEMM and softmax. Sizes to be verified are odd or prime,
+ * so that edges occur, and small, so that the reference in double precision
+ * takes little time. */
 #include "cases/gemm_cases.h"
 
 enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
@@ -27,8 +28,9 @@ enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
     PLAIN(name " nt", use, m, n, k, NT, in, out),                             \
     PLAIN(name " tt", use, m, n, k, TT, in, out)
 
-/* Lines and offsets at multiples of 64 elements, whatever the sizes: what is
- * copied by boxes has its edges in NaN. */
+/* Leading dimensions and offsets are multiples of 64 elements, whatever the
+ * sizes, so that variants which copy whole boxes of memory apply; the box's
+ * edges are NaN. */
 #define PAD64(x) ((64 - (x) % 64) % 64)
 #define LINED(name, m, n, k, trans, beta, in, out)                            \
     {name, V, m, n, k, trans, 1, beta, in, out,                               \
@@ -56,7 +58,7 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("odd bf16 nt",  VQ, 67, 53, 41, NT, XL_BF16, XL_BF16),
     PLAIN("odd bf16 tt",  V,  67, 53, 41, TT, XL_BF16, XL_BF16),
     FOUR("odd bf16-f32",  V,  67, 53, 41, XL_BF16, XL_F32),
-    /* Whole tiles, then one more and one less in each direction. */
+    /* Sizes of whole tiles, and one more and one less in each direction. */
     FOUR("whole f32",     V, 128, 128, 128, XL_F32,  XL_F32),
     FOUR("whole f16",     V, 128, 128, 128, XL_F16,  XL_F16),
     FOUR("past f32",      V, 129, 257, 130, XL_F32,  XL_F32),
@@ -79,7 +81,7 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("wide",         V,  3, 1031, 17,   NN, XL_F32, XL_F32),
     PLAIN("deep",         VQ, 13, 11, 4099,  NN, XL_F32, XL_F32),
     PLAIN("deep f16",     V,  13, 11, 4099,  NT, XL_F16, XL_F16),
-    /* Few rows or columns: 1 to 16 that share a reading, both ways to lie. */
+    /* Few rows or columns: 1 to 16 that share one read, in both layouts. */
     PLAIN("rows 2 nt",    V,  2, 517, 1030,  NT, XL_F32, XL_F32),
     PLAIN("rows 4",       VQ, 4, 516, 1031,  NN, XL_F32, XL_F32),
     PLAIN("rows 5 f16",   V,  5, 640, 333,   NN, XL_F16, XL_F16),
@@ -161,7 +163,7 @@ const struct gemm_case gemm_cases[] = {
     {"scaled e4m3",     V,   67,  53,  41, NT, -0.5, 1.5,  XL_F8E4M3, XL_F32, 3, 5, 7,  1, 2, 3,      false, false, DATA_NORMAL, CASE_ONE},
     {"scaled e5m2 cols", V,  67,  53,  41, NN,  2,  -1,    XL_F8E5M2, XL_BF16, 3, 5, 7, 1, 2, 3,      true,  false, DATA_NORMAL, CASE_ONE},
 
-    /* What may be traded for speed. */
+    /* Accuracy traded for speed. */
 #define TRADED(name, use, m, n, k, trans, in, out, accuracy)                  \
     {name, use, m, n, k, trans, 1, 0, in, out,                                \
      0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {0, BATCH_STEPS}, false,    \
@@ -197,7 +199,7 @@ const struct gemm_case gemm_cases[] = {
     {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS}, false, XL_ACCURACY_FULL},
     {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS}, false, XL_ACCURACY_FULL},
 
-    /* relu(y + bias) on the way to memory. */
+    /* With the epilogue relu(y + bias). */
 #define BIAS(name, use, m, n, k, trans, in, out, columns, count)              \
     {name, use, m, n, k, trans, 1, 0, in, out,                                \
      0, 0, 1, 0, 0, 0, columns, false, DATA_NORMAL, {count, BATCH_STEPS}, true,                  \
@@ -238,7 +240,7 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("linear 1 f16",    B,  1,   4096, 1024,  NT, XL_F16,  XL_F16),
     PLAIN("linear 512 f32",  B,  512, 4096, 1024,  NT, XL_F32,  XL_F32),
     PLAIN("linear 1 f32",    B,  1,   4096, 1024,  NT, XL_F32,  XL_F32),
-    /* Tiles, waves and row alignment fall apart at these. */
+    /* Sizes at which tiles, waves and row alignment have visible effects. */
     PLAIN("sawtooth 1792",   B,  1792, 1792, 1792, NN, XL_F16,  XL_F16),
     PLAIN("sawtooth 1793",   B,  1793, 1793, 1793, NN, XL_F16,  XL_F16),
     PLAIN("sawtooth 2048",   B,  2048, 2048, 2048, NN, XL_F16,  XL_F16),
@@ -253,7 +255,7 @@ const struct gemm_case gemm_cases[] = {
     {NULL,              0,  0,    0,    0,    NN, 0,  0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, CASE_ONE},
 };
 
-/* Dense, from one buffer to another, nothing special. */
+/* Dense, from one buffer to another. */
 #define ROWS(name, use, rows, cols, dtype)                                    \
     {name, use, rows, cols, dtype, 0, 0, false, 0, 0, DATA_NORMAL}
 

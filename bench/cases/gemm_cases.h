@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one case table: tests, `clbench verify` and the benchmarks read it. */
+/* The case tables of GEMM and softmax, for the tests, `clbench verify` and the
+ * benchmarks. */
 #ifndef CLBENCH_CASES_H
 #define CLBENCH_CASES_H
 
@@ -8,16 +9,16 @@
 
 #include <crosslane/ops.h>
 
-/* Who uses a case. */
+/* The uses of a case. */
 enum case_use {
-    CASE_VERIFY = 1,  /* small enough to check against the host in double */
-    CASE_BENCH = 2,   /* worth timing */
-    CASE_QUICK = 4,   /* part of the quick suite (with CASE_BENCH), or of the
-                         everyday test loop (with CASE_VERIFY) */
-    CASE_BIG = 8,     /* needs gigabytes: GPUs only */
-    CASE_NAMED = 32,  /* its name is what the user calls it */
-    CASE_SUITE = 16   /* an expression of the quick suite; CASE_QUICK is of
-                         the test loop alone there */
+    CASE_VERIFY = 1, /* small enough to check against the host in double */
+    CASE_BENCH = 2,  /* worth timing */
+    CASE_QUICK = 4,  /* part of the quick suite (with CASE_BENCH), or of the
+                        everyday test loop (with CASE_VERIFY) */
+    CASE_BIG = 8,    /* needs gigabytes: GPUs only */
+    CASE_NAMED = 32, /* it has a name given in a shape file */
+    CASE_SUITE = 16  /* an expression of the quick suite; CASE_QUICK is of
+                        the test loop alone there */
 };
 
 enum case_data {
@@ -26,10 +27,10 @@ enum case_data {
     DATA_LARGE        /* magnitudes up to 6e4 */
 };
 
-/* Several products of one shape, stacked in each buffer. */
+/* Several products of one shape, one after another in each buffer. */
 enum case_places {
     BATCH_STEPS,
-    BATCH_SHARED_B, /* all use the one B */
+    BATCH_SHARED_B, /* all use one B */
     BATCH_LISTS     /* offsets in falling order */
 };
 struct case_batch {
@@ -44,7 +45,7 @@ struct gemm_case {
     int trans;                    /* bit 0: A, bit 1: B */
     double alpha, beta;
     xl_dtype in, out;
-    size_t pad_a, pad_b, pad_c;   /* leading dimension beyond the least */
+    size_t pad_a, pad_b, pad_c;   /* leading dimension minus its least value */
     size_t off_a, off_b, off_c;   /* offsets, in elements */
     bool columns_c;               /* C column-major */
     bool one_buffer;              /* A and B are the same memory: A A^T */
@@ -53,8 +54,7 @@ struct gemm_case {
     bool bias_relu;               /* epilogue relu(y + bias), a bias a column */
     xl_accuracy accuracy;
 };
-/* A case's last members: one product, nothing done to its result, nothing
- * traded. */
+/* The last members of most cases: one product, no epilogue, full accuracy. */
 #define CASE_ONE {0, BATCH_STEPS}, false, XL_ACCURACY_FULL
 
 struct softmax_case {
@@ -72,24 +72,11 @@ struct softmax_case {
 extern const struct gemm_case gemm_cases[];       /* NULL name last */
 extern const struct softmax_case softmax_cases[]; /* NULL name last */
 
-/* What a check found. */
+/* The result of a check. */
 struct check_result {
     bool right;
     double worst;     /* largest error over its tolerance */
     char why[256];    /* where and what, when wrong */
 };
-
-struct xl_queue;
-
-/* verify_gemm.c, verify_softmax.c: run a case on a queue with guard zones
- * around every buffer and compare with the host in double (ref.c). `variant`
- * NULL: the library's choice. Returns the library's status; XL_WRONG_RESULT
- * with *out filled. */
-int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out);
-int verify_softmax(struct xl_queue *q, const struct softmax_case *c,
-                   const char *variant, unsigned long long seed,
-                   struct check_result *out);
 
 #endif

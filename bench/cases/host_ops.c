@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References in double and the tolerances that go with them; each bound stands
- * beside its formula. u is the unit roundoff of f32 throughout, since every op
- * sums in f32. */
+/* References in double precision, and their tolerances; each bound is with its
+ * formula. u is the unit roundoff of f32 throughout, since each operation sums
+ * in f32. */
 #include "cases/host_ops.h"
 
 #include <float.h>
@@ -129,14 +129,14 @@ void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
     }
 }
 
-/* What a product of k terms loses as a share of |A| |B|: ops.h, Accuracy. Sums
- * of i8 are exact, but rounded once into a float. In f64 this host rounds as
+/* The error of a product of k terms, relative to |A| |B|: ops.h, Accuracy.
+ * Sums of i8 are exact, but rounded once to a float. In f64 the host rounds as
  * often as the device. */
 static double product_loss(const struct ref_gemm_scale *s)
 {
     static const struct {
         double operand, term;
-        double block, stay; /* of the terms that stay in an engine's sums */
+        double block, stay; /* of the terms of one engine sum */
     } losses[XL_N_DTYPES][XL_N_ACCURACIES] = {
         [XL_F32] = {{0, 0x1p-24},
                     {0x1p-21, 0x1p-24, 0x1p-22, 64},
@@ -162,9 +162,9 @@ static double product_loss(const struct ref_gemm_scale *s)
 }
 
 /* |c^ - c| <= loss |alpha| mag + 3 u (|alpha| mag + |beta c0|) + output
- * rounding; the 3 with scalars alone: alpha rounded to f32, its product, the
+ * rounding; the 3 only with scalars: alpha rounded to f32, its product, the
  * last addition. Rounding to a narrower type adds u_out |c^|; each product may
- * be flushed. What stays in i32 is exact. */
+ * be flushed. Results in i32 are exact. */
 double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
                      double old, double *tol)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References on the host, in double, independent of the library: what the ops
- * should give for the inputs as they are stored, and how far off a result may
- * be. Plain loops, since they are what everything else is compared with. */
+/* References of the operations on the host, in double precision, independent
+ * of the library: the expected results for the inputs as they are stored, and
+ * their tolerances. They are plain loops, since all else is compared with
+ * them. */
 #ifndef CLBENCH_REF_H
 #define CLBENCH_REF_H
 
@@ -19,22 +20,21 @@ struct ref_mat {
     xl_dtype dtype;
 };
 
-/* Element `i` of an array, and its writing with rounding to the type; an
- * integer must fit. */
+/* Load element `i` of an array; store it, rounded to the type. An integer must
+ * be in range. */
 double ref_load(const void *data, size_t i, xl_dtype dtype);
 void ref_store(void *data, size_t i, xl_dtype dtype, double x);
 double ref_at(const struct ref_mat *m, size_t i, size_t j);
 
-/* Unit roundoff of a type, and the absolute error that its smallest numbers
- * bring: half the step of subnormals, or flushing where f32 may flush. */
+/* Unit roundoff of a type, and the absolute error of its smallest numbers:
+ * half the step of subnormals, or that of flushing where f32 may flush. */
 double ref_roundoff(xl_dtype dtype);
 double ref_floor(xl_dtype dtype);
 
-/* Near normal, mean 0, deviation 1, |x| < 3.5: the sum of four uniforms of one
- * 64-bit draw (Irwin-Hall), ten times faster than Box-Muller and just as hard
- * to compress. */
+/* Nearly normal, mean 0, deviation 1, |x| < 3.5: the sum of four uniforms of
+ * one 64-bit draw (Irwin-Hall). */
 double ref_normal(struct xl__rng *rng);
-/* The same for a type: of bytes, whole numbers up to 119. */
+/* The same for a type; for bytes integers up to 119. */
 double ref_draw(struct xl__rng *rng, xl_dtype dtype);
 void ref_fill(void *data, size_t n, xl_dtype dtype, struct xl__rng *rng);
 
@@ -56,15 +56,15 @@ struct ref_gemm_scale {
     xl_dtype in, out;
     xl_accuracy accuracy;
 };
-/* What C[i][j] should be, from sum, mag and the old c; *tol how far off it may
- * be. The formula is in ref.c. */
+/* The expected C[i][j], from sum, mag and the old c; *tol: its tolerance. The
+ * formula is in host_ops.c. */
 double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
                      double old, double *tol);
 
-/* One row of softmax with the documented specials. *max: the row's maximum. */
+/* One row of softmax with the documented special values; *max: its maximum. */
 void ref_softmax_row(const double *x, size_t cols, double *y, double *max);
-/* How far off dst may be: `want` the exact value, `below` = max - x, `slack`
- * the relative error that rounding x itself brings (0 when x is exact). */
+/* The tolerance of dst: `want` the exact value, `below` = max - x, `slack` the
+ * relative error from rounding x (0 when x is exact). */
 double ref_softmax_tol(double want, double below, double slack, size_t cols,
                        xl_dtype out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of shape files. It cuts lines into words and hands options to
- * the one table, so that whatever a command learns to take, a line takes. */
+/* Shape files. A line is split into words; options are parsed by the table of
+ * the command line, so each option of a command is also valid in a line. */
 #include "cases/shape_file.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/os/files.h"
 #include "base/alloc.h"
 
-/* Options that say what a shape is; the others are of the whole run. */
+/* Options of a shape; the others apply to the whole run. */
 static const char *const line_options[] = {
     "dtype", "trans",    "accuracy", "batch",  "stride",
     "pad",   "dilation", "groups",   "layout", NULL};
@@ -30,13 +30,13 @@ static const struct shape_text *find_text(const char *name)
     return NULL;
 }
 
-static bool no_such_text(const char *name, struct xl__str *why)
+static bool report_no_text(const char *name, struct xl__str *why)
 {
-    xl__str_printf(why, "no shapes called '%s' come with clbench; there are:",
-                   name);
+    xl__str_printf(
+        why, "no shape file '%s' comes with clbench; must be one of", name);
     for (const struct shape_text *t = shape_texts; t->name; t++)
         xl__str_printf(why, " %.*s", (int)strcspn(t->name, "."), t->name);
-    xl__str_printf(why, "; a file of yours is './%s'", name);
+    xl__str_printf(why, ", or a path such as './%s'", name);
     return false;
 }
 
@@ -46,7 +46,7 @@ static bool read_text(struct shape_file *f, struct xl__str *why)
     if (!strpbrk(f->name, "./\\")) {
         const struct shape_text *t = find_text(f->name);
         if (!t)
-            return no_such_text(f->name, why);
+            return report_no_text(f->name, why);
         f->text = xl__calloc(t->len + 1, 1);
         if (f->text)
             memcpy(f->text, t->text, t->len);
@@ -60,21 +60,25 @@ static bool read_text(struct shape_file *f, struct xl__str *why)
     }
     if (strlen(f->text) == len)
         return true;
-    xl__str_printf(why, "'%s' is no text: it has a byte 0; give a file of "
-                        "shapes, one a line", f->name);
+    xl__str_printf(why,
+                   "'%s' is not a text file: it has a byte 0; give a file of "
+                   "shapes, one a line",
+                   f->name);
     return false;
 }
 
 /* -- a line --------------------------------------------------------------- */
 
-static bool wrong(const struct shape_file *f, const struct shape_line *l,
-                  unsigned column, struct xl__str *why)
+static bool add_position(const struct shape_file *f,
+                         const struct shape_line *l, unsigned column,
+                         struct xl__str *why)
 {
     xl__str_printf(why, "%s:%u:%u: ", f->name, l->number, column);
     return false;
 }
 
-/* The end of a name: a colon before a blank or the end; NULL: no name. */
+/* The end of a name: a colon before a blank or the line's end; NULL: no name.
+ */
 static char *name_end(char *line)
 {
     for (char *at = line; (at = strchr(at, ':')) != NULL; at++)
@@ -83,16 +87,18 @@ static char *name_end(char *line)
     return NULL;
 }
 
-/* Words behind `at` of the line that begins at `begin`. */
-static bool cut_words(const struct shape_file *f, struct shape_line *l,
-                      const char *begin, char *at, struct xl__str *why)
+/* Split the rest of the line after `at` into words; `begin` is its start. */
+static bool split_line(const struct shape_file *f, struct shape_line *l,
+                       const char *begin, char *at, struct xl__str *why)
 {
     for (at += strspn(at, blanks); *at; at += strspn(at, blanks)) {
         const unsigned column = (unsigned)(at - begin) + 1;
         if (l->n_words == SHAPE_LINE_WORDS) {
-            wrong(f, l, column, why);
-            xl__str_printf(why, "a line has at most %d words behind its name; "
-                                "give one shape a line", SHAPE_LINE_WORDS);
+            add_position(f, l, column, why);
+            xl__str_printf(why,
+                           "a line has at most %d words after its name; "
+                           "give one shape a line",
+                           SHAPE_LINE_WORDS);
             return false;
         }
         l->word[l->n_words++] = (struct shape_word){at, column};
@@ -102,7 +108,7 @@ static bool cut_words(const struct shape_file *f, struct shape_line *l,
     }
     if (l->n_words > 0)
         return true;
-    wrong(f, l, (unsigned)(at - begin) + 1, why);
+    add_position(f, l, (unsigned)(at - begin) + 1, why);
     xl__str_printf(why, "'%s' has no shape; give NAME: SHAPE", l->name);
     return false;
 }
@@ -117,7 +123,7 @@ static bool add_line(struct shape_file *f, char *line, unsigned number,
         return true;
     char *end = name_end(at);
     if (end == at) {
-        wrong(f, &l, (unsigned)(at - line) + 1, why);
+        add_position(f, &l, (unsigned)(at - line) + 1, why);
         xl__str_add(why, "a name is missing before ':'");
         return false;
     }
@@ -126,7 +132,7 @@ static bool add_line(struct shape_file *f, char *line, unsigned number,
         *end = '\0';
         at = end + 1;
     }
-    if (!cut_words(f, &l, line, at, why))
+    if (!split_line(f, &l, line, at, why))
         return false;
     if (!xl__grow(&f->line, &f->cap, f->n + 1, sizeof *f->line)) {
         xl__str_printf(why, "'%s' is too large for the memory there is",
@@ -166,7 +172,7 @@ void shape_file_clear(struct shape_file *f)
     *f = (struct shape_file){.name = NULL};
 }
 
-/* -- what a line says ----------------------------------------------------- */
+/* -- the settings of a line ----------------------------------------------- */
 
 static bool is_line_option(const struct command *c,
                            const struct option_row *row)
@@ -185,7 +191,7 @@ static bool is_choice(const struct option_row *row, const char *text)
     return false;
 }
 
-/* The option of "batch=8" or of "f16"; *value is its text. */
+/* The option of "batch=8" or of "f16"; *value: the text of its value. */
 static const struct option_row *option_of(const struct command *c,
                                           const char *word, const char **value)
 {
@@ -201,7 +207,7 @@ static const struct option_row *option_of(const struct command *c,
     return NULL;
 }
 
-static void say_options(const struct command *c, struct xl__str *why)
+static void list_options(const struct command *c, struct xl__str *why)
 {
     const char *before = " ";
     for (const char *const *name = line_options; *name; name++) {
@@ -223,15 +229,16 @@ bool shape_file_settings(const struct shape_file *f, size_t i,
     for (unsigned w = 1; w < l->n_words; w++) {
         const char *value, *word = l->word[w].text;
         const struct option_row *row = option_of(c, word, &value);
-        struct settings trial = *set;
-        if (row && option_set(row, value, &trial)) {
+        struct settings changed = *set;
+        if (row && option_set(row, value, &changed)) {
             if (!option_is_given(row, &line))
-                *set = trial;
+                *set = changed;
             continue;
         }
         shape_file_place(f, i, w, why);
-        xl__str_printf(why, "'%s' will not do; behind a shape give", word);
-        say_options(c, why);
+        xl__str_printf(why, "invalid option '%s' of a shape; must be one of",
+                       word);
+        list_options(c, why);
         return false;
     }
     return true;
@@ -241,7 +248,7 @@ void shape_file_place(const struct shape_file *f, size_t i, unsigned word,
                       struct xl__str *out)
 {
     const struct shape_line *l = &f->line[i];
-    wrong(f, l, l->word[word].column, out);
+    add_position(f, l, l->word[word].column, out);
 }
 
 void shape_file_list(FILE *to)
@@ -249,7 +256,7 @@ void shape_file_list(FILE *to)
     enum { NAME_COLUMNS = 14 };
     for (const struct shape_text *t = shape_texts; t->name; t++) {
         const char *text = (const char *)t->text;
-        /* The licence stands in the first line, the title in the second. */
+        /* The first line is the licence, the second the title. */
         const char *title = strchr(text, '\n');
         title = title ? title + 1 + strspn(title + 1, "# ") : "";
         fprintf(to, "  %-*.*s  %.*s\n", NAME_COLUMNS,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of shapes: a shape a line, as on the command line.
+/* Shape files: one shape a line, as on the command line.
  *
- *   # what the sizes are of
+ *   # a comment
  *   8b qkv 512:  512x6144x4096  f16 nt
  *   32x32x32  batch=10000
  *
- * A name, ended by a colon, stands in front if wanted; options of the command
- * follow the shape, without dashes: "batch=8", or a choice alone: "f16". */
+ * An optional name before the shape ends with a colon. Options of the command
+ * follow the shape, without dashes: "batch=8", or only a choice: "f16". */
 #ifndef CLBENCH_SHAPE_FILE_H
 #define CLBENCH_SHAPE_FILE_H
 
@@ -15,7 +15,7 @@
 
 enum { SHAPE_LINE_WORDS = 8 };
 
-/* One line; texts are the file's. */
+/* One line; the texts belong to the file. */
 struct shape_line {
     const char *name; /* NULL: none */
     struct shape_word {
@@ -26,7 +26,7 @@ struct shape_line {
 };
 
 struct shape_file {
-    const char *name; /* as it was asked for */
+    const char *name; /* as given */
     char *text;
     struct shape_line *line;
     size_t n, cap;
@@ -40,21 +40,22 @@ struct shape_text {
 };
 extern const struct shape_text shape_texts[];
 
-/* Read a file, or one of clbench's by its bare name: "gemm_llm". A name with
- * a dot or a slash is a file's. On failure *why says where and what to do. */
+/* Read a file, or one that comes with clbench by its bare name: "gemm_llm". A
+ * name with a dot or a slash is a path. On failure *why is the message, with
+ * the position. shape_file_clear() in any case. */
 bool shape_file_read(const char *name, struct shape_file *out,
                      struct xl__str *why);
 void shape_file_clear(struct shape_file *f);
 
-/* The settings of line `i`: those of the command line, which stand above it,
- * and the line's own. False: *why as above. */
+/* Add the options of line `i` to *set, except those that are given on the
+ * command line, which override the line. False: *why as above. */
 bool shape_file_settings(const struct shape_file *f, size_t i,
                          const struct command *c, struct settings *set,
                          struct xl__str *why);
 /* "FILE:LINE:COLUMN: " for word `word` of line `i`. */
 void shape_file_place(const struct shape_file *f, size_t i, unsigned word,
                       struct xl__str *out);
-/* The names of those that come with clbench, each with its first comment. */
+/* Print the names of those that come with clbench, each with its title. */
 void shape_file_list(FILE *to);
 
 #endif

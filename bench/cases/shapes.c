@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes on the command line. One reader of whole numbers parted by x, which
- * says exactly what is wrong; nothing is guessed or rounded. */
+/* The parser of shapes: positive integers separated by x. Values are exact,
+ * and the size in bytes of each matrix must fit in 64 bits. */
 #include "cases/shapes.h"
 
 #include <ctype.h>
@@ -16,39 +16,40 @@ struct reader {
     size_t cap;
 };
 
-static bool wrong(const struct reader *r, const char *what)
+static bool report_shape(const struct reader *r, const char *what)
 {
-    snprintf(r->why, r->cap, "shape '%s': %s; give %s", r->text, what,
-             r->form);
+    snprintf(r->why, r->cap, "invalid shape '%s': %s; must be %s", r->text,
+             what, r->form);
     return false;
 }
 
-/* One number at *at; moves *at behind it. */
-static bool number(const struct reader *r, const char **at, size_t *out)
+/* Read a number at *at, and move *at after it. */
+static bool read_number(const struct reader *r, const char **at, size_t *out)
 {
     static const size_t base = 10;
     if (!isdigit((unsigned char)**at))
-        return wrong(r, **at ? "not a whole number" : "a number is missing");
+        return report_shape(r,
+                            **at ? "not an integer" : "a number is missing");
     size_t value = 0;
     for (; isdigit((unsigned char)**at); (*at)++) {
         size_t digit = (size_t)(**at - '0');
         if (!xl__mul(value, base, &value) || !xl__add(value, digit, &value))
-            return wrong(r, "a size does not fit in 64 bits");
+            return report_shape(r, "a size does not fit in 64 bits");
     }
     if (value == 0)
-        return wrong(r, "a size is 0");
+        return report_shape(r, "a size is 0");
     *out = value;
     return true;
 }
 
-/* The product in bytes of the widest type must be a size. */
+/* Does each matrix, of the widest type, fit in 64 bits? */
 static bool fits(const struct reader *r, const size_t *dim, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         size_t elems = 0, bytes = 0;
         if (!xl__mul(dim[i], dim[(i + 1) % n], &elems) ||
             !xl__mul(elems, sizeof(double), &bytes))
-            return wrong(r, "the matrix does not fit in 64 bits");
+            return report_shape(r, "the matrix does not fit in 64 bits");
     }
     return true;
 }
@@ -56,7 +57,7 @@ static bool fits(const struct reader *r, const size_t *dim, unsigned n)
 static bool read_shape(const struct reader *r, size_t *dim, unsigned n)
 {
     const char *at = r->text;
-    if (!number(r, &at, &dim[0]))
+    if (!read_number(r, &at, &dim[0]))
         return false;
     if (*at == '\0') {
         for (unsigned i = 1; i < n; i++)
@@ -65,17 +66,17 @@ static bool read_shape(const struct reader *r, size_t *dim, unsigned n)
     }
     for (unsigned i = 1; i < n; i++) {
         if (*at == '\0')
-            return wrong(r, "too few sizes");
+            return report_shape(r, "too few sizes");
         if (*at != 'x' && *at != 'X')
-            return wrong(r, "sizes are whole numbers parted by x");
+            return report_shape(r, "sizes must be integers separated by x");
         at++;
-        if (!number(r, &at, &dim[i]))
+        if (!read_number(r, &at, &dim[i]))
             return false;
     }
     if (*at == 'x' || *at == 'X')
-        return wrong(r, "too many sizes");
+        return report_shape(r, "too many sizes");
     if (*at != '\0')
-        return wrong(r, "sizes are whole numbers parted by x");
+        return report_shape(r, "sizes must be integers separated by x");
     return fits(r, dim, n);
 }
 

@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Read "MxNxK" or "N" (a cube). On failure *why says what is wrong, naming the
- * text; it has room for `cap` bytes. */
+/* Read "MxNxK" or "N" (a cube). False: *why, of `cap` bytes, is the message.
+ */
 bool shape_gemm(const char *text, size_t mnk[3], char *why, size_t cap);
 /* Read "ROWSxCOLS" or "N" (a square). */
 bool shape_rows(const char *text, size_t rows_cols[2], char *why, size_t cap);
 
-/* Read `n` sizes parted by x, or one for all; `form` is what is asked for:
+/* Read `n` sizes separated by x, or one for all. `form`: for the message,
  * "BATCHxSEQUENCExHIDDEN". */
 bool shape_sizes(const char *text, const char *form, size_t *dim, unsigned n,
                  char *why, size_t cap);

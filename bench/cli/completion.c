@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shell completions from the command and option tables: the words of every
- * command, the options it takes, the values of choices, files after --json. */
-#include "cli/args.h"
-
+/* `clbench completion`, and the shell completions themselves. They are
+ * generated from the tables of commands and options: names of commands, the
+ * options of each, the values of choices, files where a file is expected. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/options.h"
+#include "cli/session.h"
 
-/* Text inside the shell's single quotes. bash and zsh close, escape and open
- * again; fish knows \'. */
-static void quoted(FILE *to, const char *text, const char *quote)
+/* Print text in single quotes; `quote` stands for a quote in it: in bash and
+ * zsh '\'', in fish \'. */
+static void print_quoted(FILE *to, const char *text, const char *quote)
 {
     fputc('\'', to);
     for (; *text; text++) {
@@ -24,32 +26,32 @@ static void quoted(FILE *to, const char *text, const char *quote)
 static const char sh_quote[] = "'\\''";
 static const char fish_quote[] = "\\'";
 
-static bool takes_file(const struct option_row *row)
+static bool has_file_value(const struct option_row *row)
 {
     const char *value = row->value ? row->value : "";
     return strcmp(value, "FILE") == 0 || strcmp(value, "FOLDER") == 0;
 }
 
 /* The alternatives in a command's first word, "bash|zsh|fish", else NULL. */
-static const char *word_choices(const struct command *c)
+static const char *argument_choices(const struct command *c)
 {
     return c->words && strchr(c->words, '|') ? c->words : NULL;
 }
 
-/* Those alternatives with blanks between. */
-static void spaced(FILE *to, const char *text)
+/* Print these alternatives, separated by blanks. */
+static void print_alternatives(FILE *to, const char *text)
 {
     for (; *text && *text != ' '; text++)
         if (!strchr("[].", *text))
             fputc(*text == '|' ? ' ' : *text, to);
 }
 
-static bool takes_json_words(const struct command *c)
+static bool has_json_arguments(const struct command *c)
 {
     return c->words && strstr(c->words, ".json");
 }
 
-static void option_names(FILE *to, const struct command *c)
+static void print_option_names(FILE *to, const struct command *c)
 {
     for (const struct option_row *row = option_rows; row->name; row++)
         if (command_takes(c, row))
@@ -58,7 +60,7 @@ static void option_names(FILE *to, const struct command *c)
 
 /* -- bash ----------------------------------------------------------------- */
 
-static void bash_values(FILE *to)
+static void print_bash_values(FILE *to)
 {
     fputs("    case $prev in\n", to);
     for (const struct option_row *row = option_rows; row->name; row++) {
@@ -68,7 +70,7 @@ static void bash_values(FILE *to)
         if (row->letter)
             fprintf(to, "|-%c", row->letter);
         fputs(") ", to);
-        if (takes_file(row))
+        if (has_file_value(row))
             fputs("COMPREPLY=($(compgen -f -- \"$cur\")); ", to);
         else if (row->choices) {
             fputs("COMPREPLY=($(compgen -W '", to);
@@ -81,22 +83,22 @@ static void bash_values(FILE *to)
     fputs("    esac\n", to);
 }
 
-static void bash_commands(FILE *to)
+static void print_bash_commands(FILE *to)
 {
     fputs("    case $command in\n", to);
     for (unsigned i = 0; commands_all()[i]; i++) {
         const struct command *c = commands_all()[i];
         fprintf(to, "    %s) options='", *c->name ? c->name : "''");
-        option_names(to, c);
+        print_option_names(to, c);
         fputs("'; words='", to);
-        if (word_choices(c))
-            spaced(to, c->words);
-        fprintf(to, "'; files=%d ;;\n", takes_json_words(c));
+        if (argument_choices(c))
+            print_alternatives(to, c->words);
+        fprintf(to, "'; files=%d ;;\n", has_json_arguments(c));
     }
     fputs("    esac\n", to);
 }
 
-static void bash(FILE *to)
+static void print_bash(FILE *to)
 {
     fputs("# bash completion of clbench, made by: clbench completion bash\n"
           "_clbench()\n{\n"
@@ -105,7 +107,7 @@ static void bash(FILE *to)
           "    local command='' options='' words='' files=0 word i\n"
           "    COMPREPLY=()\n",
           to);
-    bash_values(to);
+    print_bash_values(to);
     fputs("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
           "        word=${COMP_WORDS[i]}\n        case $word in\n        ",
           to);
@@ -116,7 +118,7 @@ static void bash(FILE *to)
             bar = "|";
         }
     fputs(") command=$word; break ;;\n        esac\n    done\n", to);
-    bash_commands(to);
+    print_bash_commands(to);
     fputs("    if [[ $cur == -* ]]; then\n        words=$options\n"
           "    elif [[ -z $command ]]; then\n        words='",
           to);
@@ -132,8 +134,8 @@ static void bash(FILE *to)
 
 /* -- zsh ------------------------------------------------------------------ */
 
-/* _arguments wants brackets and colons of a description escaped. */
-static void zsh_text(FILE *to, const char *text)
+/* _arguments requires brackets and colons of a description to be escaped. */
+static void print_zsh_text(FILE *to, const char *text)
 {
     for (; *text; text++) {
         if (strchr("[]:\\", *text))
@@ -145,16 +147,16 @@ static void zsh_text(FILE *to, const char *text)
     }
 }
 
-static void zsh_option(FILE *to, const struct option_row *row)
+static void print_zsh_option(FILE *to, const struct option_row *row)
 {
     fprintf(to, "            '--%s[", row->name);
-    zsh_text(to, row->help);
+    print_zsh_text(to, row->help);
     fputc(']', to);
     if (row->kind != OPT_FLAG) {
         fputc(':', to);
-        zsh_text(to, row->value);
+        print_zsh_text(to, row->value);
         fputc(':', to);
-        if (takes_file(row))
+        if (has_file_value(row))
             fputs("_files", to);
         for (unsigned i = 0; row->choices && row->choices[i]; i++)
             fprintf(to, "%s%s", i ? " " : "(", row->choices[i]);
@@ -164,26 +166,26 @@ static void zsh_option(FILE *to, const struct option_row *row)
     fputs("' \\\n", to);
 }
 
-static void zsh_command(FILE *to, const struct command *c)
+static void print_zsh_command(FILE *to, const struct command *c)
 {
     fprintf(to, "    %s)\n        _arguments \\\n", *c->name ? c->name : "''");
     for (const struct option_row *row = option_rows; row->name; row++)
         if (command_takes(c, row))
-            zsh_option(to, row);
+            print_zsh_option(to, row);
     if (!*c->name)
         fputs("            '1:command:->command'", to);
-    else if (word_choices(c)) {
+    else if (argument_choices(c)) {
         fputs("            '*:argument:(", to);
-        spaced(to, c->words);
+        print_alternatives(to, c->words);
         fputs(")'", to);
-    } else if (takes_json_words(c))
+    } else if (has_json_arguments(c))
         fputs("            '*:file:_files'", to);
     else
         fputs("            '*:argument: '", to);
     fputs("\n        ;;\n", to);
 }
 
-static void zsh(FILE *to)
+static void print_zsh(FILE *to)
 {
     fputs("#compdef clbench\n"
           "# zsh completion of clbench, made by: clbench completion zsh\n"
@@ -193,7 +195,7 @@ static void zsh(FILE *to)
     for (unsigned i = 0; commands_all()[i]; i++)
         if (*commands_all()[i]->name) {
             fprintf(to, "        '%s:", commands_all()[i]->name);
-            zsh_text(to, commands_all()[i]->summary);
+            print_zsh_text(to, commands_all()[i]->summary);
             fputs("'\n", to);
         }
     fputs("    )\n    local command='' word\n"
@@ -203,7 +205,7 @@ static void zsh(FILE *to)
           "    done\n    case $command in\n",
           to);
     for (unsigned i = 0; commands_all()[i]; i++)
-        zsh_command(to, commands_all()[i]);
+        print_zsh_command(to, commands_all()[i]);
     fputs("    esac\n"
           "    [[ $state == command ]] && _describe command names\n"
           "    return 0\n}\n"
@@ -214,7 +216,7 @@ static void zsh(FILE *to)
 
 /* -- fish ----------------------------------------------------------------- */
 
-static void fish_condition(FILE *to, const struct command *c)
+static void print_fish_condition(FILE *to, const struct command *c)
 {
     if (*c->name)
         fprintf(to, " -n '__fish_seen_subcommand_from %s'", c->name);
@@ -222,16 +224,16 @@ static void fish_condition(FILE *to, const struct command *c)
         fputs(" -n __fish_use_subcommand", to);
 }
 
-static void fish_option(FILE *to, const struct command *c,
-                        const struct option_row *row)
+static void print_fish_option(FILE *to, const struct command *c,
+                              const struct option_row *row)
 {
     fputs("complete -c clbench", to);
-    fish_condition(to, c);
+    print_fish_condition(to, c);
     fprintf(to, " -l %s", row->name);
     if (row->letter)
         fprintf(to, " -s %c", row->letter);
     if (row->kind != OPT_FLAG)
-        fputs(takes_file(row) ? " -rF" : " -x", to);
+        fputs(has_file_value(row) ? " -rF" : " -x", to);
     if (row->choices) {
         fputs(" -a '", to);
         for (unsigned i = 0; row->choices[i]; i++)
@@ -239,11 +241,11 @@ static void fish_option(FILE *to, const struct command *c,
         fputc('\'', to);
     }
     fputs(" -d ", to);
-    quoted(to, row->help, fish_quote);
+    print_quoted(to, row->help, fish_quote);
     fputc('\n', to);
 }
 
-static void fish(FILE *to)
+static void print_fish(FILE *to)
 {
     fputs("# fish completion of clbench, made by: clbench completion fish\n"
           "complete -c clbench -f\n",
@@ -254,20 +256,20 @@ static void fish(FILE *to)
             fprintf(to,
                     "complete -c clbench -n __fish_use_subcommand -a %s -d ",
                     c->name);
-            quoted(to, c->summary, fish_quote);
+            print_quoted(to, c->summary, fish_quote);
             fputc('\n', to);
         }
         for (const struct option_row *row = option_rows; row->name; row++)
             if (command_takes(c, row))
-                fish_option(to, c, row);
-        bool has_words = word_choices(c) != NULL;
-        if (!has_words && !takes_json_words(c))
+                print_fish_option(to, c, row);
+        bool has_words = argument_choices(c) != NULL;
+        if (!has_words && !has_json_arguments(c))
             continue;
         fputs("complete -c clbench", to);
-        fish_condition(to, c);
+        print_fish_condition(to, c);
         fputs(has_words ? " -a '" : " -F", to);
         if (has_words)
-            spaced(to, c->words);
+            print_alternatives(to, c->words);
         fputs(has_words ? "'\n" : "\n", to);
     }
 }
@@ -277,7 +279,8 @@ bool args_completion(FILE *to, const char *shell)
     static const struct {
         const char *name;
         void (*print)(FILE *to);
-    } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    } shells[] = {
+        {"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
     for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++)
         if (xl__streq(shells[i].name, shell)) {
             shells[i].print(to);
@@ -285,3 +288,36 @@ bool args_completion(FILE *to, const char *shell)
         }
     return false;
 }
+
+/* -- the command -----------------------------------------------------------
+ */
+
+static int run_completion(struct session *s)
+{
+    const char *shell = s->set.words[0];
+    if (xl__streq(shell, "man")) {
+        args_man(stdout);
+        return EXIT_FINE;
+    }
+    if (args_completion(stdout, shell))
+        return EXIT_FINE;
+    fprintf(stderr, "clbench: unknown shell; must be bash, zsh, fish or "
+                    "man\n");
+    return EXIT_USAGE;
+}
+
+const struct command cmd_completion = {
+    .name = "completion",
+    .summary = "print the completion of a shell, or the man page",
+    .words = "bash|zsh|fish|man",
+    .about =
+        "Prints a script with which the shell completes commands, options and "
+        "their values; 'man' prints the manual as a man page.\n\n"
+        "  bash:  source <(clbench completion bash)\n"
+        "  zsh:   clbench completion zsh > ~/.zfunc/_clbench\n"
+        "  fish:  clbench completion fish | source\n"
+        "  man:   clbench completion man > clbench.1",
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_completion,
+};

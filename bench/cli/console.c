@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text on a terminal. UTF-8 is decoded strictly (RFC 3629); what is not UTF-8,
- * or is a control character, never reaches the terminal. Widths: 0 for
- * combining marks, 2 for the East Asian wide blocks (Unicode TR 11), else 1.
- */
+/* Text on a terminal: names and messages that come from drivers and files are
+ * made safe to print, and lines are fitted into the terminal's columns.
+ *
+ * UTF-8 is decoded strictly (RFC 3629). A byte that is not UTF-8, or belongs
+ * to a control character, is printed as \xNN, so that no driver's text can
+ * send an escape sequence. A character takes 0 columns if it is a combining
+ * mark, 2 in the East Asian wide blocks (Unicode TR 11), else 1. */
 #include "cli/console.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/host_info.h"
 #include "base/alloc.h"
+#include "cli/host_info.h"
+#include "cli/table.h"
 
 struct range {
     uint32_t first, last;
@@ -25,7 +30,7 @@ static const struct range two_wide[] = {
     {0x20000, 0x3fffd}, {0, 0},
 };
 
-static bool within(const struct range *r, uint32_t c)
+static bool is_in_ranges(const struct range *r, uint32_t c)
 {
     for (; r->last; r++)
         if (c >= r->first && c <= r->last)
@@ -33,8 +38,8 @@ static bool within(const struct range *r, uint32_t c)
     return false;
 }
 
-/* Lead bytes by length: mask, value, and the least code it may stand for, so
- * that no character has two spellings. */
+/* Lead bytes by length of the sequence: mask, value, and the least code point
+ * of that length, so that each character has one encoding. */
 static const struct {
     unsigned char mask, lead;
     unsigned len;
@@ -47,8 +52,8 @@ static const struct {
 };
 enum { N_LEADS = sizeof leads / sizeof leads[0], TAIL_BITS = 6 };
 
-/* Decode one character: its length, or 0 when it is not UTF-8. */
-static unsigned decode(const char *text, uint32_t *code)
+/* Decode one character; return its length, or 0 when it is not UTF-8. */
+static unsigned decode_utf8(const char *text, uint32_t *code)
 {
     const unsigned char *s = (const unsigned char *)text;
     for (unsigned i = 0; i < N_LEADS; i++) {
@@ -78,7 +83,7 @@ void text_escape(struct xl__str *out, const char *text)
 {
     while (*text) {
         uint32_t code = 0;
-        unsigned len = decode(text, &code);
+        unsigned len = decode_utf8(text, &code);
         if (len > 0 && !is_control(code)) {
             xl__str_add_n(out, text, len);
             text += len;
@@ -106,18 +111,18 @@ void text_escape_lines(struct xl__str *out, const char *text)
     xl__str_clear(&line);
 }
 
-/* Columns of the character at `text`; *len its bytes. */
-static size_t character(const char *text, unsigned *len)
+/* Columns of the character at `text`; *len receives its bytes. */
+static size_t read_character(const char *text, unsigned *len)
 {
     uint32_t code = 0;
-    *len = decode(text, &code);
+    *len = decode_utf8(text, &code);
     if (*len == 0) {
         *len = 1;
         return 1;
     }
-    if (within(zero_wide, code))
+    if (is_in_ranges(zero_wide, code))
         return 0;
-    return within(two_wide, code) ? 2 : 1;
+    return is_in_ranges(two_wide, code) ? 2 : 1;
 }
 
 size_t text_columns(const char *text)
@@ -125,7 +130,7 @@ size_t text_columns(const char *text)
     size_t columns = 0;
     unsigned len = 0;
     for (; *text; text += len)
-        columns += character(text, &len);
+        columns += read_character(text, &len);
     return columns;
 }
 
@@ -140,7 +145,7 @@ void text_cut(struct xl__str *out, const char *text, size_t columns)
     size_t left = columns - n_dots;
     unsigned len = 0;
     for (; *text; text += len) {
-        size_t wide = character(text, &len);
+        size_t wide = read_character(text, &len);
         if (wide > left)
             break;
         left -= wide;
@@ -161,14 +166,14 @@ void text_line(FILE *to, const char *text)
     xl__str_clear(&cut);
 }
 
-/* Print the words of one paragraph, up to `end`. */
-static void fill(FILE *to, const char *at, const char *end, unsigned indent,
-                 unsigned width)
+/* Print the words of one paragraph, up to `end`, filled. */
+static void print_filled(FILE *to, const char *at, const char *end,
+                         unsigned indent, unsigned width)
 {
     size_t column = 0;
     while (at < end) {
-        size_t gap = strspn(at, " \n");
-        at += gap;
+        size_t print_gap = strspn(at, " \n");
+        at += print_gap;
         size_t len = strcspn(at, " \n");
         if (at + len > end || len == 0)
             break;
@@ -187,7 +192,7 @@ static void fill(FILE *to, const char *at, const char *end, unsigned indent,
         fputc('\n', to);
 }
 
-/* The end of the paragraph, or of the one line kept as it is, at `at`. */
+/* The end of the paragraph, or of the unfilled line, that begins at `at`. */
 static const char *paragraph_end(const char *at)
 {
     const char *end = strchr(at, '\n');
@@ -210,15 +215,15 @@ void text_wrap(FILE *to, const char *text, unsigned indent, unsigned width)
         else if (*at == ' ')
             fprintf(to, "%*s%.*s\n", (int)indent, "", (int)(end - at), at);
         else
-            fill(to, at, end, indent, width);
+            print_filled(to, at, end, indent, width);
         at = *end ? end + 1 : end;
     }
 }
 
-/* Edit distance (Levenshtein 1966), words up to this long. */
+/* Edit distance (Levenshtein 1966) of names of up to this length. */
 enum { LONGEST_WORD = 31 };
 
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[LONGEST_WORD + 1];
     size_t n_a = strlen(a), n_b = strlen(b);
@@ -244,7 +249,7 @@ const char *text_nearest(const char *text, const char *const *names)
     size_t least = strlen(text) / 2 + 1;
     for (; *names; names++) {
         bool begins = strncmp(*names, text, strlen(text)) == 0;
-        size_t d = begins ? 1 : distance(text, *names);
+        size_t d = begins ? 1 : edit_distance(text, *names);
         if (**names && d < least) {
             least = d;
             best = *names;
@@ -256,8 +261,8 @@ const char *text_nearest(const char *text, const char *const *names)
 unsigned text_terminal_columns(void)
 {
     enum { DEFAULT_COLUMNS = 80, FEWEST = 20, MOST = 1000 };
-    const char *said = getenv("COLUMNS");
-    unsigned long columns = said ? strtoul(said, NULL, 10) : 0;
+    const char *variable = getenv("COLUMNS");
+    unsigned long columns = variable ? strtoul(variable, NULL, 10) : 0;
     if (columns == 0)
         columns = xl__terminal_columns(XL__STDOUT);
     if (columns == 0)
@@ -269,7 +274,7 @@ unsigned text_terminal_columns(void)
     return columns > MOST ? MOST : (unsigned)columns;
 }
 
-static bool is_set(const char *name)
+static bool is_variable_set(const char *name)
 {
     const char *value = getenv(name);
     return value && *value;
@@ -277,10 +282,64 @@ static bool is_set(const char *name)
 
 bool text_wants_colour(void)
 {
-    if (is_set("NO_COLOR"))
+    if (is_variable_set("NO_COLOR"))
         return false;
-    if (is_set("CLICOLOR_FORCE") && !xl__streq(getenv("CLICOLOR_FORCE"), "0"))
+    if (is_variable_set("CLICOLOR_FORCE") &&
+        !xl__streq(getenv("CLICOLOR_FORCE"), "0"))
         return true;
-    return xl__is_terminal(XL__STDOUT) && is_set("TERM") &&
+    return xl__is_terminal(XL__STDOUT) && is_variable_set("TERM") &&
            !xl__streq(getenv("TERM"), "dumb");
+}
+
+enum { INDENT = 2 };
+
+static void print_title(void *arg, const char *text)
+{
+    struct xl__str clean = {0}, cut = {0};
+    (void)arg;
+    text_escape(&clean, text);
+    text_cut(&cut, xl__str_text(&clean), text_terminal_columns());
+    fprintf(stdout, "%s\n", xl__str_text(&cut));
+    xl__str_clear(&clean);
+    xl__str_clear(&cut);
+}
+
+static void print_paragraph(void *arg, const char *text)
+{
+    struct xl__str clean = {0};
+    (void)arg;
+    text_escape_lines(&clean, text);
+    text_wrap(stdout, xl__str_text(&clean), INDENT,
+              text_terminal_columns() - INDENT);
+    xl__str_clear(&clean);
+}
+
+static void print_table(void *arg, const struct table *t)
+{
+    const bool *colour = arg;
+    table_print(stdout, t, text_terminal_columns(), *colour);
+}
+
+static void print_note(void *arg, size_t number, const char *text)
+{
+    struct xl__str line = {0};
+    xl__str_printf(&line, "[%zu] %s", number, text);
+    print_paragraph(arg, xl__str_text(&line));
+    xl__str_clear(&line);
+}
+
+static void print_gap(void *arg)
+{
+    (void)arg;
+    fputc('\n', stdout);
+    fflush(stdout);
+}
+
+struct display display_terminal(bool *colour)
+{
+    *colour = text_wants_colour();
+    return (struct display){colour,      text_terminal_columns(),
+                            print_title, print_paragraph,
+                            print_table, print_note,
+                            print_gap};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help and the man page: two renderings of the command and option tables.
- * The page is written in man(7) macros. */
-#include "cli/args.h"
+/* --help and the man page: two renderings of the tables of commands and
+ * options. The man page is written in man(7) macros. */
+#include "cli/options.h"
 
 #include <string.h>
 
@@ -15,64 +15,66 @@ struct entry {
 };
 
 static const struct entry exit_codes[] = {
-    {"0", "everything ran and was right"},
-    {"1", "a result was wrong, or a kernel failed; with --strict also a "
-          "rejected row"},
-    {"2", "wrong usage, no such device, or --max-time over before the first "
+    {"0", "all cases ran, with right results"},
+    {"1", "a result was wrong or a kernel failed; --strict: a rejected row"},
+    {"2", "wrong usage, no such device, or --max-time ended before the first "
           "row"},
     {"3", "no usable device: no driver, or one that fails"},
     {"4", "a file could not be read or written"},
     {"5", "a gate failed: compare --fail-on, gemm --cliff"},
-    {"130", "interrupted; what was measured so far was printed and written"},
+    {"130", "interrupted; the results so far were printed and written"},
     {NULL, NULL},
 };
 
 static const struct entry variables[] = {
-    {"NO_COLOR", "when set and not empty, no colours"},
-    {"CLICOLOR_FORCE", "colours even where standard output is no terminal"},
-    {"COLUMNS", "width of the tables; else the terminal's own, else 80"},
+    {"NO_COLOR", "if set and not empty, no colours"},
+    {"CLICOLOR_FORCE", "colours also where standard output is not a terminal"},
+    {"COLUMNS",
+     "width of the tables; if not set, that of the terminal, else 80"},
     {"XL_CACHE_DIR", "folder of compiled programs; off: no cache"},
-    {"XDG_CACHE_HOME, HOME", "where that folder is when XL_CACHE_DIR is not "
-                             "set"},
-    {"XL_TUNED_DIR", "folder of what `clbench tune` found; off: no tuned set "
-                     "is used, its own included"},
-    {"XDG_CONFIG_HOME, HOME", "where that folder is when XL_TUNED_DIR is not "
-                              "set"},
-    {"XL_CL_DIR", "kernels are read from this folder: for development"},
-    {"OCL_ICD_VENDORS", "folder of the drivers that the OpenCL loader shows"},
+    {"XDG_CACHE_HOME, HOME",
+     "parent of that folder if XL_CACHE_DIR is not set"},
+    {"XL_TUNED_DIR", "folder of the sets of `clbench tune`; off: no tuned set "
+                     "is used, not even those of the library"},
+    {"XDG_CONFIG_HOME, HOME",
+     "parent of that folder if XL_TUNED_DIR is not set"},
+    {"XL_CL_DIR", "folder from which kernels are read, for development"},
+    {"OCL_ICD_VENDORS", "folder in which the OpenCL loader looks for drivers"},
     {NULL, NULL},
 };
 
 static const char shapes_text[] =
     "MxNxK is a matrix product: A is M x K, B is K x N; N alone is a cube. "
     "ROWSxCOLS are rows of a softmax; N alone is a square.\n\n"
-    "A file of shapes has one a line, with a name before it and options "
-    "behind it, if wanted; # begins a comment:\n\n"
+    "A shape file has one shape a line, with an optional name before it and "
+    "options behind it; # starts a comment:\n\n"
     "  8b qkv 512:  512x6144x4096  f16 nt\n"
     "  small:       32x32x32  batch=10000";
 
 static const char intro[] =
-    "Measures OpenCL devices with the kernels of the crosslane library: any "
-    "vendor's, by one program. Without a command it runs the quick suite on "
-    "the best device in about a minute.\n\n"
+    "Measures the OpenCL devices of any vendor with the kernels of the "
+    "crosslane library. Without a command it runs the quick suite on the best "
+    "device in about a minute.\n\n"
     "Each row of a table is the median of several runs, with its spread, the "
-    "share of the device's own measured roof that it reaches, and a verdict: "
+    "fraction of the device's measured roof that it reaches, and a verdict: "
     "ok, suspicious (should not be quoted), rejected (impossible, or wrong), "
-    "unsupported or error. Tables go to standard output, everything else to "
-    "standard error. Ctrl-C keeps what there is; a second one ends at once.";
+    "unsupported or error. Tables go to standard output, messages to standard "
+    "error. Ctrl-C ends the run and keeps its results; a second Ctrl-C ends "
+    "the program at once.";
 
 /* -- help ----------------------------------------------------------------- */
 
 enum { HELP_INDENT = 6, WIDEST_HELP = 100 };
 
-static void help_entry(FILE *to, const char *name, const char *text,
-                       unsigned width)
+static void print_help_entry(FILE *to, const char *name, const char *text,
+                             unsigned width)
 {
     fprintf(to, "  %s\n", name);
     text_wrap(to, text, HELP_INDENT, width);
 }
 
-static void help_option(FILE *to, const struct option_row *row, unsigned width)
+static void print_help_option(FILE *to, const struct option_row *row,
+                              unsigned width)
 {
     char name[80];
     char letter[8] = "    ";
@@ -80,23 +82,24 @@ static void help_option(FILE *to, const struct option_row *row, unsigned width)
         snprintf(letter, sizeof letter, "-%c, ", row->letter);
     snprintf(name, sizeof name, "%s--%s%s%s", letter, row->name,
              row->value ? " " : "", row->value ? row->value : "");
-    help_entry(to, name, row->help, width);
+    print_help_entry(to, name, row->help, width);
 }
 
-static void help_codes(FILE *to)
+static void print_exit_codes(FILE *to)
 {
     fputs("\nExit codes:\n", to);
     for (const struct entry *e = exit_codes; e->name; e++)
         fprintf(to, "  %3s  %s\n", e->name, e->text);
 }
 
-static void help_usage(FILE *to, const struct command *c)
+static void print_usage(FILE *to, const struct command *c)
 {
     fprintf(to, "usage: clbench%s%s [OPTION...]%s%s\n\n", *c->name ? " " : "",
             c->name, c->words ? " " : "", c->words ? c->words : "");
 }
 
-static void help_program(FILE *to, const struct command *suite, unsigned width)
+static void print_program_help(FILE *to, const struct command *suite,
+                               unsigned width)
 {
     fputs("usage: clbench [COMMAND] [OPTION...] [ARGUMENT...]\n\n", to);
     text_wrap(to, intro, 0, width);
@@ -106,15 +109,17 @@ static void help_program(FILE *to, const struct command *suite, unsigned width)
             fprintf(to, "  %-10s  %s\n", commands_all()[i]->name,
                     commands_all()[i]->summary);
     fputs("\n", to);
-    text_wrap(to, "'clbench COMMAND --help' says more of one, with examples "
-                  "and its options.", 2, width);
+    text_wrap(to,
+              "'clbench COMMAND --help' describes a command, with "
+              "examples and its options.",
+              2, width);
     fputs("\nWithout a command:\n", to);
     text_wrap(to, suite->about ? suite->about : suite->summary, 2, width);
     fputs("\nShapes:\n", to);
     text_wrap(to, shapes_text, 2, width);
 }
 
-/* The command that runs when none is named. */
+/* The command that runs when none is given. */
 static const struct command *find_suite(void)
 {
     const struct command *const *c = commands_all();
@@ -129,24 +134,24 @@ void args_help(FILE *to, const struct command *command)
     width = (width < WIDEST_HELP ? width : WIDEST_HELP) - 1;
     if (!command || !*command->name) {
         command = find_suite();
-        help_program(to, command, width);
+        print_program_help(to, command, width);
     } else {
-        help_usage(to, command);
+        print_usage(to, command);
         text_wrap(to, command->about ? command->about : command->summary, 0,
                   width);
     }
     fputs("\nOptions:\n", to);
     for (const struct option_row *row = option_rows; row->name; row++)
         if (command_takes(command, row))
-            help_option(to, row, width);
-    help_codes(to);
+            print_help_option(to, row, width);
+    print_exit_codes(to);
 }
 
 /* -- man page ------------------------------------------------------------- */
 
-/* Text as roff wants it: a dash is a minus, and neither a dot nor a quote that
- * begins a line is a request. */
-static void roff_n(FILE *to, const char *text, size_t len)
+/* Text escaped for roff: a dash is a minus, and a dot or a quote at the
+ * beginning of a line is not a request. */
+static void print_roff_n(FILE *to, const char *text, size_t len)
 {
     bool begins = true;
     for (size_t i = 0; i < len; i++) {
@@ -169,13 +174,13 @@ static void roff_n(FILE *to, const char *text, size_t len)
     }
 }
 
-static void roff(FILE *to, const char *text)
+static void print_roff(FILE *to, const char *text)
 {
-    roff_n(to, text, strlen(text));
+    print_roff_n(to, text, strlen(text));
 }
 
-/* Paragraphs as text_wrap() knows them. */
-static void roff_paragraphs(FILE *to, const char *text)
+/* Paragraphs, separated as for text_wrap(). */
+static void print_roff_paragraphs(FILE *to, const char *text)
 {
     while (*text) {
         size_t len = strcspn(text, "\n");
@@ -183,72 +188,73 @@ static void roff_paragraphs(FILE *to, const char *text)
             fputs(text[1] ? ".PP\n" : "", to);
         } else if (*text == ' ') {
             fputs(".br\n\\&", to);
-            roff_n(to, text, len);
+            print_roff_n(to, text, len);
             fputc('\n', to);
         } else {
-            roff_n(to, text, len);
+            print_roff_n(to, text, len);
             fputc('\n', to);
         }
         text += len + (text[len] == '\n');
     }
 }
 
-static void man_option(FILE *to, const struct option_row *row)
+static void print_man_option(FILE *to, const struct option_row *row)
 {
     fputs(".TP\n", to);
     if (row->letter)
         fprintf(to, "\\fB\\-%c\\fR, ", row->letter);
     fputs("\\fB\\-\\-", to);
-    roff(to, row->name);
+    print_roff(to, row->name);
     fputs("\\fR", to);
     if (row->value) {
         fputs(" \\fI", to);
-        roff(to, row->value);
+        print_roff(to, row->value);
         fputs("\\fR", to);
     }
     fputc('\n', to);
-    roff(to, row->help);
+    print_roff(to, row->help);
     fputs(".\n", to);
 }
 
-static void man_command(FILE *to, const struct command *c)
+static void print_man_command(FILE *to, const struct command *c)
 {
     fputs(".SS clbench", to);
     fprintf(to, "%s%s", *c->name ? " " : "", c->name);
     fputs(" [OPTION...]", to);
     if (c->words) {
         fputc(' ', to);
-        roff(to, c->words);
+        print_roff(to, c->words);
     }
     fputc('\n', to);
-    roff_paragraphs(to, c->about ? c->about : c->summary);
+    print_roff_paragraphs(to, c->about ? c->about : c->summary);
     fputs(".PP\nOptions:", to);
     const char *comma = " ";
     for (const struct option_row *row = option_rows; row->name; row++) {
         if (!command_takes(c, row))
             continue;
         fprintf(to, "%s\\fB\\-\\-", comma);
-        roff(to, row->name);
+        print_roff(to, row->name);
         fputs("\\fR", to);
         comma = ", ";
     }
     fputs(".\n", to);
 }
 
-static void man_entries(FILE *to, const char *title, const struct entry *e)
+static void print_man_entries(FILE *to, const char *title,
+                              const struct entry *e)
 {
     fprintf(to, ".SH %s\n", title);
     for (; e->name; e++) {
         fputs(".TP\n.B ", to);
-        roff(to, e->name);
+        print_roff(to, e->name);
         fputc('\n', to);
-        roff(to, e->text);
+        print_roff(to, e->text);
         fputs(".\n", to);
     }
 }
 
-/* Programs beside clbench have options of their own in the one table. */
-static bool is_taken(const struct option_row *row)
+/* The table also has options of the programs in bench/peers. */
+static bool is_clbench_option(const struct option_row *row)
 {
     for (unsigned i = 0; commands_all()[i]; i++)
         if (command_takes(commands_all()[i], row))
@@ -265,17 +271,17 @@ void args_man(FILE *to)
           "[\\fICOMMAND\\fR] [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n"
           ".SH DESCRIPTION\n",
           to);
-    roff_paragraphs(to, intro);
+    print_roff_paragraphs(to, intro);
     fputs(".SH COMMANDS\n", to);
     for (unsigned i = 0; commands_all()[i]; i++)
-        man_command(to, commands_all()[i]);
+        print_man_command(to, commands_all()[i]);
     fputs(".SH OPTIONS\n", to);
     for (const struct option_row *row = option_rows; row->name; row++)
-        if (is_taken(row))
-            man_option(to, row);
+        if (is_clbench_option(row))
+            print_man_option(to, row);
     fputs(".SH SHAPES\n", to);
-    roff_paragraphs(to, shapes_text);
-    man_entries(to, "EXIT STATUS", exit_codes);
-    man_entries(to, "ENVIRONMENT", variables);
+    print_roff_paragraphs(to, shapes_text);
+    print_man_entries(to, "EXIT STATUS", exit_codes);
+    print_man_entries(to, "ENVIRONMENT", variables);
     fputs(".SH SEE ALSO\n.BR clinfo (1)\n", to);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice as data: per status, per vendor, per driver. Vendor words are allowed
- * in this file of clbench and in no other. */
+/* The tables of advice: by status, by vendor, by platform, by driver. This is
+ * the only file of clbench that may name vendors. */
 #include "cli/hints.h"
 
 #include <ctype.h>
@@ -19,41 +19,43 @@ struct status_advice {
 
 static const struct status_advice by_status[] = {
     {XL_NO_PLATFORM,
-     "`clbench doctor` says which driver is missing and what to install"},
-    {XL_NO_DEVICE, "`clbench devices` lists what there is; `clbench doctor` "
-                   "says why a device may be hidden"},
-    {XL_AMBIGUOUS, "name the device by its number: --device N"},
+     "`clbench doctor` reports which driver is missing and what to install"},
+    {XL_NO_DEVICE, "`clbench devices` lists the devices; `clbench doctor` "
+                   "reports why one may be hidden"},
+    {XL_AMBIGUOUS, "give the number of the device: --device N"},
     {XL_UNSUPPORTED,
-     "`clbench explain` says why each variant was passed over"},
-    {XL_BUILD_FAILED, "the driver's compiler refused a kernel: try a newer "
+     "`clbench explain` prints why each variant was not chosen"},
+    {XL_BUILD_FAILED, "the driver's compiler failed on a kernel: try a newer "
                       "driver, and report the log above"},
     {XL_UNTRUSTED, "this driver computes wrong results: try a newer one, and "
                    "report its version (`clbench doctor`)"},
-    {XL_WRONG_RESULT, "`clbench verify` says which variants are wrong here"},
+    {XL_WRONG_RESULT,
+     "`clbench verify` lists the variants with wrong results"},
     {XL_NO_MEMORY, "out of host memory: give smaller shapes"},
-    {XL_IO, "check the path, its permissions and the room on its disk"},
-    {XL_NO_SPACE, "the disk is full: make room, or point XL_CACHE_DIR "
-                  "elsewhere (off: no cache)"},
+    {XL_IO, "check the path, its permissions and the free space on its disk"},
+    {XL_NO_SPACE, "the disk is full: free some space, or set XL_CACHE_DIR to "
+                  "another folder (off: no cache)"},
     {XL_CORRUPT, "`clbench cache verify` lists damaged entries, `clbench "
                  "cache clear --damaged` removes them"},
     {CL_MEM_OBJECT_ALLOCATION_FAILURE,
-     "out of device memory: give smaller shapes, and see what else runs on "
+     "out of device memory: give smaller shapes, and check what else runs on "
      "the device"},
     {CL_OUT_OF_HOST_MEMORY,
-     "the driver ran out of memory: give smaller shapes, and see what else "
+     "the driver ran out of memory: give smaller shapes, and check what else "
      "runs on this machine"},
     {CL_INVALID_BUFFER_SIZE,
-     "larger than one allocation may be: `clbench limits` names the bound"},
+     "larger than the largest allocation: see max_alloc_bytes of `clbench "
+     "limits`"},
     {CL_OUT_OF_RESOURCES,
-     "the device was lost, or a watchdog stopped a long kernel: look into the "
+     "the device was lost, or a watchdog stopped a long kernel: check the "
      "kernel log (dmesg), then try smaller shapes"},
     {CL_DEVICE_NOT_AVAILABLE,
-     "the device is busy, exclusive to another program, or was lost: see what "
-     "else runs on it, or reset it"},
+     "the device is busy, in exclusive use by another program, or was lost: "
+     "check what else runs on it, or reset it"},
     {CL_COMPILER_NOT_AVAILABLE,
      "this driver has no compiler at run time: install its full package"},
     {CL_INVALID_COMMAND_QUEUE,
-     "the queue died with its device: look into the kernel log (dmesg)"},
+     "the queue was lost with its device: check the kernel log (dmesg)"},
     {XL_OK, NULL},
 };
 
@@ -194,40 +196,40 @@ const struct advice_platform advice_platforms[] = {
 
 enum { DECIMAL = 10 };
 
-/* UINT_MAX: no version will do. */
+/* UINT_MAX: no version is suitable. */
 const struct advice_driver advice_drivers[] = {
     {"NVIDIA CUDA", 520, 0, /* NV-06 */
      "half arithmetic is compiled natively from 520 on"},
     {"Portable Computing Language", 1, 9,
-     "older ones fail to build kernels in paths with blanks"},
+     "older versions fail to build kernels in paths with blanks"},
     {"Clover", UINT_MAX, 0,
      "this driver is retired and computes wrongly: use rusticl"},
     {NULL, 0, 0, NULL},
 };
 
-/* The first two numbers of a version text. */
-static void version_numbers(const char *text, unsigned long at[2])
+/* The first two numbers in a version. */
+static void read_version(const char *text, unsigned long number[2])
 {
-    at[0] = at[1] = 0;
+    number[0] = number[1] = 0;
     while (*text && !isdigit((unsigned char)*text))
         text++;
     char *end = NULL;
-    at[0] = strtoul(text, &end, DECIMAL);
+    number[0] = strtoul(text, &end, DECIMAL);
     if (*end == '.')
-        at[1] = strtoul(end + 1, NULL, DECIMAL);
+        number[1] = strtoul(end + 1, NULL, DECIMAL);
 }
 
 bool advice_too_old(const char *platform, const char *version,
                     const struct advice_driver **row)
 {
-    unsigned long at[2];
-    version_numbers(version, at);
+    unsigned long number[2];
+    read_version(version, number);
     for (const struct advice_driver *d = advice_drivers; d->platform; d++) {
         if (!xl__str_contains(platform, d->platform))
             continue;
-        bool is_known = at[0] != 0 || d->major == UINT_MAX;
-        if (is_known &&
-            (at[0] < d->major || (at[0] == d->major && at[1] < d->minor))) {
+        bool is_known = number[0] != 0 || d->major == UINT_MAX;
+        if (is_known && (number[0] < d->major ||
+                         (number[0] == d->major && number[1] < d->minor))) {
             *row = d;
             return true;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host and its terminal. Linux tells by files, macOS by sysctl, Windows by
- * calls; what nobody tells stays unknown. */
+/* The host and its terminal: on Linux from files in /proc and /etc, on macOS
+ * from sysctl, on Windows from calls. What is not available stays unknown. */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
 #endif
@@ -23,9 +23,9 @@ bool xl__is_terminal(int fd)
 
 unsigned xl__terminal_columns(int fd)
 {
-    DWORD which = fd == XL__STDOUT ? STD_OUTPUT_HANDLE : STD_ERROR_HANDLE;
+    DWORD handle = fd == XL__STDOUT ? STD_OUTPUT_HANDLE : STD_ERROR_HANDLE;
     CONSOLE_SCREEN_BUFFER_INFO info;
-    if (!GetConsoleScreenBufferInfo(GetStdHandle(which), &info))
+    if (!GetConsoleScreenBufferInfo(GetStdHandle(handle), &info))
         return 0;
     return (unsigned)(info.srWindow.Right - info.srWindow.Left + 1);
 }
@@ -75,10 +75,10 @@ static void read_system(struct xl__host *out)
     (void)getloadavg(&out->load, 1);
 }
 #else
-/* Copy the value of the first line of `path` that begins with `name`, after
- * the mark ('=' or ':'), without quotes and outer blanks. */
-static void read_line_of(const char *path, const char *name, char mark,
-                         char *out, size_t cap)
+/* Copy the value of the first line of `path` that begins with `name`: the text
+ * after the mark ('=' or ':'), without quotes and outer blanks. */
+static void read_file_value(const char *path, const char *name, char mark,
+                            char *out, size_t cap)
 {
     char line[512];
     FILE *f = fopen(path, "r");
@@ -96,10 +96,10 @@ static void read_line_of(const char *path, const char *name, char mark,
 
 static void read_system(struct xl__host *out)
 {
-    read_line_of("/proc/cpuinfo", "model name", ':', out->cpu,
-                 sizeof out->cpu);
-    read_line_of("/etc/os-release", "PRETTY_NAME", '=', out->os,
-                 sizeof out->os);
+    read_file_value("/proc/cpuinfo", "model name", ':', out->cpu,
+                    sizeof out->cpu);
+    read_file_value("/etc/os-release", "PRETTY_NAME", '=', out->os,
+                    sizeof out->os);
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
     if (pages > 0 && bytes > 0)
         out->memory_bytes = (uint64_t)pages * (uint64_t)bytes;

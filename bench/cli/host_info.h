@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host and its terminal, as the operating system tells of them. For
- * programs; the library itself does not use it. */
+/* The host and its terminal, as the operating system describes them. */
 #ifndef XL_BASE_HOST_H
 #define XL_BASE_HOST_H
 
@@ -13,9 +12,9 @@ struct xl__host {
     char os[128];     /* "Debian GNU/Linux 12 (bookworm)" */
     char kernel[128]; /* "Linux 6.1.0-18-amd64" */
     char machine[32]; /* "x86_64" */
-    unsigned n_cores; /* logical processors that are on line */
+    unsigned n_cores; /* logical processors online */
     uint64_t memory_bytes;
-    double load;      /* runnable processes, mean of the last minute */
+    double load; /* runnable processes, mean over the last minute */
 };
 
 void xl__host_read(struct xl__host *out);

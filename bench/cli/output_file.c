@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that an option names. What is no plain file, such as /dev/full, cannot
- * be tried without being written to. */
+/* Output files that an option names. Whether a plain file can be written is
+ * found by writing an empty file beside it. */
 #include "cli/output_file.h"
 
 #include <errno.h>
@@ -27,19 +27,19 @@ bool out_file_complain(struct session *s, const char *option, const char *path,
                        xl_status status)
 {
     const char *why = errno ? strerror(errno) : xl_status_text(status);
-    const char *place = out_file_is_stdout(path) ? "standard output" : path;
+    const char *name = out_file_is_stdout(path) ? "standard output" : path;
     struct xl__str clean = {0};
     progress_hide(s);
-    text_escape(&clean, place);
+    text_escape(&clean, name);
     fprintf(stderr,
             "clbench: --%s: '%s' cannot be written: %s; give a file in a "
-            "folder that you may write to\n",
+            "writable folder\n",
             option, xl__str_text(&clean), why);
     xl__str_clear(&clean);
     return false;
 }
 
-static bool no_more(const char *name, void *arg)
+static bool stop_listing(const char *name, void *arg)
 {
     (void)name;
     (void)arg;
@@ -48,26 +48,26 @@ static bool no_more(const char *name, void *arg)
 
 static bool is_folder(const char *path)
 {
-    return xl__dir_names(path, no_more, NULL) == XL_OK;
+    return xl__dir_names(path, stop_listing, NULL) == XL_OK;
 }
 
 bool out_file_try(struct session *s, const char *option, const char *path)
 {
-    struct xl__str trial = {0};
+    struct xl__str test = {0};
     if (out_file_is_stream(path))
         return true;
     if (is_folder(path)) {
         errno = EISDIR;
         return out_file_complain(s, option, path, XL_IO);
     }
-    xl__str_printf(&trial, "%s.trial", path);
+    xl__str_printf(&test, "%s.test", path);
     errno = 0;
     const xl_status status =
-        trial.broken ? XL_NO_MEMORY
-                     : xl__file_replace(xl__str_text(&trial), "", 0);
+        test.broken ? XL_NO_MEMORY
+                    : xl__file_replace(xl__str_text(&test), "", 0);
     if (status == XL_OK)
-        (void)xl__file_remove(xl__str_text(&trial));
-    xl__str_clear(&trial);
+        (void)xl__file_remove(xl__str_text(&test));
+    xl__str_clear(&test);
     return status == XL_OK || out_file_complain(s, option, path, status);
 }
 
@@ -76,8 +76,8 @@ xl_status out_file_replace(const char *path, const char *text, size_t len)
     errno = 0;
     if (!out_file_is_stdout(path))
         return xl__file_replace(path, text, len);
-    const bool is_out = fwrite(text, 1, len, stdout) == len;
-    return fflush(stdout) == 0 && is_out ? XL_OK : XL_IO;
+    const bool is_written = fwrite(text, 1, len, stdout) == len;
+    return fflush(stdout) == 0 && is_written ? XL_OK : XL_IO;
 }
 
 bool out_file_write(struct session *s, const char *option, const char *path,

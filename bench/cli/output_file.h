@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that an option names: can they be written, and the writing. */
+/* Output files that an option names: the check that they can be written, and
+ * the writing. Messages name the option and the path. */
 #ifndef CLBENCH_OUT_FILE_H
 #define CLBENCH_OUT_FILE_H
 
@@ -12,17 +13,19 @@ struct session;
 
 /* "-" is standard output. */
 bool out_file_is_stdout(const char *path);
-/* Is it a stream? What is written there cannot be taken back, nor tried. */
+/* Is it standard output or a device file? These cannot be checked without a
+ * write, and what is written there cannot be replaced. */
 bool out_file_is_stream(const char *path);
-/* Is it possible to write there? Asked before minutes are spent; an older file
- * of that name stays until there is something to replace it. Says why not. */
+/* Can the file be written? For a check before a long run; an existing file is
+ * left as it is. False: after a message. */
 bool out_file_try(struct session *s, const char *option, const char *path);
-/* Replace it whole. Says why not. */
+/* Replace the file by `text`. False: after a message. */
 bool out_file_write(struct session *s, const char *option, const char *path,
                     const char *text, size_t len);
-/* The same without a word: errno kept. */
+/* The same without a message; errno is kept. */
 xl_status out_file_replace(const char *path, const char *text, size_t len);
-/* Say that it could not be written, from the status and errno. False. */
+/* Print that the file cannot be written, with errno or the status. Returns
+ * false. */
 bool out_file_complain(struct session *s, const char *option, const char *path,
                        xl_status status);
 

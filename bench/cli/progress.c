@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress line. It is drawn at most ten times a second, taken away before
- * anything else is written, and never seen where standard error is a file, a
+/* The progress line. It is drawn at most ten times a second and erased before
+ * anything else is written. There is none where standard error is a file, a
  * pipe or a terminal without cursor movement. */
 #include "cli/progress.h"
 
@@ -17,7 +17,7 @@ static const double ns_per_s = 1e9;
 enum { MIN_REDRAW_NS = 100000000, SECONDS_A_MINUTE = 60 };
 static const char erase_line[] = "\r\033[K";
 
-static bool may_draw(const struct session *s)
+static bool can_draw(const struct session *s)
 {
     const char *term = getenv("TERM");
     return !s->set.quiet && xl__is_terminal(XL__STDERR) && term && *term &&
@@ -49,7 +49,7 @@ void progress_text(const struct progress *p, double elapsed_s, double bound_s,
     xl__str_clear(&cut);
 }
 
-static void draw(struct session *s, uint64_t now)
+static void draw_line(struct session *s, uint64_t now)
 {
     struct progress *p = &s->progress;
     char text[256];
@@ -68,7 +68,7 @@ static void draw(struct session *s, uint64_t now)
 void progress_begin(struct session *s, unsigned total)
 {
     progress_end(s);
-    s->progress = (struct progress){.enabled = may_draw(s), .total = total};
+    s->progress = (struct progress){.enabled = can_draw(s), .total = total};
     s->progress.start_ns = xl__now_ns();
 }
 
@@ -80,7 +80,7 @@ void progress_step(struct session *s, const char *what)
         p->done = p->total - 1;
     xl__strcpy(p->what, sizeof p->what, *what ? what : "...");
     if (p->enabled)
-        draw(s, xl__now_ns());
+        draw_line(s, xl__now_ns());
 }
 
 void progress_say(struct session *s, unsigned done, const char *what)
@@ -97,7 +97,7 @@ void progress_tick(struct session *s)
         return;
     uint64_t now = xl__now_ns();
     if (now - s->progress.drawn_ns >= MIN_REDRAW_NS)
-        draw(s, now);
+        draw_line(s, now);
 }
 
 void progress_hide(struct session *s)

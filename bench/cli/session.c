@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of the program. The first Ctrl-C only sets a flag that every
- * measuring loop asks for; the second finds the default handler and ends the
- * program, so that a hung driver cannot hold the user. */
+/* One run of the program. The first Ctrl-C sets a flag that every measuring
+ * loop polls, and restores the default handler; so a second Ctrl-C ends the
+ * program even when a driver hangs. */
 #include "cli/session.h"
 
 #include <signal.h>
@@ -10,11 +10,11 @@
 
 #include <jansson.h>
 
-#include "cli/hints.h"
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "base/str.h"
 #include "cli/console.h"
+#include "cli/hints.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -79,7 +79,7 @@ int session_open(struct session *s)
     return EXIT_FINE;
 }
 
-static int choose_all(struct session *s, unsigned n)
+static int choose_all_devices(struct session *s, unsigned n)
 {
     s->devices = xl__calloc(n, sizeof *s->devices);
     if (!s->devices)
@@ -92,7 +92,7 @@ static int choose_all(struct session *s, unsigned n)
     return EXIT_FINE;
 }
 
-static int choose_one(struct session *s)
+static int choose_one_device(struct session *s)
 {
     xl_device *dev = NULL;
     xl_status status =
@@ -117,16 +117,17 @@ int session_open_devices(struct session *s)
     xl_status status = xl_device_count(s->lib, &n);
     if (status != XL_OK) {
         struct xl__str text = {0};
-        const char *story = xl_lib_error(s->lib);
-        add_line(&text, *story ? story : xl_status_text(status));
-        if (!strstr(story, "clbench doctor"))
-            add_line(&text, "run 'clbench doctor': it looks for the cause and "
-                            "says what to do");
+        const char *detail = xl_lib_error(s->lib);
+        add_line(&text, *detail ? detail : xl_status_text(status));
+        if (!strstr(detail, "clbench doctor"))
+            add_line(&text, "run 'clbench doctor': it finds the cause and "
+                            "prints what to do");
         session_say(s, "", xl__str_text(&text));
         xl__str_clear(&text);
         return EXIT_NO_DEVICE;
     }
-    code = s->set.all_devices ? choose_all(s, n) : choose_one(s);
+    code =
+        s->set.all_devices ? choose_all_devices(s, n) : choose_one_device(s);
     for (unsigned i = 0; i < s->n_devices; i++)
         xl_telemetry_watch(s->devices[i], true);
     return code;
@@ -139,7 +140,8 @@ xl_queue *session_queue(struct session *s, xl_device *dev)
     if (status == XL_OK)
         return q;
     struct xl__str doing = {0};
-    xl__str_printf(&doing, "device %u: making a queue", xl_device_index(dev));
+    xl__str_printf(&doing, "device %u: creating a queue",
+                   xl_device_index(dev));
     (void)session_fail(s, xl__str_text(&doing), status, xl_lib_error(s->lib));
     xl__str_clear(&doing);
     return NULL;
@@ -224,9 +226,9 @@ int session_result(const struct session *s)
 {
     if (session_interrupted())
         return EXIT_INTERRUPTED;
-    bool strictly_wrong = s->set.strict && s->n_rejected > 0;
-    return s->n_wrong > 0 || s->n_errors > 0 || strictly_wrong ? EXIT_WRONG
-                                                               : EXIT_FINE;
+    bool is_rejected = s->set.strict && s->n_rejected > 0;
+    return s->n_wrong > 0 || s->n_errors > 0 || is_rejected ? EXIT_WRONG
+                                                            : EXIT_FINE;
 }
 
 void session_close(struct session *s)

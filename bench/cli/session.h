@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of the program: settings, library, devices, where rows go, and when
- * to stop. */
-#ifndef CLBENCH_SESSION_H
-#define CLBENCH_SESSION_H
+/* One run of the program: its settings, library and devices, the destination
+ * of its rows, and when it must stop. Every command gets a session. */
+#ifndef CLBENCH_CLI_SESSION_H
+#define CLBENCH_CLI_SESSION_H
 
 #include <crosslane/crosslane.h>
 
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "cli/row_sink.h"
+
+/* The destination of a command's rows. The report sets it before the command
+ * runs, so that the code that measures does not depend on the report. */
+struct row_sink {
+    void *arg;
+    /* Begin a section, with a table. title: "GEMM"; note: a line below it, or
+     * NULL. */
+    void (*section)(void *arg, const char *title, const char *note);
+    void (*row)(void *arg, xl_device *dev, const xl_row *row);
+    void (*section_end)(void *arg);
+    /* A row for the result files only, outside of any section: the command
+     * prints it in a table of its own. */
+    void (*record)(void *arg, xl_device *dev, const xl_row *row);
+};
 
 struct report;
 struct json_t;
@@ -17,59 +30,61 @@ struct trace;
 struct session {
     const struct command *command;
     struct settings set;
-    bool no_cache;          /* set before session_open(): build everything */
+    bool no_cache;          /* set before session_open(): no program cache */
     xl_lib *lib;            /* NULL until session_open() */
-    xl_device **devices;    /* those chosen */
+    xl_device **devices;    /* the chosen ones */
     unsigned n_devices;
-    struct row_sink sink;   /* of the rows, while a command runs */
-    struct report *report;  /* behind the sink; never NULL while one runs */
-    bool is_stdout_taken;   /* by a result file: no tables */
-    struct json_t *extra;   /* members a command adds to the JSON document;
-                               NULL: none. Released by session_close() */
-    struct trace *trace;    /* of --trace; NULL: none */
+    struct row_sink sink;  /* while a command runs */
+    struct report *report; /* of the sink; not NULL while a command runs */
+    bool is_stdout_taken;  /* a result file is written there: no tables */
+    struct json_t *extra;  /* members that a command adds to the JSON
+                              document; NULL: none. session_close()
+                              releases it */
+    struct trace *trace;   /* --trace; NULL: none */
     struct progress progress;
     uint64_t start_ns;
-    double limit_s;         /* all it may take; 0: no bound. --max-time, or a
-                               command's own */
-    bool is_late;           /* the limit ended something */
+    double limit_s; /* for the whole run; 0: none. --max-time, or the
+                       command's own */
+    bool is_late;   /* the limit has ended the run */
     unsigned n_rows, n_wrong, n_rejected, n_errors;
-    /* Told of each row as well; NULL: nobody. */
+    /* Called for each row as well; NULL: none. */
     void (*watch)(void *arg, xl_device *dev, const xl_row *row);
     void *watch_arg;
 };
 
-/* Before anything else: the clock, Ctrl-C, the progress line. `set` and
- * `command` are there already. */
+/* First call: start the clock and catch Ctrl-C. `set` and `command` are set
+ * already. */
 void session_begin(struct session *s);
-/* May tables be printed? Not when a file has standard output. */
+/* Are tables printed? Not when a result file is standard output. */
 bool session_tables(const struct session *s);
 
-/* Open the library; warnings go to stderr unless --quiet. An exit_code;
- * EXIT_FINE to go on. */
+/* Open the library; its warnings go to stderr unless --quiet. Returns an
+ * exit_code; EXIT_FINE to continue. */
 int session_open(struct session *s);
-/* session_open(), then choose devices by --device / --all-devices; says why
- * and what to do when there is none. */
+/* session_open(), then choose devices by --device or --all-devices. When there
+ * is none: an exit_code, after a message. */
 int session_open_devices(struct session *s);
-/* A queue of ours on a device; says why on failure (NULL). */
+/* Create a queue on a device; NULL after a message. */
 xl_queue *session_queue(struct session *s, xl_device *dev);
-/* Ctrl-C, or the limit is over. Fits every `stop` callback. */
+/* Must the run end, by Ctrl-C or by the limit? May be used as `stop`
+ * callback. */
 bool session_stopped(void *session);
 bool session_interrupted(void);
-/* Hand the sink a section's title, a row, whose verdict is counted, and the
- * section's end; or a row outside of any section (row_sink.h). */
+/* Pass to the sink: the beginning of a section, a row (its verdict is
+ * counted), the end of the section; a row outside of any section. */
 void session_section(struct session *s, const char *title, const char *note);
 void session_row(struct session *s, xl_device *dev, const xl_row *row);
 void session_section_end(struct session *s);
 void session_record(struct session *s, xl_device *dev, const xl_row *row);
-/* A message that may have several lines, on stderr, without bytes that a
- * terminal would obey; `before` stands in front of the first. */
+/* Print a message, of one or more lines, on stderr: "clbench: ", `before`,
+ * `text`. Control bytes are escaped. */
 void session_say(struct session *s, const char *before, const char *text);
-/* Say a failure of the library's on stderr: what was being done, the status,
- * its detail. Returns the exit code that fits. */
+/* Print a failure of the library on stderr: what was being done, the status,
+ * its detail, and advice. Returns the exit code of the status. */
 int session_fail(struct session *s, const char *doing, xl_status status,
                  const char *detail);
-/* The exit code of a command that ran through: from the counts, --strict and
- * whether it was interrupted. */
+/* The exit code of a command that ran to its end: from the counts, --strict
+ * and Ctrl-C. */
 int session_result(const struct session *s);
 void session_close(struct session *s);
 

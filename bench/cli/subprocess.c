@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This program, once more, in a process of its own. The child leads a process
- * group, so that what it starts dies with it. Where this program is killed
- * first it goes too: at once on Linux, elsewhere by an alarm(), which survives
- * exec. Its words are taken in slices of time, between which it may be found
- * too late, or dead. */
+/* Child processes that run this program again.
+ *
+ * A child leads a process group, so that the processes that it starts are
+ * killed with it. If the parent is killed first, the child ends as well: at
+ * once on Linux (PR_SET_PDEATHSIG), elsewhere by alarm(), which persists
+ * across exec.
+ *
+ * The parent polls: poll_child() waits up to 50 ms for output, reads it, and
+ * checks whether the child has ended, has been silent for too long, or must
+ * stop. Every reading function calls it in a loop. */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
 #endif
@@ -11,7 +16,13 @@
 
 #include <stddef.h>
 
+#include "base/alloc.h"
+#include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/str.h"
+
 #ifndef _WIN32
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,33 +39,29 @@
 #include <sys/prctl.h>
 #endif
 
-#include "base/os/clock.h"
-#include "base/alloc.h"
-#include "base/str.h"
-
 enum {
     SLICE_MS = 50,
     CHUNK = 4096,
     MOST_OUTPUT = 256 * 1024,
     EXEC_FAILED = 127,
-    ALARM_LATER_S = 10 /* than the watchdog, which can say what happened */
+    ALARM_LATER_S = 10 /* after the watchdog, which reports the cause */
 };
 
 static const double ns_per_s = 1e9;
-static const double farewell_s = 5; /* for a child that has nothing to do */
+static const double farewell_s = 5; /* for an idle child to end */
 
 struct child {
     struct child_step step;
     pid_t pid;
     int from, to; /* its output; its standard input, -1 when closed */
     uint64_t start_ns, heard_ns;
-    struct xl__str heard; /* and not handed on yet */
-    bool is_open;         /* its output may bring more */
+    struct xl__str heard; /* output that was read and not returned yet */
+    bool is_open;         /* more output may come */
     bool has_ended;
     struct child_result result;
 };
 
-static bool own_path(char *out, size_t cap)
+static bool program_path(char *out, size_t cap)
 {
 #ifdef __APPLE__
     uint32_t len = (uint32_t)cap;
@@ -110,28 +117,28 @@ static void set_variables(const char *const *variables)
     }
 }
 
-/* A driver that hangs would have a core until the alarm. */
-static void die_with(pid_t parent)
+/* Without this a hung driver would occupy a core until the alarm. */
+static void end_with_parent(pid_t parent)
 {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(EXEC_FAILED); /* it was killed in between */
+        _exit(EXEC_FAILED); /* the parent was killed before prctl() */
 #else
     (void)parent;
 #endif
 }
 
-/* In the child: never returns. */
-static void become(const struct child_step *step, pid_t parent,
-                   const char *path, int in, int out)
+/* Execute this program, in the child; does not return. */
+static void exec_child(const struct child_step *step, pid_t parent,
+                       const char *path, int in, int out)
 {
     enum { MOST_ARGS = 15 };
     char *argv[MOST_ARGS + 2] = {(char *)path};
     for (int i = 0; i < MOST_ARGS && step->args[i]; i++)
         argv[i + 1] = (char *)step->args[i];
     setpgid(0, 0);
-    die_with(parent);
+    end_with_parent(parent);
     signal(SIGINT, SIG_DFL);
     alarm((unsigned)step->longest_s + ALARM_LATER_S);
     restore_variables();
@@ -143,13 +150,13 @@ static void become(const struct child_step *step, pid_t parent,
     _exit(EXEC_FAILED);
 }
 
-static double since(uint64_t start_ns)
+static double seconds_since(uint64_t start_ns)
 {
     return (double)(xl__now_ns() - start_ns) / ns_per_s;
 }
 
-/* What there is to read now. */
-static void take(struct child *c)
+/* Read the available output. */
+static void read_output(struct child *c)
 {
     char bytes[CHUNK];
     ssize_t n;
@@ -164,23 +171,23 @@ static void take(struct child *c)
     c->is_open = n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Why it must be killed now; CHILD_EXITED: it need not. */
-static enum child_end must_end(const struct child *c)
+/* The reason to kill the child now; CHILD_EXITED: none. */
+static enum child_end reason_to_kill(const struct child *c)
 {
     const struct child_step *step = &c->step;
     if (step->stop && step->stop(step->stop_arg))
         return CHILD_STOPPED;
-    bool is_late = since(c->heard_ns) >= step->silence_s ||
-                   since(c->start_ns) >= step->longest_s;
+    bool is_late = seconds_since(c->heard_ns) >= step->silence_s ||
+                   seconds_since(c->start_ns) >= step->longest_s;
     return is_late ? CHILD_HUNG : CHILD_EXITED;
 }
 
-/* `state` is what waitpid() told of it. */
-static void conclude(struct child *c, enum child_end end, int state)
+/* Store the result; `state` is from waitpid(). */
+static void store_result(struct child *c, enum child_end end, int state)
 {
     struct child_result *r = &c->result;
     c->has_ended = true;
-    r->took_s = since(c->start_ns);
+    r->took_s = seconds_since(c->start_ns);
     r->end = end;
     kill(-c->pid, SIGKILL);
     if (end != CHILD_EXITED)
@@ -191,18 +198,19 @@ static void conclude(struct child *c, enum child_end end, int state)
         r->end = CHILD_NOT_RUN;
 }
 
-static void slay(struct child *c, enum child_end end)
+static void kill_child(struct child *c, enum child_end end)
 {
     int state = 0;
     kill(c->pid, SIGKILL); /* it may not lead its group yet */
     kill(-c->pid, SIGKILL);
     while (waitpid(c->pid, &state, 0) < 0 && errno == EINTR)
         ;
-    conclude(c, end, state);
+    store_result(c, end, state);
 }
 
-/* A slice of time; false once it has ended and all its words are there. */
-static bool turn(struct child *c)
+/* Wait up to SLICE_MS for output and check the child; false once it has ended
+ * and its output is read. */
+static bool poll_child(struct child *c)
 {
     struct pollfd from = {.fd = c->is_open ? c->from : -1, .events = POLLIN};
     int state = 0;
@@ -211,18 +219,18 @@ static bool turn(struct child *c)
     (void)poll(&from, 1, SLICE_MS);
     bool has_ended = waitpid(c->pid, &state, WNOHANG) == c->pid;
     if (c->is_open)
-        take(c);
-    enum child_end end = has_ended ? CHILD_EXITED : must_end(c);
+        read_output(c);
+    enum child_end end = has_ended ? CHILD_EXITED : reason_to_kill(c);
     if (has_ended)
-        conclude(c, CHILD_EXITED, state);
+        store_result(c, CHILD_EXITED, state);
     else if (end != CHILD_EXITED)
-        slay(c, end);
+        kill_child(c, end);
     return !c->has_ended;
 }
 
 /* -- starting and ending --------------------------------------------------- */
 
-static void shut(int *fd)
+static void close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -240,21 +248,21 @@ static bool make_pipe(int ends[2])
     return true;
 }
 
-/* false: no process was made. */
-static bool launch(struct child *c)
+/* Start the process; false: none was created. */
+static bool start_process(struct child *c)
 {
     enum { PATH_CAP = 4096 };
     char path[PATH_CAP];
     int in[2] = {-1, -1}, out[2] = {-1, -1};
-    if (own_path(path, sizeof path) && make_pipe(in) && make_pipe(out)) {
+    if (program_path(path, sizeof path) && make_pipe(in) && make_pipe(out)) {
         const pid_t parent = getpid();
         (void)fflush(NULL);
         c->pid = fork();
         if (c->pid == 0)
-            become(&c->step, parent, path, in[0], out[1]);
+            exec_child(&c->step, parent, path, in[0], out[1]);
     }
-    shut(&in[0]);
-    shut(&out[1]);
+    close_fd(&in[0]);
+    close_fd(&out[1]);
     c->from = out[0];
     c->to = in[1];
     if (c->pid <= 0)
@@ -272,15 +280,15 @@ struct child *child_start(const struct child_step *step)
         return NULL;
     c->step = *step;
     c->pid = -1;
-    if (launch(c))
+    if (start_process(c))
         return c;
-    shut(&c->from);
-    shut(&c->to);
+    close_fd(&c->from);
+    close_fd(&c->to);
     free(c);
     return NULL;
 }
 
-/* Is there nobody to read it, write() tells by an error, not by a signal. */
+/* SIGPIPE is ignored: write() returns an error when the child has ended. */
 bool child_say(struct child *c, const char *text, double silence_s)
 {
     size_t len = strlen(text);
@@ -298,9 +306,9 @@ bool child_say(struct child *c, const char *text, double silence_s)
     return len == 0;
 }
 
-/* Cut the first line off what was heard; all of it when nothing will follow
- * it. */
-static bool cut_line(struct child *c, struct xl__str *line)
+/* Move the first line of the output that was read to `line`; the rest of the
+ * output when the child has ended. */
+static bool next_line(struct child *c, struct xl__str *line)
 {
     struct xl__str *heard = &c->heard;
     if (heard->len == 0)
@@ -319,18 +327,18 @@ static bool cut_line(struct child *c, struct xl__str *line)
 bool child_hear(struct child *c, struct xl__str *line)
 {
     xl__str_reset(line);
-    while (!cut_line(c, line))
-        if (!turn(c) && c->heard.len == 0)
+    while (!next_line(c, line))
+        if (!poll_child(c) && c->heard.len == 0)
             return false;
     return true;
 }
 
 void child_end(struct child *c, struct child_result *out)
 {
-    shut(&c->to);
-    while (turn(c))
+    close_fd(&c->to);
+    while (poll_child(c))
         ;
-    shut(&c->from);
+    close_fd(&c->from);
     *out = c->result;
     out->output = c->heard;
     free(c);
@@ -341,9 +349,65 @@ void child_dismiss(struct child *c)
     struct child_result result;
     if (!c)
         return;
-    c->step.longest_s = since(c->start_ns) + farewell_s;
+    c->step.longest_s = seconds_since(c->start_ns) + farewell_s;
     child_end(c, &result);
     child_clear(&result);
+}
+
+/* -- signals, folders, libraries ------------------------------------------ */
+
+const char *child_signal_name(int number)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } names[] = {
+        {SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},
+        {SIGILL, "SIGILL"},   {SIGFPE, "SIGFPE"},   {SIGTRAP, "SIGTRAP"},
+        {SIGSYS, "SIGSYS"},   {SIGPIPE, "SIGPIPE"}, {SIGKILL, "SIGKILL"},
+        {SIGTERM, "SIGTERM"}, {SIGALRM, "SIGALRM"}};
+    static char other[32];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].number == number)
+            return names[i].name;
+    snprintf(other, sizeof other, "signal %d", number);
+    return other;
+}
+
+char *child_folder_make(void)
+{
+    enum { PATTERN_LENGTH = 6 }; /* mkdtemp() requires six */
+    struct xl__str path = {0};
+    const char *parent = getenv("TMPDIR");
+    xl__str_printf(&path, "%s/clbench-", parent && *parent ? parent : "/tmp");
+    for (int i = 0; i < PATTERN_LENGTH; i++)
+        xl__str_add(&path, "X");
+    if (!path.broken && mkdtemp(path.text))
+        return xl__str_steal(&path);
+    xl__str_clear(&path);
+    return NULL;
+}
+
+static bool remove_file(const char *path, void *arg)
+{
+    (void)arg;
+    (void)xl__file_remove(path);
+    return true;
+}
+
+void child_folder_remove(const char *path)
+{
+    (void)xl__dir_scan(path, remove_file, NULL);
+    rmdir(path);
+}
+
+bool child_loads(const char *library, struct xl__str *why)
+{
+    if (xl__dlopen(library))
+        return true;
+    const char *message = dlerror();
+    xl__str_add(why, message ? message : "it does not load");
+    return false;
 }
 
 #else
@@ -381,6 +445,30 @@ void child_dismiss(struct child *c)
 }
 
 void child_remember(void) {}
+
+const char *child_signal_name(int number)
+{
+    (void)number;
+    return "a signal";
+}
+
+char *child_folder_make(void)
+{
+    return NULL;
+}
+
+void child_folder_remove(const char *path)
+{
+    (void)path;
+}
+
+bool child_loads(const char *library, struct xl__str *why)
+{
+    if (xl__dlopen(library))
+        return true;
+    xl__str_add(why, "it does not load");
+    return false;
+}
 #endif
 
 void child_run(const struct child_step *step, struct child_result *out)

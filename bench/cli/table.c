@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of text. Cells are kept until the end, since a column is as wide as
- * its widest cell; a table that is too wide takes columns away from the widest
- * column that allows it, one at a time. */
+/* A table of text. Cells are kept until it is printed, since a column is as
+ * wide as its widest cell. While the table is too wide for the terminal, its
+ * widest column that may be cut (table_column.least) loses one column. */
 #include "cli/table.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ void table_destroy(struct table *t)
     free(t);
 }
 
-static void add(struct table *t, enum table_colour colour, char *text)
+static void add_cell(struct table *t, enum table_colour colour, char *text)
 {
     if (!t ||
         !xl__grow(&t->cells, &t->cap, t->n_cells + 1, sizeof *t->cells)) {
@@ -67,7 +67,7 @@ void table_cell(struct table *t, const char *fmt, ...)
     va_end(args);
     text_escape(&clean, xl__str_text(&raw));
     xl__str_clear(&raw);
-    add(t, TABLE_PLAIN, xl__str_steal(&clean));
+    add_cell(t, TABLE_PLAIN, xl__str_steal(&clean));
 }
 
 void table_cell_coloured(struct table *t, enum table_colour colour,
@@ -75,7 +75,7 @@ void table_cell_coloured(struct table *t, enum table_colour colour,
 {
     struct xl__str clean = {0};
     text_escape(&clean, text);
-    add(t, colour, xl__str_steal(&clean));
+    add_cell(t, colour, xl__str_steal(&clean));
 }
 
 static const char *text_of(const struct cell *c)
@@ -101,7 +101,7 @@ const char *table_text(const struct table *t, size_t line, unsigned column)
     return i < t->n_cells ? text_of(&t->cells[i]) : "";
 }
 
-static size_t measure(const struct table *t, size_t *widths)
+static size_t measure_columns(const struct table *t, size_t *widths)
 {
     size_t total = INDENT;
     for (unsigned j = 0; j < t->n_columns; j++) {
@@ -114,14 +114,15 @@ static size_t measure(const struct table *t, size_t *widths)
     return total;
 }
 
-/* Take away what is too much. */
-static void squeeze(const struct table *t, size_t *widths, size_t excess)
+/* Reduce the widths by `excess` columns in all. */
+static void cut_columns(const struct table *t, size_t *widths, size_t excess)
 {
     for (; excess > 0; excess--) {
         size_t *widest = NULL;
         for (unsigned j = 0; j < t->n_columns; j++) {
-            bool may = t->columns[j].least && widths[j] > t->columns[j].least;
-            if (may && (!widest || widths[j] > *widest))
+            bool can_cut =
+                t->columns[j].least && widths[j] > t->columns[j].least;
+            if (can_cut && (!widest || widths[j] > *widest))
                 widest = &widths[j];
         }
         if (!widest)
@@ -136,7 +137,7 @@ struct printing {
     const size_t *widths;
     bool colour;
     size_t gap;  /* between columns */
-    size_t owed; /* blanks, printed only when text follows */
+    size_t n_pending; /* blanks, printed only if text follows */
 };
 
 static void print_cell(struct printing *p, unsigned j, const char *text,
@@ -148,17 +149,17 @@ static void print_cell(struct printing *p, unsigned j, const char *text,
     size_t fill = p->widths[j] - text_columns(shown);
     bool right = p->t->columns[j].right;
     bool paint = p->colour && colour != TABLE_PLAIN;
-    p->owed += (j > 0 ? p->gap : INDENT) + (right ? fill : 0);
+    p->n_pending += (j > 0 ? p->gap : INDENT) + (right ? fill : 0);
     if (*shown) {
-        fprintf(p->to, "%*s%s%s%s", (int)p->owed, "",
+        fprintf(p->to, "%*s%s%s%s", (int)p->n_pending, "",
                 paint ? colour_codes[colour] : "", shown,
                 paint ? colour_end : "");
-        p->owed = 0;
+        p->n_pending = 0;
     }
-    p->owed += right ? 0 : fill;
+    p->n_pending += right ? 0 : fill;
     if (j + 1 == p->t->n_columns) {
         fputc('\n', p->to);
-        p->owed = 0;
+        p->n_pending = 0;
     }
     xl__str_clear(&cut);
 }
@@ -168,10 +169,10 @@ void table_print(FILE *to, const struct table *t, unsigned width, bool colour)
     size_t widths[MAX_COLUMNS] = {0};
     if (!t)
         return;
-    size_t n_gaps = t->n_columns - 1, total = measure(t, widths);
+    size_t n_gaps = t->n_columns - 1, total = measure_columns(t, widths);
     size_t gap = total + n_gaps * GAP > width ? NARROW_GAP : GAP;
     total += n_gaps * gap;
-    squeeze(t, widths, total > width ? total - width : 0);
+    cut_columns(t, widths, total > width ? total - width : 0);
     struct printing p = {to, t, widths, colour, gap, 0};
     for (unsigned j = 0; j < t->n_columns; j++)
         print_cell(&p, j, t->columns[j].title, TABLE_PLAIN);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of text: cells given row by row, printed at once, as wide as its
- * contents and never wider than the terminal. */
+/* A table of text. Cells are added row by row; the table is printed as wide as
+ * its contents, but not wider than the terminal. */
 #ifndef CLBENCH_TABLE_H
 #define CLBENCH_TABLE_H
 
@@ -11,22 +11,22 @@
 struct table_column {
     const char *title;
     bool right;       /* aligned to the right: numbers */
-    unsigned least;   /* 0: never cut; else cut down to this many columns when
-                         the table is too wide, the widest first */
+    unsigned least;   /* 0: never cut; else cut to at least this many columns
+                         when the table is too wide, widest column first */
 };
 
 enum table_colour { TABLE_PLAIN, TABLE_GREEN, TABLE_YELLOW, TABLE_RED };
 
 struct table;
 
-/* NULL when out of memory; the calls below then do nothing. */
+/* NULL when out of memory; the functions below accept NULL. */
 struct table *table_create(const struct table_column *columns, unsigned n);
 void table_destroy(struct table *t);
-/* The next cell, from left to right; a row is full after n of them. */
+/* Add the next cell, from left to right; a row has n cells. */
 void table_cell(struct table *t, const char *fmt, ...) XL__PRINTF(2, 3);
 void table_cell_coloured(struct table *t, enum table_colour colour,
                          const char *text);
-/* What it holds, for other ways to show it; NULL has nothing. */
+/* The contents, for other outputs; NULL is an empty table. */
 unsigned table_columns(const struct table *t,
                        const struct table_column **columns);
 size_t table_lines(const struct table *t);

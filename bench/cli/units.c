@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers for people. One scale table per kind of unit; the step is the
- * largest that leaves at least one after rounding to three digits. */
+/* Quantities as text. Each kind of unit has a table of prefixes, largest
+ * first. The prefix that is printed is the largest with which the number,
+ * rounded to three digits, is at least 1. */
 #include "cli/units.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -14,12 +17,12 @@ struct scale {
     const char *text;
 };
 
-/* Largest first; the last takes whatever is left. */
-static const struct scale decimal[] = {
+/* Largest first; the last one is for all smaller numbers. */
+static const struct scale decimal_scale[] = {
     {1e18, " E"}, {1e15, " P"}, {1e12, " T"}, {1e9, " G"},
     {1e6, " M"},  {1e3, " k"},  {1.0, " "},   {0, NULL},
 };
-static const struct scale binary[] = {
+static const struct scale binary_scale[] = {
     {1125899906842624.0, " PiB"},
     {1099511627776.0, " TiB"},
     {1073741824.0, " GiB"},
@@ -28,16 +31,16 @@ static const struct scale binary[] = {
     {1.0, " B"},
     {0, NULL},
 };
-static const struct scale times[] = {
+static const struct scale time_scale[] = {
     {1e9, " s"}, {1e6, " ms"}, {1e3, " us"}, {1.0, " ns"}, {0, NULL},
 };
 
-/* 0.9995 of the next step rounds to 1.00 of it. */
+/* 0.9995 of the next prefix is rounded to 1.00 of it. */
 static const double rounds_up = 0.9995;
-/* Doubles hold every whole number up to here. */
+/* A double represents each integer up to 2^53. */
 static const double whole_limit = 9007199254740992.0;
 
-static const struct scale *pick(const struct scale *scales, double x)
+static const struct scale *find_scale(const struct scale *scales, double x)
 {
     const struct scale *s = scales;
     while (s[1].text && fabs(x) < s->factor * rounds_up)
@@ -45,8 +48,8 @@ static const struct scale *pick(const struct scale *scales, double x)
     return s;
 }
 
-/* Three significant digits; whole numbers stay whole. */
-static void digits(char *out, size_t cap, double x)
+/* Three significant digits; integers have all their digits. */
+static void print_digits(char *out, size_t cap, double x)
 {
     double size = fabs(x);
     if (size == floor(size) && size < whole_limit)
@@ -61,19 +64,19 @@ static void digits(char *out, size_t cap, double x)
         snprintf(out, cap, "%.3g", x);
 }
 
-static void scaled(char *out, size_t cap, double x, const struct scale *scales,
-                   const char *unit)
+static void print_scaled(char *out, size_t cap, double x,
+                         const struct scale *scales, const char *unit)
 {
-    const struct scale *s = pick(scales, x);
+    const struct scale *s = find_scale(scales, x);
     char number[UNITS_CAP];
-    digits(number, sizeof number, x / s->factor);
+    print_digits(number, sizeof number, x / s->factor);
     snprintf(out, cap, "%s%s%s", number, s->text, unit);
 }
 
 void units_number(char *out, size_t cap, double value)
 {
     if (isfinite(value))
-        digits(out, cap, value);
+        print_digits(out, cap, value);
     else
         xl__strcpy(out, cap, isnan(value) ? "-" : value > 0 ? "inf" : "-inf");
 }
@@ -81,7 +84,7 @@ void units_number(char *out, size_t cap, double value)
 void units_time(char *out, size_t cap, double ns)
 {
     if (isfinite(ns))
-        scaled(out, cap, ns, times, "");
+        print_scaled(out, cap, ns, time_scale, "");
     else
         units_number(out, cap, ns);
 }
@@ -100,7 +103,7 @@ void units_percent(char *out, size_t cap, double frac)
 void units_bytes(char *out, size_t cap, double bytes)
 {
     if (isfinite(bytes))
-        scaled(out, cap, bytes, decimal, "B");
+        print_scaled(out, cap, bytes, decimal_scale, "B");
     else
         units_number(out, cap, bytes);
 }
@@ -115,17 +118,100 @@ void units_format(char *out, size_t cap, double value, const char *unit)
     else if (xl__streq(unit, "ns"))
         units_time(out, cap, value);
     else if (xl__streq(unit, "B"))
-        scaled(out, cap, value, binary, "");
+        print_scaled(out, cap, value, binary_scale, "");
     else if (xl__streq(unit, "flop/s"))
-        scaled(out, cap, value, decimal, "FLOP/s");
+        print_scaled(out, cap, value, decimal_scale, "FLOP/s");
     else if (xl__streq(unit, "1/s"))
-        scaled(out, cap, value, decimal, "/s");
+        print_scaled(out, cap, value, decimal_scale, "/s");
     else if (xl__streq(unit, "B/s") || xl__streq(unit, "Hz") ||
              xl__streq(unit, "op/s"))
-        scaled(out, cap, value, decimal, unit);
+        print_scaled(out, cap, value, decimal_scale, unit);
     else {
         char number[UNITS_CAP];
         units_number(number, sizeof number, value);
         snprintf(out, cap, "%s %s", number, unit);
     }
+}
+
+/* -- reading ---------------------------------------------------------------
+ */
+
+/* The prefixes and units of each kind of quantity. */
+static const struct {
+    const char *letters; /* prefixes of base, base^2, base^3, ... */
+    double base;
+    const char *units[4];
+    const char *requirement;
+} scales[] = {
+    [PLAN_WHOLE] = {"", 1, {""}, "an integer, such as 48"},
+    [PLAN_WEIGHTS] = {"kMBT",
+                      1e3,
+                      {""},
+                      "a number of weights, such as 14e9 or 14B"},
+    [PLAN_TOKENS] = {"kM",
+                     1024,
+                     {""},
+                     "an integer, such as 32768 or 32k, which is the same"},
+    [PLAN_BYTES] = {"kMGTP",
+                    1e3,
+                    {"B", ""},
+                    "a number of bytes, such as 24GB or 22.5GiB"},
+    [PLAN_BYTES_PER_S] = {"kMGTP",
+                          1e3,
+                          {"B/s", "B", ""},
+                          "a rate in B/s, such as 1008GB/s"},
+    [PLAN_FLOP_PER_S] = {"kMGTP",
+                         1e3,
+                         {"FLOP/s", "flop/s", "FLOPS", ""},
+                         "a rate in FLOP/s, such as 165TFLOP/s"},
+};
+
+const char *plan_number(const char *text, double *out)
+{
+    const size_t n_digits = strspn(text, "0123456789.");
+    char *end = NULL;
+    *out = strtod(text, &end);
+    const bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    return n_digits > 0 && end > text && !is_hex ? end : NULL;
+}
+
+/* Read a prefix ("k", "Gi") and a unit; false: it is neither. */
+static bool read_unit(const char *text, enum plan_scale scale, double *factor)
+{
+    static const double binary = 1024;
+    double base = scales[scale].base;
+    *factor = 1;
+    text += *text == ' ';
+    const char first = *text == 'K' ? 'k' : *text;
+    const char *letter = first ? strchr(scales[scale].letters, first) : NULL;
+    if (letter) {
+        text++;
+        if (*text == 'i') {
+            base = binary;
+            text++;
+        }
+        *factor = pow(base, (double)(letter - scales[scale].letters) + 1);
+    }
+    for (unsigned i = 0; i < 4 && scales[scale].units[i]; i++)
+        if (strcmp(text, scales[scale].units[i]) == 0)
+            return true;
+    return false;
+}
+
+bool plan_quantity_read(const char *text, const struct plan_quantity *q,
+                        double *out, struct xl__str *why)
+{
+    double factor = 1;
+    const char *end = plan_number(text, out);
+    const bool is_read = end && read_unit(end, q->scale, &factor);
+    const bool is_whole = q->scale == PLAN_WHOLE || q->scale == PLAN_TOKENS;
+    *out *= factor;
+    if (is_read && *out >= q->least && *out <= q->most &&
+        !(is_whole && *out != floor(*out)))
+        return true;
+    xl__str_printf(why, "invalid value '%s' for --%s: must be %s", text,
+                   q->option, scales[q->scale].requirement);
+    if (is_read)
+        xl__str_printf(why, ", from %.4g to %.4g", q->least, q->most);
+    return false;
 }

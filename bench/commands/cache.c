@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench cache`: the compiled programs kept on disk. */
+/* `clbench cache`: list, count, clear or verify the compiled programs on disk.
+ */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -10,7 +11,7 @@
 #include "cli/console.h"
 #include "cli/units.h"
 
-static void date_of(int64_t unix_s, char *out, size_t cap)
+static void format_date(int64_t unix_s, char *out, size_t cap)
 {
     time_t when = (time_t)unix_s;
     struct tm *utc = gmtime(&when);
@@ -27,7 +28,8 @@ static const char *file_name(const char *path)
     return name;
 }
 
-/* The rest of the key's line that begins with `name`; *len its length. */
+/* The rest of the line of the key that begins with `name`; *len: its length.
+ */
 static const char *key_line(const char *key, const char *name, size_t *len)
 {
     size_t n = strlen(name);
@@ -43,34 +45,34 @@ static const char *key_line(const char *key, const char *name, size_t *len)
     return "";
 }
 
-static void cell_key(struct table *t, const xl_cache_entry *e,
-                     const char *name)
+static void add_key_cell(struct table *t, const xl_cache_entry *e,
+                         const char *name)
 {
     size_t len = 0;
     const char *text = key_line(e->key, name, &len);
     table_cell(t, "%.*s", (int)len, text);
 }
 
-static void list_entry(const xl_cache_entry *e, void *table)
+static void add_entry_row(const xl_cache_entry *e, void *table)
 {
     char date[32], size[UNITS_CAP];
     size_t len = 0;
     const char *source = key_line(e->key, "source", &len);
-    date_of(e->used_unix_s, date, sizeof date);
+    format_date(e->used_unix_s, date, sizeof date);
     units_format(size, sizeof size, (double)e->bytes, "B");
     if (len > 0)
         table_cell(table, "%.*s", (int)strcspn(source, " \n"), source);
     else
         table_cell(table, "%s", file_name(e->path));
-    cell_key(table, e, "options");
-    cell_key(table, e, "device");
+    add_key_cell(table, e, "options");
+    add_key_cell(table, e, "device");
     table_cell(table, "%s", size);
     table_cell(table, "%s", date);
     table_cell(table, "%s%s", e->is_intact ? e->selfcheck : "damaged",
                e->is_system ? ", system" : "");
 }
 
-static int list(struct session *s)
+static int list_entries(struct session *s)
 {
     static const struct table_column columns[] = {
         {"source", false, 12}, {"options", false, 10},  {"device", false, 8},
@@ -78,7 +80,7 @@ static int list(struct session *s)
     };
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
-    xl_status status = xl_cache_list(s->lib, list_entry, t);
+    xl_status status = xl_cache_list(s->lib, add_entry_row, t);
     if (status == XL_OK)
         table_print(stdout, t, text_terminal_columns(), false);
     table_destroy(t);
@@ -87,24 +89,25 @@ static int list(struct session *s)
                                           xl_lib_error(s->lib));
 }
 
-static int stats(struct session *s)
+static int print_stats(struct session *s)
 {
-    xl_cache_stats got = {0};
+    xl_cache_stats stats = {0};
     char size[UNITS_CAP], limit[UNITS_CAP];
-    xl_status status = xl_cache_stats_get(s->lib, &got);
+    xl_status status = xl_cache_stats_get(s->lib, &stats);
     if (status != XL_OK)
         return session_fail(s, "reading the cache", status,
                             xl_lib_error(s->lib));
-    units_format(size, sizeof size, (double)got.bytes, "B");
-    units_format(limit, sizeof limit, (double)got.limit_bytes, "B");
+    units_format(size, sizeof size, (double)stats.bytes, "B");
+    units_format(limit, sizeof limit, (double)stats.limit_bytes, "B");
     fprintf(stdout,
             "folder   %s\nentries  %" PRIu64 "\ndamaged  %" PRIu64
             "\nsize     %s of %s\n",
-            xl_cache_dir(s->lib), got.n_entries, got.n_damaged, size, limit);
+            xl_cache_dir(s->lib), stats.n_entries, stats.n_damaged, size,
+            limit);
     return EXIT_FINE;
 }
 
-static int clear(struct session *s)
+static int clear_entries(struct session *s)
 {
     uint64_t n = 0;
     xl_status status = xl_cache_clear(s->lib, s->set.damaged, &n);
@@ -116,7 +119,7 @@ static int clear(struct session *s)
     return EXIT_FINE;
 }
 
-static void tell_damaged(const xl_cache_entry *e, void *arg)
+static void print_damaged(const xl_cache_entry *e, void *arg)
 {
     uint64_t *n_damaged = arg;
     if (e->is_intact)
@@ -125,13 +128,13 @@ static void tell_damaged(const xl_cache_entry *e, void *arg)
     fprintf(stdout, "damaged  %s\n", e->path);
 }
 
-static int verify(struct session *s)
+static int verify_entries(struct session *s)
 {
-    xl_cache_stats got = {0};
+    xl_cache_stats stats = {0};
     uint64_t n_damaged = 0;
-    xl_status status = xl_cache_list(s->lib, tell_damaged, &n_damaged);
+    xl_status status = xl_cache_list(s->lib, print_damaged, &n_damaged);
     if (status == XL_OK)
-        status = xl_cache_stats_get(s->lib, &got);
+        status = xl_cache_stats_get(s->lib, &stats);
     if (status != XL_OK)
         return session_fail(s, "verifying the cache", status,
                             xl_lib_error(s->lib));
@@ -139,22 +142,22 @@ static int verify(struct session *s)
         fprintf(stdout,
                 "%" PRIu64 " of %" PRIu64 " entries damaged; they are not "
                 "used, 'clbench cache clear --damaged' removes them\n",
-                n_damaged, got.n_entries);
+                n_damaged, stats.n_entries);
         return EXIT_FILE;
     }
-    fprintf(stdout, "%" PRIu64 " entries, all intact\n", got.n_entries);
+    fprintf(stdout, "%" PRIu64 " entries, all intact\n", stats.n_entries);
     return EXIT_FINE;
 }
 
-static int run(struct session *s)
+static int run_cache(struct session *s)
 {
     static const struct {
         const char *word;
         int (*run)(struct session *s);
-    } actions[] = {{"list", list},
-                   {"stats", stats},
-                   {"clear", clear},
-                   {"verify", verify}};
+    } actions[] = {{"list", list_entries},
+                   {"stats", print_stats},
+                   {"clear", clear_entries},
+                   {"verify", verify_entries}};
     const char *word = s->set.words[0];
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         if (!xl__streq(actions[i].word, word))
@@ -168,8 +171,8 @@ static int run(struct session *s)
         }
         return actions[i].run(s);
     }
-    fprintf(stderr, "clbench: cache: unknown action; give list, stats, clear "
-                    "or verify\n");
+    fprintf(stderr, "clbench: unknown action of cache; must be list, stats, "
+                    "clear or verify\n");
     return EXIT_USAGE;
 }
 
@@ -181,14 +184,14 @@ const struct command cmd_cache = {
     .words = "list|stats|clear|verify",
     .about =
         "Compiled programs and the verdicts of their self-checks are kept in "
-        "the user's cache folder, one file an entry.\n\n"
-        "  list    every entry, with its last use and its self-check\n"
-        "  stats   folder, number of entries, size and its bound\n"
-        "  clear   remove all entries of the user; --damaged: those alone\n"
-        "  verify  read every entry; exit code 4 when one is damaged\n\n"
+        "the user's cache folder, one file for each entry.\n\n"
+        "  list    all entries, with their last use and their self-check\n"
+        "  stats   folder, number of entries, size and its limit\n"
+        "  clear   remove all entries of the user; --damaged: only those\n"
+        "  verify  read all entries; exit code 4 when one is damaged\n\n"
         "XL_CACHE_DIR chooses another folder; 'off' turns the cache off.",
     .options = options,
     .min_words = 1,
     .max_words = 1,
-    .run = run,
+    .run = run_cache,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench conv`: convolutions of the user's or of the case table, timed. */
+/* `clbench conv`: time convolutions, of the command line or the case table. */
 #include "timing/run_cases.h"
 
-static int run(struct session *s)
+static int run_conv(struct session *s)
 {
     if (s->set.list) {
         shape_file_list(stdout);
@@ -21,17 +21,18 @@ const struct command cmd_conv = {
     .summary = "time convolutions",
     .words = "[SHAPE...]",
     .about =
-        "Times a convolution, forward, for each SHAPE, NxHxWxC:KxRxS (images, "
+        "Times a forward convolution for each SHAPE, NxHxWxC:KxRxS (images, "
         "their rows, columns and channels; filters, their rows and columns), "
         "or for the built-in cases when none is given. The order of a SHAPE "
-        "says nothing of memory: --layout does. Every result is compared with "
-        "the host in double, on a sample, before and after it is timed. "
-        "--shapes takes the cases from a file, such as those that come with "
-        "clbench: conv_resnet50, conv_mobilenet.\n\n"
+        "does not describe memory: --layout does. Each result is compared "
+        "with "
+        "the host in double precision, on a sample, before and after it is "
+        "timed. --shapes takes the cases from a file, such as those that come "
+        "with clbench: conv_resnet50, conv_mobilenet.\n\n"
         "  clbench conv 32x56x56x64:64x3x3 --pad 1 --layout nhwc\n"
         "  clbench conv --shapes conv_resnet50 --variant all --json r.json",
     .options = options,
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
-    .run = run,
+    .run = run_conv,
 };

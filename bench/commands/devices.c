@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench devices`: who is here, in the order of the numbers that --device
- * takes. */
+/* `clbench devices`: list the devices, in the order of the numbers that
+ * --device takes. */
 #include <math.h>
 
 #include "report/report.h"
@@ -10,7 +10,7 @@
 #include "cli/units.h"
 #include "results/result.h"
 
-static double number(const xl_device *dev, const char *name)
+static double fact_number(const xl_device *dev, const char *name)
 {
     xl_fact fact;
     if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK ||
@@ -19,27 +19,28 @@ static double number(const xl_device *dev, const char *name)
     return fact.value;
 }
 
-static const char *type(const xl_device *dev)
+static const char *device_type(const xl_device *dev)
 {
     static const struct {
         const char *fact, *word;
     } types[] = {
         {"is_gpu", "GPU"}, {"is_accelerator", "accel"}, {"is_cpu", "CPU"}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (number(dev, types[i].fact) > 0)
+        if (fact_number(dev, types[i].fact) > 0)
             return types[i].word;
     return "-";
 }
 
-static void add_line(struct table *t, const xl_device *dev)
+static void add_device_row(struct table *t, const xl_device *dev)
 {
     char units[UNITS_CAP], memory[UNITS_CAP];
-    units_number(units, sizeof units, number(dev, "compute_units"));
-    units_format(memory, sizeof memory, number(dev, "global_mem_bytes"), "B");
+    units_number(units, sizeof units, fact_number(dev, "compute_units"));
+    units_format(memory, sizeof memory, fact_number(dev, "global_mem_bytes"),
+                 "B");
     table_cell(t, "%u", xl_device_index(dev));
     table_cell(t, "%s", device_fact_text(dev, "name", "-"));
     table_cell(t, "%s", device_fact_text(dev, "platform", "-"));
-    table_cell(t, "%s", type(dev));
+    table_cell(t, "%s", device_type(dev));
     table_cell(t, "%s", device_fact_text(dev, "driver", "-"));
     table_cell(t, "%s", units);
     table_cell(t, "%s", memory);
@@ -55,7 +56,7 @@ static void print_devices(const struct session *s, unsigned width)
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     for (unsigned i = 0; i < s->n_devices; i++)
-        add_line(t, s->devices[i]);
+        add_device_row(t, s->devices[i]);
     table_print(stdout, t, width, false);
     table_destroy(t);
 }
@@ -69,7 +70,7 @@ static bool has_identity(const struct session *s)
     return false;
 }
 
-/* What else a device can be named by, and what it really is. */
+/* Other ways to identify each device, and devices with the same hardware. */
 static void print_identities(const struct session *s, unsigned width)
 {
     static const struct table_column columns[] = {
@@ -95,7 +96,7 @@ static void print_identities(const struct session *s, unsigned width)
     table_destroy(t);
 }
 
-static int run(struct session *s)
+static int run_devices(struct session *s)
 {
     s->set.all_devices = s->set.device == NULL;
     int code = session_open_devices(s);
@@ -114,12 +115,12 @@ static const char *const options[] = {"device", "json", NULL};
 
 const struct command cmd_devices = {
     .name = "devices",
-    .summary = "list the devices there are, with the numbers --device takes",
+    .summary = "list the devices with the numbers that --device takes",
     .about =
-        "Lists every device of every OpenCL platform, numbered from 0: GPUs, "
+        "Lists the devices of all OpenCL platforms, numbered from 0: GPUs, "
         "accelerators, CPUs; within these by platform name, PCI address and "
-        "UUID. Device 0 is the one used when --device is not given. A device "
-        "that two drivers show is marked as the same silicon.",
+        "UUID. Device 0 is used when --device is not given. Devices of two "
+        "drivers with the same hardware are marked as the same silicon.",
     .options = options,
-    .run = run,
+    .run = run_devices,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench doctor`: what is installed, what answers, and what to do. No driver
- * runs in this process: one that crashes or hangs is named, not suffered. */
+/* `clbench doctor`: report which drivers are installed, which of them work,
+ * and what to do. Each driver runs in a child process, so one that crashes or
+ * hangs is reported and does not end the program. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,12 @@
 #include "cli/console.h"
 #include "cli/units.h"
 
-static const char variables_part[] = "Variables", cache_part[] = "Cache",
-                  todo_part[] = "What to do";
+static const char variables_section[] = "Variables", cache_section[] = "Cache",
+                  todo_section[] = "What to do";
 
 static void list_variable(const char *name, const char *value, void *arg)
 {
-    findings_add(arg, FINDING_NOTE, variables_part, NULL,
+    findings_add(arg, FINDING_NOTE, variables_section, NULL,
                  "%s=%s is set: it may hide devices or change them", name,
                  value);
 }
@@ -34,15 +35,15 @@ static void examine_variables(struct doctor *d)
     size_t before = d->findings.n;
     environment_variables(list_variable, &d->findings);
     if (d->findings.n == before)
-        findings_add(&d->findings, FINDING_OK, variables_part, NULL,
+        findings_add(&d->findings, FINDING_OK, variables_section, NULL,
                      "none is set that hides or changes devices");
 }
 
-/* Can a file be made there? Its name is that of no entry. */
+/* Can a file be created there? Its name is not that of an entry. */
 static bool can_write(const char *folder)
 {
     struct xl__str path = {0};
-    xl__str_printf(&path, "%s/clbench-doctor.trial", folder);
+    xl__str_printf(&path, "%s/clbench-doctor.test", folder);
     bool can = xl__file_replace(xl__str_text(&path), "", 0) == XL_OK;
     if (can)
         (void)xl__file_remove(xl__str_text(&path));
@@ -61,67 +62,67 @@ static json_t *examine_cache(struct doctor *d)
     const char *folder = xl_cache_dir(d->s->lib);
     json_put(out, "folder", json_text(folder));
     if (!folder) {
-        findings_add(f, FINDING_NOTE, cache_part,
-                     "Give XL_CACHE_DIR a private folder, or unset it",
-                     "off: each run compiles its kernels anew");
+        findings_add(f, FINDING_NOTE, cache_section,
+                     "Set XL_CACHE_DIR to a private folder, or unset it",
+                     "off: each run compiles its kernels again");
         return out;
     }
     xl_status status = xl_cache_stats_get(d->s->lib, &got);
     json_put(out, "entries", json_uint(got.n_entries));
     json_put(out, "damaged", json_uint(got.n_damaged));
     json_put(out, "bytes", json_uint(got.bytes));
-    bool is_made = xl__path_access(folder) != XL__ABSENT;
-    bool writes = !is_made || can_write(folder);
-    json_put(out, "writable", json_boolean(writes));
+    bool exists = xl__path_access(folder) != XL__ABSENT;
+    bool is_writable = !exists || can_write(folder);
+    json_put(out, "writable", json_boolean(is_writable));
     units_format(size, sizeof size, (double)got.bytes, "B");
     units_format(limit, sizeof limit, (double)got.limit_bytes, "B");
-    if (status != XL_OK || !writes)
-        findings_add(f, FINDING_PROBLEM, cache_part,
-                     "Make the folder yours and private, or point "
-                     "XL_CACHE_DIR elsewhere",
+    if (status != XL_OK || !is_writable)
+        findings_add(f, FINDING_PROBLEM, cache_section,
+                     "Make the folder writable for you by_driver, or set "
+                     "XL_CACHE_DIR to another one",
                      "%s cannot be used: %s", folder,
                      status != XL_OK ? xl_lib_error(d->s->lib)
                                      : "no file can be written there");
     else if (got.n_damaged > 0)
-        findings_add(f, FINDING_NOTE, cache_part,
+        findings_add(f, FINDING_NOTE, cache_section,
                      "`clbench cache clear --damaged` removes them",
                      "%s: %llu of %llu entries are damaged and not used",
                      folder, (unsigned long long)got.n_damaged,
                      (unsigned long long)got.n_entries);
     else
-        findings_add(f, FINDING_OK, cache_part, NULL,
+        findings_add(f, FINDING_OK, cache_section, NULL,
                      "%s: %llu entries, %s of %s", folder,
                      (unsigned long long)got.n_entries, size, limit);
     return out;
 }
 
-/* Which vendor's advice fits, when no driver shows a device. */
-static void advise_all(struct doctor *d)
+/* The advice for each vendor, when no driver has a device. */
+static void add_vendor_advice(struct doctor *d)
 {
     for (const struct advice_vendor *v = advice_vendors; v->name; v++)
-        findings_add(&d->findings, FINDING_NOTE, todo_part,
+        findings_add(&d->findings, FINDING_NOTE, todo_section,
                      d->container ? v->container : v->install, "%s:", v->name);
 }
 
-static void conclude(struct doctor *d)
+static void add_conclusion(struct doctor *d)
 {
     struct findings *f = &d->findings;
     size_t n = findings_count(f, FINDING_PROBLEM);
     const char *plural = n == 1 ? "problem" : "problems";
     if (d->n_usable == 0) {
         const bool is_shown = d->all_drivers.n_devices > 0;
-        findings_add(f, FINDING_PROBLEM, todo_part, NULL,
+        findings_add(f, FINDING_PROBLEM, todo_section, NULL,
                      "no device can be used; %zu %s above%s", n, plural,
                      is_shown ? ", each with what helps" : ". By maker:");
         if (!is_shown)
-            advise_all(d);
+            add_vendor_advice(d);
         return;
     }
-    findings_add(f, FINDING_OK, todo_part, NULL, "%u %s can be used%s",
+    findings_add(f, FINDING_OK, todo_section, NULL, "%u %s can be used%s",
                  d->n_usable, d->n_usable == 1 ? "device" : "devices",
                  n == 0 ? "; nothing must be done" : "");
     if (n > 0)
-        findings_add(f, FINDING_NOTE, todo_part, NULL,
+        findings_add(f, FINDING_NOTE, todo_section, NULL,
                      "%zu %s above, each with what helps", n, plural);
 }
 
@@ -132,12 +133,12 @@ static json_t *loader_json(const struct doctor *d)
     json_t *out = json_object();
     json_put(out, "path", json_text(d->loader_path));
     json_put(out, "name", json_text(d->loader.loader));
-    json_put(out, "place", json_text(d->icds.location));
+    json_put(out, "location", json_text(d->icds.location));
     json_put(out, "variable", json_text(d->icds.variable));
     return out;
 }
 
-static char *document(const struct doctor *d, json_t *cache)
+static char *format_document(const struct doctor *d, json_t *cache)
 {
     json_t *root = json_object();
     json_put(root, "schema", json_string("clbench-doctor/1"));
@@ -161,7 +162,7 @@ static bool write_json(const struct doctor *d, json_t *cache)
 {
     struct xl__str text = {0};
     const char *path = d->s->set.json;
-    char *json = document(d, cache);
+    char *json = format_document(d, cache);
     xl__str_add(&text, json ? json : "");
     xl__str_add(&text, "\n");
     bool is_done = json && !text.broken;
@@ -178,7 +179,7 @@ static bool write_json(const struct doctor *d, json_t *cache)
     return is_done;
 }
 
-static void clear(struct doctor *d)
+static void clear_doctor(struct doctor *d)
 {
     for (size_t i = 0; d->by_driver && i < d->icds.n; i++)
         driver_test_clear(&d->by_driver[i]);
@@ -191,10 +192,10 @@ static void clear(struct doctor *d)
     json_decref(d->gpus);
 }
 
-static int run(struct session *s)
+static int run_doctor(struct session *s)
 {
-    /* A driver that builds its first kernel on a busy machine, or wakes eight
-     * devices, is silent for seconds. */
+    /* A driver that builds its first kernel on a busy machine, or initializes
+     * eight devices, has no output for seconds. */
     static const double default_patience_s = 60;
     struct doctor d = {.s = s};
     if (!(s->set.patience_s > 0))
@@ -210,12 +211,12 @@ static int run(struct session *s)
     doctor_machine(&d);
     examine_variables(&d);
     json_t *cache = examine_cache(&d);
-    conclude(&d);
+    add_conclusion(&d);
     int code = d.n_usable > 0 ? EXIT_FINE : EXIT_NO_DEVICE;
     if (s->set.json && !write_json(&d, cache))
         code = EXIT_FILE;
     json_decref(cache);
-    clear(&d);
+    clear_doctor(&d);
     return code;
 }
 
@@ -223,20 +224,20 @@ static const char *const options[] = {"json", "patience", NULL};
 
 const struct command cmd_doctor = {
     .name = "doctor",
-    .summary = "look for what keeps devices away, and say what to do",
+    .summary = "find out why a device is missing, and what to do",
     .about =
-        "Names the OpenCL loader and every driver that it is told of, and "
-        "tries each driver in a process of its own: one that crashes or hangs "
-        "is named. Then all of them together, with a kernel compiled and run "
-        "on every device; the hardware that no driver shows; device nodes and "
-        "their permissions; containers; variables that hide devices; the "
-        "folder of compiled programs.\n\n"
-        "Each line is ok, a note or a problem, with what to do behind an "
+        "Lists the OpenCL loader and the drivers that are registered with it, "
+        "and tests each driver in a process of its own, so that one that "
+        "crashes or hangs is found. Then it tests all of them all_drivers, with "
+        "a kernel compiled and run on each device, and checks hardware "
+        "without "
+        "a driver, device nodes and their permissions, containers, variables "
+        "that hide devices, and the folder of compiled programs.\n\n"
+        "Each line is ok, a note or a problem, with what to do after an "
         "arrow. With --json the document has schema clbench-doctor/1. A "
-        "driver that says nothing for as long as --patience is taken for "
-        "hung.\n\n"
+        "driver without output for --patience is taken to hang.\n\n"
         "Exit code 0: a device can be used; 3: none; 4: the JSON file cannot "
         "be written.",
     .options = options,
-    .run = run,
+    .run = run_doctor,
 };

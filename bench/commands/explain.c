@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench explain`: why this variant, tile and work-group, from the same data
- * that the library decides by. */
+/* `clbench explain`: why a variant, a tile and a work-group are chosen, from
+ * the data by which the library chooses. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 #include "results/result.h"
 #include "timing/run_cases.h"
 #include "report/report.h"
-#include "timing/roof.h"
+#include "timing/peaks.h"
 #include "cli/console.h"
 #include "cli/units.h"
 
 enum { INDENT = 4 };
 
-/* Facts that plans are made from, in the order they are shown. */
+/* Facts on which plans depend, in the order of the output. */
 static const char *const limits[] = {
     "compute_units", "max_wg_size", "local_mem_bytes", "has_local_mem",
     "subgroup_width", "native_vector_f32", "cache_line_bytes", "llc_bytes",
@@ -50,7 +50,7 @@ static void print_limits(const xl_device *dev)
 static void print_sizes(const char *name, const size_t size[3])
 {
     if (size[0] == 0)
-        printf("      %-14s the driver's choice\n", name);
+        printf("      %-14s chosen by the driver\n", name);
     else
         printf("      %-14s %zu x %zu x %zu\n", name, size[0], size[1],
                size[2]);
@@ -78,10 +78,10 @@ static void print_chosen(const xl_choice *c, const char *unit)
     printf("      %-14s %s\n", "repeats", c->repeats);
 }
 
-static void print_choice(unsigned place, const xl_choice *c, const char *unit)
+static void print_choice(unsigned number, const xl_choice *c, const char *unit)
 {
     char text[UNITS_CAP];
-    printf("    %u. %s%s\n", place, c->variant,
+    printf("    %u. %s%s\n", number, c->variant,
            c->chosen ? "  <- chosen" : "");
     if (*c->why)
         text_wrap(stdout, c->why, INDENT + 2, text_terminal_columns());
@@ -93,7 +93,7 @@ static void print_choice(unsigned place, const xl_choice *c, const char *unit)
     }
 }
 
-/* What the roofline of this device allows, once its peaks are known. */
+/* The bound by the roofline of this device, from its measured peaks. */
 static void print_bound(xl_queue *q, const xl_row *row, const xl_roof *roof)
 {
     xl_bound bound;
@@ -101,7 +101,7 @@ static void print_bound(xl_queue *q, const xl_row *row, const xl_roof *roof)
     bool is_rate = strcmp(row->unit, "B/s") == 0;
     printf("  Bound on this device\n");
     if (roof_bound(q, roof, row, false, &bound) != XL_OK) {
-        printf("    unknown: its peaks could not be measured\n");
+        printf("    unknown: the peaks could not be measured\n");
         return;
     }
     units_format(text, sizeof text, bound.value, bound.unit);
@@ -112,7 +112,7 @@ static void print_bound(xl_queue *q, const xl_row *row, const xl_roof *roof)
     printf(": %s at best\n", text);
 }
 
-static void print_head(const char *op, const char *shape, xl_device *dev)
+static void print_heading(const char *op, const char *shape, xl_device *dev)
 {
     struct xl__str line = {0};
     xl__str_printf(&line, "%s %s on device %u, %s", op, shape,
@@ -122,8 +122,8 @@ static void print_head(const char *op, const char *shape, xl_device *dev)
     xl__str_clear(&line);
 }
 
-static int explain(struct session *s, xl_device *dev,
-                   const struct bench_op *op, const void *c)
+static int explain_case(struct session *s, xl_device *dev,
+                        const struct bench_op *op, const void *c)
 {
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
@@ -138,7 +138,7 @@ static int explain(struct session *s, xl_device *dev,
     xl_row_init(&row, op->name, "");
     op->describe(c, &row);
     xl_status status = op->explain(q, &work, choices, &n);
-    print_head(op->name, s->set.words[1], dev);
+    print_heading(op->name, s->set.words[1], dev);
     print_limits(dev);
     printf("\n  Variants, best first\n");
     for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
@@ -155,7 +155,7 @@ static int explain(struct session *s, xl_device *dev,
     return code;
 }
 
-static int run(struct session *s)
+static int run_explain(struct session *s)
 {
     const struct bench_op *op = bench_op_find(s->set.words[0]);
     char why[160];
@@ -170,7 +170,7 @@ static int run(struct session *s)
     else
         fprintf(stderr, "clbench: %s\n", why);
     for (unsigned i = 0; code == EXIT_FINE && i < s->n_devices; i++)
-        code = explain(s, s->devices[i], op, c);
+        code = explain_case(s, s->devices[i], op, c);
     free(c);
     return code != EXIT_FINE ? code : session_result(s);
 }
@@ -184,10 +184,10 @@ const struct command cmd_explain = {
     .summary = "why a variant, tile and work-group are chosen",
     .words = "OP SHAPE",
     .about =
-        "Shows what the library would do for one call and why: the limits it "
-        "went by and where each came from, the variants in order, why each "
-        "before the chosen one was passed over, tile and work-group, local "
-        "memory, and what the device's measured peaks allow.\n\n"
+        "Prints what the library would do for one call and why: the limits "
+        "that it used with their sources, the variants in order, why each one "
+        "before the chosen variant was not chosen, tile and work-group, local "
+        "memory, and the bound by the device's measured peaks.\n\n"
         "  clbench explain gemm 1000x1000x1000 --device 1\n"
         "  clbench explain softmax 4096x4096 --dtype f16\n"
         "  clbench explain conv 8x56x56x64:64x3x3 --pad 1\n\n"
@@ -195,5 +195,5 @@ const struct command cmd_explain = {
     .options = options,
     .min_words = 2,
     .max_words = 2,
-    .run = run,
+    .run = run_explain,
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench gemm`: shapes of the user's or of the case table, timed. */
+/* `clbench gemm`: time matrix products, of the command line or the case table;
+ * sweeps of sizes; reads of global memory; random shapes against a bound. */
 #include "tiling/cliffs.h"
 #include "tiling/operand_reads.h"
 #include "tiling/sweep.h"
 #include "timing/run_cases.h"
 
-static int run(struct session *s)
+static int run_gemm(struct session *s)
 {
     if (s->set.list) {
         shape_file_list(stdout);
@@ -31,14 +32,15 @@ const struct command cmd_gemm = {
     .words = "[SHAPE...]",
     .about =
         "Times C = A B for each SHAPE, MxNxK or N for a cube, or for the "
-        "built-in cases when none is given. Every result is compared with "
-        "the host in double, on a sample, before and after it is timed. "
-        "Built-in cases that would take long are skipped with a line that "
-        "says so; --full runs them. --shapes takes the cases from a file, such "
-        "as those that come with clbench: gemm_square, gemm_llm, "
-        "gemm_batched. --sweep tells tiles, waves and row alignment apart, "
-        "--reads counts what tiles read, --cliff looks for shapes that fall "
-        "off.\n\n"
+        "built-in cases when none is given. Each result is compared with "
+        "the host in double precision, on a sample, before and after it is "
+        "timed. Built-in cases that take long are skipped with a message; "
+        "--full runs them. --shapes takes the cases from a file, such as "
+        "those "
+        "that come with clbench: gemm_square, gemm_llm, gemm_batched. --sweep "
+        "shows the effects of tiles, waves and row alignment, --reads counts "
+        "what tiles read, --cliff searches for shapes that are much slower "
+        "than their bound.\n\n"
         "  clbench gemm 1000x1023x517 --dtype f16 --trans nt --variant all\n"
         "  clbench gemm --shapes gemm_llm --quick --json llm.json\n"
         "  clbench gemm --sweep n=1780:2060:4 --dtype f16\n"
@@ -47,5 +49,5 @@ const struct command cmd_gemm = {
     .options = options,
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
-    .run = run,
+    .run = run_gemm,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench limits`: every fact about a device, and where it came from. What
- * drivers most often answer wrong, the sub-group width and the event clock, is
- * measured first. */
+/* `clbench limits`: all facts about a device, with their sources. The two that
+ * drivers most often report wrongly, the sub-group width and the event clock,
+ * are measured first. */
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +19,9 @@ static void ignore_row(const xl_row *row, void *arg)
     (void)arg;
 }
 
-/* A device that cannot run a probe keeps what its driver says. */
-static void measure(struct session *s, xl_device *dev)
+/* Run the two probes. A device that cannot run one keeps the driver's value.
+ */
+static void measure_facts(struct session *s, xl_device *dev)
 {
     static const char *const probes[] = {"timer", "subgroup"};
     const xl_probing how = {.quick = true,
@@ -37,7 +38,7 @@ static void measure(struct session *s, xl_device *dev)
     xl_queue_destroy(q);
 }
 
-static void add_list(struct xl__str *out, const xl_fact *fact)
+static void format_list(struct xl__str *out, const xl_fact *fact)
 {
     char text[UNITS_CAP];
     for (unsigned i = 0; i < fact->n_list; i++) {
@@ -46,7 +47,7 @@ static void add_list(struct xl__str *out, const xl_fact *fact)
     }
 }
 
-static void fact_text(struct xl__str *out, const xl_fact *fact)
+static void format_fact(struct xl__str *out, const xl_fact *fact)
 {
     char text[UNITS_CAP];
     if (fact->source == XL_UNKNOWN) {
@@ -58,7 +59,7 @@ static void fact_text(struct xl__str *out, const xl_fact *fact)
         xl__str_add(out, fact->text ? fact->text : "-");
         break;
     case XL_FACT_LIST:
-        add_list(out, fact);
+        format_list(out, fact);
         break;
     case XL_FACT_BOOL:
         xl__str_add(out, fact->value > 0 ? "yes" : "no");
@@ -70,45 +71,46 @@ static void fact_text(struct xl__str *out, const xl_fact *fact)
     }
 }
 
-static bool differ(const xl_fact *a, const xl_fact *b)
+static bool facts_differ(const xl_fact *a, const xl_fact *b)
 {
     if (a->source == XL_UNKNOWN || b->source == XL_UNKNOWN)
         return false;
     return a->value < b->value || a->value > b->value;
 }
 
-/* "subgroup_width: the driver says 64, measured 32" when not all agree with
- * what is used; else nothing. */
-static void disagreement(struct xl__str *out, const xl_device *dev,
-                         const char *name, const xl_fact *used)
+/* "subgroup_width: the driver reports 64, measured 32" when a source differs
+ * from the value that is used; else nothing. */
+static void describe_difference(struct xl__str *out, const xl_device *dev,
+                                const char *name, const xl_fact *used)
 {
     static const struct {
         xl_source source;
-        const char *words;
-    } others[] = {{XL_QUERIED, "the driver says "},
+        const char *text;
+    } others[] = {{XL_QUERIED, "the driver reports "},
                   {XL_MEASURED, "measured "}};
     const char *before = ": ";
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         xl_fact other;
         bool known =
             xl_device_fact(dev, name, others[i].source, &other) == XL_OK;
-        if (!known || !differ(&other, used))
+        if (!known || !facts_differ(&other, used))
             continue;
         if (*before == ':')
             xl__str_add(out, name);
-        xl__str_printf(out, "%s%s", before, others[i].words);
-        fact_text(out, &other);
+        xl__str_printf(out, "%s%s", before, others[i].text);
+        format_fact(out, &other);
         before = ", ";
     }
 }
 
-static void add_fact(struct table *t, const xl_device *dev, const char *name)
+static void add_fact_row(struct table *t, const xl_device *dev,
+                         const char *name)
 {
     xl_fact fact;
     struct xl__str value = {0};
     if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
         return;
-    fact_text(&value, &fact);
+    format_fact(&value, &fact);
     table_cell(t, "%s", name);
     table_cell(t, "%s", xl__str_text(&value));
     table_cell(t, "%s", xl_source_name(fact.source));
@@ -116,7 +118,7 @@ static void add_fact(struct table *t, const xl_device *dev, const char *name)
     xl__str_clear(&value);
 }
 
-/* Texts that the table had to cut, and disagreements. */
+/* Texts that were cut in the table, and sources that differ. */
 static void print_remarks(const xl_device *dev, unsigned width)
 {
     enum { SHOWN_WHOLE = 24 };
@@ -129,7 +131,7 @@ static void print_remarks(const xl_device *dev, unsigned width)
         if (fact.text && text_columns(fact.text) > SHOWN_WHOLE)
             xl__str_printf(&raw, "%s: %s", name, fact.text);
         else
-            disagreement(&raw, dev, name, &fact);
+            describe_difference(&raw, dev, name, &fact);
         text_escape(&clean, xl__str_text(&raw));
         text_wrap(stdout, xl__str_text(&clean), 2, width - 2);
         xl__str_clear(&raw);
@@ -155,7 +157,7 @@ static void print_facts(const xl_device *dev)
     xl__str_clear(&name);
     const char *fact = NULL;
     for (unsigned i = 0; (fact = xl_fact_name(i, NULL)) != NULL; i++)
-        add_fact(t, dev, fact);
+        add_fact_row(t, dev, fact);
     table_print(stdout, t, width, false);
     table_destroy(t);
     print_remarks(dev, width);
@@ -174,7 +176,7 @@ static int list_names(void)
     return EXIT_FINE;
 }
 
-static int run(struct session *s)
+static int run_limits(struct session *s)
 {
     enum { PROBES_A_DEVICE = 2 };
     if (s->set.list)
@@ -184,7 +186,7 @@ static int run(struct session *s)
         return code;
     progress_begin(s, PROBES_A_DEVICE * s->n_devices);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
-        measure(s, s->devices[i]);
+        measure_facts(s, s->devices[i]);
         progress_hide(s);
         if (session_tables(s))
             print_facts(s->devices[i]);
@@ -199,13 +201,16 @@ static const char *const options[] = {
 
 const struct command cmd_limits = {
     .name = "limits",
-    .summary = "every fact about a device, with its source",
+    .summary = "all facts about a device, with their sources",
     .about =
-        "Prints each number that the library goes by, with its unit and where "
-        "it came from: queried (the driver's answer), measured (a probe, on "
-        "this device), known (a vendor document, by its note in vendor-notes) "
-        "or assumed. Where driver, probe and use disagree, the note says so. "
-        "The sub-group width and the event clock are measured first.",
+        "Prints each fact that the library uses, with its unit and its "
+        "source: "
+        "queried (the driver returned it), measured (by a probe on this "
+        "device), known (a vendor document, cited by its id in vendor-notes) "
+        "or assumed. A note shows where driver and probe differ from the "
+        "value "
+        "that is used. The sub-group width and the event clock are measured "
+        "first.",
     .options = options,
-    .run = run,
+    .run = run_limits,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench pipeline`: times a workload with its transfers between host and
- * device. */
+/* `clbench pipeline`: time the transfers and kernels of a chain of operations,
+ * from the host's memory to the device and back. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ static bool add_mode(const char *name, size_t len, unsigned *modes)
         struct xl__str clean = {0};
         text_escape(&clean, xl__str_text(&text));
         fprintf(stderr,
-                "clbench: unknown mode '%s'%s%s%s; modes are pageable, "
-                "pinned, overlapped, mapped and resident\n",
+                "clbench: unknown mode '%s'%s%s%s; must be pageable, "
+                "pinned, overlapped, mapped or resident\n",
                 xl__str_text(&clean), near ? "; did you mean '" : "",
                 near ? near : "", near ? "'?" : "");
         xl__str_clear(&clean);
@@ -62,14 +62,15 @@ static bool read_modes(const struct option_list *list, unsigned *modes)
 
 /* -- the command ----------------------------------------------------------- */
 
-struct job {
+/* What the command line asks for. */
+struct pipeline_job {
     struct session *s;
     struct pipe_workload workload;
     unsigned modes;
     json_t *json;
 };
 
-static int on_device(struct job *job, xl_device *dev)
+static int run_on_device(struct pipeline_job *job, xl_device *dev)
 {
     int code = EXIT_FINE;
     struct session *s = job->s;
@@ -83,8 +84,8 @@ static int on_device(struct job *job, xl_device *dev)
         pipe_report_trace(b, s->trace);
     if (s->trace && !b->has_event_times && !s->set.quiet)
         session_say(s, "",
-                    "--trace: the event clock is not reliable here; the "
-                    "trace has the host's calls only");
+                    "--trace: the event clock of this device is not "
+                    "reliable; the trace has only the host's calls");
     if (session_tables(s))
         pipe_print(b);
     pipe_bench_clear(b);
@@ -92,7 +93,7 @@ static int on_device(struct job *job, xl_device *dev)
     return code;
 }
 
-static int on_devices(struct job *job)
+static int run_on_devices(struct pipeline_job *job)
 {
     struct session *s = job->s;
     int code = session_open_devices(s);
@@ -102,15 +103,15 @@ static int on_devices(struct job *job)
     job->json = json_array();
     json_put(s->extra, "pipeline", job->json);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
-        const int failed = on_device(job, s->devices[i]);
+        const int failed = run_on_device(job, s->devices[i]);
         code = failed ? failed : code;
     }
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static int run(struct session *s)
+static int run_pipeline(struct session *s)
 {
-    struct job job = {.s = s};
+    struct pipeline_job job = {.s = s};
     const struct settings *set = &s->set;
     const xl_dtype dtype =
         set->dtype == XL_N_DTYPES ? XL_F16 : set->dtype;
@@ -118,7 +119,7 @@ static int run(struct session *s)
     if (!read_modes(&set->modes, &job.modes))
         return EXIT_USAGE;
     if (!pipe_workload_read(set->stages, set->n_words ? set->words[0] : NULL,
-                            dtype, &job.workload, why, sizeof why)) {
+                        dtype, &job.workload, why, sizeof why)) {
         struct xl__str clean = {0};
         text_escape(&clean, why);
         fprintf(stderr, "clbench: %s\n", xl__str_text(&clean));
@@ -126,10 +127,13 @@ static int run(struct session *s)
         return EXIT_USAGE;
     }
     if (set->chunks > MOST_CHUNKS) {
-        fprintf(stderr, "clbench: --chunks: at most %d\n", MOST_CHUNKS);
+        fprintf(stderr,
+                "clbench: invalid value '%zu' for --chunks: must be at "
+                "most %d\n",
+                set->chunks, MOST_CHUNKS);
         return EXIT_USAGE;
     }
-    return on_devices(&job);
+    return run_on_devices(&job);
 }
 
 static const char *const options[] = {
@@ -139,27 +143,30 @@ static const char *const options[] = {
 
 const struct command cmd_pipeline = {
     .name = "pipeline",
-    .summary = "time a piece of work with its transfers, stage by stage",
+    .summary = "time transfers and kernels of a chain of operations",
     .words = "[SIZES]",
     .about =
-        "Times a piece of work from the host's memory to the device, through "
-        "its kernels, and back, in each way there is to move the data: from "
-        "ordinary memory, from pinned memory, in chunks whose upload, kernels "
+        "Times a chain of operations from the host's memory to the device, "
+        "through its kernels, and back, with each mode of transfer: from "
+        "pageable memory, from pinned memory, in chunks whose upload, kernels "
         "and download overlap on three queues, in memory that host and device "
-        "share, and kept on the device. It says what each part takes, what "
-        "the first call of a program costs, which part bounds the rest, and "
-        "what the device's rates alone would make of it.\n\n"
+        "share, and with data that stays on the device. It prints the time of "
+        "each stage, the cost of a program's first call, the stage that "
+        "bounds "
+        "the others, and the time computed from the device's rates.\n\n"
         "SIZES are BATCHxSEQUENCExHIDDEN for a chain that begins with qk, S = "
         "Q K^T, 32x512x128 when not given, and MxNxK for one that begins with "
-        "linear, Y = X W, 4096x4096x4096 when not given; of f16 unless "
-        "--dtype says bf16 or f32. Every result is compared with the host in "
-        "double, on a sample, before and after it is timed.\n\n"
+        "linear, Y = X W, 4096x4096x4096 when not given; f16 unless --dtype "
+        "is "
+        "bf16 or f32. Each result is compared with the host in double "
+        "precision, on a sample, before and after it is timed.\n\n"
         "  clbench pipeline\n"
         "  clbench pipeline 8x2048x128 --stages qk,softmax,pv\n"
         "  clbench pipeline 4096x1024x4096 --stages linear,gelu --dtype bf16\n"
-        "  clbench pipeline --mode pinned,overlapped --chunks 8 --trace t.json",
+        "  clbench pipeline --mode pinned,overlapped --chunks 8 --trace "
+        "t.json",
     .options = options,
     .min_words = 0,
     .max_words = 1,
-    .run = run,
+    .run = run_pipeline,
 };

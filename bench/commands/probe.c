@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench probe`: what a device does, measured. */
+/* `clbench probe`: run the probes that are named, or all. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "report/report.h"
 #include "cli/console.h"
 
-static void list(void)
+static void list_probes(void)
 {
     enum { INDENT = 14 };
     const xl_probe_info *p;
@@ -20,7 +20,7 @@ static void list(void)
     }
 }
 
-static void complain(const char *name)
+static void report_unknown_probe(const char *name)
 {
     enum { MOST = 64 };
     const char *names[MOST + 1] = {NULL};
@@ -30,36 +30,36 @@ static void complain(const char *name)
         names[i] = p->name;
     text_escape(&text, name);
     xl__str_add(&text, "'; ");
-    const char *near = text_nearest(name, names);
-    if (near)
-        xl__str_printf(&text, "did you mean '%s'? ", near);
-    xl__str_add(&text, "there are: ");
+    const char *nearest = text_nearest(name, names);
+    if (nearest)
+        xl__str_printf(&text, "did you mean '%s'? ", nearest);
+    xl__str_add(&text, "must be one of ");
     for (unsigned i = 0; names[i]; i++)
         xl__str_printf(&text, "%s%s", i ? ", " : "", names[i]);
-    fprintf(stderr, "clbench: no probe is called '%s\n", xl__str_text(&text));
+    fprintf(stderr, "clbench: unknown probe '%s\n", xl__str_text(&text));
     xl__str_clear(&text);
 }
 
-/* Are all names probes? Says which is not. */
-static bool known(const struct session *s)
+/* Are all arguments names of probes? If not, print which one is not. */
+static bool are_probes_known(const struct session *s)
 {
     for (unsigned i = 0; i < s->set.n_words; i++) {
         if (probes_find(s->set.words[i]))
             continue;
-        complain(s->set.words[i]);
+        report_unknown_probe(s->set.words[i]);
         return false;
     }
     return true;
 }
 
-static int run(struct session *s)
+static int run_probe(struct session *s)
 {
     const xl_probe_info *p;
     if (s->set.list) {
-        list();
+        list_probes();
         return EXIT_FINE;
     }
-    if (!known(s))
+    if (!are_probes_known(s))
         return EXIT_USAGE;
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
@@ -84,16 +84,17 @@ static const char *const options[] = {
 
 const struct command cmd_probe = {
     .name = "probe",
-    .summary = "measure what a device can do",
+    .summary = "measure properties of the hardware",
     .words = "[NAME...]",
     .about =
         "Runs the named probes, or all of them: bandwidth, coalescing, peak "
-        "arithmetic, launch cost and others; --list says what each measures "
-        "and how it can be fooled. Data is random and incompressible, working "
-        "sets lie beyond the last-level cache, and results are read back, so "
-        "that nothing folds away. --full takes more points.",
+        "arithmetic, launch cost and others; --list prints what each measures "
+        "and what may mislead it. Data is random and incompressible, working "
+        "sets are larger than the last-level cache, and results are read "
+        "back, "
+        "so that no compiler can remove the work. --full takes more points.",
     .options = options,
     .min_words = 0,
     .max_words = 32,
-    .run = run,
+    .run = run_probe,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench report`: result files once more, in whichever form. What it writes
- * is what the run would have written with the same options. */
+/* `clbench report`: print result files, or convert them to other formats. The
+ * output is what the run would have written with the same options. */
 #include <stdio.h>
 
 #include "report/outputs.h"
@@ -33,7 +33,7 @@ static int write_files(struct session *s, const struct result_file *files)
     return outputs_code(&outputs);
 }
 
-static void print(const struct session *s, const struct result_file *file)
+static void print_file(const struct session *s, const struct result_file *file)
 {
     bool colour = false;
     const struct display terminal = display_terminal(&colour);
@@ -56,7 +56,7 @@ static void print(const struct session *s, const struct result_file *file)
     xl__str_clear(&text);
 }
 
-static int run(struct session *s)
+static int run_report(struct session *s)
 {
     struct result_file files[MOST_FILES] = {{.path = NULL}};
     const size_t n = s->set.n_words;
@@ -67,7 +67,7 @@ static int run(struct session *s)
         for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
             if (i > 0)
                 fputc('\n', stdout);
-            print(s, &files[i]);
+            print_file(s, &files[i]);
         }
     for (size_t i = 0; i < n; i++)
         result_file_clear(&files[i]);
@@ -78,24 +78,27 @@ static const char *const options[] = {REPORT_OPTIONS, NULL};
 
 const struct command cmd_report = {
     .name = "report",
-    .summary = "result files as tables, a page, a spreadsheet, pictures",
+    .summary = "result files as tables, page, spreadsheet, charts",
     .words = "RUN.json [MORE.json...]",
     .about =
-        "Shows results that --json wrote, without measuring anything again: "
-        "on the terminal as the run showed them, or as files. Each file holds "
-        "all rows with their verdicts; the HTML page and the pictures are "
-        "those of several runs or devices together. Every measuring command "
-        "takes the same options, so a run can write them at once.\n\n"
+        "Prints results that --json wrote, without measuring again: on the "
+        "terminal as the run printed them, or as files. Each file has all "
+        "rows "
+        "with their verdicts; the HTML page and the charts compare several "
+        "runs or devices. Every measuring command takes the same options, so "
+        "a "
+        "run can write these files itself.\n\n"
         "  clbench --json run.json\n"
         "  clbench report run.json\n"
         "  clbench report run.json --html run.html\n"
         "  clbench report cpu.json gpu.json --html both.html --svg pictures\n"
         "  clbench report run.json --markdown - >>notes.md\n\n"
-        "Points of curves are in the files and not on the terminal. What a "
-        "command draws there itself, such as the timeline of a pipeline, is a "
-        "plain table here.",
+        "Points of curves are in the files and not on the terminal. Drawings "
+        "that a command prints itself, such as the timeline of a pipeline, "
+        "are "
+        "plain tables here.",
     .options = options,
     .min_words = 1,
     .max_words = MOST_FILES,
-    .run = run,
+    .run = run_report,
 };

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench roofline`: the device's measured ceilings, and every op of ours
- * among them: how far below its roof each stays, and why. */
+/* `clbench roofline`: measure the ceilings of a device, and place the
+ * library's operations among them: the fraction of its roof that each reaches,
+ * and what limits it.
+ *
+ *     flop/s = min(compute ceiling, intensity x bandwidth ceiling)
+ *
+ * Source: Williams, Waterman, Patterson, "Roofline: an insightful visual
+ * performance model", CACM 52(4), 2009. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +27,14 @@
 
 enum { INDENT = 2, MOST_LINES = 16, MOST_MARKS = 26, NAME_CAP = 40 };
 
-/* Which places are taken: all, or only on a GPU, whose arithmetic makes them
- * short. */
-static const struct place {
+/* The cases, besides the fused expressions. `is_big`: only on a GPU, where
+ * they take little time. */
+static const struct roofline_case {
     const struct bench_op *op;
     const char *shape;
     xl_dtype dtype;
     bool is_big;
-} places[] = {
+} roofline_cases[] = {
     {&bench_gemm, "256", XL_F32, false},
     {&bench_gemm, "1024", XL_F32, false},
     {&bench_gemm, "1024", XL_F16, false},
@@ -42,30 +48,30 @@ static const struct place {
     {&bench_softmax, "4096x4096", XL_F32, false},
     {&bench_softmax, "16384x4096", XL_F16, true},
 };
-enum { N_PLACES = sizeof places / sizeof places[0] };
+enum { N_CASES = sizeof roofline_cases / sizeof roofline_cases[0] };
 
-/* -- rows ----------------------------------------------------------------- */
+/* -- result_table ----------------------------------------------------------------- */
 
-/* The rows as they come, and how each is called. */
-struct seen {
-    struct result_table rows;
+/* The result_table of one device, in order, with the label of each. */
+struct roofline_rows {
+    struct result_table result_table;
     char name[MOST_MARKS][NAME_CAP];
-    const struct place *place; /* the one that runs; NULL: of a table */
+    const struct roofline_case *rc; /* that runs; NULL: an expression */
 };
 
 static void keep_row(void *arg, xl_device *dev, const xl_row *row)
 {
-    struct seen *seen = arg;
+    struct roofline_rows *found = arg;
     struct xl__str name = {0};
-    const size_t i = seen->rows.n;
-    if (i == MOST_MARKS || !result_table_add(&seen->rows, dev, row))
+    const size_t i = found->result_table.n;
+    if (i == MOST_MARKS || !result_table_add(&found->result_table, dev, row))
         return;
-    if (seen->place)
-        xl__str_printf(&name, "%s %s", seen->place->shape,
-                       xl_dtype_name(seen->place->dtype));
+    if (found->rc)
+        xl__str_printf(&name, "%s %s", found->rc->shape,
+                       xl_dtype_name(found->rc->dtype));
     else
-        result_table_label(&seen->rows, i, &name);
-    xl__strcpy(seen->name[i], NAME_CAP, xl__str_text(&name));
+        result_table_label(&found->result_table, i, &name);
+    xl__strcpy(found->name[i], NAME_CAP, xl__str_text(&name));
     xl__str_clear(&name);
 }
 
@@ -76,41 +82,41 @@ static bool is_gpu(const xl_device *dev)
            f.value > 0;
 }
 
-static int run_place(struct session *s, const struct place *place)
+static int run_case(struct session *s, const struct roofline_case *rc)
 {
-    void *c = xl__calloc(1, place->op->case_bytes);
+    void *c = xl__calloc(1, rc->op->case_bytes);
     const void *list[1] = {c};
     struct settings set = s->set;
     char why[160] = "";
     int code = EXIT_FINE;
-    set.dtype = place->dtype;
+    set.dtype = rc->dtype;
     set.layout = -1;
     set.pad = 1;
     if (!c)
         return session_fail(s, "starting", XL_NO_MEMORY, "");
-    if (place->op->parse(&set, place->shape, c, why, sizeof why))
-        code = bench_run(s, place->op, list, 1, CASES_OF_TABLE);
+    if (rc->op->parse(&set, rc->shape, c, why, sizeof why))
+        code = bench_run(s, rc->op, list, 1, CASES_OF_TABLE);
     else
         code = session_fail(s, "reading a shape", XL_BAD_ARGUMENT, why);
     free(c);
     return code;
 }
 
-/* Each op's own tables stay away: one holds them all. */
-static int run_places(struct session *s, const xl_device *dev,
-                      struct seen *seen)
+/* Run all cases. */
+static int run_cases(struct session *s, const xl_device *dev,
+                     struct roofline_rows *found)
 {
     struct bench_op fused = bench_expr;
     int code = EXIT_FINE;
     fused.runs_all = false;
-    for (unsigned i = 0; i < N_PLACES && !session_stopped(s); i++) {
-        if (places[i].is_big && !is_gpu(dev))
+    for (unsigned i = 0; i < N_CASES && !session_stopped(s); i++) {
+        if (roofline_cases[i].is_big && !is_gpu(dev))
             continue;
-        seen->place = &places[i];
-        const int failed = run_place(s, &places[i]);
+        found->rc = &roofline_cases[i];
+        const int failed = run_case(s, &roofline_cases[i]);
         code = failed ? failed : code;
     }
-    seen->place = NULL;
+    found->rc = NULL;
     if (!session_stopped(s)) {
         const int failed = bench_table(s, &fused);
         code = failed ? failed : code;
@@ -118,20 +124,21 @@ static int run_places(struct session *s, const xl_device *dev,
     return code;
 }
 
-/* -- where each lies ------------------------------------------------------ */
+/* -- the output ------------------------------------------------------------
+ */
 
 static double rate_of(const xl_row *row)
 {
     return row->diagnosis.flop_per_s;
 }
 
-/* What the roofline allows, in flop a second, whatever the row's unit. */
+/* The bound by the roofline in flop/s, whatever the row's unit. */
 static double bound_of(const xl_row *row)
 {
     return row->roof.value / row->value * rate_of(row);
 }
 
-static bool is_placed(const xl_row *row)
+static bool has_position(const xl_row *row)
 {
     return row->diagnosis.intensity > 0 && rate_of(row) > 0;
 }
@@ -141,7 +148,7 @@ static char letter_of(size_t i)
     return (char)('a' + i);
 }
 
-static void draw(const xl_device *dev, const struct result_table *rows)
+static void draw_roofline(const xl_device *dev, const struct result_table *result_table)
 {
     struct roof_line lines[MOST_LINES];
     struct roof_mark marks[MOST_MARKS];
@@ -151,9 +158,9 @@ static void draw(const xl_device *dev, const struct result_table *rows)
         if (ceiling_rate(dev, c) > 0)
             lines[p.n_lines++] = (struct roof_line){
                 c->name, ceiling_rate(dev, c), c->is_memory};
-    for (size_t i = 0; i < rows->n; i++) {
-        const xl_row *row = &rows->list[i].row;
-        if (is_placed(row))
+    for (size_t i = 0; i < result_table->n; i++) {
+        const xl_row *row = &result_table->list[i].row;
+        if (has_position(row))
             marks[p.n_marks++] = (struct roof_mark){
                 row->diagnosis.intensity, rate_of(row), letter_of(i)};
     }
@@ -188,8 +195,8 @@ static void cell_gap(struct table *t, struct notes *notes,
     xl__str_clear(&marks);
 }
 
-static void print_places(const struct session *s, const struct seen *seen,
-                         struct notes *notes)
+static void print_cases(const struct session *s,
+                        const struct roofline_rows *found, struct notes *notes)
 {
     static const struct table_column columns[] = {
         {"", false, 0},       {"op", false, 0},      {"case", false, 10},
@@ -197,12 +204,12 @@ static void print_places(const struct session *s, const struct seen *seen,
         {"model", true, 0},   {"gap by", false, 12}};
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
-    for (size_t i = 0; i < seen->rows.n; i++) {
-        const xl_row *row = &seen->rows.list[i].row;
+    for (size_t i = 0; i < found->result_table.n; i++) {
+        const xl_row *row = &found->result_table.list[i].row;
         const double model = result_finding(row, "model_ns");
-        table_cell(t, "%c", is_placed(row) ? letter_of(i) : ' ');
+        table_cell(t, "%c", has_position(row) ? letter_of(i) : ' ');
         table_cell(t, "%s", row->op);
-        table_cell(t, "%s", seen->name[i]);
+        table_cell(t, "%s", found->name[i]);
         cell_number(t, row->diagnosis.intensity, "1");
         cell_number(t, rate_of(row), "flop/s");
         cell_percent(t, rate_of(row) / bound_of(row));
@@ -213,10 +220,10 @@ static void print_places(const struct session *s, const struct seen *seen,
     table_destroy(t);
 }
 
-static void print(const struct session *s, const xl_device *dev,
-                  const struct seen *seen)
+static void print_roofline(const struct session *s, const xl_device *dev,
+                           const struct roofline_rows *found)
 {
-    const struct result_table *rows = &seen->rows;
+    const struct result_table *result_table = &found->result_table;
     struct notes notes = {0};
     struct xl__str name = {0};
     bool colour = false;
@@ -226,15 +233,15 @@ static void print(const struct session *s, const xl_device *dev,
            xl__str_text(&name));
     xl__str_clear(&name);
     ceilings_print(dev);
-    draw(dev, rows);
-    print_places(s, seen, &notes);
+    draw_roofline(dev, result_table);
+    print_cases(s, found, &notes);
     if (!s->set.quiet) {
         terminal.text(
             terminal.arg,
-            "of roof: of what the roofline of these ceilings allows; "
-            "model: the library's estimate over the time it took; "
-            "gap by: what limits it, ? where that is likely alone");
-        report_limits(rows, &terminal);
+            "of roof: fraction of the bound by these ceilings; model: the "
+            "library's estimate over the measured time; gap by: what limits "
+            "it, ? where this is only likely");
+        report_limits(result_table, &terminal);
     }
     for (size_t i = 0; i < notes.n; i++)
         terminal.note(terminal.arg, i + 1, notes.text[i]);
@@ -243,18 +250,19 @@ static void print(const struct session *s, const xl_device *dev,
     notes_clear(&notes);
 }
 
-/* -- for files ------------------------------------------------------------ */
+/* -- the result file -------------------------------------------------------
+ */
 
-static json_t *place_json(const struct seen *seen, size_t i)
+static json_t *case_json(const struct roofline_rows *found, size_t i)
 {
-    const xl_row *row = &seen->rows.list[i].row;
+    const xl_row *row = &found->result_table.list[i].row;
     struct xl__str id = {0};
     json_t *out = json_object();
     char letter[] = {letter_of(i), '\0'};
     result_row_id(&id, row);
     json_put(out, "letter", json_text(letter));
     json_put(out, "row", json_text(xl__str_text(&id)));
-    json_put(out, "case", json_text(seen->name[i]));
+    json_put(out, "case", json_text(found->name[i]));
     json_put(out, "intensity", json_number(row->diagnosis.intensity));
     json_put(out, "flop_per_s", json_number(rate_of(row)));
     json_put(out, "bound_flop_per_s", json_number(bound_of(row)));
@@ -267,8 +275,8 @@ static json_t *place_json(const struct seen *seen, size_t i)
     return out;
 }
 
-static void record(struct session *s, const xl_device *dev,
-                   const struct seen *seen)
+static void add_json(struct session *s, const xl_device *dev,
+                     const struct roofline_rows *found)
 {
     json_t *all, *out = json_object(), *list = json_array();
     if (!s->extra)
@@ -278,8 +286,8 @@ static void record(struct session *s, const xl_device *dev,
         json_put(s->extra, "roofline", json_array());
         all = json_object_get(s->extra, "roofline");
     }
-    for (size_t i = 0; i < seen->rows.n; i++)
-        json_add(list, place_json(seen, i));
+    for (size_t i = 0; i < found->result_table.n; i++)
+        json_add(list, case_json(found, i));
     json_put(out, "device", json_integer(xl_device_index(dev)));
     json_put(out, "ceilings", ceilings_json(dev));
     json_put(out, "places", list);
@@ -288,10 +296,10 @@ static void record(struct session *s, const xl_device *dev,
 
 /* -- the command ---------------------------------------------------------- */
 
-/* One device at a time: a picture is of one. */
-static int on_device(struct session *s, xl_device *dev)
+/* Devices run one after another, since a picture is of one device. */
+static int run_on_device(struct session *s, xl_device *dev)
 {
-    struct seen seen = {0};
+    struct roofline_rows found = {0};
     struct session one = *s;
     int code = ceilings_measure(s, dev);
     if (code != EXIT_FINE)
@@ -299,9 +307,9 @@ static int on_device(struct session *s, xl_device *dev)
     one.devices = &dev;
     one.n_devices = 1;
     one.watch = keep_row;
-    one.watch_arg = &seen;
+    one.watch_arg = &found;
     report_mute(s->report, true);
-    code = run_places(&one, dev, &seen);
+    code = run_cases(&one, dev, &found);
     report_mute(s->report, false);
     s->progress = one.progress;
     s->n_rows = one.n_rows;
@@ -310,19 +318,19 @@ static int on_device(struct session *s, xl_device *dev)
     s->n_errors = one.n_errors;
     progress_hide(s);
     if (session_tables(s))
-        print(s, dev, &seen);
-    record(s, dev, &seen);
-    result_table_clear(&seen.rows);
+        print_roofline(s, dev, &found);
+    add_json(s, dev, &found);
+    result_table_clear(&found.result_table);
     return code;
 }
 
-static int run(struct session *s)
+static int run_roofline(struct session *s)
 {
     int code = session_open_devices(s);
     s->set.quick = !s->set.full;
     for (unsigned i = 0;
          code == EXIT_FINE && i < s->n_devices && !session_stopped(s); i++)
-        code = on_device(s, s->devices[i]);
+        code = run_on_device(s, s->devices[i]);
     return code != EXIT_FINE ? code : session_result(s);
 }
 
@@ -332,19 +340,20 @@ static const char *const options[] = {
 
 const struct command cmd_roofline = {
     .name = "roofline",
-    .summary = "measured ceilings, and every op of ours among them",
+    .summary = "measured ceilings, with the library's operations",
     .about =
-        "Measures the ceilings of a device that are not known yet - memory, "
-        "each cache, local memory, plain and matrix arithmetic of each type - "
-        "and draws them with where the library's products, convolutions, "
-        "softmaxes and fused expressions lie, both axes logarithmic. Each is "
-        "held against the roofline and against the library's own estimate, "
-        "and what makes the gap is named from its counts. --json has all of "
-        "it, rows and ceilings.\n\n"
+        "Measures the ceilings of a device that are not known yet (memory, "
+        "each cache, local memory, plain and matrix arithmetic of each type) "
+        "and draws them with the library's products, convolutions, softmaxes "
+        "and fused expressions, on logarithmic axes. Each row is compared "
+        "with "
+        "the roofline and with the library's own estimate; the cause of the "
+        "gap follows from its counts. --json has the result_table and the "
+        "ceilings.\n\n"
         "  clbench roofline --device 1\n"
         "  clbench roofline --json roofline.json",
     .options = options,
     .min_words = 0,
     .max_words = 0,
-    .run = run,
+    .run = run_roofline,
 };

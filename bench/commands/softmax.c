@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench softmax`: row shapes of the user's or of the case table, timed. */
+/* `clbench softmax`: time softmax over rows, of the command line or the case
+ * table. */
 #include "timing/run_cases.h"
 
-static int run(struct session *s)
+static int run_softmax(struct session *s)
 {
     return bench_command(s, &bench_softmax);
 }
@@ -18,12 +19,13 @@ const struct command cmd_softmax = {
     .about =
         "Times a softmax over the rows of each SHAPE, ROWSxCOLS, or of the "
         "built-in cases when none is given. One read and one write of the "
-        "matrix are counted, so a variant that reads its input twice cannot "
-        "look better for it. Every result is compared with the host in "
-        "double, on a sample of rows, before and after it is timed.\n\n"
+        "matrix are counted, so a variant that reads its input twice does not "
+        "reach a higher rate by it. Each result is compared with the host in "
+        "double precision, on a sample of rows, before and after it is "
+        "timed.\n\n"
         "  clbench softmax 4096x4096 64x1000000",
     .options = options,
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
-    .run = run,
+    .run = run_softmax,
 };

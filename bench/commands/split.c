@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench split`: a result's tiles, and the units that run them. */
+/* `clbench split`: how the result of a call is split into tiles, and which
+ * compute unit runs each tile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "tiling/picture.h"
 #include "tiling/text.h"
 
-static int usage(const char *why)
+static int report_usage(const char *why)
 {
     struct xl__str clean = {0};
     text_escape(&clean, why);
@@ -24,9 +25,11 @@ static int usage(const char *why)
     return EXIT_USAGE;
 }
 
-/* -- what is asked -------------------------------------------------------- */
+/* -- arguments -------------------------------------------------------------
+ */
 
-static size_t size_of(const xl_row *row, const char *name, size_t otherwise)
+static size_t shape_value(const xl_row *row, const char *name,
+                          size_t otherwise)
 {
     for (unsigned i = 0; i < row->n_shape; i++)
         if (strcmp(row->shape[i].name, name) == 0)
@@ -34,7 +37,7 @@ static size_t size_of(const xl_row *row, const char *name, size_t otherwise)
     return otherwise;
 }
 
-/* The type, rows and columns of the result, by the names that its rows in
+/* The type, rows and columns of the result, from the fields that its rows in
  * reports have. */
 static void find_sizes(struct tiling_job *job)
 {
@@ -44,9 +47,9 @@ static void find_sizes(struct tiling_job *job)
     job->dtype = row.dtype;
     if (job->op == &bench_conv)
         return;
-    job->m = size_of(&row, "m", size_of(&row, "rows", 0));
-    job->n = size_of(&row, "n", size_of(&row, "cols", 0));
-    job->count = size_of(&row, "batch", 1);
+    job->m = shape_value(&row, "m", shape_value(&row, "rows", 0));
+    job->n = shape_value(&row, "n", shape_value(&row, "cols", 0));
+    job->count = shape_value(&row, "batch", 1);
 }
 
 static bool read_tile(struct tiling_job *job, char *why, size_t cap)
@@ -56,16 +59,18 @@ static bool read_tile(struct tiling_job *job, char *why, size_t cap)
     if (!text)
         return true;
     if (job->m == 0) {
-        snprintf(why, cap, "--tile: tiles of a %s are not rows by columns of "
-                           "its result; ask about gemm or softmax",
+        snprintf(why, cap,
+                 "--tile is not valid for %s, whose tiles are not rows by "
+                 "columns of its result; must be gemm or softmax",
                  job->op->name);
         return false;
     }
     if (!shape_rows(text, tile, why, cap))
         return false;
     if (tile[0] > job->m || tile[1] > job->n) {
-        snprintf(why, cap, "--tile: %zux%zu is larger than the result, "
-                           "%zux%zu; give one that fits",
+        snprintf(why, cap,
+                 "invalid value '%zux%zu' for --tile: must not exceed the "
+                 "result, %zux%zu",
                  tile[0], tile[1], job->m, job->n);
         return false;
     }
@@ -82,16 +87,16 @@ static bool read_sweep(struct tiling_job *job, struct sweep *sweep, char *why,
     if (!sweep_read(job->s->set.sweep, sweep, why, cap))
         return false;
     if (sweep->k || sweep->ld || job->op != &bench_gemm) {
-        snprintf(why, cap, "--sweep: the sawtooth has rows, columns or both "
-                           "of a gemm's result; give m, n or nm, as in "
-                           "nm=1780:2060");
+        snprintf(why, cap,
+                 "invalid value for --sweep: must be m, n or nm of a gemm, "
+                 "such as nm=1780:2060");
         return false;
     }
     job->sweep = sweep;
     return true;
 }
 
-static bool read_all(struct tiling_job *job, void *c, struct sweep *sweep,
+static bool read_job(struct tiling_job *job, void *c, struct sweep *sweep,
                      char *why, size_t cap)
 {
     const struct settings *set = &job->s->set;
@@ -100,13 +105,16 @@ static bool read_all(struct tiling_job *job, void *c, struct sweep *sweep,
     job->c = c;
     find_sizes(job);
     if (set->units > TILING_MOST_UNITS) {
-        snprintf(why, cap, "--units: at most %d", TILING_MOST_UNITS);
+        snprintf(why, cap,
+                 "invalid value '%zu' for --units: must be at most %d",
+                 set->units, TILING_MOST_UNITS);
         return false;
     }
     return read_tile(job, why, cap) && read_sweep(job, sweep, why, cap);
 }
 
-/* -- the pages ------------------------------------------------------------ */
+/* -- output ----------------------------------------------------------------
+ */
 
 static bool is_folder(const char *path)
 {
@@ -114,8 +122,8 @@ static bool is_folder(const char *path)
     return len > 0 && path[len - 1] == '/';
 }
 
-/* The path of the user, or a file in the user's folder named by op and
- * shape. */
+/* The file of --svg, or a file in its folder, named by op, shape and device.
+ */
 static char *picture_path(const struct session *s, const xl_device *dev)
 {
     struct xl__str name = {0};
@@ -145,13 +153,14 @@ static int write_picture(struct session *s, const xl_device *dev,
         path && !svg.broken &&
         out_file_write(s, "svg", path, xl__str_text(&svg), svg.len);
     if (is_written && session_tables(s))
-        printf("The picture: %s\n", path);
+        printf("Picture: %s\n", path);
     xl__str_clear(&svg);
     free(path);
     return is_written ? EXIT_FINE : EXIT_FILE;
 }
 
-static int show(const struct tiling_job *job, xl_device *dev, json_t *json)
+static int split_on_device(const struct tiling_job *job, xl_device *dev,
+                           json_t *json)
 {
     struct session *s = job->s;
     struct tiling_report report;
@@ -164,7 +173,7 @@ static int show(const struct tiling_job *job, xl_device *dev, json_t *json)
         json_add(json, entry);
         if (session_tables(s))
             tiling_print(stdout, &report, text_terminal_columns(),
-                         text_wants_colour());
+                       text_wants_colour());
         if (s->set.svg)
             code = write_picture(s, dev, &report);
     }
@@ -172,7 +181,7 @@ static int show(const struct tiling_job *job, xl_device *dev, json_t *json)
     return code;
 }
 
-static int show_all(const struct tiling_job *job)
+static int split_on_devices(const struct tiling_job *job)
 {
     struct session *s = job->s;
     json_t *json = json_array();
@@ -180,24 +189,25 @@ static int show_all(const struct tiling_job *job)
     s->extra = json_object();
     json_put(s->extra, "split", json);
     if (job->rows > 0 && s->set.units > 0)
-        return show(job, NULL, json);
+        return split_on_device(job, NULL, json);
     code = session_open_devices(s);
     if (code != EXIT_FINE)
         return code;
     if (s->n_devices > 1 && s->set.svg && !is_folder(s->set.svg))
-        return usage("--svg: a picture for each device wants a folder: give "
-                     "a path that ends in /");
+        return report_usage(
+            "invalid value for --svg: must be a folder, with a / at "
+            "the end, when there are several devices");
     const size_t sizes = job->sweep ? sweep_count(job->sweep) : 0;
     progress_begin(s, s->n_devices * (unsigned)(1 + sizes));
     for (unsigned i = 0; i < s->n_devices && !session_interrupted(); i++) {
-        const int failed = show(job, s->devices[i], json);
+        const int failed = split_on_device(job, s->devices[i], json);
         code = failed ? failed : code;
     }
     progress_end(s);
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static int run(struct session *s)
+static int run_split(struct session *s)
 {
     struct tiling_job job = {.s = s, .count = 1};
     struct sweep sweep;
@@ -208,9 +218,9 @@ static int run(struct session *s)
     void *c = xl__calloc(1, job.op->case_bytes);
     if (!c)
         return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
-    const int code = read_all(&job, c, &sweep, why, sizeof why)
-                         ? show_all(&job)
-                         : usage(why);
+    const int code = read_job(&job, c, &sweep, why, sizeof why)
+                         ? split_on_devices(&job)
+                         : report_usage(why);
     free(c);
     return code;
 }
@@ -222,19 +232,21 @@ static const char *const options[] = {
 
 const struct command cmd_split = {
     .name = "split",
-    .summary = "how a result becomes tiles, and which unit runs which",
+    .summary = "tiles, waves, and the compute unit that ran each tile",
     .words = "OP SHAPE",
     .about =
-        "Shows how the result of one call falls into tiles and work-groups, "
-        "how many waves they make and how full these are, what of the tiles "
-        "lies beyond the result, and which compute unit ran which tile and "
-        "when. The latter is measured where a kernel can learn its unit: on a "
-        "stand-in, a launch of as many groups of as many items and as much "
-        "local memory, which works for as long as the call took and records "
-        "itself. Elsewhere it is modelled, and said so. Below comes the "
-        "sawtooth: what whole tiles and whole waves leave of a device's rate, "
-        "size by size; with --sweep, timed beside it.\n\n"
-        "With --tile, --units or both it asks what if, and runs nothing.\n\n"
+        "Prints how the result of one call is split into tiles and "
+        "work-groups, how many waves these make and how full the waves are, "
+        "what part of the tiles is beyond the result, and which compute unit "
+        "ran which tile and when. The last is measured where a kernel can "
+        "read the id of its unit: with a substitute kernel, a launch with the "
+        "same number of groups, of work-items and of bytes of local memory, "
+        "which runs for the time of the call and records its units. Elsewhere "
+        "it is modelled, with a remark. The sawtooth follows: the rate that "
+        "whole tiles and whole waves leave at each size; with --sweep, beside "
+        "measured rates.\n\n"
+        "With --tile, --units or both it computes the split for these values "
+        "and runs nothing.\n\n"
         "  clbench split gemm 1024x1024x1024\n"
         "  clbench split gemm 4096 --dtype f16 --svg split.svg\n"
         "  clbench split gemm 2048 --tile 256x128 --units 132\n"
@@ -243,6 +255,6 @@ const struct command cmd_split = {
     .options = options,
     .min_words = 2,
     .max_words = 2,
-    .run = run,
+    .run = run_split,
     .draws_itself = true,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench` with no command: what is worth knowing of a device in about a
- * minute. Ctrl-C keeps and prints what there is. */
+/* `clbench` without a command: the quick suite. It prints the main facts of a
+ * device and measures its peaks and the library's main operations in about a
+ * minute. */
 #include <math.h>
 #include <stdio.h>
 
@@ -11,7 +12,7 @@
 #include "cli/console.h"
 #include "cli/units.h"
 
-/* The limits that say most, and how they are called here. */
+/* The facts that are printed, with their labels. */
 static const struct {
     const char *fact, *label;
 } shown[] = {
@@ -28,7 +29,7 @@ static const struct {
     {NULL, NULL},
 };
 
-static void fact_text(const xl_fact *f, char *out, size_t cap)
+static void format_fact(const xl_fact *f, char *out, size_t cap)
 {
     if (f->kind == XL_FACT_TEXT)
         snprintf(out, cap, "%s", f->text ? f->text : "-");
@@ -36,7 +37,7 @@ static void fact_text(const xl_fact *f, char *out, size_t cap)
         units_format(out, cap, f->value, f->unit);
 }
 
-static void limits_of(const xl_device *dev)
+static void print_facts(const xl_device *dev)
 {
     static const struct table_column columns[] = {
         {"limit", false, 0}, {"value", false, 12}, {"source", false, 0}};
@@ -48,7 +49,7 @@ static void limits_of(const xl_device *dev)
         if (xl_device_fact(dev, shown[i].fact, XL_UNKNOWN, &f) != XL_OK ||
             f.source == XL_UNKNOWN)
             continue;
-        fact_text(&f, text, sizeof text);
+        format_fact(&f, text, sizeof text);
         table_cell(t, "%s", shown[i].label);
         table_cell(t, "%s", text);
         table_cell(t, "%s%s%s", xl_source_name(f.source), f.note ? " " : "",
@@ -58,7 +59,7 @@ static void limits_of(const xl_device *dev)
     table_destroy(t);
 }
 
-static void limits(struct session *s)
+static void print_all_facts(struct session *s)
 {
     xl_fact name;
     for (unsigned i = 0; i < s->n_devices; i++) {
@@ -69,7 +70,7 @@ static void limits(struct session *s)
         text_escape(&clean, is_named ? name.text : "?");
         printf("Device %u: %s\n", xl_device_index(dev), xl__str_text(&clean));
         xl__str_clear(&clean);
-        limits_of(dev);
+        print_facts(dev);
         printf("\n");
     }
     fflush(stdout);
@@ -88,17 +89,17 @@ static int run_probes(struct session *s)
     return code;
 }
 
-static int run(struct session *s)
+static int run_suite(struct session *s)
 {
     static const struct bench_op *const ops[] = {&bench_gemm, &bench_softmax,
                                                  &bench_expr};
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
         return code;
-    /* The suite is the quick extent unless --full asks for all. */
+    /* The suite has the quick extent unless --full is given. */
     s->set.quick = !s->set.full;
     if (session_tables(s))
-        limits(s);
+        print_all_facts(s);
     code = run_probes(s);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         const int failed = session_stopped(s) ? EXIT_FINE
@@ -116,13 +117,13 @@ const struct command cmd_suite = {
     .name = "",
     .summary = "limits, peaks, coalescing, GEMM, softmax, fusion in a minute",
     .about =
-        "With no command clbench measures the chosen device in about a "
-        "minute: its limits and where each number came from, its peaks, how "
-        "it fetches memory, and the library's GEMM, softmax and fused "
-        "expressions against those peaks. --full takes every case and more "
-        "repeats. Ctrl-C keeps and prints what there is.",
+        "Without a command clbench measures the chosen device in about a "
+        "minute: its limits with their sources, its peaks, coalescing, and "
+        "the library's GEMM, softmax and fused expressions against these "
+        "peaks. --full takes all cases and more repetitions. Ctrl-C ends the "
+        "run and keeps its results.",
     .options = options,
     .min_words = 0,
     .max_words = 0,
-    .run = run,
+    .run = run_suite,
 };

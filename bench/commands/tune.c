@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench tune`: the best variant and tunables for classes of shapes, found
- * by trial within a time, and kept. */
+/* `clbench tune`: find the best variant and tunables for classes of shapes by
+ * trying candidates within a time budget, and save them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,37 +11,40 @@
 #include "base/alloc.h"
 #include "base/os/paths.h"
 #include "base/str.h"
-#include "tuning/tune.h"
+#include "tuning/report.h"
+#include "tuning/search.h"
+#include "tuning/worker.h"
 
 static const double default_budget_s = 300, default_patience_s = 20;
 static const double ns_per_s = 1e9;
 
-static double left_s(const struct session *s)
+static double seconds_left(const struct session *s)
 {
     return s->limit_s - (double)(xl__now_ns() - s->start_ns) / ns_per_s;
 }
 
-/* Why sets cannot be written to `path`; NULL: they can. */
-static const char *refusal(const char *path)
+/* The reason why sets cannot be written to `path`; NULL: they can. */
+static const char *file_write_error(const char *path)
 {
     struct xl__file_info info;
-    struct xl__str trial = {0};
+    struct xl__str test = {0};
     if (xl__path_access(path) != XL__ABSENT && !xl__file_stat(path, &info))
-        return "it is no plain file";
-    xl__str_printf(&trial, "%s.trial", path);
+        return "not a regular file";
+    xl__str_printf(&test, "%s.test", path);
     errno = 0;
-    bool can = xl__file_replace(xl__str_text(&trial), "", 0) == XL_OK;
+    bool can = xl__file_replace(xl__str_text(&test), "", 0) == XL_OK;
     int error = errno;
     if (can)
-        (void)xl__file_remove(xl__str_text(&trial));
-    xl__str_clear(&trial);
+        (void)xl__file_remove(xl__str_text(&test));
+    xl__str_clear(&test);
     return can ? NULL : error ? strerror(error) : "out of memory";
 }
 
-/* Asked before minutes are spent. */
+/* Check --output before the search, which takes minutes. */
 static int check_output(const struct session *s)
 {
-    const char *path = s->set.output, *why = path ? refusal(path) : NULL;
+    const char *path = s->set.output,
+               *why = path ? file_write_error(path) : NULL;
     if (!why)
         return EXIT_FINE;
     fprintf(stderr, "clbench: --output: '%s' cannot be written: %s; give a "
@@ -49,8 +52,8 @@ static int check_output(const struct session *s)
     return EXIT_FILE;
 }
 
-/* Why nothing can be saved in the user's own folder; NULL: it can. */
-static const char *refusal_of_folder(const char *dir)
+/* The reason why sets cannot be saved in the user's folder; NULL: they can. */
+static const char *folder_write_error(const char *dir)
 {
     const char *why = NULL;
     if (!dir)
@@ -59,40 +62,41 @@ static const char *refusal_of_folder(const char *dir)
         xl__dir_create(dir, &why) != XL_OK)
         return why ? why : "out of memory";
     char *path = xl__path_join(dir, "tuned.json");
-    why = path ? refusal(path) : "out of memory";
+    why = path ? file_write_error(path) : "out of memory";
     free(path);
     return why;
 }
 
-/* Likewise. */
+/* The same for the folder of tuned sets. */
 static int check_folder(struct session *s)
 {
     const char *dir = xl_tuned_dir(s->lib);
-    const char *why = s->set.output ? NULL : refusal_of_folder(dir);
+    const char *why = s->set.output ? NULL : folder_write_error(dir);
     struct xl__str text = {0};
     if (!why)
         return EXIT_FINE;
-    xl__str_printf(&text, "what is found could not be kept in the folder of "
-                          "tuned sets%s%s: %s; give --output FILE, or another "
-                          "folder in XL_TUNED_DIR",
+    xl__str_printf(&text,
+                   "the results could not be saved in the folder of "
+                   "tuned sets%s%s: %s; give --output FILE, or set "
+                   "XL_TUNED_DIR to another folder",
                    dir ? " " : "", dir ? dir : "", why);
     session_say(s, "", xl__str_text(&text));
     xl__str_clear(&text);
     return EXIT_FILE;
 }
 
-/* Class after class; each may take its share of what is left, so that what
- * one does not need is the others'. */
-static int search_all(struct session *s, xl_queue *q,
-                      const struct tune_classes *classes,
-                      struct tune_result *results, unsigned *n_done)
+/* Search the classes one after another. Each may use an equal share of the
+ * time that is left, so time that one does not need goes to the others. */
+static int search_classes(struct session *s, xl_queue *q,
+                          const struct tune_classes *classes,
+                          struct tune_result *results, unsigned *n_done)
 {
     int code = EXIT_FINE;
     progress_begin(s, classes->n);
     for (unsigned i = 0; code == EXIT_FINE && i < classes->n; i++) {
         if (session_stopped(s))
             break;
-        const double left = left_s(s);
+        const double left = seconds_left(s);
         const double own = left / (classes->n - i);
         const struct tune_share share = {own, left - own};
         code = tune_search(s, q, classes, i, &share, &results[i]);
@@ -103,20 +107,22 @@ static int search_all(struct session *s, xl_queue *q,
     return code;
 }
 
-static void tell_unreached(struct session *s,
-                           const struct tune_classes *classes, unsigned n_done)
+static void report_unreached(struct session *s,
+                             const struct tune_classes *classes,
+                             unsigned n_done)
 {
     char text[96];
     if (n_done == classes->n || session_interrupted())
         return;
     snprintf(text, sizeof text,
-             "the time was over before %u of %u classes; give a larger "
-             "--budget", classes->n - n_done, classes->n);
+             "the time ended before %u of %u classes; give a larger "
+             "--budget",
+             classes->n - n_done, classes->n);
     session_say(s, "warning: ", text);
 }
 
-static int tune(struct session *s, xl_queue *q,
-                const struct tune_classes *classes)
+static int tune_all_classes(struct session *s, xl_queue *q,
+                            const struct tune_classes *classes)
 {
     unsigned n_done = 0;
     int code = check_folder(s);
@@ -125,10 +131,10 @@ static int tune(struct session *s, xl_queue *q,
     struct tune_result *results = xl__calloc(classes->n, sizeof *results);
     if (!results)
         return session_fail(s, "tuning", XL_NO_MEMORY, "");
-    code = search_all(s, q, classes, results, &n_done);
+    code = search_classes(s, q, classes, results, &n_done);
     tune_print(s, results, n_done);
     if (code == EXIT_FINE)
-        tell_unreached(s, classes, n_done);
+        report_unreached(s, classes, n_done);
     for (unsigned i = 0; i < classes->n; i++)
         tune_result_clear(&results[i]);
     free(results);
@@ -150,27 +156,29 @@ static int dry_run(struct session *s, xl_queue *q,
     return code;
 }
 
-/* Does the device's list have the variant of --variant? */
+/* Does the device have the variant of --variant? */
 static int check_variant(struct session *s, const char *op)
 {
     struct xl__str text = {0};
-    const char *name, *wanted = s->set.variant;
-    xl__str_printf(&text, "%s has no variant '%s' on this device; there are:",
-                   op, wanted ? wanted : "");
+    const char *name, *requested = s->set.variant;
+    xl__str_printf(&text,
+                   "%s has no variant '%s' on this device; must be one of", op,
+                   requested ? requested : "");
     for (unsigned i = 0;
-         wanted && (name = xl_variant_name(s->devices[0], op, i)); i++) {
-        if (xl__streq(name, wanted))
-            wanted = NULL;
+         requested && (name = xl_variant_name(s->devices[0], op, i)); i++) {
+        if (xl__streq(name, requested))
+            requested = NULL;
         else
             xl__str_printf(&text, "%s %s", i ? "," : "", name);
     }
-    if (wanted)
+    if (requested)
         session_say(s, "", xl__str_text(&text));
     xl__str_clear(&text);
-    return wanted ? EXIT_USAGE : EXIT_FINE;
+    return requested ? EXIT_USAGE : EXIT_FINE;
 }
 
-static int with_queue(struct session *s, const struct tune_classes *classes)
+static int tune_on_device(struct session *s,
+                          const struct tune_classes *classes)
 {
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
@@ -187,12 +195,12 @@ static int with_queue(struct session *s, const struct tune_classes *classes)
     else if (s->set.dry_run)
         code = dry_run(s, q, classes);
     else
-        code = tune(s, q, classes);
+        code = tune_all_classes(s, q, classes);
     xl_queue_destroy(q);
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static int run(struct session *s)
+static int run_tune(struct session *s)
 {
     struct tune_classes *classes = xl__calloc(1, sizeof *classes);
     if (!classes)
@@ -208,7 +216,7 @@ static int run(struct session *s)
     if (code == EXIT_FINE && tune_is_child())
         code = tune_be_child(s, &classes->list[0]);
     else if (code == EXIT_FINE)
-        code = with_queue(s, classes);
+        code = tune_on_device(s, classes);
     tune_classes_clear(classes);
     free(classes);
     return code;
@@ -221,21 +229,21 @@ static const char *const options[] = {
 
 const struct command cmd_tune = {
     .name = "tune",
-    .summary = "find and keep what is fastest for shapes of yours",
+    .summary = "search for the fastest variant and tunables of shapes",
     .words = "OP [SHAPE...]",
     .about =
         "Tries variants and tunables of OP, gemm or softmax, for the class of "
         "each SHAPE, MxNxK or N (ROWSxCOLS for softmax), or for a default "
-        "list. What does not fit the device is left out before anything is "
-        "built; the rest is tried in the order of the model's times, and "
-        "given up at three times the best so far. A candidate must agree "
-        "with the host before it may win, and the best is timed again beside "
-        "the model's choice. What wins is kept, and used by every call from "
-        "then on.\n\n"
-        "Candidates run in a process of their own: one that crashes, hangs "
-        "or computes wrongly is lost, and nothing else. Each result is "
-        "written down as it comes: what was interrupted or killed goes on "
-        "where it was when the same is asked for again.\n\n"
+        "list. Candidates that do not fit the device are left out before they "
+        "are built; the others run in the order of the model's times, and are "
+        "stopped at three times the best time so far. A candidate must agree "
+        "with the host before it is accepted, and the best one is timed again "
+        "beside the model's choice. The winner is saved, and later calls of "
+        "the library use it.\n\n"
+        "Candidates run in a process of their own: one that crashes, hangs or "
+        "computes wrongly is lost and does not affect the others. Each result "
+        "is saved in a journal; a search that was interrupted or killed "
+        "continues when the same command runs again.\n\n"
         "  clbench tune gemm 16x4096x4096 --dtype f16 --trans nt\n"
         "  clbench tune gemm --shapes gemm_llm --budget 20m\n"
         "  clbench tune gemm 1024 --dry-run\n"
@@ -243,5 +251,5 @@ const struct command cmd_tune = {
     .options = options,
     .min_words = 1,
     .max_words = BENCH_MAX_WORDS,
-    .run = run,
+    .run = run_tune,
 };

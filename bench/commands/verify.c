@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench verify`: every variant x case of the table on this device, compared
- * with the host in double. */
+/* `clbench verify`: run all variants over the verify cases on this device, and
+ * compare the results with the host in double precision. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "cli/console.h"
 #include "verify/verify.h"
 
-/* One variant's standing. */
-struct tally {
+/* The counts of one variant. */
+struct verify_counts {
     const char *variant;
     unsigned n_right, n_wrong, n_refused, n_failed;
     double worst;
@@ -23,8 +23,8 @@ struct tally {
     char first[320]; /* the first failure */
 };
 
-/* A case of one of the ops; the others are NULL. */
-struct any_case {
+/* A case of one op; the pointers of the other ops are NULL. */
+struct verify_case_ref {
     const struct gemm_case *gemm;
     const struct conv_case *conv;
     const struct softmax_case *softmax;
@@ -41,47 +41,48 @@ struct verifier {
     struct table *table;
 };
 
-static bool is_requested(const struct session *s, unsigned use, xl_dtype dtype)
+static bool is_case_in_run(const struct session *s, unsigned use,
+                           xl_dtype dtype)
 {
     return (use & CASE_VERIFY) && (!s->set.quick || (use & CASE_QUICK)) &&
            (s->set.dtype == XL_N_DTYPES || s->set.dtype == dtype);
 }
 
-/* Row i of an op's table; false past the last. */
-typedef bool row_fn(const struct session *s, unsigned i, struct any_case *out,
-                    bool *wanted);
+/* Row i of an op's table; false past the last. *wanted: in this run? */
+typedef bool read_case_fn(const struct session *s, unsigned i,
+                          struct verify_case_ref *out, bool *wanted);
 
-static bool gemm_row(const struct session *s, unsigned i, struct any_case *out,
-                     bool *wanted)
+static bool read_gemm_case(const struct session *s, unsigned i,
+                           struct verify_case_ref *out, bool *wanted)
 {
     const struct gemm_case *c = &gemm_cases[i];
     out->gemm = c;
-    *wanted = is_requested(s, c->use, c->in) &&
+    *wanted = is_case_in_run(s, c->use, c->in) &&
               (s->set.trans < 0 || s->set.trans == c->trans);
     return c->name != NULL;
 }
 
-static bool conv_row(const struct session *s, unsigned i, struct any_case *out,
-                     bool *wanted)
+static bool read_conv_case(const struct session *s, unsigned i,
+                           struct verify_case_ref *out, bool *wanted)
 {
     const struct conv_case *c = &conv_cases[i];
     out->conv = c;
-    *wanted = is_requested(s, c->use, c->in);
+    *wanted = is_case_in_run(s, c->use, c->in);
     return c->name != NULL;
 }
 
-static bool softmax_row(const struct session *s, unsigned i,
-                        struct any_case *out, bool *wanted)
+static bool read_softmax_case(const struct session *s, unsigned i,
+                              struct verify_case_ref *out, bool *wanted)
 {
     const struct softmax_case *c = &softmax_cases[i];
     out->softmax = c;
-    *wanted = is_requested(s, c->use, c->dtype);
+    *wanted = is_case_in_run(s, c->use, c->dtype);
     return c->name != NULL;
 }
 
-/* Of the type that --dtype asks for is an expression whose first name is. */
-static bool expr_row(const struct session *s, unsigned i, struct any_case *out,
-                     bool *wanted)
+/* The type of an expression, for --dtype, is that of its first name. */
+static bool read_expr_case(const struct session *s, unsigned i,
+                           struct verify_case_ref *out, bool *wanted)
 {
     char why[EXPR_WHY_CAP];
     struct expr_spec spec;
@@ -89,21 +90,23 @@ static bool expr_row(const struct session *s, unsigned i, struct any_case *out,
     out->expr = c;
     *wanted = c->name && (c->use & CASE_VERIFY) &&
               expr_case_spec(c, false, &spec, why) &&
-              is_requested(s, c->use, spec.name[0].dtype);
+              is_case_in_run(s, c->use, spec.name[0].dtype);
     return c->name != NULL;
 }
 
 static const struct {
     const char *name;
-    row_fn *row;
-} tables[] = {{"gemm", gemm_row}, {"conv", conv_row}, {"softmax", softmax_row},
-              {"expr", expr_row}};
+    read_case_fn *row;
+} tables[] = {{"gemm", read_gemm_case},
+              {"conv", read_conv_case},
+              {"softmax", read_softmax_case},
+              {"expr", read_expr_case}};
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
-/* The next case of an op that this run wants, from row *i on; false past the
- * last. */
-static bool next_case(const struct session *s, row_fn *row, unsigned *i,
-                      struct any_case *out)
+/* The next case of an op that belongs to this run, from row *i on; false past
+ * the last. */
+static bool next_case(const struct session *s, read_case_fn *row, unsigned *i,
+                      struct verify_case_ref *out)
 {
     bool wanted = false, is_there = true;
     while (is_there && !wanted) {
@@ -113,7 +116,7 @@ static bool next_case(const struct session *s, row_fn *row, unsigned *i,
     return is_there;
 }
 
-static const char *name_of(const struct any_case *c)
+static const char *case_name(const struct verify_case_ref *c)
 {
     return c->gemm      ? c->gemm->name
            : c->conv    ? c->conv->name
@@ -121,7 +124,7 @@ static const char *name_of(const struct any_case *c)
                         : c->expr->name;
 }
 
-static void case_text(const struct any_case *c, char *out, size_t cap)
+static void format_case(const struct verify_case_ref *c, char *out, size_t cap)
 {
     static const char *const trans[] = {"nn", "tn", "nt", "tt"};
     const struct gemm_case *g = c->gemm;
@@ -142,7 +145,7 @@ static void case_text(const struct any_case *c, char *out, size_t cap)
         snprintf(out, cap, "expr '%s' %s", c->expr->name, c->expr->text);
 }
 
-static xl_status verify_case(xl_queue *q, const struct any_case *c,
+static xl_status verify_case(xl_queue *q, const struct verify_case_ref *c,
                              const char *variant, uint64_t seed,
                              struct check_result *found)
 {
@@ -155,8 +158,8 @@ static xl_status verify_case(xl_queue *q, const struct any_case *c,
     return verify_expr(q, c->expr, variant, seed, found);
 }
 
-static void note_failure(struct verifier *v, struct tally *t,
-                         const char *text, const char *why)
+static void report_failure(struct verifier *v, struct verify_counts *t,
+                           const char *text, const char *why)
 {
     progress_hide(v->s);
     fprintf(stderr, "clbench: device %u: %s, %s: %s\n",
@@ -165,34 +168,34 @@ static void note_failure(struct verifier *v, struct tally *t,
         snprintf(t->first, sizeof t->first, "%.100s: %.200s", text, why);
 }
 
-static void one_case(struct verifier *v, struct tally *t,
-                     const struct any_case *c)
+static void run_case(struct verifier *v, struct verify_counts *t,
+                     const struct verify_case_ref *c)
 {
     struct check_result found;
     char text[128];
     uint64_t seed = v->s->set.seed;
-    case_text(c, text, sizeof text);
+    format_case(c, text, sizeof text);
     xl_status status = verify_case(v->q, c, t->variant, seed, &found);
     if (status == XL_OK) {
         t->n_right++;
         if (found.worst > t->worst) {
             t->worst = found.worst;
-            t->worst_case = name_of(c);
+            t->worst_case = case_name(c);
         }
     } else if (status == XL_UNSUPPORTED) {
         t->n_refused++;
     } else if (status == XL_WRONG_RESULT) {
         t->n_wrong++;
-        note_failure(v, t, text, found.why);
+        report_failure(v, t, text, found.why);
     } else {
         const char *detail = xl_error_detail(v->q);
         t->n_failed++;
-        note_failure(v, t, text, *detail ? detail : xl_status_text(status));
+        report_failure(v, t, text, *detail ? detail : xl_status_text(status));
     }
 }
 
-/* One line of the table, and one row of the file. */
-static void show(struct verifier *v, const struct tally *t)
+/* Add one row to the table and one to the result file. */
+static void add_result(struct verifier *v, const struct verify_counts *t)
 {
     unsigned n_bad = t->n_wrong + t->n_failed;
     xl_row row;
@@ -222,25 +225,26 @@ static void show(struct verifier *v, const struct tally *t)
     session_row(v->s, v->dev, &row);
 }
 
-static void one_variant(struct verifier *v, row_fn *row, const char *variant)
+static void run_variant(struct verifier *v, read_case_fn *row,
+                        const char *variant)
 {
-    struct tally t = {.variant = variant};
-    struct any_case c;
+    struct verify_counts t = {.variant = variant};
+    struct verify_case_ref c;
     const char *wanted = v->s->set.variant;
     if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, variant) != 0)
         return;
     progress_step(v->s, variant);
     for (unsigned i = 0; !session_stopped(v->s) &&
                          next_case(v->s, row, &i, &c);)
-        one_case(v, &t, &c);
-    show(v, &t);
+        run_case(v, &t, &c);
+    add_result(v, &t);
 }
 
-/* The check that joins both ops. */
-static void joined(struct verifier *v)
+/* The check of GEMM and softmax in sequence. */
+static void run_precision_check(struct verifier *v)
 {
     struct check_result found;
-    struct tally t = {.variant = "gemm+softmax"};
+    struct verify_counts t = {.variant = "gemm+softmax"};
     progress_step(v->s, "gemm+softmax");
     xl_status status = verify_precision(v->q, v->s->set.seed, &found);
     t.n_right = status == XL_OK;
@@ -249,21 +253,22 @@ static void joined(struct verifier *v)
     t.worst = found.worst;
     t.worst_case = "logits to 6e4";
     if (t.n_failed)
-        note_failure(v, &t, "precision", xl_error_detail(v->q));
+        report_failure(v, &t, "precision", xl_error_detail(v->q));
     if (t.n_wrong)
-        note_failure(v, &t, "precision", found.why);
-    show(v, &t);
+        report_failure(v, &t, "precision", found.why);
+    add_result(v, &t);
 }
 
 /* The variants of expressions are the same on every device. */
 static const char *variant_at(const xl_device *dev, unsigned table, unsigned i)
 {
-    return tables[table].row == expr_row
+    return tables[table].row == read_expr_case
                ? expr_variants[i]
                : xl_variant_name(dev, tables[table].name, i);
 }
 
-static int on_device(struct session *s, xl_device *dev, struct table *table)
+static int verify_on_device(struct session *s, xl_device *dev,
+                            struct table *table)
 {
     struct verifier v = {s, session_queue(s, dev), dev, table};
     const char *variant;
@@ -272,23 +277,23 @@ static int on_device(struct session *s, xl_device *dev, struct table *table)
     for (unsigned o = 0; o < N_TABLES; o++) {
         for (unsigned i = 0; (variant = variant_at(dev, o, i)) != NULL; i++)
             if (!session_stopped(s))
-                one_variant(&v, tables[o].row, variant);
+                run_variant(&v, tables[o].row, variant);
     }
     if (!s->set.variant && !session_stopped(s))
-        joined(&v);
+        run_precision_check(&v);
     xl_queue_destroy(v.q);
     return EXIT_FINE;
 }
 
-static int run(struct session *s)
+static int run_verify(struct session *s)
 {
     static const struct table_column columns[] = {
         {"device", true, 0}, {"variant", false, 0}, {"right", true, 0},
         {"wrong", true, 0}, {"failed", true, 0}, {"n/a", true, 0},
         {"worst/tol", true, 0}, {"its case", false, 8}, {"", false, 0}};
     enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_STEPS = 8 };
-    /* Kernels as they are now, whatever was kept; and some drivers take twice
-     * as long when a binary is asked for (CP-10). */
+    /* All kernels are built; and some drivers take twice as long when a binary
+     * is requested (CP-10). */
     s->no_cache = true;
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
@@ -296,13 +301,13 @@ static int run(struct session *s)
     struct table *table = table_create(columns, N_COLUMNS);
     progress_begin(s, N_STEPS * s->n_devices);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
-        int failed = on_device(s, s->devices[i], table);
+        int failed = verify_on_device(s, s->devices[i], table);
         code = failed ? failed : code;
     }
     progress_end(s);
     if (session_tables(s)) {
-        printf("Verify: every variant against the host in double; an error "
-               "over its\ntolerance above 1 is wrong\n\n");
+        printf("Verify: all variants against the host in double precision; a "
+               "result is\nwrong when its error exceeds its tolerance\n\n");
         table_print(stdout, table, text_terminal_columns(),
                     text_wants_colour());
     }
@@ -316,18 +321,19 @@ static const char *const options[] = {
 
 const struct command cmd_verify = {
     .name = "verify",
-    .summary = "check every variant against the host",
+    .summary = "compare all variants with the host",
     .about =
-        "Runs every variant over the built-in cases: each transpose and type, "
+        "Runs all variants over the built-in cases: each transpose and type, "
         "odd sizes, padding, offsets, scalars, infinities and NaN, rows of 1 "
-        "to ten million columns, and expressions from a sum to an option's "
-        "price, fused and unfused. Results are compared with the host in double "
-        "within the documented error bounds; buffers stand between guard "
-        "zones that must not be touched. Every program is built anew: the "
-        "cache is left alone. Exit code 1 when anything is wrong. "
-        "--quick takes the everyday subset.",
+        "to ten million columns, and expressions from a sum to the price of "
+        "an "
+        "option, fused and unfused. Results are compared with the host in "
+        "double precision, within the documented error bounds; guard zones "
+        "around the buffers must not be written. All programs are built, "
+        "without the cache. Exit code 1 when a result is wrong. --quick takes "
+        "a smaller set of cases.",
     .options = options,
     .min_words = 0,
     .max_words = 0,
-    .run = run,
+    .run = run_verify,
 };

@@ -5,7 +5,7 @@
 #define CLBENCH_COMPARE_GATE_H
 
 #include "base/str.h"
-#include "cli/args.h"
+#include "cli/options.h"
 #include "compare/compare.h"
 
 struct gate {

@@ -3,7 +3,7 @@
 #ifndef CLBENCH_COMPARE_TABLES_H
 #define CLBENCH_COMPARE_TABLES_H
 
-#include "cli/display.h"
+#include "cli/console.h"
 #include "cli/table.h"
 #include "compare/comparisons.h"
 #include "compare/gate.h"

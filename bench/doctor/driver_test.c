@@ -25,7 +25,7 @@
 #include "base/os/files.h"
 #include "base/os/paths.h"
 #include "cli/console.h"
-#include "cli/trial_lines.h"
+#include "cli/subprocess.h"
 #include "doctor/loader.h"
 #include "results/result.h"
 

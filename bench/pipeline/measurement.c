@@ -18,7 +18,7 @@
 #include "base/os/clock.h"
 #include "pipeline/chunk_search.h"
 #include "pipeline/report.h"
-#include "timing/roof.h"
+#include "timing/peaks.h"
 
 /* -- model ---------------------------------------------------------------- */
 

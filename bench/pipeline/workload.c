@@ -629,7 +629,7 @@ static void check_row(const struct pipe_workload *w, const void *const *inputs,
     }
     to = 1 - to; /* the last result */
     for (size_t j = 0; j < w->cols; j++) {
-        struct seen e = {.name = w->tensor[pipe_output(w)].name,
+        struct checked_element e = {.name = w->tensor[pipe_output(w)].name,
                          .i = row,
                          .j = j,
                          .want = l->expected[to][j],

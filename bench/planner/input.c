@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/numbers.h"
+#include "cli/units.h"
 #include "planner/planner.h"
 
 /* -- quantities ----------------------------------------------------------- */

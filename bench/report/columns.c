@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/console.h"
 #include "cli/units.h"
 #include "report/section.h"

@@ -4,7 +4,7 @@
 #ifndef CLBENCH_REPORT_COLUMNS_H
 #define CLBENCH_REPORT_COLUMNS_H
 
-#include "cli/display.h"
+#include "cli/console.h"
 #include "cli/table.h"
 #include "report/section.h"
 #include "results/result.h"

@@ -4,7 +4,7 @@
 #define CLBENCH_MARKDOWN_H
 
 #include "base/str.h"
-#include "cli/display.h"
+#include "cli/console.h"
 #include "report/outputs.h"
 
 extern const struct renderer render_markdown;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/console.h"
 #include "cli/table.h"
 #include "cli/units.h"

@@ -5,7 +5,7 @@
 #ifndef CLBENCH_REPORT_SECTION_H
 #define CLBENCH_REPORT_SECTION_H
 
-#include "cli/display.h"
+#include "cli/console.h"
 #include "results/result.h"
 #include "results/result_file.h"
 

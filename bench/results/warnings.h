@@ -3,7 +3,7 @@
 #ifndef CLBENCH_WARNINGS_H
 #define CLBENCH_WARNINGS_H
 
-#include "cli/args.h"
+#include "cli/options.h"
 
 /* `bit` is an XL_WARN_BIT_ number below XL_N_WARN. Static texts. */
 const char *warn_code(unsigned bit); /* "noisy" */

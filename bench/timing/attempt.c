@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result is compared with the host before it is timed and again after, so
- * that no number stands for a wrong answer. */
+/* One variant of one case on one device. Its result is compared with the host
+ * before it is timed and again afterwards, so that no time is reported for a
+ * wrong result. A time above the device's roof is not accepted before the roof
+ * has been measured again: a busy machine may have made it too low. */
 #include "timing/attempt.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/os/clock.h"
 #include "base/error.h"
+#include "base/os/clock.h"
 #include "base/str.h"
-#include "timing/diagnose.h"
-#include "timing/roof.h"
-#include "timing/whole.h"
+#include "timing/peaks.h"
+#include "timing/run_cases.h"
+#include "timing/result_check.h"
 
-/* Roofs are measured again at most so often: each time takes seconds. */
+/* Roofs are measured again at most so often, since each takes seconds. */
 enum { MOST_DOUBTS = 2 };
 
 /* Seconds that the session's limit leaves; infinite without one. */
@@ -24,17 +26,17 @@ static double seconds_left(const struct session *s)
     return s->limit_s > 0 ? s->limit_s - passed : (double)INFINITY;
 }
 
-/* Would this row take too long? Says so. */
+/* Would this row take too long? If so, print a message. */
 static bool is_too_long(const struct attempt *t, double run_ns)
 {
     const struct extent *e = t->b->extent;
     struct session *s = t->b->s;
     double runs = 1.0 + e->sampling.warmup + e->sampling.min_runs;
     double need_s = runs * run_ns * 1e-9;
-    bool past_row =
+    bool exceeds_row =
         t->b->origin == CASES_OF_TABLE && e->row_s > 0 && need_s > e->row_s;
-    bool past_run = need_s > seconds_left(s);
-    if (!past_row && !past_run)
+    bool exceeds_run = need_s > seconds_left(s);
+    if (!exceeds_row && !exceeds_run)
         return false;
     char shape[96];
     size_t at = 0;
@@ -50,12 +52,12 @@ static bool is_too_long(const struct attempt *t, double run_ns)
         fprintf(stderr, "clbench: %s %s %s %s skipped: about %.0f s; %s\n",
                 t->row.op, shape, xl_dtype_name(t->row.dtype), t->row.variant,
                 need_s,
-                past_run ? "over --max-time"
-                         : "--full, or naming it, runs it");
+                exceeds_run ? "over --max-time"
+                            : "--full, or its SHAPE, runs it");
     return true;
 }
 
-static void refuse(struct attempt *t, xl_verdict verdict, const char *why)
+static void report_row(struct attempt *t, xl_verdict verdict, const char *why)
 {
     t->is_live = false;
     t->row.verdict = verdict;
@@ -66,16 +68,16 @@ static void refuse(struct attempt *t, xl_verdict verdict, const char *why)
 void attempt_fail(struct attempt *t, xl_status status)
 {
     const char *detail = xl_error_detail(t->q);
-    refuse(t, status == XL_UNSUPPORTED ? XL_ROW_UNSUPPORTED : XL_ROW_ERROR,
-           *detail ? detail : xl_status_text(status));
+    report_row(t, status == XL_UNSUPPORTED ? XL_ROW_UNSUPPORTED : XL_ROW_ERROR,
+               *detail ? detail : xl_status_text(status));
 }
 
-static void wrong_row(struct attempt *t, const struct check_result *found)
+static void report_wrong(struct attempt *t, const struct check_result *found)
 {
     char why[192];
     snprintf(why, sizeof why, "wrong result: %.170s", found->why);
     t->b->s->n_wrong++;
-    refuse(t, XL_ROW_REJECTED, why);
+    report_row(t, XL_ROW_REJECTED, why);
 }
 
 void attempt_describe(struct attempt *t)
@@ -88,9 +90,9 @@ void attempt_describe(struct attempt *t)
 
 /* -- before the timing ---------------------------------------------------- */
 
-/* Which variant will run, and the model's time for it; false: none, and the
- * row says why. */
-static bool choose(struct attempt *t, double *est_ns)
+/* Find the variant that will run and the model's time for it; false: none, and
+ * the row has the reason. */
+static bool choose_variant(struct attempt *t, double *est_ns)
 {
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
@@ -111,7 +113,7 @@ static bool choose(struct attempt *t, double *est_ns)
             return true;
         }
         if (wanted && strcmp(c->variant, wanted) == 0 && *c->why) {
-            refuse(t, XL_ROW_UNSUPPORTED, c->why);
+            report_row(t, XL_ROW_UNSUPPORTED, c->why);
             return false;
         }
     }
@@ -125,9 +127,9 @@ xl_status attempt_enqueue(xl_queue *q, void *arg)
     return t->b->op->run(q, &t->work);
 }
 
-/* Run once from a fresh start and compare; *ns is what the run took. */
-static xl_status checked_run(struct attempt *t, double *ns,
-                             struct check_result *out)
+/* Run once on fresh buffers and compare the result; *ns: time of the run. */
+static xl_status run_and_check(struct attempt *t, double *ns,
+                               struct check_result *out)
 {
     xl_status status = XL_OK;
     TRY(bench_data_reset(t->q, t->work.data));
@@ -152,25 +154,25 @@ void attempt_line_up(struct attempt *t)
         attempt_fail(t, status);
         return;
     }
-    if (!choose(t, &est_ns))
+    if (!choose_variant(t, &est_ns))
         return;
     est_ns = pace_foresee(&t->b->paces, t->dev, &t->row, est_ns);
     if (est_ns > 0 && is_too_long(t, est_ns))
         return;
-    status = checked_run(t, &ns, &found);
+    status = run_and_check(t, &ns, &found);
     if (status == XL_OK && op->check_whole)
         status = op->check_whole(t->q, &t->work, &found);
     if (status == XL_WRONG_RESULT)
-        wrong_row(t, &found);
+        report_wrong(t, &found);
     else if (status != XL_OK)
         attempt_fail(t, status);
     else
         t->is_live = !is_too_long(t, ns);
 }
 
-/* -- after it ------------------------------------------------------------- */
+/* -- after the timing ----------------------------------------------------- */
 
-static void roof_by_fact(struct attempt *t, const struct bench_roof *roof)
+static void add_roof_of_fact(struct attempt *t, const struct bench_roof *roof)
 {
     xl_fact fact;
     if (xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) == XL_OK &&
@@ -178,7 +180,7 @@ static void roof_by_fact(struct attempt *t, const struct bench_roof *roof)
         t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
 }
 
-static void roof_by_line(struct attempt *t, bool again)
+static void add_roof_of_roofline(struct attempt *t, bool again)
 {
     const struct bench_op *op = t->b->op;
     const xl_roof roof =
@@ -188,23 +190,24 @@ static void roof_by_line(struct attempt *t, bool again)
         t->row.roof = bound;
 }
 
-/* Is the roof a bound? `again`: measured once more. */
+/* Add the roof to the row; return whether it is a bound. `again`: measure it
+ * again. */
 static bool add_roof(struct attempt *t, bool again)
 {
     const struct bench_op *op = t->b->op;
     if (!op->roof) {
-        roof_by_line(t, again);
+        add_roof_of_roofline(t, again);
         return true;
     }
     const struct bench_roof roof = op->roof(t->work.c);
     if (again)
         (void)xl_peaks_measure_again(t->q, XL_F32);
-    roof_by_fact(t, &roof);
+    add_roof_of_fact(t, &roof);
     return roof.is_bound;
 }
 
-/* Is the row above a roof that a busy machine may have made too low? */
-static bool doubts_roof(const struct attempt *t)
+/* Is the row above a roof that was measured, and may be too low? */
+static bool is_roof_doubtful(const struct attempt *t)
 {
     static const double tolerated = 1.05; /* as the verdict's noise */
     const xl_bound *roof = &t->row.roof;
@@ -213,11 +216,11 @@ static bool doubts_roof(const struct attempt *t)
            t->b->n_doubts < MOST_DOUBTS;
 }
 
-/* The roof, and the verdict by it if it is a bound. */
-static void judge(struct attempt *t)
+/* Add the roof, and the verdict; only a roof that is a bound affects it. */
+static void add_verdict(struct attempt *t)
 {
     const bool is_bound = add_roof(t, false);
-    if (is_bound && doubts_roof(t)) {
+    if (is_bound && is_roof_doubtful(t)) {
         t->b->n_doubts++;
         (void)add_roof(t, true);
     }
@@ -228,8 +231,8 @@ static void judge(struct attempt *t)
     t->row.roof = roof;
 }
 
-/* What limits it, by its own counts and those of the op. */
-static void diagnose(struct attempt *t)
+/* Find what limits the row, from its own counts and those of the op. */
+static void diagnose_row(struct attempt *t)
 {
     const struct bench_op *op = t->b->op;
     xl_counts work;
@@ -245,9 +248,9 @@ void attempt_conclude(struct attempt *t)
     xl_row *row = &t->row;
     struct check_result found;
     double ns;
-    const xl_status status = checked_run(t, &ns, &found);
+    const xl_status status = run_and_check(t, &ns, &found);
     if (status == XL_WRONG_RESULT) {
-        wrong_row(t, &found);
+        report_wrong(t, &found);
         return;
     }
     if (status != XL_OK) {
@@ -258,6 +261,47 @@ void attempt_conclude(struct attempt *t)
     row->value = amount / row->samples.median_ns * 1e9;
     row->warnings = row->samples.warnings;
     pace_note(&t->b->paces, t->dev, row, row->samples.median_ns);
-    judge(t);
-    diagnose(t);
+    add_verdict(t);
+    diagnose_row(t);
+}
+
+/* -- estimates --------------------------------------------------------------
+ *
+ * A run's time is estimated from an earlier row of the same variant, type and
+ * device: it is proportional to the larger one of flop and bytes. */
+
+static double cost_of(const xl_row *row)
+{
+    return row->flop > row->bytes ? row->flop : row->bytes;
+}
+
+static bool is_same_kind(const struct pace *p, const xl_device *dev,
+                         const xl_row *row)
+{
+    return p->dev == dev && p->dtype == row->dtype &&
+           strcmp(p->variant, row->variant) == 0;
+}
+
+void pace_note(struct paces *paces, const xl_device *dev, const xl_row *row,
+               double ns)
+{
+    unsigned i = 0;
+    while (i < paces->n && !is_same_kind(&paces->list[i], dev, row))
+        i++;
+    if (i == paces->n)
+        i = paces->n < MAX_PACES ? paces->n++ : 0;
+    struct pace *p = &paces->list[i];
+    p->dev = dev;
+    p->dtype = row->dtype;
+    memcpy(p->variant, row->variant, sizeof p->variant);
+    p->ns_per_cost = ns / cost_of(row);
+}
+
+double pace_foresee(const struct paces *paces, const xl_device *dev,
+                    const xl_row *row, double otherwise)
+{
+    for (unsigned i = 0; i < paces->n; i++)
+        if (is_same_kind(&paces->list[i], dev, row))
+            return paces->list[i].ns_per_cost * cost_of(row);
+    return otherwise;
 }

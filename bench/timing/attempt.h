@@ -1,17 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One variant of one case on one device: what is done before the timing and
- * after it. op_bench.c runs through cases, devices and variants. */
-#ifndef CLBENCH_OP_ATTEMPT_H
-#define CLBENCH_OP_ATTEMPT_H
+/* One variant of one case on one device: the preparation before it is timed
+ * and the evaluation afterwards. run_cases.c loops over cases, devices and
+ * variants. */
+#ifndef CLBENCH_TIMING_ATTEMPT_H
+#define CLBENCH_TIMING_ATTEMPT_H
 
 #include "timing/run_cases.h"
+
+/* The time of earlier rows per unit of cost, from which the time of the next
+ * row is estimated. */
+struct pace {
+    const xl_device *dev;
+    char variant[32];
+    xl_dtype dtype;
+    double ns_per_cost;
+};
+enum { MAX_PACES = 32 };
+struct paces {
+    struct pace list[MAX_PACES];
+    unsigned n;
+};
+void pace_note(struct paces *p, const xl_device *dev, const xl_row *row,
+               double ns);
+/* Estimate the time of a run of a row; `otherwise` when there is no earlier
+ * row of the same device, variant and type. */
+double pace_foresee(const struct paces *p, const xl_device *dev,
+                    const xl_row *row, double otherwise);
 
 /* How long a row may take. */
 struct extent {
     xl_sampling sampling;
-    double row_s; /* skip a case of the table beyond this; 0: no bound */
+    double row_s; /* a case of the table that takes longer is skipped; 0: no
+                     limit */
 };
 
+/* A benchmark: one op over a list of cases. */
 struct bench {
     struct session *s;
     const struct bench_op *op;
@@ -19,7 +42,7 @@ struct bench {
     enum bench_origin origin;
     xl_queue **queues;
     struct paces paces;
-    unsigned n_doubts; /* roofs measured again */
+    unsigned n_doubts; /* number of roofs measured again */
 };
 
 /* One variant of one case on one device. */
@@ -29,21 +52,23 @@ struct attempt {
     xl_device *dev;
     struct bench_work work;
     bool is_open; /* close() is due */
-    bool is_live; /* to be timed: nothing spoke against it so far */
+    bool is_live; /* to be timed: no failure so far */
     xl_row row;
-    xl_choice choice; /* what runs */
-    char idle[160];   /* why no matrix engine multiplies; "": one does */
+    xl_choice choice; /* the variant that runs */
+    char idle[160];   /* why no matrix engine is used; "": one is */
 };
 
-/* The row's case, before anything ran. */
+/* Fill in the row's case. */
 void attempt_describe(struct attempt *t);
-/* Choose, foresee, run once and compare: is_live when it may be timed. */
+/* Choose the variant, estimate its time, run it once and compare the result:
+ * is_live when it may be timed. */
 void attempt_line_up(struct attempt *t);
-/* What the timing calls; `arg` is the attempt. */
+/* The function that is timed; `arg` is the attempt. */
 xl_status attempt_enqueue(xl_queue *q, void *arg);
-/* The row's figures, once it is timed and right a second time. */
+/* After the timing: compare the result again, then compute the row's values.
+ */
 void attempt_conclude(struct attempt *t);
-/* Give the row away as failed; it is live no longer. */
+/* Report the row as failed; is_live becomes false. */
 void attempt_fail(struct attempt *t, xl_status status);
 
 #endif

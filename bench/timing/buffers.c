@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A case's memory on the host and on one device. */
+/* The memory of a timed case, on the host and on one device. */
+#include "timing/buffers.h"
+
 #include <stdlib.h>
 #include <string.h>
 

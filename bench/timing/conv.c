@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's side of the timing loop. */
+/* Convolution as a timed op: its shapes, buffers, counts and check. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { SAMPLE = 1024 };
 
 /* -- a shape ------------------------------------------------------------ */
 
-/* Sizes parted by x, as many as `n`; false unless they end with `end`. */
+/* Read n sizes separated by x; false unless `end` follows them. */
 static bool read_sizes(const char **at, size_t *size, unsigned n, char end)
 {
     static const size_t base = 10;
@@ -33,17 +33,18 @@ static bool read_sizes(const char **at, size_t *size, unsigned n, char end)
     return true;
 }
 
-static bool parse(const struct settings *set, const char *word, void *arg,
-                  char *why, size_t why_cap)
+static bool parse_conv(const struct settings *set, const char *word, void *arg,
+                       char *why, size_t why_cap)
 {
     struct conv_case *c = arg;
     size_t in[4], filters[3], p, q;
     const char *at = word;
     if (!read_sizes(&at, in, 4, ':') || !read_sizes(&at, filters, 3, 0)) {
-        snprintf(why, why_cap,
-                 "shape '%s': give images and filters as NxHxWxC:KxRxS, such "
-                 "as 32x56x56x64:64x3x3",
-                 word);
+        snprintf(
+            why, why_cap,
+            "invalid shape '%s': must be images and filters, NxHxWxC:KxRxS, "
+            "such as 32x56x56x64:64x3x3",
+            word);
         return false;
     }
     *c = (struct conv_case){
@@ -57,10 +58,9 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     const xl_conv d = conv_descriptor(c);
     if (xl_conv_out_size(&d, &p, &q) == XL_OK)
         return true;
-    snprintf(why, why_cap,
-             "shape '%s': %s", word,
+    snprintf(why, why_cap, "invalid shape '%s': %s", word,
              c->groups && (c->c % c->groups || c->k % c->groups)
-                 ? "groups must divide channels and filters"
+                 ? "channels and filters must be multiples of --groups"
                  : "the filter is larger than the padded image");
     return false;
 }
@@ -77,7 +77,7 @@ static size_t filter_elems(const struct conv_case *c)
     return c->c / (c->groups ? c->groups : 1) * c->r * c->s;
 }
 
-static void layout(const void *arg, struct bench_buffer *buffers)
+static void layout_conv_buffers(const void *arg, struct bench_buffer *buffers)
 {
     const struct conv_case *c = arg;
     size_t in[4], out[4];
@@ -107,7 +107,7 @@ static void describe_filter(const struct conv_case *c, xl_row *row)
         xl_row_param_text(row, "epilogue", "batch norm, relu");
 }
 
-static void describe(const void *arg, xl_row *row)
+static void describe_conv(const void *arg, xl_row *row)
 {
     const struct conv_case *c = arg;
     size_t in[4], out[4];
@@ -133,8 +133,8 @@ static void describe(const void *arg, xl_row *row)
 
 /* -- runs --------------------------------------------------------------- */
 
-static xl_conv descriptor(const struct bench_work *w,
-                          xl_binding bindings[CONV_N_NORM])
+static xl_conv conv_call(const struct bench_work *w,
+                         xl_binding bindings[CONV_N_NORM])
 {
     const struct conv_case *c = w->c;
     xl_conv d = conv_descriptor(c);
@@ -149,18 +149,18 @@ static xl_conv descriptor(const struct bench_work *w,
     return d;
 }
 
-static xl_status run(xl_queue *q, const struct bench_work *w)
+static xl_status run_conv(xl_queue *q, const struct bench_work *w)
 {
     xl_binding bindings[CONV_N_NORM];
-    const xl_conv d = descriptor(w, bindings);
+    const xl_conv d = conv_call(w, bindings);
     return xl_conv_run(q, &d, NULL);
 }
 
-static xl_status explain(xl_queue *q, const struct bench_work *w,
-                         xl_choice *out, unsigned *n)
+static xl_status explain_conv(xl_queue *q, const struct bench_work *w,
+                              xl_choice *out, unsigned *n)
 {
     xl_binding bindings[CONV_N_NORM];
-    const xl_conv d = descriptor(w, bindings);
+    const xl_conv d = conv_call(w, bindings);
     return xl_conv_explain(q, &d, out, *n, n);
 }
 
@@ -172,8 +172,8 @@ static void count_products(const void *arg, const xl_choice *choice,
     work->flop[0].is_product = true;
 }
 
-static struct ref_mat lines_of(const void *data, struct conv_lines lines,
-                               xl_dtype dtype)
+static struct ref_mat matrix_of(const void *data, struct conv_lines lines,
+                                xl_dtype dtype)
 {
     return (struct ref_mat){data, 0, lines.cols, 1, dtype};
 }
@@ -187,19 +187,19 @@ static void check_sample(const struct conv_case *c, const struct bench_data *d,
     conv_in_size(c, in);
     conv_out_size(c, out);
     const struct ref_mat result =
-        lines_of(got, conv_lines(desc.out.layout, out), c->out);
+        matrix_of(got, conv_lines(desc.out.layout, out), c->out);
     struct conv_ref ref = {.c = c};
     struct xl__rng rng;
-    ref.in = lines_of(d->host[IN], conv_lines(desc.in.layout, in), c->in);
-    ref.filters = lines_of(d->host[FILTERS],
-                           (struct conv_lines){c->k, filter_elems(c)}, c->in);
+    ref.in = matrix_of(d->host[IN], conv_lines(desc.in.layout, in), c->in);
+    ref.filters = matrix_of(d->host[FILTERS],
+                            (struct conv_lines){c->k, filter_elems(c)}, c->in);
     for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++)
         ref.norm[i] = d->host[NORM + i];
     xl__rng_seed(&rng, d->seed);
     for (unsigned s = 0; s < SAMPLE; s++) {
         const size_t all = elems_of(out);
         const size_t i = s ? (size_t)xl__rng_below(&rng, all) : all - 1;
-        struct seen e = {.name = "out", .dtype = c->out};
+        struct checked_element e = {.name = "out", .dtype = c->out};
         conv_place(c, i, at);
         e.i = at[0] * c->k + at[1];
         e.j = at[2] * out[3] + at[3];
@@ -209,8 +209,8 @@ static void check_sample(const struct conv_case *c, const struct bench_data *d,
     }
 }
 
-static xl_status check(xl_queue *q, const struct bench_work *w,
-                       struct check_result *found)
+static xl_status check_conv(xl_queue *q, const struct bench_work *w,
+                            struct check_result *found)
 {
     const struct conv_case *c = w->c;
     const size_t bytes =
@@ -227,8 +227,9 @@ fail:
     return status;
 }
 
-/* Does the table's case belong to this run? */
-static bool is_requested(const struct session *s, const struct conv_case *c)
+/* Does the case of the table belong to this run? */
+static bool is_conv_case_in_run(const struct session *s,
+                                const struct conv_case *c)
 {
     const struct settings *set = &s->set;
     return (c->use & CASE_BENCH) && (!set->quick || (c->use & CASE_QUICK)) &&
@@ -236,12 +237,13 @@ static bool is_requested(const struct session *s, const struct conv_case *c)
            (set->layout < 0 || set->layout == (c->order == CONV_NHWC));
 }
 
-static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
+static bool read_conv_case(const struct session *s, unsigned i, void *c,
+                           bool *wanted)
 {
     const struct conv_case *row = &conv_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_requested(s, row);
+    *wanted = is_conv_case_in_run(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }
@@ -252,12 +254,12 @@ const struct bench_op bench_conv = {
     .note = "2 n k p q c r s / groups flop a run, roof from this device's "
             "measured peaks",
     .case_bytes = sizeof(struct conv_case),
-    .parse = parse,
-    .table = table,
-    .layout = layout,
-    .describe = describe,
-    .run = run,
-    .explain = explain,
+    .parse = parse_conv,
+    .table = read_conv_case,
+    .layout = layout_conv_buffers,
+    .describe = describe_conv,
+    .run = run_conv,
+    .explain = explain_conv,
     .count = count_products,
-    .check = check,
+    .check = check_conv,
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An expression to be timed or explained: a row of the case table, or a text
- * of the user's with what its names stand for. */
-#ifndef CLBENCH_OP_EXPR_H
-#define CLBENCH_OP_EXPR_H
+/* An expression to be timed or explained: a case of the table, or a text of
+ * the command line with the shapes and types of its names. */
+#ifndef CLBENCH_TIMING_EXPR_H
+#define CLBENCH_TIMING_EXPR_H
 
 #include "cases/expr_cases.h"
 #include "timing/run_cases.h"
 
 struct expr_job {
-    const struct expr_case *c; /* NULL: the user's own */
+    const struct expr_case *c; /* NULL: a text of the command line */
     struct expr_spec spec;
     bool fast_math;
 };
@@ -24,7 +24,7 @@ struct expr_running {
     xl_expr_args args;
 };
 
-/* op_expr_check.c: compare a sample of the results. */
+/* Compare a sample of the results; fits bench_op.check. */
 xl_status expr_check(xl_queue *q, const struct bench_work *w,
                      struct check_result *out);
 
@@ -32,8 +32,8 @@ xl_status expr_check(xl_queue *q, const struct bench_work *w,
 struct xl__str;
 void expr_names_text(const struct expr_spec *s, struct xl__str *out);
 
-/* Compile a job for a queue, with no memory bound yet; the caller destroys
- * *out. On failure the story is in xl_error_detail(q). */
+/* Compile a job for a queue, without memory; the caller destroys *out. After a
+ * failure xl_error_detail(q) has the message. */
 xl_status expr_job_compile(xl_queue *q, const struct expr_job *job,
                            const char *variant, xl_expr **out);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM's side of the timing loop. */
+/* GEMM as a timed op: its shapes, buffers, counts and roof. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "timing/gemm.h"
-#include "timing/roof.h"
+#include "timing/gemm_check.h"
+#include "timing/peaks.h"
 #include "cases/shapes.h"
 
-static void layout(const void *arg, struct bench_buffer *buffers)
+static void layout_gemm_buffers(const void *arg, struct bench_buffer *buffers)
 {
     const struct gemm_case *c = arg;
     const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : count(c);
@@ -17,7 +18,7 @@ static void layout(const void *arg, struct bench_buffer *buffers)
     buffers[C] = bench_result(count(c) * c->m * ld_c(c), c->out, c->pad_c > 0);
 }
 
-/* A name says which, and is no part of what makes two rows the same. */
+/* Add the name of the case, which does not count when rows are matched. */
 static void name_row(xl_row *row, const char *name)
 {
     const unsigned i = row->n_params;
@@ -26,7 +27,7 @@ static void name_row(xl_row *row, const char *name)
         row->params[i].is_found = true;
 }
 
-static void describe(const void *arg, xl_row *row)
+static void describe_gemm(const void *arg, xl_row *row)
 {
     static const char *const trans[] = {"nn", "tn", "nt", "tt"};
     const struct gemm_case *c = arg;
@@ -70,7 +71,7 @@ static xl_mat stored(cl_mem mem, size_t ld, xl_dtype dtype, bool transposed)
                       : xl_mat_rows(mem, ld, dtype);
 }
 
-static xl_gemm descriptor(const struct bench_work *w)
+static xl_gemm gemm_descriptor(const struct bench_work *w)
 {
     const struct gemm_case *c = w->c;
     const cl_mem *mem = w->data->mem;
@@ -91,25 +92,26 @@ static xl_gemm descriptor(const struct bench_work *w)
     return g;
 }
 
-static xl_status run(xl_queue *q, const struct bench_work *w)
+static xl_status run_gemm(xl_queue *q, const struct bench_work *w)
 {
-    xl_gemm g = descriptor(w);
+    xl_gemm g = gemm_descriptor(w);
     return xl_gemm_run(q, &g, NULL);
 }
 
-static xl_status explain(xl_queue *q, const struct bench_work *w,
-                         xl_choice *out, unsigned *n)
+static xl_status explain_gemm(xl_queue *q, const struct bench_work *w,
+                              xl_choice *out, unsigned *n)
 {
-    xl_gemm g = descriptor(w);
+    xl_gemm g = gemm_descriptor(w);
     return xl_gemm_explain(q, &g, out, *n, n);
 }
 
-/* A matrix engine's where the type is one it multiplies, whatever variant ran:
- * what a device could do is the same. Parts of f32 are three products of f16,
- * the least there are for full accuracy. */
-static xl_roof engine(const void *arg)
+/* The roof is that of a matrix engine where one multiplies the type, whatever
+ * variant ran, since it is a property of the device. A split f32 product
+ * counts as three products of f16, the least number of terms for full
+ * accuracy. */
+static xl_roof gemm_engine(const void *arg)
 {
-    enum { PARTS = 3 };
+    enum { TERMS = 3 };
     const struct gemm_case *c = arg;
     xl_roof roof = {.dtype = c->in, .engine = XL_ENGINE_MATRIX};
     if (c->in == XL_F64 ||
@@ -117,13 +119,13 @@ static xl_roof engine(const void *arg)
         return roof_usual(c->in);
     if (c->in == XL_F32 && c->accuracy == XL_ACCURACY_SPLIT) {
         roof.dtype = XL_F16;
-        roof.terms = PARTS;
+        roof.terms = TERMS;
     }
     return roof;
 }
 
-/* Each tile reads its rows of A and its columns of B past the caches of its
- * own unit. */
+/* Bytes from the last-level cache: each tile reads its rows of A and its
+ * columns of B, beyond the caches of its compute unit. */
 static void count_reads(const void *arg, const xl_choice *choice,
                         xl_counts *work)
 {
@@ -141,8 +143,8 @@ static void count_reads(const void *arg, const xl_choice *choice,
         (a + b) * k * (double)xl_dtype_bytes(c->in) + written;
 }
 
-static bool parse(const struct settings *set, const char *word, void *arg,
-                  char *why, size_t why_cap)
+static bool parse_gemm(const struct settings *set, const char *word, void *arg,
+                       char *why, size_t why_cap)
 {
     struct gemm_case *c = arg;
     size_t mnk[3];
@@ -164,8 +166,9 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     return true;
 }
 
-/* Does the table's case belong to this run? */
-static bool is_requested(const struct session *s, const struct gemm_case *c)
+/* Does the case of the table belong to this run? */
+static bool is_gemm_case_in_run(const struct session *s,
+                                const struct gemm_case *c)
 {
     const struct settings *set = &s->set;
     if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
@@ -176,12 +179,13 @@ static bool is_requested(const struct session *s, const struct gemm_case *c)
            (set->trans < 0 || set->trans == c->trans);
 }
 
-static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
+static bool read_gemm_case(const struct session *s, unsigned i, void *c,
+                           bool *wanted)
 {
     const struct gemm_case *row = &gemm_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_requested(s, row);
+    *wanted = is_gemm_case_in_run(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }
@@ -192,14 +196,14 @@ const struct bench_op bench_gemm = {
     .note = "C = A B; 2 m n k flop a run, roof from this device's measured "
             "peaks, the matrix engine's where it multiplies the type",
     .case_bytes = sizeof(struct gemm_case),
-    .parse = parse,
-    .table = table,
-    .layout = layout,
-    .describe = describe,
-    .run = run,
-    .explain = explain,
+    .parse = parse_gemm,
+    .table = read_gemm_case,
+    .layout = layout_gemm_buffers,
+    .describe = describe_gemm,
+    .run = run_gemm,
+    .explain = explain_gemm,
     .count = count_reads,
-    .engine = engine,
+    .engine = gemm_engine,
     .check = gemm_check,
     .check_whole = gemm_check_whole,
 };

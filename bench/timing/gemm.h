@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a timed GEMM's operands lie, and what is checked of its result. */
+/* The layout of a timed GEMM's operands: rows and leading dimensions as
+ * stored. */
 #ifndef CLBENCH_OP_GEMM_H
 #define CLBENCH_OP_GEMM_H
 
@@ -32,11 +33,5 @@ static inline size_t count(const struct gemm_case *c)
 {
     return c->batch.count ? c->batch.count : 1;
 }
-
-/* op_gemm_check.c: rows at random, and all of a single product. */
-xl_status gemm_check(xl_queue *q, const struct bench_work *w,
-                     struct check_result *out);
-xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
-                           struct check_result *out);
 
 #endif

@@ -1,13 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A timed GEMM's result: elements at random against sums in double, with a
- * bound for each, and every element in the sums of rows. */
+/* The checks of a timed GEMM's result: elements at random against sums in
+ * double precision, each with its error bound, and all elements in sums of
+ * rows (Freivalds). */
+#include "timing/gemm_check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "timing/gemm.h"
-#include "timing/op_gemm_sums.h"
+#include "timing/result_check.h"
 #include "verify/verify.h"
+
+/* -- sums of rows ----------------------------------------------------------
+ */
+
+static const double most_elements = 1 << 26; /* a second or two on the host */
+
+static bool can_check_sums(const struct gemm_sums *s)
+{
+    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    return s->n >= WHOLE_LEAST_TERMS && s->k >= WHOLE_LEAST_TERMS &&
+           s->m >= WHOLE_LEAST_TERMS && m * k + k * n + m * n < most_elements;
+}
+
+/* y = X x */
+static void multiply_vector(const struct ref_mat *mat, size_t rows,
+                            size_t cols, const double *x, double *y)
+{
+    for (size_t i = 0; i < rows; i++) {
+        y[i] = 0;
+        for (size_t j = 0; j < cols; j++)
+            y[i] += ref_at(mat, i, j) * x[j];
+    }
+}
+
+size_t gemm_sums_outlier(const struct gemm_sums *s)
+{
+    size_t row = s->m;
+    struct xl__rng rng;
+    if (!can_check_sums(s))
+        return row;
+    double *signs = xl__calloc(s->n, sizeof *signs);
+    double *br = xl__calloc(s->k, sizeof *br);
+    double *expected = xl__calloc(s->m, sizeof *expected);
+    double *error = xl__calloc(s->m, sizeof *error);
+    if (!signs || !br || !expected || !error)
+        goto end;
+    xl__rng_seed(&rng, s->seed);
+    for (size_t j = 0; j < s->n; j++)
+        signs[j] = xl__rng_below(&rng, 2) ? 1 : -1;
+    multiply_vector(&s->b, s->k, s->n, signs, br);
+    multiply_vector(&s->a, s->m, s->k, br, expected);
+    multiply_vector(&s->c, s->m, s->n, signs, error);
+    for (size_t i = 0; i < s->m; i++)
+        error[i] -= s->alpha * expected[i];
+    row = whole_outlier(error, s->m, s->least);
+end:
+    free(signs);
+    free(br);
+    free(expected);
+    free(error);
+    return row;
+}
+
+/* -- a timed result --------------------------------------------------------
+ */
 
 enum { SAMPLE_ROWS = 16, SAMPLE_COLS = 64 };
 
@@ -19,15 +78,16 @@ static struct ref_mat host_view(const void *data, size_t ld, xl_dtype dtype,
     return view;
 }
 
-static struct ref_gemm_scale scale_of(const struct gemm_case *c)
+static struct ref_gemm_scale gemm_scale(const struct gemm_case *c)
 {
     return (struct ref_gemm_scale){c->k,  c->alpha, c->beta,
                                    c->in, c->out,   c->accuracy};
 }
 
 /* The host's operands of product z. */
-static void operands(const struct gemm_case *c, const struct bench_data *d,
-                     size_t z, struct ref_mat *a, struct ref_mat *b)
+static void host_operands(const struct gemm_case *c,
+                          const struct bench_data *d, size_t z,
+                          struct ref_mat *a, struct ref_mat *b)
 {
     const bool ta = c->trans & 1, tb = c->trans & 2;
     *a = host_view(d->host[A], ld_a(c), c->in, ta);
@@ -38,11 +98,13 @@ static void operands(const struct gemm_case *c, const struct bench_data *d,
         b->offset = z * rows_b(c) * ld_b(c);
 }
 
-static void check_at(const struct gemm_case *c, const struct ref_mat ab[2],
-                     const size_t at[2], double got, struct check_result *out)
+static void check_product_element(const struct gemm_case *c,
+                                  const struct ref_mat ab[2],
+                                  const size_t at[2], double got,
+                                  struct check_result *out)
 {
-    const struct ref_gemm_scale scale = scale_of(c);
-    struct seen e = {
+    const struct ref_gemm_scale scale = gemm_scale(c);
+    struct checked_element e = {
         .name = "C", .i = at[0], .j = at[1], .got = got, .dtype = c->out};
     double sum, mag;
     ref_gemm_dot(&ab[A], &ab[B], at, c->k, &sum, &mag);
@@ -56,12 +118,12 @@ static void check_row(const struct gemm_case *c, const struct bench_data *d,
 {
     struct ref_mat ab[2];
     struct xl__rng rng;
-    operands(c, d, row / c->m, &ab[A], &ab[B]);
+    host_operands(c, d, row / c->m, &ab[A], &ab[B]);
     xl__rng_seed(&rng, d->seed + row);
     for (size_t s = 0; s < SAMPLE_COLS; s++) {
         const size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
-        check_at(c, ab, (size_t[2]){row % c->m, j}, ref_load(line, j, c->out),
-                 out);
+        check_product_element(c, ab, (size_t[2]){row % c->m, j},
+                              ref_load(line, j, c->out), out);
     }
 }
 
@@ -90,24 +152,27 @@ fail:
     return status;
 }
 
-/* A row whose sum stands out, element by element. */
-static void blame_row(const struct gemm_sums *s, const struct gemm_case *c,
-                      size_t i, struct check_result *out)
+/* Check each element of a row whose sum is wrong. */
+static void check_outlier_row(const struct gemm_sums *s,
+                              const struct gemm_case *c, size_t i,
+                              struct check_result *out)
 {
     const struct ref_mat ab[2] = {s->a, s->b};
     for (size_t j = 0; j < c->n; j++)
-        check_at(c, ab, (size_t[2]){i, j}, ref_at(&s->c, i, j), out);
+        check_product_element(c, ab, (size_t[2]){i, j}, ref_at(&s->c, i, j),
+                              out);
     if (!out->right)
         return;
     out->right = false;
     snprintf(out->why, sizeof out->why,
-             "row %zu of C adds up to something else than the host's", i);
+             "the sum of row %zu of C differs from the host's", i);
 }
 
-/* What one element may err, of operands that deviate by 1. */
+/* The error permitted to one element, for operands with standard deviation 1.
+ */
 static double element_error(const struct gemm_case *c)
 {
-    const struct ref_gemm_scale scale = scale_of(c);
+    const struct ref_gemm_scale scale = gemm_scale(c);
     double tol;
     (void)ref_gemm_want(&scale, 0, (double)c->k, 0, &tol);
     return tol;
@@ -127,11 +192,11 @@ xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
     void *got = malloc(bytes);
     TRY(got ? XL_OK : XL_NO_MEMORY);
     TRY(xl_buffer_read(q, d->mem[C], 0, got, bytes));
-    operands(c, d, 0, &s.a, &s.b);
+    host_operands(c, d, 0, &s.a, &s.b);
     s.c = host_view(got, ld_c(c), c->out, false);
     const size_t row = gemm_sums_outlier(&s);
     if (row < c->m)
-        blame_row(&s, c, row, out);
+        check_outlier_row(&s, c, row, out);
     status = out->right ? XL_OK : XL_WRONG_RESULT;
 fail:
     free(got);

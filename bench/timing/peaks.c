@@ -1,16 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The measured peaks of a device, as roofs of rows and as a table of ceilings.
+ * A peak takes a second or two, so each is measured when a row first requires
+ * it. */
 #include "timing/peaks.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <jansson.h>
 
-#include "results/json.h"
-#include "timing/probes.h"
+#include "base/str.h"
+#include "cli/console.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "cli/console.h"
 #include "cli/units.h"
+#include "results/json.h"
+#include "timing/probes.h"
+
+xl_roof roof_usual(xl_dtype dtype)
+{
+    const xl_roof usual = {.dtype = dtype == XL_F64 ? XL_F64 : XL_F32};
+    return usual;
+}
+
+static xl_status measure_peak(xl_queue *q, const xl_roof *roof, bool again)
+{
+    if (roof->engine == XL_ENGINE_MATRIX)
+        return xl_peaks_measure_matrix(q, roof->dtype, again);
+    return again ? xl_peaks_measure_again(q, roof->dtype)
+                 : xl_peaks_measure(q, roof->dtype);
+}
+
+xl_status roof_bound(xl_queue *q, const xl_roof *wanted, const xl_row *row,
+                     bool again, xl_bound *out)
+{
+    xl_roof roof = *wanted;
+    const bool is_rate = strcmp(row->unit, "B/s") == 0;
+    if (is_rate)
+        roof = roof_usual(row->dtype);
+    /* A failure to measure is ignored: the row may not depend on this peak,
+     * and that of a matrix engine may be computed from units and clock. */
+    const double flop = is_rate ? 0 : row->flop;
+    (void)measure_peak(q, &roof, again);
+    xl_status status =
+        xl_roofline_bound(xl_queue_device(q), &roof, flop, row->bytes, out);
+    if (status != XL_OK && roof.engine == XL_ENGINE_MATRIX) {
+        roof = roof_usual(row->dtype);
+        (void)measure_peak(q, &roof, again);
+        status = xl_roofline_bound(xl_queue_device(q), &roof, flop, row->bytes,
+                                   out);
+    }
+    return status;
+}
+
+static double size_product(const size_t size[3])
+{
+    return (double)size[0] * (double)size[1] * (double)size[2];
+}
+
+void diagnose_count(const xl_choice *choice, const xl_row *row, xl_counts *work)
+{
+    *work = (xl_counts){.is_cold = row->cold, .footprint_bytes = row->bytes};
+    xl_counts_set_times(work, &row->samples);
+    work->flop[0] = choice->on;
+    work->flop[0].count = row->flop;
+    if (choice->on.terms <= 1)
+        work->flop[0].dtype = row->dtype;
+    work->bytes[XL_LEVEL_DRAM] = row->bytes;
+    work->launches = choice->n_steps;
+    work->private_bytes = (double)choice->private_bytes;
+    if (choice->wg[0] == 0) /* chosen by the driver */
+        return;
+    work->wg_size = size_product(choice->wg);
+    work->groups = size_product(choice->global) / work->wg_size;
+}
+
+void diagnose_idle(const xl_choice *choices, unsigned n, char *why, size_t cap)
+{
+    const xl_choice *engine = NULL;
+    bool is_used = false;
+    for (unsigned i = 0; i < n; i++) {
+        const bool has_engine = choices[i].on.engine == XL_ENGINE_MATRIX;
+        is_used = is_used || (has_engine && choices[i].chosen);
+        engine = engine || !has_engine ? engine : &choices[i];
+    }
+    xl__strcpy(why, cap, "");
+    if (engine && !is_used)
+        snprintf(why, cap, "%s: %s", engine->variant, engine->why);
+    else if (!is_used)
+        xl__strcpy(why, cap, "no requested variant has one");
+}
+
+static void ignore_row(const xl_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
+void diagnose_learn(xl_queue *q)
+{
+    static const xl_probing quick = {.quick = true};
+    xl_fact launch;
+    if (xl_device_fact(xl_queue_device(q), "launch_ns", XL_MEASURED,
+                       &launch) != XL_OK ||
+        launch.source != XL_MEASURED)
+        (void)xl_probe_run(q, "launch", &quick, ignore_row, NULL);
+}
 
 static bool is_measured(const xl_device *dev, const char *name)
 {
@@ -19,14 +115,7 @@ static bool is_measured(const xl_device *dev, const char *name)
            f.source == XL_MEASURED;
 }
 
-static void drop_row(const xl_row *row, void *arg)
-{
-    (void)row;
-    (void)arg;
-}
-
-/* Did an earlier ceiling have the same probe run? What it did not find then it
- * will not find now. */
+/* Did an earlier ceiling run the same probe? Then it need not run again. */
 static bool has_run(unsigned i)
 {
     for (unsigned j = 0; j < i; j++)
@@ -48,8 +137,8 @@ int ceilings_measure(struct session *s, xl_device *dev)
             !probes_find(probe))
             continue;
         progress_step(s, probe);
-        /* What cannot be measured stays unknown, and is shown so. */
-        (void)xl_probe_run(q, probe, &how, drop_row, NULL);
+        /* A ceiling that cannot be measured stays unknown. */
+        (void)xl_probe_run(q, probe, &how, ignore_row, NULL);
     }
     xl_queue_destroy(q);
     return EXIT_FINE;

@@ -1,18 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ceilings of a device as a table: which fact each is, and which probe
- * measures it. */
-#ifndef CLBENCH_PEAKS_H
-#define CLBENCH_PEAKS_H
+/* The measured peaks of a device: roofs of rows, counts for the diagnosis of
+ * what limits a row, and the table of ceilings. */
+#ifndef CLBENCH_TIMING_PEAKS_H
+#define CLBENCH_TIMING_PEAKS_H
+
+#include <crosslane/explain.h>
+#include <crosslane/measure.h>
 
 #include "results/ceilings.h"
+
+/* -- roofs -----------------------------------------------------------------
+ */
+
+/* The roof of an op without `engine`: f64, or the rate of f32 for all narrower
+ * types. */
+xl_roof roof_usual(xl_dtype dtype);
+
+/* The bound of a row, from its flop and bytes, or from its bytes only if its
+ * unit is B/s. Peaks are measured at their first use; `again`: measured again.
+ * Where the device has no matrix engine that OpenCL can use: by roof_usual().
+ * Returns the status of xl_roofline_bound(). */
+xl_status roof_bound(xl_queue *q, const xl_roof *wanted, const xl_row *row,
+                     bool again, xl_bound *out);
+
+/* -- counts for the diagnosis ------------------------------------------------
+ *
+ * xl_diagnose() finds what limits a row from its counts: those of the case,
+ * and those of the variant that the library chose. */
+
+/* Fill in the counts that do not depend on the op; bench_op.count adds more.
+ */
+void diagnose_count(const xl_choice *choice, const xl_row *row, xl_counts *work);
+
+/* The reason why no matrix engine is used: that of the first variant with one;
+ * "" when one was chosen. */
+void diagnose_idle(const xl_choice *choices, unsigned n, char *why,
+                   size_t cap);
+
+/* Measure the cost of a launch, once for each device. */
+void diagnose_learn(xl_queue *q);
+
+/* -- ceilings --------------------------------------------------------------
+ */
 
 struct session;
 struct xl_device;
 struct json_t;
 
-/* Have those measured that are not yet, quickly. An exit_code. */
+/* Measure the ceilings that are not known yet, quickly. An exit_code. */
 int ceilings_measure(struct session *s, struct xl_device *dev);
-/* Rates, sources, ridges: for people, and for files. */
+/* Print rates, sources and ridge points; the same for the result file. */
 void ceilings_print(const struct xl_device *dev);
 struct json_t *ceilings_json(const struct xl_device *dev);
 

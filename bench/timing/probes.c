@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs probes and hands their rows to the session. */
+/* Run a probe on all chosen devices, and pass its rows to the session. */
 #include "timing/probes.h"
 
 #include <stdio.h>
@@ -8,20 +8,20 @@
 #include "base/str.h"
 #include "cli/progress.h"
 
-struct sink {
+struct row_target {
     struct session *s;
     xl_device *dev;
 };
 
-static void take_row(const xl_row *row, void *arg)
+static void pass_row(const xl_row *row, void *arg)
 {
-    struct sink *to = arg;
+    struct row_target *to = arg;
     session_row(to->s, to->dev, row);
 }
 
-/* A device that lacks what a probe needs gets a row that says so. */
-static int absent(struct sink *to, const char *name, xl_queue *q,
-                  xl_status status)
+/* A device that lacks what a probe requires gets an unsupported row. */
+static int report_failure(struct row_target *to, const char *name, xl_queue *q,
+                          xl_status status)
 {
     const char *detail = xl_error_detail(q);
     char doing[64];
@@ -37,10 +37,10 @@ static int absent(struct sink *to, const char *name, xl_queue *q,
     return session_fail(to->s, doing, status, detail);
 }
 
-static int on_device(struct session *s, xl_device *dev,
-                     const xl_probe_info *probe)
+static int run_on_device(struct session *s, xl_device *dev,
+                         const xl_probe_info *probe)
 {
-    struct sink to = {s, dev};
+    struct row_target to = {s, dev};
     xl_probing how = {.quick = !s->set.full, .seed = s->set.seed,
                       .stop = session_stopped, .stop_arg = s};
     xl_queue *q = session_queue(s, dev);
@@ -48,9 +48,9 @@ static int on_device(struct session *s, xl_device *dev,
     if (!q)
         return EXIT_NO_DEVICE;
     progress_step(s, probe->name);
-    xl_status status = xl_probe_run(q, probe->name, &how, take_row, &to);
+    xl_status status = xl_probe_run(q, probe->name, &how, pass_row, &to);
     if (status != XL_OK && status != XL_CANCELLED)
-        code = absent(&to, probe->name, q, status);
+        code = report_failure(&to, probe->name, q, status);
     xl_queue_destroy(q);
     return code;
 }
@@ -63,7 +63,7 @@ int probes_run(struct session *s, const xl_probe_info *probe)
     progress_begin(s, s->n_devices);
     session_section(s, title, probe->what);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
-        int failed = on_device(s, s->devices[i], probe);
+        int failed = run_on_device(s, s->devices[i], probe);
         code = failed ? failed : code;
     }
     progress_hide(s);

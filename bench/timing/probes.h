@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running probes into the report; `clbench probe` and the suite share it. */
+/* Run probes and report their rows; for `clbench probe` and the suite. */
 #ifndef CLBENCH_PROBES_H
 #define CLBENCH_PROBES_H
 
 #include "cli/session.h"
 
-/* Run one probe on every chosen device as one part of the report. */
+/* Run a probe on all chosen devices, as one section of the report. Returns an
+ * exit_code. */
 int probes_run(struct session *s, const xl_probe_info *probe);
 const xl_probe_info *probes_find(const char *name);
 

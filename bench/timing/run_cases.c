@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases x devices x variants. The variants of a case are timed in turns, so
- * that their ratio means something on a machine whose speed drifts. */
-#include "timing/attempt.h"
+/* The loop over cases, devices and variants. The variants of a case are timed
+ * interleaved (repetition i runs each of them once), so that the ratio of
+ * their times is valid on a machine whose speed drifts. */
+#include "timing/run_cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/alloc.h"
-#include "timing/diagnose.h"
+#include "base/error.h"
+#include "cases/shape_file.h"
 #include "cli/progress.h"
 #include "results/trace.h"
+#include "timing/attempt.h"
+#include "timing/peaks.h"
 
 /* How long a row may take: quick, default, full. */
 static const struct extent extents[] = {
@@ -23,8 +26,8 @@ static const struct extent extents[] = {
       .max_s = 15, .patience = 3}, 0},
 };
 
-/* All live attempts in turns. */
-static xl_status take_samples(struct attempt *const *live, unsigned n)
+/* Time all live attempts, interleaved. */
+static xl_status sample_interleaved(struct attempt *const *live, unsigned n)
 {
     xl_status status = XL_OK;
     struct bench *b = live[0]->b;
@@ -45,7 +48,7 @@ fail:
     return status;
 }
 
-/* A few calls for --trace; a failure has been told by the runs before. */
+/* Make a few calls for --trace. A failure was reported by earlier runs. */
 static void trace_attempt(struct attempt *t)
 {
     struct xl__str name = {0};
@@ -59,12 +62,12 @@ static void trace_attempt(struct attempt *t)
     xl__str_clear(&name);
 }
 
-static void time_live(struct attempt *const *live, unsigned n)
+static void time_attempts(struct attempt *const *live, unsigned n)
 {
     xl_row *rows[BENCH_MAX_CHOICES];
     const struct bench_op *op = live[0]->b->op;
     unsigned n_rows = 0;
-    const xl_status status = take_samples(live, n);
+    const xl_status status = sample_interleaved(live, n);
     if (status == XL_CANCELLED)
         return;
     for (unsigned i = 0; i < n; i++) {
@@ -99,7 +102,7 @@ const char *bench_variant(const struct bench_op *op, const xl_device *dev,
 }
 
 /* The i-th variant of this run; false past the last. */
-static bool wanted_variant(const struct bench *b, const xl_device *dev,
+static bool variant_of_run(const struct bench *b, const xl_device *dev,
                            unsigned i, const char **variant)
 {
     const char *wanted = b->s->set.variant;
@@ -116,8 +119,8 @@ static void attempt_init(struct attempt *t, struct bench *b, unsigned i_dev)
     t->dev = b->s->devices[i_dev];
 }
 
-static void every_variant(struct bench *b, unsigned i_dev,
-                          const struct bench_work *work)
+static void run_variants(struct bench *b, unsigned i_dev,
+                         const struct bench_work *work)
 {
     struct attempt *live[BENCH_MAX_CHOICES];
     struct attempt *list = xl__calloc(BENCH_MAX_CHOICES, sizeof *list);
@@ -130,7 +133,7 @@ static void every_variant(struct bench *b, unsigned i_dev,
         struct attempt *t = &list[n];
         attempt_init(t, b, i_dev);
         t->work = *work;
-        if (!wanted_variant(b, t->dev, n, &t->work.variant))
+        if (!variant_of_run(b, t->dev, n, &t->work.variant))
             break;
         attempt_describe(t);
         attempt_line_up(t);
@@ -138,22 +141,22 @@ static void every_variant(struct bench *b, unsigned i_dev,
             live[n_live++] = t;
     }
     if (n_live > 0 && !session_stopped(b->s))
-        time_live(live, n_live);
+        time_attempts(live, n_live);
     for (unsigned i = 0; i < n; i++)
         if (list[i].is_open)
             b->op->close(&list[i].work);
     free(list);
 }
 
-static void on_device(struct bench *b, unsigned i_dev, const void *c,
-                      struct bench_data *data)
+static void run_on_device(struct bench *b, unsigned i_dev, const void *c,
+                          struct bench_data *data)
 {
     const struct bench_work work = {.c = c, .data = data};
     if (!b->queues[i_dev])
         return;
     xl_status status = bench_data_upload(b->queues[i_dev], data);
     if (status == XL_OK) {
-        every_variant(b, i_dev, &work);
+        run_variants(b, i_dev, &work);
     } else {
         struct attempt t;
         attempt_init(&t, b, i_dev);
@@ -164,7 +167,7 @@ static void on_device(struct bench *b, unsigned i_dev, const void *c,
     bench_data_release(data);
 }
 
-static void progress_case(struct bench *b, const void *c)
+static void show_progress(struct bench *b, const void *c)
 {
     xl_row row;
     char what[64];
@@ -177,21 +180,21 @@ static void progress_case(struct bench *b, const void *c)
     progress_step(b->s, what);
 }
 
-static int one_case(struct bench *b, const void *c)
+static int run_case(struct bench *b, const void *c)
 {
     struct bench_data data;
     int code = EXIT_FINE;
-    progress_case(b, c);
+    show_progress(b, c);
     xl_status status = bench_data_init(&data, b->op, c, b->s->set.seed);
     if (status != XL_OK)
         code = session_fail(b->s, "preparing data", status, "");
     for (unsigned i = 0; status == XL_OK && i < b->s->n_devices; i++)
-        on_device(b, i, c, &data);
+        run_on_device(b, i, c, &data);
     bench_data_clear(&data);
     return code;
 }
 
-/* A queue for every device, and the peaks that bounds are taken from. */
+/* Create a queue for each device, and measure the peaks for the bounds. */
 static int open_queues(struct bench *b)
 {
     struct session *s = b->s;
@@ -212,7 +215,7 @@ static int open_queues(struct bench *b)
     return EXIT_FINE;
 }
 
-/* Has any chosen device the variant that is asked for? */
+/* Does any chosen device have the variant of --variant? */
 static bool has_variant(const struct session *s, const struct bench_op *op)
 {
     const char *name, *wanted = s->set.variant;
@@ -226,11 +229,12 @@ static bool has_variant(const struct session *s, const struct bench_op *op)
     return false;
 }
 
-static int no_variant(const struct session *s, const struct bench_op *op)
+static int report_no_variant(const struct session *s,
+                             const struct bench_op *op)
 {
     const char *name;
-    fprintf(stderr, "clbench: %s has no variant '%s'; there are: all",
-            op->name, s->set.variant);
+    fprintf(stderr, "clbench: %s has no variant '%s'; must be all", op->name,
+            s->set.variant);
     for (unsigned i = 0;
          (name = bench_variant(op, s->devices[0], i)) != NULL; i++)
         fprintf(stderr, ", %s", name);
@@ -242,27 +246,184 @@ int bench_run(struct session *s, const struct bench_op *op,
               const void *const *cases, unsigned n, enum bench_origin origin)
 {
     struct bench b = {.s = s, .op = op, .origin = origin};
-    /* A slip of the pen, where the command runs this op alone. */
+    /* An error only where the command runs this op and no other. */
     if (!has_variant(s, op))
-        return strcmp(s->command->name, op->name) == 0 ? no_variant(s, op)
-                                                       : EXIT_FINE;
+        return strcmp(s->command->name, op->name) == 0
+                   ? report_no_variant(s, op)
+                   : EXIT_FINE;
     b.extent = &extents[s->set.full ? 2 : s->set.quick ? 0 : 1];
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);
     if (code == EXIT_FINE) {
         session_section(s, op->title, op->note);
         for (unsigned i = 0; i < n && !session_stopped(s); i++) {
-            int failed = one_case(&b, cases[i]);
+            int failed = run_case(&b, cases[i]);
             code = failed ? failed : code;
         }
         progress_hide(s);
         session_section_end(s);
         if (code == EXIT_FINE && s->is_late && s->n_rows == 0)
-            code = EXIT_USAGE; /* 0 would say that there are results */
+            code = EXIT_USAGE; /* there are no results */
     }
     progress_end(s);
     for (unsigned i = 0; b.queues && i < s->n_devices; i++)
         xl_queue_destroy(b.queues[i]);
     free(b.queues);
     return code;
+}
+
+/* -- ops -------------------------------------------------------------------
+ */
+
+const struct bench_op *bench_op_find(const char *name)
+{
+    static const struct bench_op *const ops[] = {&bench_gemm, &bench_conv,
+                                                 &bench_softmax};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(ops[i]->name, name) == 0)
+            return ops[i];
+    fprintf(stderr,
+            "clbench: unknown op '%s'; must be gemm, conv or softmax "
+            "(expressions: 'clbench expr TEXT --explain')\n",
+            name);
+    return NULL;
+}
+
+/* -- a list of cases ------------------------------------------------------ */
+
+/* Add an empty case; NULL when out of memory. */
+static void *add_case(struct bench_cases *list, const struct bench_op *op)
+{
+    void *c = NULL;
+    if (xl__grow(&list->list, &list->cap, list->n + 1, sizeof *list->list))
+        c = xl__calloc(1, op->case_bytes);
+    if (c)
+        list->list[list->n++] = c;
+    return c;
+}
+
+static bool report_no_memory(struct session *s)
+{
+    (void)session_fail(s, "reading shapes", XL_NO_MEMORY, "");
+    return false;
+}
+
+static bool add_word(struct session *s, const struct bench_op *op,
+                     const char *word, struct bench_cases *out)
+{
+    char why[160];
+    void *c = add_case(out, op);
+    if (!c)
+        return report_no_memory(s);
+    if (op->parse(&s->set, word, c, why, sizeof why))
+        return true;
+    session_say(s, "", why);
+    return false;
+}
+
+static bool add_line(struct session *s, const struct bench_op *op,
+                     const struct shape_file *f, size_t i,
+                     struct bench_cases *out)
+{
+    struct settings set = s->set;
+    struct xl__str text = {0};
+    char why[160];
+    void *c = add_case(out, op);
+    if (!c)
+        return report_no_memory(s);
+    bool is_read = shape_file_settings(f, i, s->command, &set, &text);
+    if (is_read &&
+        !op->parse(&set, f->line[i].word[0].text, c, why, sizeof why)) {
+        is_read = false;
+        shape_file_place(f, i, 0, &text);
+        xl__str_add(&text, why);
+    }
+    if (!is_read)
+        session_say(s, "", xl__str_text(&text));
+    xl__str_clear(&text);
+    return is_read;
+}
+
+static bool add_file(struct session *s, const struct bench_op *op,
+                     const char *name, struct bench_cases *out)
+{
+    struct xl__str why = {0};
+    struct shape_file *f = &out->file[out->n_files++];
+    bool is_read = shape_file_read(name, f, &why);
+    if (!is_read)
+        session_say(s, "", xl__str_text(&why));
+    for (size_t i = 0; is_read && i < f->n; i++)
+        is_read = add_line(s, op, f, i, out);
+    xl__str_clear(&why);
+    return is_read;
+}
+
+int bench_cases_read(struct session *s, const struct bench_op *op,
+                     struct bench_cases *out)
+{
+    const struct option_list *files = &s->set.shape_files;
+    *out = (struct bench_cases){.n = 0};
+    for (unsigned i = 0; i < s->set.n_words; i++)
+        if (!add_word(s, op, s->set.words[i], out))
+            return EXIT_USAGE;
+    for (unsigned i = 0; i < files->n; i++)
+        if (!add_file(s, op, files->value[i], out))
+            return EXIT_FILE;
+    return EXIT_FINE;
+}
+
+void bench_cases_clear(struct bench_cases *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free((void *)list->list[i]);
+    for (unsigned i = 0; i < list->n_files; i++)
+        shape_file_clear(&list->file[i]);
+    free((void *)list->list);
+    *list = (struct bench_cases){.n = 0};
+}
+
+/* -- the table ------------------------------------------------------------ */
+
+/* Read the cases of the table that belong to this run. */
+static bool read_table(const struct session *s, const struct bench_op *op,
+                       struct bench_cases *out)
+{
+    bool wanted = false;
+    void *c = xl__calloc(1, op->case_bytes), *kept = c;
+    for (unsigned i = 0; kept && op->table(s, i, c, &wanted); i++) {
+        kept = wanted ? add_case(out, op) : c;
+        if (wanted && kept)
+            memcpy(kept, c, op->case_bytes);
+    }
+    free(c);
+    return kept != NULL;
+}
+
+int bench_table(struct session *s, const struct bench_op *op)
+{
+    struct bench_cases cases = {.n = 0};
+    int code;
+    if (read_table(s, op, &cases))
+        code = bench_run(s, op, cases.list, (unsigned)cases.n, CASES_OF_TABLE);
+    else
+        code = session_fail(s, "reading the table", XL_NO_MEMORY, "");
+    bench_cases_clear(&cases);
+    return code;
+}
+
+int bench_command(struct session *s, const struct bench_op *op)
+{
+    struct bench_cases cases;
+    int code = bench_cases_read(s, op, &cases);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
+    /* A file counts as a table: not each shape suits each device. */
+    const enum bench_origin origin =
+        s->set.n_words > 0 ? CASES_OF_USER : CASES_OF_TABLE;
+    if (code == EXIT_FINE)
+        code = cases.n > 0
+                   ? bench_run(s, op, cases.list, (unsigned)cases.n, origin)
+                   : bench_table(s, op);
+    bench_cases_clear(&cases);
+    return code != EXIT_FINE ? code : session_result(s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax's side of the timing loop: one read and one write are counted,
+/* Softmax as a timed op. One read and one write of the matrix are counted,
  * however many times a variant reads its input. */
 #include <math.h>
 #include <stdio.h>
@@ -11,12 +11,13 @@
 #include "timing/run_cases.h"
 #include "cases/shapes.h"
 #include "verify/verify.h"
-#include "timing/whole.h"
+#include "timing/result_check.h"
 
 enum { SRC, DST };
 enum { SAMPLE_ROWS = 16, SAMPLE_ELEMS = 1 << 22, WHOLE_ELEMS = 1 << 26 };
 
-static void layout(const void *arg, struct bench_buffer *buffers)
+static void layout_softmax_buffers(const void *arg,
+                                   struct bench_buffer *buffers)
 {
     const struct softmax_case *c = arg;
     size_t elems = c->rows * (c->cols + c->pad);
@@ -24,7 +25,7 @@ static void layout(const void *arg, struct bench_buffer *buffers)
     buffers[DST] = bench_result(elems, c->dtype, c->pad > 0);
 }
 
-static void describe(const void *arg, xl_row *row)
+static void describe_softmax(const void *arg, xl_row *row)
 {
     static const double flop_per_elem = 5, passes = 2;
     const struct softmax_case *c = arg;
@@ -38,7 +39,7 @@ static void describe(const void *arg, xl_row *row)
     row->bytes = passes * elems * (double)xl_dtype_bytes(c->dtype);
 }
 
-static xl_softmax descriptor(const struct bench_work *w)
+static xl_softmax softmax_descriptor(const struct bench_work *w)
 {
     const struct softmax_case *c = w->c;
     const cl_mem *mem = w->data->mem;
@@ -50,20 +51,20 @@ static xl_softmax descriptor(const struct bench_work *w)
     return s;
 }
 
-static xl_status run(xl_queue *q, const struct bench_work *w)
+static xl_status run_softmax(xl_queue *q, const struct bench_work *w)
 {
-    xl_softmax s = descriptor(w);
+    xl_softmax s = softmax_descriptor(w);
     return xl_softmax_run(q, &s, NULL);
 }
 
-static xl_status explain(xl_queue *q, const struct bench_work *w,
-                         xl_choice *out, unsigned *n)
+static xl_status explain_softmax(xl_queue *q, const struct bench_work *w,
+                                 xl_choice *out, unsigned *n)
 {
-    xl_softmax s = descriptor(w);
+    xl_softmax s = softmax_descriptor(w);
     return xl_softmax_explain(q, &s, out, *n, n);
 }
 
-/* One exponential an element. */
+/* One exponential per element. */
 static void count_special(const void *arg, const xl_choice *choice,
                           xl_counts *work)
 {
@@ -72,7 +73,7 @@ static void count_special(const void *arg, const xl_choice *choice,
     work->special = (double)c->rows * (double)c->cols;
 }
 
-/* One row: what came back is in `line`; x and y have room for a row. */
+/* Check one row: its result is in `line`; x and y have room for a row. */
 static void check_row(const struct softmax_case *c, const void *src, size_t i,
                       const void *line, double *x_y[2],
                       struct check_result *out)
@@ -84,20 +85,20 @@ static void check_row(const struct softmax_case *c, const void *src, size_t i,
         x[j] = scale * ref_load(src, i * (c->cols + c->pad) + j, c->dtype);
         largest = fmax(largest, fabs(x[j]));
     }
-    /* As in verify_softmax.c: the rounding of scale and product. */
+    /* As in verify/softmax.c: the rounding of scale and product. */
     double slack = is_scaled ? 4 * largest * ref_roundoff(XL_F32) : 0;
     ref_softmax_row(x, c->cols, y, &max);
     for (size_t j = 0; j < c->cols; j++) {
-        struct seen e = {.name = "dst", .i = i, .j = j, .want = y[j],
-                         .dtype = c->dtype};
+        struct checked_element e = {
+            .name = "dst", .i = i, .j = j, .want = y[j], .dtype = c->dtype};
         e.got = ref_load(line, j, c->dtype);
         e.tol = ref_softmax_tol(y[j], max - x[j], slack, c->cols, c->dtype);
         check_element(out, &e);
     }
 }
 
-static xl_status check(xl_queue *q, const struct bench_work *w,
-                       struct check_result *out)
+static xl_status check_softmax(xl_queue *q, const struct bench_work *w,
+                               struct check_result *out)
 {
     const struct softmax_case *c = w->c;
     const struct bench_data *d = w->data;
@@ -125,9 +126,10 @@ fail:
     return status;
 }
 
-/* Each row adds up to 1, but for what all rows lose by rounding. */
-static xl_status check_whole(xl_queue *q, const struct bench_work *w,
-                             struct check_result *out)
+/* Check the sum of each row, which is 1 but for rounding, alike in all rows.
+ */
+static xl_status check_whole_softmax(xl_queue *q, const struct bench_work *w,
+                                     struct check_result *out)
 {
     static const double roundings = 4;
     const struct softmax_case *c = w->c;
@@ -159,8 +161,8 @@ fail:
     return status;
 }
 
-static bool parse(const struct settings *set, const char *word, void *arg,
-                  char *why, size_t why_cap)
+static bool parse_softmax(const struct settings *set, const char *word,
+                          void *arg, char *why, size_t why_cap)
 {
     struct softmax_case *c = arg;
     size_t rows_cols[2];
@@ -174,7 +176,8 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     return true;
 }
 
-static bool is_requested(const struct session *s, const struct softmax_case *c)
+static bool is_softmax_case_in_run(const struct session *s,
+                                   const struct softmax_case *c)
 {
     const struct settings *set = &s->set;
     if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
@@ -184,12 +187,13 @@ static bool is_requested(const struct session *s, const struct softmax_case *c)
     return set->dtype == XL_N_DTYPES || set->dtype == c->dtype;
 }
 
-static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
+static bool read_softmax_case(const struct session *s, unsigned i, void *c,
+                              bool *wanted)
 {
     const struct softmax_case *row = &softmax_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_requested(s, row);
+    *wanted = is_softmax_case_in_run(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }
@@ -200,13 +204,13 @@ const struct bench_op bench_softmax = {
     .note = "over rows; one read and one write counted, roof from a copy "
             "measured here",
     .case_bytes = sizeof(struct softmax_case),
-    .parse = parse,
-    .table = table,
-    .layout = layout,
-    .describe = describe,
-    .run = run,
-    .explain = explain,
+    .parse = parse_softmax,
+    .table = read_softmax_case,
+    .layout = layout_softmax_buffers,
+    .describe = describe_softmax,
+    .run = run_softmax,
+    .explain = explain_softmax,
     .count = count_special,
-    .check = check,
-    .check_whole = check_whole,
+    .check = check_softmax,
+    .check_whole = check_whole_softmax,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of tuning: the table, the rows of the result file with their
- * evidence, and the sets that a device has. */
+/* The results of `clbench tune`: tables of the classes, of the candidates and
+ * of the saved sets, and the rows of the result file. */
+#include "tuning/report.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include "cli/table.h"
 #include "cli/console.h"
 #include "results/result.h"
-#include "tuning/tune.h"
 #include "cli/units.h"
 
 enum { INDENT = 2, DEEPER = 4 };
@@ -23,14 +24,14 @@ static const char *const outcomes[XL_N_CANDIDATE_ENDS] = {
 
 /* -- the table ------------------------------------------------------------ */
 
-static void cell_time(struct table *t, double ns)
+static void add_time_cell(struct table *t, double ns)
 {
     char text[UNITS_CAP];
     units_time(text, sizeof text, ns);
     table_cell(t, "%s", text);
 }
 
-static void cell_gain(struct table *t, const xl_tuned *f)
+static void add_gain_cell(struct table *t, const xl_tuned *f)
 {
     char text[UNITS_CAP];
     if (!(f->gain > 0)) {
@@ -44,8 +45,8 @@ static void cell_gain(struct table *t, const xl_tuned *f)
     table_cell(t, "%s", text);
 }
 
-static void cells_of(struct table *t, const struct tune_result *r,
-                     bool is_typed)
+static void add_result_row(struct table *t, const struct tune_result *r,
+                           bool is_typed)
 {
     enum { N_WITHOUT = 6 };
     char name[96];
@@ -54,10 +55,10 @@ static void cells_of(struct table *t, const struct tune_result *r,
     table_cell(t, "%s", name);
     if (r->status == XL_OK) {
         table_cell(t, "%s", *f->model.variant ? f->model.variant : "-");
-        cell_time(t, f->model_ns);
+        add_time_cell(t, f->model_ns);
         table_cell(t, "%s", f->best.variant);
-        cell_time(t, f->best_ns);
-        cell_gain(t, f);
+        add_time_cell(t, f->best_ns);
+        add_gain_cell(t, f);
     } else {
         for (unsigned i = 0; i < N_WITHOUT; i++)
             table_cell(t, "-");
@@ -66,9 +67,9 @@ static void cells_of(struct table *t, const struct tune_result *r,
     table_cell(t, "%u", f->n_lost);
 }
 
-/* What the table has no room for: the tunables of the winner, what the lost
- * ones did, whether there is more to do. */
-static void print_rest(const struct tune_result *r, bool is_typed)
+/* Print below the table: the tunables of the winner, how candidates were lost,
+ * and whether the search is complete. */
+static void print_details(const struct tune_result *r, bool is_typed)
 {
     char name[96];
     unsigned n_of[XL_N_CANDIDATE_ENDS] = {0};
@@ -98,22 +99,22 @@ static void print_rest(const struct tune_result *r, bool is_typed)
     xl__str_clear(&text);
 }
 
-/* Each file once. */
+/* Print the file of each result, each file once. */
 static void print_files(const struct tune_result *results, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        bool is_told = !results[i].is_saved;
-        for (unsigned j = 0; j < i && !is_told; j++)
-            is_told = results[j].is_saved &&
-                      xl__streq(results[i].file, results[j].file);
-        if (!is_told)
+        bool is_printed = !results[i].is_saved;
+        for (unsigned j = 0; j < i && !is_printed; j++)
+            is_printed = results[j].is_saved &&
+                         xl__streq(results[i].file, results[j].file);
+        if (!is_printed)
             printf("  saved in %s\n",
                    results[i].file ? results[i].file : "the user's settings");
     }
 }
 
-/* Do the classes differ in type? Else the head names it. */
-static bool are_typed(const struct tune_result *results, unsigned n)
+/* Do the classes differ in type? If not, the heading has the type. */
+static bool types_differ(const struct tune_result *results, unsigned n)
 {
     for (unsigned i = 1; i < n; i++)
         if (results[i].of->dtype != results[0].of->dtype)
@@ -121,7 +122,7 @@ static bool are_typed(const struct tune_result *results, unsigned n)
     return false;
 }
 
-static void print_head(const struct session *s, const char *what)
+static void print_heading(const struct session *s, const char *what)
 {
     struct xl__str line = {0};
     xl__str_printf(&line, "%s on %u: %s", what, xl_device_index(s->devices[0]),
@@ -141,17 +142,17 @@ void tune_print(const struct session *s, const struct tune_result *results,
         return;
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
-    const bool is_typed = are_typed(results, n);
+    const bool is_typed = types_differ(results, n);
     for (unsigned i = 0; i < n; i++)
-        cells_of(t, &results[i], is_typed);
-    print_head(s, "Tuned");
+        add_result_row(t, &results[i], is_typed);
+    print_heading(s, "Tuned");
     if (!is_typed)
         printf("  %s, %s\n", results[0].of->op->name,
                xl_dtype_name(results[0].of->dtype));
     table_print(stdout, t, text_terminal_columns(), text_wants_colour());
     table_destroy(t);
     for (unsigned i = 0; i < n; i++)
-        print_rest(&results[i], is_typed);
+        print_details(&results[i], is_typed);
     print_files(results, n);
 }
 
@@ -169,7 +170,7 @@ void tune_print_candidates(const struct session *s,
     for (size_t i = 0; i < r->n_attempts; i++) {
         const xl_candidate *c = &r->attempts[i].candidate;
         table_cell(t, "%zu", i + 1);
-        cell_time(t, c->est_ns);
+        add_time_cell(t, c->est_ns);
         table_cell(t, "%s", c->variant);
         table_cell(t, "%s", *c->tunables ? c->tunables : "-");
     }
@@ -179,7 +180,7 @@ void tune_print_candidates(const struct session *s,
     table_destroy(t);
 }
 
-/* -- the file ------------------------------------------------------------- */
+/* -- the result file ------------------------------------------------------ */
 
 static json_t *candidate_json(const xl_candidate *c)
 {
@@ -238,8 +239,9 @@ static json_t *result_json(const struct tune_result *r)
     return out;
 }
 
-/* The times of one of the two as a row. Its variant says which of the two it
- * is, so that rows of two searches match whatever won. */
+/* Record the times of the model's choice or of the winner as a row. The row's
+ * variant is `which`, "model" or "tuned", so that rows of two searches match
+ * whatever variant won. */
 static void record_row(struct session *s, const struct tune_result *r,
                        const char *which, const double *ns)
 {
@@ -262,7 +264,7 @@ static void record_row(struct session *s, const struct tune_result *r,
     session_record(s, s->devices[0], &row);
 }
 
-static json_t *extra(struct session *s, const char *member)
+static json_t *json_member(struct session *s, const char *member)
 {
     if (!s->extra)
         s->extra = json_object();
@@ -273,14 +275,14 @@ static json_t *extra(struct session *s, const char *member)
 
 void tune_record(struct session *s, const struct tune_result *r)
 {
-    json_add(extra(s, "tuned"), result_json(r));
+    json_add(json_member(s, "tuned"), result_json(r));
     if (r->status != XL_OK || r->found.n_pairs == 0)
         return;
     record_row(s, r, "model", r->found.model_run_ns);
     record_row(s, r, "tuned", r->found.best_run_ns);
 }
 
-/* -- what there is -------------------------------------------------------- */
+/* -- saved sets ----------------------------------------------------------- */
 
 static json_t *entry_json(const xl_tuned_entry *e)
 {
@@ -319,12 +321,13 @@ static void print_entry(const xl_tuned_entry *e)
     text_wrap(stdout, xl__str_text(&text), DEEPER, width - DEEPER);
     xl__str_reset(&text);
     xl__str_printf(&text, "%s%s%s", e->origin,
-                   e->is_shadowed ? "; not used: a stronger origin has this "
-                                    "class too"
+                   e->is_shadowed ? "; not used: a set of higher priority has "
+                                    "this class"
                                   : "",
                    e->is_stale ? "; stale: of another driver or other "
                                  "kernels, used while it passes the "
-                                 "self-check" : "");
+                                 "self-check"
+                               : "");
     text_wrap(stdout, xl__str_text(&text), DEEPER, width - DEEPER);
     xl__str_clear(&text);
 }
@@ -332,16 +335,16 @@ static void print_entry(const xl_tuned_entry *e)
 static void list_entry(const xl_tuned_entry *e, void *arg)
 {
     struct session *s = arg;
-    json_add(extra(s, "tuned_sets"), entry_json(e));
+    json_add(json_member(s, "tuned_sets"), entry_json(e));
     if (session_tables(s))
         print_entry(e);
 }
 
 int tune_list(struct session *s, xl_queue *q)
 {
-    json_t *list = extra(s, "tuned_sets");
+    json_t *list = json_member(s, "tuned_sets");
     if (session_tables(s))
-        print_head(s, "Tuned sets");
+        print_heading(s, "Tuned sets");
     xl_status status = xl_tuned_list(q, list_entry, s);
     if (status != XL_OK)
         return session_fail(s, "listing tuned sets", status,

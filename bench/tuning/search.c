@@ -1,52 +1,216 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One class of shapes: the library searches, candidates are tried next door,
- * the line on the terminal moves, and what comes of it is saved. */
+/* `clbench tune`: classes of shapes, and the search of one class.
+ *
+ * Shapes of the command line become descriptors without memory; they are
+ * parsed like those of the benchmarks. For a class xl_tune() of the library
+ * chooses the candidates; each runs in a child process (worker.c), the
+ * progress line shows the state, a journal lets a killed search continue, and
+ * the result is saved as a tuned set. */
+#include "tuning/search.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "base/os/clock.h"
 #include "base/os/files.h"
-#include "base/hash.h"
-#include "base/alloc.h"
 #include "base/os/paths.h"
-#include "results/result.h"
-#include "tuning/tune.h"
 #include "cli/units.h"
+#include "results/result.h"
+#include "tuning/worker.h"
+
+/* The default shapes: squares of the sizes at which tiles change, and a layer
+ * of a language model when it decodes (one and a few rows) and prefills. */
+static const char *gemm_shapes[] = {
+    "512",          "1024",         "2048", "1x4096x4096",
+    "16x4096x4096", "64x4096x4096", NULL};
+static const char *softmax_shapes[] = {"4096x4096", "16384x1024", "64x100000",
+                                       NULL};
+
+static xl_mat operand_view(size_t rows, size_t cols, xl_dtype dtype,
+                           bool transposed)
+{
+    return transposed ? xl_mat_cols(NULL, rows, dtype)
+                      : xl_mat_rows(NULL, cols, dtype);
+}
+
+static void class_of_gemm(const void *arg, struct tune_class *out)
+{
+    const struct gemm_case *c = arg;
+    xl_gemm *g = &out->desc.gemm;
+    snprintf(out->shape, sizeof out->shape, "%zux%zux%zu", c->m, c->n, c->k);
+    out->dtype = c->in;
+    out->trans = c->trans;
+    out->accuracy = c->accuracy;
+    out->batch = c->batch.count;
+    *g = (xl_gemm){.m = c->m,
+                   .n = c->n,
+                   .k = c->k,
+                   .alpha = c->alpha,
+                   .beta = c->beta,
+                   .variant = out->variant,
+                   .accuracy = c->accuracy};
+    if (c->batch.count)
+        g->batch = (xl_batch){.count = c->batch.count,
+                              .a_step = c->m * c->k,
+                              .b_step = c->k * c->n,
+                              .c_step = c->m * c->n};
+    g->a = operand_view(c->m, c->k, c->in, c->trans & 1);
+    g->b = operand_view(c->k, c->n, c->in, c->trans & 2);
+    g->c = operand_view(c->m, c->n, c->out, false);
+}
+
+static void class_of_softmax(const void *arg, struct tune_class *out)
+{
+    const struct softmax_case *c = arg;
+    const xl_mat rows = operand_view(c->rows, c->cols, c->dtype, false);
+    snprintf(out->shape, sizeof out->shape, "%zux%zu", c->rows, c->cols);
+    out->dtype = c->dtype;
+    out->desc.softmax = (xl_softmax){.rows = c->rows,
+                                     .cols = c->cols,
+                                     .src = rows,
+                                     .dst = rows,
+                                     .variant = out->variant};
+}
+
+static const struct op {
+    const struct bench_op *bench;
+    const char **shapes; /* by default */
+    void (*class_of)(const void *c, struct tune_class *out);
+} ops[] = {
+    {&bench_gemm, gemm_shapes, class_of_gemm},
+    {&bench_softmax, softmax_shapes, class_of_softmax},
+};
+enum { N_OPS = sizeof ops / sizeof ops[0] };
+
+static const struct op *find_op(const char *name)
+{
+    struct xl__str names = {0};
+    for (unsigned i = 0; i < N_OPS; i++)
+        if (strcmp(ops[i].bench->name, name) == 0)
+            return &ops[i];
+    for (unsigned i = 0; i < N_OPS; i++)
+        xl__str_printf(&names, "%s%s", i ? ", " : "", ops[i].bench->name);
+    fprintf(stderr,
+            "clbench: unknown op '%s' to tune; there "
+            "are: %s; give 'clbench tune OP [SHAPE...]'\n",
+            name, xl__str_text(&names));
+    xl__str_clear(&names);
+    return NULL;
+}
+
+static void add_class(const struct op *op, const char *variant, const void *c,
+                      struct tune_class *out)
+{
+    *out = (struct tune_class){
+        .op = op->bench, .c = c, .trans = -1, .variant = variant};
+    op->class_of(c, out);
+}
+
+/* Read the shapes after the op's name, or the default ones. */
+static int read_cases(struct session *s, const struct op *op,
+                      struct bench_cases *out)
+{
+    const struct settings kept = s->set;
+    s->set.words++;
+    s->set.n_words--;
+    if (s->set.n_words == 0 && s->set.shape_files.n == 0) {
+        s->set.words = op->shapes;
+        while (op->shapes[s->set.n_words])
+            s->set.n_words++;
+    }
+    int code = bench_cases_read(s, op->bench, out);
+    s->set = kept;
+    return code;
+}
+
+int tune_classes_read(struct session *s, struct tune_classes *out)
+{
+    const struct op *op = find_op(s->set.words[0]);
+    out->n = 0;
+    if (!op)
+        return EXIT_USAGE;
+    int code = read_cases(s, op, &out->cases);
+    if (code != EXIT_FINE)
+        return code;
+    if (out->cases.n > TUNE_MAX_CLASSES) {
+        fprintf(stderr,
+                "clbench: %zu shapes are too many for one search; "
+                "give at most %d\n",
+                out->cases.n, TUNE_MAX_CLASSES);
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; i < out->cases.n; i++)
+        add_class(op, s->set.variant, out->cases.list[i],
+                  &out->list[out->n++]);
+    return EXIT_FINE;
+}
+
+void tune_classes_clear(struct tune_classes *classes)
+{
+    bench_cases_clear(&classes->cases);
+    classes->n = 0;
+}
+
+void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
+                     size_t cap)
+{
+    struct xl__str text = {0};
+    const char *trans = option_choice(option_find("trans"), c->trans);
+    const char *accuracy =
+        option_choice(option_find("accuracy"), (int)c->accuracy);
+    xl__str_add(&text, c->shape);
+    if (is_typed)
+        xl__str_printf(&text, " %s", xl_dtype_name(c->dtype));
+    if (c->trans > 0)
+        xl__str_printf(&text, " %s", trans);
+    if (c->accuracy != XL_ACCURACY_FULL)
+        xl__str_printf(&text, " %s", accuracy);
+    if (c->batch)
+        xl__str_printf(&text, " batch=%zu", c->batch);
+    xl__strcpy(out, cap, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
+/* -- one class -------------------------------------------------------------
+ */
 
 static const double ns_per_s = 1e9;
-/* Of a class's time, kept for building and timing the best once more at its
- * end: a quarter, which is enough of long ones long before that. */
+/* The part of a class's time that is reserved for building and timing the best
+ * candidate again: the smaller one of these two. */
 static const double final_s = 20, final_frac = 0.25;
-/* How often a file or a pipe is told how it goes. */
+/* The interval of progress messages where there is no progress line. */
 static const double say_every_s = 10;
 
 struct search {
     struct session *s;
     unsigned i, n; /* of the classes */
-    double others_s; /* that the classes to come may take */
+    double others_s; /* time of the classes after it */
     char name[96];
     struct tune_worker worker;
     struct tune_result *out;
-    uint64_t said_ns;
+    uint64_t reported_ns;
 };
 
-static double since(uint64_t start_ns)
+static double seconds_since(uint64_t start_ns)
 {
     return (double)(xl__now_ns() - start_ns) / ns_per_s;
 }
 
-/* -- what is said meanwhile ------------------------------------------------ */
+/* -- progress --------------------------------------------------------------
+ */
 
-static void say(struct search *r, const char *text)
+static void report_progress(struct search *r, const char *text)
 {
     char before[32];
     snprintf(before, sizeof before, "[%u/%u] ", r->i + 1, r->n);
     if (!r->s->set.quiet)
         session_say(r->s, before, text);
-    r->said_ns = xl__now_ns();
+    r->reported_ns = xl__now_ns();
 }
 
 static void on_progress(void *arg, const xl_tune_progress *p)
@@ -72,15 +236,16 @@ static void on_progress(void *arg, const xl_tune_progress *p)
     progress_say(s, r->i, xl__str_text(&text));
     bool is_asked_to_end = !p->now && session_interrupted();
     if (is_asked_to_end ||
-        (!s->progress.enabled && since(r->said_ns) >= say_every_s))
-        say(r, xl__str_text(&text));
+        (!s->progress.enabled && seconds_since(r->reported_ns) >= say_every_s))
+        report_progress(r, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
-/* -- trying ---------------------------------------------------------------- */
+/* -- candidates ------------------------------------------------------------
+ */
 
-static void note(struct search *r, const xl_candidate *c,
-                 const xl_candidate_result *t)
+static void record_attempt(struct search *r, const xl_candidate *c,
+                           const xl_candidate_result *t)
 {
     struct tune_result *out = r->out;
     struct xl__str text = {0};
@@ -91,23 +256,22 @@ static void note(struct search *r, const xl_candidate *c,
         t->end == XL_CANDIDATE_REFUSED)
         return;
     xl__str_printf(&text, "%s: lost, %s: %s %s: %s", r->name,
-                   xl_candidate_end_name(t->end), c->variant, c->tunables,
-                   t->why);
-    say(r, xl__str_text(&text));
+                   xl_candidate_end_name(t->end), c->variant, c->tunables, t->why);
+    report_progress(r, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
-static xl_status try_one(void *arg, const xl_candidate *c, double limit_ns,
-                         xl_candidate_result *out)
+static xl_status try_candidate(void *arg, const xl_candidate *c,
+                               double limit_ns, xl_candidate_result *out)
 {
     struct search *r = arg;
     xl_status status = tune_worker_try(&r->worker, c, limit_ns, out);
     if (status == XL_OK)
-        note(r, c, out);
+        record_attempt(r, c, out);
     return status;
 }
 
-static bool stops(void *arg)
+static bool must_stop(void *arg)
 {
     const struct search *r = arg;
     const size_t most = r->s->set.tries;
@@ -116,8 +280,8 @@ static bool stops(void *arg)
 
 /* -- the journal ----------------------------------------------------------- */
 
-/* What may stand in a file's name. */
-static void add_name(struct xl__str *out, const char *text)
+/* Append a text with other characters than letters and digits replaced. */
+static void add_file_name(struct xl__str *out, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -125,8 +289,8 @@ static void add_name(struct xl__str *out, const char *text)
         xl__str_add_n(out, strchr(plain, *text) ? text : "_", 1);
 }
 
-/* Names are cut and spelled with less than they have: a hash tells the rest
- * apart. */
+/* The name of the journal. Its parts are shortened and simplified; a hash of
+ * the full texts makes it unique. */
 static void journal_name(const struct search *r, xl_device *dev,
                          struct xl__str *out)
 {
@@ -141,17 +305,17 @@ static void journal_name(const struct search *r, xl_device *dev,
                   xl__min_size(MOST_DEVICE,
                                strlen(device_fact_text(dev, "name",
                                                        "device"))));
-    add_name(out, xl__str_text(&device));
+    add_file_name(out, xl__str_text(&device));
     xl__str_printf(out, "-%s-", c->op->name);
-    add_name(out, r->name);
+    add_file_name(out, r->name);
     xl__str_printf(out, "-%08x.journal",
                    (unsigned)xl__hash64(xl__str_text(&all), all.len));
     xl__str_clear(&all);
     xl__str_clear(&device);
 }
 
-/* Its path, in a folder that is there; free() it. NULL, after saying why: a
- * killed search begins anew. */
+/* The path of the journal, in a folder that exists; free() it. NULL, after a
+ * warning: a killed search starts again from the beginning. */
 static char *journal_path(const struct search *r, xl_device *dev)
 {
     struct xl__str name = {0}, text = {0};
@@ -178,15 +342,16 @@ static char *journal_path(const struct search *r, xl_device *dev)
 
 /* -- saving ---------------------------------------------------------------- */
 
-struct place {
+/* The search for the file of an entry. */
+struct entry_file {
     const struct tune_result *r;
     char *file;
 };
 
-/* Where the entry is that was just saved. */
+/* Find the file of the entry that was just saved. */
 static void find_entry(const xl_tuned_entry *e, void *arg)
 {
-    struct place *at = arg;
+    struct entry_file *at = arg;
     bool is_it = strcmp(e->op, at->r->of->op->name) == 0 &&
                  strcmp(e->shape_class, at->r->found.shape_class) == 0 &&
                  strcmp(e->variant, at->r->found.best.variant) == 0 &&
@@ -195,9 +360,9 @@ static void find_entry(const xl_tuned_entry *e, void *arg)
         at->file = xl__strdup(e->origin);
 }
 
-static int save(struct session *s, xl_queue *q, struct tune_result *r)
+static int save_result(struct session *s, xl_queue *q, struct tune_result *r)
 {
-    struct place at = {r, NULL};
+    struct entry_file at = {r, NULL};
     const char *path = s->set.output;
     xl_status status = xl_tuned_save(q, r->of->op->name, &r->of->desc,
                                      &r->found, path);
@@ -215,7 +380,7 @@ static int save(struct session *s, xl_queue *q, struct tune_result *r)
 
 /* -- one class ------------------------------------------------------------- */
 
-static void tell_found(const struct search *r, struct xl__str *text)
+static void describe_found(const struct search *r, struct xl__str *text)
 {
     const xl_tuned *f = &r->out->found;
     char time[UNITS_CAP];
@@ -225,16 +390,16 @@ static void tell_found(const struct search *r, struct xl__str *text)
         xl__str_printf(text, ", %.2fx the model's choice", f->gain);
 }
 
-/* What becomes of a search's status. */
-static int conclude(struct search *r, xl_queue *q)
+/* Save and report the result of a search, by its status. */
+static int finish_search(struct search *r, xl_queue *q)
 {
     struct tune_result *out = r->out;
     struct xl__str text = {0};
     int code = EXIT_FINE;
     switch (out->status) {
     case XL_OK:
-        code = save(r->s, q, out);
-        tell_found(r, &text);
+        code = save_result(r->s, q, out);
+        describe_found(r, &text);
         break;
     case XL_CANCELLED:
         xl__str_printf(&text, "%s: the time was over before a candidate was "
@@ -253,7 +418,7 @@ static int conclude(struct search *r, xl_queue *q)
         code = session_fail(r->s, r->name, out->status, xl_error_detail(q));
     }
     if (text.len > 0)
-        say(r, xl__str_text(&text));
+        report_progress(r, xl__str_text(&text));
     xl__str_clear(&text);
     return code;
 }
@@ -272,32 +437,32 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
     const double search_s = fmax(share->own_s - final_s,
                                  share->own_s * (1 - final_frac));
     const xl_tuning how = {.budget_s = search_s,
-                           .run_candidate = try_one,
+                           .run_candidate = try_candidate,
                            .progress = on_progress,
-                           .stop = stops,
+                           .stop = must_stop,
                            .arg = &r,
                            .journal = journal};
     uint64_t start_ns = xl__now_ns();
     out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);
-    out->took_s = since(start_ns);
+    out->took_s = seconds_since(start_ns);
     tune_worker_clear(&r.worker);
-    int code = conclude(&r, q);
+    int code = finish_search(&r, q);
     if (out->is_saved && out->found.is_complete && journal)
         (void)xl__file_remove(journal);
     free(journal);
     return code;
 }
 
-static xl_status only_note(void *arg, const xl_candidate *c, double limit_ns,
-                           xl_candidate_result *out)
+static xl_status record_only(void *arg, const xl_candidate *c, double limit_ns,
+                             xl_candidate_result *out)
 {
     struct search *r = arg;
     (void)limit_ns;
     *out = (xl_candidate_result){.end = XL_CANDIDATE_REFUSED,
-                                 .median_ns = NAN,
-                                 .mad_ns = NAN,
-                                 .why = "not tried"};
-    note(r, c, out);
+                      .median_ns = NAN,
+                      .mad_ns = NAN,
+                      .why = "not tried"};
+    record_attempt(r, c, out);
     return XL_OK;
 }
 
@@ -305,7 +470,7 @@ int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
                  struct tune_result *out)
 {
     struct search r = {.s = s, .out = out};
-    const xl_tuning how = {.run_candidate = only_note, .arg = &r};
+    const xl_tuning how = {.run_candidate = record_only, .arg = &r};
     *out = (struct tune_result){.of = c};
     tune_class_text(c, true, r.name, sizeof r.name);
     out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);

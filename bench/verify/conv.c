@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A convolution's case against the host in double: every element of a small
- * result, a sample of a large one, guards around all of it. */
+/* Verification of a convolution case: each element of a small result, a sample
+ * of a large one, and the guards around all buffers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "cases/conv_cases.h"
 #include "verify/verify.h"
 
-/* Above this many multiplications a sample is taken. */
-static const double FULL_WORK = 2e7;
+/* Above this number of multiplications a sample is checked. */
+static const double MAX_FULL_PRODUCTS = 2e7;
 enum { SAMPLE = 4096 };
 
 struct conv_check {
@@ -20,7 +20,7 @@ struct conv_check {
     struct ref_mat got;
 };
 
-static xl_status prepare(struct conv_check *t, struct xl__rng *rng)
+static xl_status prepare_buffers(struct conv_check *t, struct xl__rng *rng)
 {
     const struct conv_case *c = t->c;
     const xl_conv d = conv_descriptor(c);
@@ -41,7 +41,7 @@ static xl_status prepare(struct conv_check *t, struct xl__rng *rng)
     TRY(guarded_init(&t->result, &at[2]));
     guarded_fill(&t->in, rng);
     guarded_fill(&t->filters, rng);
-    /* With beta 0 the old out stays NaN: it must not be read. */
+    /* With beta 0 the old result remains NaN, since it must not be read. */
     if (c->beta != 0)
         guarded_fill(&t->result, rng);
     for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++) {
@@ -52,9 +52,9 @@ fail:
     return status;
 }
 
-/* Everything a case has, for a step of its own on each. */
-static unsigned all_of(struct conv_check *t,
-                       struct guarded *all[3 + CONV_N_NORM])
+/* List the buffers that the case has; return their number. */
+static unsigned list_buffers(struct conv_check *t,
+                             struct guarded *all[3 + CONV_N_NORM])
 {
     unsigned n = 0;
     all[n++] = &t->in;
@@ -65,10 +65,11 @@ static unsigned all_of(struct conv_check *t,
     return n;
 }
 
-static xl_status run(struct conv_check *t, xl_queue *q, const char *variant)
+static xl_status run_case(struct conv_check *t, xl_queue *q,
+                          const char *variant)
 {
     struct guarded *all[3 + CONV_N_NORM];
-    const unsigned n = all_of(t, all);
+    const unsigned n = list_buffers(t, all);
     const struct conv_case *c = t->c;
     xl_conv d = conv_descriptor(c);
     xl_binding bindings[CONV_N_NORM];
@@ -100,7 +101,7 @@ fail:
     return status;
 }
 
-static void refer(struct conv_check *t)
+static void set_reference(struct conv_check *t)
 {
     t->ref.c = t->c;
     t->ref.in = guarded_host(&t->in, false);
@@ -111,10 +112,10 @@ static void refer(struct conv_check *t)
         t->ref.norm[i] = (const float *)t->norm[i].host + t->norm[i].first;
 }
 
-static void check_one(const struct conv_check *t, size_t i,
-                      struct check_result *out)
+static void check_conv_element(const struct conv_check *t, size_t i,
+                               struct check_result *out)
 {
-    struct seen e = {.name = "out", .i = i, .dtype = t->c->out};
+    struct checked_element e = {.name = "out", .i = i, .dtype = t->c->out};
     size_t at[4];
     conv_place(t->c, i, at);
     e.i = at[0] * t->c->k + at[1];
@@ -132,27 +133,31 @@ static void check_all(const struct conv_check *t, struct xl__rng *rng,
     const size_t groups = c->groups ? c->groups : 1;
     const double work = (double)elems * (double)(c->c / groups) *
                         (double)c->r * (double)c->s;
-    if (work <= FULL_WORK) {
+    if (work <= MAX_FULL_PRODUCTS) {
         for (size_t i = 0; i < elems && out->right; i++)
-            check_one(t, i, out);
+            check_conv_element(t, i, out);
         return;
     }
-    check_one(t, elems - 1, out);
+    check_conv_element(t, elems - 1, out);
     for (unsigned s = 0; s < SAMPLE; s++)
-        check_one(t, (size_t)xl__rng_below(rng, elems), out);
+        check_conv_element(t, (size_t)xl__rng_below(rng, elems), out);
     for (size_t i = 0; i < elems && out->right; i++) {
-        const struct seen e = {"out", i / t->result.cols, i % t->result.cols,
-                               ref_at(&t->got, i / t->result.cols,
-                                      i % t->result.cols),
-                               0, 1, c->out};
+        const struct checked_element e = {
+            "out",
+            i / t->result.cols,
+            i % t->result.cols,
+            ref_at(&t->got, i / t->result.cols, i % t->result.cols),
+            0,
+            1,
+            c->out};
         if (isnan(e.got))
             check_element(out, &e);
     }
 }
 
-int verify_conv(struct xl_queue *q, const struct conv_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out)
+xl_status verify_conv(struct xl_queue *q, const struct conv_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out)
 {
     struct conv_check t = {.c = c};
     struct guarded *all[3 + CONV_N_NORM];
@@ -161,16 +166,16 @@ int verify_conv(struct xl_queue *q, const struct conv_case *c,
 
     check_init(out);
     xl__rng_seed(&rng, seed);
-    TRY(prepare(&t, &rng));
-    TRY(run(&t, q, variant));
-    refer(&t);
+    TRY(prepare_buffers(&t, &rng));
+    TRY(run_case(&t, q, variant));
+    set_reference(&t);
     check_all(&t, &rng, out);
     check_guards(out, &t.in, "in", false);
     check_guards(out, &t.filters, "filters", false);
     check_guards(out, &t.result, "out", true);
     status = out->right ? XL_OK : XL_WRONG_RESULT;
 fail:
-    for (unsigned i = 0, n = all_of(&t, all); i < n; i++)
+    for (unsigned i = 0, n = list_buffers(&t, all); i < n; i++)
         guarded_clear(all[i]);
     return status;
 }

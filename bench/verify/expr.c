@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An expression's case with every tensor between guard zones, each element of
- * each output compared with the reference in double. */
+/* Verification of an expression case: all tensors are between guard zones, and
+ * each element of each result is compared with the reference. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,15 @@
 #include "base/error.h"
 #include "verify/verify.h"
 
-struct trial {
+struct expr_run {
     struct expr_spec spec;
     struct guarded g[XL_EXPR_MAX_BINDINGS];
     struct expr_host host;
 };
 
-/* Inputs get data; what is only written stays full of guards, NaN. */
-static xl_status prepare(struct trial *t, xl_queue *q, struct xl__rng *rng)
+/* Fill the inputs; tensors that are only written keep the guards, NaN. */
+static xl_status prepare_buffers(struct expr_run *t, xl_queue *q,
+                                 struct xl__rng *rng)
 {
     xl_status status = XL_OK;
     t->host.spec = &t->spec;
@@ -40,7 +41,8 @@ fail:
     return status;
 }
 
-static xl_status run(const struct trial *t, xl_queue *q, const char *variant)
+static xl_status run_case(const struct expr_run *t, xl_queue *q,
+                          const char *variant)
 {
     xl_status status = XL_OK;
     cl_mem mem[XL_EXPR_MAX_BINDINGS];
@@ -61,7 +63,7 @@ fail:
 }
 
 /* Every element of result k. */
-static void check_elements(const struct trial *t, const struct expr_case *c,
+static void check_elements(const struct expr_run *t, const struct expr_case *c,
                            unsigned k, struct check_result *out)
 {
     const struct expr_name *n = &t->spec.name[k];
@@ -70,7 +72,8 @@ static void check_elements(const struct trial *t, const struct expr_case *c,
     for (size_t at = 0; at < elems && out->right; at++) {
         const struct expr_point p = expr_point_at(&t->host, k, at);
         const struct num want = c->ref(&p);
-        struct seen e = {.name = n->name, .dtype = n->dtype, .want = want.x};
+        struct checked_element e = {
+            .name = n->name, .dtype = n->dtype, .want = want.x};
         e.i = n->n_dims > 1 ? at / n->size[n->n_dims - 1] : 0;
         e.j = n->n_dims > 1 ? at % n->size[n->n_dims - 1] : at;
         e.tol = expr_tolerance(want, n->dtype);
@@ -86,13 +89,13 @@ xl_status verify_expr(xl_queue *q, const struct expr_case *c,
     char why[EXPR_WHY_CAP];
     struct xl__rng rng;
     xl_status status = XL_OK;
-    struct trial *t = calloc(1, sizeof *t);
+    struct expr_run *t = calloc(1, sizeof *t);
     check_init(out);
     xl__rng_seed(&rng, seed);
     TRY(t ? XL_OK : XL_NO_MEMORY);
     TRY(expr_case_spec(c, false, &t->spec, why) ? XL_OK : XL_BAD_ARGUMENT);
-    TRY(prepare(t, q, &rng));
-    TRY(run(t, q, variant));
+    TRY(prepare_buffers(t, q, &rng));
+    TRY(run_case(t, q, variant));
     for (unsigned k = 0; k < t->spec.n; k++) {
         const struct expr_name *n = &t->spec.name[k];
         if (n->is_scalar)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GEMM case against the host in double. Small results are compared element
- * by element; of a large one the crossing of some rows and columns (first and
- * last always among them), and the rest must at least have been written. */
+/* Verification of a GEMM case. Each element of a small result is compared with
+ * the host in double precision. Of a large result only some rows and columns
+ * are compared, the first and last always among them; of the other elements it
+ * is checked that they were written. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +11,21 @@
 #include "base/alloc.h"
 #include "verify/verify.h"
 
-/* Above this many multiplications a sample is taken. */
-static const double FULL_WORK = 5e7;
+/* Above this number of multiplications a sample is checked. */
+static const double MAX_FULL_PRODUCTS = 5e7;
 enum { SAMPLE_LINES = 48 };
 
 struct gemm_check {
     const struct gemm_case *c;
     size_t count;
-    struct guarded a, b, bias, result; /* products stacked row after row */
+    struct guarded a, b, bias,
+        result; /* products one after another, by rows */
     cl_ulong *at;                      /* lists of A, B, C */
-    struct ref_mat ra, rb, old, got; /* as op() sees product z */
+    struct ref_mat ra, rb, old,
+        got; /* of product z, transposed as in the call */
 };
 
-/* How one operand of a case lies: that of one product. */
+/* The layout of an operand of one product. */
 static struct guarded_layout layout_a(const struct gemm_case *c)
 {
     const bool t = c->trans & 1;
@@ -42,26 +45,26 @@ static struct guarded_layout layout_c(const struct gemm_case *c)
                                    c->off_c, c->out};
 }
 
-/* Elements from one product to the next. */
-static size_t step_of(const struct guarded_layout *one)
+/* Elements between the starts of two products. */
+static size_t product_step(const struct guarded_layout *one)
 {
     return one->rows * (one->cols + one->pad);
 }
 
-static xl_status stack(struct guarded *g, struct guarded_layout one,
-                       size_t count)
+static xl_status init_stacked(struct guarded *g, struct guarded_layout one,
+                              size_t count)
 {
     one.rows *= count;
     return guarded_init(g, &one);
 }
 
-/* Where product z is on the device's side: lists fall. */
-static size_t place_of(const struct gemm_check *t, size_t z)
+/* The position of product z in the buffers; lists are in falling order. */
+static size_t index_of(const struct gemm_check *t, size_t z)
 {
     return t->c->batch.places == BATCH_LISTS ? t->count - 1 - z : z;
 }
 
-static xl_status make_lists(struct gemm_check *t)
+static xl_status create_lists(struct gemm_check *t)
 {
     const struct guarded_layout la = layout_a(t->c), lb = layout_b(t->c),
                                 lc = layout_c(t->c);
@@ -69,23 +72,23 @@ static xl_status make_lists(struct gemm_check *t)
         return XL_OK;
     t->at = xl__calloc(3 * t->count, sizeof *t->at);
     for (size_t z = 0; t->at && z < t->count; z++) {
-        t->at[z] = place_of(t, z) * step_of(&la);
-        t->at[t->count + z] = place_of(t, z) * step_of(&lb);
-        t->at[2 * t->count + z] = place_of(t, z) * step_of(&lc);
+        t->at[z] = index_of(t, z) * product_step(&la);
+        t->at[t->count + z] = index_of(t, z) * product_step(&lb);
+        t->at[2 * t->count + z] = index_of(t, z) * product_step(&lc);
     }
     return t->at ? XL_OK : XL_NO_MEMORY;
 }
 
-static xl_status prepare(struct gemm_check *t, struct xl__rng *rng)
+static xl_status prepare_buffers(struct gemm_check *t, struct xl__rng *rng)
 {
     const struct gemm_case *c = t->c;
     xl_status status;
     t->count = c->batch.count ? c->batch.count : 1;
     const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : t->count;
-    TRY(stack(&t->a, layout_a(c), t->count));
+    TRY(init_stacked(&t->a, layout_a(c), t->count));
     guarded_fill(&t->a, rng);
     if (!c->one_buffer) {
-        TRY(stack(&t->b, layout_b(c), n_b));
+        TRY(init_stacked(&t->b, layout_b(c), n_b));
         guarded_fill(&t->b, rng);
     }
     if (c->bias_relu) {
@@ -93,17 +96,17 @@ static xl_status prepare(struct gemm_check *t, struct xl__rng *rng)
         TRY(guarded_init(&t->bias, &line));
         guarded_fill(&t->bias, rng);
     }
-    TRY(stack(&t->result, layout_c(c), t->count));
-    /* With beta 0 the old C stays NaN: it must not be read. */
+    TRY(init_stacked(&t->result, layout_c(c), t->count));
+    /* With beta 0 the old C remains NaN, since it must not be read. */
     if (c->beta != 0)
         guarded_fill(&t->result, rng);
-    TRY(make_lists(t));
+    TRY(create_lists(t));
 fail:
     return status;
 }
 
-/* A up to 6e4, B small enough that sums stay near f16's limit. */
-static void enlarge(struct gemm_check *t, struct xl__rng *rng)
+/* A up to 6e4, and B so small that sums are near the limit of f16. */
+static void scale_operands(struct gemm_check *t, struct xl__rng *rng)
 {
     static const double largest = 6e4, other = 0.3;
     for (size_t i = 0; i < t->a.rows * t->a.cols; i++)
@@ -125,15 +128,16 @@ static xl_batch batch_of(const struct gemm_check *t)
         b.c_at = t->at + 2 * t->count;
         return b;
     }
-    b.a_step = step_of(&la);
-    b.b_step = t->c->batch.places == BATCH_SHARED_B ? 0 : step_of(&lb);
-    b.c_step = step_of(&lc);
+    b.a_step = product_step(&la);
+    b.b_step = t->c->batch.places == BATCH_SHARED_B ? 0 : product_step(&lb);
+    b.c_step = product_step(&lc);
     return b;
 }
 
-/* All buffers, or those that a case has. */
-static xl_status each_buffer(struct gemm_check *t, xl_queue *q,
-                             xl_status (*move)(struct guarded *g, xl_queue *q))
+/* Call a function for each buffer that the case has. */
+static xl_status for_each_buffer(struct gemm_check *t, xl_queue *q,
+                                 xl_status (*move)(struct guarded *g,
+                                                   xl_queue *q))
 {
     struct guarded *const all[] = {&t->a, &t->b, &t->bias, &t->result};
     xl_status status = XL_OK;
@@ -145,12 +149,13 @@ fail:
     return status;
 }
 
-static xl_status run(struct gemm_check *t, xl_queue *q, const char *variant)
+static xl_status run_case(struct gemm_check *t, xl_queue *q,
+                          const char *variant)
 {
     const struct gemm_case *c = t->c;
     bool ta = c->trans & 1, tb = c->trans & 2;
     xl_status status;
-    TRY(each_buffer(t, q, guarded_upload));
+    TRY(for_each_buffer(t, q, guarded_upload));
     xl_gemm g = {.m = c->m, .n = c->n, .k = c->k,
                  .a = guarded_view(&t->a, ta),
                  .b = c->one_buffer ? guarded_view(&t->a, !ta)
@@ -165,37 +170,39 @@ static xl_status run(struct gemm_check *t, xl_queue *q, const char *variant)
         g.epilogue = (xl_epilogue){"relu(y + bias)", &bias, 1};
     }
     TRY(xl_gemm_run(q, &g, NULL));
-    TRY(each_buffer(t, q, guarded_download));
+    TRY(for_each_buffer(t, q, guarded_download));
 fail:
     return status;
 }
 
-/* Look at product z. */
-static void look_at(struct gemm_check *t, size_t z)
+/* Set the views to product z. */
+static void select_product(struct gemm_check *t, size_t z)
 {
     const struct gemm_case *c = t->c;
     const struct guarded_layout la = layout_a(c), lb = layout_b(c),
                                 lc = layout_c(c);
     bool ta = c->trans & 1, tb = c->trans & 2;
-    const size_t at = place_of(t, z);
+    const size_t at = index_of(t, z);
     t->ra = guarded_host(&t->a, ta);
     t->rb = c->one_buffer ? guarded_host(&t->a, !ta) : guarded_host(&t->b, tb);
     t->old = guarded_host(&t->result, c->columns_c);
     t->got = guarded_back(&t->result, c->columns_c);
-    t->ra.offset += at * step_of(&la);
+    t->ra.offset += at * product_step(&la);
     if (c->batch.places != BATCH_SHARED_B)
-        t->rb.offset += at * step_of(&lb);
-    t->old.offset += at * step_of(&lc);
-    t->got.offset += at * step_of(&lc);
+        t->rb.offset += at * product_step(&lb);
+    t->old.offset += at * product_step(&lc);
+    t->got.offset += at * product_step(&lc);
 }
 
-static void check_one(const struct gemm_check *t, const size_t at[2],
-                      const double sum_mag[2], struct check_result *out)
+static void check_product_element(const struct gemm_check *t,
+                                  const size_t at[2], const double sum_mag[2],
+                                  struct check_result *out)
 {
     const struct gemm_case *c = t->c;
     struct ref_gemm_scale s = {c->k,  c->alpha, c->beta,
                                c->in, c->out,   c->accuracy};
-    struct seen e = {.name = "C", .i = at[0], .j = at[1], .dtype = c->out};
+    struct checked_element e = {
+        .name = "C", .i = at[0], .j = at[1], .dtype = c->out};
     e.want = ref_gemm_want(&s, sum_mag[0], sum_mag[1],
                            ref_at(&t->old, at[0], at[1]), &e.tol);
     if (c->bias_relu) {
@@ -227,8 +234,8 @@ static xl_status check_all(const struct gemm_check *t,
     for (size_t i = 0; i < c->m; i++) {
         ref_gemm_row(a + i * k, b, n, k, line, line + n);
         for (size_t j = 0; j < n; j++)
-            check_one(t, (size_t[2]){i, j}, (double[2]){line[j], line[n + j]},
-                      out);
+            check_product_element(t, (size_t[2]){i, j},
+                                  (double[2]){line[j], line[n + j]}, out);
     }
 fail:
     free(a);
@@ -237,7 +244,7 @@ fail:
     return status;
 }
 
-/* First, last, and others at random. */
+/* The i-th row or column of the sample: first, last, then at random. */
 static size_t sample_line(size_t i, size_t n, struct xl__rng *rng)
 {
     return i == 0 ? 0 : i == 1 ? n - 1 : (size_t)xl__rng_below(rng, n);
@@ -256,30 +263,30 @@ static void check_sample(const struct gemm_check *t, struct xl__rng *rng,
             size_t at[2] = {row, column[j]};
             double sum_mag[2];
             ref_gemm_dot(&t->ra, &t->rb, at, c->k, &sum_mag[0], &sum_mag[1]);
-            check_one(t, at, sum_mag, out);
+            check_product_element(t, at, sum_mag, out);
         }
     }
     for (size_t i = 0; i < c->m * c->n && out->right; i++) {
-        struct seen e = {"C", i / c->n, i % c->n, 0, 0, 1, c->out};
+        struct checked_element e = {"C", i / c->n, i % c->n, 0, 0, 1, c->out};
         e.got = ref_at(&t->got, e.i, e.j);
         if (isnan(e.got))
             check_element(out, &e);
     }
 }
 
-/* Every element of one product where that is little work, else a sample. */
+/* Check all elements of a product where it is small, else a sample. */
 static xl_status check_product(struct gemm_check *t, struct xl__rng *rng,
                                struct check_result *out)
 {
     const struct gemm_case *c = t->c;
     const double work = (double)c->m * (double)c->n * (double)c->k;
-    if (work <= FULL_WORK)
+    if (work <= MAX_FULL_PRODUCTS)
         return check_all(t, out);
     check_sample(t, rng, out);
     return XL_OK;
 }
 
-static void clear(struct gemm_check *t)
+static void clear_buffers(struct gemm_check *t)
 {
     guarded_clear(&t->a);
     guarded_clear(&t->b);
@@ -288,9 +295,9 @@ static void clear(struct gemm_check *t)
     free(t->at);
 }
 
-int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
-                const char *variant, unsigned long long seed,
-                struct check_result *out)
+xl_status verify_gemm(struct xl_queue *q, const struct gemm_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out)
 {
     struct gemm_check t = {.c = c};
     struct xl__rng rng;
@@ -298,12 +305,12 @@ int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
 
     check_init(out);
     xl__rng_seed(&rng, seed);
-    TRY(prepare(&t, &rng));
+    TRY(prepare_buffers(&t, &rng));
     if (c->data == DATA_LARGE)
-        enlarge(&t, &rng);
-    TRY(run(&t, q, variant));
+        scale_operands(&t, &rng);
+    TRY(run_case(&t, q, variant));
     for (size_t z = 0; z < t.count && out->right; z++) {
-        look_at(&t, z);
+        select_product(&t, z);
         TRY(check_product(&t, &rng, out));
     }
     check_guards(out, &t.a, "A", false);
@@ -312,6 +319,6 @@ int verify_gemm(struct xl_queue *q, const struct gemm_case *c,
     check_guards(out, &t.result, "C", true);
     status = out->right ? XL_OK : XL_WRONG_RESULT;
 fail:
-    clear(&t);
+    clear_buffers(&t);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guarded matrices. The zones are longer than any vector load, so that reading
- * one vector too far still stays inside the buffer and is seen. */
+/* Guarded matrices. The guard zones are longer than any vector load, so a
+ * kernel that reads or writes one vector too far remains inside the buffer,
+ * and the fault is detected. */
 #include "verify/guarded_matrix.h"
 
 #include <stdint.h>
@@ -11,13 +12,13 @@
 
 enum { ZONE_ELEMS = 128 };
 
-/* Quiet NaNs with a payload of our own. */
+/* Quiet NaNs with a recognizable payload. */
 static const uint64_t F64_GUARD = 0x7ffca5a5a5a5a5a5;
 static const uint32_t F32_GUARD = 0x7fc5a5a5;
 static const uint16_t F16_GUARD = 0x7e5a;
 static const uint16_t BF16_GUARD = 0x7fda;
 static const uint8_t F8_GUARD = 0x7f;
-/* Integers have no NaN: a value that no case's data has. */
+/* Integers have no NaN: a value that is not in the data of any case. */
 static const uint32_t I32_GUARD = 0x5a5a5a5a;
 static const uint8_t BYTE_GUARD = 0x85;
 

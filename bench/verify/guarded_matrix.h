@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix in guarded memory: zones of a pattern before, after and in the gaps
- * of padded rows, on host and device. A kernel that reads them spoils its
- * result (the pattern is a NaN), one that writes them is caught. */
+/* A matrix in guarded memory: zones of a pattern before it, after it and in
+ * the gaps of padded rows, on host and device. A kernel that reads them gets a
+ * wrong result (the pattern is NaN); one that writes them is detected. */
 #ifndef CLBENCH_GUARDED_H
 #define CLBENCH_GUARDED_H
 
@@ -14,7 +14,7 @@ struct guarded {
     size_t first, elems;    /* element (0, 0); length of the whole */
     xl_dtype dtype;
     void *host;             /* as it was uploaded */
-    void *back;             /* as it came back */
+    void *back;             /* as it was read back */
     cl_mem mem;
 };
 
@@ -24,20 +24,20 @@ struct guarded_layout {
     xl_dtype dtype;
 };
 
-/* Host memory full of guards; XL_NO_MEMORY, XL_OVERFLOW. guarded_clear() also
- * after a failure. */
+/* Allocate host memory filled with guards; XL_NO_MEMORY, XL_OVERFLOW.
+ * guarded_clear() also after a failure. */
 xl_status guarded_init(struct guarded *g, const struct guarded_layout *at);
 void guarded_clear(struct guarded *g);
-/* Near-normal data in every element. */
+/* Fill all elements with nearly normal data. */
 void guarded_fill(struct guarded *g, struct xl__rng *rng);
 void guarded_set(struct guarded *g, size_t i, size_t j, double x);
 xl_status guarded_upload(struct guarded *g, xl_queue *q);
 xl_status guarded_download(struct guarded *g, xl_queue *q);
-/* Is `back` bit for bit as `host`? Elements may differ when `but_elements`,
- * guards and gaps never. On false *at is the first place that differs. */
+/* Are `back` and `host` equal bit for bit? With `but_elements` only guards and
+ * gaps are compared. If not, *at is the index of the first difference. */
 bool guarded_intact(const struct guarded *g, bool but_elements, size_t *at);
 
-/* Views: of the device's memory, of the host's, of what came back. */
+/* Views: of the device buffer, of the host copy, of the data read back. */
 xl_mat guarded_view(const struct guarded *g, bool transposed);
 struct ref_mat guarded_host(const struct guarded *g, bool transposed);
 struct ref_mat guarded_back(const struct guarded *g, bool transposed);

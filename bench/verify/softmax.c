@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A softmax case against the host in double, every row. */
+/* Verification of a softmax case: all rows are compared with the host in
+ * double precision. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,13 +15,20 @@ struct softmax_check {
 
 enum { MASK_NONE, MASK_FULL, MASK_ROW };
 
-/* What a row of DATA_SPECIALS holds, by its number modulo 8. */
+/* The contents of a row of DATA_SPECIALS, by its index modulo 8. */
 enum special_row {
-    ROW_ALL_MASKED, ROW_ONE_INF, ROW_ONE_NAN, ROW_HALF_MASKED, ROW_NORMAL,
-    ROW_LAST_ALONE, ROW_LARGEST, ROW_INF_AND_MASKED, N_SPECIAL_ROWS
+    ROW_ALL_MASKED,
+    ROW_ONE_INF,
+    ROW_ONE_NAN,
+    ROW_HALF_MASKED,
+    ROW_NORMAL,
+    ROW_LAST_ONLY,
+    ROW_LARGEST,
+    ROW_INF_AND_MASKED,
+    N_SPECIAL_ROWS
 };
 
-static double special(size_t i, size_t j, size_t cols, double normal)
+static double special_value(size_t i, size_t j, size_t cols, double normal)
 {
     size_t middle = cols / 2;
     switch ((enum special_row)(i % N_SPECIAL_ROWS)) {
@@ -28,7 +36,8 @@ static double special(size_t i, size_t j, size_t cols, double normal)
     case ROW_ONE_INF: return j == middle ? INFINITY : normal;
     case ROW_ONE_NAN: return j == cols - 1 ? (double)NAN : normal;
     case ROW_HALF_MASKED: return j < middle ? -INFINITY : normal;
-    case ROW_LAST_ALONE: return j < cols - 1 ? -INFINITY : normal;
+    case ROW_LAST_ONLY:
+        return j < cols - 1 ? -INFINITY : normal;
     case ROW_LARGEST: return 65504; /* f16's largest, in every column */
     case ROW_INF_AND_MASKED: return j == 0 ? INFINITY : -INFINITY;
     default: return normal;
@@ -45,13 +54,13 @@ static void fill_src(struct guarded *g, enum case_data data,
             if (data == DATA_LARGE)
                 x = largest * (2 * xl__rng_uniform(rng) - 1);
             if (data == DATA_SPECIALS)
-                x = special(i, j, g->cols, x);
+                x = special_value(i, j, g->cols, x);
             guarded_set(g, i, j, x);
         }
     }
 }
 
-/* An eighth of the elements is masked, and the first of several rows whole. */
+/* Mask an eighth of the elements, and all of the first of several rows. */
 static void fill_mask(struct guarded *g, struct xl__rng *rng)
 {
     enum { ONE_IN = 8 };
@@ -64,7 +73,7 @@ static void fill_mask(struct guarded *g, struct xl__rng *rng)
     }
 }
 
-static xl_status prepare(struct softmax_check *t, struct xl__rng *rng)
+static xl_status prepare_buffers(struct softmax_check *t, struct xl__rng *rng)
 {
     const struct softmax_case *c = t->c;
     struct guarded_layout src = {c->rows, c->cols, c->pad, c->off, c->dtype};
@@ -84,8 +93,8 @@ fail:
     return status;
 }
 
-static xl_status run(struct softmax_check *t, xl_queue *q,
-                     const char *variant)
+static xl_status run_case(struct softmax_check *t, xl_queue *q,
+                          const char *variant)
 {
     const struct softmax_case *c = t->c;
     xl_status status;
@@ -116,8 +125,8 @@ fail:
 /* Row i of x = scale src + mask, exactly; *slack the relative error of a
  * result that comes from rounding x to f32: twice u (|scale src| + |x|), once
  * for the element and once for those it is divided by. */
-static void row_of(const struct softmax_check *t, size_t i, double *x,
-                   double *slack)
+static void reference_row(const struct softmax_check *t, size_t i, double *x,
+                          double *slack)
 {
     const struct softmax_case *c = t->c;
     struct ref_mat src = guarded_host(&t->src, false);
@@ -146,11 +155,11 @@ static void check_row(const struct softmax_check *t, size_t i,
     const struct guarded *result = c->in_place ? &t->src : &t->dst;
     struct ref_mat got = guarded_back(result, false);
     double *x = x_y[0], *y = x_y[1], max = 0, slack = 0;
-    row_of(t, i, x, &slack);
+    reference_row(t, i, x, &slack);
     ref_softmax_row(x, c->cols, y, &max);
     for (size_t j = 0; j < c->cols; j++) {
-        struct seen e = {.name = "dst", .i = i, .j = j, .want = y[j],
-                         .dtype = c->dtype};
+        struct checked_element e = {
+            .name = "dst", .i = i, .j = j, .want = y[j], .dtype = c->dtype};
         double below = isfinite(x[j]) && isfinite(max) ? max - x[j] : 0;
         e.got = ref_at(&got, i, j);
         e.tol = ref_softmax_tol(y[j], below, slack, c->cols, c->dtype);
@@ -158,9 +167,9 @@ static void check_row(const struct softmax_check *t, size_t i,
     }
 }
 
-int verify_softmax(struct xl_queue *q, const struct softmax_case *c,
-                   const char *variant, unsigned long long seed,
-                   struct check_result *out)
+xl_status verify_softmax(struct xl_queue *q, const struct softmax_case *c,
+                         const char *variant, unsigned long long seed,
+                         struct check_result *out)
 {
     struct softmax_check t = {.c = c};
     double *x_y[2] = {NULL, NULL};
@@ -169,8 +178,8 @@ int verify_softmax(struct xl_queue *q, const struct softmax_case *c,
 
     check_init(out);
     xl__rng_seed(&rng, seed);
-    TRY(prepare(&t, &rng));
-    TRY(run(&t, q, variant));
+    TRY(prepare_buffers(&t, &rng));
+    TRY(run_case(&t, q, variant));
     x_y[0] = xl__calloc(c->cols, sizeof **x_y);
     x_y[1] = xl__calloc(c->cols, sizeof **x_y);
     TRY(x_y[0] && x_y[1] ? XL_OK : XL_NO_MEMORY);

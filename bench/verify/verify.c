@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judging results: elements, guards, and the check that joins two ops. */
+/* The comparison of results: elements, guards, and the check of GEMM and
+ * softmax in sequence. */
 #include "verify/verify.h"
 
 #include <inttypes.h>
@@ -14,7 +15,7 @@ void check_init(struct check_result *r)
     r->right = true;
 }
 
-void check_element(struct check_result *r, const struct seen *e)
+void check_element(struct check_result *r, const struct checked_element *e)
 {
     double error = ref_error(e->got, e->want, e->tol, e->dtype);
     if (error > r->worst)
@@ -35,9 +36,9 @@ void check_guards(struct check_result *r, const struct guarded *g,
         return;
     r->right = false;
     r->worst = INFINITY;
-    snprintf(r->why, sizeof r->why, "%s %s at element %" PRIdMAX
-             " from its first",
-             name, is_result ? "was written outside itself" : "was changed",
+    snprintf(r->why, sizeof r->why,
+             "%s %s at element %" PRIdMAX " from its first", name,
+             is_result ? "was written outside its elements" : "was changed",
              (intmax_t)at - (intmax_t)g->first);
 }
 
@@ -65,7 +66,8 @@ static void check_sums(const struct guarded *y, struct check_result *out)
          * by y add up to at most (E|x - max| + 14 + log2 cols + 1) u, and
          * y |x - max| is at most 1/e for each element. */
         double bound = 15 + log2((double)y->cols) + 0.37 * (double)y->cols;
-        struct seen e = {"row sum", i, 0, sum, 1, bound * u, XL_F32};
+        struct checked_element e = {"row sum", i,         0,     sum,
+                                    1,         bound * u, XL_F32};
         check_element(out, &e);
     }
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verify_gemm.c, verify_softmax.c and the benchmarks share: one place
- * that compares an element and remembers the worst. */
+/* Verification of the library's operations against the host: a case runs in
+ * guarded buffers, and its result is compared with a reference in double
+ * precision. The comparison of an element is shared with the timing. */
 #ifndef CLBENCH_VERIFY_H
 #define CLBENCH_VERIFY_H
 
-#include "cases/gemm_cases.h"
+#include "cases/conv_cases.h"
 #include "cases/expr_cases.h"
+#include "cases/gemm_cases.h"
 #include "verify/guarded_matrix.h"
 
-/* An element and where it stands. */
-struct seen {
+/* An element of a result, with its expected value and tolerance. */
+struct checked_element {
     const char *name; /* "C" */
     size_t i, j;
     double got, want, tol;
@@ -17,19 +19,32 @@ struct seen {
 };
 
 void check_init(struct check_result *r);
-/* Count one element; the first wrong one is told in why. */
-void check_element(struct check_result *r, const struct seen *e);
-/* A buffer that came back: guards, gaps and inputs as they were? */
+/* Check one element: it updates r->worst, and the first wrong one sets r->why.
+ */
+void check_element(struct check_result *r, const struct checked_element *e);
+/* Check a buffer that was read back: guards and gaps must be unchanged, and
+ * the elements as well if it is not the result. */
 void check_guards(struct check_result *r, const struct guarded *g,
                   const char *name, bool is_result);
 
-/* verify_expr.c: an expression's case as verify_gemm() (cases.h). */
+/* Run a case on a queue with guard zones around every buffer, and compare the
+ * result with the host in double. `variant` NULL: the library's choice.
+ * Returns the library's status; XL_WRONG_RESULT with *out filled. */
+xl_status verify_gemm(xl_queue *q, const struct gemm_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out);
+xl_status verify_softmax(xl_queue *q, const struct softmax_case *c,
+                         const char *variant, unsigned long long seed,
+                         struct check_result *out);
+xl_status verify_conv(xl_queue *q, const struct conv_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out);
 xl_status verify_expr(xl_queue *q, const struct expr_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);
 
-/* A f16 GEMM whose logits reach 6e4, softmax over them in f32: rows sum to 1
- * within the bound and nothing is infinite. */
+/* Check GEMM and softmax in sequence: a f16 product whose logits reach 6e4,
+ * then softmax over them in f32. The rows must sum to 1 within the bound. */
 xl_status verify_precision(xl_queue *q, unsigned long long seed,
                            struct check_result *out);
 

@@ -74,7 +74,7 @@ says 'nvmlDeviceGetPowerUsage'
 says 'memory_temperature_c *-  *-'
 
 expect 2 "too often" "$clbench" top --interval 0.01s
-warns 'give 0.1s or more'
+warns 'at least 0.1s'
 expect 4 "a file that cannot be" "$clbench" top --json "$folder/no/where"
 warns 'cannot be written'
 

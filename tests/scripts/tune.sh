@@ -74,7 +74,7 @@ expect 2 "a bad budget" "$clbench" tune gemm 512 --budget 5d
 warns "5m"
 expect 2 "no such device" "$clbench" tune gemm 512 --device 99
 expect 2 "no such variant" "$clbench" tune gemm 512 --variant gemm_none
-warns "there are: gemm_"
+warns "must be one of gemm_"
 expect 4 "a folder that is not there" tune --output "$folder/no/x.json"
 expect 4 "a full disk" tune --output /dev/full
 expect 3 "no driver" env OCL_ICD_VENDORS="$folder" "$clbench" tune gemm 512
@@ -150,7 +150,7 @@ expect 0 "a search among planted ones" env XL_CL_DIR="$folder/cl" \
     --json "$folder/planted.json"
 warns "lost, crashed"
 warns "SIGSEGV\\|ABORTING"
-warns "lost, hung: .* no word for [0-9]* s"
+warns "lost, hung: .* no output for [0-9]* s"
 warns "lost, wrong"
 says "computed wrongly; . crashed; . hung"
 fits

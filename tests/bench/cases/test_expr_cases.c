@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cases/expr_cases.h"
-#include "cases/expr_scan.h"
+#include "cases/expr_names.h"
 #include "cases/host_ops.h"
 
 /* -- lists ---------------------------------------------------------------- */
@@ -77,21 +77,21 @@ static void wrong_lists_are_told(void **state)
         bool (*read)(struct expr_spec *s, const char *list, char *why);
         const char *list, *says;
     } cases[] = {
-        {expr_read_shapes, "x", "no '=' behind the name"},
+        {expr_read_shapes, "x", "no '=' after the name"},
         {expr_read_shapes, "=4", "a name is missing"},
         {expr_read_shapes, "4=4", "a name is missing"},
-        {expr_read_shapes, "x=", "a size is a whole number"},
-        {expr_read_shapes, "x=4x", "a size is a whole number"},
-        {expr_read_shapes, "x=4.5", "parted by x"},
-        {expr_read_shapes, "x=-4", "a size is a whole number"},
+        {expr_read_shapes, "x=", "a size must be an integer"},
+        {expr_read_shapes, "x=4x", "a size must be an integer"},
+        {expr_read_shapes, "x=4.5", "separated by x"},
+        {expr_read_shapes, "x=-4", "a size must be an integer"},
         {expr_read_shapes, "x=4x0", "a size is 0"},
         {expr_read_shapes, "x=1e30", "fits in 64 bits"},
-        {expr_read_shapes, "x=1e", "a size is a whole number"},
+        {expr_read_shapes, "x=1e", "a size must be an integer"},
         {expr_read_shapes, "x=99999999999999999999", "fits in 64 bits"},
         {expr_read_shapes, "x=1x1x1x1x1x1x1", "more than 6 dimensions"},
-        {expr_read_shapes, "x=4:f17", "'f17' is no type"},
-        {expr_read_shapes, "x=4:t", "t wants two dimensions"},
-        {expr_read_shapes, "x=4:pad", "'pad' is no type"},
+        {expr_read_shapes, "x=4:f17", "'f17' is neither a type"},
+        {expr_read_shapes, "x=4:t", "t requires two dimensions"},
+        {expr_read_shapes, "x=4:pad", "'pad' is neither a type"},
         {expr_read_shapes, "x=4,y=4,x=5", "'x' has a shape already"},
         {expr_read_shapes, "abcdefghijklmnopqrstuvwxyzabcdef=4",
          "at most 31 characters"},
@@ -100,8 +100,8 @@ static void wrong_lists_are_told(void **state)
         {expr_read_scalars, "s=1:f16", "f32 or i32"},
         {expr_read_scalars, "s=1,s=2", "was given before"},
         {expr_read_ranges, "x=5", "two numbers"},
-        {expr_read_ranges, "x=5:1", "the lower end comes first"},
-        {expr_read_ranges, "x=0:inf", "both are finite"},
+        {expr_read_ranges, "x=5:1", "LO must not exceed HI"},
+        {expr_read_ranges, "x=0:inf", "both must be finite"},
         {expr_read_ranges, "x=0:1:2", "two numbers"},
         {expr_read_ranges, "x=index:2", "nothing follows"},
     };

@@ -486,7 +486,7 @@ static void error_over_tolerance(void **state)
 static void first_wrong_is_told(void **state)
 {
     struct check_result r;
-    struct seen e = {"C", 2, 3, 1, 1, 0.5, XL_F32};
+    struct checked_element e = {"C", 2, 3, 1, 1, 0.5, XL_F32};
 
     (void)state;
     check_init(&r);
@@ -578,7 +578,8 @@ static void overwritten_guard_is_told(void **state)
     ((float *)g.back)[g.first - 1] = 0; /* one before the first */
     check_guards(&r, &g, "C", true);
     assert_false(r.right);
-    assert_non_null(strstr(r.why, "written outside itself at element -1"));
+    assert_non_null(
+        strstr(r.why, "written outside its elements at element -1"));
     assert_true(isinf(r.worst));
     guarded_clear(&g);
 }

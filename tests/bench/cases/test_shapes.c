@@ -99,13 +99,14 @@ static void bad_lines_say_where(void **state)
         {"# only this\n", "has no shapes"},
         {"8\n: 8\n", ":2:1: a name is missing before ':'"},
         {"8\nname:\n", ":2:6: 'name' has no shape"},
-        {"8 f16 f17\n", ":1:7: 'f17' will not do; behind a shape give "
-                        "dtype="},
-        {"\n\n  a: 8 batch=0", ":3:8: 'batch=0' will not do"},
-        {"8 batch=", ":1:3: 'batch=' will not do"},
-        {"8 device=0", ":1:3: 'device=0' will not do"},
-        {"8 stride=2", ":1:3: 'stride=2' will not do"},
-        {"8 nn=1", ":1:3: 'nn=1' will not do"},
+        {"8 f16 f17\n",
+         ":1:7: invalid option 'f17' of a shape; must be one of "
+         "dtype="},
+        {"\n\n  a: 8 batch=0", ":3:8: invalid option 'batch=0'"},
+        {"8 batch=", ":1:3: invalid option 'batch='"},
+        {"8 device=0", ":1:3: invalid option 'device=0'"},
+        {"8 stride=2", ":1:3: invalid option 'stride=2'"},
+        {"8 nn=1", ":1:3: invalid option 'nn=1'"},
         {"1 2 3 4 5 6 7 8 9", ":1:17: a line has at most 8 words"},
     };
     (void)state;

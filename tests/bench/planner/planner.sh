@@ -181,7 +181,7 @@ says "such as 1008GB/s"
 plan 2 "a negative context" --model phi-4 --context -5
 says "such as 32768 or 32k"
 plan 2 "a batch of none" --model phi-4 --batch 0
-says "--batch: '0'"
+says "'0' for --batch"
 plan 4 "no result file" --model phi-4 --from "$folder/config.json"
 says "clbench/1"
 echo '{"schema": "clbench/1", "rows": [], "devices": []}' >"$folder/none.json"

@@ -501,14 +501,14 @@ static void invalid_options_are_reported(void **state)
     static const struct wrong cases[] = {
         {{.params = "14e9"}, "missing: --layers, --kv-heads, --head-dim"},
         {{.layers = "3"}, "--params, --kv-heads"},
-        {{GOOD, .head_dim = "0"}, "--head-dim: '0'"},
-        {{GOOD, .head_dim = "-1"}, "--head-dim: '-1'"},
-        {{GOOD, .head_dim = "12.5"}, "whole"},
+        {{GOOD, .head_dim = "0"}, "'0' for --head-dim"},
+        {{GOOD, .head_dim = "-1"}, "'-1' for --head-dim"},
+        {{GOOD, .head_dim = "12.5"}, "integer"},
         {{GOOD, .head_dim = "1e99"}, "from 1 to"},
         {{GOOD, .head_dim = "128", .context = "32q"}, "32k"},
-        {{GOOD, .head_dim = "128", .context = "nan"}, "--context: 'nan'"},
-        {{GOOD, .head_dim = "128", .context = "inf"}, "--context: 'inf'"},
-        {{GOOD, .head_dim = "128", .context = "0"}, "--context: '0'"},
+        {{GOOD, .head_dim = "128", .context = "nan"}, "'nan' for --context"},
+        {{GOOD, .head_dim = "128", .context = "inf"}, "'inf' for --context"},
+        {{GOOD, .head_dim = "128", .context = "0"}, "'0' for --context"},
         {{GOOD, .head_dim = "128", .context = "1e999"}, "from 1 to"},
         {{GOOD, .head_dim = "128", .context = "32KiB"}, "32768"},
         {{GOOD, .head_dim = "128", .active = "2e9"}, "--experts is missing"},
@@ -521,7 +521,7 @@ static void invalid_options_are_reported(void **state)
          "between"},
         {{.model = "llama-3.1-8c"}, "did you mean 'llama-3.1-8b'"},
         {{.model = "./no-such.json"}, "cannot be read"},
-        {{.model = "llama-3.1-8b", .layers = "none"}, "--layers: 'none'"},
+        {{.model = "llama-3.1-8b", .layers = "none"}, "'none' for --layers"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -544,7 +544,7 @@ static void rates_require_units(void **state)
         {{.bandwidth = "500GHz"}, "1008GB/s"},
         {{.bandwidth = "500GB/s", .memory = "24"}, "24GB"},
         {{.bandwidth = "500GB/s", .peak = "165"}, "165TFLOP/s"},
-        {{.bandwidth = "500GB/s", .link = "0"}, "--link: '0'"},
+        {{.bandwidth = "500GB/s", .link = "0"}, "'0' for --link"},
         {{.memory = "24GB"}, "--bandwidth is missing"},
     };
     (void)state;

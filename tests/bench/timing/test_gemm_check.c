@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "timing/op_gemm_sums.h"
-#include "timing/whole.h"
+#include "timing/result_check.h"
+#include "timing/gemm_check.h"
 
 enum { M = 96, N = 160, K = 128 };
 

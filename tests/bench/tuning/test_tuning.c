@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tuning/tune.h"
+#include "tuning/report.h"
+#include "tuning/search.h"
+#include "tuning/worker.h"
 
 /* -- lines ---------------------------------------------------------------- */
 

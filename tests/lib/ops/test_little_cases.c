@@ -8,6 +8,7 @@
 
 #include "cases/gemm_cases.h"
 #include "support/support.h"
+#include "verify/verify.h"
 
 enum { SEED = 20, MAX_VARIANTS = 16 };
 

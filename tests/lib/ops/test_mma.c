@@ -15,6 +15,7 @@
 #include "ops/variants.h"
 #include "runtime/launch.h"
 #include "support/support.h"
+#include "verify/verify.h"
 
 enum { SEED = 20 };
 

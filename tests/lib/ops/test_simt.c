@@ -15,6 +15,7 @@
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
 #include "support/support.h"
+#include "verify/verify.h"
 
 enum { SEED = 20 };
 

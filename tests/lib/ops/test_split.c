@@ -20,6 +20,7 @@
 #include "cases/host_ops.h"
 #include "runtime/launch.h"
 #include "support/support.h"
+#include "verify/verify.h"
 
 enum { M = 75, N = 70, K = 600, GAP = 6, OFFSET = 4, SEED = 20 };
 enum { ROOM = (K + GAP) * 3 * (N + GAP) };

@@ -9,6 +9,7 @@
 
 #include "cases/gemm_cases.h"
 #include "support/support.h"
+#include "verify/verify.h"
 
 enum { SEED = 3, MAX_CALLS = 2000 };
 

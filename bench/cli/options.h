@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of the command line: the table that describes them, the settings
+ * that they are parsed into, and the parser. --help, the man page and the
+ * shell completions are generated from the same table. */
+#ifndef CLBENCH_CLI_OPTIONS_H
+#define CLBENCH_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <crosslane/ops.h>
+
+/* The values of a repeatable option. */
+enum { OPTION_TIMES = 64 };
+struct option_list {
+    const char *value[OPTION_TIMES];
+    unsigned n;
+};
+
+enum { OPTIONS_MOST = 128 }; /* rows of the option table */
+
+/* Options of `clbench plan`: quantities as text; NULL: not given. */
+struct plan_settings {
+    const char *model, *params, *active, *experts, *layers, *kv_heads;
+    const char *head_dim, *weights, *kv, *context;
+    const char *bandwidth, *peak, *link, *memory; /* of a device */
+    struct option_list from; /* result files with the devices to plan for */
+    bool training;
+};
+
+/* All that the command line can set. */
+struct settings {
+    const char *device; /* NULL: device 0 */
+    bool all_devices;
+    const char *variant; /* NULL: the library's choice; "all": every one */
+    xl_dtype dtype;      /* XL_N_DTYPES: not given */
+    int trans;           /* bit 0: A transposed, bit 1: B; -1: not given */
+    xl_accuracy accuracy;
+    /* Files of results. NULL: none; "-": standard output. */
+    const char *json, *csv, *markdown, *html;
+    uint64_t seed;
+    bool quick, full;  /* neither: the default extent */
+    double max_time_s; /* 0: no limit */
+    bool strict, quiet, help, version;
+    bool list;                  /* limits: list all facts; probe: all probes */
+    bool damaged;               /* cache clear: only damaged entries */
+    double budget_s;            /* tune; 0: not given */
+    double patience_s;          /* tune, doctor; 0: not given */
+    double interval_s;          /* top; 0: not given */
+    size_t count;               /* top: readings; 0: not given */
+    size_t tries;               /* tune: candidates of a class; 0: no limit */
+    const char *output;         /* tune: file of the sets; NULL: the user's */
+    bool dry_run;               /* tune: only list candidates */
+    struct option_list fail_on; /* compare: gates */
+    double margin, noise;       /* compare: in percent; NaN: not given */
+    struct option_list shapes, scalars, ranges; /* expr */
+    bool fast_math, explain, source;            /* expr */
+    int layout; /* conv: an xl_layout; -1: not given */
+    size_t stride, pad, dilation, groups; /* conv; 0: not given */
+    struct option_list shape_files;       /* gemm, conv: files of shapes */
+    size_t batch;      /* products of a call; 0: not given */
+    size_t calls;      /* peers: runs per wait; 0: one */
+    const char *sweep; /* gemm: "n=1780:2060"; NULL: none */
+    bool reads;        /* gemm: count global reads by tile */
+    size_t cliff;      /* gemm: number of random shapes; 0: none */
+    const char *tile;  /* split: "256x128"; NULL: the library's */
+    size_t units;      /* split: compute units; 0: the device's */
+    const char *svg;   /* folder of the pictures; split, plan: or a file;
+                          NULL: none */
+    bool portability;  /* compare: over the devices of all files */
+    const char *trace; /* NULL: none */
+    struct option_list modes; /* pipeline; empty: all */
+    const char *stages;       /* pipeline: "qk,softmax"; NULL: not given */
+    size_t chunks, buffers;   /* pipeline; 0: chosen */
+    const char *case_name;    /* name of a line of a shape file; NULL: none */
+    struct plan_settings plan;
+    bool given[OPTIONS_MOST]; /* by index into option_rows */
+    const char **words;       /* positional arguments, without the command */
+    unsigned n_words;
+};
+
+enum option_kind {
+    OPT_FLAG,
+    OPT_TEXT,
+    OPT_UINT,
+    OPT_SECONDS,
+    OPT_PERCENT,
+    OPT_CHOICE,
+    OPT_COUNT, /* size_t, 1 or more */
+    OPT_SIZE,  /* size_t, 0 or more */
+    OPT_LIST   /* struct option_list: repeatable */
+};
+
+struct option_row {
+    const char *name; /* long, without dashes */
+    char letter;      /* 0: none */
+    enum option_kind kind;
+    const char *value; /* "N|NAME|UUID|PCI"; NULL for a flag */
+    const char *help;
+    const char *const *choices; /* OPT_CHOICE: NULL-terminated */
+    size_t offset;              /* of the field in struct settings */
+    bool common;                /* every command takes it */
+    const char *bare; /* value as the last argument without one; or NULL */
+};
+
+extern const struct option_row option_rows[]; /* NULL name last */
+
+struct command;
+
+/* The commands of the program, which main() sets first; NULL-terminated. The
+ * one whose name is "" runs when none is given. */
+void commands_set(const struct command *const *list);
+const struct command *const *commands_all(void);
+
+/* Parse the command line into *set, and find the command (the suite when none
+ * is given). On a usage error: print one line to stderr, with what is wrong
+ * and where to read on, and return false. args_free() in any case. */
+bool args_parse(int argc, char **argv, struct settings *set,
+                const struct command **command);
+void args_free(struct settings *set);
+const struct option_row *option_find(const char *name);
+/* Parse `text` as the option's value into its field; false: invalid. */
+bool option_set(const struct option_row *row, const char *text,
+                struct settings *set);
+/* What a value must be, for messages: "a positive integer", "nn|nt|tn|tt". */
+const char *option_requirement(const struct option_row *row);
+bool option_is_given(const struct option_row *row, const struct settings *set);
+/* The text of a choice; NULL when `value` is none of them. */
+const char *option_choice(const struct option_row *row, int value);
+bool command_takes(const struct command *c, const struct option_row *row);
+/* Print --help of a command; NULL: of the program. */
+void args_help(FILE *to, const struct command *command);
+/* Print the manual as a man page (roff). */
+void args_man(FILE *to);
+/* Print the completion of "bash", "zsh" or "fish"; false: another shell. */
+bool args_completion(FILE *to, const char *shell);
+
+#endif
