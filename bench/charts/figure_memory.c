@@ -460,8 +460,8 @@ static double draw_panel(struct xl__str *out, const struct result_file *file,
     return bottom;
 }
 
-/* The plots by offset and by width, side by side; `top` when there are none.
- * */
+/* The plots by offset and by width, side by side; `top` when there are
+ * none. */
 static double draw_panels(struct xl__str *out, const struct result_file *file,
                           const json_t *device, double top)
 {
