@@ -121,14 +121,12 @@ static bool read_rows(struct result_file *f, char *why, size_t cap)
     f->device = json_text_at(json_array_get(devices, 0), "name");
     f->rows = xl__calloc(n ? n : 1, sizeof *f->rows);
     if (!f->rows)
-        return reject_file(f, why, cap,
-                           "does not fit in memory");
+        return reject_file(f, why, cap, "does not fit in memory");
     for (size_t i = 0; i < n; i++) {
         const json_t *in = json_array_get(list, i);
         struct result_row *row = &f->rows[f->n_rows++];
         if (!read_row(row, in))
-            return reject_file(f, why, cap,
-                               "does not fit in memory");
+            return reject_file(f, why, cap, "does not fit in memory");
         row->device = find_device_id(devices, json_object_get(in, "device"));
         if (!*row->id)
             return reject_file(f, why, cap, "has a row without an id");
