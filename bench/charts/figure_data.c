@@ -118,6 +118,7 @@ static bool is_cube(const xl_row *row)
     return row->n_shape > 2;
 }
 
+/* The text of a parameter; "": none. */
 static const char *param_text(const xl_row *row, const char *name)
 {
     for (unsigned i = 0; i < row->n_params; i++)

@@ -88,6 +88,8 @@ static void find_sweep(struct gemm_picture *d)
     }
 }
 
+/* The x of a row: the dimensions of a sweep that grow, or the side of a cube
+ * of as many operations. */
 static double find_x(const struct gemm_picture *d, const double mnk[3])
 {
     for (unsigned s = 0; d->is_sweep && s < 3; s++)
@@ -96,6 +98,8 @@ static double find_x(const struct gemm_picture *d, const double mnk[3])
     return cbrt(mnk[0] * mnk[1] * mnk[2]);
 }
 
+/* Does a line join the row to others? In a sweep, or for a cube; never a
+ * batch. */
 static bool is_joined(const struct gemm_picture *d,
                       const struct result_row *row, const double mnk[3])
 {
@@ -104,6 +108,7 @@ static bool is_joined(const struct gemm_picture *d,
            (d->is_sweep || (mnk[0] == mnk[1] && mnk[1] == mnk[2]));
 }
 
+/* "m = n" of a sweep, else "size". */
 static void name_x_axis(const struct gemm_picture *d, char *out, size_t cap)
 {
     struct xl__str text = {0};
@@ -118,6 +123,8 @@ static void name_x_axis(const struct gemm_picture *d, char *out, size_t cap)
 
 /* -- series --------------------------------------------------------------- */
 
+/* The index of the type with its accuracy, added if it is new; the last one
+ * when there are too many. */
 static unsigned find_kind(struct gemm_picture *d, const struct result_row *row)
 {
     const json_t *params = json_object_get(row->json, "params");
@@ -133,6 +140,7 @@ static unsigned find_kind(struct gemm_picture *d, const struct result_row *row)
     return i < GEMM_KINDS ? i : GEMM_KINDS - 1;
 }
 
+/* The library of a row: "" for this one, "clblast" of "peer_clblast". */
 static const char *find_library(const struct result_row *row)
 {
     static const char *const starts[] = {"peer_", "gemm_"};
@@ -159,6 +167,7 @@ static unsigned find_library_shape(const struct gemm_picture *d,
     return *library ? most + 1 : 0;
 }
 
+/* The series of a row's kind and library, added if it is new. */
 static struct gemm_series *find_series(struct gemm_picture *d,
                                        const struct result_row *row)
 {
@@ -178,6 +187,7 @@ static struct gemm_series *find_series(struct gemm_picture *d,
     return s;
 }
 
+/* Adds a row to its series, and keeps the highest roof of its kind. */
 static void add_row(struct gemm_picture *d, const struct result_row *row)
 {
     struct plot_point point = {.is_hollow = !figure_is_firm(row)};
@@ -253,6 +263,7 @@ static double draw_headline(struct xl__str *out, const struct gemm_picture *d)
     return figure_headline(out, d->device, text);
 }
 
+/* Sets how marks and line of a series look. */
 static void style_series(struct gemm_series *s, unsigned colour,
                          const char *name)
 {
@@ -276,6 +287,7 @@ static void draw_series(struct xl__str *out, const struct plot *p,
             plot_marks(out, p, &d->series[i].marks);
 }
 
+/* Keeps labels clear of the marks of a kind. */
 static void reserve_marks(struct plot_labels *taken, const struct plot *p,
                           const struct gemm_picture *d, unsigned kind)
 {
@@ -335,6 +347,7 @@ static unsigned find_highest_roof(const struct gemm_picture *d,
     return best;
 }
 
+/* The roofs of all types, then their names. */
 static void draw_roofs(struct xl__str *out, const struct gemm_picture *d)
 {
     static const double thin = 3;
@@ -369,6 +382,7 @@ static double draw_legend(struct xl__str *out, const struct gemm_picture *d,
                        d->n_series);
 }
 
+/* All types in one plot; returns the y below it. */
 static double draw_single_plot(struct xl__str *out, struct gemm_picture *d)
 {
     struct plot *p = &d->plot;
@@ -439,6 +453,7 @@ static double draw_library_legend(struct xl__str *out,
     return plot_legend(out, PLOT_EDGE, y, SVG_WIDTH - 2 * PLOT_EDGE, all, n);
 }
 
+/* A plot for each type, two a row; returns the y below them. */
 static double draw_panels(struct xl__str *out, struct gemm_picture *d)
 {
     double y;

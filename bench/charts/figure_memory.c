@@ -58,6 +58,8 @@ static const struct result_row *find_best_row(const struct result_file *file,
     return best;
 }
 
+/* Adds the bar of a rate, out of a row with its interval or out of a measured
+ * fact; nothing when neither exists. */
 static void add_rate(struct plot_bars *bars, struct plot_axis *axis,
                      const struct result_file *file, const json_t *device,
                      size_t i)
@@ -86,6 +88,7 @@ static void add_rate(struct plot_bars *bars, struct plot_axis *axis,
     (void)plot_bars_add(bars, axis, &bar);
 }
 
+/* The highest and the lowest rate. */
 static double draw_bandwidth_headline(struct xl__str *out,
                                       const json_t *device,
                                       const struct plot_bars *bars)
@@ -161,6 +164,7 @@ static unsigned find_levels(const struct result_file *file,
     return n;
 }
 
+/* "L1 32 KiB in 1 ns". */
 static void add_level_name(const struct level *v, const char *between,
                            struct xl__str *out)
 {
@@ -174,6 +178,7 @@ static void add_level_name(const struct level *v, const char *between,
     xl__str_printf(out, "%s%s", between, time);
 }
 
+/* All levels in one line. */
 static double draw_cache_headline(struct xl__str *out, const json_t *device,
                                   const struct level *level, unsigned n)
 {
@@ -195,6 +200,7 @@ struct step {
     double x1, x2, y;
 };
 
+/* A horizontal line for each level, and a vertical one where its size ends. */
 static void draw_steps(struct xl__str *out, const struct plot *p,
                        struct plot_labels *taken, const struct step *step,
                        unsigned n)
@@ -210,6 +216,7 @@ static void draw_steps(struct xl__str *out, const struct plot *p,
     }
 }
 
+/* The levels found, as steps with names. */
 static void draw_levels(struct xl__str *out, const struct plot *p,
                         struct plot_labels *taken, const struct level *level,
                         unsigned n)
@@ -361,6 +368,7 @@ static double draw_coalescing_headline(struct xl__str *out,
     return figure_headline(out, device, text);
 }
 
+/* A vertical line at the size of a granule. */
 static void draw_granule(struct xl__str *out, const struct plot *p,
                          struct plot_labels *taken, double bytes,
                          unsigned series)
@@ -376,6 +384,7 @@ static void draw_granule(struct xl__str *out, const struct plot *p,
     svg_group_end(out);
 }
 
+/* A horizontal line at the rate of random words. */
 static void draw_gather(struct xl__str *out, const struct plot *p,
                         struct plot_labels *taken,
                         const struct result_row *row)
@@ -394,6 +403,7 @@ static void draw_gather(struct xl__str *out, const struct plot *p,
 
 enum { STRIDE_MEMORY, STRIDE_LLC, STRIDE_IDEAL, N_STRIDE_SERIES };
 
+/* The plot of rates by stride; returns the y below it. */
 static double draw_strides(struct xl__str *out, const struct result_file *file,
                            const json_t *device, struct plot *p,
                            struct plot_series *s)
@@ -450,6 +460,8 @@ static double draw_panel(struct xl__str *out, const struct result_file *file,
     return bottom;
 }
 
+/* The plots by offset and by width, side by side; `top` when there are
+ * none. */
 static double draw_panels(struct xl__str *out, const struct result_file *file,
                           const json_t *device, double top)
 {
@@ -536,6 +548,7 @@ static double read_slowdown(const struct result_row *row)
     return result_number(row, "params", "slowdown");
 }
 
+/* The greatest common divisor. */
 static unsigned find_divisor(unsigned a, unsigned b)
 {
     while (b > 0) {
@@ -647,6 +660,7 @@ static double read_rate(const struct result_row *row)
            result_number(row, NULL, "median_ns") * 1e9;
 }
 
+/* The highest rate of two curves. */
 static double find_highest(const struct plot_series *a,
                            const struct plot_series *b)
 {

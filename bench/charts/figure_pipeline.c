@@ -29,6 +29,7 @@ static double read_number(const json_t *object, const char *name)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* The lane of a command; N_LANES: none of that name. */
 static unsigned find_lane(const json_t *command)
 {
     unsigned i = 0;
@@ -47,6 +48,7 @@ static bool read_span(const json_t *command, const struct plot_axis *axis,
            *start <= *end && find_lane(command) < N_LANES;
 }
 
+/* The number of commands that are drawn of a mode. */
 static size_t count_commands(const json_t *mode)
 {
     const size_t n = json_array_size(json_object_get(mode, "commands"));
@@ -76,6 +78,7 @@ static size_t hold_commands(struct plot_axis *axis, const json_t *modes)
 
 /* -- one mode ------------------------------------------------------------- */
 
+/* "gemm: 1 us from 2 us on, 64 B". */
 static void add_command_tip(const json_t *command, double start, double end,
                             struct xl__str *out)
 {
@@ -91,6 +94,7 @@ static void add_command_tip(const json_t *command, double start, double end,
     }
 }
 
+/* The commands of one lane as boxes. */
 static void draw_lane(struct xl__str *out, const struct plot *p,
                       const json_t *mode, unsigned lane, double y)
 {
@@ -113,6 +117,7 @@ static void draw_lane(struct xl__str *out, const struct plot *p,
     svg_group_end(out);
 }
 
+/* All lanes of a mode over a grey box of its total; returns the y below. */
 static double draw_mode(struct xl__str *out, const struct plot *p,
                         const json_t *mode, double y)
 {
@@ -136,6 +141,7 @@ static double draw_mode(struct xl__str *out, const struct plot *p,
 
 /* -- the figure ----------------------------------------------------------- */
 
+/* Stages and type, and what bounds them. */
 static double draw_headline(struct xl__str *out, const json_t *device,
                             const json_t *entry)
 {
@@ -165,6 +171,7 @@ static double draw_legend(struct xl__str *out, double y)
     return plot_legend(out, PLOT_EDGE, y, SVG_WIDTH, s, N_LANES);
 }
 
+/* Appends the time of each first call. */
 static void add_first(const json_t *entry, struct xl__str *out)
 {
     const json_t *firsts = json_object_get(entry, "first_calls");
@@ -181,6 +188,8 @@ static void add_first(const json_t *entry, struct xl__str *out)
     }
 }
 
+/* What bounds the pipeline, and its first calls, as a paragraph; returns the y
+ * below. */
 static double draw_text(struct xl__str *out, const json_t *entry, double y)
 {
     struct xl__str text = {0}, line = {0};

@@ -32,6 +32,7 @@ struct figure_ceilings {
 
 /* -- ceilings ------------------------------------------------------------- */
 
+/* The fact of a ceiling, by its name in the table. */
 static const char *find_fact(const struct roof_line *line)
 {
     const struct ceiling *c = ceilings;
@@ -45,6 +46,7 @@ static bool is_measured(const struct figure_ceilings *d, unsigned i)
     return figure_is_measured(d->device, find_fact(&d->lines[i]));
 }
 
+/* Finds the ceilings whose rate the device has. */
 static void find_ceilings(struct figure_ceilings *d)
 {
     const struct plot_axis rates = plot_axis(10, "", "");
@@ -59,6 +61,7 @@ static void find_ceilings(struct figure_ceilings *d)
     d->picture.lines = d->lines;
 }
 
+/* Was one of the memories, or of the peaks, measured? */
 static bool has_measured_ceiling(const struct figure_ceilings *d,
                                  bool is_memory)
 {
@@ -79,6 +82,7 @@ static unsigned choose_dash(const struct figure_ceilings *d, unsigned i)
     return d->lines[i].rate > roof_least(&d->picture, true) ? 1 : 0;
 }
 
+/* "DRAM 1 TB/s", with the source where it was not measured. */
 static void line_name(const struct figure_ceilings *d, unsigned i,
                       struct xl__str *out)
 {
@@ -99,6 +103,7 @@ enum {
     BEFORE = 16     /* from the plot to the names */
 };
 
+/* The width that the names of peaks need on the right of the plot. */
 static double measure_names(const struct figure_ceilings *d)
 {
     double most = 0;
@@ -235,6 +240,7 @@ struct roofline_figure {
 
 /* -- data ----------------------------------------------------------------- */
 
+/* The series of a row's op; PEERS for another library's. */
 static unsigned find_series(const struct result_row *row)
 {
     unsigned i = 0;
@@ -254,6 +260,7 @@ static bool is_marked(const struct result_row *row)
            strcmp(figure_op(row), "pipeline") != 0;
 }
 
+/* Adds a mark for each row with flop and bytes. */
 static void find_marks(struct roofline_figure *d,
                        const struct result_file *file)
 {
@@ -308,6 +315,7 @@ static void draw_marks(struct xl__str *out, struct roofline_figure *d)
         name_best(out, d, &d->series[i]);
 }
 
+/* The bandwidth of the memory, the best peak, the number of kernels. */
 static double draw_headline(struct xl__str *out,
                             const struct roofline_figure *d)
 {

@@ -17,6 +17,7 @@ enum { BELOW = 12, MOST_BARS = 40, PEER_SERIES = 7 };
  * room for the others. */
 static const double most_share = 5;
 
+/* "openblas" of "peer_openblas". */
 static const char *skip_peer_prefix(const struct result_row *row)
 {
     static const char peer[] = "peer_";
@@ -48,6 +49,7 @@ static double find_share(const struct result_row *row, const json_t *device,
     return figure_value(row) / figure_fact(device, "copy_bytes_per_s");
 }
 
+/* The series of a row: its type, or another library. */
 static unsigned find_series(const struct result_row *row)
 {
     xl_row is;
@@ -60,6 +62,7 @@ static unsigned find_series(const struct result_row *row)
                                  : 3;
 }
 
+/* Adds the bar of a row; none without a share. */
 static void add_row(struct plot_bars *bars, struct plot_axis *axis,
                     const struct result_file *file, const json_t *device,
                     const struct result_row *row, bool of_copy)
@@ -91,6 +94,7 @@ static int compare_share(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The range of shares. */
 static double draw_headline(struct xl__str *out, const json_t *device,
                             const struct plot_bars *bars, size_t n_all,
                             const char *of)
@@ -141,6 +145,7 @@ static double draw_legend(struct xl__str *out, const struct plot_bars *bars,
                : y;
 }
 
+/* Draws the bars of an op, the lowest ones where there are too many. */
 static bool draw_shares(const struct result_file *file, const json_t *device,
                         const struct figure *figure, bool of_copy,
                         struct xl__str *out)

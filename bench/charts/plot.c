@@ -68,6 +68,7 @@ void plot_axis_widen(struct plot_axis *a)
 
 /* -- ticks ---------------------------------------------------------------- */
 
+/* The least of 1, 2 and 5 times a power of ten that is at least `least`. */
 static double nice_step(double least)
 {
     static const double steps[] = {1, 2, 5, 10};
@@ -79,6 +80,7 @@ static double nice_step(double least)
     return steps[i] * decade;
 }
 
+/* Ticks a nice step apart. */
 static unsigned linear_ticks(const struct plot_axis *a, unsigned most,
                              double *at)
 {
@@ -186,6 +188,7 @@ double plot_y(const struct plot *p, double value)
 
 /* -- axes ----------------------------------------------------------------- */
 
+/* Grid lines, then the texts left of the area. */
 static void draw_y_axis(struct xl__str *out, const struct plot *p)
 {
     double at[PLOT_MOST_TICKS];
@@ -228,6 +231,7 @@ static unsigned fit_x_ticks(const struct plot *p, double at[PLOT_MOST_TICKS],
     return n;
 }
 
+/* Grid lines, the base line, then the texts below the area. */
 static void draw_x_axis(struct xl__str *out, const struct plot *p)
 {
     double at[PLOT_MOST_TICKS];
@@ -379,6 +383,7 @@ static struct plot_box box_around(double x, double y, double width,
                              y + height / 2};
 }
 
+/* Stores a box; when all are in use, is_free() returns false. */
 static void add_box(struct plot_labels *labels, struct plot_box box)
 {
     if (labels->n < PLOT_MOST_BOXES)
@@ -507,6 +512,7 @@ void plot_bars_clear(struct plot_bars *bars)
     *bars = (struct plot_bars){.n = 0};
 }
 
+/* A name of at most BAR_NAME letters. */
 static void cut_name(const struct plot_bar *bar, struct xl__str *out)
 {
     text_cut(out, bar->name, BAR_NAME);
@@ -524,6 +530,7 @@ static double find_widest_name(const struct plot_bars *bars)
     return widest;
 }
 
+/* The interval of a bar, unless it is too short to be seen. */
 static void draw_bar_interval(struct xl__str *out, const struct plot *p,
                               const struct plot_bar *bar, double y)
 {
@@ -536,6 +543,7 @@ static void draw_bar_interval(struct xl__str *out, const struct plot *p,
     svg_line(out, high, y - half, high, y + half, 0);
 }
 
+/* A bar from 0 on a linear axis, a mark on a logarithmic one. */
 static void draw_bar(struct xl__str *out, const struct plot *p,
                      const struct plot_bar *bar, double y)
 {
@@ -555,6 +563,7 @@ static void draw_bar(struct xl__str *out, const struct plot *p,
     draw_bar_interval(out, p, bar, y);
 }
 
+/* A name, its bar or mark, and its value. */
 static void draw_bar_row(struct xl__str *out, const struct plot *p,
                          const struct plot_bar *bar, double y)
 {

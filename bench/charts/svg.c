@@ -62,6 +62,7 @@ static bool is_not_xml(const char *text)
            strncmp(text, "\xEF\xBF\xBF", 3) == 0;
 }
 
+/* Text for XML: control characters and bytes that are not UTF-8 as escapes. */
 static void add_escaped(struct xl__str *out, const char *text)
 {
     static const char *const names[] = {
@@ -197,6 +198,7 @@ void svg_group_end(struct xl__str *out)
 
 /* -- shapes --------------------------------------------------------------- */
 
+/* The end of an element, with its tooltip if there is one. */
 static void add_tip(struct xl__str *out, const char *tip, const char *element)
 {
     if (!tip) {

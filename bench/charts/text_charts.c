@@ -17,6 +17,7 @@ struct letter_plot {
     char cell[ROWS][MOST_COLUMNS];
 };
 
+/* The log2 of the intensity in the middle of a column. */
 static double column_to_x(const struct letter_plot *p, unsigned column)
 {
     return p->at.x0 + (p->at.x1 - p->at.x0) * (column + 0.5) / p->columns;
@@ -110,6 +111,7 @@ static void draw_memory(struct letter_plot *p,
     }
 }
 
+/* The best peak is '=', others are '-'; from the fastest memory's line on. */
 static void draw_peak(struct letter_plot *p,
                       const struct roof_picture *picture,
                       const struct roof_line *line)
@@ -143,6 +145,7 @@ static void name_line(struct letter_plot *p, const struct roof_line *line)
 
 /* -- text ----------------------------------------------------------------- */
 
+/* A line of the plot, every third one with its rate. */
 static void add_row(struct xl__str *out, const struct letter_plot *p, int row)
 {
     enum { EVERY = 3 };

@@ -360,7 +360,8 @@ static const struct column level_columns[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column verdict_column = {{"verdict", false, 0}, cell_verdict};
+static const struct column verdict_column = {{"verdict", false, 0},
+                                             cell_verdict};
 
 /* clang-format on */
 

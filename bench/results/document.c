@@ -79,6 +79,7 @@ static json_t *device_json(const xl_device *dev)
 
 /* -- a row ---------------------------------------------------------------- */
 
+/* Shape or parameters as an object. */
 static json_t *params_json(const xl_param *p, unsigned n)
 {
     json_t *out = json_object();
@@ -127,6 +128,7 @@ static json_t *id_json(const xl_row *row)
     return out;
 }
 
+/* The members of the samples and their clock. */
 static void put_timing(json_t *out, const xl_row *row)
 {
     const xl_samples *samples = &row->samples;

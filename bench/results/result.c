@@ -85,6 +85,7 @@ static bool is_same_param(const xl_param *a, const xl_param *b)
            (*a->text || !(a->value < b->value || a->value > b->value));
 }
 
+/* Have all rows the parameter with the same value? */
 static bool is_common_param(const struct result_table *rows, const xl_param *p)
 {
     for (size_t i = 0; i < rows->n; i++) {
@@ -122,6 +123,7 @@ static bool is_hidden_param(const xl_row *row, const xl_param *p)
             strcmp(p->text, xl_dtype_name(row->dtype)) == 0);
 }
 
+/* Have all rows the same type? */
 static bool is_common_dtype(const struct result_table *rows)
 {
     for (size_t i = 1; i < rows->n; i++)
@@ -154,6 +156,7 @@ static const struct {
 /* Parameters whose text is shown without the name. */
 static const char *const unnamed_params[] = {"case", "names", "planted", NULL};
 
+/* "group=64", "floor=1 GB/s" of floor_B_per_s, or the text only. */
 static void add_param(struct xl__str *out, const xl_param *p)
 {
     enum { N = sizeof unit_endings / sizeof unit_endings[0] };
@@ -216,6 +219,7 @@ static bool is_plain_shape(const xl_row *row, unsigned n)
     return true;
 }
 
+/* Is it an m x n x k with all three equal? */
 static bool is_cube(const xl_row *row, unsigned n)
 {
     return n == 3 && strcmp(row->shape[0].name, "m") == 0 &&
@@ -223,6 +227,7 @@ static bool is_cube(const xl_row *row, unsigned n)
            row->shape[1].value == row->shape[2].value;
 }
 
+/* "1000x1023x517", "4096^3", or names and values. */
 static void add_sizes(struct xl__str *out, const xl_row *row, unsigned n)
 {
     const bool is_plain = is_plain_shape(row, n);
@@ -309,6 +314,7 @@ size_t notes_add(struct notes *notes, const char *text)
     return notes->n;
 }
 
+/* Adds a note and appends its number to `marks`. */
 static void add_mark(struct notes *notes, const char *text,
                      struct xl__str *marks)
 {
@@ -358,6 +364,7 @@ void notes_add_row(struct notes *notes, const xl_row *row,
     xl__str_clear(&text);
 }
 
+/* "/m=1,n=2" of the settings; found numbers are left out. */
 static void add_params(struct xl__str *out, const xl_param *p, unsigned n)
 {
     const char *before = "/";

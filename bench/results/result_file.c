@@ -19,6 +19,7 @@
 #include "results/telemetry.h"
 #include "results/warnings.h"
 
+/* Sets the message of a fault; returns false. */
 static bool reject_file(const struct result_file *f, char *why, size_t cap,
                         const char *what)
 {
@@ -108,6 +109,7 @@ static bool read_row(struct result_row *row, const json_t *in)
     return row->case_id && read_times(json_object_get(in, "samples_ns"), row);
 }
 
+/* Reads devices and rows; false after a message. */
 static bool read_rows(struct result_file *f, char *why, size_t cap)
 {
     const json_t *devices = json_object_get(f->document, "devices");
@@ -119,14 +121,12 @@ static bool read_rows(struct result_file *f, char *why, size_t cap)
     f->device = json_text_at(json_array_get(devices, 0), "name");
     f->rows = xl__calloc(n ? n : 1, sizeof *f->rows);
     if (!f->rows)
-        return reject_file(f, why, cap,
-                           "is too large for the memory there is");
+        return reject_file(f, why, cap, "does not fit in memory");
     for (size_t i = 0; i < n; i++) {
         const json_t *in = json_array_get(list, i);
         struct result_row *row = &f->rows[f->n_rows++];
         if (!read_row(row, in))
-            return reject_file(f, why, cap,
-                               "is too large for the memory there is");
+            return reject_file(f, why, cap, "does not fit in memory");
         row->device = find_device_id(devices, json_object_get(in, "device"));
         if (!*row->id)
             return reject_file(f, why, cap, "has a row without an id");
@@ -277,6 +277,7 @@ static double read_number(const json_t *object, const char *name)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* A number above 0, else 0. */
 static double read_count(const json_t *object, const char *name)
 {
     const double value = read_number(object, name);
@@ -299,6 +300,7 @@ static void mark_findings(const struct result_row *from, xl_row *out)
         out->params[i].is_found = !is_setting(from->id, out->params[i].name);
 }
 
+/* The samples and their summary. */
 static void restore_samples(const struct result_row *from, xl_samples *out)
 {
     if (from->n == 0)
@@ -349,6 +351,7 @@ static void read_diagnosis(const json_t *json, xl_diagnosis *out)
                json_text_at(json, "idle_engine"));
 }
 
+/* The verdict of a name; an error for an unknown one. */
 static xl_verdict find_verdict(const char *name)
 {
     for (unsigned i = 0; i < XL_ROW_ERROR; i++)

@@ -48,6 +48,8 @@ struct trace {
 
 /* -- events --------------------------------------------------------------- */
 
+/* An event of a kind ("X" complete, "b" and "e" span, "s" and "f" arrow, "M"
+ * name) on a track. */
 static json_t *new_event(const char *kind, unsigned pid, size_t tid,
                          const char *name)
 {
@@ -168,6 +170,7 @@ static size_t find_free_track(struct trace *t, unsigned pid,
     return tid;
 }
 
+/* One phase of a command's wait, as a span. */
 static void add_phase(struct trace *t, unsigned pid, size_t tid, uint64_t id,
                       const char *name, const int64_t span_ns[2])
 {
@@ -346,6 +349,7 @@ static int64_t difference(uint64_t a, uint64_t b)
     return (int64_t)(a - b);
 }
 
+/* Intersects the range with lo..hi. */
 static void narrow_range(struct offset_range *r, int64_t lo, int64_t hi)
 {
     r->lo = lo > r->lo ? lo : r->lo;
@@ -395,6 +399,7 @@ struct run_times {
     uint64_t begin_ns, return_ns, over_ns;
 };
 
+/* Enqueues and waits, with the host's times of both. */
 static xl_status run_timed(xl_queue *q,
                            xl_status (*enqueue)(xl_queue *q, void *arg),
                            void *arg, struct run_times *out)
@@ -426,6 +431,7 @@ static int64_t find_clock_offset(const struct span_list *s,
     return offset_ns;
 }
 
+/* Adds the calls and the commands of one run. */
 static void add_run(struct trace *t, const xl_device *dev, const char *name,
                     const struct span_list *s, const struct run_times *run)
 {
