@@ -69,7 +69,7 @@ const struct result_row *result_set_fastest(const struct result_set *set,
     const struct result_row *best = NULL;
     for (size_t i = 0; i < f->n_rows; i++) {
         const struct result_row *r = &f->rows[i];
-        if (strcmp(r->only_case, row->only_case) == 0 && is_in_set(set, r) &&
+        if (strcmp(r->case_id, row->case_id) == 0 && is_in_set(set, r) &&
             result_is_timed(r) &&
             (!best || row_median_ns(r) < row_median_ns(best)))
             best = r;
@@ -188,14 +188,14 @@ static void add_kernel_name(struct xl__str *out, const xl_row *row)
  * rows differ. */
 static bool label_op_pairs(struct comparison *c, unsigned op)
 {
-    struct rows rows = {0};
+    struct result_table rows = {0};
     struct xl__str text = {0};
     bool fine = true;
     xl_row row;
     for (size_t i = 0; i < c->n && fine; i++)
         if (c->pairs[i].shift.op == op) {
             result_identity(pair_row(&c->pairs[i]), &row);
-            fine = rows_add(&rows, NULL, &row);
+            fine = result_table_add(&rows, NULL, &row);
         }
     for (size_t i = 0, at = 0; i < c->n && fine; i++) {
         if (c->pairs[i].shift.op != op)
@@ -204,7 +204,7 @@ static bool label_op_pairs(struct comparison *c, unsigned op)
         xl__str_reset(&text);
         result_identity(pair_row(&c->pairs[i]), &row);
         add_kernel_name(&text, &row);
-        rows_case(&rows, at++, &label);
+        result_table_label(&rows, at++, &label);
         if (strcmp(xl__str_text(&label), "-") != 0)
             xl__str_printf(&text, " %s", xl__str_text(&label));
         xl__str_clear(&label);
@@ -212,7 +212,7 @@ static bool label_op_pairs(struct comparison *c, unsigned op)
         fine = c->pairs[i].label != NULL;
     }
     xl__str_clear(&text);
-    rows_clear(&rows);
+    result_table_clear(&rows);
     return fine;
 }
 

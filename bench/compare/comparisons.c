@@ -32,7 +32,7 @@ static bool read_file(struct comparisons *s, const char *path, size_t len,
         snprintf(why, cap, "out of memory");
         return false;
     }
-    return results_read(path_copy, &s->files[s->n_files++], why, cap);
+    return result_file_read(path_copy, &s->files[s->n_files++], why, cap);
 }
 
 bool comparisons_read(struct comparisons *s, const char *const *names,
@@ -149,7 +149,7 @@ void comparisons_clear(struct comparisons *s)
     for (size_t i = 0; i < s->n; i++)
         compare_clear(&s->list[i]);
     for (size_t i = 0; i < s->n_files; i++)
-        results_clear(&s->files[i]);
+        result_file_clear(&s->files[i]);
     for (size_t i = 0; i < COMPARISONS_MAX_FILES; i++)
         free(s->paths[i]);
     s->n = s->n_files = 0;

@@ -25,7 +25,7 @@
 #include "compare/tables.h"
 #include "report/csv.h"
 #include "report/html.h"
-#include "report/html_frame.h"
+#include "report/html_page.h"
 #include "report/markdown.h"
 #include "results/json.h"
 
@@ -504,7 +504,7 @@ void compare_html(const struct comparisons *s, const struct gate *gate,
 
 /* -- all files ------------------------------------------------------------ */
 
-static void render_markdown(const struct comparisons *s,
+static void write_markdown(const struct comparisons *s,
                             const struct gate *gate, struct xl__str *out)
 {
     struct markdown page = {out, false};
@@ -521,7 +521,7 @@ int compare_write_files(struct session *session, const struct comparisons *s,
         void (*render)(const struct comparisons *, const struct gate *,
                        struct xl__str *);
     } files[] = {{"csv", session->set.csv, compare_csv},
-                 {"markdown", session->set.markdown, render_markdown},
+                 {"markdown", session->set.markdown, write_markdown},
                  {"html", session->set.html, compare_html}};
     int code = EXIT_FINE;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -59,7 +59,7 @@ static bool is_op_row(const struct result_row *row)
 static bool add_case(struct study *s, const struct result_row *row)
 {
     for (size_t i = 0; i < s->n_cases; i++)
-        if (strcmp(s->first[i]->only_case, row->only_case) == 0)
+        if (strcmp(s->first[i]->case_id, row->case_id) == 0)
             return true;
     if (!xl__grow(&s->first, &s->cap, s->n_cases + 1, sizeof *s->first))
         return false;
@@ -88,7 +88,7 @@ static struct case_efficiency find_efficiency(const struct study *s,
     for (size_t f = 0; f < s->n_files; f++)
         for (size_t r = 0; r < s->files[f].n_rows; r++) {
             const struct result_row *row = &s->files[f].rows[r];
-            if (strcmp(row->only_case, s->first[i_case]->only_case) != 0 ||
+            if (strcmp(row->case_id, s->first[i_case]->case_id) != 0 ||
                 strcmp(row->device, s->device[i_device]) != 0)
                 continue;
             out.is_known = out.is_known || is_subject(s, row);
@@ -237,7 +237,7 @@ static bool is_of_op(const struct study *s, size_t i, const char *op)
 static bool add_op(struct study *s, size_t first, struct efficiency_sums *all)
 {
     const char *op = json_text_at(s->first[first]->json, "op");
-    struct rows rows = {0};
+    struct result_table rows = {0};
     struct xl__str case_text = {0};
     struct efficiency_sums t = {0};
     bool fine = true;
@@ -245,12 +245,12 @@ static bool add_op(struct study *s, size_t first, struct efficiency_sums *all)
     for (size_t i = first; i < s->n_cases && fine; i++)
         if (is_of_op(s, i, op)) {
             result_identity(s->first[i], &row);
-            fine = rows_add(&rows, NULL, &row);
+            fine = result_table_add(&rows, NULL, &row);
         }
     for (size_t i = first, at = 0; i < s->n_cases && fine; i++)
         if (is_of_op(s, i, op)) {
             xl__str_reset(&case_text);
-            rows_case(&rows, at++, &case_text);
+            result_table_label(&rows, at++, &case_text);
             add_case_row(s, s->first[i], i, xl__str_text(&case_text), &t);
         }
     if (t.n_cases > 0)
@@ -260,7 +260,7 @@ static bool add_op(struct study *s, size_t first, struct efficiency_sums *all)
     all->n += t.n;
     all->n_cases += t.n_cases;
     xl__str_clear(&case_text);
-    rows_clear(&rows);
+    result_table_clear(&rows);
     return fine;
 }
 

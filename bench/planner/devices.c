@@ -116,7 +116,7 @@ static int add_file_devices(struct session *s, struct planner *p,
     const size_t before = p->n;
     int code = EXIT_FINE;
     struct xl__str text = {0};
-    if (!results_read(path, &file, why, sizeof why)) {
+    if (!result_file_read(path, &file, why, sizeof why)) {
         session_say(s, "--from: ", why);
         code = EXIT_FILE;
     } else if (!add_document_devices(p, path,
@@ -139,7 +139,7 @@ static int add_file_devices(struct session *s, struct planner *p,
         session_say(s, "warning: ", xl__str_text(&text));
     }
     xl__str_clear(&text);
-    results_clear(&file);
+    result_file_clear(&file);
     return code;
 }
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "charts/chart.h"
+#include "charts/text_charts.h"
 #include "cli/console.h"
 #include "cli/table.h"
 #include "cli/units.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "charts/chart.h"
+#include "charts/text_charts.h"
 #include "cli/console.h"
 #include "cli/table.h"
 #include "cli/units.h"

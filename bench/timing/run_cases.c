@@ -54,7 +54,7 @@ static void trace_attempt(struct attempt *t)
     xl__str_add(&name, t->row.variant);
     for (unsigned i = 0; i < t->row.n_shape; i++)
         xl__str_printf(&name, "%s%.0f", i ? "x" : " ", t->row.shape[i].value);
-    (void)trace_work(t->b->s->trace, t->q, xl__str_text(&name),
+    (void)trace_runs(t->b->s->trace, t->q, xl__str_text(&name),
                      attempt_enqueue, t);
     xl__str_clear(&name);
 }

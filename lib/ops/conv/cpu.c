@@ -307,7 +307,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     add_pack(&j, p);
     add_multiply(&j, p);
     const double filters = (double)xl__min_size(j.kg, j.first ? j.tm : j.tn);
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = steady * filters / (filters + gathered),
         .bytes = p->bytes + 2 * (double)p->scratch_bytes,

@@ -77,7 +77,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__conv_define(s, c);
     xl__define(s, "FIRST", c->d.out.layout == XL_NCHW);
     add_arguments(c, s);
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,

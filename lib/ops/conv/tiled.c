@@ -168,7 +168,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
     const struct job j = describe_product(desc);
-    const struct xl__work work = {.flop = xl__conv_flop(desc),
+    const struct xl__cost work = {.flop = xl__conv_flop(desc),
                                   .bytes = xl__conv_bytes(desc),
                                   .bytes_frac = 1};
     xl__tile_choose(l, &j.product, &work, out);
@@ -208,7 +208,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                                           .m = j.product.m,
                                           .n = j.product.n,
                                           .band = j.t.band});
-    struct xl__work work = {
+    struct xl__cost work = {
         .flop = p->flop, .bytes = p->bytes, .bytes_frac = 1};
     xl__tile_rate(l, &j.t, &j.product, &j.grid, &work);
     work.flop_frac *= gathered;

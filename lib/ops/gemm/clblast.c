@@ -307,7 +307,7 @@ static double fill(const struct xl__limits *l, const xl_gemm *g)
 static void estimate(const struct xl__limits *l, const xl_gemm *g,
                      struct xl__plan *p)
 {
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,

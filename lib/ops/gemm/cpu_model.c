@@ -256,7 +256,7 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
         count * (2 * m * n * k / frac_of(j) + slices * store_c * m * n +
                  a_flop + b_flop(j)) +
         groups * group_flop;
-    const struct xl__work work = {.flop = flop,
+    const struct xl__cost work = {.flop = flop,
                                   .flop_frac = 1,
                                   .bytes = p->bytes,
                                   .bytes_frac = 0.8,

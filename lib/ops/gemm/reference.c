@@ -79,7 +79,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                             .whole = g->m * tiles_n * g->batch.count,
                             .groups = g->m * tiles_n * g->batch.count,
                             .wg_items = s->local[0]};
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,

@@ -47,7 +47,7 @@ static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
-    const struct xl__work work = xl__tile_cost(desc);
+    const struct xl__cost work = xl__tile_cost(desc);
     xl__tile_choose_of(l, &kind, &job, &work, out);
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }

@@ -659,7 +659,7 @@ static void estimate(const struct xl__limits *l, const struct skinny_job *j,
     const double busy = j->by_threads ? groups / units
                                       : groups * (double)j->wg * used /
                                             (units * busy_items(l));
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = j->by_threads ? thread_flop(j)
                               : p->flop * (double)(j->row_blocks * j->tm) /
                                     (double)j->s.m,

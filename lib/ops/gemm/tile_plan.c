@@ -85,7 +85,7 @@ struct xl__tile_job xl__tile_job(const xl_gemm *g)
                                  g->a.dtype, false};
 }
 
-struct xl__work xl__tile_cost(const xl_gemm *g)
+struct xl__cost xl__tile_cost(const xl_gemm *g)
 {
     /* Where most of a tile is not there, little is on its way at a time; of
      * packed panels it is known: CP-13. A batch has tiles enough to make up
@@ -94,7 +94,7 @@ struct xl__work xl__tile_cost(const xl_gemm *g)
     static const double thin_frac = 0.3;
     const bool is_thin =
         xl__min_size(g->m, g->n) <= (g->batch.count == 1 ? THIN : THINNEST);
-    return (struct xl__work){.flop = xl__gemm_flop(g),
+    return (struct xl__cost){.flop = xl__gemm_flop(g),
                              .bytes = xl__gemm_bytes(g),
                              .bytes_frac = is_thin ? thin_frac : 1};
 }
@@ -199,7 +199,7 @@ void xl__tile_finish(const struct xl__limits *l, const struct xl__tile_plan *j,
                      struct xl__plan *p)
 {
     const struct xl__tile_job job = xl__tile_job(j->g);
-    struct xl__work work = xl__tile_cost(j->g);
+    struct xl__cost work = xl__tile_cost(j->g);
     p->flop = work.flop;
     p->bytes = work.bytes;
     p->scratch_bytes = xl__tile_scratch_bytes(&j->t, job.in, &j->grid);

@@ -32,7 +32,7 @@ struct xl__tile_plan {
 
 /* What is multiplied, and what it costs but for the tiles' part. */
 struct xl__tile_job xl__tile_job(const xl_gemm *canonical);
-struct xl__work xl__tile_cost(const xl_gemm *canonical);
+struct xl__cost xl__tile_cost(const xl_gemm *canonical);
 
 /* Append a step: tiles, layouts and vector widths defined, a group's items
  * set; neither global size nor arguments. */

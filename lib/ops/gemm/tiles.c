@@ -350,7 +350,7 @@ static double busiest(const struct xl__tile_grid *g, double places)
 
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
-                   const struct xl__tile_grid *grid, struct xl__work *w)
+                   const struct xl__tile_grid *grid, struct xl__cost *w)
 {
     /* A product of one slice has all of its loads under way at once; a group
      * that may go on with another tile carries more along. */
@@ -385,7 +385,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
 struct search {
     const struct xl__limits *l;
     const struct xl__tile_job *job;
-    const struct xl__work *work;
+    const struct xl__cost *work;
     struct xl__tile best;
     double ns, rate; /* of `best`; rate 0: none yet */
 };
@@ -394,7 +394,7 @@ struct search {
 static void consider(struct search *s, const struct xl__tile *t)
 {
     static const double equal = 1e-6;
-    struct xl__work w = *s->work;
+    struct xl__cost w = *s->work;
     struct xl__tile_grid grid;
     const char *bound;
     if (!xl__tile_fits(s->l, t, s->job->in) ||
@@ -414,7 +414,7 @@ static void consider(struct search *s, const struct xl__tile *t)
 void xl__tile_choose_of(const struct xl__limits *l,
                         const struct xl__tile_kind *kind,
                         const struct xl__tile_job *job,
-                        const struct xl__work *w, struct xl__params *out)
+                        const struct xl__cost *w, struct xl__params *out)
 {
     struct search s = {.l = l, .job = job, .work = w};
     const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
@@ -437,7 +437,7 @@ void xl__tile_choose_of(const struct xl__limits *l,
 }
 
 void xl__tile_choose(const struct xl__limits *l,
-                     const struct xl__tile_job *job, const struct xl__work *w,
+                     const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out)
 {
     xl__tile_choose_of(l, &tiled, job, w, out);

@@ -92,15 +92,15 @@ size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
 /* Set flop_frac, fill, launches, and the parts' bytes. */
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
-                   const struct xl__tile_grid *grid, struct xl__work *w);
+                   const struct xl__tile_grid *grid, struct xl__cost *w);
 /* The best set for this work, whose flop, bytes and bytes_frac are set: of
  * gemm_tiled's, of a kind's. */
 void xl__tile_choose(const struct xl__limits *l,
-                     const struct xl__tile_job *job, const struct xl__work *w,
+                     const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out);
 void xl__tile_choose_of(const struct xl__limits *l,
                         const struct xl__tile_kind *kind,
                         const struct xl__tile_job *job,
-                        const struct xl__work *w, struct xl__params *out);
+                        const struct xl__cost *w, struct xl__params *out);
 
 #endif

@@ -18,7 +18,7 @@ struct xl__gemm_transpose {
     size_t line, first;
     size_t step;        /* 0: all products share it */
     size_t end_bytes;   /* of workspace, with what lies before */
-    double moved_bytes; /* read and written, for struct xl__work's serial_bytes;
+    double moved_bytes; /* read and written, for struct xl__cost's serial_bytes;
                            its launches count one more */
 };
 

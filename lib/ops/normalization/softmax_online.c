@@ -409,7 +409,7 @@ static void estimate_time(const struct job *j, size_t n_groups)
     static const double flop_frac = 0.3; /* exp is some ten instructions */
     const double each = xl__softmax_bytes(j->s) / 2;
     const double fill = (double)n_groups / (double)j->units;
-    const struct xl__work work = {.flop = j->p->flop,
+    const struct xl__cost work = {.flop = j->p->flop,
                                   .flop_frac = flop_frac,
                                   .bytes = each * (1 + modes[j->mode].reads),
                                   .bytes_frac = modes[j->mode].bytes_frac,

@@ -42,7 +42,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__arg_u64(step, s->src.col_stride);
     xl__arg_u64(step, s->dst.col_stride);
     const double fill = (double)s->rows / (units * (double)wg);
-    const struct xl__work work = {.flop = p->flop,
+    const struct xl__cost work = {.flop = p->flop,
                                   .flop_frac = flop_frac,
                                   .bytes = p->bytes * (SWEEPS + 1) / 2,
                                   .bytes_frac = bytes_frac,

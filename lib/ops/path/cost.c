@@ -47,7 +47,7 @@ double xl__softmax_bytes(const xl_softmax *s)
            (double)xl_dtype_bytes(s->src.dtype);
 }
 
-double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
+double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
                    const char **bound)
 {
     static const double least_fill = 1e-3, ns_per_s = 1e9;
@@ -64,7 +64,7 @@ double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
     return work + apart + launch;
 }
 
-void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
+void xl__estimate(const struct xl__limits *l, const struct xl__cost *w,
                   struct xl__plan *plan)
 {
     plan->est_ns = xl__work_ns(l, w, &plan->bound);

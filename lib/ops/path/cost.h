@@ -19,7 +19,7 @@ double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 const char *xl__iterations_refused(const struct xl__limits *l, double turns);
 
 /* The inputs of a variant's estimate. */
-struct xl__work {
+struct xl__cost {
     double flop, flop_frac;   /* fraction of xl__rate_fma() it can reach */
     double bytes, bytes_frac; /* of xl__rate_memory() */
     double fill;              /* share of the compute units kept busy, 0..1 */
@@ -27,10 +27,10 @@ struct xl__work {
     unsigned launches;
 };
 /* Its time, and what limits it. */
-double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
+double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
                    const char **bound);
 /* Sets plan->est_ns and plan->bound. */
-void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
+void xl__estimate(const struct xl__limits *l, const struct xl__cost *w,
                   struct xl__plan *plan);
 
 #endif

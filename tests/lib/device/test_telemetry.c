@@ -482,7 +482,7 @@ static xl_reading at_clock(double mhz, unsigned throttle)
 static xl_conditions seen(const xl_reading *list, unsigned n)
 {
     static const xl_sampling how;
-    struct xl__watching w = {.how = &how};
+    struct xl__monitor w = {.how = &how};
     xl_conditions out;
     xl__conditions_init(&w.seen);
     for (unsigned i = 0; i < n; i++) {
@@ -490,9 +490,9 @@ static xl_conditions seen(const xl_reading *list, unsigned n)
         r.ns = (i + 1) * 1000000000ull;
         if (i == 0)
             w.first = r;
-        xl__watching_add(&w, &r);
+        xl__monitor_add(&w, &r);
     }
-    xl__watching_end(&w, &out);
+    xl__monitor_end(&w, &out);
     return out;
 }
 
@@ -667,8 +667,8 @@ static void conditions_come_back_from_files(void **state)
     xl_conditions c = seen(list, 2), back;
     c.temperature_c = 71.5;
     c.processes = 0;
-    json_t *json = telemetry_conditions(&c);
-    telemetry_conditions_of(json, &back);
+    json_t *json = telemetry_conditions_json(&c);
+    telemetry_conditions_read(json, &back);
     assert_int_equal(back.readings, 2);
     assert_true(back.clock_first_hz == 1980e6 && back.clock_lo_hz == 1410e6);
     assert_true(back.span_ns == c.span_ns && back.temperature_c == 71.5);
@@ -678,9 +678,9 @@ static void conditions_come_back_from_files(void **state)
         assert_true(back.throttle[i] == c.throttle[i]);
     json_decref(json);
     c.readings = 0;
-    json = telemetry_conditions(&c);
+    json = telemetry_conditions_json(&c);
     assert_true(json_is_null(json));
-    telemetry_conditions_of(json, &back);
+    telemetry_conditions_read(json, &back);
     assert_int_equal(back.readings, 0);
     assert_true(isnan(back.clock_lo_hz) && !back.has_throttle);
     json_decref(json);
@@ -699,8 +699,8 @@ static void tables_say_how_devices_were(void **state)
         {2300, 2300, NAN, NAN, NAN, ""}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct kept_row kept[2] = {{.dev = &kept[0]}, {.dev = &kept[1]}};
-        const struct rows rows = {.list = kept, .n = 2};
+        struct measured_row kept[2] = {{.dev = &kept[0]}, {.dev = &kept[1]}};
+        const struct result_table rows = {.list = kept, .n = 2};
         xl_conditions *c = &kept[0].row.samples.conditions;
         struct xl__str text = {0};
         c->readings = 1;
@@ -709,10 +709,10 @@ static void tables_say_how_devices_were(void **state)
         c->temperature_c = cases[i].c;
         c->power_w = cases[i].w;
         c->power_limit_w = cases[i].limit;
-        telemetry_rows(&rows, &kept[0], &text);
+        telemetry_conditions_text(&rows, &kept[0], &text);
         assert_string_equal(xl__str_text(&text), cases[i].text);
         xl__str_reset(&text);
-        telemetry_rows(&rows, &kept[1], &text); /* nobody looked at it */
+        telemetry_conditions_text(&rows, &kept[1], &text); /* nobody looked at it */
         assert_string_equal(xl__str_text(&text), "");
         xl__str_clear(&text);
     }
@@ -761,23 +761,23 @@ static void looks_are_rare(void **state)
 {
     enum { ASKED = 1000, MOST_LOOKS = 4 };
     struct test_device d;
-    struct xl__watching w;
+    struct xl__monitor w;
     unsigned asked = 0;
     const xl_sampling how = {.stop = never, .stop_arg = &asked};
     (void)state;
     test_device_open(&d, NULL);
     xl_telemetry_watch(d.device, true);
-    xl__watching_begin(&w, d.device, &how);
+    xl__monitor_begin(&w, d.device, &how);
     for (unsigned i = 0; i < ASKED; i++)
-        assert_false(xl__watching_between(&w));
+        assert_false(xl__monitor_poll(&w));
     assert_int_equal(asked, ASKED);
     assert_true(w.seen.readings <= MOST_LOOKS);
     xl__sleep_ns(PAUSE_NS);
     const unsigned before = w.seen.readings;
-    (void)xl__watching_between(&w);
+    (void)xl__monitor_poll(&w);
     assert_true(w.seen.readings == before + 1);
     xl_conditions c;
-    xl__watching_end(&w, &c);
+    xl__monitor_end(&w, &c);
     assert_true(c.span_ns >= PAUSE_NS);
     test_device_close(&d);
 }
@@ -829,14 +829,14 @@ static void a_hot_device_gives_a_suspicious_row(void **state)
 static void nobody_looks_unasked(void **state)
 {
     struct test_device d;
-    struct xl__watching w;
+    struct xl__monitor w;
     const xl_sampling how = {.min_runs = 1};
     xl_conditions c;
     (void)state;
     test_device_open(&d, NULL);
-    xl__watching_begin(&w, d.device, &how);
-    assert_false(xl__watching_between(&w));
-    xl__watching_end(&w, &c);
+    xl__monitor_begin(&w, d.device, &how);
+    assert_false(xl__monitor_poll(&w));
+    xl__monitor_end(&w, &c);
     assert_int_equal(c.readings, 0);
     test_device_close(&d);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What limits a run, with no device: each limiter named where the counts and
- * the device's rates say so, what lengthens a need named before it, and the
- * planted kernels of `clbench probe diagnosis` run by a model of devices that
- * are not here. */
+/* Tests of the diagnosis, without a device: each limiter is named where counts
+ * and rates imply it, causes are named before resources, and the synthetic
+ * kernels of `clbench probe diagnosis` run on models of devices. */
 #include "support/support.h"
 
 #include <math.h>
@@ -13,11 +12,11 @@
 #include "measure/probe.h"
 #include "sampling/sampler.h"
 
-static void assert_near(double got, double want)
+static void assert_near(double got, double expected)
 {
     const double inexact = 1e-9;
-    if (!(fabs(got - want) <= inexact * fabs(want)))
-        fail_msg("%.17g is not %.17g", got, want);
+    if (!(fabs(got - expected) <= inexact * fabs(expected)))
+        fail_msg("%.17g is not %.17g", got, expected);
 }
 
 /* -- devices by their facts ----------------------------------------------- */
@@ -87,11 +86,11 @@ static xl_diagnosis diagnose(const struct rates *r, const xl_counts *work)
     return d;
 }
 
-static void assert_named(const xl_diagnosis *d, xl_limiter want)
+static void assert_named(const xl_diagnosis *d, xl_limiter expected)
 {
-    if (d->limiter != want)
+    if (d->limiter != expected)
         fail_msg("named %s, not %s: %s", xl_limiter_name(d->limiter),
-                 xl_limiter_name(want), d->evidence);
+                 xl_limiter_name(expected), d->evidence);
 }
 
 /* -- one resource at a time ----------------------------------------------- */
@@ -130,7 +129,7 @@ static void the_longest_need_explains(void **state)
     assert_named(&d, XL_LIMITER_DRAM);
 }
 
-static void engines_and_units_are_told_apart(void **state)
+static void engines_and_units_are_distinguished(void **state)
 {
     (void)state;
     xl_counts w = {.ns = 1.6e6,
@@ -197,7 +196,7 @@ static void causes_are_named_before_what_they_lengthen(void **state)
     assert_named(&d, XL_LIMITER_DIVERGENCE);
 }
 
-static void later_runs_tell_of_throttle(void **state)
+static void later_runs_show_throttling(void **state)
 {
     (void)state;
     xl_counts w = {.ns = 1e6,
@@ -294,7 +293,7 @@ static void what_is_left_open_is_said(void **state)
     xl_diagnosis d = diagnose(h200, &w);
     assert_true(d.is_likely);
     assert_named(&d, XL_LIMITER_GROUPS);
-    assert_non_null(strstr(d.evidence, "is left open"));
+    assert_non_null(strstr(d.evidence, "is unexplained"));
     w.groups = 4096;
     d = diagnose(h200, &w);
     assert_true(d.is_likely);
@@ -406,7 +405,8 @@ static void captured_rows_are_named(void **state)
                                        "4 us it took"));
 }
 
-/* -- planted, by a model -------------------------------------------------- */
+/* -- synthetic kernels on models
+ * -------------------------------------------- */
 
 /* The time that a planted run takes on a model of a device: by its own
  * arithmetic, of what it is planted with. `ease`: how near to its rates the
@@ -421,7 +421,7 @@ static double model_ns(const struct rates *r, xl_limiter planted,
     case XL_LIMITER_THROTTLE:
         s = flop / r->f32;
         break;
-    case XL_LIMITER_GROUPS: /* each unit has its part of the rate */
+    case XL_LIMITER_GROUPS: /* each unit has its share of the rate */
         s = flop / (r->f32 / r->units);
         break;
     case XL_LIMITER_DIVERGENCE:
@@ -436,7 +436,7 @@ static double model_ns(const struct rates *r, xl_limiter planted,
     case XL_LIMITER_BANKS: /* one word of a bank at a time */
         s = w->bytes[XL_LEVEL_LOCAL] / (r->local / fmin(r->width, r->banks));
         break;
-    case XL_LIMITER_SPILLS: /* part of it in caches after all */
+    case XL_LIMITER_SPILLS: /* partly in caches after all */
         s = 0.7 * w->spill_bytes / r->dram;
         break;
     case XL_LIMITER_SPECIAL:
@@ -457,21 +457,22 @@ static double model_ns(const struct rates *r, xl_limiter planted,
     return s / ease * 1e9;
 }
 
-static unsigned name_planted(const struct rates *r, double ease, double off,
+static unsigned name_synthetic(const struct rates *r, double ease, double off,
                              struct xl__rng *rng)
 {
     enum { TURNS = 20000 };
     xl_device dev;
     unsigned n = 0;
     make_device(&dev, r);
-    const struct xl__planting on = {&dev.limits, 256, !r->is_gpu, true};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
-        struct xl__planted_run run;
+    const struct xl__synthetic_target on = {&dev.limits, 256, !r->is_gpu,
+                                            true};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
+        struct xl__synthetic_run run;
         xl_diagnosis d;
         if (kind->refuses && kind->refuses(&dev.limits))
             continue;
-        xl__planted_make(kind, &on, TURNS, &run);
+        xl__synthetic_plan(kind, &on, TURNS, &run);
         /* Rates are known to so much. */
         const double noise = 1 + off * (2 * xl__rng_uniform(rng) - 1);
         run.work.ns = model_ns(r, kind->limiter, &run.work, ease) * noise;
@@ -487,7 +488,7 @@ static unsigned name_planted(const struct rates *r, double ease, double off,
     return n;
 }
 
-static void planted_limiters_are_named_by_a_model(void **state)
+static void synthetic_limiters_are_named_on_models(void **state)
 {
     (void)state;
     struct xl__rng rng;
@@ -495,24 +496,24 @@ static void planted_limiters_are_named_by_a_model(void **state)
     for (unsigned i = 0; i < N_MODELS; i++)
         for (unsigned j = 0; j < 20; j++) {
             const unsigned n =
-                name_planted(&models[i], 0.65 + 0.018 * j, 0.1, &rng);
+                name_synthetic(&models[i], 0.65 + 0.018 * j, 0.1, &rng);
             assert_int_equal(n, models[i].is_gpu ? 12 : 8);
         }
 }
 
-/* Without what was planted another name is given: the names do not come from
- * the table. */
-static void unplanted_ones_are_not(void **state)
+/* Without the limiting property another limiter is named: the names do not
+ * come from the kernels. */
+static void other_limiters_are_not_named(void **state)
 {
     (void)state;
     xl_device dev;
     make_device(&dev, h200);
-    const struct xl__planting on = {&dev.limits, 256, false, true};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
-        struct xl__planted_run run;
+    const struct xl__synthetic_target on = {&dev.limits, 256, false, true};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
+        struct xl__synthetic_run run;
         xl_diagnosis d;
-        xl__planted_make(kind, &on, 1000, &run);
+        xl__synthetic_plan(kind, &on, 1000, &run);
         run.work.ns = model_ns(h200, kind->limiter, &run.work, 0.9);
         run.work.bank_ways = run.work.branch_ways = 1;
         if (kind->limiter == XL_LIMITER_GROUPS)
@@ -528,21 +529,21 @@ static void unplanted_ones_are_not(void **state)
 }
 
 /* What the probe compares words with, by an item's walk in plain C. */
-static void planted_results_are_told_from_wrong_ones(void **state)
+static void synthetic_results_are_compared(void **state)
 {
     (void)state;
-    cl_uint ring[XL__PLANTED_RING];
-    bool met[XL__PLANTED_RING] = {false};
-    xl__planted_ring(7, ring, XL__PLANTED_RING);
+    cl_uint ring[XL__SYNTHETIC_RING];
+    bool met[XL__SYNTHETIC_RING] = {false};
+    xl__synthetic_ring(7, ring, XL__SYNTHETIC_RING);
     cl_uint at = 0;
-    for (unsigned i = 0; i < XL__PLANTED_RING; i++) {
+    for (unsigned i = 0; i < XL__SYNTHETIC_RING; i++) {
         assert_false(met[at]);
         met[at] = true;
         at = ring[at];
     }
     assert_int_equal(at, 0);
 
-    /* 3 items, 2 turns of 4 additions. */
+    /* 3 items, 2 iterations of 4 additions. */
     cl_uint sum = 0;
     for (cl_uint item = 0; item < 3; item++) {
         cl_uint x = item;
@@ -551,10 +552,14 @@ static void planted_results_are_told_from_wrong_ones(void **state)
             sum += x;
         }
     }
-    struct xl__planted_word w = {.items = 3, .word = sum, .turns = 2,
-                                 .ring = ring, .n_ring = 32, .seed = 7};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
+    struct xl__synthetic_word w = {.items = 3,
+                                   .word = sum,
+                                   .iterations = 2,
+                                   .ring = ring,
+                                   .n_ring = 32,
+                                   .seed = 7};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
         if (kind->limiter != XL_LIMITER_ATOMICS)
             continue;
         assert_true(kind->is_right(&w));
@@ -567,18 +572,18 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_need_explains),
-        cmocka_unit_test(engines_and_units_are_told_apart),
+        cmocka_unit_test(engines_and_units_are_distinguished),
         cmocka_unit_test(causes_are_named_before_what_they_lengthen),
-        cmocka_unit_test(later_runs_tell_of_throttle),
+        cmocka_unit_test(later_runs_show_throttling),
         cmocka_unit_test(a_falling_clock_is_throttle),
         cmocka_unit_test(busy_is_not_achieved),
         cmocka_unit_test(what_is_left_open_is_said),
         cmocka_unit_test(private_memory_is_where_it_fits),
         cmocka_unit_test(every_limiter_has_words),
         cmocka_unit_test(captured_rows_are_named),
-        cmocka_unit_test(planted_limiters_are_named_by_a_model),
-        cmocka_unit_test(unplanted_ones_are_not),
-        cmocka_unit_test(planted_results_are_told_from_wrong_ones),
+        cmocka_unit_test(synthetic_limiters_are_named_on_models),
+        cmocka_unit_test(other_limiters_are_not_named),
+        cmocka_unit_test(synthetic_results_are_compared),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

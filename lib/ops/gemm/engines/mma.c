@@ -152,7 +152,7 @@ static struct xl__mma_job mma_job(const xl_gemm *g,
 static bool transpose_operand(struct job *j, const xl_gemm *g,
                               struct xl__gemm_operand *side,
                               struct xl__gemm_transpose *turn,
-                              struct xl__work *w, struct xl__plan *p)
+                              struct xl__cost *w, struct xl__plan *p)
 {
     xl_batch *b = &j->c.g.batch;
     if (!xl__gemm_transpose_layout(j->l, g, side, p->scratch_bytes, turn))
@@ -168,7 +168,7 @@ static bool transpose_operand(struct job *j, const xl_gemm *g,
     return true;
 }
 
-static bool transpose_slow(struct job *j, const xl_gemm *g, struct xl__work *w,
+static bool transpose_slow(struct job *j, const xl_gemm *g, struct xl__cost *w,
                            struct xl__plan *p)
 {
     const struct xl__mma_job as_it_lies = mma_job(g, &j->s);
@@ -183,9 +183,9 @@ static bool transpose_slow(struct job *j, const xl_gemm *g, struct xl__work *w,
 
 /* -- the plan ------------------------------------------------------------- */
 
-static struct xl__work work_of(const xl_gemm *g)
+static struct xl__cost work_of(const xl_gemm *g)
 {
-    return (struct xl__work){.flop = xl__gemm_flop(g),
+    return (struct xl__cost){.flop = xl__gemm_flop(g),
                              .bytes = xl__gemm_bytes(g)};
 }
 
@@ -195,7 +195,7 @@ static double choose_transposed(const struct xl__limits *l, const xl_gemm *g,
                                 struct xl__params *out)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
-    struct xl__work work = work_of(g);
+    struct xl__cost work = work_of(g);
     const struct {
         bool is_slow;
         const struct xl__gemm_operand *side;
@@ -220,7 +220,7 @@ static void choose(const struct xl__limits *l, const void *desc,
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(desc);
     struct xl__mma_job job = mma_job(desc, &s);
-    const struct xl__work work = work_of(desc);
+    const struct xl__cost work = work_of(desc);
     const double ns = xl__mma_choose(l, &job, &work, out);
     struct xl__params transposed;
     if ((job.slow_a || job.slow_b) && !xl__gemm_transpose_refused(l, desc) &&
@@ -238,7 +238,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                     .s = xl__gemm_orient(desc)};
     const struct xl__tile *t = &j.set.tile;
     struct xl__mma_job job = mma_job(g, &j.s);
-    struct xl__work work = work_of(g);
+    struct xl__cost work = work_of(g);
     p->flop = work.flop;
     p->bytes = work.bytes;
     if (!xl__mma_fits(l, &j.set, job.tiles.in) ||

@@ -217,7 +217,7 @@ static double streaming(const struct xl__limits *l,
 
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
                    const struct xl__mma_job *job,
-                   const struct xl__tile_grid *grid, struct xl__work *w)
+                   const struct xl__tile_grid *grid, struct xl__cost *w)
 {
     static const double guess_clock_hz = 1.5e9;
     static const double begin = 1200, sums_per_clock = 16; /* NV-36 */
@@ -257,7 +257,7 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
 struct search {
     const struct xl__limits *l;
     const struct xl__mma_job *job;
-    const struct xl__work *work;
+    const struct xl__cost *work;
     struct xl__params *out;
     double ns, rate; /* ns: infinite as long as nothing fits */
 };
@@ -266,7 +266,7 @@ struct search {
 static void consider(struct search *b, const struct xl__mma_set *s)
 {
     static const double equal = 0.01;
-    struct xl__work w = *b->work;
+    struct xl__cost w = *b->work;
     struct xl__tile_grid grid;
     const char *bound;
     if (!xl__mma_fits(b->l, s, b->job->tiles.in) ||
@@ -285,7 +285,7 @@ static void consider(struct search *b, const struct xl__mma_set *s)
 
 double xl__mma_choose(const struct xl__limits *l,
                       const struct xl__mma_job *job,
-                      const struct xl__work *work, struct xl__params *out)
+                      const struct xl__cost *work, struct xl__params *out)
 {
     struct search b = {l, job, work, out, INFINITY, 0};
     struct xl__params p = xl__mma_listed(0, job->tiles.in);

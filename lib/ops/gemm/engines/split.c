@@ -195,7 +195,7 @@ static void choose_plain(const struct xl__limits *l, struct xl__params *out)
 {
     enum { LARGE = 4096 };
     const struct xl__tile_job job = {LARGE, LARGE, LARGE, 1, XL_F32, true};
-    const struct xl__work work = {.flop = 2.0 * LARGE * LARGE * LARGE,
+    const struct xl__cost work = {.flop = 2.0 * LARGE * LARGE * LARGE,
                                   .bytes = 3.0 * LARGE * LARGE,
                                   .bytes_frac = 1};
     xl__tile_choose(l, &job, &work, out);
@@ -242,7 +242,7 @@ void xl__split_estimate(const struct xl__limits *l,
                         const struct xl__split_layout *p, double ns,
                         const char *bound, struct xl__plan *plan)
 {
-    struct xl__work around = {.bytes = moved(p, &p->a) + moved(p, &p->b),
+    struct xl__cost around = {.bytes = moved(p, &p->a) + moved(p, &p->b),
                               .bytes_frac = 1,
                               .flop_frac = 1,
                               .launches = plan->n_steps - 1};

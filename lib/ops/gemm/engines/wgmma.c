@@ -387,7 +387,7 @@ static void choose(const struct xl__limits *l, const void *desc,
 /* The launches before and the first of the product itself. */
 static double before_ns(const struct xl__limits *l, const struct prepared *p)
 {
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop_frac = 1, .bytes_frac = 1, .fill = 1,
         .serial_bytes = p->turn[0].moved_bytes + p->turn[1].moved_bytes,
         .launches = 1U + p->turns[0] + p->turns[1]};
