@@ -3,8 +3,6 @@
  * positions and as many as there are rows, labels that keep clear; and of
  * documents with each value replaced by an invalid one: a figure without a
  * coordinate that is NaN or infinite, or no figure. */
-#include "bench/charts/figure_document.h"
-#include "results/json.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -14,11 +12,12 @@
 
 #include "base/os/files.h"
 #include "base/os/paths.h"
+#include "figure_document.h"
 #include "charts/figure.h"
+#include "results/json.h"
 #include "charts/plot.h"
 #include "report/figure_files.h"
 #include "tiling/json.h"
-#include "tiling/measurement.h"
 
 static void assert_near(double got, double expected, double tol)
 {
