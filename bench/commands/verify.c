@@ -41,7 +41,7 @@ struct verifier {
     struct table *table;
 };
 
-static bool is_wanted(const struct session *s, unsigned use, xl_dtype dtype)
+static bool is_requested(const struct session *s, unsigned use, xl_dtype dtype)
 {
     return (use & CASE_VERIFY) && (!s->set.quick || (use & CASE_QUICK)) &&
            (s->set.dtype == XL_N_DTYPES || s->set.dtype == dtype);
@@ -56,7 +56,7 @@ static bool gemm_row(const struct session *s, unsigned i, struct any_case *out,
 {
     const struct gemm_case *c = &gemm_cases[i];
     out->gemm = c;
-    *wanted = is_wanted(s, c->use, c->in) &&
+    *wanted = is_requested(s, c->use, c->in) &&
               (s->set.trans < 0 || s->set.trans == c->trans);
     return c->name != NULL;
 }
@@ -66,7 +66,7 @@ static bool conv_row(const struct session *s, unsigned i, struct any_case *out,
 {
     const struct conv_case *c = &conv_cases[i];
     out->conv = c;
-    *wanted = is_wanted(s, c->use, c->in);
+    *wanted = is_requested(s, c->use, c->in);
     return c->name != NULL;
 }
 
@@ -75,7 +75,7 @@ static bool softmax_row(const struct session *s, unsigned i,
 {
     const struct softmax_case *c = &softmax_cases[i];
     out->softmax = c;
-    *wanted = is_wanted(s, c->use, c->dtype);
+    *wanted = is_requested(s, c->use, c->dtype);
     return c->name != NULL;
 }
 
@@ -89,7 +89,7 @@ static bool expr_row(const struct session *s, unsigned i, struct any_case *out,
     out->expr = c;
     *wanted = c->name && (c->use & CASE_VERIFY) &&
               expr_case_spec(c, false, &spec, why) &&
-              is_wanted(s, c->use, spec.name[0].dtype);
+              is_requested(s, c->use, spec.name[0].dtype);
     return c->name != NULL;
 }
 

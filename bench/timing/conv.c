@@ -228,7 +228,7 @@ fail:
 }
 
 /* Does the table's case belong to this run? */
-static bool is_wanted(const struct session *s, const struct conv_case *c)
+static bool is_requested(const struct session *s, const struct conv_case *c)
 {
     const struct settings *set = &s->set;
     return (c->use & CASE_BENCH) && (!set->quick || (c->use & CASE_QUICK)) &&
@@ -241,7 +241,7 @@ static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
     const struct conv_case *row = &conv_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_wanted(s, row);
+    *wanted = is_requested(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }

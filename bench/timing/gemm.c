@@ -165,7 +165,7 @@ static bool parse(const struct settings *set, const char *word, void *arg,
 }
 
 /* Does the table's case belong to this run? */
-static bool is_wanted(const struct session *s, const struct gemm_case *c)
+static bool is_requested(const struct session *s, const struct gemm_case *c)
 {
     const struct settings *set = &s->set;
     if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
@@ -181,7 +181,7 @@ static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
     const struct gemm_case *row = &gemm_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_wanted(s, row);
+    *wanted = is_requested(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }

@@ -174,7 +174,7 @@ static bool parse(const struct settings *set, const char *word, void *arg,
     return true;
 }
 
-static bool is_wanted(const struct session *s, const struct softmax_case *c)
+static bool is_requested(const struct session *s, const struct softmax_case *c)
 {
     const struct settings *set = &s->set;
     if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
@@ -189,7 +189,7 @@ static bool table(const struct session *s, unsigned i, void *c, bool *wanted)
     const struct softmax_case *row = &softmax_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_wanted(s, row);
+    *wanted = is_requested(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }

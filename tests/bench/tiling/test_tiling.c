@@ -333,8 +333,8 @@ static void the_cliff_is_behind_2048(void **state)
 static void raw_records_get_numbers_and_times(void **state)
 {
     const struct xl__trace_record raw[] = {{0x7000, 1100, 1300, 0},
-                                           {0x1000, 1000, 1200, 0},
-                                           {0x7000, 1300, 1500, 0}};
+                                        {0x1000, 1000, 1200, 0},
+                                        {0x7000, 1300, 1500, 0}};
     xl_piece_record out[3];
     xl_watched about = {.n_units = 0};
     (void)state;
@@ -357,7 +357,7 @@ static void large_clocks_keep_their_steps(void **state)
 {
     static const cl_ulong now = 1763780000000000000;
     const struct xl__trace_record raw[] = {{0, now + 1, now + 4, 0},
-                                           {1, now + 3, now + 8, 0}};
+                                        {1, now + 3, now + 8, 0}};
     xl_piece_record out[2];
     xl_watched about;
     (void)state;
@@ -370,8 +370,7 @@ static void large_clocks_keep_their_steps(void **state)
 
 static void clocks_that_cannot_be_are_dropped(void **state)
 {
-    const struct xl__trace_record back[] = {{0, 100, 200, 0},
-                                            {1, 150, 140, 0}};
+    const struct xl__trace_record back[] = {{0, 100, 200, 0}, {1, 150, 140, 0}};
     const struct xl__trace_record none[] = {{0, 0, 0, 0}, {1, 0, 0, 0}};
     xl_piece_record out[2];
     xl_watched about;
