@@ -2,6 +2,7 @@
 /* Computes conditions from readings between samples. Counters are taken from
  * before the first sample to after the last; momentary values only in between,
  * when the device is busy, since its clock may be idle before. */
+
 #include "sampling/conditions.h"
 
 #include <math.h>

@@ -12,13 +12,14 @@
  * the machine's; the advance is not affected by it, and a slow clock is slow
  * there as well. The wall clock is read when the event is complete, not when
  * clFinish returns, since that may be too early (GE-29). */
+#include "sampling/event_clock.h"
+
 #include <math.h>
 #include <stdio.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "runtime/launch.h"
-#include "sampling/event_clock.h"
 
 static const double long_ns = 20e6;    /* so that launch costs are
                                           negligible */

@@ -41,7 +41,8 @@ enum {
 static const double group_ns = 2e5, launches = 4;
 static const double warm_ns = 1e8; /* until clock frequencies have risen */
 
-/* -- steps of a curve ------------------------------------------------------ */
+/* -- steps of a curve ------------------------------------------------------
+ */
 
 static const double rise = 1.5; /* threshold over the first time: between 1
                                    and 2 */

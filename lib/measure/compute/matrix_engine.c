@@ -5,6 +5,7 @@
  * rate becomes the fact. Rows are rejected if the rate exceeds units x clock,
  * if a product differs from the host's, or if the time is not proportional to
  * the work. */
+
 #include "measure/compute/matrix_engine.h"
 
 #include <math.h>

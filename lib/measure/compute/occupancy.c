@@ -11,6 +11,7 @@
  *       2 |        '------.
  *       1 |               '----------
  *         +----------------------- size */
+
 #include "measure/compute/occupancy.h"
 
 #include <math.h>
@@ -73,8 +74,9 @@ struct cliff_search {
 };
 
 /* Bisects between two sizes whose resident counts are known. */
-static xl_status search_cliffs(const struct cliff_search *s, unsigned low, unsigned high,
-                         unsigned at_low, unsigned at_high)
+static xl_status search_cliffs(const struct cliff_search *s, unsigned low,
+                               unsigned high, unsigned at_low,
+                               unsigned at_high)
 {
     xl_status status = XL_OK;
     const unsigned step = s->r->step;
@@ -112,7 +114,7 @@ fail:
 /* The pool for a given reserve per group; *misfit: what the explained cliffs
  * leave unused, summed per group. */
 static struct xl__pool fit_pool(const struct xl__cliff *cliffs, unsigned n,
-                               unsigned step, double reserved, double *misfit)
+                                unsigned step, double reserved, double *misfit)
 {
     struct xl__pool pool = {0, reserved, 0};
     *misfit = 0;

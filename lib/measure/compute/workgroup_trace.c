@@ -4,15 +4,16 @@
  * the device clock is found by comparison with the host's clock. Results that
  * are impossible are errors: more units than the device has, a thread that ran
  * two chunks at a time, chunks that end before they start, wrong values. */
+#include "measure/compute/workgroup_trace.h"
+
 #include <crosslane/watch.h>
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "measure/probe.h"
-#include "measure/compute/workgroup_trace.h"
 
 enum {
     FIRST_ITERATIONS = 16,

@@ -41,14 +41,14 @@ static const double items_wanted = 512, items_most = 2048;
 
 /* What a run needs of one resource. */
 struct need {
-    xl_limiter limiter;  /* named, unless a cause lengthens the need */
-    xl_limiter cause;    /* what makes `ways` more than 1 */
+    xl_limiter limiter; /* named, unless a cause lengthens the need */
+    xl_limiter cause;   /* what makes `ways` more than 1 */
     double amount;
-    const char *unit;    /* "flop", "B", or what is counted: "launches" */
-    double rate;         /* of the whole device, per second; 0: unknown */
-    double ways;         /* how often the work is repeated */
-    double fill;         /* share of the rate that the groups can use */
-    xl_source source;    /* of the rate */
+    const char *unit; /* "flop", "B", or what is counted: "launches" */
+    double rate;      /* of the whole device, per second; 0: unknown */
+    double ways;      /* how often the work is repeated */
+    double fill;      /* share of the rate that the groups can use */
+    xl_source source; /* of the rate */
 };
 
 struct run_needs {
@@ -99,11 +99,12 @@ const char *xl_limiter_advice(xl_limiter limiter)
     return (unsigned)limiter < XL_N_LIMITERS ? limiters[limiter].advice : "";
 }
 
-/* -- numbers with units -------------------------------------------------------------- */
+/* -- numbers with units
+ * -------------------------------------------------------------- */
 
 /* Prints three digits with a unit prefix by thousands. */
 static void print_scaled(struct xl__str *out, double value,
-                        const char *const *units, unsigned n)
+                         const char *const *units, unsigned n)
 {
     static const double step = 1e3, rounds_up = 999.5;
     unsigned i = 0;
@@ -122,14 +123,14 @@ static void print_time(struct xl__str *out, double ns)
 
 static void print_amount(struct xl__str *out, double value, const char *unit)
 {
-    static const char *const flop[] = {"flop", "kFLOP", "MFLOP",
+    static const char *const flop[] = {"flop",  "kFLOP", "MFLOP",
                                        "GFLOP", "TFLOP", "PFLOP"};
     static const char *const flop_s[] = {"flop/s",  "kFLOP/s", "MFLOP/s",
                                          "GFLOP/s", "TFLOP/s", "PFLOP/s"};
     static const char *const bytes[] = {"B", "kB", "MB", "GB", "TB", "PB"};
     static const char *const bytes_s[] = {"B/s",  "kB/s", "MB/s",
                                           "GB/s", "TB/s", "PB/s"};
-    static const char *const counts[] = {"",         "thousand ", "million ",
+    static const char *const counts[] = {"", "thousand ", "million ",
                                          "billion ", "trillion "};
     static const struct {
         const char *unit;
@@ -146,7 +147,8 @@ static void print_amount(struct xl__str *out, double value, const char *unit)
     xl__str_add(out, unit);
 }
 
-/* -- a need as text ---------------------------------------------------------------- */
+/* -- a need as text
+ * ---------------------------------------------------------------- */
 
 static bool is_scaled(const char *unit)
 {
@@ -164,13 +166,13 @@ static void print_rate(const struct need *n, struct xl__str *out)
     }
     xl__str_add(out, "at ");
     print_amount(out, n->rate,
-                    !is_scaled(n->unit)          ? "a second"
-                    : xl__streq(n->unit, "flop") ? "flop/s"
-                                                 : "B/s");
+                 !is_scaled(n->unit)          ? "a second"
+                 : xl__streq(n->unit, "flop") ? "flop/s"
+                                              : "B/s");
 }
 
-static void print_need(const struct need *n, const xl_work *work,
-                   double units, struct xl__str *out)
+static void print_need(const struct need *n, const xl_work *work, double units,
+                       struct xl__str *out)
 {
     static const double percent = 100;
     static const double shown = 0.99; /* above this fill all units count as

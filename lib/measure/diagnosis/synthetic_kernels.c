@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The synthetic kernels: one table row each, with a function that fills in
  * plan and counts and one that computes the expected words. */
+
 #include "measure/diagnosis/synthetic_kernels.h"
 
 #include <math.h>

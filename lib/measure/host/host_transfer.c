@@ -227,7 +227,8 @@ fail:
     return status;
 }
 
-/* -- maps of buffers -------------------------------------------------------- */
+/* -- maps of buffers --------------------------------------------------------
+ */
 
 /* Maps of buffers, timed from the map to the end of the unmap, show whether
  * host and device share memory. They are compared with a copy of the same size
@@ -356,8 +357,9 @@ static xl_status create_mapped(struct mapped_buffer *m, unsigned kind)
             TRY(xl__error_set(&q->error, XL_NO_MEMORY, "host memory"));
         at = (char *)m->heap + (PAGE - (uintptr_t)m->heap % PAGE);
     }
-    m->mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE | map_kinds[kind].flags,
-                            m->bytes, at, &code);
+    m->mem =
+        clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE | map_kinds[kind].flags,
+                       m->bytes, at, &code);
     CL_TRY(&q->error, code);
 fail:
     return status;
@@ -394,9 +396,10 @@ static xl_status measure_map_way(struct mapped_buffer *m, unsigned kind,
     if (!m->right)
         xl__probe_reject(&row, "wrong result: the mapped words differ from "
                                "those sent");
-    *shares = m->right && xl__moves_nothing(samples[MAP].min_ns,
-                                            samples[COPY].min_ns);
-    xl__transfer_value(&row, (double)m->bytes, *shares ? map_moves_nothing : NULL);
+    *shares = m->right &&
+              xl__moves_nothing(samples[MAP].min_ns, samples[COPY].min_ns);
+    xl__transfer_value(&row, (double)m->bytes,
+                       *shares ? map_moves_nothing : NULL);
     xl__probe_emit(m->p, &row);
 fail:
     free(samples);
@@ -421,7 +424,8 @@ fail:
     destroy_mapped(&m);
     if (status == XL_OK || status == XL_CANCELLED)
         return status;
-    xl__transfer_row(&row, "probe_transfer", map_kinds[kind].name, "", m.bytes);
+    xl__transfer_row(&row, "probe_transfer", map_kinds[kind].name, "",
+                     m.bytes);
     xl__probe_unsupported(m.p, &row, xl_error_detail(m.p->q));
     return XL_OK;
 }

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
-#include "sampling/sampler.h"
+#include "base/os/clock.h"
 #include "measure/host/transfers.h"
+#include "sampling/sampler.h"
 
 enum {
     QUICK_RUNS = 15,

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "device/cl_info.h"
-#include "sampling/sampler.h"
 #include "measure/host/transfers.h"
+#include "sampling/sampler.h"
 
 enum {
     WORD = 4,

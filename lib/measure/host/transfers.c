@@ -2,6 +2,7 @@
 /* What the probes of transfers share. Runs are sampled interleaved and by the
  * wall clock; host memory comes from the heap or the driver; transferred words
  * are compared at both ends and at random indices. */
+
 #include "measure/host/transfers.h"
 
 #include <math.h>
@@ -248,7 +249,8 @@ xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
     return xl__error_set(&p->q->error, status, "%s", xl_error_detail(q));
 }
 
-/* -- a kernel of a chosen length -------------------------------------------- */
+/* -- a kernel of a chosen length --------------------------------------------
+ */
 
 /* A kernel of a chosen duration that runs beside copies, or is passed from
  * queue to queue. Its result depends on every word and every iteration. */

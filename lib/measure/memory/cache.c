@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "measure/memory/pointer_chase.h"
 #include "measure/memory/cache_levels.h"
+#include "measure/memory/pointer_chase.h"
 
 enum {
     WORD = 4,

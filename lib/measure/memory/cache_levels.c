@@ -3,6 +3,7 @@
  * stretch is a plateau, the longest ones left and right of it are further
  * ones, recursively, until none spans an octave. Plateaus without a step
  * between them are merged. */
+
 #include "measure/memory/cache_levels.h"
 
 #include <math.h>

@@ -13,6 +13,7 @@
  *
  * Odd strides have no conflicts. If they cost more as well, the curve is that
  * of cache lines, not of banks. */
+
 #include "measure/memory/local_memory.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links rings and times the chase. A ring needs no table on the host: it is a
  * bijection of step numbers, which host and kernel compute alike. */
+
 #include "measure/memory/pointer_chase.h"
 
 #include <math.h>

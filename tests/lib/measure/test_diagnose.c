@@ -101,8 +101,12 @@ static void the_longest_need_explains(void **state)
 {
     (void)state;
     /* A copy of 134 MB at 4.2 TB/s is 32 us, its flop a fraction of that. */
-    xl_work w = {.ns = 35e3, .groups = 4096, .wg_size = 256, .launches = 1,
-                 .bytes = {134e6}, .flop = {{.dtype = XL_F32, .count = 1e8}}};
+    xl_work w = {.ns = 35e3,
+                 .groups = 4096,
+                 .wg_size = 256,
+                 .launches = 1,
+                 .bytes = {134e6},
+                 .flop = {{.dtype = XL_F32, .count = 1e8}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_DRAM);
     assert_near(d.need_ns[XL_LIMITER_DRAM], 134e6 / 4.2e12 * 1e9);
@@ -128,14 +132,18 @@ static void the_longest_need_explains(void **state)
 static void engines_and_units_are_distinguished(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1.6e6, .groups = 4096, .wg_size = 384,
+    xl_work w = {.ns = 1.6e6,
+                 .groups = 4096,
+                 .wg_size = 384,
                  .bytes = {400e6},
-                 .flop = {{.engine = XL_ENGINE_MATRIX, .dtype = XL_F16,
-                           .count = 1.1e12, .is_product = true}}};
+                 .flop = {{.engine = XL_ENGINE_MATRIX,
+                           .dtype = XL_F16,
+                           .count = 1.1e12,
+                           .is_product = true}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_ENGINE);
     assert_string_equal(d.engine, "");
-    /* On the plain units it takes longer, and the engine lies idle. */
+    /* On the plain units it takes longer, and the engine is idle. */
     w.flop[0].engine = XL_ENGINE_FMA;
     w.flop[0].why = "gemm_simt was named by the caller";
     w.ns = 20e6;
@@ -152,8 +160,11 @@ static void causes_are_named_before_what_they_lengthen(void **state)
 {
     (void)state;
     /* 32 ways of a conflict: 28 TB/s are 0.9. */
-    xl_work w = {.ns = 330e3, .groups = 4096, .wg_size = 256,
-                 .bytes = {[XL_LEVEL_LOCAL] = 8e9}, .bank_ways = 1};
+    xl_work w = {.ns = 330e3,
+                 .groups = 4096,
+                 .wg_size = 256,
+                 .bytes = {[XL_LEVEL_LOCAL] = 8e9},
+                 .bank_ways = 1};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_LOCAL);
     w.bank_ways = 32;
@@ -169,7 +180,9 @@ static void causes_are_named_before_what_they_lengthen(void **state)
     assert_non_null(strstr(d.evidence, "1 group on 132 units"));
 
     /* A last wave of one group halves the fill of 133. */
-    w = (xl_work){.ns = 1e6, .groups = 133, .wg_size = 256,
+    w = (xl_work){.ns = 1e6,
+                  .groups = 133,
+                  .wg_size = 256,
                   .flop = {{.dtype = XL_F32, .count = 28e9}}};
     d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_GROUPS);
@@ -186,7 +199,10 @@ static void causes_are_named_before_what_they_lengthen(void **state)
 static void later_runs_show_throttling(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1e6, .groups = 4096, .wg_size = 256, .drift = 1.05,
+    xl_work w = {.ns = 1e6,
+                 .groups = 4096,
+                 .wg_size = 256,
+                 .drift = 1.05,
                  .flop = {{.dtype = XL_F32, .count = 55e9}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_FMA);
@@ -239,7 +255,8 @@ static void a_falling_clock_is_throttle(void **state)
         struct falling f = {.ns = 1e6, .slope = falls ? 0.02 : 0};
         const struct xl__sample_source source = {
             .take = falling_take, .arg = &f, .step_ns = 1};
-        xl_work w = {.groups = 4096, .wg_size = 256,
+        xl_work w = {.groups = 4096,
+                     .wg_size = 256,
                      .flop = {{.dtype = XL_F32, .count = 50e9}}};
         xl_samples *s = test_calloc(1, sizeof *s);
         assert_int_equal(xl__sample(&how, &source, 1, s), XL_OK);
@@ -254,8 +271,12 @@ static void busy_is_not_achieved(void **state)
 {
     (void)state;
     /* Busy half of the host's time, at a tenth of the bandwidth. */
-    const xl_work w = {.ns = 100e3, .host_ns = 200e3, .bytes = {42e6},
-                       .is_cold = true, .groups = 4096, .wg_size = 256};
+    const xl_work w = {.ns = 100e3,
+                       .host_ns = 200e3,
+                       .bytes = {42e6},
+                       .is_cold = true,
+                       .groups = 4096,
+                       .wg_size = 256};
     const xl_diagnosis d = diagnose(h200, &w);
     assert_near(d.busy, 0.5);
     assert_near(d.bytes_per_s, 42e6 / 100e-6);
@@ -265,7 +286,9 @@ static void busy_is_not_achieved(void **state)
 static void what_is_left_open_is_said(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1e6, .groups = 132, .wg_size = 64,
+    xl_work w = {.ns = 1e6,
+                 .groups = 132,
+                 .wg_size = 64,
                  .flop = {{.dtype = XL_F32, .count = 5e9}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_true(d.is_likely);
@@ -298,8 +321,11 @@ static void private_memory_is_where_it_fits(void **state)
     (void)state;
     /* 64 B of 2048 items are 128 KiB: a unit's cache; 512 B of them the last
      * one's no more. */
-    xl_work w = {.ns = 1e6, .groups = 2112, .wg_size = 256,
-                 .private_bytes = 64, .spill_bytes = 20e9};
+    xl_work w = {.ns = 1e6,
+                 .groups = 2112,
+                 .wg_size = 256,
+                 .private_bytes = 64,
+                 .spill_bytes = 20e9};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_SPILLS);
     assert_near(d.need_ns[XL_LIMITER_SPILLS], 20e9 / 25e12 * 1e9);
@@ -336,10 +362,14 @@ static void captured_rows_are_named(void **state)
         "H200", 132, 32, 32, 1, 64.4e12, 856e12, 4.26e12, 50e6, NAN,
         NAN,    NAN, NAN, NAN, NAN,  NAN,  6850, NAN, 54.8e9};
     const double cube = 2.0 * 8192 * 8192 * 8192;
-    xl_work w = {.ns = cube / 670e12 * 1e9, .bytes = {3 * 8192 * 8192 * 2.0},
-                 .groups = 2048, .wg_size = 384, .launches = 1,
-                 .flop = {{.engine = XL_ENGINE_MATRIX, .dtype = XL_F16,
-                           .count = cube}}};
+    xl_work w = {
+        .ns = cube / 670e12 * 1e9,
+        .bytes = {3 * 8192 * 8192 * 2.0},
+        .groups = 2048,
+        .wg_size = 384,
+        .launches = 1,
+        .flop = {
+            {.engine = XL_ENGINE_MATRIX, .dtype = XL_F16, .count = cube}}};
     xl_diagnosis d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_ENGINE);
     /* f32 at 51 TFLOP/s. */
@@ -349,8 +379,11 @@ static void captured_rows_are_named(void **state)
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_FMA);
     /* A softmax of 16384 x 1024 at 3446 GB/s. */
-    w = (xl_work){.ns = 134.2e6 / 3446e9 * 1e9, .bytes = {134.2e6},
-                  .groups = 16384, .wg_size = 256, .launches = 1,
+    w = (xl_work){.ns = 134.2e6 / 3446e9 * 1e9,
+                  .bytes = {134.2e6},
+                  .groups = 16384,
+                  .wg_size = 256,
+                  .launches = 1,
                   .special = 16.8e6};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_DRAM);
@@ -425,7 +458,7 @@ static double model_ns(const struct rates *r, xl_limiter planted,
 }
 
 static unsigned name_synthetic(const struct rates *r, double ease, double off,
-                             struct xl__rng *rng)
+                               struct xl__rng *rng)
 {
     enum { TURNS = 20000 };
     xl_device dev;
@@ -495,7 +528,7 @@ static void other_limiters_are_not_named(void **state)
     xl__limits_clear(&dev.limits);
 }
 
-/* What the probe compares words with, by an item's walk in plain C. */
+/* The expected words of the probe, by a chase per item in plain C. */
 static void synthetic_results_are_compared(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 #include "measure/probe.h"
 #include "runtime/store/sources.h"
 
-/* Every reason of theirs for a wrong result says so. */
+/* Every reason for a wrong result begins with it. */
 static const char wrong[] = "wrong result";
 
 enum { MOST_ROWS = 128 };
@@ -59,7 +59,7 @@ static void run(struct test_device *t, const char *probe, struct seen *s)
 static const struct probe {
     const char *name;
     unsigned rows; /* at least so many are right everywhere */
-    enum xl__fact_id fact; /* that the first tells; XL__N_FACTS: none */
+    enum xl__fact_id fact; /* that the first sets; XL__N_FACTS: none */
 } probes[] = {
     {"atomic", 9, XL__F_atomic_same_per_s},
     {"divergence", 4, XL__N_FACTS},
@@ -89,7 +89,8 @@ static void results_are_the_host_s(void **state)
     test_device_close(&t);
 }
 
-/* -- kernels that lie ----------------------------------------------------- */
+/* -- kernels with faults
+ * ---------------------------------------------------- */
 
 static const char less[] = "i + 1 < iterations"; /* than all iterations */
 static const struct lie {
@@ -122,7 +123,7 @@ static void write_lie(FILE *file, const char *text, const struct lie *lie)
     fputs(text, file);
 }
 
-/* All kernels into a folder; those of `some` lie. */
+/* Copies all kernels to a folder; those of `some` with a fault. */
 static void write_kernels(const char *folder, const struct lie *some, size_t n)
 {
     for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
@@ -155,7 +156,7 @@ static void are_noticed(const struct lie *some, size_t n)
         struct seen s = {.most = 1};
         run(&t, some[i].probe, &s);
         if (!s.is_wrong)
-            fail_msg("%s: nobody noticed \"%s\"", some[i].probe, some[i].to);
+            fail_msg("%s: not detected: \"%s\"", some[i].probe, some[i].to);
     }
     test_device_close(&t);
 }

@@ -43,8 +43,8 @@ static void half_rates_are_found(void **state)
     assert_within(xl__half_rate_bytes(bytes, ns, N), 100e3 * 5, 0.02);
     for (uint64_t seed = 1; seed <= 50; seed++) {
         transfers(10e3, 50, 0.05, seed, bytes, ns);
-        /* Half of what is too high by e is reached at 1 + 2 e, and the two
-         * points that it lies between have noise of their own. */
+        /* Half of a rate that is too high by e is reached at 1 + 2 e, and the
+         * two points around it have noise of their own. */
         assert_within(xl__half_rate_bytes(bytes, ns, N), 10e3 * 50, 0.25);
     }
 }

@@ -186,7 +186,7 @@ static void small_sums_belong_on_the_host(void **state)
     }
 }
 
-/* Whatever the number of cores: what is left over would lie past the end. */
+/* For any number of cores: words left over would be beyond the end. */
 static void even_words_leave_none_over(void **state)
 {
     enum { WORDS = 1 << 15, CORES = 6, GROUPS = 512 };
@@ -208,19 +208,18 @@ static void even_words_leave_none_over(void **state)
 
 /* -- calls that fail ------------------------------------------------------- */
 
-/* A probe whose call fails says so, or says that this cannot be had here; it
- * holds nothing afterwards. */
+/* A probe whose call fails reports that, or that this is unsupported; it holds
+ * no objects afterwards. */
 static void failed_calls_leave_nothing(void **state)
 {
     static const char *const probes[] = {"transfer", "overlap", "between",
                                          "switch", "breakeven"};
     static const char *const entries[] = {
-        "clCreateBuffer",       "clCreateCommandQueue",
-        "clEnqueueMapBuffer",   "clEnqueueWriteBuffer",
-        "clEnqueueReadBuffer",  "clEnqueueCopyBuffer",
-        "clCreateUserEvent",    "clFlush",
-        "clEnqueueNDRangeKernel",
-        /* From here on: called on the way out, too, where nothing is told. */
+        "clCreateBuffer", "clCreateCommandQueue", "clEnqueueMapBuffer",
+        "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueCopyBuffer",
+        "clCreateUserEvent", "clFlush", "clEnqueueNDRangeKernel",
+        /* From here on: calls of the clean-up, whose failures are not
+         * reported. */
         "clEnqueueUnmapMemObject", "clEnqueueMarkerWithWaitList", "clFinish"};
     enum { FIRST_OUT = 9 };
     static const unsigned calls[] = {1, 2, 5};

@@ -25,7 +25,7 @@ struct driver {
     unsigned n_work;
     stamp first_ns; /* the first stamp there was */
     stamp kept[XL_N_STAMPS];
-    double work_ns; /* of a run without any lie */
+    double work_ns;                         /* of a run without a fault */
     double (*work)(const struct driver *d); /* NULL: work_ns */
 };
 
@@ -37,7 +37,7 @@ struct lie {
     enum xl_finish finish;
     double work_ns; /* 0: 2 ms */
     unsigned runs;  /* 0: 5 */
-    void (*row)(xl_row *row); /* what the row says, or has for a roof */
+    void (*row)(xl_row *row); /* the row's value, or its roof */
     const char *timer; /* reason of a row of the timer probe; NULL: none */
     xl_verdict verdict;
     const char *cause; /* reason of the row; NULL: none, and its time is true */
@@ -130,7 +130,8 @@ static int skips_work(void *arg, const struct xl_launch *launch)
     return strcmp(launch->kernel, "nothing") == 0;
 }
 
-/* -- what the row says ---------------------------------------------------- */
+/* -- checks of the row
+ * ------------------------------------------------------ */
 
 static void measured_roof(xl_row *row, double share, const char *name)
 {
@@ -183,7 +184,8 @@ static void endless(xl_row *row) { row->value = INFINITY; }
 static void folded(xl_row *row) { xl_row_found(row, "scaling", 0.52); }
 static void half_folded(xl_row *row) { xl_row_found(row, "scaling", 0.7); }
 
-/* -- the lies ------------------------------------------------------------- */
+/* -- the faults
+ * ------------------------------------------------------------- */
 
 #define BY_WALL .by_wall = true
 #define BEFORE "clFinish returns before the work is done"
@@ -264,7 +266,7 @@ static xl_status enqueue(xl_queue *q, void *arg)
     return xl__run_plan(q, arg, &none, NULL);
 }
 
-/* A row as an op's: sampled, with its rate, judged. */
+/* A row as that of an op: sampled, with its rate, and checked. */
 static void measure(struct test_device *t, const struct lie *lie, xl_row *row)
 {
     const xl_sampling how = {.warmup = 1,
@@ -297,7 +299,7 @@ static const char *judge(const struct lie *lie, const char *timer,
     static char text[1024];
     const double share = row->samples.min_ns / true_ns;
     if (lie->timer ? !strstr(timer, lie->timer) : *timer != '\0') {
-        snprintf(text, sizeof text, "the timer probe says \"%s\"", timer);
+        snprintf(text, sizeof text, "the timer probe reports \"%s\"", timer);
         return text;
     }
     if (!lie->cause && (share < 0.99 || share > 1.01)) {
@@ -349,8 +351,8 @@ static void every_fault_is_detected(void **state)
     }
 }
 
-/* An honest driver beside others that take the processor again and again: its
- * clock is believed, and its row has the true time, or says why not. */
+/* A driver without faults beside other load: its event clock is accepted, and
+ * its row has the true time, or the reason why not. */
 static void other_load_is_no_fault(void **state)
 {
     static const struct {
