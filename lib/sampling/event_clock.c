@@ -228,7 +228,8 @@ static xl_status test_clocks(xl_queue *q, cl_mem out,
     struct xl__limits *l = &q->ctx->device->limits;
     TRY(measure_agreement(q, out, seen, steps, c));
     c->finish_alone = c->finish;
-    if (c->finish < xl__finish_waits_frac && xl__num(l, XL__F_finish_waits) != 0) {
+    if (c->finish < xl__finish_waits_frac &&
+        xl__num(l, XL__F_finish_waits) != 0) {
         xl__limits_measure(l, XL__F_finish_waits, 0);
         TRY(measure_agreement(q, out, seen, steps, c));
     }

@@ -52,8 +52,8 @@ double xl__rate_knee(const struct xl__concurrency_point *at, unsigned n)
 
 /* A kind of operation: its kernel and row names. */
 struct operation {
-    const char *name, *one, *knee; /* row names: a point, the latency, the
-                                      knee */
+    /* row names: a point, the latency, the knee */
+    const char *name, *one, *knee;
     const char *unit;
     const char *source, *kernel;
     double per_step; /* of one chain, in `unit` */
@@ -62,9 +62,11 @@ struct operation {
 
 /* clang-format off */
 static const struct operation operations[] = {
-    /* name  one          knee         unit      source             kernel    per_step steps_per_iteration */
-    {"fma",  "fma_solo",  "fma_knee",  "flop/s", "probe/fma.cl",  "flops",  2,       STEPS_PER_ITERATION},
-    {"load", "load_solo", "load_knee", "B/s",    "probe/latency_hiding.cl", "hiding", 4,       1},
+    /* name, one, knee, unit, source, kernel, per_step, steps_per_iteration */
+    {"fma", "fma_solo", "fma_knee", "flop/s",
+     "probe/fma.cl", "flops", 2, STEPS_PER_ITERATION},
+    {"load", "load_solo", "load_knee", "B/s",
+     "probe/latency_hiding.cl", "hiding", 4, 1},
 };
 /* clang-format on */
 

@@ -16,8 +16,8 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, WORD = 4 };
 
-enum kind { PAGEABLE, PINNED, N_KINDS };
-enum way { UP, DOWN, N_WAYS };
+enum host_memory_kind { PAGEABLE, PINNED, N_KINDS };
+enum transfer_direction { UP, DOWN, N_WAYS };
 
 static const char *const kind_names[] = {"pageable", "pinned"};
 static const char *const way_names[] = {"up", "down"};
@@ -92,7 +92,7 @@ static void emit_rate(struct transfer_ends *e, xl_row *row, double bytes,
 
 struct host_copy {
     struct transfer_ends *e;
-    enum way way;
+    enum transfer_direction way;
     void *host;
     cl_mem device;
     size_t bytes;
@@ -112,8 +112,9 @@ fail:
     return status;
 }
 
-static struct host_copy plain_copy(struct transfer_ends *e, enum kind kind,
-                                   enum way way, size_t bytes)
+static struct host_copy plain_copy(struct transfer_ends *e,
+                                   enum host_memory_kind kind,
+                                   enum transfer_direction way, size_t bytes)
 {
     return (struct host_copy){e, way,
                               way == UP ? e->from[kind].at : e->to[kind].at,
@@ -152,8 +153,10 @@ fail:
     return status;
 }
 
-static xl_status measure_size(struct transfer_ends *e, enum kind kind,
-                              enum way way, size_t bytes, struct curve *curve)
+static xl_status measure_size(struct transfer_ends *e,
+                              enum host_memory_kind kind,
+                              enum transfer_direction way, size_t bytes,
+                              struct curve *curve)
 {
     xl_status status = XL_OK;
     struct host_copy c = plain_copy(e, kind, way, bytes);
@@ -172,7 +175,8 @@ fail:
 }
 
 /* The time of a copy of one word. */
-static xl_status measure_latency(struct transfer_ends *e, enum way way,
+static xl_status measure_latency(struct transfer_ends *e,
+                                 enum transfer_direction way,
                                  struct curve *curve)
 {
     xl_status status = XL_OK;
@@ -193,8 +197,10 @@ fail:
     return status;
 }
 
-static void report_half_rate(struct transfer_ends *e, enum kind kind,
-                             enum way way, const struct curve *curve)
+static void report_half_rate(struct transfer_ends *e,
+                             enum host_memory_kind kind,
+                             enum transfer_direction way,
+                             const struct curve *curve)
 {
     xl_row row;
     xl_row_init(&row, op, way == UP ? "half_up" : "half_down");
@@ -213,14 +219,16 @@ static xl_status measure_copies(struct transfer_ends *e)
                          : MOST_SIZES;
     for (unsigned way = 0; way < N_WAYS; way++) {
         struct curve curve = {.n = 1};
-        TRY(measure_latency(e, (enum way)way, &curve));
+        TRY(measure_latency(e, (enum transfer_direction)way, &curve));
         for (unsigned kind = 0; kind < N_KINDS; kind++) {
             curve.n = 1; /* the latency is the first point of each */
             for (size_t i = 0; i < n && sizes[i] <= e->bytes; i++)
-                TRY(measure_size(e, (enum kind)kind, (enum way)way, sizes[i],
+                TRY(measure_size(e, (enum host_memory_kind)kind,
+                                 (enum transfer_direction)way, sizes[i],
                                  &curve));
             if (!e->shares)
-                report_half_rate(e, (enum kind)kind, (enum way)way, &curve);
+                report_half_rate(e, (enum host_memory_kind)kind,
+                                 (enum transfer_direction)way, &curve);
         }
     }
 fail:

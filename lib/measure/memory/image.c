@@ -28,7 +28,7 @@ enum {
  * here. */
 static const double rounding = 6e-8;
 
-enum form { BUFFER, NEAREST, LINEAR, LINE, N_FORMS };
+enum texel_form { BUFFER, NEAREST, LINEAR, LINE, N_FORMS };
 static const char *const form_names[N_FORMS] = {"buffer", "nearest", "linear",
                                                 "image1d"};
 
@@ -43,7 +43,7 @@ struct image_run {
 /* A launch: the form and the shape of a group. */
 struct image_view {
     const struct image_run *f;
-    enum form form;
+    enum texel_form form;
     unsigned lg_tile; /* log2 of the columns */
 };
 
@@ -194,7 +194,7 @@ static xl_status measure_shapes(struct xl__session *p,
     for (unsigned i = 0; i < n; i++) {
         double rate = NAN;
         for (unsigned form = 0; form < N_FORMS; form++) {
-            struct image_view v = {f, (enum form)form, lg_tiles[i]};
+            struct image_view v = {f, (enum texel_form)form, lg_tiles[i]};
             TRY(measure_view(p, &v, names[i], &rate));
         }
     }
