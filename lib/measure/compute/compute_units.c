@@ -248,8 +248,7 @@ fail:
     return status;
 }
 
-/* -- expected results
- * ------------------------------------------------------ */
+/* -- expected results ----------------------------------------------------- */
 
 static cl_uint expected_item(const struct group_curve *s, size_t i)
 {
@@ -313,8 +312,7 @@ fail:
     return status;
 }
 
-/* -- groups that fill a unit
- * ----------------------------------------------- */
+/* -- groups that fill a unit ---------------------------------------------- */
 
 /* Adds the share of the units' capacity that a number of groups used, if that
  * number was timed. */

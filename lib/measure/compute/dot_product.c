@@ -44,8 +44,7 @@ struct dot_launch {
     cl_mem out;
 };
 
-/* -- expected results
- * ------------------------------------------------------ */
+/* -- expected results ----------------------------------------------------- */
 
 cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
                  bool y_signed, bool saturated)

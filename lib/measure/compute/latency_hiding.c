@@ -130,8 +130,7 @@ static xl_status sample_launch(struct xl__session *p, void *arg,
     return xl__probe_sample(&brief, row, &plan, &call, 0);
 }
 
-/* -- expected results
- * ------------------------------------------------------ */
+/* -- expected results ----------------------------------------------------- */
 
 /* The sum of an item's pointer chases, computed on the host. */
 static cl_uint expected_sum(const struct grid_launch *w, uint64_t seed,

@@ -247,8 +247,7 @@ fail:
     return status;
 }
 
-/* -- a type by one kind of instructions
- * ------------------------------------- */
+/* -- a type by one kind of instructions ----------------------------------- */
 
 static void init_row(const struct xl__limits *l,
                      const struct xl__matrix_type *type,

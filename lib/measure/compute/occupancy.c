@@ -232,8 +232,7 @@ fail:
     return status;
 }
 
-/* -- resident groups
- * ------------------------------------------------------- */
+/* -- resident groups ------------------------------------------------------ */
 
 static xl_status reset_count(const struct occupancy_run *f)
 {
@@ -466,8 +465,7 @@ fail:
     return status;
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 /* Creates one cycle through all words, in random order (Sattolo). */
 static xl_status create_cycle(struct occupancy_run *f)

@@ -196,8 +196,7 @@ fail:
     return status;
 }
 
-/* -- the device
- * ------------------------------------------------------------ */
+/* -- the device ----------------------------------------------------------- */
 
 static size_t vector_width(const struct xl__limits *l)
 {

@@ -42,8 +42,7 @@ struct trace_run {
     cl_ulong first, last;     /* the same by the device's clock */
 };
 
-/* -- evaluation of records
- * ------------------------------------------------- */
+/* -- evaluation of records ------------------------------------------------ */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -225,8 +224,7 @@ static double last_duration_ns(const struct trace_run *w)
                : w->host_ns;
 }
 
-/* -- the trace
- * ------------------------------------------------------------- */
+/* -- the trace ------------------------------------------------------------ */
 
 static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
 {

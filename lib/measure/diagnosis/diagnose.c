@@ -99,8 +99,7 @@ const char *xl_limiter_advice(xl_limiter limiter)
     return (unsigned)limiter < XL_N_LIMITERS ? limiters[limiter].advice : "";
 }
 
-/* -- numbers with units
- * -------------------------------------------------------------- */
+/* -- numbers with units --------------------------------------------------- */
 
 /* Prints three digits with a unit prefix by thousands. */
 static void print_scaled(struct xl__str *out, double value,
@@ -147,8 +146,7 @@ static void print_amount(struct xl__str *out, double value, const char *unit)
     xl__str_add(out, unit);
 }
 
-/* -- a need as text
- * ---------------------------------------------------------------- */
+/* -- a need as text ------------------------------------------------------- */
 
 static bool is_scaled(const char *unit)
 {

@@ -22,8 +22,7 @@ enum {
     STACK_WORDS = XL__SYNTHETIC_RING
 };
 
-/* -- launch layout
- * --------------------------------------------------------- */
+/* -- launch layout -------------------------------------------------------- */
 
 static struct xl__step *init_run(struct xl__synthetic_run *r,
                                  const char *source, const char *kernel,
@@ -82,8 +81,7 @@ static void count_flop(struct xl__synthetic_run *r, double flop)
     r->plan.flop = flop;
 }
 
-/* -- plans
- * ----------------------------------------------------------------- */
+/* -- plans ---------------------------------------------------------------- */
 
 static void plan_chains_in(const struct xl__synthetic_target *on,
                            size_t groups, size_t iterations,
@@ -264,8 +262,7 @@ static void plan_upload(const struct xl__synthetic_target *on,
     r->work.upload_bytes = BYTES;
 }
 
-/* -- requirements
- * ---------------------------------------------------------- */
+/* -- requirements --------------------------------------------------------- */
 
 static const char *require_units(const struct xl__limits *l)
 {
@@ -311,8 +308,7 @@ static const char *require_transfer(const struct xl__limits *l)
                : NULL;
 }
 
-/* -- expected words
- * -------------------------------------------------------- */
+/* -- expected words ------------------------------------------------------- */
 
 /* Indices in random order, each the index of the next one (Sattolo). */
 void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n)

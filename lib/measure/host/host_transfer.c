@@ -51,8 +51,7 @@ struct curve {
     unsigned n;
 };
 
-/* -- analysis
- * ---------------------------------------------------------------- */
+/* -- analysis ------------------------------------------------------------- */
 
 /* The size with a given rate between two points, where the time is linear: a
  * latency plus a time per byte. */
@@ -76,7 +75,7 @@ double xl__half_rate_bytes(const double *bytes, const double *ns, unsigned n)
     return NAN;
 }
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 static void emit_rate(struct transfer_ends *e, xl_row *row, double bytes,
                       bool is_right)
@@ -88,7 +87,7 @@ static void emit_rate(struct transfer_ends *e, xl_row *row, double bytes,
     xl__probe_emit(e->p, row);
 }
 
-/* -- copies ---------------------------------------------------------------- */
+/* -- copies --------------------------------------------------------------- */
 
 struct host_copy {
     struct transfer_ends *e;
@@ -460,7 +459,7 @@ fail:
     return status;
 }
 
-/* -- maps ------------------------------------------------------------------ */
+/* -- maps ----------------------------------------------------------------- */
 
 /* Compared with copies of pinned memory: a driver's map may move its bytes
  * through such, several times as fast as pageable memory. */
@@ -478,7 +477,7 @@ fail:
     return status;
 }
 
-/* -- both ways at once ----------------------------------------------------- */
+/* -- both ways at once ---------------------------------------------------- */
 
 static xl_status time_both_ways(struct xl__session *p, void *arg, double *ns)
 {
@@ -530,8 +529,7 @@ fail:
     return status;
 }
 
-/* -- compressible data
- * ------------------------------------------------------- */
+/* -- compressible data ---------------------------------------------------- */
 
 static xl_status time_device_copy(struct xl__session *p, void *arg, double *ns)
 {
@@ -611,7 +609,7 @@ fail:
     return status;
 }
 
-/* -- the probe ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static xl_status create_ends(struct transfer_ends *e)
 {

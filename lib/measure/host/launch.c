@@ -68,7 +68,7 @@ static xl_status time_round_trip(struct xl__session *p, void *ready,
     return status;
 }
 
-/* -- kernels --------------------------------------------------------------- */
+/* -- kernels -------------------------------------------------------------- */
 
 static void plan_nothing(const struct xl__limits *l, struct xl__step *s,
                          xl_row *row)

@@ -16,7 +16,7 @@
 #include "device/cl_info.h"
 #include "sampling/sampler.h"
 
-/* -- runs ------------------------------------------------------------------ */
+/* -- runs ----------------------------------------------------------------- */
 
 enum { MOST_BATCH = 1 << 10 };
 
@@ -95,7 +95,7 @@ fail:
     return status;
 }
 
-/* -- host memory ----------------------------------------------------------- */
+/* -- host memory ---------------------------------------------------------- */
 
 static xl_status create_pinned(xl_queue *q, struct xl__host_mem *out)
 {
@@ -202,7 +202,7 @@ fail:
     return status;
 }
 
-/* -- commands -------------------------------------------------------------- */
+/* -- commands ------------------------------------------------------------- */
 
 xl_status xl__upload(xl_queue *q, cl_mem dst, size_t at, const void *src,
                      size_t bytes, cl_event *done)
@@ -325,7 +325,7 @@ cl_uint xl__workload_expected(cl_uint x, size_t i, size_t iterations)
     return x;
 }
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 void xl__transfer_row(xl_row *row, const char *op, const char *first,
                       const char *second, size_t bytes)

@@ -25,8 +25,7 @@ struct level_search {
     unsigned n_levels;
 };
 
-/* -- noise
- * ----------------------------------------------------------------- */
+/* -- noise ---------------------------------------------------------------- */
 
 /* A point that is faster than four neighbours that agree is a clock error. */
 static double remove_dip(const struct xl__cache_point *at, unsigned i,

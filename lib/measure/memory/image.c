@@ -47,8 +47,7 @@ struct image_view {
     unsigned lg_tile; /* log2 of the columns */
 };
 
-/* -- expected sums
- * --------------------------------------------------------- */
+/* -- expected sums -------------------------------------------------------- */
 
 struct texel_position {
     size_t x, y;
@@ -269,8 +268,7 @@ fail:
     return status;
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static void destroy_run(struct image_run *f)
 {

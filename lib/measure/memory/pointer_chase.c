@@ -85,8 +85,7 @@ size_t xl__ring_word(const struct xl__ring *r, uint64_t seed, uint64_t step)
     return (size_t)slot * r->stride + (size_t)line * r->line;
 }
 
-/* -- linking
- * --------------------------------------------------------------- */
+/* -- linking -------------------------------------------------------------- */
 
 xl_status xl__chase_begin(struct xl__session *p, size_t bytes,
                           struct xl__chase *chase)
@@ -143,8 +142,7 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
     return xl__run_plan(p->q, &plan, &call, NULL);
 }
 
-/* -- chasing
- * --------------------------------------------------------------- */
+/* -- chasing -------------------------------------------------------------- */
 
 static void plan_chase(size_t iterations, struct xl__plan *plan)
 {

@@ -202,8 +202,7 @@ static void captured_curves_are_read(void **state)
     }
 }
 
-/* -- curves without steps
- * --------------------------------------------------- */
+/* -- curves without steps ------------------------------------------------- */
 
 static void slopes_are_one_level(void **state)
 {

@@ -405,8 +405,7 @@ static void captured_rows_are_named(void **state)
                                        "4 us it took"));
 }
 
-/* -- synthetic kernels on models
- * -------------------------------------------- */
+/* -- synthetic kernels on models ------------------------------------------ */
 
 /* The time that a planted run takes on a model of a device: by its own
  * arithmetic, of what it is planted with. `ease`: how near to its rates the

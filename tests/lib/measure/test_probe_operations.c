@@ -89,8 +89,7 @@ static void results_are_the_host_s(void **state)
     test_device_close(&t);
 }
 
-/* -- kernels with faults
- * ---------------------------------------------------- */
+/* -- kernels with faults -------------------------------------------------- */
 
 static const char less[] = "i + 1 < iterations"; /* than all iterations */
 static const struct lie {

@@ -58,8 +58,7 @@ static double takes(void *arg, const struct xl_launch *launch)
     return d->work ? d->work(d) : d->work_ns;
 }
 
-/* -- faults of stamps
- * ------------------------------------------------------ */
+/* -- faults of stamps ----------------------------------------------------- */
 
 static stamp since(struct driver *d, stamp ns)
 {
@@ -130,8 +129,7 @@ static int skips_work(void *arg, const struct xl_launch *launch)
     return strcmp(launch->kernel, "nothing") == 0;
 }
 
-/* -- checks of the row
- * ------------------------------------------------------ */
+/* -- checks of the row ---------------------------------------------------- */
 
 static void measured_roof(xl_row *row, double share, const char *name)
 {
@@ -184,8 +182,7 @@ static void endless(xl_row *row) { row->value = INFINITY; }
 static void folded(xl_row *row) { xl_row_found(row, "scaling", 0.52); }
 static void half_folded(xl_row *row) { xl_row_found(row, "scaling", 0.7); }
 
-/* -- the faults
- * ------------------------------------------------------------- */
+/* -- the faults ----------------------------------------------------------- */
 
 #define BY_WALL .by_wall = true
 #define BEFORE "clFinish returns before the work is done"
