@@ -14,7 +14,7 @@
 /* A kernel may be granted a smaller group than the device reports (GE-10):
  * rusticl grants 32 of 1024. The value is queried with an empty kernel. */
 static xl_status query_group_size(struct xl__session *p,
-                                  struct xl__ready *ready)
+                                  struct xl__cached_plan *ready)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -25,7 +25,7 @@ static xl_status query_group_size(struct xl__session *p,
     s->kernel = "nothing";
     s->dims = 1;
     s->global[0] = s->local[0] = 1;
-    TRY(xl__ready_make(p->q, ready));
+    TRY(xl__cached_plan_build(p->q, ready));
     CL_TRY(&p->q->error,
            clGetKernelWorkGroupInfo(ready->kernel[0], dev->id,
                                     CL_KERNEL_WORK_GROUP_SIZE,
@@ -38,14 +38,14 @@ fail:
 xl_status xl__session_begin(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     TRY(xl__timer_check(p->q));
     TRY(query_group_size(p, ready));
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
@@ -96,7 +96,7 @@ struct xl__session xl__session_quick(const struct xl__session *p,
 
 /* The argument of enqueue_plan(). */
 struct enqueued_plan {
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     const struct xl__call *call;
 };
 
@@ -112,12 +112,12 @@ xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
 {
     xl_status status = XL_OK;
     const xl_sampling how = xl__probe_sampling(p);
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     struct enqueued_plan work = {ready, call};
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan = *plan;
-    TRY(xl__ready_make(p->q, ready));
+    TRY(xl__cached_plan_build(p->q, ready));
     TRY(xl_samples_take(p->q, &how, enqueue_plan, &work, &row->samples));
     const double s = row->samples.median_ns * 1e-9;
     row->value = amount > 0 ? amount / s : s;
@@ -126,7 +126,7 @@ xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
     row->cold = how.cold;
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
@@ -222,7 +222,7 @@ static xl_status fill_random(struct xl__session *p, cl_mem mem, size_t bytes)
     xl__arg_mem(s, 1);
     xl__arg_u32(s, count);
     xl__arg_u32(s, (cl_uint)p->how->seed);
-    return xl__run_plan(p->q, &plan, &call, NULL);
+    return xl__plan_launch(p->q, &plan, &call, NULL);
 }
 
 static bool is_memory_failure(xl_status status)

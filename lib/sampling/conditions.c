@@ -40,7 +40,7 @@ void xl__monitor_add(struct xl__monitor *w, const xl_reading *r)
     const bool is_idle = r->throttle & 1u << XL_THROTTLE_IDLE;
     c->readings++;
     w->last = *r;
-    c->tells_throttle = c->tells_throttle || r->tells_throttle;
+    c->has_throttle = c->has_throttle || r->has_throttle;
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         w->sightings[i] += (r->throttle & 1u << i) != 0;
     c->clock_max_hz = fmax(c->clock_max_hz, v[XL_SENSOR_CLOCK_MAX]);
@@ -103,7 +103,7 @@ static void count_throttles(const struct xl__monitor *w, xl_conditions *c)
         const double counted = find_growth(w->first.throttle_ns[i],
                                            w->last.throttle_ns[i], c->span_ns);
         const double sighted = (double)w->sightings[i] / c->readings;
-        c->tells_throttle = c->tells_throttle || !isnan(counted);
+        c->has_throttle = c->has_throttle || !isnan(counted);
         c->throttle[i] = fmin(1, fmax(sighted, counted));
     }
 }

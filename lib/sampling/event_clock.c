@@ -84,7 +84,7 @@ static xl_status run_spin(xl_queue *q, cl_mem out, size_t steps)
     s->local[0] = xl__is(l, XL__F_is_cpu) ? 1 : 0;
     xl__arg_mem(s, 1);
     xl__arg_u32(s, steps);
-    return xl__run_plan(q, &plan, &call, NULL);
+    return xl__plan_launch(q, &plan, &call, NULL);
 }
 
 static xl_status time_spin(xl_queue *q, cl_mem out, size_t steps,

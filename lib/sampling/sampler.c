@@ -531,9 +531,9 @@ fail:
     return status;
 }
 
-xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
-                                const xl_piece *pieces, unsigned n,
-                                xl_samples *out)
+xl_status xl_samples_take_interleaved(xl_queue *q, const xl_sampling *how,
+                                      const xl_piece *pieces, unsigned n,
+                                      xl_samples *out)
 {
     if (!q || !how || !pieces || !n || !out || how->max_runs == 0)
         return XL_BAD_ARGUMENT;
@@ -563,5 +563,5 @@ xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
                           void *arg, xl_samples *out)
 {
     const xl_piece piece = {enqueue, arg};
-    return xl_samples_take_turns(q, how, &piece, 1, out);
+    return xl_samples_take_interleaved(q, how, &piece, 1, out);
 }

@@ -305,7 +305,7 @@ static xl_status check_groups(struct xl__session *p,
     plan_groups(s, &plan);
     TRY(xl_buffer_fill(p->q, s->out, 0, 0, s->groups * s->group_words));
     TRY(xl_buffer_fill(p->q, s->census, 0, 0, 2));
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, s->out, 0, seen, n * sizeof *seen));
     *right = matches_host(s, seen, n);
 fail:
@@ -372,7 +372,7 @@ static xl_status try_group_size(struct xl__session *p, struct group_curve *s)
     struct xl__plan plan;
     const struct xl__call call = make_call(s);
     plan_groups(s, &plan);
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_queue_finish(p->q)); /* some drivers fail only here */
 fail:
     return status;

@@ -117,7 +117,7 @@ static void plan_dots(const struct dot_launch *b, struct xl__iterated *t)
         xl__strcpy(s->options, sizeof s->options, "-cl-std=CL3.0");
     xl__define(s, "FORM", b->route->form);
     if (*b->way)
-        xl__define_way(s, "XL_DOT", b->way);
+        xl__define_choice(s, "XL_DOT", b->way);
     xl__arg_mem(s, 1);
     xl__arg_u32(s, 0);
     t->call.mem[1].buf = b->out;

@@ -198,7 +198,7 @@ static void plan_matrix(const struct xl__limits *l, const struct mma_launch *b,
         xl__define(s, "UA", 0);
         xl__define(s, "UB", 0);
     }
-    xl__define_way(s, "XL_MMA", xl__text(l, XL__F_mma));
+    xl__define_choice(s, "XL_MMA", xl__text(l, XL__F_mma));
     xl__define(s, "WAY", b->way->way);
     xl__define(s, "WG", b->way->wg);
     xl__define(s, "TI", b->type->in);

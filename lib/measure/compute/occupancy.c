@@ -274,7 +274,7 @@ static xl_status count_resident(const struct usage_axis *a, unsigned size,
     TRY(xl__probe_check_stop(f->p));
     TRY(reset_count(f));
     for (unsigned i = 0; i < TRIES; i++)
-        TRY(xl__run_plan(f->p->q, &plan, &call, NULL));
+        TRY(xl__plan_launch(f->p->q, &plan, &call, NULL));
     TRY(read_count(f, most));
 fail:
     return status;
@@ -309,11 +309,11 @@ static xl_status query_private_memory(const struct occupancy_run *f,
 {
     xl_status status = XL_OK;
     cl_ulong answer = 0;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         return xl__error_set(&f->p->q->error, XL_NO_MEMORY, "a plan");
     ready->plan = *plan;
-    TRY(xl__ready_make(f->p->q, ready));
+    TRY(xl__cached_plan_build(f->p->q, ready));
     *bytes =
         clGetKernelWorkGroupInfo(ready->kernel[0], f->p->q->ctx->device->id,
                                  CL_KERNEL_PRIVATE_MEM_SIZE, sizeof answer,
@@ -321,7 +321,7 @@ static xl_status query_private_memory(const struct occupancy_run *f,
             ? (double)answer
             : NAN;
 fail:
-    xl__ready_clear(ready);
+    xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }

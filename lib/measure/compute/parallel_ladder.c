@@ -270,7 +270,7 @@ static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
     xl__define(s, "LD", LD);
     if (x->rung->kind == ENGINE) {
         xl__define(s, "MODE", 2);
-        xl__define_way(s, "XL_MMA", xl__text(l, XL__F_mma));
+        xl__define_choice(s, "XL_MMA", xl__text(l, XL__F_mma));
     } else {
         xl__define(s, "VEC", (long)x->cols);
     }

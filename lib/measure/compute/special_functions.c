@@ -325,7 +325,7 @@ static xl_status check_values(struct xl__session *p, struct function_run *b,
     define_kernel(b, s);
     for (unsigned slot = 1; slot <= 3; slot++)
         xl__arg_mem(s, slot);
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
     if (!b->f->whole) {
         check_floats(b, seen, row);

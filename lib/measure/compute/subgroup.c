@@ -71,7 +71,7 @@ static xl_status read_lanes(struct xl__session *p, cl_mem out,
     cl_uint lane[WG];
     const struct xl__call call = {.mem = {[1] = {out, NULL}}};
     const struct xl__plan plan = plan_kernel("lanes", option, 1, wg);
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, out, 0, lane, wg * sizeof *lane));
     *width = find_width(lane, wg);
 fail:

@@ -30,7 +30,7 @@ static const double least_clock_ns = 10e6; /* over which the clock's step is
 struct trace_run {
     xl_queue *q;
     const xl_watch *what;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     cl_mem mem;
     struct xl__trace_record *raw, *best;
     struct xl__call call;
@@ -243,7 +243,7 @@ static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
     s->local_mem_bytes = words * sizeof(cl_uint);
     xl__define(s, "WG", (long)what->wg_items);
     xl__define(s, "WORDS", (long)words);
-    xl__define_way(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
+    xl__define_choice(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
     xl__arg_mem(s, 1);
     xl__arg_u32(s, what->n_pieces);
     xl__arg_u32(s, what->whole);
@@ -329,7 +329,7 @@ static xl_status run_trace(struct trace_run *w, xl_piece_record *out,
     TRY(xl_buffer_create(w->q, n * sizeof *w->raw, &w->mem));
     w->call.mem[1] = (xl_mem){w->mem, NULL};
     plan_groups(w, &w->ready->plan);
-    TRY(xl__ready_make(w->q, w->ready));
+    TRY(xl__cached_plan_build(w->q, w->ready));
     TRY(find_iterations(w));
     TRY(measure_runs(w, about));
     if (!xl__trace_read(w->best, n, clock_step_ns(w), out, about))
@@ -371,7 +371,7 @@ fail:
     if (w.mem)
         clReleaseMemObject(w.mem);
     if (w.ready)
-        xl__ready_clear(w.ready);
+        xl__cached_plan_clear(w.ready);
     free(w.ready);
     free(w.raw);
     free(w.best);

@@ -54,7 +54,7 @@ struct need {
 struct run_needs {
     const xl_device *dev;
     const struct xl__limits *l;
-    const xl_work *work;
+    const xl_counts *work;
     double fill; /* share of the units' time with a work-group */
     struct need need[2 * XL_N_LIMITERS];
     unsigned n;
@@ -169,8 +169,8 @@ static void print_rate(const struct need *n, struct xl__str *out)
                                               : "B/s");
 }
 
-static void print_need(const struct need *n, const xl_work *work, double units,
-                       struct xl__str *out)
+static void print_need(const struct need *n, const xl_counts *work,
+                       double units, struct xl__str *out)
 {
     static const double percent = 100;
     static const double shown = 0.99; /* above this fill all units count as
@@ -278,7 +278,7 @@ static bool cache_holds(const struct xl__limits *l, enum xl__fact_id size,
  * holds the working set, or if the rate exceeds that of DRAM. */
 static xl_level find_serving_level(const struct run_needs *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double bytes = w->bytes[XL_LEVEL_DRAM];
     const double set = w->footprint_bytes > 0 ? w->footprint_bytes : bytes;
     const double dram = xl__num(c->l, XL__F_copy_bytes_per_s);
@@ -320,7 +320,7 @@ static void add_level_need(struct run_needs *c, xl_level level, double bytes)
 
 static void add_memory_needs(struct run_needs *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const xl_level from = find_serving_level(c);
     for (unsigned level = 0; level < XL_N_LEVELS; level++) {
         double bytes = w->bytes[level];
@@ -336,7 +336,7 @@ static void add_memory_needs(struct run_needs *c)
  * or DRAM, whichever holds that of all resident items. */
 static void add_spill_need(struct run_needs *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = max_known(xl__num(c->l, XL__F_compute_units), 1);
     const double items = w->groups * w->wg_size;
     const double held = w->resident > 0 ? w->resident * w->wg_size
@@ -360,7 +360,7 @@ static void add_spill_need(struct run_needs *c)
 
 static void add_all_needs(struct run_needs *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = max_known(xl__num(c->l, XL__F_compute_units), 1);
     const double side_by_side = units * max_known(w->resident, 1);
     if (!xl__is(c->l, XL__F_has_zero_copy)) {
@@ -412,7 +412,7 @@ static void store_needs(const struct run_needs *c, xl_diagnosis *out)
  * further items to hide latency. */
 static xl_limiter guess_limiter(const struct run_needs *c)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = xl__num(c->l, XL__F_compute_units);
     const double items = w->groups * w->wg_size / units;
     if (w->private_bytes > 0 && xl__is(c->l, XL__F_is_gpu))
@@ -426,7 +426,7 @@ static void print_likely(const struct run_needs *c, const xl_diagnosis *d,
                          struct xl__str *out)
 {
     static const double percent = 100;
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const double units = xl__num(c->l, XL__F_compute_units);
     xl__str_printf(out, "; %.0f %% is unexplained, likely ",
                    percent * (1 - d->share));
@@ -477,7 +477,7 @@ static void set_throttle(const struct run_needs *c, double lost,
 static void check_throttle(const struct run_needs *c, xl_diagnosis *out,
                            struct xl__str *text)
 {
-    const xl_work *w = c->work;
+    const xl_counts *w = c->work;
     const bool has_drift = w->drift >= throttled;
     const bool is_held = w->clock > 0 && w->clock * throttled <= 1;
     struct xl__str before = *text;
@@ -517,7 +517,7 @@ static void check_engine(const struct run_needs *c, xl_diagnosis *out)
     xl__str_clear(&text);
 }
 
-static double sum_flop(const xl_work *w)
+static double sum_flop(const xl_counts *w)
 {
     double flop = 0;
     for (unsigned i = 0; i < XL_MAX_FLOP_KINDS; i++)
@@ -525,7 +525,7 @@ static double sum_flop(const xl_work *w)
     return flop;
 }
 
-static void store_rates(const xl_work *w, xl_diagnosis *out)
+static void store_rates(const xl_counts *w, xl_diagnosis *out)
 {
     const double flop = sum_flop(w);
     const double bytes = w->bytes[XL_LEVEL_DRAM];
@@ -537,7 +537,7 @@ static void store_rates(const xl_work *w, xl_diagnosis *out)
         out->intensity = flop / bytes;
 }
 
-void xl_diagnose(const xl_device *dev, const xl_work *work, xl_diagnosis *out)
+void xl_diagnose(const xl_device *dev, const xl_counts *work, xl_diagnosis *out)
 {
     if (!out)
         return;
@@ -558,7 +558,7 @@ void xl_diagnose(const xl_device *dev, const xl_work *work, xl_diagnosis *out)
     xl__str_clear(&text);
 }
 
-static void store_clock(xl_work *work, const xl_conditions *c)
+static void store_clock(xl_counts *work, const xl_conditions *c)
 {
     struct xl__str text = {0};
     xl__strcpy(work->held_by, sizeof work->held_by, "");
@@ -571,7 +571,7 @@ static void store_clock(xl_work *work, const xl_conditions *c)
     xl__str_clear(&text);
 }
 
-void xl_work_time(xl_work *work, const xl_samples *s)
+void xl_counts_set_times(xl_counts *work, const xl_samples *s)
 {
     const unsigned third = s->runs / 3;
     work->ns = s->median_ns;

@@ -24,7 +24,7 @@ struct addition {
     struct xl__session *p;
     float *a, *b, *c;     /* of the program: pageable */
     cl_mem da, db, dc;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     size_t n;      /* elements of the current point */
     bool is_right; /* every point so far */
 };
@@ -123,8 +123,8 @@ static xl_status build_plan(struct addition *b)
                : b->n;
     const size_t count = xl__ceil_div(b->n, most * wg);
     struct xl__step *s = &b->ready->plan.step[0];
-    xl__ready_clear(b->ready);
-    *b->ready = (struct xl__ready){.plan.n_steps = 1};
+    xl__cached_plan_clear(b->ready);
+    *b->ready = (struct xl__cached_plan){.plan.n_steps = 1};
     s->source = "probe/break_even.cl";
     s->kernel = "add";
     s->dims = 1;
@@ -136,7 +136,7 @@ static xl_status build_plan(struct addition *b)
         xl__arg_mem(s, slot);
     xl__arg_u32(s, b->n);
     xl__arg_u32(s, count);
-    return xl__ready_make(b->p->q, b->ready);
+    return xl__cached_plan_build(b->p->q, b->ready);
 }
 
 static float element_value(uint64_t seed, size_t i)
@@ -285,7 +285,7 @@ static void destroy_arrays(struct addition *b)
             clReleaseMemObject(mems[i]);
     }
     if (b->ready)
-        xl__ready_clear(b->ready);
+        xl__cached_plan_clear(b->ready);
     free(b->ready);
     free(b->a);
     free(b->b);

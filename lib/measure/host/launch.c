@@ -26,7 +26,7 @@ struct launch_times {
     double enqueued_ns, finished_ns;
 };
 
-static xl_status time_launches(xl_queue *q, struct xl__ready *ready,
+static xl_status time_launches(xl_queue *q, struct xl__cached_plan *ready,
                                unsigned n, struct launch_times *out)
 {
     xl_status status = XL_OK;
@@ -43,7 +43,7 @@ fail:
 /* Launches back to back as a source of the sampler. */
 struct launch_batch {
     xl_queue *q;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     bool enqueue_only;
 };
 
@@ -124,7 +124,7 @@ static const struct launch_cost {
 };
 /* clang-format on */
 
-static xl_status sample_many(struct xl__session *p, struct xl__ready *ready,
+static xl_status sample_many(struct xl__session *p, struct xl__cached_plan *ready,
                              const struct launch_cost *cost, xl_samples *out)
 {
     xl_status status = XL_OK;
@@ -145,7 +145,7 @@ fail:
     return status;
 }
 
-static xl_status sample_cost(struct xl__session *p, struct xl__ready *ready,
+static xl_status sample_cost(struct xl__session *p, struct xl__cached_plan *ready,
                              const struct launch_cost *cost, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -164,7 +164,7 @@ static xl_status measure_cost(struct xl__session *p,
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     xl_row row;
     xl_row_init(&row, "probe_launch", cost->variant);
     row.unit = "s";
@@ -177,7 +177,7 @@ static xl_status measure_cost(struct xl__session *p,
     s->slice_dim = -1;
     s->global[0] = s->local[0] = 1;
     cost->plan(l, s, &row);
-    status = xl__ready_make(p->q, ready);
+    status = xl__cached_plan_build(p->q, ready);
     if (status == XL_BUILD_FAILED && cost->fact < 0) {
         xl__probe_unsupported(p, &row, "the kernel could not be built");
         status = XL_OK;
@@ -191,7 +191,7 @@ static xl_status measure_cost(struct xl__session *p,
                            row.samples.median_ns);
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }

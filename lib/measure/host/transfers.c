@@ -294,7 +294,7 @@ xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
     xl__arg_value_u32(s, FIRST);
     xl__arg_u32(s, w->count);
     xl__arg_value_u32(s, ITERATIONS);
-    TRY(xl__ready_make(q, w->ready));
+    TRY(xl__cached_plan_build(q, w->ready));
 fail:
     return status;
 }
@@ -302,7 +302,7 @@ fail:
 void xl__workload_destroy(struct xl__workload *w)
 {
     if (w->ready)
-        xl__ready_clear(w->ready);
+        xl__cached_plan_clear(w->ready);
     free(w->ready);
     *w = (struct xl__workload){0};
 }

@@ -75,7 +75,7 @@ xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
  * it also proves in which order commands ran. */
 struct xl__workload {
     size_t words, wg, count;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
 };
 
 /* Builds it for at least `words` words, rounded up to whole groups: w->words,

@@ -162,7 +162,7 @@ static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
     if (!seen)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "sums"));
     TRY(xl_buffer_fill(p->q, b->words, 0, 0, n));
-    TRY(xl__run_plan(p->q, &t->plan, &t->call, NULL));
+    TRY(xl__plan_launch(p->q, &t->plan, &t->call, NULL));
     TRY(xl_buffer_read(p->q, b->words, 0, seen, n * sizeof *seen));
     if (!are_sums_right(b, seen, t->iterations))
         xl__probe_reject(row, "wrong result: additions were lost");

@@ -139,7 +139,7 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
         xl__arg_u32(s, args[i]);
     chase->ring = r;
     chase->steps_done = 0;
-    return xl__run_plan(p->q, &plan, &call, NULL);
+    return xl__plan_launch(p->q, &plan, &call, NULL);
 }
 
 /* -- chasing -------------------------------------------------------------- */
@@ -241,7 +241,7 @@ static xl_status warm_caches(struct xl__session *p, struct xl__chase *c,
     plan_chase(iterations, &plan);
     TRY(write_start(p, c));
     for (size_t i = 0; i < n; i++)
-        TRY(xl__run_plan(p->q, &plan, &call, NULL));
+        TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(check_end(p, c, iterations, &right));
 fail:
     return status;

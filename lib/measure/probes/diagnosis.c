@@ -43,7 +43,7 @@ struct built_kernel {
     const struct xl__synthetic *kind;
     struct xl__synthetic_target on;
     struct xl__synthetic_run run;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     struct xl__call call;
     cl_mem pinned; /* source of uploads: pinned memory, mapped at `host` */
     void *host;
@@ -248,7 +248,7 @@ static xl_status build_kernel(struct xl__session *p, struct built_kernel *k)
         l, p->most_wg, xl__probe_is_scalar(l), p->how->quick};
     xl__synthetic_plan(k->kind, &k->on, 1, &k->run);
     k->ready->plan = k->run.plan;
-    TRY(xl__ready_make(p->q, k->ready));
+    TRY(xl__cached_plan_build(p->q, k->ready));
     TRY(fill_inputs(p, k));
 fail:
     return status;
@@ -265,7 +265,7 @@ static void destroy_kernel(xl_queue *q, struct built_kernel *k)
     if (k->pinned)
         clReleaseMemObject(k->pinned);
     if (k->ready)
-        xl__ready_clear(k->ready);
+        xl__cached_plan_clear(k->ready);
     free(k->ready);
     free(k);
 }
@@ -309,8 +309,8 @@ fail:
 static void diagnose_samples(struct xl__session *p,
                              const struct built_kernel *k, xl_row *row)
 {
-    xl_work work = k->run.work;
-    xl_work_time(&work, &row->samples);
+    xl_counts work = k->run.work;
+    xl_counts_set_times(&work, &row->samples);
     row->value = work.ns * 1e-9;
     /* The minimum: rates are those of the fastest runs as well. */
     if (!k->kind->is_slowing)

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "charts/chart.h"
+#include "charts/text_charts.h"
 #include "measure/compute/workgroup_trace.h"
 #include "tiling/sawtooth.h"
 #include "tiling/split_grid.h"

@@ -76,7 +76,7 @@ static void make_device(xl_device *dev, const struct rates *r)
     know(dev, XL__F_upload_bytes_per_s, r->upload);
 }
 
-static xl_diagnosis diagnose(const struct rates *r, const xl_work *work)
+static xl_diagnosis diagnose(const struct rates *r, const xl_counts *work)
 {
     xl_device dev;
     xl_diagnosis d;
@@ -101,12 +101,12 @@ static void the_longest_need_explains(void **state)
 {
     (void)state;
     /* A copy of 134 MB at 4.2 TB/s is 32 us, its flop a fraction of that. */
-    xl_work w = {.ns = 35e3,
-                 .groups = 4096,
-                 .wg_size = 256,
-                 .launches = 1,
-                 .bytes = {134e6},
-                 .flop = {{.dtype = XL_F32, .count = 1e8}}};
+    xl_counts w = {.ns = 35e3,
+                   .groups = 4096,
+                   .wg_size = 256,
+                   .launches = 1,
+                   .bytes = {134e6},
+                   .flop = {{.dtype = XL_F32, .count = 1e8}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_DRAM);
     assert_near(d.need_ns[XL_LIMITER_DRAM], 134e6 / 4.2e12 * 1e9);
@@ -132,14 +132,14 @@ static void the_longest_need_explains(void **state)
 static void engines_and_units_are_distinguished(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1.6e6,
-                 .groups = 4096,
-                 .wg_size = 384,
-                 .bytes = {400e6},
-                 .flop = {{.engine = XL_ENGINE_MATRIX,
-                           .dtype = XL_F16,
-                           .count = 1.1e12,
-                           .is_product = true}}};
+    xl_counts w = {.ns = 1.6e6,
+                   .groups = 4096,
+                   .wg_size = 384,
+                   .bytes = {400e6},
+                   .flop = {{.engine = XL_ENGINE_MATRIX,
+                             .dtype = XL_F16,
+                             .count = 1.1e12,
+                             .is_product = true}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_ENGINE);
     assert_string_equal(d.engine, "");
@@ -160,11 +160,11 @@ static void causes_are_named_before_what_they_lengthen(void **state)
 {
     (void)state;
     /* 32 ways of a conflict: 28 TB/s are 0.9. */
-    xl_work w = {.ns = 330e3,
-                 .groups = 4096,
-                 .wg_size = 256,
-                 .bytes = {[XL_LEVEL_LOCAL] = 8e9},
-                 .bank_ways = 1};
+    xl_counts w = {.ns = 330e3,
+                   .groups = 4096,
+                   .wg_size = 256,
+                   .bytes = {[XL_LEVEL_LOCAL] = 8e9},
+                   .bank_ways = 1};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_LOCAL);
     w.bank_ways = 32;
@@ -180,10 +180,10 @@ static void causes_are_named_before_what_they_lengthen(void **state)
     assert_non_null(strstr(d.evidence, "1 group on 132 units"));
 
     /* A last wave of one group halves the fill of 133. */
-    w = (xl_work){.ns = 1e6,
-                  .groups = 133,
-                  .wg_size = 256,
-                  .flop = {{.dtype = XL_F32, .count = 28e9}}};
+    w = (xl_counts){.ns = 1e6,
+                    .groups = 133,
+                    .wg_size = 256,
+                    .flop = {{.dtype = XL_F32, .count = 28e9}}};
     d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_GROUPS);
     w.groups = 132;
@@ -199,11 +199,11 @@ static void causes_are_named_before_what_they_lengthen(void **state)
 static void later_runs_show_throttling(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1e6,
-                 .groups = 4096,
-                 .wg_size = 256,
-                 .drift = 1.05,
-                 .flop = {{.dtype = XL_F32, .count = 55e9}}};
+    xl_counts w = {.ns = 1e6,
+                   .groups = 4096,
+                   .wg_size = 256,
+                   .drift = 1.05,
+                   .flop = {{.dtype = XL_F32, .count = 55e9}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_FMA);
     w.drift = 1.4;
@@ -219,12 +219,12 @@ static void later_runs_show_throttling(void **state)
         s.ns[s.runs++] = i < 4 ? 100 : 150;
     s.median_ns = 150;
     s.overhead_ns = 50;
-    xl_work_time(&w, &s);
+    xl_counts_set_times(&w, &s);
     assert_near(w.drift, 1);
     assert_near(w.host_ns, 200);
     s.warnings = XL_WARN(CLOCK_DRIFT);
     s.wall_clock = true;
-    xl_work_time(&w, &s);
+    xl_counts_set_times(&w, &s);
     assert_near(w.drift, 1.5);
     assert_near(w.host_ns, 0);
     assert_near(w.ns, 150);
@@ -255,12 +255,12 @@ static void a_falling_clock_is_throttle(void **state)
         struct falling f = {.ns = 1e6, .slope = falls ? 0.02 : 0};
         const struct xl__sample_source source = {
             .take = falling_take, .arg = &f, .step_ns = 1};
-        xl_work w = {.groups = 4096,
-                     .wg_size = 256,
-                     .flop = {{.dtype = XL_F32, .count = 50e9}}};
+        xl_counts w = {.groups = 4096,
+                       .wg_size = 256,
+                       .flop = {{.dtype = XL_F32, .count = 50e9}}};
         xl_samples *s = test_calloc(1, sizeof *s);
         assert_int_equal(xl__sample(&how, &source, 1, s), XL_OK);
-        xl_work_time(&w, s);
+        xl_counts_set_times(&w, s);
         const xl_diagnosis d = diagnose(h200, &w);
         assert_named(&d, falls ? XL_LIMITER_THROTTLE : XL_LIMITER_FMA);
         test_free(s);
@@ -271,12 +271,12 @@ static void busy_is_not_achieved(void **state)
 {
     (void)state;
     /* Busy half of the host's time, at a tenth of the bandwidth. */
-    const xl_work w = {.ns = 100e3,
-                       .host_ns = 200e3,
-                       .bytes = {42e6},
-                       .is_cold = true,
-                       .groups = 4096,
-                       .wg_size = 256};
+    const xl_counts w = {.ns = 100e3,
+                         .host_ns = 200e3,
+                         .bytes = {42e6},
+                         .is_cold = true,
+                         .groups = 4096,
+                         .wg_size = 256};
     const xl_diagnosis d = diagnose(h200, &w);
     assert_near(d.busy, 0.5);
     assert_near(d.bytes_per_s, 42e6 / 100e-6);
@@ -286,10 +286,10 @@ static void busy_is_not_achieved(void **state)
 static void what_is_left_open_is_said(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1e6,
-                 .groups = 132,
-                 .wg_size = 64,
-                 .flop = {{.dtype = XL_F32, .count = 5e9}}};
+    xl_counts w = {.ns = 1e6,
+                   .groups = 132,
+                   .wg_size = 64,
+                   .flop = {{.dtype = XL_F32, .count = 5e9}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_true(d.is_likely);
     assert_named(&d, XL_LIMITER_GROUPS);
@@ -321,11 +321,11 @@ static void private_memory_is_where_it_fits(void **state)
     (void)state;
     /* 64 B of 2048 items are 128 KiB: a unit's cache; 512 B of them the last
      * one's no more. */
-    xl_work w = {.ns = 1e6,
-                 .groups = 2112,
-                 .wg_size = 256,
-                 .private_bytes = 64,
-                 .spill_bytes = 20e9};
+    xl_counts w = {.ns = 1e6,
+                   .groups = 2112,
+                   .wg_size = 256,
+                   .private_bytes = 64,
+                   .spill_bytes = 20e9};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_SPILLS);
     assert_near(d.need_ns[XL_LIMITER_SPILLS], 20e9 / 25e12 * 1e9);
@@ -362,7 +362,7 @@ static void captured_rows_are_named(void **state)
         "H200", 132, 32, 32, 1, 64.4e12, 856e12, 4.26e12, 50e6, NAN,
         NAN,    NAN, NAN, NAN, NAN,  NAN,  6850, NAN, 54.8e9};
     const double cube = 2.0 * 8192 * 8192 * 8192;
-    xl_work w = {
+    xl_counts w = {
         .ns = cube / 670e12 * 1e9,
         .bytes = {3 * 8192 * 8192 * 2.0},
         .groups = 2048,
@@ -379,20 +379,20 @@ static void captured_rows_are_named(void **state)
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_FMA);
     /* A softmax of 16384 x 1024 at 3446 GB/s. */
-    w = (xl_work){.ns = 134.2e6 / 3446e9 * 1e9,
-                  .bytes = {134.2e6},
-                  .groups = 16384,
-                  .wg_size = 256,
-                  .launches = 1,
-                  .special = 16.8e6};
+    w = (xl_counts){.ns = 134.2e6 / 3446e9 * 1e9,
+                    .bytes = {134.2e6},
+                    .groups = 16384,
+                    .wg_size = 256,
+                    .launches = 1,
+                    .special = 16.8e6};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_DRAM);
     /* 256 MiB from pinned memory at 54.8 GB/s. */
-    w = (xl_work){.ns = 268e6 / 54e9 * 1e9, .upload_bytes = 268e6};
+    w = (xl_counts){.ns = 268e6 / 54e9 * 1e9, .upload_bytes = 268e6};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_TRANSFER);
     /* A launch that does nothing. */
-    w = (xl_work){.ns = 6.9e3, .groups = 1, .wg_size = 1, .launches = 1};
+    w = (xl_counts){.ns = 6.9e3, .groups = 1, .wg_size = 1, .launches = 1};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_LAUNCH);
     assert_non_null(strstr(d.evidence, "1 launch of 6.85 us need "
@@ -411,7 +411,7 @@ static void captured_rows_are_named(void **state)
  * arithmetic, of what it is planted with. `ease`: how near to its rates the
  * device comes. */
 static double model_ns(const struct rates *r, xl_limiter planted,
-                       const xl_work *w, double ease)
+                       const xl_counts *w, double ease)
 {
     const double flop = w->flop[0].count;
     double s = 0;

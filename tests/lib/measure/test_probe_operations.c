@@ -130,7 +130,7 @@ static void write_kernels(const char *folder, const struct lie *some, size_t n)
         struct xl__str text = {0};
         char path[1024];
         xl__str_add_n(&text, (const char *)e->text, e->len);
-        snprintf(path, sizeof path, "%s/%s", folder, e->name);
+        test_kernel_path(folder, e->name, path, sizeof path);
         FILE *file = fopen(path, "w");
         assert_non_null(file);
         for (size_t i = 0; i < n; i++)

@@ -260,7 +260,7 @@ static void hear(const xl_row *row, void *arg)
 static xl_status enqueue(xl_queue *q, void *arg)
 {
     const struct xl__call none = {.list_bytes = 0};
-    return xl__run_plan(q, arg, &none, NULL);
+    return xl__plan_launch(q, arg, &none, NULL);
 }
 
 /* A row as that of an op: sampled, with its rate, and checked. */

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expr/trial.h"
+#include "expr/codegen/map_tiles.h"
+#include "expr/selfcheck_case.h"
 #include "support/expr_batch.h"
 #include "support/support.h"
 
@@ -86,7 +87,7 @@ static struct xl__str text_of(struct batch *b, const struct xl__group *group,
     set_limits(f, &l);
     struct xl__emit m = {.g = &b->g, .group = group, .l = &l, .out = &out,
                          .vw = group->geo.vw};
-    xl__map_text(&m);
+    xl__map_write_kernel(&m);
     xl__limits_clear(&l);
     assert_false(out.broken);
     return out;
@@ -130,9 +131,9 @@ static void choice(void **state)
                      geo->tile, geo->vw, geo->wg);
         if (geo->tile)
             assert_int_equal(geo->across, cases[i].s.across);
-        assert_int_equal(xl__map_is_turned(&b.group, &b.group.operand[1]),
+        assert_int_equal(xl__map_is_transposed(&b.group, &b.group.operand[1]),
                          geo->tile > 0);
-        assert_false(xl__map_is_turned(&b.group, &b.group.operand[0]));
+        assert_false(xl__map_is_transposed(&b.group, &b.group.operand[0]));
         assert_true(xl__map_tile_local_bytes(&b.group) * 2 <=
                     cases[i].f.local_bytes);
         assert_int_equal(strstr(xl__str_text(&b.group.why), "tiles of") !=
@@ -276,7 +277,7 @@ static void small_case(void **state)
         struct xl__group small;
         struct batch b;
         make(&b, &shapes[i / 2], f);
-        xl__expr_shrink(&b.group, &small);
+        xl__selfcheck_shrink(&b.group, &small);
         struct xl__str text = text_of(&b, &b.group, f);
         struct xl__str again = text_of(&b, &small, f);
         assert_string_equal(xl__str_text(&text), xl__str_text(&again));
