@@ -136,10 +136,10 @@ static xl_status sample_launch(struct xl__session *p, void *arg,
 static cl_uint expected_sum(const struct grid_launch *w, uint64_t seed,
                             size_t item)
 {
-    static const cl_uint apart = 0x9e3779b1u; /* as in probe/latency_hiding.cl */
+    static const cl_uint spacing = 0x9e3779b1u; /* as in the kernel */
     cl_uint sum = 0;
     for (unsigned k = 0; k < w->chains; k++) {
-        cl_uint address = (cl_uint)(item * w->chains + k) * apart;
+        cl_uint address = (cl_uint)(item * w->chains + k) * spacing;
         for (cl_uint i = 0; i < w->iterations; i++)
             address = xl__probe_word(seed, address & (w->n_words - 1)) + i;
         sum += address;

@@ -124,7 +124,8 @@ static const struct launch_cost {
 };
 /* clang-format on */
 
-static xl_status sample_many(struct xl__session *p, struct xl__cached_plan *ready,
+static xl_status sample_many(struct xl__session *p,
+                             struct xl__cached_plan *ready,
                              const struct launch_cost *cost, xl_samples *out)
 {
     xl_status status = XL_OK;
@@ -145,7 +146,8 @@ fail:
     return status;
 }
 
-static xl_status sample_cost(struct xl__session *p, struct xl__cached_plan *ready,
+static xl_status sample_cost(struct xl__session *p,
+                             struct xl__cached_plan *ready,
                              const struct launch_cost *cost, xl_row *row)
 {
     xl_status status = XL_OK;
