@@ -16,8 +16,9 @@
 #define WG 64
 #endif
 
-__kernel void work(__global const uint *restrict in, __global uint *restrict out,
-                   const uint first, const uint count, const uint iterations)
+__kernel void work(__global const uint *restrict in,
+                   __global uint *restrict out, const uint first,
+                   const uint count, const uint iterations)
 {
     const uint lane = (uint)get_global_id(0) % WG;
     const uint start = first + (uint)get_global_id(0) / WG * WG * count + lane;

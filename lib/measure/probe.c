@@ -2,13 +2,14 @@
 /* What all probes share: sessions, sampling of a plan, setting of facts,
  * buffers of random words, and working-set sizes inside and beyond the
  * caches. */
+#include "measure/probe.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "device/cl_info.h"
-#include "measure/probe.h"
 
 /* A kernel may be granted a smaller group than the device reports (GE-10):
  * rusticl grants 32 of 1024. The value is queried with an empty kernel. */

@@ -9,7 +9,7 @@
  *      |   n/2
  *      +-------------- iterations
  *
- * The second part applies both to plans whose last kernel argument is the
+ * The second section applies both to plans whose last kernel argument is the
  * number of iterations. */
 #include <math.h>
 

@@ -2,6 +2,7 @@
 /* Computes conditions from readings between samples. Counters are taken from
  * before the first sample to after the last; momentary values only in between,
  * when the device is busy, since its clock may be idle before. */
+
 #include "sampling/conditions.h"
 
 #include <math.h>
@@ -30,8 +31,7 @@ void xl__conditions_init(xl_conditions *out)
     out->memory_used_bytes = out->others = out->processes = NAN;
 }
 
-/* -- readings
- * --------------------------------------------------------------- */
+/* -- readings ------------------------------------------------------------- */
 
 void xl__monitor_add(struct xl__monitor *w, const xl_reading *r)
 {
@@ -87,8 +87,7 @@ bool xl__monitor_poll(void *watching)
     return w->how->stop && w->how->stop(w->how->stop_arg);
 }
 
-/* -- counters
- * --------------------------------------------------------------- */
+/* -- counters ------------------------------------------------------------- */
 
 /* The growth of a counter over its span; NaN if unknown or too short. */
 static double find_growth(double before, double after, double span_ns)
@@ -137,8 +136,7 @@ void xl__monitor_end(struct xl__monitor *w, xl_conditions *out)
         summarize_counters(w, out);
 }
 
-/* -- queries
- * ---------------------------------------------------------------- */
+/* -- queries -------------------------------------------------------------- */
 
 double xl__conditions_clock(const xl_conditions *c)
 {

@@ -12,13 +12,14 @@
  * the machine's; the advance is not affected by it, and a slow clock is slow
  * there as well. The wall clock is read when the event is complete, not when
  * clFinish returns, since that may be too early (GE-29). */
+#include "sampling/event_clock.h"
+
 #include <math.h>
 #include <stdio.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "runtime/launch.h"
-#include "sampling/event_clock.h"
 
 static const double long_ns = 20e6;    /* so that launch costs are
                                           negligible */
@@ -227,7 +228,8 @@ static xl_status test_clocks(xl_queue *q, cl_mem out,
     struct xl__limits *l = &q->ctx->device->limits;
     TRY(measure_agreement(q, out, seen, steps, c));
     c->finish_alone = c->finish;
-    if (c->finish < xl__finish_waits_frac && xl__num(l, XL__F_finish_waits) != 0) {
+    if (c->finish < xl__finish_waits_frac &&
+        xl__num(l, XL__F_finish_waits) != 0) {
         xl__limits_measure(l, XL__F_finish_waits, 0);
         TRY(measure_agreement(q, out, seen, steps, c));
     }

@@ -11,6 +11,7 @@
  * the spread is small and the median is known; if the spread stays wide, more
  * samples are taken until the median is known, or time or runs are used up.
  * The first part of the file has the rules, the second the queue. */
+
 #include "sampling/sampler.h"
 
 #include <math.h>
@@ -19,11 +20,11 @@
 
 #include <crosslane/buffer.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "base/stats.h"
-#include "sampling/conditions.h"
 #include "runtime/launch.h"
+#include "sampling/conditions.h"
 #include "sampling/event_clock.h"
 
 static const double batch_ns = 1e6;      /* least duration of a batch */

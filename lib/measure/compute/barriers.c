@@ -21,7 +21,7 @@ enum {
     N_CHECKED = 64   /* items that are compared */
 };
 
-enum kind { BARRIER = 1, EXCHANGE, SHUFFLE, SUBGROUP_SUM, GROUP_SUM };
+enum sync_kind { BARRIER = 1, EXCHANGE, SHUFFLE, SUBGROUP_SUM, GROUP_SUM };
 
 struct sync_case;
 static cl_uint after_barriers(const struct sync_case *w, cl_uint item);
@@ -31,7 +31,7 @@ static cl_uint after_subgroup_sums(const struct sync_case *w, cl_uint item);
 
 static const struct sync_row {
     const char *name;
-    enum kind kind;
+    enum sync_kind kind;
     unsigned fence; /* 1 local, 2 global */
     bool by_size;   /* by group size; quick runs: the largest only */
     cl_uint (*expected)(const struct sync_case *w,

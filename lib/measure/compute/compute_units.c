@@ -41,7 +41,8 @@ enum {
 static const double group_ns = 2e5, launches = 4;
 static const double warm_ns = 1e8; /* until clock frequencies have risen */
 
-/* -- steps of a curve ------------------------------------------------------ */
+/* -- steps of a curve ------------------------------------------------------
+ */
 
 static const double rise = 1.5; /* threshold over the first time: between 1
                                    and 2 */
@@ -247,8 +248,7 @@ fail:
     return status;
 }
 
-/* -- expected results
- * ------------------------------------------------------ */
+/* -- expected results ----------------------------------------------------- */
 
 static cl_uint expected_item(const struct group_curve *s, size_t i)
 {
@@ -312,8 +312,7 @@ fail:
     return status;
 }
 
-/* -- groups that fill a unit
- * ----------------------------------------------- */
+/* -- groups that fill a unit ---------------------------------------------- */
 
 /* Adds the share of the units' capacity that a number of groups used, if that
  * number was timed. */

@@ -24,9 +24,8 @@ enum {
     N_CHECKED = 128, /* items that are compared */
     PASSES = 3,      /* over a curve; the shortest time of each point is
                         used */
-    ONE_OF = 4       /* on GPUs a launch with one path lasts a quarter of the
-                        usual time, since the others take up to MOST_WAYS times as
-                        long */
+    ONE_OF = 4 /* on GPUs a launch with one path lasts a quarter of the usual
+                  time, since others take up to MOST_WAYS times as long */
 };
 /* Exponents that count as lock step and as free. */
 static const double lock_step = 0.85, is_free = 0.15;

@@ -21,11 +21,11 @@ enum {
 static const char extension[] = "cl_khr_integer_dot_product";
 
 /* FORM of probe/dot_product.cl. */
-enum form { SHIM, PLAIN, UNSIGNED, MIXED, SATURATED };
+enum dot_form { SHIM, PLAIN, UNSIGNED, MIXED, SATURATED };
 
 static const struct route {
     const char *name;
-    enum form form;
+    enum dot_form form;
     const char *way; /* for common/dot.clh; NULL: the fact's */
     bool is_khr;
 } routes[] = {
@@ -44,8 +44,7 @@ struct dot_launch {
     cl_mem out;
 };
 
-/* -- expected results
- * ------------------------------------------------------ */
+/* -- expected results ----------------------------------------------------- */
 
 cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
                  bool y_signed, bool saturated)
@@ -64,7 +63,7 @@ cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
 }
 
 /* The same computation as in the kernel. */
-static cl_uint expected_chain(enum form form, cl_uint item, size_t steps)
+static cl_uint expected_chain(enum dot_form form, cl_uint item, size_t steps)
 {
     const bool x_signed = form != UNSIGNED;
     const bool y_signed = x_signed && form != MIXED;

@@ -52,8 +52,8 @@ double xl__rate_knee(const struct xl__concurrency_point *at, unsigned n)
 
 /* A kind of operation: its kernel and row names. */
 struct operation {
-    const char *name, *one, *knee; /* row names: a point, the latency, the
-                                      knee */
+    /* row names: a point, the latency, the knee */
+    const char *name, *one, *knee;
     const char *unit;
     const char *source, *kernel;
     double per_step; /* of one chain, in `unit` */
@@ -62,9 +62,11 @@ struct operation {
 
 /* clang-format off */
 static const struct operation operations[] = {
-    /* name  one          knee         unit      source             kernel    per_step steps_per_iteration */
-    {"fma",  "fma_solo",  "fma_knee",  "flop/s", "probe/fma.cl",  "flops",  2,       STEPS_PER_ITERATION},
-    {"load", "load_solo", "load_knee", "B/s",    "probe/latency_hiding.cl", "hiding", 4,       1},
+    /* name, one, knee, unit, source, kernel, per_step, steps_per_iteration */
+    {"fma", "fma_solo", "fma_knee", "flop/s",
+     "probe/fma.cl", "flops", 2, STEPS_PER_ITERATION},
+    {"load", "load_solo", "load_knee", "B/s",
+     "probe/latency_hiding.cl", "hiding", 4, 1},
 };
 /* clang-format on */
 
@@ -128,17 +130,16 @@ static xl_status sample_launch(struct xl__session *p, void *arg,
     return xl__probe_sample(&brief, row, &plan, &call, 0);
 }
 
-/* -- expected results
- * ------------------------------------------------------ */
+/* -- expected results ----------------------------------------------------- */
 
 /* The sum of an item's pointer chases, computed on the host. */
 static cl_uint expected_sum(const struct grid_launch *w, uint64_t seed,
                             size_t item)
 {
-    static const cl_uint apart = 0x9e3779b1u; /* as in probe/latency_hiding.cl */
+    static const cl_uint spacing = 0x9e3779b1u; /* as in the kernel */
     cl_uint sum = 0;
     for (unsigned k = 0; k < w->chains; k++) {
-        cl_uint address = (cl_uint)(item * w->chains + k) * apart;
+        cl_uint address = (cl_uint)(item * w->chains + k) * spacing;
         for (cl_uint i = 0; i < w->iterations; i++)
             address = xl__probe_word(seed, address & (w->n_words - 1)) + i;
         sum += address;

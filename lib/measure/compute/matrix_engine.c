@@ -5,6 +5,7 @@
  * rate becomes the fact. Rows are rejected if the rate exceeds units x clock,
  * if a product differs from the host's, or if the time is not proportional to
  * the work. */
+
 #include "measure/compute/matrix_engine.h"
 
 #include <math.h>
@@ -154,12 +155,14 @@ static const struct engine_route {
                               along k */
     size_t local_bytes;
 } routes[] = {
-    /* way             name     fact         wg   groups steps macs                       local */
-    {XL__MATRIX_SUBGROUP,  "mma",   XL__F_mma,   128, 8,     32,   4 * 8 * 16 * 8 * 32.0,     0},
-    {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", XL__F_wgmma, 256, 1,     64,   2 * 4 * 64 * 256 * 32.0,   48 << 10},
+    /* way, name, fact, wg, groups a unit, steps, macs, local bytes */
+    {XL__MATRIX_SUBGROUP, "mma", XL__F_mma, 128, 8, 32,
+     4 * 8 * 16 * 8 * 32.0, 0},
+    {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", XL__F_wgmma, 256, 1, 64,
+     2 * 4 * 64 * 256 * 32.0, 48 << 10},
 };
 /* clang-format on */
-enum { N_WAYS = sizeof routes / sizeof *routes };
+enum { N_ROUTES = sizeof routes / sizeof *routes };
 
 /* A launch. */
 struct mma_launch {
@@ -244,8 +247,7 @@ fail:
     return status;
 }
 
-/* -- a type by one kind of instructions
- * ------------------------------------- */
+/* -- a type by one kind of instructions ----------------------------------- */
 
 static void init_row(const struct xl__limits *l,
                      const struct xl__matrix_type *type,
@@ -348,7 +350,7 @@ xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in)
     const enum xl__fact_id peak = xl__peak_matrix(in);
     for (unsigned t = 0; t < XL__N_MATRIX_TYPES; t++) {
         const struct xl__matrix_type *type = &xl__matrix_types[t];
-        for (unsigned w = 0; w < N_WAYS; w++) {
+        for (unsigned w = 0; w < N_ROUTES; w++) {
             if (xl__peak_matrix(type->in) == peak && !find_missing(l) &&
                 *xl__text(l, routes[w].fact))
                 TRY(run_route(p, type, &routes[w]));

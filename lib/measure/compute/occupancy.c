@@ -11,6 +11,7 @@
  *       2 |        '------.
  *       1 |               '----------
  *         +----------------------- size */
+
 #include "measure/compute/occupancy.h"
 
 #include <math.h>
@@ -73,8 +74,9 @@ struct cliff_search {
 };
 
 /* Bisects between two sizes whose resident counts are known. */
-static xl_status search_cliffs(const struct cliff_search *s, unsigned low, unsigned high,
-                         unsigned at_low, unsigned at_high)
+static xl_status search_cliffs(const struct cliff_search *s, unsigned low,
+                               unsigned high, unsigned at_low,
+                               unsigned at_high)
 {
     xl_status status = XL_OK;
     const unsigned step = s->r->step;
@@ -112,7 +114,7 @@ fail:
 /* The pool for a given reserve per group; *misfit: what the explained cliffs
  * leave unused, summed per group. */
 static struct xl__pool fit_pool(const struct xl__cliff *cliffs, unsigned n,
-                               unsigned step, double reserved, double *misfit)
+                                unsigned step, double reserved, double *misfit)
 {
     struct xl__pool pool = {0, reserved, 0};
     *misfit = 0;
@@ -230,8 +232,7 @@ fail:
     return status;
 }
 
-/* -- resident groups
- * ------------------------------------------------------- */
+/* -- resident groups ------------------------------------------------------ */
 
 static xl_status reset_count(const struct occupancy_run *f)
 {
@@ -248,19 +249,20 @@ static xl_status read_count(const struct occupancy_run *f, cl_uint *most)
 /* An axis: local memory or live values. Several of the units that a driver
  * counts may share a pool; the number of pools is what is resident when one
  * group fills one. */
-struct axis {
+struct usage_axis {
     struct occupancy_run *f;
     bool is_local;
     size_t pools; /* 0: not known yet */
 };
 
-static struct group_usage group_usage_at(const struct axis *a, unsigned size)
+static struct group_usage group_usage_at(const struct usage_axis *a,
+                                         unsigned size)
 {
     return a->is_local ? (struct group_usage){FEW_LIVE, size}
                        : (struct group_usage){size, (unsigned)a->f->wg * WORD};
 }
 
-static xl_status count_resident(const struct axis *a, unsigned size,
+static xl_status count_resident(const struct usage_axis *a, unsigned size,
                                 cl_uint *most)
 {
     xl_status status = XL_OK;
@@ -282,14 +284,14 @@ fail:
 static xl_status count_resident_per_pool(void *arg, unsigned size,
                                          unsigned *resident)
 {
-    const struct axis *a = arg;
+    const struct usage_axis *a = arg;
     cl_uint most = 0;
     const xl_status status = count_resident(a, size, &most);
     *resident = (unsigned)lround((double)most / (double)a->pools);
     return status;
 }
 
-static xl_status count_pools(struct axis *a, unsigned most_size)
+static xl_status count_pools(struct usage_axis *a, unsigned most_size)
 {
     cl_uint most = 0;
     const xl_status status = count_resident(a, most_size, &most);
@@ -324,7 +326,8 @@ fail:
     return status;
 }
 
-static xl_status measure_rate(const struct axis *a, unsigned size, double *ns)
+static xl_status measure_rate(const struct usage_axis *a, unsigned size,
+                              double *ns)
 {
     xl_status status = XL_OK;
     const struct occupancy_run *f = a->f;
@@ -356,8 +359,8 @@ fail:
 
 /* -- an axis -------------------------------------------------------------- */
 
-static void report_cliffs(const struct axis *a, const struct xl__cliff *cliffs,
-                          unsigned n)
+static void report_cliffs(const struct usage_axis *a,
+                          const struct xl__cliff *cliffs, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         xl_row row;
@@ -380,7 +383,7 @@ static void report_unsupported(struct xl__session *p, const char *variant,
 }
 
 /* Emits the pool that the cliffs imply: bytes, or registers of 32 bits. */
-static void report_pool(struct axis *a, const struct xl__cliff *cliffs,
+static void report_pool(struct usage_axis *a, const struct xl__cliff *cliffs,
                         unsigned n)
 {
     struct xl__session *p = a->f->p;
@@ -421,7 +424,7 @@ static void report_pool(struct axis *a, const struct xl__cliff *cliffs,
 
 /* Measures rates from the least size to *most, by doubling; if launches become
  * long (GE-11) or the driver fails, *most is set to the last size that ran. */
-static xl_status run_rates(const struct axis *a, unsigned least,
+static xl_status run_rates(const struct usage_axis *a, unsigned least,
                            unsigned *most)
 {
     xl_status status = XL_OK;
@@ -449,7 +452,7 @@ static xl_status run_axis(struct occupancy_run *f, bool is_local,
                           unsigned least, unsigned most, unsigned step)
 {
     xl_status status = XL_OK;
-    struct axis a = {.f = f, .is_local = is_local};
+    struct usage_axis a = {.f = f, .is_local = is_local};
     struct xl__residency r = {count_resident_per_pool, &a, least, most, step};
     struct xl__cliff cliffs[XL__MOST_CLIFFS];
     unsigned n;
@@ -462,8 +465,7 @@ fail:
     return status;
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 /* Creates one cycle through all words, in random order (Sattolo). */
 static xl_status create_cycle(struct occupancy_run *f)

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/clock.h"
-#include "base/half.h"
 #include "base/alloc.h"
+#include "base/half.h"
+#include "base/os/clock.h"
 #include "base/rng.h"
 #include "measure/probe.h"
 #include "sampling/sampler.h"
@@ -196,8 +196,7 @@ fail:
     return status;
 }
 
-/* -- the device
- * ------------------------------------------------------------ */
+/* -- the device ----------------------------------------------------------- */
 
 static size_t vector_width(const struct xl__limits *l)
 {

@@ -23,8 +23,17 @@ enum {
 
 /* -- the functions -------------------------------------------------------- */
 
-enum form { /* as in probe/special_functions.cl */
-    F_X, F_XY, F_YX, ONE_OVER, Y_OVER_X, Y_MOD_X, TIMES, LEFT, RIGHT, F_24
+enum function_form { /* as in probe/special_functions.cl */
+                     F_X,
+                     F_XY,
+                     F_YX,
+                     ONE_OVER,
+                     Y_OVER_X,
+                     Y_MOD_X,
+                     TIMES,
+                     LEFT,
+                     RIGHT,
+                     F_24
 };
 
 static double recip(double x) { return 1 / x; }
@@ -58,7 +67,7 @@ static cl_uint w_ones(cl_uint x, cl_uint y)
  * is implementation-defined. */
 static const struct special_function {
     const char *name, *built_in;
-    enum form form;
+    enum function_form form;
     float lo, hi;     /* of x */
     float y_lo, y_hi; /* of y */
     double ulps;

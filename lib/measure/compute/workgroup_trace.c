@@ -4,15 +4,16 @@
  * the device clock is found by comparison with the host's clock. Results that
  * are impossible are errors: more units than the device has, a thread that ran
  * two chunks at a time, chunks that end before they start, wrong values. */
+#include "measure/compute/workgroup_trace.h"
+
 #include <crosslane/watch.h>
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "measure/probe.h"
-#include "measure/compute/workgroup_trace.h"
 
 enum {
     FIRST_ITERATIONS = 16,
@@ -41,8 +42,7 @@ struct trace_run {
     cl_ulong first, last;     /* the same by the device's clock */
 };
 
-/* -- evaluation of records
- * ------------------------------------------------- */
+/* -- evaluation of records ------------------------------------------------ */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -224,8 +224,7 @@ static double last_duration_ns(const struct trace_run *w)
                : w->host_ns;
 }
 
-/* -- the trace
- * ------------------------------------------------------------- */
+/* -- the trace ------------------------------------------------------------ */
 
 static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
 {

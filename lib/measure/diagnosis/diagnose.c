@@ -41,20 +41,20 @@ static const double items_wanted = 512, items_most = 2048;
 
 /* What a run needs of one resource. */
 struct need {
-    xl_limiter limiter;  /* named, unless a cause lengthens the need */
-    xl_limiter cause;    /* what makes `ways` more than 1 */
+    xl_limiter limiter; /* named, unless a cause lengthens the need */
+    xl_limiter cause;   /* what makes `ways` more than 1 */
     double amount;
-    const char *unit;    /* "flop", "B", or what is counted: "launches" */
-    double rate;         /* of the whole device, per second; 0: unknown */
-    double ways;         /* how often the work is repeated */
-    double fill;         /* share of the rate that the groups can use */
-    xl_source source;    /* of the rate */
+    const char *unit; /* "flop", "B", or what is counted: "launches" */
+    double rate;      /* of the whole device, per second; 0: unknown */
+    double ways;      /* how often the work is repeated */
+    double fill;      /* share of the rate that the groups can use */
+    xl_source source; /* of the rate */
 };
 
 struct run_needs {
     const xl_device *dev;
     const struct xl__limits *l;
-    const xl_counts *work;
+    const xl_counts *counts;
     double fill; /* share of the units' time with a work-group */
     struct need need[2 * XL_N_LIMITERS];
     unsigned n;
@@ -99,11 +99,11 @@ const char *xl_limiter_advice(xl_limiter limiter)
     return (unsigned)limiter < XL_N_LIMITERS ? limiters[limiter].advice : "";
 }
 
-/* -- numbers with units -------------------------------------------------------------- */
+/* -- numbers with units --------------------------------------------------- */
 
 /* Prints three digits with a unit prefix by thousands. */
 static void print_scaled(struct xl__str *out, double value,
-                        const char *const *units, unsigned n)
+                         const char *const *units, unsigned n)
 {
     static const double step = 1e3, rounds_up = 999.5;
     unsigned i = 0;
@@ -122,14 +122,14 @@ static void print_time(struct xl__str *out, double ns)
 
 static void print_amount(struct xl__str *out, double value, const char *unit)
 {
-    static const char *const flop[] = {"flop", "kFLOP", "MFLOP",
+    static const char *const flop[] = {"flop",  "kFLOP", "MFLOP",
                                        "GFLOP", "TFLOP", "PFLOP"};
     static const char *const flop_s[] = {"flop/s",  "kFLOP/s", "MFLOP/s",
                                          "GFLOP/s", "TFLOP/s", "PFLOP/s"};
     static const char *const bytes[] = {"B", "kB", "MB", "GB", "TB", "PB"};
     static const char *const bytes_s[] = {"B/s",  "kB/s", "MB/s",
                                           "GB/s", "TB/s", "PB/s"};
-    static const char *const counts[] = {"",         "thousand ", "million ",
+    static const char *const counts[] = {"", "thousand ", "million ",
                                          "billion ", "trillion "};
     static const struct {
         const char *unit;
@@ -146,7 +146,7 @@ static void print_amount(struct xl__str *out, double value, const char *unit)
     xl__str_add(out, unit);
 }
 
-/* -- a need as text ---------------------------------------------------------------- */
+/* -- a need as text ------------------------------------------------------- */
 
 static bool is_scaled(const char *unit)
 {
@@ -164,13 +164,13 @@ static void print_rate(const struct need *n, struct xl__str *out)
     }
     xl__str_add(out, "at ");
     print_amount(out, n->rate,
-                    !is_scaled(n->unit)          ? "a second"
-                    : xl__streq(n->unit, "flop") ? "flop/s"
-                                                 : "B/s");
+                 !is_scaled(n->unit)          ? "a second"
+                 : xl__streq(n->unit, "flop") ? "flop/s"
+                                              : "B/s");
 }
 
-static void print_need(const struct need *n, const xl_counts *work,
-                   double units, struct xl__str *out)
+static void print_need(const struct need *n, const xl_counts *counts,
+                       double units, struct xl__str *out)
 {
     static const double percent = 100;
     static const double shown = 0.99; /* above this fill all units count as
@@ -186,15 +186,15 @@ static void print_need(const struct need *n, const xl_counts *work,
     print_rate(n, out);
     if (n->fill < shown)
         xl__str_printf(out, ", %.3g %% of it with %.0f group%s on %.0f units,",
-                       percent * n->fill, work->groups,
-                       work->groups > 1 ? "s" : "", units);
-    const bool is_within = ns <= work->ns;
+                       percent * n->fill, counts->groups,
+                       counts->groups > 1 ? "s" : "", units);
+    const bool is_within = ns <= counts->ns;
     xl__str_add(out, is_within ? " need " : " would need ");
     print_time(out, ns);
     xl__str_add(out, is_within ? " of " : ", more than the ");
-    print_time(out, work->ns);
+    print_time(out, counts->ns);
     if (is_within)
-        xl__str_printf(out, " (%.0f %%)", percent * ns / work->ns);
+        xl__str_printf(out, " (%.0f %%)", percent * ns / counts->ns);
     else
         xl__str_add(out, " it took: here the rate is higher, or not all of "
                          "it is done");
@@ -262,7 +262,7 @@ static void add_flop_need(struct run_needs *c, const xl_flop *f)
                               .amount = f->count,
                               .unit = "flop",
                               .rate = peak.value,
-                              .ways = c->work->branch_ways,
+                              .ways = c->counts->branch_ways,
                               .fill = c->fill,
                               .source = peak.source});
 }
@@ -278,7 +278,7 @@ static bool cache_holds(const struct xl__limits *l, enum xl__fact_id size,
  * holds the working set, or if the rate exceeds that of DRAM. */
 static xl_level find_serving_level(const struct run_needs *c)
 {
-    const xl_counts *w = c->work;
+    const xl_counts *w = c->counts;
     const double bytes = w->bytes[XL_LEVEL_DRAM];
     const double set = w->footprint_bytes > 0 ? w->footprint_bytes : bytes;
     const double dram = xl__num(c->l, XL__F_copy_bytes_per_s);
@@ -313,14 +313,14 @@ static void add_level_need(struct run_needs *c, xl_level level, double bytes)
                     .amount = bytes,
                     .unit = "B",
                     .rate = peak.value,
-                    .ways = level == XL_LEVEL_LOCAL ? c->work->bank_ways : 1,
+                    .ways = level == XL_LEVEL_LOCAL ? c->counts->bank_ways : 1,
                     .fill = is_own ? c->fill : fmin(1, c->fill * reach),
                     .source = peak.source});
 }
 
 static void add_memory_needs(struct run_needs *c)
 {
-    const xl_counts *w = c->work;
+    const xl_counts *w = c->counts;
     const xl_level from = find_serving_level(c);
     for (unsigned level = 0; level < XL_N_LEVELS; level++) {
         double bytes = w->bytes[level];
@@ -336,7 +336,7 @@ static void add_memory_needs(struct run_needs *c)
  * or DRAM, whichever holds that of all resident items. */
 static void add_spill_need(struct run_needs *c)
 {
-    const xl_counts *w = c->work;
+    const xl_counts *w = c->counts;
     const double units = max_known(xl__num(c->l, XL__F_compute_units), 1);
     const double items = w->groups * w->wg_size;
     const double held = w->resident > 0 ? w->resident * w->wg_size
@@ -360,7 +360,7 @@ static void add_spill_need(struct run_needs *c)
 
 static void add_all_needs(struct run_needs *c)
 {
-    const xl_counts *w = c->work;
+    const xl_counts *w = c->counts;
     const double units = max_known(xl__num(c->l, XL__F_compute_units), 1);
     const double side_by_side = units * max_known(w->resident, 1);
     if (!xl__is(c->l, XL__F_has_zero_copy)) {
@@ -412,7 +412,7 @@ static void store_needs(const struct run_needs *c, xl_diagnosis *out)
  * further items to hide latency. */
 static xl_limiter guess_limiter(const struct run_needs *c)
 {
-    const xl_counts *w = c->work;
+    const xl_counts *w = c->counts;
     const double units = xl__num(c->l, XL__F_compute_units);
     const double items = w->groups * w->wg_size / units;
     if (w->private_bytes > 0 && xl__is(c->l, XL__F_is_gpu))
@@ -426,7 +426,7 @@ static void print_likely(const struct run_needs *c, const xl_diagnosis *d,
                          struct xl__str *out)
 {
     static const double percent = 100;
-    const xl_counts *w = c->work;
+    const xl_counts *w = c->counts;
     const double units = xl__num(c->l, XL__F_compute_units);
     xl__str_printf(out, "; %.0f %% is unexplained, likely ",
                    percent * (1 - d->share));
@@ -452,8 +452,8 @@ static void find_limiter(const struct run_needs *c, xl_diagnosis *out,
         return;
     }
     out->limiter = need_limiter(most);
-    out->share = fmin(1, need_ns(most) / c->work->ns);
-    print_need(most, c->work, units, text);
+    out->share = fmin(1, need_ns(most) / c->counts->ns);
+    print_need(most, c->counts, units, text);
     if (out->share < explained) {
         out->limiter = guess_limiter(c);
         out->is_likely = true;
@@ -468,7 +468,7 @@ static void set_throttle(const struct run_needs *c, double lost,
     out->limiter = XL_LIMITER_THROTTLE;
     out->is_likely = false;
     out->share = lost;
-    out->need_ns[XL_LIMITER_THROTTLE] = lost * c->work->ns;
+    out->need_ns[XL_LIMITER_THROTTLE] = lost * c->counts->ns;
 }
 
 /* Checks for throttling: later runs slower than the first, or a clock that was
@@ -477,7 +477,7 @@ static void set_throttle(const struct run_needs *c, double lost,
 static void check_throttle(const struct run_needs *c, xl_diagnosis *out,
                            struct xl__str *text)
 {
-    const xl_counts *w = c->work;
+    const xl_counts *w = c->counts;
     const bool has_drift = w->drift >= throttled;
     const bool is_held = w->clock > 0 && w->clock * throttled <= 1;
     struct xl__str before = *text;
@@ -504,7 +504,7 @@ static void check_throttle(const struct run_needs *c, xl_diagnosis *out,
 /* Notes the matrix engine if it could do this product and is unused. */
 static void check_engine(const struct run_needs *c, xl_diagnosis *out)
 {
-    const xl_flop *f = &c->work->flop[0];
+    const xl_flop *f = &c->counts->flop[0];
     struct xl__str text = {0};
     const double rate = xl__rate_matrix(c->l, f->dtype);
     if (f->engine == XL_ENGINE_FMA && f->is_product && rate > 0) {
@@ -537,19 +537,20 @@ static void store_rates(const xl_counts *w, xl_diagnosis *out)
         out->intensity = flop / bytes;
 }
 
-void xl_diagnose(const xl_device *dev, const xl_counts *work, xl_diagnosis *out)
+void xl_diagnose(const xl_device *dev, const xl_counts *counts,
+                 xl_diagnosis *out)
 {
     if (!out)
         return;
     xl_diagnosis_init(out);
-    if (!dev || !work || !(work->ns > 0))
+    if (!dev || !counts || !(counts->ns > 0))
         return;
     struct run_needs c = {.dev = dev,
                           .l = &dev->limits,
-                          .work = work,
-                          .fill = find_fill(&dev->limits, work->groups)};
+                          .counts = counts,
+                          .fill = find_fill(&dev->limits, counts->groups)};
     struct xl__str text = {0};
-    store_rates(work, out);
+    store_rates(counts, out);
     add_all_needs(&c);
     find_limiter(&c, out, &text);
     check_throttle(&c, out, &text);
@@ -558,31 +559,31 @@ void xl_diagnose(const xl_device *dev, const xl_counts *work, xl_diagnosis *out)
     xl__str_clear(&text);
 }
 
-static void store_clock(xl_counts *work, const xl_conditions *c)
+static void store_clock(xl_counts *counts, const xl_conditions *c)
 {
     struct xl__str text = {0};
-    xl__strcpy(work->held_by, sizeof work->held_by, "");
-    work->clock = 0;
+    xl__strcpy(counts->held_by, sizeof counts->held_by, "");
+    counts->clock = 0;
     if (!xl__conditions_has_alarm(c) && !xl__conditions_is_limited(c))
         return;
-    work->clock = xl__conditions_clock(c);
+    counts->clock = xl__conditions_clock(c);
     xl__conditions_describe(c, &text);
-    xl__strcpy(work->held_by, sizeof work->held_by, xl__str_text(&text));
+    xl__strcpy(counts->held_by, sizeof counts->held_by, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
-void xl_counts_set_times(xl_counts *work, const xl_samples *s)
+void xl_counts_set_times(xl_counts *counts, const xl_samples *s)
 {
     const unsigned third = s->runs / 3;
-    work->ns = s->median_ns;
-    work->host_ns =
+    counts->ns = s->median_ns;
+    counts->host_ns =
         s->wall_clock ? 0 : s->median_ns + max_known(s->overhead_ns, 0);
-    work->drift = 1;
-    store_clock(work, &s->conditions);
+    counts->drift = 1;
+    store_clock(counts, &s->conditions);
     if (!(s->warnings & XL_WARN(CLOCK_DRIFT)) || third == 0)
         return;
     const struct xl__summary early = xl__summarise(s->ns, third);
     const struct xl__summary late =
         xl__summarise(s->ns + s->runs - third, third);
-    work->drift = late.median / early.median;
+    counts->drift = late.median / early.median;
 }

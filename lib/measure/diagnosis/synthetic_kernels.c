@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The synthetic kernels: one table row each, with a function that fills in
  * plan and counts and one that computes the expected words. */
+
 #include "measure/diagnosis/synthetic_kernels.h"
 
 #include <math.h>
@@ -21,8 +22,7 @@ enum {
     STACK_WORDS = XL__SYNTHETIC_RING
 };
 
-/* -- launch layout
- * --------------------------------------------------------- */
+/* -- launch layout -------------------------------------------------------- */
 
 static struct xl__step *init_run(struct xl__synthetic_run *r,
                                  const char *source, const char *kernel,
@@ -37,9 +37,9 @@ static struct xl__step *init_run(struct xl__synthetic_run *r,
     s->slice_dim = -1;
     s->local[0] = wg;
     s->global[0] = groups * wg;
-    r->work.groups = (double)groups;
-    r->work.wg_size = (double)wg;
-    r->work.launches = 1;
+    r->counts.groups = (double)groups;
+    r->counts.wg_size = (double)wg;
+    r->counts.launches = 1;
     r->out_words = groups * wg;
     return s;
 }
@@ -77,12 +77,11 @@ static size_t vector_width(const struct xl__synthetic_target *on,
 
 static void count_flop(struct xl__synthetic_run *r, double flop)
 {
-    r->work.flop[0] = (xl_flop){.dtype = XL_F32, .count = flop};
+    r->counts.flop[0] = (xl_flop){.dtype = XL_F32, .count = flop};
     r->plan.flop = flop;
 }
 
-/* -- plans
- * ----------------------------------------------------------------- */
+/* -- plans ---------------------------------------------------------------- */
 
 static void plan_chains_in(const struct xl__synthetic_target *on,
                            size_t groups, size_t iterations,
@@ -121,7 +120,7 @@ static void plan_branches(const struct xl__synthetic_target *on,
     xl__arg_u32(s, iterations);
     count_flop(r, FLOP_PER_ITERATION * (double)iterations *
                       (double)(groups * wg));
-    r->work.branch_ways = WAYS;
+    r->counts.branch_ways = WAYS;
 }
 
 static void plan_banks(const struct xl__synthetic_target *on,
@@ -140,9 +139,9 @@ static void plan_banks(const struct xl__synthetic_target *on,
     xl__arg_u32(s, iterations);
     s->local_mem_bytes = ROWS * banks * sizeof(cl_uint);
     r->ring = banks;
-    r->work.bytes[XL_LEVEL_LOCAL] =
+    r->counts.bytes[XL_LEVEL_LOCAL] =
         BYTES_PER_ITERATION * (double)iterations * (double)(groups * wg);
-    r->work.bank_ways = (double)xl__min_size(width, banks);
+    r->counts.bank_ways = (double)xl__min_size(width, banks);
 }
 
 static void plan_stack(const struct xl__synthetic_target *on,
@@ -156,8 +155,8 @@ static void plan_stack(const struct xl__synthetic_target *on,
     xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, iterations);
     r->ring = STACK_WORDS;
-    r->work.private_bytes = STACK_WORDS * sizeof(cl_uint);
-    r->work.spill_bytes =
+    r->counts.private_bytes = STACK_WORDS * sizeof(cl_uint);
+    r->counts.spill_bytes =
         BYTES_PER_ITERATION * (double)iterations * (double)(groups * wg);
 }
 
@@ -171,7 +170,7 @@ static void plan_contended(const struct xl__synthetic_target *on,
     xl__arg_u32(s, groups * wg);
     xl__arg_u32(s, iterations);
     r->out_words = 1;
-    r->work.same_atomics =
+    r->counts.same_atomics =
         ADDS_PER_ITERATION * (double)iterations * (double)(groups * wg);
 }
 
@@ -185,7 +184,7 @@ static void plan_special(const struct xl__synthetic_target *on,
     xl__define(s, "VEC", (long)vec);
     xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, iterations);
-    r->work.special =
+    r->counts.special =
         A_TURN * (double)iterations * (double)(vec * groups * wg);
 }
 
@@ -196,7 +195,7 @@ static void plan_launches(const struct xl__synthetic_target *on,
     (void)iterations;
     init_run(r, "probe/launch.cl", "nothing", 1, 1);
     r->launches = LAUNCHES;
-    r->work.launches = LAUNCHES;
+    r->counts.launches = LAUNCHES;
     r->out_words = 0;
 }
 
@@ -230,8 +229,8 @@ static void plan_copy(const struct xl__synthetic_target *on, size_t bytes,
     r->in_bytes = bytes;
     r->out_words = 0;
     r->plan.bytes = moved * (double)rounds;
-    r->work.bytes[XL_LEVEL_DRAM] = r->plan.bytes;
-    r->work.footprint_bytes = moved;
+    r->counts.bytes[XL_LEVEL_DRAM] = r->plan.bytes;
+    r->counts.footprint_bytes = moved;
 }
 
 static void plan_stream(const struct xl__synthetic_target *on,
@@ -260,11 +259,10 @@ static void plan_upload(const struct xl__synthetic_target *on,
     (void)iterations;
     plan_copy(on, BYTES, 1, r);
     r->upload_bytes = BYTES;
-    r->work.upload_bytes = BYTES;
+    r->counts.upload_bytes = BYTES;
 }
 
-/* -- requirements
- * ---------------------------------------------------------- */
+/* -- requirements --------------------------------------------------------- */
 
 static const char *require_units(const struct xl__limits *l)
 {
@@ -310,8 +308,7 @@ static const char *require_transfer(const struct xl__limits *l)
                : NULL;
 }
 
-/* -- expected words
- * -------------------------------------------------------- */
+/* -- expected words ------------------------------------------------------- */
 
 /* Indices in random order, each the index of the next one (Sattolo). */
 void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n)

@@ -20,7 +20,7 @@ enum {
 /* One run of a synthetic kernel. */
 struct xl__synthetic_run {
     struct xl__plan plan;
-    xl_counts work; /* without the time */
+    xl_counts counts; /* without the time */
     unsigned launches;
     size_t out_words;   /* written, 4 bytes each */
     size_t in_bytes;    /* random words at _IN, as many at _DST; 0: none */

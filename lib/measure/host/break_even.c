@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "measure/host/transfers.h"
 
 enum { ELEM = 4, WG = 256 };
@@ -29,8 +29,7 @@ struct addition {
     bool is_right; /* every point so far */
 };
 
-/* -- analysis
- * ---------------------------------------------------------------- */
+/* -- analysis ------------------------------------------------------------- */
 
 double xl__break_even(const double *n, const double *host_ns,
                       const double *device_ns, unsigned count)
@@ -50,8 +49,7 @@ double xl__break_even(const double *n, const double *host_ns,
            (n[first] - n[first - 1]) * behind / (behind + ahead);
 }
 
-/* -- the three variants
- * ------------------------------------------------------ */
+/* -- the three variants --------------------------------------------------- */
 
 static void add_on_host(const float *restrict a, const float *restrict b,
                         float *restrict c, size_t n)
@@ -113,7 +111,7 @@ fail:
     return status;
 }
 
-/* -- a point --------------------------------------------------------------- */
+/* -- a point -------------------------------------------------------------- */
 
 static xl_status build_plan(struct addition *b)
 {
@@ -208,7 +206,7 @@ fail:
     return status;
 }
 
-/* -- the probe ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 struct curves {
     double n[N_SIZES], ns[N_VARIANTS][N_SIZES];

@@ -5,11 +5,11 @@
  * first result, since drivers finish compiling as late as the first launch. */
 #include <math.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "measure/probe.h"
-#include "sampling/sampler.h"
 #include "runtime/program.h"
+#include "sampling/sampler.h"
 
 enum { QUICK_RUNS = 3, FULL_RUNS = 10, ITEMS = 64 };
 

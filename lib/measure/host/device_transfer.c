@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "device/cl_info.h"
 #include "measure/host/transfers.h"
 
@@ -32,8 +32,7 @@ struct device_path {
     double host_ns;           /* time through the host; NaN: unknown */
 };
 
-/* -- paths
- * ------------------------------------------------------------------- */
+/* -- paths ---------------------------------------------------------------- */
 
 static xl_status copy_error(struct device_path *b, const struct endpoint *at,
                             xl_status status)
@@ -109,7 +108,7 @@ fail:
     return status;
 }
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 /* Repeats the transfer with the first word restored, and compares `seen` with
  * the source, from the target device. */
@@ -201,7 +200,7 @@ static void destroy_endpoints(struct device_path *b)
     destroy_endpoint(&b->to);
 }
 
-/* -- within a device ------------------------------------------------------- */
+/* -- within a device ------------------------------------------------------ */
 
 static xl_status measure_within(struct device_path *b, size_t most)
 {
@@ -222,7 +221,7 @@ fail:
     return status;
 }
 
-/* -- to another device ----------------------------------------------------- */
+/* -- to another device ---------------------------------------------------- */
 
 /* Ranks devices as second device: other hardware on the same platform; the
  * same platform, as drivers can list one device twice; other hardware
@@ -361,7 +360,7 @@ fail:
     return status;
 }
 
-/* -- the probe ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static xl_status run_between_probe(struct xl__session *p)
 {

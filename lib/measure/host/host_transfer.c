@@ -16,8 +16,8 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, WORD = 4 };
 
-enum kind { PAGEABLE, PINNED, N_KINDS };
-enum way { UP, DOWN, N_WAYS };
+enum host_memory_kind { PAGEABLE, PINNED, N_KINDS };
+enum transfer_direction { UP, DOWN, N_WAYS };
 
 static const char *const kind_names[] = {"pageable", "pinned"};
 static const char *const way_names[] = {"up", "down"};
@@ -51,8 +51,7 @@ struct curve {
     unsigned n;
 };
 
-/* -- analysis
- * ---------------------------------------------------------------- */
+/* -- analysis ------------------------------------------------------------- */
 
 /* The size with a given rate between two points, where the time is linear: a
  * latency plus a time per byte. */
@@ -76,7 +75,7 @@ double xl__half_rate_bytes(const double *bytes, const double *ns, unsigned n)
     return NAN;
 }
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 static void emit_rate(struct transfer_ends *e, xl_row *row, double bytes,
                       bool is_right)
@@ -88,11 +87,11 @@ static void emit_rate(struct transfer_ends *e, xl_row *row, double bytes,
     xl__probe_emit(e->p, row);
 }
 
-/* -- copies ---------------------------------------------------------------- */
+/* -- copies --------------------------------------------------------------- */
 
 struct host_copy {
     struct transfer_ends *e;
-    enum way way;
+    enum transfer_direction way;
     void *host;
     cl_mem device;
     size_t bytes;
@@ -112,8 +111,9 @@ fail:
     return status;
 }
 
-static struct host_copy plain_copy(struct transfer_ends *e, enum kind kind,
-                                   enum way way, size_t bytes)
+static struct host_copy plain_copy(struct transfer_ends *e,
+                                   enum host_memory_kind kind,
+                                   enum transfer_direction way, size_t bytes)
 {
     return (struct host_copy){e, way,
                               way == UP ? e->from[kind].at : e->to[kind].at,
@@ -152,8 +152,10 @@ fail:
     return status;
 }
 
-static xl_status measure_size(struct transfer_ends *e, enum kind kind,
-                              enum way way, size_t bytes, struct curve *curve)
+static xl_status measure_size(struct transfer_ends *e,
+                              enum host_memory_kind kind,
+                              enum transfer_direction way, size_t bytes,
+                              struct curve *curve)
 {
     xl_status status = XL_OK;
     struct host_copy c = plain_copy(e, kind, way, bytes);
@@ -172,7 +174,8 @@ fail:
 }
 
 /* The time of a copy of one word. */
-static xl_status measure_latency(struct transfer_ends *e, enum way way,
+static xl_status measure_latency(struct transfer_ends *e,
+                                 enum transfer_direction way,
                                  struct curve *curve)
 {
     xl_status status = XL_OK;
@@ -193,8 +196,10 @@ fail:
     return status;
 }
 
-static void report_half_rate(struct transfer_ends *e, enum kind kind,
-                             enum way way, const struct curve *curve)
+static void report_half_rate(struct transfer_ends *e,
+                             enum host_memory_kind kind,
+                             enum transfer_direction way,
+                             const struct curve *curve)
 {
     xl_row row;
     xl_row_init(&row, op, way == UP ? "half_up" : "half_down");
@@ -213,21 +218,24 @@ static xl_status measure_copies(struct transfer_ends *e)
                          : MOST_SIZES;
     for (unsigned way = 0; way < N_WAYS; way++) {
         struct curve curve = {.n = 1};
-        TRY(measure_latency(e, (enum way)way, &curve));
+        TRY(measure_latency(e, (enum transfer_direction)way, &curve));
         for (unsigned kind = 0; kind < N_KINDS; kind++) {
             curve.n = 1; /* the latency is the first point of each */
             for (size_t i = 0; i < n && sizes[i] <= e->bytes; i++)
-                TRY(measure_size(e, (enum kind)kind, (enum way)way, sizes[i],
+                TRY(measure_size(e, (enum host_memory_kind)kind,
+                                 (enum transfer_direction)way, sizes[i],
                                  &curve));
             if (!e->shares)
-                report_half_rate(e, (enum kind)kind, (enum way)way, &curve);
+                report_half_rate(e, (enum host_memory_kind)kind,
+                                 (enum transfer_direction)way, &curve);
         }
     }
 fail:
     return status;
 }
 
-/* -- maps of buffers -------------------------------------------------------- */
+/* -- maps of buffers --------------------------------------------------------
+ */
 
 /* Maps of buffers, timed from the map to the end of the unmap, show whether
  * host and device share memory. They are compared with a copy of the same size
@@ -356,8 +364,9 @@ static xl_status create_mapped(struct mapped_buffer *m, unsigned kind)
             TRY(xl__error_set(&q->error, XL_NO_MEMORY, "host memory"));
         at = (char *)m->heap + (PAGE - (uintptr_t)m->heap % PAGE);
     }
-    m->mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE | map_kinds[kind].flags,
-                            m->bytes, at, &code);
+    m->mem =
+        clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE | map_kinds[kind].flags,
+                       m->bytes, at, &code);
     CL_TRY(&q->error, code);
 fail:
     return status;
@@ -394,9 +403,10 @@ static xl_status measure_map_way(struct mapped_buffer *m, unsigned kind,
     if (!m->right)
         xl__probe_reject(&row, "wrong result: the mapped words differ from "
                                "those sent");
-    *shares = m->right && xl__moves_nothing(samples[MAP].min_ns,
-                                            samples[COPY].min_ns);
-    xl__transfer_value(&row, (double)m->bytes, *shares ? map_moves_nothing : NULL);
+    *shares = m->right &&
+              xl__moves_nothing(samples[MAP].min_ns, samples[COPY].min_ns);
+    xl__transfer_value(&row, (double)m->bytes,
+                       *shares ? map_moves_nothing : NULL);
     xl__probe_emit(m->p, &row);
 fail:
     free(samples);
@@ -421,7 +431,8 @@ fail:
     destroy_mapped(&m);
     if (status == XL_OK || status == XL_CANCELLED)
         return status;
-    xl__transfer_row(&row, "probe_transfer", map_kinds[kind].name, "", m.bytes);
+    xl__transfer_row(&row, "probe_transfer", map_kinds[kind].name, "",
+                     m.bytes);
     xl__probe_unsupported(m.p, &row, xl_error_detail(m.p->q));
     return XL_OK;
 }
@@ -448,7 +459,7 @@ fail:
     return status;
 }
 
-/* -- maps ------------------------------------------------------------------ */
+/* -- maps ----------------------------------------------------------------- */
 
 /* Compared with copies of pinned memory: a driver's map may move its bytes
  * through such, several times as fast as pageable memory. */
@@ -466,7 +477,7 @@ fail:
     return status;
 }
 
-/* -- both ways at once ----------------------------------------------------- */
+/* -- both ways at once ---------------------------------------------------- */
 
 static xl_status time_both_ways(struct xl__session *p, void *arg, double *ns)
 {
@@ -518,8 +529,7 @@ fail:
     return status;
 }
 
-/* -- compressible data
- * ------------------------------------------------------- */
+/* -- compressible data ---------------------------------------------------- */
 
 static xl_status time_device_copy(struct xl__session *p, void *arg, double *ns)
 {
@@ -599,7 +609,7 @@ fail:
     return status;
 }
 
-/* -- the probe ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static xl_status create_ends(struct transfer_ends *e)
 {

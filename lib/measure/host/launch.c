@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
-#include "sampling/sampler.h"
+#include "base/os/clock.h"
 #include "measure/host/transfers.h"
+#include "sampling/sampler.h"
 
 enum {
     QUICK_RUNS = 15,
@@ -68,7 +68,7 @@ static xl_status time_round_trip(struct xl__session *p, void *ready,
     return status;
 }
 
-/* -- kernels --------------------------------------------------------------- */
+/* -- kernels -------------------------------------------------------------- */
 
 static void plan_nothing(const struct xl__limits *l, struct xl__step *s,
                          xl_row *row)
@@ -124,7 +124,8 @@ static const struct launch_cost {
 };
 /* clang-format on */
 
-static xl_status sample_many(struct xl__session *p, struct xl__cached_plan *ready,
+static xl_status sample_many(struct xl__session *p,
+                             struct xl__cached_plan *ready,
                              const struct launch_cost *cost, xl_samples *out)
 {
     xl_status status = XL_OK;
@@ -145,7 +146,8 @@ fail:
     return status;
 }
 
-static xl_status sample_cost(struct xl__session *p, struct xl__cached_plan *ready,
+static xl_status sample_cost(struct xl__session *p,
+                             struct xl__cached_plan *ready,
                              const struct launch_cost *cost, xl_row *row)
 {
     xl_status status = XL_OK;

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "measure/host/transfers.h"
 
 enum {
@@ -33,8 +33,7 @@ struct overlap_run {
     size_t iterations, spin_iterations;
 };
 
-/* -- analysis
- * ---------------------------------------------------------------- */
+/* -- analysis ------------------------------------------------------------- */
 
 double xl__overlap(double one_ns, double other_ns, double both_ns)
 {
@@ -50,8 +49,7 @@ const char *xl__overlap_text(double overlap)
                             : "one after the other: no overlap";
 }
 
-/* -- steps
- * ------------------------------------------------------------------- */
+/* -- steps ---------------------------------------------------------------- */
 
 static xl_status copy_error(struct overlap_run *b, unsigned queue,
                             xl_status status)
@@ -187,8 +185,7 @@ fail:
     return status;
 }
 
-/* -- duration of the kernel
- * -------------------------------------------------- */
+/* -- duration of the kernel ----------------------------------------------- */
 
 struct iterated_run {
     const struct xl__timed_run *run;
@@ -229,8 +226,7 @@ fail:
     return status;
 }
 
-/* -- expected results
- * -------------------------------------------------------- */
+/* -- expected results ----------------------------------------------------- */
 
 static bool are_words_expected(const cl_uint *words, size_t n, uint64_t seed,
                                size_t iterations)
@@ -300,7 +296,7 @@ fail:
     return status;
 }
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 static const char *memory_name(const struct overlap_run *b)
 {
@@ -389,7 +385,7 @@ fail:
     return status;
 }
 
-/* -- the probe ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static xl_status create_buffers(struct overlap_run *b)
 {

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "device/cl_info.h"
-#include "sampling/sampler.h"
 #include "measure/host/transfers.h"
+#include "sampling/sampler.h"
 
 enum {
     WORD = 4,
@@ -44,7 +44,7 @@ struct switch_run {
     unsigned links; /* per run */
 };
 
-/* -- links ----------------------------------------------------------------- */
+/* -- links ---------------------------------------------------------------- */
 
 static xl_status copy_error(struct switch_run *b,
                             const struct switch_lane *lane, xl_status status)
@@ -166,7 +166,7 @@ fail:
     return status;
 }
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct {
@@ -266,7 +266,7 @@ fail:
     return status;
 }
 
-/* -- the probe ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static xl_status create_chain(xl_queue *q, struct launch_chain *c)
 {

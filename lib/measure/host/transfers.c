@@ -2,6 +2,7 @@
 /* What the probes of transfers share. Runs are sampled interleaved and by the
  * wall clock; host memory comes from the heap or the driver; transferred words
  * are compared at both ends and at random indices. */
+
 #include "measure/host/transfers.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 #include "device/cl_info.h"
 #include "sampling/sampler.h"
 
-/* -- runs ------------------------------------------------------------------ */
+/* -- runs ----------------------------------------------------------------- */
 
 enum { MOST_BATCH = 1 << 10 };
 
@@ -94,7 +95,7 @@ fail:
     return status;
 }
 
-/* -- host memory ----------------------------------------------------------- */
+/* -- host memory ---------------------------------------------------------- */
 
 static xl_status create_pinned(xl_queue *q, struct xl__host_mem *out)
 {
@@ -201,7 +202,7 @@ fail:
     return status;
 }
 
-/* -- commands -------------------------------------------------------------- */
+/* -- commands ------------------------------------------------------------- */
 
 xl_status xl__upload(xl_queue *q, cl_mem dst, size_t at, const void *src,
                      size_t bytes, cl_event *done)
@@ -248,7 +249,8 @@ xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
     return xl__error_set(&p->q->error, status, "%s", xl_error_detail(q));
 }
 
-/* -- a kernel of a chosen length -------------------------------------------- */
+/* -- a kernel of a chosen length --------------------------------------------
+ */
 
 /* A kernel of a chosen duration that runs beside copies, or is passed from
  * queue to queue. Its result depends on every word and every iteration. */
@@ -323,7 +325,7 @@ cl_uint xl__workload_expected(cl_uint x, size_t i, size_t iterations)
     return x;
 }
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 void xl__transfer_row(xl_row *row, const char *op, const char *first,
                       const char *second, size_t bytes)

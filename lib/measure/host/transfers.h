@@ -6,7 +6,7 @@
 
 #include "measure/probe.h"
 
-/* -- runs ------------------------------------------------------------------ */
+/* -- runs ----------------------------------------------------------------- */
 
 /* One run of something that waits for its end. The function itself decides
  * which part of its time counts: *ns, without preparation. */
@@ -22,7 +22,7 @@ xl_status xl__sample_runs(struct xl__session *p,
                           const struct xl__timed_run *runs, unsigned n,
                           xl_samples *out);
 
-/* -- host memory ----------------------------------------------------------- */
+/* -- host memory ---------------------------------------------------------- */
 
 struct xl__host_mem {
     void *at;
@@ -68,8 +68,7 @@ void xl__queue_drain(xl_queue *q);
 xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
                                xl_status status);
 
-/* -- a kernel of a chosen duration
- * ------------------------------------------- */
+/* -- a kernel of a chosen duration ---------------------------------------- */
 
 /* A kernel that computes out[i] = in[i] after `iterations` steps of x = x * x
  * + 2 i + 1, for `words` words. The result depends on every word and step, so
@@ -91,7 +90,7 @@ xl_status xl__workload_launch(xl_queue *q, const struct xl__workload *w,
 /* The expected value of word i, which was x. */
 cl_uint xl__workload_expected(cl_uint x, size_t i, size_t iterations);
 
-/* -- rows ------------------------------------------------------------------ */
+/* -- rows ----------------------------------------------------------------- */
 
 /* Initializes a row for so many bytes, named first_second, or first if second
  * is "". */
@@ -103,8 +102,7 @@ void xl__transfer_value(xl_row *row, double bytes, const char *why_no_rate);
 /* Adds a note as the reason of a row that is ok. */
 void xl__transfer_note(xl_row *row, const char *text);
 
-/* -- analysis
- * ---------------------------------------------------------------- */
+/* -- analysis ------------------------------------------------------------- */
 
 /* host_transfer.c: the size at which a transfer reaches half of the best rate
  * of the curve, interpolated; NaN if even its smallest size does. */

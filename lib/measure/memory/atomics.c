@@ -74,8 +74,7 @@ static cl_uint item_number(size_t item)
     return (cl_uint)item * 0x9e3779b9u + 1;
 }
 
-/* -- launch layout
- * --------------------------------------------------------- */
+/* -- launch layout -------------------------------------------------------- */
 
 static void choose_layout(const struct xl__session *p, struct atomic_launch *b)
 {
@@ -121,8 +120,7 @@ static void plan_atomics(const struct atomic_launch *b, struct xl__iterated *t)
         t->max_iterations = EXACT / (ADDS * LARGEST * b->share);
 }
 
-/* -- expected sums
- * --------------------------------------------------------- */
+/* -- expected sums -------------------------------------------------------- */
 
 /* The sum that one iteration adds to a word, modulo 2^32; of floats an
  * integer. */

@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "measure/probe.h"
 
-enum kind { READ, WRITE, COPY, TRIAD, NEAR, N_KINDS };
+enum access_kind { READ, WRITE, COPY, TRIAD, NEAR, N_KINDS };
 
 enum { UNROLL = 4, FACTOR = 3, N_CHECKED = 16, WORD = 4 };
 
@@ -99,7 +99,7 @@ static cl_uint expected_sum(const struct launch_layout *a, uint64_t seed)
     return sum;
 }
 
-static cl_uint expected_word(enum kind kind, uint64_t seed, size_t i)
+static cl_uint expected_word(enum access_kind kind, uint64_t seed, size_t i)
 {
     if (kind == WRITE) {
         const cl_uint x = (cl_uint)i * 0x9e3779b1u;
@@ -109,7 +109,7 @@ static cl_uint expected_word(enum kind kind, uint64_t seed, size_t i)
     return kind == TRIAD ? word + FACTOR * word : word;
 }
 
-static void plan_kind(enum kind kind, const struct launch_layout *a,
+static void plan_kind(enum access_kind kind, const struct launch_layout *a,
                       cl_uint key, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
@@ -144,7 +144,8 @@ static void plan_kind(enum kind kind, const struct launch_layout *a,
 }
 
 /* Compares random words with what `kind` writes. */
-static xl_status check_words(struct xl__session *p, cl_mem mem, enum kind kind,
+static xl_status check_words(struct xl__session *p, cl_mem mem,
+                             enum access_kind kind,
                              const struct launch_layout *a, bool *right)
 {
     xl_status status = XL_OK;
@@ -164,7 +165,8 @@ fail:
 /* Checks the result, and that the source holds random words, since memory with
  * compression makes other data look fast. *why: NULL, or what is wrong. */
 static xl_status check_memory(struct xl__session *p,
-                              const struct test_buffers *m, enum kind kind,
+                              const struct test_buffers *m,
+                              enum access_kind kind,
                               const struct launch_layout *a, cl_uint key,
                               const char **why)
 {
@@ -188,8 +190,8 @@ fail:
     return status;
 }
 
-static void init_row(const struct xl__session *p, xl_row *row, enum kind kind,
-                     const struct launch_layout *a)
+static void init_row(const struct xl__session *p, xl_row *row,
+                     enum access_kind kind, const struct launch_layout *a)
 {
     const double ecc = xl__num(&p->q->ctx->device->limits, XL__F_ecc);
     xl_row_init(row, "probe_bandwidth", kinds[kind].name);
@@ -202,7 +204,8 @@ static void init_row(const struct xl__session *p, xl_row *row, enum kind kind,
 }
 
 static xl_status clear_result(struct xl__session *p,
-                              const struct test_buffers *m, enum kind kind)
+                              const struct test_buffers *m,
+                              enum access_kind kind)
 {
     const size_t words = kind == READ ? 1 : m->bytes / WORD;
     return xl_buffer_fill(p->q, kind == READ ? m->kept : m->dst, 0, 0, words);
@@ -210,7 +213,8 @@ static xl_status clear_result(struct xl__session *p,
 
 /* Measures one kind in one layout; verdict rules are not applied yet. */
 static xl_status measure_kind(struct xl__session *p,
-                              const struct test_buffers *m, enum kind kind,
+                              const struct test_buffers *m,
+                              enum access_kind kind,
                               const struct launch_layout *a, xl_row *row)
 {
     xl_status status = XL_OK;
@@ -262,8 +266,9 @@ static bool is_excusable(xl_status status)
 /* Finds the best shape from `first` to `end`; *at: its index, -1 if there is
  * none. */
 static xl_status find_best_shape(struct xl__session *p,
-                                 const struct test_buffers *m, enum kind kind,
-                                 int first, int end, xl_row *best, int *at)
+                                 const struct test_buffers *m,
+                                 enum access_kind kind, int first, int end,
+                                 xl_row *best, int *at)
 {
     xl_status status = XL_OK;
     xl_row row;
@@ -293,7 +298,8 @@ fail:
     return status;
 }
 
-static void set_fact(struct xl__session *p, enum kind kind, const xl_row *row)
+static void set_fact(struct xl__session *p, enum access_kind kind,
+                     const xl_row *row)
 {
     if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
         row->value > 0)
@@ -307,7 +313,7 @@ static void set_fact(struct xl__session *p, enum kind kind, const xl_row *row)
 static xl_status measure_far(struct xl__session *p,
                              const struct test_buffers *m, int *shape)
 {
-    static const enum kind order[] = {COPY, READ, WRITE, TRIAD};
+    static const enum access_kind order[] = {COPY, READ, WRITE, TRIAD};
     xl_status status = XL_OK;
     xl_row row;
     int at = 0;

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "measure/memory/pointer_chase.h"
 #include "measure/memory/cache_levels.h"
+#include "measure/memory/pointer_chase.h"
 
 enum {
     WORD = 4,
@@ -62,8 +62,7 @@ static const struct {
     {"dram", -1, XL__F_dram_ns, -1},
 };
 
-/* -- the latency curve
- * ----------------------------------------------------- */
+/* -- the latency curve ---------------------------------------------------- */
 
 static double curve_point_bytes(const struct xl__session *p, unsigned i)
 {
@@ -319,8 +318,7 @@ fail:
     return status;
 }
 
-/* -- conclusions
- * ----------------------------------------------------------- */
+/* -- conclusions ---------------------------------------------------------- */
 
 /* The size from driver or vendor table; NaN if there is none. */
 static double stated_llc(const struct xl__limits *l)
@@ -450,8 +448,7 @@ static void report_levels(struct xl__session *p, struct measured_levels *all)
     }
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static xl_status find_levels(struct xl__session *p,
                              struct measured_levels *all)

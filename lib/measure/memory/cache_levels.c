@@ -3,6 +3,7 @@
  * stretch is a plateau, the longest ones left and right of it are further
  * ones, recursively, until none spans an octave. Plateaus without a step
  * between them are merged. */
+
 #include "measure/memory/cache_levels.h"
 
 #include <math.h>
@@ -24,8 +25,7 @@ struct level_search {
     unsigned n_levels;
 };
 
-/* -- noise
- * ----------------------------------------------------------------- */
+/* -- noise ---------------------------------------------------------------- */
 
 /* A point that is faster than four neighbours that agree is a clock error. */
 static double remove_dip(const struct xl__cache_point *at, unsigned i,

@@ -374,8 +374,7 @@ fail:
     return status;
 }
 
-/* -- other patterns
- * -------------------------------------------------------- */
+/* -- other patterns ------------------------------------------------------- */
 
 static xl_status measure_offsets(struct xl__session *p, struct access_run *f)
 {
@@ -427,8 +426,7 @@ fail:
     return status;
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static size_t choose_group_size(const struct xl__session *p)
 {

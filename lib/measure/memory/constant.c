@@ -113,8 +113,7 @@ static void init_row(xl_row *row, const char *variant)
     row->unit = "B/s";
 }
 
-/* -- comparisons
- * ----------------------------------------------------------- */
+/* -- comparisons ---------------------------------------------------------- */
 
 /* Measures a pattern in both memories; global memory first, so that the second
  * row has the ratio. */
@@ -204,8 +203,7 @@ fail:
     return status;
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static xl_status create_table(struct xl__session *p, struct constant_table *f)
 {

@@ -28,7 +28,7 @@ enum {
  * here. */
 static const double rounding = 6e-8;
 
-enum form { BUFFER, NEAREST, LINEAR, LINE, N_FORMS };
+enum texel_form { BUFFER, NEAREST, LINEAR, LINE, N_FORMS };
 static const char *const form_names[N_FORMS] = {"buffer", "nearest", "linear",
                                                 "image1d"};
 
@@ -43,12 +43,11 @@ struct image_run {
 /* A launch: the form and the shape of a group. */
 struct image_view {
     const struct image_run *f;
-    enum form form;
+    enum texel_form form;
     unsigned lg_tile; /* log2 of the columns */
 };
 
-/* -- expected sums
- * --------------------------------------------------------- */
+/* -- expected sums -------------------------------------------------------- */
 
 struct texel_position {
     size_t x, y;
@@ -194,7 +193,7 @@ static xl_status measure_shapes(struct xl__session *p,
     for (unsigned i = 0; i < n; i++) {
         double rate = NAN;
         for (unsigned form = 0; form < N_FORMS; form++) {
-            struct image_view v = {f, (enum form)form, lg_tiles[i]};
+            struct image_view v = {f, (enum texel_form)form, lg_tiles[i]};
             TRY(measure_view(p, &v, names[i], &rate));
         }
     }
@@ -269,8 +268,7 @@ fail:
     return status;
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static void destroy_run(struct image_run *f)
 {

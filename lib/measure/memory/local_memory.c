@@ -13,6 +13,7 @@
  *
  * Odd strides have no conflicts. If they cost more as well, the curve is that
  * of cache lines, not of banks. */
+
 #include "measure/memory/local_memory.h"
 
 #include <math.h>
@@ -47,8 +48,7 @@ static const double least_rise = 0.5; /* of the expected cost of the banks */
 static const double halved = 0.7;     /* between half and full cost */
 enum { FEWEST_BANKS = 4 };
 
-/* -- analysis
- * -------------------------------------------------------------- */
+/* -- analysis ------------------------------------------------------------- */
 
 static double find_cost(const struct xl__stride_cost *curve, unsigned n,
                         unsigned stride)
@@ -439,8 +439,7 @@ fail:
     return status;
 }
 
-/* -- the probe
- * ------------------------------------------------------------- */
+/* -- the probe ------------------------------------------------------------ */
 
 static struct local_run choose_layout(const struct xl__session *p)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links rings and times the chase. A ring needs no table on the host: it is a
  * bijection of step numbers, which host and kernel compute alike. */
+
 #include "measure/memory/pointer_chase.h"
 
 #include <math.h>
@@ -84,8 +85,7 @@ size_t xl__ring_word(const struct xl__ring *r, uint64_t seed, uint64_t step)
     return (size_t)slot * r->stride + (size_t)line * r->line;
 }
 
-/* -- linking
- * --------------------------------------------------------------- */
+/* -- linking -------------------------------------------------------------- */
 
 xl_status xl__chase_begin(struct xl__session *p, size_t bytes,
                           struct xl__chase *chase)
@@ -142,8 +142,7 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
     return xl__plan_launch(p->q, &plan, &call, NULL);
 }
 
-/* -- chasing
- * --------------------------------------------------------------- */
+/* -- chasing -------------------------------------------------------------- */
 
 static void plan_chase(size_t iterations, struct xl__plan *plan)
 {

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "measure/memory/pointer_chase.h"
 #include "measure/memory/cache_levels.h"
+#include "measure/memory/pointer_chase.h"
 
 /* More lines than a first-level cache holds, which may be virtually addressed,
  * and than a buffer has entries; few enough for the second-level cache. */

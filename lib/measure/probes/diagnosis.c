@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "device/cl_info.h"
 #include "measure/diagnosis/synthetic_kernels.h"
 #include "measure/probe.h"
@@ -179,8 +179,8 @@ static xl_status query_private_memory(struct xl__session *p,
                                     p->q->ctx->device->id,
                                     CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes,
                                     &bytes, NULL));
-    k->run.work.private_bytes =
-        fmax(k->run.work.private_bytes, (double)bytes);
+    k->run.counts.private_bytes =
+        fmax(k->run.counts.private_bytes, (double)bytes);
 fail:
     return status;
 }
@@ -309,13 +309,13 @@ fail:
 static void diagnose_samples(struct xl__session *p,
                              const struct built_kernel *k, xl_row *row)
 {
-    xl_counts work = k->run.work;
-    xl_counts_set_times(&work, &row->samples);
-    row->value = work.ns * 1e-9;
+    xl_counts counts = k->run.counts;
+    xl_counts_set_times(&counts, &row->samples);
+    row->value = counts.ns * 1e-9;
     /* The minimum: rates are those of the fastest runs as well. */
     if (!k->kind->is_slowing)
-        work.ns = row->samples.min_ns;
-    xl_diagnose(p->q->ctx->device, &work, &row->diagnosis);
+        counts.ns = row->samples.min_ns;
+    xl_diagnose(p->q->ctx->device, &counts, &row->diagnosis);
     xl_row_found(row, "share", row->diagnosis.share);
     if (k->kind->is_slowing) /* intended here, so no reason for a warning */
         row->samples.warnings &=

@@ -143,7 +143,7 @@ static void devices_are_read(void **state)
                                  devices[i].name, per,
                                  at_random ? "at random" : "by last use");
                 }
-    /* Several disturbed points side by side look like a level. */
+    /* Several adjacent disturbed points look like a level. */
     if (wrong > n / 50)
         fail_msg("%u of %u disturbed curves are misread", wrong, n);
 }
@@ -202,7 +202,7 @@ static void captured_curves_are_read(void **state)
     }
 }
 
-/* -- curves that are not stairs ------------------------------------------- */
+/* -- curves without steps ------------------------------------------------- */
 
 static void slopes_are_one_level(void **state)
 {
@@ -284,7 +284,7 @@ static void nearer_is_never_slower(void **state)
     assert_int_equal(planted(8, 6, 130, 0), XL_ROW_SUSPICIOUS);
     assert_int_equal(planted(8, 6, 130, 1), XL_ROW_OK);
     assert_int_equal(planted(12, 6, 130, 0), XL_ROW_REJECTED);
-    /* Not by its neighbour alone. */
+    /* Not only by its neighbour. */
     assert_int_equal(planted(140, NAN, 100, 0), XL_ROW_SUSPICIOUS);
     assert_int_equal(planted(90, 200, 100, 1), XL_ROW_REJECTED);
     assert_int_equal(planted(90, 200, 100, 0), XL_ROW_OK);

@@ -82,7 +82,7 @@ static double searched(const struct machine *m, uint64_t seed, unsigned *n)
     return xl__steps_width(stair, *n);
 }
 
-/* -- stairs --------------------------------------------------------------- */
+/* -- steps of compute units ----------------------------------------------- */
 
 static void units_are_the_width_of_a_step(void **state)
 {

@@ -76,12 +76,12 @@ static void make_device(xl_device *dev, const struct rates *r)
     know(dev, XL__F_upload_bytes_per_s, r->upload);
 }
 
-static xl_diagnosis diagnose(const struct rates *r, const xl_counts *work)
+static xl_diagnosis diagnose(const struct rates *r, const xl_counts *counts)
 {
     xl_device dev;
     xl_diagnosis d;
     make_device(&dev, r);
-    xl_diagnose(&dev, work, &d);
+    xl_diagnose(&dev, counts, &d);
     xl__limits_clear(&dev.limits);
     return d;
 }
@@ -143,7 +143,7 @@ static void engines_and_units_are_distinguished(void **state)
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_ENGINE);
     assert_string_equal(d.engine, "");
-    /* On the plain units it takes longer, and the engine lies idle. */
+    /* On the plain units it takes longer, and the engine is idle. */
     w.flop[0].engine = XL_ENGINE_FMA;
     w.flop[0].why = "gemm_simt was named by the caller";
     w.ns = 20e6;
@@ -405,8 +405,7 @@ static void captured_rows_are_named(void **state)
                                        "4 us it took"));
 }
 
-/* -- synthetic kernels on models
- * -------------------------------------------- */
+/* -- synthetic kernels on models ------------------------------------------ */
 
 /* The time that a planted run takes on a model of a device: by its own
  * arithmetic, of what it is planted with. `ease`: how near to its rates the
@@ -458,7 +457,7 @@ static double model_ns(const struct rates *r, xl_limiter planted,
 }
 
 static unsigned name_synthetic(const struct rates *r, double ease, double off,
-                             struct xl__rng *rng)
+                               struct xl__rng *rng)
 {
     enum { TURNS = 20000 };
     xl_device dev;
@@ -475,9 +474,9 @@ static unsigned name_synthetic(const struct rates *r, double ease, double off,
         xl__synthetic_plan(kind, &on, TURNS, &run);
         /* Rates are known to so much. */
         const double noise = 1 + off * (2 * xl__rng_uniform(rng) - 1);
-        run.work.ns = model_ns(r, kind->limiter, &run.work, ease) * noise;
-        run.work.drift = kind->is_slowing ? 1.5 : 1;
-        xl_diagnose(&dev, &run.work, &d);
+        run.counts.ns = model_ns(r, kind->limiter, &run.counts, ease) * noise;
+        run.counts.drift = kind->is_slowing ? 1.5 : 1;
+        xl_diagnose(&dev, &run.counts, &d);
         if (d.limiter != kind->limiter || d.is_likely)
             fail_msg("%s, %s at %.2f of its rates: named %s: %s", r->name,
                      kind->name, ease, xl_limiter_name(d.limiter),
@@ -514,21 +513,21 @@ static void other_limiters_are_not_named(void **state)
         struct xl__synthetic_run run;
         xl_diagnosis d;
         xl__synthetic_plan(kind, &on, 1000, &run);
-        run.work.ns = model_ns(h200, kind->limiter, &run.work, 0.9);
-        run.work.bank_ways = run.work.branch_ways = 1;
+        run.counts.ns = model_ns(h200, kind->limiter, &run.counts, 0.9);
+        run.counts.bank_ways = run.counts.branch_ways = 1;
         if (kind->limiter == XL_LIMITER_GROUPS)
-            run.work.groups = 1e5;
+            run.counts.groups = 1e5;
         else if (kind->limiter != XL_LIMITER_BANKS &&
                  kind->limiter != XL_LIMITER_DIVERGENCE &&
                  kind->limiter != XL_LIMITER_THROTTLE)
             continue;
-        xl_diagnose(&dev, &run.work, &d);
+        xl_diagnose(&dev, &run.counts, &d);
         assert_int_not_equal(d.limiter, kind->limiter);
     }
     xl__limits_clear(&dev.limits);
 }
 
-/* What the probe compares words with, by an item's walk in plain C. */
+/* The expected words of the probe, by a chase per item in plain C. */
 static void synthetic_results_are_compared(void **state)
 {
     (void)state;

@@ -160,7 +160,7 @@ static unsigned up_to(unsigned x, unsigned piece)
     return (x + piece - 1) / piece * piece;
 }
 
-/* Local memory of several makes: pieces, and what each group has reserved. */
+/* Local memory of several devices: granularity, and the reserve of a group. */
 static unsigned hopper_local(unsigned bytes)
 {
     return least_of(32, 233472 / (up_to(bytes, 128) + 1024));

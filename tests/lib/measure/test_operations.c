@@ -77,7 +77,7 @@ static void floats_are_so_far_off(void **state)
     const float one = 1, up = nextafterf(1, 2), down = nextafterf(1, 0);
     assert_true(xl__ulps(one, 1) == 0);
     assert_true(xl__ulps(up, 1) == 1);
-    assert_true(xl__ulps(down, 1) == 0.5); /* places below 1 are half as big */
+    assert_true(xl__ulps(down, 1) == 0.5); /* ulps below 1 are half as large */
     assert_true(xl__ulps(1.5f, 1.5 + 0x1p-24) == 0.5);
     assert_true(xl__ulps(-1024, -1024 - 0x1p-13) == 1);
     assert_true(xl__ulps(0x1p-149f, 0) == 1); /* the least of all */

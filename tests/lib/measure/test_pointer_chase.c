@@ -171,7 +171,8 @@ static struct seen probe(const char *name)
     return seen;
 }
 
-/* What the system says of the first processor's caches; NaN: nothing. */
+/* The caches of the first processor as the system reports them; NaN: not
+ * reported. */
 static double system_cache(unsigned index)
 {
     char path[80];
@@ -232,7 +233,7 @@ static void tlb_reach_is_found(void **state)
     assert_false(seen.tlb_bytes < 1 << 20);
 }
 
-/* On the stub no kernel runs: walks end where they began. */
+/* On the stub no kernel runs: chases end where they began. */
 static void wrong_chases_set_no_facts(void **state)
 {
     (void)state;

@@ -91,7 +91,7 @@ static void groups_count_themselves(void **state)
     }
 }
 
-/* What only other devices are asked, on a CPU that does not say it is one. */
+/* What only other devices measure, on a CPU that is not reported as one. */
 static void groups_that_wait_do_what_the_host_does(void **state)
 {
     struct xl__limits *l = &t.device->limits;

@@ -14,7 +14,7 @@
 #include "measure/probe.h"
 #include "runtime/store/sources.h"
 
-/* Every reason of theirs for a wrong result says so. */
+/* Every reason for a wrong result begins with it. */
 static const char wrong[] = "wrong result";
 
 enum { MOST_ROWS = 128 };
@@ -59,7 +59,7 @@ static void run(struct test_device *t, const char *probe, struct seen *s)
 static const struct probe {
     const char *name;
     unsigned rows; /* at least so many are right everywhere */
-    enum xl__fact_id fact; /* that the first tells; XL__N_FACTS: none */
+    enum xl__fact_id fact; /* that the first sets; XL__N_FACTS: none */
 } probes[] = {
     {"atomic", 9, XL__F_atomic_same_per_s},
     {"divergence", 4, XL__N_FACTS},
@@ -89,12 +89,12 @@ static void results_are_the_host_s(void **state)
     test_device_close(&t);
 }
 
-/* -- kernels that lie ----------------------------------------------------- */
+/* -- kernels with faults -------------------------------------------------- */
 
 static const char less[] = "i + 1 < iterations"; /* than all iterations */
-static const struct lie {
+static const struct fault {
     const char *probe, *file, *from, *to;
-} lies[] = {
+} faults[] = {
     {"atomic", "probe/atomics.cl", "i < iterations", less},
     {"divergence", "probe/divergence.cl", "i < iterations", less},
     {"sync", "probe/barriers.cl", "i < iterations", less},
@@ -105,28 +105,31 @@ static const struct lie {
     {"constant", "probe/constant.cl", "u * GAP", "(u & 3) * GAP"},
     {"image", "probe/image.cl", "x += HOP_X", "x += 16"},
 };
-static const struct lie wrong_values = {"special", "probe/special_functions.cl",
-                                        "F(a, b), i", "F(a, b) * 1.01f, i"};
-enum { N_LIES = sizeof lies / sizeof *lies };
+static const struct fault wrong_values = {"special",
+                                          "probe/special_functions.cl",
+                                          "F(a, b), i", "F(a, b) * 1.01f, i"};
+enum { N_FAULTS = sizeof faults / sizeof *faults };
 
 /* A text with its fault at every match. */
-static void write_lie(FILE *file, const char *text, const struct lie *lie)
+static void write_fault(FILE *file, const char *text,
+                        const struct fault *fault)
 {
     const char *hit;
-    assert_non_null(strstr(text, lie->from));
-    for (; (hit = strstr(text, lie->from)) != NULL;
-         text = hit + strlen(lie->from)) {
+    assert_non_null(strstr(text, fault->from));
+    for (; (hit = strstr(text, fault->from)) != NULL;
+         text = hit + strlen(fault->from)) {
         fwrite(text, 1, (size_t)(hit - text), file);
-        fputs(lie->to, file);
+        fputs(fault->to, file);
     }
     fputs(text, file);
 }
 
-/* All kernels into a folder; those of `some` lie. */
-static void write_kernels(const char *folder, const struct lie *some, size_t n)
+/* Copies all kernels to a folder; those of `some` with a fault. */
+static void write_kernels(const char *folder, const struct fault *some,
+                          size_t n)
 {
     for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
-        const struct lie *lie = NULL;
+        const struct fault *fault = NULL;
         struct xl__str text = {0};
         char path[1024];
         xl__str_add_n(&text, (const char *)e->text, e->len);
@@ -134,17 +137,17 @@ static void write_kernels(const char *folder, const struct lie *some, size_t n)
         FILE *file = fopen(path, "w");
         assert_non_null(file);
         for (size_t i = 0; i < n; i++)
-            lie = strcmp(e->name, some[i].file) == 0 ? &some[i] : lie;
-        if (!lie)
+            fault = strcmp(e->name, some[i].file) == 0 ? &some[i] : fault;
+        if (!fault)
             fputs(xl__str_text(&text), file);
         else
-            write_lie(file, xl__str_text(&text), lie);
+            write_fault(file, xl__str_text(&text), fault);
         assert_int_equal(fclose(file), 0);
         xl__str_clear(&text);
     }
 }
 
-static void are_noticed(const struct lie *some, size_t n)
+static void assert_detected(const struct fault *some, size_t n)
 {
     const char *folder = test_scratch("kernels");
     const xl_options options = {.cl_dir = folder};
@@ -155,7 +158,7 @@ static void are_noticed(const struct lie *some, size_t n)
         struct seen s = {.most = 1};
         run(&t, some[i].probe, &s);
         if (!s.is_wrong)
-            fail_msg("%s: nobody noticed \"%s\"", some[i].probe, some[i].to);
+            fail_msg("%s: not detected: \"%s\"", some[i].probe, some[i].to);
     }
     test_device_close(&t);
 }
@@ -163,9 +166,9 @@ static void are_noticed(const struct lie *some, size_t n)
 static void faults_are_detected(void **state)
 {
     (void)state;
-    are_noticed(lies, N_LIES);
+    assert_detected(faults, N_FAULTS);
     if (getenv("XL_TEST_FULL"))
-        are_noticed(&wrong_values, 1);
+        assert_detected(&wrong_values, 1);
 }
 
 int main(int argc, char **argv)

@@ -23,7 +23,7 @@ static char *drawn(const struct roof_mark *marks, unsigned n, unsigned columns)
     return xl__str_steal(&out);
 }
 
-/* Line and column of a letter that stands there once. */
+/* Line and column of a letter that occurs once. */
 static void place_of(const char *text, char letter, int *row, int *column)
 {
     const char *line = text;
@@ -86,8 +86,8 @@ static void axes_are_logarithmic(void **state)
     free(text);
 }
 
-/* What reaches the roof stands on its line: the line goes on beside it. What
- * is above has nothing of it at its sides. */
+/* A kernel that reaches the roof is drawn on its line, which continues beside
+ * it; one above the roof is not. */
 static void kernels_on_the_roof_are_on_its_line(void **state)
 {
     (void)state;

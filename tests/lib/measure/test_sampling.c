@@ -134,7 +134,7 @@ static void a_request_ends_it(void **state)
     assert_true(s.warnings & XL_WARN(FEW_RUNS));
 }
 
-/* The order in which several pieces are run. */
+/* The order in which several sources are run. */
 struct order_log {
     char order[64];
     unsigned n;
@@ -177,7 +177,7 @@ static void sources_are_interleaved(void **state)
     assert_near(out[1].median_ns, 8e6);
     assert_int_equal(out[0].warnings, 0);
     assert_true(out[1].warnings & XL_WARN(NOISY));
-    /* The time bound is one of each piece. */
+    /* The time limit applies to each source. */
     order_log.n = 0;
     how.max_noise = 0;
     how.max_s = 0.021; /* of 42 ms in all, a round takes about 10 */
@@ -328,7 +328,7 @@ static void patience_ends_with_a_known_median(void **state)
     assert_in_range(s.runs, 20, 300);
 }
 
-/* Nine samples that rise by chance are not enough to say so. */
+/* Nine samples that rise by chance are too few for a drift. */
 static void drift_is_sampled_again(void **state)
 {
     (void)state;
@@ -561,7 +561,7 @@ static void a_median_that_is_not_known_is_noisy(void **state)
     assert_int_equal(judge(&row, "noisy"), XL_ROW_SUSPICIOUS);
     row = row_of(one_off, 9);
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
-    /* Each half knows its median well, and they differ. */
+    /* Each half has a known median, and they differ. */
     for (unsigned i = 0; i < MANY; i++)
         ms[i] = (0.8 + 0.4 * fmod(0.618034 * i, 1)) * (i < MANY / 2 ? 1.3 : 1);
     row = row_of(ms, MANY);

@@ -16,7 +16,7 @@ static void assert_within(double got, double expected, double share)
         fail_msg("%g is not %g within %g", got, expected, share);
 }
 
-/* -- half of the best rate ------------------------------------------------- */
+/* -- half of the best rate ------------------------------------------------ */
 
 /* 4 KiB to 256 MiB in steps of 4: latency and rate, and noise of either
  * sign. */
@@ -43,8 +43,8 @@ static void half_rates_are_found(void **state)
     assert_within(xl__half_rate_bytes(bytes, ns, N), 100e3 * 5, 0.02);
     for (uint64_t seed = 1; seed <= 50; seed++) {
         transfers(10e3, 50, 0.05, seed, bytes, ns);
-        /* Half of what is too high by e is reached at 1 + 2 e, and the two
-         * points that it lies between have noise of their own. */
+        /* Half of a rate that is too high by e is reached at 1 + 2 e, and the
+         * two points around it have noise of their own. */
         assert_within(xl__half_rate_bytes(bytes, ns, N), 10e3 * 50, 0.25);
     }
 }
@@ -68,7 +68,7 @@ static void half_rates_need_a_slow_point(void **state)
                   10e3 / (1 / 30.0 - 1 / 50.0), 0.02);
 }
 
-/* -- zero copy ------------------------------------------------------------- */
+/* -- zero copy ------------------------------------------------------------ */
 
 static void maps_that_move_nothing(void **state)
 {
@@ -79,7 +79,7 @@ static void maps_that_move_nothing(void **state)
     assert_false(xl__moves_nothing(20e3, NAN)); /* nothing to hold it against */
 }
 
-/* -- overlap --------------------------------------------------------------- */
+/* -- overlap -------------------------------------------------------------- */
 
 static void overlap_is_a_share_of_the_shorter(void **state)
 {
@@ -100,7 +100,7 @@ static void overlap_is_a_share_of_the_shorter(void **state)
     assert_string_equal(xl__overlap_text(NAN), "");
 }
 
-/* -- break-even ------------------------------------------------------------ */
+/* -- break-even ----------------------------------------------------------- */
 
 /* 10^2, 10^3 ...: a device of a fixed cost and a rate against a host of a
  * rate. */

@@ -75,7 +75,7 @@ static double fact(enum xl__fact_id id)
     return device.device->limits.measured[id].value;
 }
 
-/* -- runs ------------------------------------------------------------------ */
+/* -- runs ----------------------------------------------------------------- */
 
 /* A copy of 15 us, one in twenty of which waits for a time slice. */
 static xl_status waits_at_times(struct xl__session *p, void *arg, double *ns)
@@ -102,7 +102,7 @@ static void a_run_that_waits_moves_no_sample(void **state)
     test_free(s);
 }
 
-/* -- shared memory, and memory of its own ---------------------------------- */
+/* -- shared memory, and memory of its own --------------------------------- */
 
 static void shared_memory_is_called_so(void **state)
 {
@@ -142,7 +142,7 @@ static void own_memory_has_rates(void **state)
     assert_string_equal(find("half_up", 0)->unit, "B");
 }
 
-/* -- the others ------------------------------------------------------------ */
+/* -- the others ----------------------------------------------------------- */
 
 static void queues_hand_on_what_they_did(void **state)
 {
@@ -186,7 +186,7 @@ static void small_sums_belong_on_the_host(void **state)
     }
 }
 
-/* Whatever the number of cores: what is left over would lie past the end. */
+/* For any number of cores: words left over would be beyond the end. */
 static void even_words_leave_none_over(void **state)
 {
     enum { WORDS = 1 << 15, CORES = 6, GROUPS = 512 };
@@ -206,21 +206,20 @@ static void even_words_leave_none_over(void **state)
     xl__workload_destroy(&w);
 }
 
-/* -- calls that fail ------------------------------------------------------- */
+/* -- calls that fail ------------------------------------------------------ */
 
-/* A probe whose call fails says so, or says that this cannot be had here; it
- * holds nothing afterwards. */
+/* A probe whose call fails reports that, or that this is unsupported; it holds
+ * no objects afterwards. */
 static void failed_calls_leave_nothing(void **state)
 {
     static const char *const probes[] = {"transfer", "overlap", "between",
                                          "switch", "breakeven"};
     static const char *const entries[] = {
-        "clCreateBuffer",       "clCreateCommandQueue",
-        "clEnqueueMapBuffer",   "clEnqueueWriteBuffer",
-        "clEnqueueReadBuffer",  "clEnqueueCopyBuffer",
-        "clCreateUserEvent",    "clFlush",
-        "clEnqueueNDRangeKernel",
-        /* From here on: called on the way out, too, where nothing is told. */
+        "clCreateBuffer", "clCreateCommandQueue", "clEnqueueMapBuffer",
+        "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueCopyBuffer",
+        "clCreateUserEvent", "clFlush", "clEnqueueNDRangeKernel",
+        /* From here on: calls of the clean-up, whose failures are not
+         * reported. */
         "clEnqueueUnmapMemObject", "clEnqueueMarkerWithWaitList", "clFinish"};
     enum { FIRST_OUT = 9 };
     static const unsigned calls[] = {1, 2, 5};

@@ -127,7 +127,7 @@ static void threads_do_their_pieces(void **state)
     assert_status(watch(&t, &stay, out, &about), XL_OK,
                   xl_error_detail(t.queue));
     check_record(&t, &stay, out, &about);
-    /* The later half of the pieces is an eighth as long. */
+    /* The later half of the chunks is an eighth as long. */
     rest.whole = PIECES / 2;
     rest.rest_frac = 1 / 8.0;
     assert_status(watch(&t, &rest, out, &about), XL_OK,

@@ -25,11 +25,11 @@ struct driver {
     unsigned n_work;
     stamp first_ns; /* the first stamp there was */
     stamp kept[XL_N_STAMPS];
-    double work_ns; /* of a run without any lie */
+    double work_ns;                         /* of a run without a fault */
     double (*work)(const struct driver *d); /* NULL: work_ns */
 };
 
-struct lie {
+struct fault {
     const char *name;
     void (*tells)(void *arg, stamp ns[XL_N_STAMPS]);
     double (*work)(const struct driver *d);
@@ -37,7 +37,7 @@ struct lie {
     enum xl_finish finish;
     double work_ns; /* 0: 2 ms */
     unsigned runs;  /* 0: 5 */
-    void (*row)(xl_row *row); /* what the row says, or has for a roof */
+    void (*row)(xl_row *row); /* the row's value, or its roof */
     const char *timer; /* reason of a row of the timer probe; NULL: none */
     xl_verdict verdict;
     const char *cause; /* reason of the row; NULL: none, and its time is true */
@@ -58,8 +58,7 @@ static double takes(void *arg, const struct xl_launch *launch)
     return d->work ? d->work(d) : d->work_ns;
 }
 
-/* -- faults of stamps
- * ------------------------------------------------------ */
+/* -- faults of stamps ----------------------------------------------------- */
 
 static stamp since(struct driver *d, stamp ns)
 {
@@ -130,7 +129,7 @@ static int skips_work(void *arg, const struct xl_launch *launch)
     return strcmp(launch->kernel, "nothing") == 0;
 }
 
-/* -- what the row says ---------------------------------------------------- */
+/* -- checks of the row ---------------------------------------------------- */
 
 static void measured_roof(xl_row *row, double share, const char *name)
 {
@@ -183,11 +182,11 @@ static void endless(xl_row *row) { row->value = INFINITY; }
 static void folded(xl_row *row) { xl_row_found(row, "scaling", 0.52); }
 static void half_folded(xl_row *row) { xl_row_found(row, "scaling", 0.7); }
 
-/* -- the lies ------------------------------------------------------------- */
+/* -- the faults ----------------------------------------------------------- */
 
 #define BY_WALL .by_wall = true
 #define BEFORE "clFinish returns before the work is done"
-static const struct lie lies[] = {
+static const struct fault faults[] = {
     {"none", .runs = LONG_SERIES},
     {"stamps are 0", all_zero, .timer = "always 0", BY_WALL},
     {"stamps never change", all_same, .timer = "does not advance", BY_WALL},
@@ -264,12 +263,13 @@ static xl_status enqueue(xl_queue *q, void *arg)
     return xl__plan_launch(q, arg, &none, NULL);
 }
 
-/* A row as an op's: sampled, with its rate, judged. */
-static void measure(struct test_device *t, const struct lie *lie, xl_row *row)
+/* A row as that of an op: sampled, with its rate, and checked. */
+static void measure(struct test_device *t, const struct fault *fault,
+                    xl_row *row)
 {
     const xl_sampling how = {.warmup = 1,
-                             .min_runs = lie->runs ? lie->runs : 5,
-                             .max_runs = lie->runs ? lie->runs : 5,
+                             .min_runs = fault->runs ? fault->runs : 5,
+                             .max_runs = fault->runs ? fault->runs : 5,
                              .max_noise = 0.01};
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
@@ -278,51 +278,52 @@ static void measure(struct test_device *t, const struct lie *lie, xl_row *row)
     s->dims = 1;
     s->slice_dim = -1;
     s->global[0] = s->local[0] = 1;
-    xl_row_init(row, "lie", "");
+    xl_row_init(row, "fault", "");
     assert_status(xl_samples_take(t->queue, &how, enqueue, &plan,
                                   &row->samples),
                   XL_OK, xl_error_detail(t->queue));
     row->unit = "flop/s";
     row->flop = flop;
     row->value = flop / (row->samples.median_ns * 1e-9);
-    if (lie->row)
-        lie->row(row);
+    if (fault->row)
+        fault->row(row);
     xl_row_judge(row, t->device);
 }
 
 /* NULL, or what is not as it should be. */
-static const char *judge(const struct lie *lie, const char *timer,
+static const char *judge(const struct fault *fault, const char *timer,
                          const xl_row *row, double true_ns)
 {
     static char text[1024];
     const double share = row->samples.min_ns / true_ns;
-    if (lie->timer ? !strstr(timer, lie->timer) : *timer != '\0') {
-        snprintf(text, sizeof text, "the timer probe says \"%s\"", timer);
+    if (fault->timer ? !strstr(timer, fault->timer) : *timer != '\0') {
+        snprintf(text, sizeof text, "the timer probe reports \"%s\"", timer);
         return text;
     }
-    if (!lie->cause && (share < 0.99 || share > 1.01)) {
+    if (!fault->cause && (share < 0.99 || share > 1.01)) {
         snprintf(text, sizeof text, "%.2f of the true time", share);
         return text;
     }
     const bool by_wall = row->warnings & XL_WARN(WALL_CLOCK);
-    if (!lie->cause && lie->by_wall != by_wall)
-        return lie->by_wall ? "the wall clock is not used"
-                            : "the wall clock is used";
+    if (!fault->cause && fault->by_wall != by_wall)
+        return fault->by_wall ? "the wall clock is not used"
+                              : "the wall clock is used";
     snprintf(text, sizeof text, "%s: \"%s\"", xl_verdict_name(row->verdict),
              row->reason);
-    const bool is_said = lie->cause ? strstr(row->reason, lie->cause) != NULL
-                                    : *row->reason == '\0';
-    return row->verdict == lie->verdict && is_said ? NULL : text;
+    const bool is_said = fault->cause
+                             ? strstr(row->reason, fault->cause) != NULL
+                             : *row->reason == '\0';
+    return row->verdict == fault->verdict && is_said ? NULL : text;
 }
 
-static const char *tell(const struct lie *lie)
+static const char *tell(const struct fault *fault)
 {
-    struct driver d = {.work_ns = lie->work_ns > 0 ? lie->work_ns : 2 * MS,
-                       .work = lie->work};
+    struct driver d = {.work_ns = fault->work_ns > 0 ? fault->work_ns : 2 * MS,
+                       .work = fault->work};
     const struct xl_model model = {.takes = takes,
-                                   .tells = lie->tells,
-                                   .drops = lie->drops,
-                                   .finish = lie->finish,
+                                   .tells = fault->tells,
+                                   .drops = fault->drops,
+                                   .finish = fault->finish,
                                    .clock = &simulated_clock,
                                    .arg = &d};
     const xl_probing quick = {.quick = true};
@@ -333,24 +334,24 @@ static const char *tell(const struct lie *lie)
     test_device_open(&t, NULL);
     assert_status(xl_probe_run(t.queue, "timer", &quick, hear, &timer), XL_OK,
                   xl_error_detail(t.queue));
-    measure(&t, lie, &row);
+    measure(&t, fault, &row);
     test_device_close(&t);
     test_stub()->model(NULL);
-    return judge(lie, timer.reasons, &row, d.work_ns);
+    return judge(fault, timer.reasons, &row, d.work_ns);
 }
 
 static void every_fault_is_detected(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        const char *wrong = tell(&lies[i]);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        const char *wrong = tell(&faults[i]);
         if (wrong)
-            fail_msg("%s: %s", lies[i].name, wrong);
+            fail_msg("%s: %s", faults[i].name, wrong);
     }
 }
 
-/* An honest driver beside others that take the processor again and again: its
- * clock is believed, and its row has the true time, or says why not. */
+/* A driver without faults beside other load: its event clock is accepted, and
+ * its row has the true time, or the reason why not. */
 static void other_load_is_no_fault(void **state)
 {
     static const struct {
@@ -361,7 +362,7 @@ static void other_load_is_no_fault(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         simulated_clock_others(others[i].looks,
                                (unsigned long long)others[i].pause_ns);
-        const char *wrong = tell(&lies[0]);
+        const char *wrong = tell(&faults[0]);
         simulated_clock_others(0, 0);
         if (wrong)
             fail_msg("%.1f ms once in %u looks: %s", others[i].pause_ns / MS,
@@ -402,7 +403,7 @@ static void folded_iterations_are_detected(void **state)
     const xl_probing how = {.quick = true};
     struct xl__session p = {.how = &how};
     xl_row row;
-    xl_row_init(&row, "lie", "folded");
+    xl_row_init(&row, "fault", "folded");
     row.value = 1;
     (void)same_time(&p, &ns, 8, &row);
     assert_int_equal(xl__iterations_check_scaling(&p, &w, 8, &row), XL_OK);
@@ -411,7 +412,7 @@ static void folded_iterations_are_detected(void **state)
     assert_non_null(strstr(row.reason, "hardly longer"));
 
     const struct xl__iteration_source wild = {wild_time, &ns};
-    xl_row_init(&row, "lie", "wild");
+    xl_row_init(&row, "fault", "wild");
     row.value = 1;
     (void)same_time(&p, &ns, 8, &row);
     assert_int_equal(xl__iterations_check_scaling(&p, &wild, 8, &row), XL_OK);

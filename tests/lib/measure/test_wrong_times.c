@@ -85,8 +85,8 @@ static void real_faults_are_detected(void **state)
         (void)xl_probe_run(t.queue, lies[i].probe, &quick, hear, &h);
         test_layer()->model(NULL);
         if (h.found == 0)
-            fail_msg("%s: none of %u rows says \"%s\"", lies[i].probe, h.rows,
-                     h.cause);
+            fail_msg("%s: none of %u rows reports \"%s\"", lies[i].probe,
+                     h.rows, h.cause);
         test_device_close(&t);
     }
 }
