@@ -99,8 +99,8 @@ static const struct epilogue_case layouts[] = {
     {"y + r + b", "r:f32[z,m,n] b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_LISTS},
 };
 
-/* For kernels that apply short epilogues to sums in registers: epilogues of that
- * kind, and others, which such kernels apply in another way. */
+/* For kernels that apply short epilogues to sums in registers: epilogues of
+ * that kind, and others, which such kernels apply in another way. */
 static const struct epilogue_case wide[] = {
     {"relu(y + bias)", "bias:f32[n]", XL_F16, XL_F16, relu_plus, 1, CASE_WIDE},
     {"gelu(y + bias)", "bias:f16[n]", XL_F16, XL_F16, gelu_plus, 64, CASE_WIDE},
@@ -116,7 +116,8 @@ static const struct epilogue_case wide[] = {
 };
 /* clang-format on */
 
-/* -- tests ----------------------------------------------------------------- */
+/* -- tests -----------------------------------------------------------------
+ */
 
 static void run_all(const struct epilogue_case *c, size_t n)
 {
