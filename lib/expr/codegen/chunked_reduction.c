@@ -37,7 +37,7 @@ static size_t choose_chunks(const struct xl__limits *l,
     const bool by_items = xl__is_vector_cpu(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t rows = xl__kept_elems(group);
-    const size_t wanted =
+    const size_t n_groups =
         units * (by_items ? CHUNKS_PER_CORE : GROUPS_PER_UNIT);
     const size_t step = geo->lanes * (size_t)geo->unroll;
     const size_t most =
@@ -46,7 +46,7 @@ static size_t choose_chunks(const struct xl__limits *l,
         xl__num_or(l, XL__F_max_loop_turns, MAX_ITERATIONS);
     const double least = (double)xl__reduced_elems(group) /
                          ((double)geo->lanes * geo->vw) / (iterations / 2);
-    size_t n = xl__min_size(xl__ceil_div(wanted, rows), most);
+    size_t n = xl__min_size(xl__ceil_div(n_groups, rows), most);
     n = xl__min_size(xl__max_size(n, (size_t)least + 1), MAX_CHUNKS);
     return xl__max_size(n, 1);
 }

@@ -392,7 +392,7 @@ static size_t choose_chunks(const struct xl__limits *l,
 {
     const struct xl__geometry *geo = &group->geo;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    const size_t wanted =
+    const size_t target =
         units * (xl__is_vector_cpu(l) ? CHUNKS_PER_CORE : GROUPS_PER_UNIT);
     const size_t rows = xl__reduced_elems(group);
     const size_t step = geo->lanes * (size_t)geo->unroll;
@@ -400,9 +400,9 @@ static size_t choose_chunks(const struct xl__limits *l,
         xl__num_or(l, XL__F_max_loop_turns, MAX_ITERATIONS);
     const double least =
         (double)rows * geo->held / geo->lanes / (iterations / 2);
-    size_t n = xl__min_size(xl__ceil_div(wanted, groups_across(group)),
+    size_t n = xl__min_size(xl__ceil_div(target, groups_across(group)),
                             xl__ceil_div(rows, step * MIN_ITERATIONS));
-    if (groups_across(group) * 2 > wanted)
+    if (groups_across(group) * 2 > target)
         n = 1;
     n = xl__max_size(n, (size_t)least + 1);
     return xl__min_size(n, MAX_CHUNKS);

@@ -501,19 +501,19 @@ void xl__reduction_arg_index(const struct xl__reduction_writer *r,
 /* Alignment of a state's section in scratch. */
 enum { SECTION_BYTES = 128 };
 
-static size_t section_bytes(unsigned words, size_t places)
+static size_t section_bytes(unsigned words, size_t n_partials)
 {
-    return xl__round_up(words * sizeof(float) * places, SECTION_BYTES);
+    return xl__round_up(words * sizeof(float) * n_partials, SECTION_BYTES);
 }
 
 size_t xl__partial_bytes(const struct xl__graph *g,
-                         const struct xl__group *group, size_t places)
+                         const struct xl__group *group, size_t n_partials)
 {
     struct xl__reduction_writer r = {0};
     size_t bytes = 0;
     if (xl__reduction_init(&r, g, NULL, group, NULL) == XL_OK)
         for (unsigned i = 0; i < r.n_states; i++)
-            bytes += section_bytes(r.state[i].acc->words, places);
+            bytes += section_bytes(r.state[i].acc->words, n_partials);
     xl__reduction_clear(&r);
     return bytes;
 }
@@ -532,14 +532,14 @@ unsigned xl__partial_n_args(const struct xl__reduction_writer *r)
 }
 
 void xl__partial_args(const struct xl__reduction_writer *r,
-                      struct xl__step *step, size_t places,
+                      struct xl__step *step, size_t n_partials,
                       const size_t cut[3])
 {
     size_t at = r->group->partial_offset;
     xl__arg_mem(step, XL__MEM_SCRATCH);
     for (unsigned i = 0; i < r->n_states; i++) {
         xl__arg_u64(step, at);
-        at += section_bytes(r->state[i].acc->words, places);
+        at += section_bytes(r->state[i].acc->words, n_partials);
     }
     for (unsigned i = 0; i < 3; i++)
         xl__reduction_arg_index(r, step, cut[i]);

@@ -509,8 +509,7 @@ static xl_status fill_cluster(struct xl__fusion *f, struct growth *w,
     xl__cluster_close(f, c, w->at);
     TRY(xl__cluster_keep(f, c, reductions_only));
     if (c->n_sinks == 0)
-        TRY(xl__cluster_store(f, c,
-                              w->seed)); /* a result that nobody asked for */
+        TRY(xl__cluster_store(f, c, w->seed)); /* a result without sinks */
     TRY(hoist_nodes(f, c));
     return XL_OK;
 fail:

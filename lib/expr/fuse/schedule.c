@@ -293,8 +293,8 @@ static void find_last_reads(struct group_builder *m)
 }
 
 /* Does the store overwrite memory that a later sweep reads? */
-static bool overwrites(const struct group_builder *m,
-                       const struct xl__operand *p)
+static bool overwrites_later_read(const struct group_builder *m,
+                                  const struct xl__operand *p)
 {
     for (unsigned i = 0; i < m->group->n_operands; i++) {
         const struct xl__operand *r = &m->group->operand[i];
@@ -319,7 +319,8 @@ static void delay_writes(struct group_builder *m)
             struct xl__operand *p = &m->group->operand[i];
             if (!p->is_written || p->at != XL__AT_BINDING ||
                 m->f->mark[p->node].is_row ||
-                p->sweep + 1 >= m->group->n_sweeps || !overwrites(m, p))
+                p->sweep + 1 >= m->group->n_sweeps ||
+                !overwrites_later_read(m, p))
                 continue;
             p->sweep = m->group->n_sweeps - 1;
             changed = true;

@@ -103,7 +103,7 @@ static void create_memory(struct case_run *r, struct case_memory *m,
                   xl_error_detail(r->t->queue));
 }
 
-static void upload(struct case_run *r, const struct case_memory *m)
+static void upload_memory(struct case_run *r, const struct case_memory *m)
 {
     assert_status(xl_buffer_write(r->t->queue, m->device, 0, m->host,
                                   m->elems * xl_dtype_bytes(m->dtype)),
@@ -150,7 +150,7 @@ static void create_factor(struct case_run *r, struct case_memory *m,
             xl__small_store(m->host, matrix_start(r, number, step, z) + i,
                             r->c->in, random_factor(r, r->c->in));
     }
-    upload(r, m);
+    upload_memory(r, m);
 }
 
 static size_t result_index(const struct case_run *r, size_t z, size_t i,
@@ -252,7 +252,7 @@ static void create_tensor(struct case_run *r, unsigned k, char layout)
             at += rest % t->size[d] * t->stride[d];
         xl__small_store(m->host, at, t->dtype, random_element(r, t->dtype));
     }
-    upload(r, m);
+    upload_memory(r, m);
 }
 
 /* Read one operand of the list and create it; returns the text behind it. */
@@ -329,7 +329,7 @@ static void check_element(const struct case_run *r, const void *old,
         x[k] = operand_value(r, old, k, at);
         size = fmax(size, fabs(x[k]));
     }
-    const double f = r->c->want(y, x);
+    const double f = r->c->expected(y, x);
     size = fmax(fmax(size, fabs(y)), fabs(f));
     const double off = 2 * u * r->c->ulps * (isfinite(size) ? size : 1);
     const double low = round_to_dtype(f - off, r->c->out),
@@ -412,7 +412,7 @@ static bool run_variant(struct case_run *r, const char *variant,
     xl_queue *q = r->t->queue;
     const size_t bytes = r->result.elems * xl_dtype_bytes(r->c->out);
     memcpy(r->result.host, old, bytes);
-    upload(r, &r->result);
+    upload_memory(r, &r->result);
     r->g.variant = variant;
     const xl_status status = xl_gemm_run(q, &r->g, NULL);
     if (status == XL_UNSUPPORTED)

@@ -24,7 +24,7 @@ struct epilogue_case {
      * between rows; C: the very same view as C. */
     const char *operands;
     xl_dtype in, out;
-    double (*want)(double y, const double *x); /* x: operands' values */
+    double (*expected)(double y, const double *x); /* x: operands' values */
     double ulps; /* bound of the error: ulps of f32 of the largest of result,
                     y, operands and 1 */
     unsigned how;

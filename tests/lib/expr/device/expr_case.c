@@ -373,19 +373,19 @@ void case_bind(struct expr_case *c, const char *bind)
 /* Is the stored value within the interval x +- err? Rounding is monotonic, so
  * it must be between the two ends of the interval after rounding to the dtype.
  */
-static bool is_within(double got, struct xl__eval_num want, xl_dtype dtype)
+static bool is_within(double got, struct xl__eval_num expected, xl_dtype dtype)
 {
     union { float f; int32_t i; unsigned char b; uint16_t h; } end;
     const double flushed = is_float(dtype) ? 0x1p-126 : 0;
-    const double err = want.err > 0 || fabs(want.x) < flushed
-                           ? want.err + flushed
+    const double err = expected.err > 0 || fabs(expected.x) < flushed
+                           ? expected.err + flushed
                            : 0;
-    if (isnan(want.x))
+    if (isnan(expected.x))
         return isnan(got);
-    case_store(&end, 0, dtype, want.x - err);
+    case_store(&end, 0, dtype, expected.x - err);
     if (!(got >= case_load(&end, 0, dtype)))
         return false;
-    case_store(&end, 0, dtype, want.x + err);
+    case_store(&end, 0, dtype, expected.x + err);
     return got <= case_load(&end, 0, dtype);
 }
 
@@ -413,21 +413,20 @@ static bool compare_element(struct comparison *cmp, unsigned o, size_t e)
         dense[d] = step;
         step *= node->shape.size[d];
     }
-    const struct xl__eval_num want =
-        cmp->h->node[out->node][host_place(&out->shape, e, node->shape.n_dims,
-                                           node->shape.size, dense)];
+    const struct xl__eval_num expected = cmp->h->node[out->node][host_place(
+        &out->shape, e, node->shape.n_dims, node->shape.size, dense)];
     const double got = case_load(c->mem[buffer].after, at, t->dtype);
     c->n_elems++;
-    if (!(want.err < INFINITY) || (c->loses_nan && isnan(want.x)))
+    if (!(expected.err < INFINITY) || (c->loses_nan && isnan(expected.x)))
         return true;
-    c->n_tight += !(want.err > 1e-3 + 1e-3 * fabs(want.x));
-    if (is_within(got, want, t->dtype))
+    c->n_tight += !(expected.err > 1e-3 + 1e-3 * fabs(expected.x));
+    if (is_within(got, expected, t->dtype))
         return true;
     fprintf(
         stderr,
         "seed %llu: %s, element %zu: %.9g, expected %.9g +- %.3g as %s\n%s\n",
-        (unsigned long long)c->seed, c->name[out->binding], e, got, want.x,
-        want.err, xl_dtype_name(t->dtype), xl__str_text(&c->text));
+        (unsigned long long)c->seed, c->name[out->binding], e, got, expected.x,
+        expected.err, xl_dtype_name(t->dtype), xl__str_text(&c->text));
     return false;
 }
 

@@ -31,14 +31,14 @@ struct writer {
     unsigned n_leaves, n_temps;
 };
 
-static unsigned below(struct writer *w, unsigned n)
+static unsigned random_below(struct writer *w, unsigned n)
 {
     return (unsigned)xl__rng_below(&w->rng, n);
 }
 
 static bool once_in(struct writer *w, unsigned n)
 {
-    return below(w, n) == 0;
+    return random_below(w, n) == 0;
 }
 
 static void put_text(struct writer *w, const char *text)
@@ -52,7 +52,7 @@ static const char *writer_pick(struct writer *w, const char *const *names)
     unsigned n = 0;
     while (names[n])
         n++;
-    return names[below(w, n)];
+    return names[random_below(w, n)];
 }
 
 /* -- shapes ---------------------------------------------------------------- */
@@ -73,12 +73,12 @@ static struct xl__shape shape_random(struct writer *w, size_t most)
 {
     static const size_t sizes[] = {1,  2,  3,  4,  5,  7,   8,   13,  16,
                                    17, 31, 32, 33, 64, 101, 257, 1000};
-    struct xl__shape s = {.n_dims = below(w, XL_MAX_DIMS + 1)};
+    struct xl__shape s = {.n_dims = random_below(w, XL_MAX_DIMS + 1)};
     if (s.n_dims == 0 && !once_in(w, 8)) /* single elements are rare */
         s.n_dims = 2;
     for (unsigned d = 0, n = 1; d < s.n_dims; d++) {
         do
-            s.size[d] = sizes[below(w, sizeof sizes / sizeof *sizes)];
+            s.size[d] = sizes[random_below(w, sizeof sizes / sizeof *sizes)];
         while (n * s.size[d] > most);
         n *= (unsigned)s.size[d];
     }
@@ -90,7 +90,7 @@ static struct xl__shape broadcast_part(struct writer *w,
                                        const struct xl__shape *s)
 {
     struct xl__shape out = {.n_dims = 0};
-    unsigned dropped = once_in(w, 3) ? below(w, s->n_dims + 1) : 0;
+    unsigned dropped = once_in(w, 3) ? random_below(w, s->n_dims + 1) : 0;
     for (unsigned d = dropped; d < s->n_dims; d++)
         out.size[out.n_dims++] = once_in(w, 4) ? 1 : s->size[d];
     return out;
@@ -105,21 +105,22 @@ static struct case_view layout_random(struct writer *w,
 {
     struct case_view v = {.n_dims = s->n_dims};
     unsigned order[XL_MAX_DIMS];
-    size_t step = once_in(w, 4) ? 1 + below(w, 3) : 1;
+    size_t step = once_in(w, 4) ? 1 + random_below(w, 3) : 1;
     memcpy(v.size, s->size, sizeof v.size);
     v.is_strided = !once_in(w, 2);
     for (unsigned d = 0; d < s->n_dims; d++)
         order[d] = d;
     for (unsigned d = s->n_dims; d > 1; d--) {
         if (once_in(w, 2)) {
-            const unsigned other = below(w, d), kept = order[d - 1];
+            const unsigned other = random_below(w, d), kept = order[d - 1];
             order[d - 1] = order[other];
             order[other] = kept;
         }
     }
     for (unsigned i = s->n_dims; i-- > 0;) {
         v.stride[order[i]] = step;
-        step = step * s->size[order[i]] + (once_in(w, 3) ? below(w, 5) : 0);
+        step = step * s->size[order[i]] +
+               (once_in(w, 3) ? random_below(w, 5) : 0);
         if (is_input && once_in(w, 12))
             v.stride[order[i]] = 0;
     }
@@ -132,8 +133,10 @@ static xl_dtype dtype_random(struct writer *w, enum kind kind)
     static const xl_dtype ints[] = {XL_I32, XL_I8, XL_U8};
     switch (kind) {
     case BOOLS: return XL_BOOL;
-    case INTS: return ints[below(w, 3)];
-    default: return floats[below(w, 4)];
+    case INTS:
+        return ints[random_below(w, 3)];
+    default:
+        return floats[random_below(w, 4)];
     }
 }
 
@@ -153,10 +156,10 @@ static void write_permuted(struct writer *w, struct leaf *l, const char *name,
 {
     struct xl__str text = {0};
     unsigned order[XL_MAX_DIMS];
-    const unsigned n = l->shape.n_dims, turn = below(w, n);
+    const unsigned n = l->shape.n_dims, shift = random_below(w, n);
     xl__str_printf(&text, "permute(%s", name);
     for (unsigned d = 0; d < n; d++) {
-        order[d] = (d + turn) % n;
+        order[d] = (d + shift) % n;
         xl__str_printf(&text, ", %u", order[d]);
         bound->size[order[d]] = l->shape.size[d];
     }
@@ -175,10 +178,10 @@ static void write_permuted(struct writer *w, struct leaf *l, const char *name,
  * dimension, which is larger. */
 static size_t write_slice(struct writer *w, struct xl__str *text, size_t size)
 {
-    const unsigned first = below(w, 4), step = 1 + below(w, 3);
-    const unsigned behind = below(w, 3);
+    const unsigned first = random_below(w, 4), step = 1 + random_below(w, 3);
+    const unsigned behind = random_below(w, 3);
     const size_t last = first + (size - 1) * step + 1;
-    switch (below(w, 4)) {
+    switch (random_below(w, 4)) {
     case 0: xl__str_add(text, ":"); return size;
     case 1:
         xl__str_printf(text, "%u:", first);
@@ -202,7 +205,7 @@ static void write_sliced(struct writer *w, struct leaf *l, const char *name,
     xl__str_printf(&text, "%s[", name);
     bound->n_dims = 0;
     if (more) {
-        xl__str_printf(&text, "%u", below(w, 3));
+        xl__str_printf(&text, "%u", random_below(w, 3));
         bound->size[bound->n_dims++] = 3;
     }
     for (unsigned d = 0; d < l->shape.n_dims; d++) {
@@ -252,8 +255,9 @@ static struct leaf *new_scalar(struct writer *w, enum kind kind)
     *l = (struct leaf){.kind = kind};
     name_random(name, 's', w->c->n);
     xl__strcpy(l->text, LEAF_TEXT, name);
-    l->binding = case_scalar(w->c, name, kind == INTS ? XL_I32 : XL_F32,
-                             kind == INTS ? (double)below(w, 9) - 4 : value);
+    l->binding =
+        case_scalar(w->c, name, kind == INTS ? XL_I32 : XL_F32,
+                    kind == INTS ? (double)random_below(w, 9) - 4 : value);
     return l;
 }
 
@@ -278,7 +282,7 @@ static struct xl__shape leaf_write(struct writer *w, enum kind kind)
 {
     const struct leaf *l = NULL;
     if (w->n_leaves > 0 && !once_in(w, 3)) {
-        l = &w->leaf[below(w, w->n_leaves)];
+        l = &w->leaf[random_below(w, w->n_leaves)];
         l = l->kind == kind ? l : NULL;
     }
     if (!l && leaf_has_room(w) && !once_in(w, 5))
@@ -353,7 +357,7 @@ static struct xl__shape write_call3(struct writer *w, const char *name,
 /* Write ", axis=..." for a random set of axes of the argument. */
 static void put_axes(struct writer *w, struct xl__shape *s)
 {
-    const unsigned which = 1 + below(w, (1u << s->n_dims) - 1);
+    const unsigned which = 1 + random_below(w, (1u << s->n_dims) - 1);
     const bool is_one = (which & (which - 1)) == 0;
     const char *comma = "";
     xl__str_add(&w->c->text, is_one ? ", axis=" : ", axis=(");
@@ -399,7 +403,7 @@ static struct xl__shape write_row_function(struct writer *w, unsigned depth)
         put_text(w, writer_pick(w, names));
         xl__str_printf(&w->c->text, "(%s * 1.5", x->text);
         xl__str_printf(&w->c->text, once_in(w, 2) ? ")" : ", axis=%d)",
-                       -1 - (int)below(w, s.n_dims));
+                       -1 - (int)random_below(w, s.n_dims));
         return s;
     }
     put_text(w, has_bias ? "layer_norm(" : "rms_norm(");
@@ -453,7 +457,7 @@ static struct xl__shape write_random_numbers(struct writer *w, unsigned depth)
     if (x->shape.n_dims == 0)
         return leaf_put(w, x);
     xl__str_printf(&w->c->text, "(%s(%u) %s %s)",
-                   once_in(w, 2) ? "rand" : "randn", below(w, 100),
+                   once_in(w, 2) ? "rand" : "randn", random_below(w, 100),
                    once_in(w, 2) ? "+" : "*", x->text);
     return x->shape;
 }
@@ -470,7 +474,7 @@ static struct xl__shape write_float(struct writer *w, unsigned depth)
                                              "min",  "max",       "norm2",
                                              "logsumexp", NULL};
     static const char *const types[] = {"f32", "f16", "bf16", NULL};
-    switch (below(w, 14)) {
+    switch (random_below(w, 14)) {
     case 0:
     case 1:
         return write_call1(w, writer_pick(w, by_element), FLOATS, depth);
@@ -512,9 +516,9 @@ static struct xl__shape write_int(struct writer *w, unsigned depth)
     static const char *const infixes[] = {"+", "-", "*", NULL};
     static const char *const binary[] = {"min", "max", "mod", NULL};
     static const char *const reductions[] = {"sum", "min", "max", NULL};
-    static const char *const places[] = {"argmin", "argmax", NULL};
+    static const char *const index_reductions[] = {"argmin", "argmax", NULL};
     static const char *const types[] = {"i32", "i8", "u8", NULL};
-    switch (below(w, 8)) {
+    switch (random_below(w, 8)) {
     case 0:
         return write_call1(w, writer_pick(w, by_element), INTS, depth);
     case 1:
@@ -530,8 +534,8 @@ static struct xl__shape write_int(struct writer *w, unsigned depth)
                              : write_reduction(w, writer_pick(w, reductions),
                                                INTS, depth);
     case 6:
-        return write_reduction(w, writer_pick(w, places), number_kind(w),
-                               depth);
+        return write_reduction(w, writer_pick(w, index_reductions),
+                               number_kind(w), depth);
     default: {
         put_text(w, "cast(");
         const struct xl__shape s = writer_write(w, FLOATS, depth);
@@ -547,7 +551,7 @@ static struct xl__shape write_bool(struct writer *w, unsigned depth)
                                           "==", "!=", NULL};
     static const char *const logic[] = {"&", "|", NULL};
     static const char *const reductions[] = {"any", "all", NULL};
-    switch (below(w, 6)) {
+    switch (random_below(w, 6)) {
     case 0:
     case 1:
         return write_infix(w, writer_pick(w, compare), number_kind(w),
@@ -645,12 +649,13 @@ static void assign_temp(struct writer *w, enum kind kind)
 static void assign_output(struct writer *w, enum kind kind, const char *name)
 {
     struct expr_case *c = w->c;
-    const enum kind own = (enum kind)(kind + below(w, FLOATS - kind + 1));
+    const enum kind own =
+        (enum kind)(kind + random_below(w, FLOATS - kind + 1));
     xl__str_printf(&c->text, "%s = ", name);
     const struct xl__shape s = writer_write(w, kind, MAX_DEPTH);
     const struct xl__shape shape = once_in(w, 2) ? s : w->all;
     const struct case_view v = layout_random(w, &shape, false);
-    const unsigned other = c->n ? below(w, c->n) : 0;
+    const unsigned other = c->n ? random_below(w, c->n) : 0;
     if (c->n && once_in(w, 4) && !c->binding[other].is_scalar &&
         (enum kind)(own + 0) == FLOATS &&
         c->binding[other].tensor.dtype <= XL_BF16)
@@ -675,7 +680,7 @@ void random_case(struct expr_case *c, uint64_t seed, size_t most)
     w->c = c;
     xl__rng_seed(&w->rng, seed);
     w->all = shape_random(w, most);
-    for (unsigned i = 0, n = below(w, 4); i < n; i++) {
+    for (unsigned i = 0, n = random_below(w, 4); i < n; i++) {
         struct leaf *l = find_overwritable(w);
         if (l && once_in(w, 2))
             assign_in_place(w, l);

@@ -18,13 +18,16 @@ static struct test_device t;
         (void)x;                                                              \
         return value;                                                         \
     }
-static double gelu(double x) { return 0.5 * x * erfc(-x * sqrt(0.5)); }
+static double gelu_of(double x)
+{
+    return 0.5 * x * erfc(-x * sqrt(0.5));
+}
 
 F(plus, y + x[0])
 F(plus_two, y + x[0] + x[1])
 F(relu_plus, fmax(y + x[0], 0))
-F(gelu_plus, gelu(y + x[0]))
-F(gelu_twice, gelu(gelu(y + x[0])))
+F(gelu_plus, gelu_of(y + x[0]))
+F(gelu_twice, gelu_of(gelu_of(y + x[0])))
 F(silu_of, y / (1 + exp(-y)))
 F(scaled, y *x[0])
 F(rounded, rint(y))

@@ -207,7 +207,7 @@ static void test_refused(void **state)
     static const struct {
         const char *name;
         void (*spoil)(struct expr_case *);
-        xl_status want;
+        xl_status expected;
     } rows[] = {
         {"as it is", leave_unchanged, XL_OK},
         {"out over x", overlap_x, XL_OVERLAP},
@@ -229,9 +229,9 @@ static void test_refused(void **state)
         assert_true(case_upload(&c, t.queue));
         rows[i].spoil(&c);
         const xl_status got = run_status(&c);
-        if (got != rows[i].want) {
+        if (got != rows[i].expected) {
             print_error("%s: %s, not %s: %s\n", rows[i].name,
-                        xl_status_name(got), xl_status_name(rows[i].want),
+                        xl_status_name(got), xl_status_name(rows[i].expected),
                         xl_error_detail(t.queue));
             n_wrong++;
         }

@@ -265,11 +265,11 @@ static double operand_element(const struct batch_run *j, unsigned k, size_t i)
 
 static double worst_ulp[XL__EXPR_OPERANDS];
 
-static void note_error(unsigned k, double got, double want)
+static void note_error(unsigned k, double got, double expected)
 {
-    if (isfinite(want) && fabs(want) >= (double)FLT_MIN) {
-        const double ulp = ldexp(1, ilogb(want) - 23);
-        worst_ulp[k] = fmax(worst_ulp[k], fabs(got - want) / ulp);
+    if (isfinite(expected) && fabs(expected) >= (double)FLT_MIN) {
+        const double ulp = ldexp(1, ilogb(expected) - 23);
+        worst_ulp[k] = fmax(worst_ulp[k], fabs(got - expected) / ulp);
     }
 }
 
@@ -281,19 +281,20 @@ static void check_element(const struct batch_run *j, unsigned k, size_t i,
     struct xl__eval_num arg[XL__EXPR_ARGS] = {{0, 0}};
     for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
         arg[a].x = operand_element(j, n->arg[a], i);
-    const struct xl__eval_num want = xl__eval_node(&j->b.g, k, arg);
+    const struct xl__eval_num expected = xl__eval_node(&j->b.g, k, arg);
     const double got = operand_element(j, k, i);
-    if (isinf(want.err))
+    if (isinf(expected.err))
         return;
-    const bool is_right = isnan(want.x)   ? isnan(got)
-                          : isinf(want.x) ? got == want.x
-                                          : fabs(got - want.x) <= want.err;
+    const bool is_right = isnan(expected.x) ? isnan(got)
+                          : isinf(expected.x)
+                              ? got == expected.x
+                              : fabs(got - expected.x) <= expected.err;
     if (!is_right)
         fail_msg("%s, width %u, at %zu: (%.9g, %.9g, %.9g) gave %.9g, not "
                  "%.9g +- %g",
-                 xl__expr_ops[n->op].name, vw, i, arg[0].x, arg[1].x,
-                 arg[2].x, got, want.x, want.err);
-    note_error(k, got, want.x);
+                 xl__expr_ops[n->op].name, vw, i, arg[0].x, arg[1].x, arg[2].x,
+                 got, expected.x, expected.err);
+    note_error(k, got, expected.x);
 }
 
 /* Run the batch, compare all results, and release its memory. */
@@ -445,13 +446,13 @@ static void check_access(size_t from, size_t to, size_t shift,
     run_batch(&j, way);
     for (unsigned d = 0; d < N; d++) {
         for (size_t i = 0; i < COUNT; i++) {
-            const double want = operand_element(&j, d, i);
+            const double expected = operand_element(&j, d, i);
             const double got = operand_element(&j, N + d, i);
-            if (got != want && !(isnan(got) && isnan(want)) &&
-                fabs(want) >= (double)FLT_MIN)
+            if (got != expected && !(isnan(got) && isnan(expected)) &&
+                fabs(expected) >= (double)FLT_MIN)
                 fail_msg("%s by %zu to %zu, width %u: %zu is %g, not %g",
                          xl_dtype_name(dtypes[d]), from, to, way.vw, i, got,
-                         want);
+                         expected);
         }
         check_guard(&j, N + d);
     }
@@ -504,13 +505,14 @@ static void check_random(size_t first, size_t step, struct batch_way way)
     for (unsigned k = 0; k < 2; k++) {
         const enum xl__expr_op op = j.b.node[k].op;
         for (size_t i = 0; i < COUNT; i++) {
-            const double want = xl__eval_rand(op, SEED, first + i * step);
+            const double expected = xl__eval_rand(op, SEED, first + i * step);
             const double got = operand_element(&j, k, i);
             /* The ulps of graph.h; one ulp is at most 2^-23 relative. */
-            if (fabs(got - want) > xl__expr_ops[op].ulp * 0x1p-23 * fabs(want))
+            if (fabs(got - expected) >
+                xl__expr_ops[op].ulp * 0x1p-23 * fabs(expected))
                 fail_msg("%s, width %u, place %zu: %.9g, not %.9g",
                          xl__expr_ops[op].name, way.vw, first + i * step, got,
-                         want);
+                         expected);
         }
         check_guard(&j, k);
     }

@@ -63,7 +63,7 @@ static void store_element(const struct reduced_tensor *d, void *bytes,
     }
 }
 
-static void upload(struct reduced_tensor *d)
+static void upload_tensor(struct reduced_tensor *d)
 {
     const size_t bytes = d->elems * xl_dtype_bytes(d->dtype);
     void *host = calloc(d->elems, xl_dtype_bytes(d->dtype));
@@ -427,7 +427,7 @@ static void check_sizes(xl_dtype dtype, enum layout layout)
             struct reduced_tensor d =
                 create_data(layout, keep, sizes[k], axis, dtype);
             fill_random(&d, 7 + k);
-            upload(&d);
+            upload_tensor(&d);
             check_reductions(&d, axis, all);
             release_data(&d);
         }
@@ -459,38 +459,39 @@ static void test_layouts(void **state)
 static const size_t hard_n = 300007;
 
 /* Pairs that cancel, and small values between them. */
-static double cancelling(size_t j)
+static double cancelling_data(size_t j)
 {
     return j % 3 == 2 ? 1e-3 * (double)(j % 7) : j % 3 ? -1e8 : 1e8;
 }
-static double rising(size_t j)
+static double rising_data(size_t j)
 {
     return exp(36 * (double)j / (double)hard_n - 18);
 }
-static double falling(size_t j)
+static double falling_data(size_t j)
 {
-    return rising(hard_n - 1 - j);
+    return rising_data(hard_n - 1 - j);
 }
-static double tenths(size_t j)
+static double tenths_data(size_t j)
 {
     (void)j;
     return 0.1;
 }
 /* A small variance about a large mean. */
-static double offset(size_t j)
+static double offset_data(size_t j)
 {
     return 1e5 + (double)(j * 7919 % 1000) / 64;
 }
 /* The first number is far from all others. */
-static double outlier(size_t j)
+static double outlier_data(size_t j)
 {
     return j == 0 ? 1e6 : 1 + (double)(j % 10) / 1024;
 }
 
 static void test_hard_data(void **state)
 {
-    static double (*const shapes[])(size_t) = {cancelling, rising, falling,
-                                               tenths, offset, outlier};
+    static double (*const shapes[])(size_t) = {cancelling_data, rising_data,
+                                               falling_data,    tenths_data,
+                                               offset_data,     outlier_data};
     const unsigned mask = 0xf; /* sum, mean, var, norm2 */
     (void)state;
     for (unsigned k = 0; k < sizeof shapes / sizeof *shapes; k++) {
@@ -502,7 +503,7 @@ static void test_hard_data(void **state)
                     for (size_t j = 0; j < d.many; j++)
                         d.x[i * d.row + j * d.col] =
                             round_to(XL_F32, shapes[k](j + i));
-                upload(&d);
+                upload_tensor(&d);
                 check_reductions(&d, axis, mask);
                 release_data(&d);
             }
@@ -520,7 +521,7 @@ static void test_ones(void **state)
     (void)state;
     for (size_t j = 0; j < d.many; j++)
         d.x[j] = 1;
-    upload(&d);
+    upload_tensor(&d);
     assert_status(xl_buffer_create(t.queue, 4, &out), XL_OK, "");
     b[0] = make_binding("x", d.mem, XL_F32, 0);
     set_shape(&b[0], &d, 1);
@@ -545,19 +546,19 @@ static void test_specials(void **state)
             create_data(DENSE, 7 * 3, 1037, axis, XL_F32);
         fill_random(&d, 5);
         for (size_t i = 0; i < d.keep; i++) {
-            const size_t places[] = {0, 517, d.many - 1};
-            const size_t first = places[i % 3], second = places[(i + 1) % 3];
+            const size_t indices[] = {0, 517, d.many - 1};
+            const size_t first = indices[i % 3], second = indices[(i + 1) % 3];
             d.x[i * d.row + first * d.col] = put[i / 3][0];
             d.x[i * d.row + second * d.col] = put[i / 3][1];
         }
-        upload(&d);
+        upload_tensor(&d);
         check_reductions(&d, axis, mask);
         release_data(&d);
         /* All elements are -inf. */
         d = create_data(DENSE, 3, 100, axis, XL_F32);
         for (size_t k = 0; k < d.elems; k++)
             d.x[k] = -inf;
-        upload(&d);
+        upload_tensor(&d);
         check_reductions(&d, axis, mask);
         release_data(&d);
     }
