@@ -24,8 +24,7 @@ enum {
                                 expr/reduce.clh holds up to this count */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 /* Chunks of a row: as many as keep the device busy, with at least
  * MIN_ITERATIONS steps each, and as many as keep every item's loop below the
@@ -74,8 +73,7 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                    geo->wg > 1 ? "s" : "");
 }
 
-/* -- text ------------------------------------------------------------------
- */
+/* -- text ----------------------------------------------------------------- */
 
 static void write_item_index(struct xl__reduction_writer *r)
 {
@@ -149,8 +147,7 @@ static void write_join(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 static xl_status add_step(const struct xl__graph *g,
                           const struct xl__limits *l,

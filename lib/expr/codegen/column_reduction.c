@@ -346,8 +346,7 @@ enum {
     MAX_JOINERS = 64    /* items that join one column */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 static size_t inner_size(const struct xl__group *group)
 {
@@ -452,8 +451,7 @@ void xl__columns_geometry(const struct xl__graph *g,
                    geo->chunks > 1 ? "s, joined by a second launch" : "");
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 static size_t local_bytes(const struct xl__reduction_writer *r)
 {

@@ -63,8 +63,7 @@ struct epilogue_reader {
     struct xl__error *e;
 };
 
-/* -- the tree --------------------------------------------------------------
- */
+/* -- the tree ------------------------------------------------------------- */
 
 static xl_status check_node(const struct epilogue_reader *r,
                             const struct xl__tree_node *n)
@@ -122,8 +121,7 @@ static xl_status check_statements(const struct epilogue_reader *r)
                           out_name);
 }
 
-/* -- names -----------------------------------------------------------------
- */
+/* -- names ---------------------------------------------------------------- */
 
 static xl_status check_name(const struct epilogue_reader *r, unsigned k)
 {
@@ -189,8 +187,7 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
                           xl__shape_text(&result, over));
 }
 
-/* -- the graph -------------------------------------------------------------
- */
+/* -- the graph ------------------------------------------------------------ */
 
 static void bind_result(struct epilogue_reader *r, const char *name,
                         xl_dtype dtype)
@@ -293,8 +290,7 @@ static const struct xl__output *result_output(const struct epilogue_writer *w)
     return &w->ep->g.output[0];
 }
 
-/* -- around the functions --------------------------------------------------
- */
+/* -- around the functions ------------------------------------------------- */
 
 /* A signature for printing the graph: names, and views as the graph has them.
  */
@@ -394,8 +390,7 @@ static void write_call(struct epilogue_writer *w)
                    xl__opencl_elem_type(w->ep->dtype));
 }
 
-/* -- a function ------------------------------------------------------------
- */
+/* -- a function ----------------------------------------------------------- */
 
 /* Load operand k into its variable: a broadcast, a contiguous or a strided
  * load, by E<k>. */
@@ -588,8 +583,7 @@ struct snippet_entry {
     struct snippet_key key;
 };
 
-/* -- the key ---------------------------------------------------------------
- */
+/* -- the key -------------------------------------------------------------- */
 
 static size_t key_bytes(size_t n)
 {
@@ -635,8 +629,7 @@ fail:
     return status;
 }
 
-/* -- the lists of snippets -------------------------------------------------
- */
+/* -- the lists of snippets ------------------------------------------------ */
 
 static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
                                               uint64_t hash,
@@ -682,8 +675,7 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
     return NULL;
 }
 
-/* -- new snippets ----------------------------------------------------------
- */
+/* -- new snippets --------------------------------------------------------- */
 
 static void release_epilogue(struct xl__epilogue *ep)
 {

@@ -31,8 +31,7 @@ static bool is_loaded(const struct xl__group *group,
            !xl__map_is_transposed(group, o);
 }
 
-/* -- indices ---------------------------------------------------------------
- */
+/* -- indices -------------------------------------------------------------- */
 
 /* Write, for the vector number f, the number of its row and the indices of all
  * loops but the last. */
@@ -64,8 +63,7 @@ static void write_inner_index(struct xl__emit *m)
                   m->vw);
 }
 
-/* -- loads, arithmetic, stores ---------------------------------------------
- */
+/* -- loads, arithmetic, stores -------------------------------------------- */
 
 /* The name of the index along the last loop. */
 static const char *inner_index_name(const struct xl__emit *m)
@@ -117,8 +115,7 @@ void xl__map_write_partial(struct xl__emit *m)
     write_results(m, count);
 }
 
-/* -- GPUs: adjacent items process adjacent vectors -------------------------
- */
+/* -- GPUs: adjacent items process adjacent vectors ------------------------ */
 
 static void open_unrolled(struct xl__emit *m, unsigned unroll)
 {
@@ -254,8 +251,7 @@ static void write_gpu_body(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- CPUs: an item processes a run of vectors ------------------------------
- */
+/* -- CPUs: an item processes a run of vectors ----------------------------- */
 
 /* Write the loop over the vectors c ... stop - 1 of a row. The last one may be
  * cut by the end of the row. */
@@ -306,8 +302,7 @@ static void write_cpu_body(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- the kernel ------------------------------------------------------------
- */
+/* -- the kernel ----------------------------------------------------------- */
 
 static void write_map_params(struct xl__emit *m)
 {
@@ -363,8 +358,7 @@ enum {
     BITS = 31              /* of the dividends of xl_divide() */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 static size_t inner_size(const struct xl__group *group)
 {
@@ -527,8 +521,7 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
     describe_geometry(group);
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 /* For every n below 2^31:  n / d = (n mul) >> shift,
  *   shift = 31 + ceil(log2 d),  mul = ceil(2^shift / d) < 2^32.

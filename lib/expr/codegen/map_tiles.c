@@ -44,8 +44,7 @@ enum {
     RESIDENT = 2      /* work-groups that share a unit's local memory */
 };
 
-/* -- which operands --------------------------------------------------------
- */
+/* -- which operands ------------------------------------------------------- */
 
 /* The innermost loop, other than the last, along which an operand that is read
  * is contiguous; n_loops: none, or the operand is not strided along the last
@@ -88,8 +87,7 @@ static unsigned choose_across_loop(const struct xl__group *group)
     return best;
 }
 
-/* -- sizes -----------------------------------------------------------------
- */
+/* -- sizes ---------------------------------------------------------------- */
 
 static size_t inner_size(const struct xl__group *group)
 {
@@ -145,8 +143,7 @@ size_t xl__map_tile_groups(const struct xl__group *group)
     return xl__ceil_div(n_tiles(group), xl__max_size(group->geo.turns, 1));
 }
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 /* The vector width on a GPU: one aligned access; of transposed operands one
  * word of 4 bytes, since adjacent items read adjacent words of local memory.
@@ -233,8 +230,7 @@ void xl__map_tile_geometry(const struct xl__graph *g,
         choose_gpu_tiles(l, group);
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 /* The order in which tiles are numbered: the fastest loop first. */
 static void order_loops(const struct xl__group *group,
@@ -276,8 +272,7 @@ static void close_block(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- the position of a tile ------------------------------------------------
- */
+/* -- the position of a tile ----------------------------------------------- */
 
 static bool is_tiled_loop(const struct xl__emit *m, unsigned d)
 {
@@ -321,8 +316,7 @@ static void write_tile_start(struct xl__emit *m)
     write_index(m, order[last_loop(m)], rests[last_loop(m)]);
 }
 
-/* -- GPUs: tiles in local memory -------------------------------------------
- */
+/* -- GPUs: tiles in local memory ------------------------------------------ */
 
 static void declare_local(struct xl__emit *m)
 {
@@ -465,8 +459,7 @@ static void write_gpu_tile(struct xl__emit *m)
     close_block(m);
 }
 
-/* -- CPUs: blocks in registers ---------------------------------------------
- */
+/* -- CPUs: blocks in registers -------------------------------------------- */
 
 static void write_transposed_reads(struct xl__emit *m, bool is_cut)
 {
@@ -571,8 +564,7 @@ static void write_cpu_tiles(struct xl__emit *m)
     close_block(m);
 }
 
-/* -- the kernel ------------------------------------------------------------
- */
+/* -- the kernel ----------------------------------------------------------- */
 
 void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
 {

@@ -21,8 +21,7 @@
 
 static const unsigned slot_of_first_binding = 1;
 
-/* -- lines -----------------------------------------------------------------
- */
+/* -- lines ---------------------------------------------------------------- */
 
 void xl__emit_indent(struct xl__emit *m)
 {
@@ -51,8 +50,7 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width)
     return type == XL__V_F32 ? floats[i] : ints[i];
 }
 
-/* -- the list of parameters ------------------------------------------------
- */
+/* -- the list of parameters ----------------------------------------------- */
 
 enum param_kind { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
 
@@ -125,8 +123,7 @@ static void visit_params(const struct xl__graph *g,
     }
 }
 
-/* -- as text ---------------------------------------------------------------
- */
+/* -- as text -------------------------------------------------------------- */
 
 struct param_text {
     struct xl__emit *m;
@@ -179,8 +176,7 @@ void xl__emit_params(struct xl__emit *m)
     xl__str_add(m->out, "\n");
 }
 
-/* -- as arguments ----------------------------------------------------------
- */
+/* -- as arguments --------------------------------------------------------- */
 
 struct param_setting {
     const struct xl__emit *m;
@@ -267,8 +263,7 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
     return n;
 }
 
-/* -- element indices -------------------------------------------------------
- */
+/* -- element indices ------------------------------------------------------ */
 
 void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
 {
@@ -334,8 +329,7 @@ bool xl__emit_is_wide(const struct xl__group *group)
     return count > most;
 }
 
-/* -- head ------------------------------------------------------------------
- */
+/* -- head ----------------------------------------------------------------- */
 
 static void describe_operand(struct xl__emit *m, unsigned k)
 {
@@ -403,8 +397,7 @@ static unsigned variable_width(const struct xl__emit *m, unsigned node)
     return op == XL__E_SCALAR || xl__emit_is_row(m, node) ? 1 : m->vw;
 }
 
-/* -- references ------------------------------------------------------------
- */
+/* -- references ----------------------------------------------------------- */
 
 /* Append a node's variable at a width: broadcast to a vector, or element 0 of
  * one. A bool is 0 or 1 in a scalar and 0 or -1 in a vector, so it is negated
@@ -465,8 +458,7 @@ void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
     xl__emit_ref_as(m, node, width, m->g->node[node].type);
 }
 
-/* -- nodes -----------------------------------------------------------------
- */
+/* -- nodes ---------------------------------------------------------------- */
 
 static void write_template(struct xl__emit *m, const struct xl__node *n,
                            const char *spelling, unsigned width)
@@ -588,8 +580,7 @@ static void write_access_args(struct xl__emit *m, unsigned k,
         xl__str_printf(m->out, ", %s", count);
 }
 
-/* -- random numbers --------------------------------------------------------
- */
+/* -- random numbers ------------------------------------------------------- */
 
 /* Append a call that gives random numbers by element index. Four adjacent
  * elements from a multiple of four on share one evaluation of the generator
@@ -620,8 +611,7 @@ static void write_random(struct xl__emit *m, unsigned k, const char *at,
         xl__str_printf(m->out, ", %u)", stride);
 }
 
-/* -- loads and stores ------------------------------------------------------
- */
+/* -- loads and stores ----------------------------------------------------- */
 
 static void write_read(struct xl__emit *m, unsigned k, const char *at,
                        const char *count, unsigned width)

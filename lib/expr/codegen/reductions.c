@@ -13,8 +13,7 @@
 #include "base/alloc.h"
 #include "expr/codegen/geometry.h"
 
-/* -- tables ----------------------------------------------------------------
- */
+/* -- tables --------------------------------------------------------------- */
 
 static const struct xl__accumulator
     sumf = {"sumf", XL__V_F32, 2, false, false},
@@ -58,8 +57,7 @@ static bool is_reduction(const struct xl__graph *g, const struct xl__value *v)
     return xl__expr_ops[g->node[v->node].op].cls == XL__C_REDUCE;
 }
 
-/* -- states ----------------------------------------------------------------
- */
+/* -- states --------------------------------------------------------------- */
 
 static const struct xl__accumulator *acc_of(const struct xl__graph *g,
                                             unsigned node)
@@ -114,8 +112,7 @@ static unsigned find_states(const struct xl__graph *g,
     return n;
 }
 
-/* -- set-up ----------------------------------------------------------------
- */
+/* -- set-up --------------------------------------------------------------- */
 
 xl_status xl__reduction_init(struct xl__reduction_writer *r,
                              const struct xl__graph *g,
@@ -154,8 +151,7 @@ void xl__reduction_clear(struct xl__reduction_writer *r)
     *r = (struct xl__reduction_writer){0};
 }
 
-/* -- text ------------------------------------------------------------------
- */
+/* -- text ----------------------------------------------------------------- */
 
 static void write_template(struct xl__reduction_writer *r, const char *rule,
                            const struct xl__reduction_state *state,
@@ -267,8 +263,7 @@ void xl__row_stores_write(struct xl__reduction_writer *r)
     }
 }
 
-/* -- loops in the text ------------------------------------------------------
- */
+/* -- loops in the text ---------------------------------------------------- */
 
 void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
                           unsigned last)
@@ -295,8 +290,7 @@ void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
         xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
 }
 
-/* -- for geometries --------------------------------------------------------
- */
+/* -- for geometries ------------------------------------------------------- */
 
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group)
@@ -456,8 +450,7 @@ unsigned xl__held_values(const struct xl__graph *g,
     return most;
 }
 
-/* -- launches --------------------------------------------------------------
- */
+/* -- launches ------------------------------------------------------------- */
 
 xl_status xl__reduction_check(const struct xl__reduction_writer *r,
                               unsigned more, size_t local_bytes)
@@ -495,8 +488,7 @@ void xl__reduction_arg_index(const struct xl__reduction_writer *r,
         xl__arg_u32(step, value);
 }
 
-/* -- partial results in scratch --------------------------------------------
- */
+/* -- partial results in scratch ------------------------------------------- */
 
 /* Alignment of a state's section in scratch. */
 enum { SECTION_BYTES = 128 };

@@ -34,8 +34,7 @@ enum {
     LATER_WORDS = 32  /* and in later sweeps */
 };
 
-/* -- head ------------------------------------------------------------------
- */
+/* -- head ----------------------------------------------------------------- */
 
 void xl__rows_write_head(struct xl__reduction_writer *r, const char *what)
 {
@@ -82,8 +81,7 @@ void xl__rows_write_counts(struct xl__reduction_writer *r,
     xl__str_add(r->m.out, ";\n");
 }
 
-/* -- lanes -----------------------------------------------------------------
- */
+/* -- lanes ---------------------------------------------------------------- */
 
 /* How many states are left of n after one level of the join's tree. */
 static unsigned next_level(unsigned n)
@@ -167,8 +165,7 @@ void xl__rows_write_join(struct xl__reduction_writer *r, unsigned s)
     xl__states_write(r, s, rule, 1);
 }
 
-/* -- sweeps ----------------------------------------------------------------
- */
+/* -- sweeps --------------------------------------------------------------- */
 
 /* Which vectors a step processes. */
 struct vector_source {
@@ -344,8 +341,7 @@ enum {
     GROUP_BYTES = 1 << 17 /* memory traffic of a work-group on a CPU */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 static void choose_cpu_rows(const struct xl__limits *l,
                             struct xl__group *group)
@@ -439,8 +435,7 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
                        group->n_sweeps > 1 ? "s" : "");
 }
 
-/* -- text ------------------------------------------------------------------
- */
+/* -- text ----------------------------------------------------------------- */
 
 /* The row of an item. On GPUs it follows from the item's number; items past
  * the last row process no elements but execute the barriers. On CPUs it is the
@@ -524,8 +519,7 @@ static void write_kernel(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 /* Do an item's loops have more iterations than the device executes (GE-24)? */
 static bool exceeds_loop_limit(const struct xl__limits *l,

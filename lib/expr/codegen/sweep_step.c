@@ -26,8 +26,7 @@ static const char *index_name(const struct xl__sweep_step *t)
     return t->block ? "w" : "u";
 }
 
-/* -- values ----------------------------------------------------------------
- */
+/* -- values --------------------------------------------------------------- */
 
 static bool is_load(const struct xl__reduction_writer *r, unsigned i)
 {
@@ -140,8 +139,7 @@ static void write_stores(struct xl__reduction_writer *r,
     }
 }
 
-/* -- folds -----------------------------------------------------------------
- */
+/* -- folds ---------------------------------------------------------------- */
 
 static bool needs_index(const struct xl__reduction_writer *r, unsigned s)
 {
@@ -258,8 +256,7 @@ static void write_step_folds(struct xl__reduction_writer *r,
     }
 }
 
-/* -- steps -----------------------------------------------------------------
- */
+/* -- steps ---------------------------------------------------------------- */
 
 static void declare_arrays(struct xl__reduction_writer *r,
                            const struct xl__sweep_step *t)

@@ -35,7 +35,7 @@ static bool is_reduced(const struct group_builder *m, unsigned n)
     return is_computed(m, n) && xl__is_reduction(&m->f->g->node[n]);
 }
 
-/* -- memory -------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 static const xl_dtype temp_dtype[XL__N_VTYPES] = {
     [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
@@ -133,7 +133,7 @@ fail:
     return status;
 }
 
-/* -- loops --------------------------------------------------------------- */
+/* -- loops ---------------------------------------------------------------- */
 
 /* The view of the largest memory that is read. Loops are ordered by its
  * strides.
@@ -217,7 +217,7 @@ static void make_loops(struct group_builder *m)
         add_loop(m, XL_MAX_DIMS, false);
 }
 
-/* -- sweeps -------------------------------------------------------------- */
+/* -- sweeps --------------------------------------------------------------- */
 
 /* Give each node the earliest sweep, and count the sweeps. */
 static void sweeps_forward(struct group_builder *m)

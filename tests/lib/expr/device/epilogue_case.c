@@ -43,7 +43,7 @@ struct case_run {
     struct xl__rng rng;
 };
 
-/* -- elements -------------------------------------------------------------- */
+/* -- elements ------------------------------------------------------------- */
 
 /* Multiples of 1/4 for floats, small integers for integer types. */
 static double random_element(struct case_run *r, xl_dtype dtype)
@@ -91,7 +91,7 @@ static double round_to_dtype(double x, xl_dtype dtype)
     }
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 static void create_memory(struct case_run *r, struct case_memory *m,
                           xl_dtype dtype, size_t elems)
@@ -178,7 +178,7 @@ static void create_result(struct case_run *r)
     }
 }
 
-/* -- operands -------------------------------------------------------------- */
+/* -- operands ------------------------------------------------------------- */
 
 static xl_dtype dtype_named(const char *name, size_t len)
 {
@@ -296,8 +296,7 @@ static double operand_value(const struct case_run *r, const void *old,
                           t->dtype);
 }
 
-/* -- comparison ------------------------------------------------------------
- */
+/* -- comparison ----------------------------------------------------------- */
 
 static double expected_y(const struct case_run *r, const void *old,
                          const size_t at[3])
@@ -367,8 +366,7 @@ static void check_result(struct case_run *r, const void *old)
                  r->g.variant);
 }
 
-/* -- runs ------------------------------------------------------------------
- */
+/* -- runs ----------------------------------------------------------------- */
 
 static void create_case(struct case_run *r, const size_t size[3])
 {

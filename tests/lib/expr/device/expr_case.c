@@ -16,7 +16,7 @@
 
 enum { GUARD = 64, MAX_SHIFT = 64 }; /* elements, on either side */
 
-/* -- elements -------------------------------------------------------------- */
+/* -- elements ------------------------------------------------------------- */
 
 double case_load(const void *data, size_t i, xl_dtype dtype)
 {
@@ -80,7 +80,7 @@ static double random_element(struct xl__rng *rng, xl_dtype dtype,
     return 4 * u - 2;
 }
 
-/* -- binding --------------------------------------------------------------- */
+/* -- binding -------------------------------------------------------------- */
 
 void case_init(struct expr_case *c, uint64_t seed, const char *text)
 {
@@ -228,8 +228,7 @@ bool case_fill(struct expr_case *c)
     return true;
 }
 
-/* -- runs ------------------------------------------------------------------
- */
+/* -- runs ----------------------------------------------------------------- */
 
 bool case_works(const struct expr_case *c, xl_queue *q, xl_status status,
                 const char *what)

@@ -268,7 +268,7 @@ static void dense_strides(const struct xl__shape *s, size_t *stride)
     }
 }
 
-/* -- nodes ----------------------------------------------------------------- */
+/* -- nodes ---------------------------------------------------------------- */
 
 /* The type to which a reduction's argument is converted; reductions to f32
  * read integers as f32. */
@@ -393,7 +393,7 @@ static bool eval_node(struct host_graph *h, const struct expr_case *c,
     return true;
 }
 
-/* -- a case ---------------------------------------------------------------- */
+/* -- a case --------------------------------------------------------------- */
 
 static size_t power_of_two(size_t x, size_t most)
 {

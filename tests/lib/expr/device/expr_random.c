@@ -46,7 +46,6 @@ static void put_text(struct writer *w, const char *text)
     xl__str_add(&w->c->text, text);
 }
 
-
 static const char *writer_pick(struct writer *w, const char *const *names)
 {
     unsigned n = 0;
@@ -55,7 +54,7 @@ static const char *writer_pick(struct writer *w, const char *const *names)
     return names[random_below(w, n)];
 }
 
-/* -- shapes ---------------------------------------------------------------- */
+/* -- shapes --------------------------------------------------------------- */
 
 static struct xl__shape broadcast_shapes(struct xl__shape a,
                                          struct xl__shape b)
@@ -96,7 +95,7 @@ static struct xl__shape broadcast_part(struct writer *w,
     return out;
 }
 
-/* -- layouts --------------------------------------------------------------- */
+/* -- layouts -------------------------------------------------------------- */
 
 /* Strides in a random order of the dimensions, with gaps; an input may repeat
  * a dimension. */
@@ -148,7 +147,7 @@ static void name_random(char *to, char letter, unsigned number)
     xl__str_clear(&s);
 }
 
-/* -- leaves ---------------------------------------------------------------- */
+/* -- leaves --------------------------------------------------------------- */
 
 /* Bind a tensor with permuted dimensions; the text permutes them back. */
 static void write_permuted(struct writer *w, struct leaf *l, const char *name,

@@ -9,8 +9,7 @@
 
 static struct test_device t;
 
-/* -- the epilogues on the host ---------------------------------------------
- */
+/* -- the epilogues on the host -------------------------------------------- */
 
 #define F(name, value)                                                        \
     static double name(double y, const double *x)                             \
@@ -119,8 +118,7 @@ static const struct epilogue_case wide[] = {
 };
 /* clang-format on */
 
-/* -- tests -----------------------------------------------------------------
- */
+/* -- tests ---------------------------------------------------------------- */
 
 static void run_all(const struct epilogue_case *c, size_t n)
 {

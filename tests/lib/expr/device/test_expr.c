@@ -25,7 +25,7 @@ static bool is_full;
 static bool loses_nan; /* the driver computes 0 * x as 0 for all x
                             (generic.md) */
 
-/* -- named cases ----------------------------------------------------------- */
+/* -- named cases ---------------------------------------------------------- */
 
 /* A case; `bind` as for case_bind(). */
 struct named_case {
@@ -149,7 +149,7 @@ static void test_large(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-/* -- sums that are hard ---------------------------------------------------- */
+/* -- sums that are hard --------------------------------------------------- */
 
 static double hard_steps(size_t i) { return i == 0 ? 0x1p24 : 1; }
 static double hard_tenths(size_t i) { return i % 3 ? 0.1 : 0.7; }
@@ -192,7 +192,7 @@ static void test_hard_sums(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-/* -- random ones ----------------------------------------------------------- */
+/* -- random ones ---------------------------------------------------------- */
 
 static bool check_random(uint64_t seed, size_t *n_elems, size_t *n_tight)
 {

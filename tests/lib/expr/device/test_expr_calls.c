@@ -14,7 +14,7 @@ enum { N_VARIANTS = 2 };
 
 static struct test_device t;
 
-/* -- one compiled expression, many calls ----------------------------------- */
+/* -- one compiled expression, many calls ---------------------------------- */
 
 static uint64_t count_programs(void)
 {
@@ -129,8 +129,7 @@ static void test_own_workspace(void **state)
     case_clear(&c);
 }
 
-/* -- errors ----------------------------------------------------------------
- */
+/* -- errors --------------------------------------------------------------- */
 
 static xl_status run_status(struct expr_case *c)
 {

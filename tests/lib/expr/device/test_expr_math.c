@@ -33,7 +33,7 @@ static struct test_device device;
 static double has_fma;     /* of the device */
 static unsigned first_way; /* of those that suit it */
 
-/* -- a batch with memory --------------------------------------------------- */
+/* -- a batch with memory -------------------------------------------------- */
 
 struct batch_run {
     struct batch b;
@@ -65,7 +65,7 @@ static void release_memory(struct batch_run *j)
     }
 }
 
-/* -- on the device --------------------------------------------------------- */
+/* -- on the device -------------------------------------------------------- */
 
 static size_t bytes_of(const struct batch_run *j, unsigned k)
 {
@@ -123,7 +123,7 @@ static void run_batch(struct batch_run *j, struct batch_way way)
     free(plan);
 }
 
-/* -- numbers in memory ----------------------------------------------------- */
+/* -- numbers in memory ---------------------------------------------------- */
 
 static double load_element(const void *memory, xl_dtype dtype, size_t i)
 {
@@ -260,8 +260,7 @@ static double operand_element(const struct batch_run *j, unsigned k, size_t i)
     return load_element(j->memory[k], o->dtype, o->offset + i * o->stride[0]);
 }
 
-/* -- operations ------------------------------------------------------------
- */
+/* -- operations ----------------------------------------------------------- */
 
 static double worst_ulp[XL__EXPR_OPERANDS];
 
@@ -421,7 +420,7 @@ static void test_casts(void **state)
     }
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 /* A value that is loaded and stored is unchanged, except for the bits of NaN
  * and of bools, and for subnormals, which may be flushed. */
@@ -470,7 +469,7 @@ static void test_accesses(void **state)
     }
 }
 
-/* -- random numbers -------------------------------------------------------- */
+/* -- random numbers ------------------------------------------------------- */
 
 /* rand and randn of a seed, both in one kernel. */
 static void begin_random(struct batch_run *j, int32_t seed, size_t first,

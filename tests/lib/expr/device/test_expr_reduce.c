@@ -21,7 +21,7 @@ static const double u = 1.0 / (1 << 24);
 
 static struct test_device t;
 
-/* -- a tensor to be reduced ------------------------------------------------ */
+/* -- a tensor to be reduced ----------------------------------------------- */
 
 /* keep rows of `many` numbers; each row is reduced. Element (i, j) is at
  * offset + i * row + j * col in memory. */
@@ -83,8 +83,7 @@ static void release_data(struct reduced_tensor *d)
     free(d->x);
 }
 
-/* -- expected results ------------------------------------------------------
- */
+/* -- expected results ----------------------------------------------------- */
 
 struct expected { double x, bound; };
 
@@ -217,7 +216,7 @@ static const struct result {
 };
 /* clang-format on */
 
-/* -- one call -------------------------------------------------------------- */
+/* -- one call ------------------------------------------------------------- */
 
 static bool is_float(xl_dtype dtype)
 {
@@ -361,7 +360,7 @@ static void check_reductions(const struct reduced_tensor *d, unsigned axis,
     }
 }
 
-/* -- every reduction ------------------------------------------------------- */
+/* -- every reduction ------------------------------------------------------ */
 
 enum layout { DENSE, TRANSPOSED, GAPS, BROADCAST, ODD, N_LAYOUTS };
 
@@ -453,8 +452,7 @@ static void test_layouts(void **state)
                         (enum layout)layout);
 }
 
-/* -- ill-conditioned data --------------------------------------------------
- */
+/* -- ill-conditioned data ------------------------------------------------- */
 
 static const size_t hard_n = 300007;
 

@@ -25,7 +25,7 @@ struct test_view {
     cl_mem mem;
 };
 
-/* -- elements -------------------------------------------------------------- */
+/* -- elements ------------------------------------------------------------- */
 
 static int load_element(const struct test_view *v, size_t i)
 {
@@ -61,7 +61,7 @@ static void store_element(const struct test_view *v, size_t i, int x)
         *at = (unsigned char)(v->dtype == XL_U8 && x < 0 ? 0 : x);
 }
 
-/* -- views ----------------------------------------------------------------- */
+/* -- views ---------------------------------------------------------------- */
 
 static size_t random_upto(struct xl__rng *rng, size_t most)
 {
@@ -121,7 +121,7 @@ static void check_memory(const struct test_view *v, const char *what)
     free(got);
 }
 
-/* -- expressions ----------------------------------------------------------- */
+/* -- expressions ---------------------------------------------------------- */
 
 /* The values at one index: x, y and z are read, a and b (or x, y) written. */
 struct element_values {
@@ -183,7 +183,7 @@ static void apply_to_element(const struct expression *e,
             store_element(&v[k], element_index(&v[k], i), *number[k]);
 }
 
-/* -- one case -------------------------------------------------------------- */
+/* -- one case ------------------------------------------------------------- */
 
 static void note_tile(const xl_expr_kernel *k, void *arg)
 {
@@ -270,7 +270,7 @@ static bool run_case(struct xl__rng *rng, const struct expression *e,
     return has_tiles;
 }
 
-/* -- cases ----------------------------------------------------------------- */
+/* -- cases ---------------------------------------------------------------- */
 
 static bool is_full(void)
 {
