@@ -82,6 +82,8 @@ static void write_item_index(struct xl__reduction_writer *r)
                   geo->wg > 1 ? "get_local_id(0)" : "0");
 }
 
+/* The kernel expr_pieces: work-group number row * chunks + chunk. Lane 0
+ * writes the states of the chunk to scratch. */
 static void write_chunks(struct xl__reduction_writer *r)
 {
     xl__rows_write_head(r, "Chunks of rows");
@@ -112,6 +114,8 @@ static void write_chunks(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
+/* The kernel expr_pieces_join: a work-group for each row. Each item merges the
+ * states of every wg-th chunk, then the items join theirs. */
 static void write_join(struct xl__reduction_writer *r)
 {
     const unsigned wg = r->group->geo.wg;
@@ -149,6 +153,7 @@ static void write_join(struct xl__reduction_writer *r)
 
 /* -- launch --------------------------------------------------------------- */
 
+/* Append one of the two launches: text, arguments, and how the row is cut. */
 static xl_status add_step(const struct xl__graph *g,
                           const struct xl__limits *l,
                           const struct xl__group *group,

@@ -65,6 +65,7 @@ struct epilogue_reader {
 
 /* -- the tree ------------------------------------------------------------- */
 
+/* Is the node of the tree possible in an epilogue? */
 static xl_status check_node(const struct epilogue_reader *r,
                             const struct xl__tree_node *n)
 {
@@ -98,6 +99,8 @@ static bool is_name_bound(const struct epilogue_reader *r, const char *name)
     return false;
 }
 
+/* Check that statements assign neither y nor an operand, and that there is a
+ * result. */
 static xl_status check_statements(const struct epilogue_reader *r)
 {
     const struct xl__tree *t = &r->tree;
@@ -123,6 +126,7 @@ static xl_status check_statements(const struct epilogue_reader *r)
 
 /* -- names ---------------------------------------------------------------- */
 
+/* Check that an operand's name is not reserved and bound once. */
 static xl_status check_name(const struct epilogue_reader *r, unsigned k)
 {
     const char *name = r->ep->operand[k].name;
@@ -155,6 +159,8 @@ static unsigned first_use(const struct xl__tree *t, const char *name)
     return UINT_MAX;
 }
 
+/* Check that the expression uses an operand, and that the operand broadcasts
+ * over the result; errors have the position of its first use. */
 static xl_status check_used(const struct epilogue_reader *r, unsigned k)
 {
     const struct xl__tree *t = &r->tree;
@@ -223,6 +229,7 @@ static void bind_operands(struct epilogue_reader *r)
     bind_result(r, out_name, r->ep->dtype);
 }
 
+/* Check the graph's size, and that `out` is not read before it is assigned. */
 static xl_status check_graph(const struct epilogue_reader *r)
 {
     const struct xl__graph *g = &r->ep->g;
@@ -243,6 +250,7 @@ static xl_status check_graph(const struct epilogue_reader *r)
     return XL_OK;
 }
 
+/* All checks that need no types or shapes. */
 static xl_status check_tree(const struct epilogue_reader *r)
 {
     xl_status status = XL_OK;
@@ -312,6 +320,7 @@ static void name_operands(const struct epilogue_writer *w,
     }
 }
 
+/* The head of the text: the expression as it is computed, and the operands. */
 static void write_comment(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
@@ -348,6 +357,9 @@ static void write_layout_defaults(struct epilogue_writer *w)
                 "#define XL_EP_ALIGNED_A 1\n");
 }
 
+/* XL_EPILOGUE_PARAMS and XL_EPILOGUE_ARGS: the operands as parameters of the
+ * op's kernel and as arguments of the functions here. A tensor has a pointer,
+ * an offset, and strides along products, rows and columns (_z, _i, _j). */
 static void write_params(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
@@ -376,6 +388,8 @@ static void write_params(struct epilogue_writer *w)
     xl__str_add(out, "\n\n");
 }
 
+/* The macros that an op's kernel uses: XL_EPILOGUE_OF gives the value of N
+ * elements, XL_EPILOGUE stores it. */
 static void write_call(struct epilogue_writer *w)
 {
     xl__str_printf(w->m.out,
@@ -488,6 +502,7 @@ static void write_value_function(struct epilogue_writer *w, unsigned width)
     xl__str_add(m->out, "}\n");
 }
 
+/* The functions of one width: the value, and its store. */
 static void write_store_function(struct epilogue_writer *w, unsigned width)
 {
     struct xl__emit *m = &w->m;
@@ -506,6 +521,8 @@ static void write_store_function(struct epilogue_writer *w, unsigned width)
     xl__str_add(m->out, "}\n");
 }
 
+/* All of the text. Functions of width 1 always exist; of wider ones the
+ * preprocessor keeps that of XL_VW. */
 static void write_text(struct epilogue_writer *w)
 {
     write_comment(w);
@@ -585,12 +602,14 @@ struct snippet_entry {
 
 /* -- the key -------------------------------------------------------------- */
 
+/* Bytes of a key with n operands: the rest of the array is not compared. */
 static size_t key_bytes(size_t n)
 {
     return offsetof(struct snippet_key, operand) +
            n * sizeof(struct key_operand);
 }
 
+/* Set what the text depends on of an operand; the name must fit. */
 static xl_status set_name(struct xl__epilogue_operand *to, const xl_binding *b,
                           struct xl__error *e)
 {
@@ -631,6 +650,7 @@ fail:
 
 /* -- the lists of snippets ------------------------------------------------ */
 
+/* Find a snippet in the list of its hash: same key, same expression. */
 static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
                                               uint64_t hash,
                                               const struct snippet_key *key,
@@ -647,6 +667,8 @@ static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
     return NULL;
 }
 
+/* Are graph and text those of this expression over such operands, apart from
+ * sizes and strides? */
 static bool is_same_epilogue(const struct xl__epilogue *a,
                              const struct snippet_key *key, const char *expr)
 {
@@ -677,6 +699,7 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
 
 /* -- new snippets --------------------------------------------------------- */
 
+/* Drop one user; the last one frees it. */
 static void release_epilogue(struct xl__epilogue *ep)
 {
     if (!ep || --ep->n_users > 0)
@@ -692,6 +715,7 @@ static xl_status set_no_memory(struct xl__error *e)
     return xl__error_set(e, XL_NO_MEMORY, "an epilogue");
 }
 
+/* Make graph and text, with one user. */
 static xl_status make_epilogue(xl_queue *q,
                                const struct xl__snippet_want *want,
                                const struct snippet_key *key,
@@ -761,6 +785,7 @@ fail:
     return status;
 }
 
+/* Free all snippets of a context: called when it is destroyed. */
 static void clear_snippets(struct xl__context *ctx)
 {
     for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {

@@ -80,6 +80,8 @@ static void write_loads(struct xl__emit *m, const char *count)
     }
 }
 
+/* Write arithmetic and stores of a vector whose directly loaded operands are
+ * in variables; the other leaves are loaded here. */
 static void write_results(struct xl__emit *m, const char *count)
 {
     const struct xl__group *group = m->group;
@@ -123,6 +125,7 @@ static void open_unrolled(struct xl__emit *m, unsigned unroll)
     m->indent++;
 }
 
+/* Write the indices of the vector number f. */
 static void write_position(struct xl__emit *m)
 {
     write_row_indices(m);
@@ -189,6 +192,7 @@ void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
     close_unrolled(m);
 }
 
+/* A work-group whose vectors are all whole. */
 static void write_full_group(struct xl__emit *m, unsigned unroll)
 {
     if (unroll > 1) {
@@ -201,6 +205,8 @@ static void write_full_group(struct xl__emit *m, unsigned unroll)
     m->depth = 0;
 }
 
+/* A work-group with cut vectors, or with fewer vectors than items: one vector
+ * after another, each tested. */
 static void write_partial_group(struct xl__emit *m, unsigned unroll)
 {
     xl__emit_line(m, "#pragma unroll 1");
@@ -234,6 +240,7 @@ static void write_full_test(struct xl__emit *m)
     }
 }
 
+/* The body for GPUs: item i processes the vectors first + u * wg. */
 static void write_gpu_body(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
@@ -281,6 +288,8 @@ static void write_row_run(struct xl__emit *m)
     m->depth = 0;
 }
 
+/* The body for CPUs: a loop over the rows that the item's run covers, with a
+ * loop over the vectors of each. */
 static void write_cpu_body(struct xl__emit *m)
 {
     xl__emit_line(m, "IDX f = (IDX)xl_group_id(0) * turns;");
@@ -304,6 +313,8 @@ static void write_cpu_body(struct xl__emit *m)
 
 /* -- the kernel ----------------------------------------------------------- */
 
+/* The parameters that only this form has; add_map_args() appends their
+ * arguments. */
 static void write_map_params(struct xl__emit *m)
 {
     xl__emit_line(m, ", const IDX vectors");
@@ -455,6 +466,7 @@ size_t xl__map_per_group(const struct xl__limits *l,
     return xl__ceil_div(work, n);
 }
 
+/* The geometry for CPUs: native vectors, and runs of them. */
 static void choose_cpu_geometry(const struct xl__limits *l,
                                 struct xl__group *group)
 {
@@ -469,6 +481,7 @@ static void choose_cpu_geometry(const struct xl__limits *l,
     geo->turns = xl__map_per_group(l, group, n_vectors(group));
 }
 
+/* The geometry for GPUs: adjacent vectors, several an item. */
 static void choose_gpu_geometry(const struct xl__limits *l,
                                 struct xl__group *group)
 {
@@ -480,6 +493,7 @@ static void choose_gpu_geometry(const struct xl__limits *l,
     geo->turns = 0;
 }
 
+/* Work-groups of the launch. */
 static size_t n_groups(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;

@@ -63,6 +63,7 @@ struct param {
 
 typedef void (*param_visitor)(void *arg, const struct param *p);
 
+/* Does the operand have a parameter for its stride along loop d? */
 static bool has_stride(const struct xl__group *group,
                        const struct xl__operand *o, unsigned d)
 {
@@ -106,6 +107,7 @@ static bool is_scalar_used(const struct xl__graph *g,
     return false;
 }
 
+/* Visit all parameters in order: operands, sizes of loops, scalars. */
 static void visit_params(const struct xl__graph *g,
                          const struct xl__group *group, param_visitor each,
                          void *arg)
@@ -273,6 +275,7 @@ void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
         xl__str_printf(m->out, "p%u_%u", k, depth);
 }
 
+/* Write the definition of operand k's index over the loops [first, last). */
 static void write_index(struct xl__emit *m, unsigned k, unsigned first,
                         unsigned last)
 {
@@ -331,6 +334,8 @@ bool xl__emit_is_wide(const struct xl__group *group)
 
 /* -- head ----------------------------------------------------------------- */
 
+/* One line of the comment at the head: the operand's type, node and strides.
+ */
 static void describe_operand(struct xl__emit *m, unsigned k)
 {
     const struct xl__group *group = m->group;
@@ -418,6 +423,7 @@ static void write_variable(struct xl__emit *m, unsigned node, unsigned width)
         xl__str_printf(m->out, "(%sv%u.s0)", minus, node);
 }
 
+/* Append a variable as a number: a bool vector is negated to 0 and 1. */
 static void write_bool_number(struct xl__emit *m, unsigned node,
                               unsigned width)
 {
@@ -460,6 +466,8 @@ void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
 
 /* -- nodes ---------------------------------------------------------------- */
 
+/* Append a template of opencl_ops.c with the node's arguments in place of $a,
+ * $b and $c. */
 static void write_template(struct xl__emit *m, const struct xl__node *n,
                            const char *spelling, unsigned width)
 {
@@ -526,6 +534,7 @@ enum access {
     PARTIAL     /* only the first `count` of a vector, with a stride */
 };
 
+/* The stride along the last loop: 0, 1, or 2 for any other. */
 static unsigned inner_stride(const struct xl__group *group,
                              const struct xl__operand *o)
 {
@@ -533,6 +542,7 @@ static unsigned inner_stride(const struct xl__group *group,
     return stride > 1 ? 2 : (unsigned)stride;
 }
 
+/* The kind of access by width, stride, alignment and count. */
 static enum access access_of(const struct xl__emit *m,
                              const struct xl__operand *o, unsigned width,
                              const char *count)

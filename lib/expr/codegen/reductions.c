@@ -59,6 +59,7 @@ static bool is_reduction(const struct xl__graph *g, const struct xl__value *v)
 
 /* -- states --------------------------------------------------------------- */
 
+/* The kind of state of a reduction, by its argument's type. */
 static const struct xl__accumulator *acc_of(const struct xl__graph *g,
                                             unsigned node)
 {
@@ -79,6 +80,7 @@ static bool gives_result(const struct xl__graph *g,
             (have->acc == &var && g->node[v->node].op == XL__E_MEAN));
 }
 
+/* The state that gives the result of a reduction; NULL: none of the n. */
 static const struct xl__reduction_state *
 find_state(const struct xl__reduction_state *state, unsigned n,
            const struct xl__graph *g, const struct xl__value *v)
@@ -153,6 +155,7 @@ void xl__reduction_clear(struct xl__reduction_writer *r)
 
 /* -- text ----------------------------------------------------------------- */
 
+/* Append a rule with $s, $f, $k, $w and $n replaced. */
 static void write_template(struct xl__reduction_writer *r, const char *rule,
                            const struct xl__reduction_state *state,
                            unsigned width)
@@ -493,6 +496,7 @@ void xl__reduction_arg_index(const struct xl__reduction_writer *r,
 /* Alignment of a state's section in scratch. */
 enum { SECTION_BYTES = 128 };
 
+/* Bytes of the section of one state in scratch. */
 static size_t section_bytes(unsigned words, size_t n_partials)
 {
     return xl__round_up(words * sizeof(float) * n_partials, SECTION_BYTES);

@@ -173,6 +173,8 @@ struct vector_source {
     bool is_single;   /* single elements beyond the whole vectors */
 };
 
+/* Write the index `at` of a vector of a step and, if there are several reduced
+ * loops, the indices of the outer ones. */
 static void write_vector_position(struct xl__reduction_writer *r,
                                   const char *u, const void *arg)
 {
@@ -206,6 +208,8 @@ static void write_vector_position(struct xl__reduction_writer *r,
     xl__emit_indices(&r->m, r->n_kept, last);
 }
 
+/* A step of sweep s over n vectors; `number` is a buffer for the text of their
+ * first index. */
 static struct xl__sweep_step init_step(struct xl__reduction_writer *r,
                                        unsigned s, unsigned n,
                                        const struct vector_source *w,
@@ -266,6 +270,7 @@ static unsigned choose_block(const struct xl__reduction_writer *r, unsigned s)
     return n < held ? n : 0;
 }
 
+/* A sweep over held vectors: one step with all of them, in blocks. */
 static void write_held_step(struct xl__reduction_writer *r, unsigned s)
 {
     char number[32];
@@ -343,6 +348,7 @@ enum {
 
 /* -- geometry ------------------------------------------------------------- */
 
+/* The geometry for CPUs: an item processes several rows, one after another. */
 static void choose_cpu_rows(const struct xl__limits *l,
                             struct xl__group *group)
 {
@@ -468,6 +474,8 @@ static void write_row_start(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "const IDX first_one = 0, end_one = lines * left;");
 }
 
+/* Write the number of vectors of the item, choose what is held, and declare
+ * its arrays. */
 static void write_held_arrays(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -479,6 +487,7 @@ static void write_held_arrays(struct xl__reduction_writer *r)
     xl__sweep_declare_held(r, geo->held);
 }
 
+/* Store the outputs of the row, by lane 0, and close the loop of CPUs. */
 static void write_row_end(struct xl__reduction_writer *r)
 {
     const bool is_loop = r->group->geo.turns > 0;
@@ -498,6 +507,7 @@ static void write_rows_param(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, ", const IDX each");
 }
 
+/* The kernel expr_rows: for each sweep row values, sweep, join, results. */
 static void write_kernel(struct xl__reduction_writer *r)
 {
     const unsigned n = r->group->n_sweeps;

@@ -40,6 +40,7 @@ static bool is_reduced(const struct group_builder *m, unsigned n)
 static const xl_dtype temp_dtype[XL__N_VTYPES] = {
     [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
 
+/* The view of a sink in its memory: dense in a temporary, or the output's. */
 static struct xl__view sink_view(const struct xl__sink *s,
                                  const struct xl__graph *g)
 {
@@ -48,6 +49,7 @@ static struct xl__view sink_view(const struct xl__sink *s,
                : xl__view_output(&g->output[s->output]);
 }
 
+/* The memory of a sink as an operand, without strides. */
 static struct xl__operand sink_memory(const struct xl__fusion *f,
                                       const struct xl__sink *s)
 {
@@ -94,6 +96,7 @@ static struct xl__view source_of(const struct group_builder *m, unsigned n,
     return sink_view(from, f->g);
 }
 
+/* Append an operand with its strides along the group's loops. */
 static void add_operand(struct group_builder *m, const struct xl__view *v,
                         struct xl__operand p)
 {
@@ -105,6 +108,7 @@ static void add_operand(struct group_builder *m, const struct xl__view *v,
     m->group->operand[m->group->n_operands++] = p;
 }
 
+/* Append the operands of all loads, random numbers and sinks. */
 static xl_status add_operands(struct group_builder *m)
 {
     xl_status status;
@@ -367,6 +371,8 @@ static void count_cost(struct group_builder *m)
     }
 }
 
+/* Append to why: operations, index space, form and memory, then the decisions
+ * of the cluster. */
 static void explain_group(struct group_builder *m)
 {
     static const char *const form[] = {
