@@ -82,7 +82,7 @@ def parse_arguments():
         choices=["all"] + [s.name for s in SETS],
         help="cases with the ratios that they should reach")
     add("--shapes", action="append", default=[],
-        help="a file of GEMM shapes, or the name of one in bench/shapes: "
+        help="a file of GEMM shapes, or the name of one in bench/cases/shapes: "
              "gemm_llm")
     add("--library", default="libcrosslane.so.0",
         help="libcrosslane; %s is searched in its folder" % CALLS_LIBRARY)

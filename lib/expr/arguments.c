@@ -1,24 +1,138 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call's arguments, checked and split: what plans depend on goes into the
- * signature, memory, offsets and scalars into the call. Every message names
- * the binding.
- *
- * A call that was made before runs through xl__expr_begin() alone: no
- * allocation, no formatting unless something is wrong. */
+/* Arguments. */
+#include "expr/arguments.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "expr/run.h"
-#include "runtime/where.h"
+#include "expr/language/functions.h"
+#include "expr/overlap.h"
+#include "runtime/buffer.h"
 
 enum { MOST_ALIGN = 64, BASE_ALIGN = 128 }; /* elements; bytes of any buffer */
 
+/* -- views ------------------------------------------------------------ */
+
+static bool end_byte(const struct xl__param *b, size_t offset, size_t *bytes)
+{
+    size_t last = offset, along;
+    for (unsigned d = 0; d < b->n_dims; d++) {
+        if (b->size[d] == 0 ||
+            !xl__mul(b->size[d] - 1, b->stride[d], &along) ||
+            !xl__add(last, along, &last))
+            return false;
+    }
+    return xl__add(last, 1, &last) &&
+           xl__mul(last, xl_dtype_bytes((xl_dtype)b->dtype), bytes);
+}
+
+static bool is_written(const struct xl__expr_call *c, unsigned i)
+{
+    for (unsigned k = 0; k < c->e->n_assigned; k++) {
+        if (strcmp(c->e->tree.name[c->e->assigned[k]], c->key.sig.b[i].name) ==
+            0)
+            return true;
+    }
+    return false;
+}
+
+static xl_status check_view(const struct xl__expr_call *c, unsigned i)
+{
+    const struct xl__param *b = &c->key.sig.b[i];
+    const size_t offset = (size_t)c->call.value[1 + i].u;
+    size_t bytes;
+    for (unsigned d = 0; d < b->n_dims; d++) {
+        if (b->size[d] == 0)
+            return xl__error_set(&c->q->error, XL_BAD_SHAPE,
+                                 "%s: dimension %u has size 0; each must have "
+                                 "at least 1",
+                                 b->name, d);
+    }
+    if (!end_byte(b, offset, &bytes))
+        return xl__error_set(&c->q->error, XL_OVERFLOW,
+                             "%s: its view from offset %zu does not fit in 64 "
+                             "bits",
+                             b->name, offset);
+    if (is_written(c, i) && xl__view_overlaps_itself(b))
+        return xl__error_set(&c->q->error, XL_OVERLAP,
+                             "%s is written and overlaps itself: a stride is "
+                             "0, or less than what lies within it",
+                             b->name);
+    return XL_OK;
+}
+
+/* -- names and types -------------------------------------------------- */
+
+static bool is_letter(char x)
+{
+    return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_';
+}
+
+static xl_status check_name(const struct xl__expr_call *c, unsigned i)
+{
+    const struct xl__param *b = c->key.sig.b;
+    const char *name = b[i].name;
+    bool is_legal = is_letter(name[0]);
+    for (unsigned at = 0; name[at]; at++)
+        is_legal = is_legal && (is_letter(name[at]) ||
+                                (name[at] >= '0' && name[at] <= '9'));
+    if (!is_legal)
+        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                             "binding %u: a name is a letter or _, then "
+                             "letters, digits and _",
+                             i);
+    if (xl__is_reserved(name, strlen(name)))
+        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                             "binding %u: \"%s\" has a meaning of its own in "
+                             "the language; call it otherwise",
+                             i, name);
+    for (unsigned k = 0; k < i; k++) {
+        if (strcmp(b[k].name, name) == 0)
+            return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+                                 "\"%s\" is bound twice, by bindings %u and "
+                                 "%u",
+                                 name, k, i);
+    }
+    return XL_OK;
+}
+
+static xl_status check_dtype(const struct xl__expr_call *c, unsigned i)
+{
+    const struct xl__param *b = &c->key.sig.b[i];
+    const bool is_legal = b->is_scalar
+                              ? b->dtype == XL_F32 || b->dtype == XL_I32
+                              : b->dtype != XL_F64 && b->dtype <= XL_BOOL;
+    if (is_legal)
+        return XL_OK;
+    return xl__error_set(&c->q->error, XL_BAD_ARGUMENT, "%s is of type %s; %s",
+                         b->name, xl_dtype_name((xl_dtype)b->dtype),
+                         b->is_scalar ? "a scalar is f32 or i32"
+                                      : "a tensor is f32, f16, bf16, i32, i8, "
+                                        "u8 or bool");
+}
+
+xl_status xl__expr_check_key(const struct xl__expr_call *c)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < c->key.sig.n; i++) {
+        TRY(check_name(c, i));
+        TRY(check_dtype(c, i));
+        if (!c->key.sig.b[i].is_scalar)
+            TRY(check_view(c, i));
+    }
+fail:
+    return status;
+}
+
 static const uint64_t kind_of_key = UINT64_MAX; /* no op's id */
 
-static bool is_given(xl_mem mem) { return mem.buf || mem.svm; }
+static bool is_given(xl_mem mem)
+{
+    return mem.buf || mem.svm;
+}
 
-/* -- reading -------------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------- */
 
 /* Of the name only that it fits: xl__expr_check_key() sees to the rest. */
 static xl_status read_name(struct xl__expr_call *c, unsigned i)
@@ -42,7 +156,7 @@ static xl_status read_name(struct xl__expr_call *c, unsigned i)
 static xl_status read_tensor(struct xl__expr_call *c, unsigned i)
 {
     const xl_tensor *t = &c->args->bindings[i].tensor;
-    struct xl__bound *b = &c->key.sig.b[i];
+    struct xl__param *b = &c->key.sig.b[i];
     if (t->n_dims > XL_MAX_DIMS)
         return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
                              "%s has %u dimensions; at most %d are possible",
@@ -69,7 +183,7 @@ static void read_scalar(struct xl__expr_call *c, unsigned i)
 /* i32 takes whole numbers of 32 bits. */
 static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__bound *b = &c->key.sig.b[i];
+    const struct xl__param *b = &c->key.sig.b[i];
     const double x = c->call.value[1 + i].f;
     if (b->dtype != XL_I32 ||
         (x >= INT32_MIN && x <= INT32_MAX && floor(x) == x))
@@ -79,10 +193,10 @@ static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
                          b->name, x);
 }
 
-/* -- memory --------------------------------------------------------------- */
+/* -- memory ----------------------------------------------------------- */
 
-static xl_status no_memory_but(const struct xl__expr_call *c, unsigned i,
-                               const char *what)
+static xl_status fail_memory(const struct xl__expr_call *c, unsigned i,
+                             const char *what)
 {
     return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
                          "%s has %s; set exactly one of buf and svm",
@@ -90,38 +204,38 @@ static xl_status no_memory_but(const struct xl__expr_call *c, unsigned i,
 }
 
 static xl_status find_span(struct xl__expr_call *c, unsigned i,
-                           struct xl__span *out)
+                           struct xl__byte_range *out)
 {
     xl_status status = XL_OK;
     const xl_mem mem = c->call.mem[1 + i];
-    const struct xl__bound *b = &c->key.sig.b[i];
+    const struct xl__param *b = &c->key.sig.b[i];
     const size_t offset = (size_t)c->call.value[1 + i].u;
-    struct xl__where at;
+    struct xl__buffer_region at;
     size_t end;
     if (mem.buf && mem.svm)
-        return no_memory_but(c, i, "both a buffer and an SVM pointer");
-    out->elem = xl_dtype_bytes((xl_dtype)b->dtype);
-    TRY(xl__where(mem, &at, &c->q->error));
-    if (!xl__expr_end_byte(b, offset, &end))
-        return xl__expr_check_view(c, i); /* it has the words for that */
+        return fail_memory(c, i, "both a buffer and an SVM pointer");
+    out->elem_bytes = xl_dtype_bytes((xl_dtype)b->dtype);
+    TRY(xl__buffer_region_get(mem, &at, &c->q->error));
+    if (!end_byte(b, offset, &end))
+        return check_view(c, i); /* it has the words for that */
     if (end > at.bytes)
         TRY(xl__error_set(&c->q->error, XL_BUFFER_TOO_SMALL,
                           "%s needs %zu bytes from the start of its buffer, "
                           "which has %zu",
                           b->name, end, at.bytes));
     out->root = at.root;
-    out->begin = at.begin + offset * out->elem;
+    out->begin = at.begin + offset * out->elem_bytes;
     out->end = at.begin + end;
 fail:
     return status;
 }
 
 /* Of the address of the first element, in elements. */
-static xl_status set_align(struct xl__expr_call *c, unsigned i,
-                           const struct xl__span *at)
+static xl_status set_alignment(struct xl__expr_call *c, unsigned i,
+                               const struct xl__byte_range *at)
 {
-    struct xl__bound *b = &c->key.sig.b[i];
-    const size_t elem = xl__max_size(1, at->elem);
+    struct xl__param *b = &c->key.sig.b[i];
+    const size_t elem = xl__max_size(1, at->elem_bytes);
     const size_t bits = at->begin | BASE_ALIGN;
     const size_t bytes = bits & (~bits + 1);
     if (bytes < elem)
@@ -133,8 +247,10 @@ static xl_status set_align(struct xl__expr_call *c, unsigned i,
     return XL_OK;
 }
 
-static bool is_same_view(const struct xl__bound *a, const struct xl__span *at,
-                         const struct xl__bound *b, const struct xl__span *bt)
+static bool is_same_view(const struct xl__param *a,
+                         const struct xl__byte_range *at,
+                         const struct xl__param *b,
+                         const struct xl__byte_range *bt)
 {
     return at->root == bt->root && at->begin == bt->begin &&
            a->dtype == b->dtype && a->n_dims == b->n_dims &&
@@ -143,15 +259,14 @@ static bool is_same_view(const struct xl__bound *a, const struct xl__span *at,
 }
 
 /* Two views of which one is written. */
-static xl_status check_pair(const struct xl__expr_call *c, unsigned i,
-                            unsigned k, const struct xl__span *span)
+static xl_status check_overlap(const struct xl__expr_call *c, unsigned i,
+                               unsigned k, const struct xl__byte_range *span)
 {
-    const struct xl__bound *b = c->key.sig.b;
-    const bool is_twice =
-        xl__expr_is_written(c, i) && xl__expr_is_written(c, k);
+    const struct xl__param *b = c->key.sig.b;
+    const bool is_twice = is_written(c, i) && is_written(c, k);
     if (b[i].same_as == b[k].same_as && !is_twice)
         return XL_OK;
-    if (xl__expr_are_apart(&b[i], &span[i], &b[k], &span[k]))
+    if (xl__views_are_disjoint(&b[i], &span[i], &b[k], &span[k]))
         return XL_OK;
     return xl__error_set(
         &c->q->error, XL_OVERLAP,
@@ -164,15 +279,15 @@ static xl_status check_pair(const struct xl__expr_call *c, unsigned i,
 }
 
 static xl_status check_overlaps(const struct xl__expr_call *c,
-                                const struct xl__span *span)
+                                const struct xl__byte_range *span)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < c->key.sig.n; i++) {
-        if (!is_given(c->call.mem[1 + i]) || !xl__expr_is_written(c, i))
+        if (!is_given(c->call.mem[1 + i]) || !is_written(c, i))
             continue;
         for (unsigned k = 0; k < c->key.sig.n; k++) {
             if (k != i && is_given(c->call.mem[1 + k]))
-                TRY(check_pair(c, i, k, span));
+                TRY(check_overlap(c, i, k, span));
         }
     }
 fail:
@@ -180,21 +295,21 @@ fail:
 }
 
 /* Lengths and addresses of the memory that is there. */
-static xl_status look_at_memory(struct xl__expr_call *c,
-                                struct xl__span *span)
+static xl_status locate_bindings(struct xl__expr_call *c,
+                                 struct xl__byte_range *span)
 {
     xl_status status = XL_OK;
-    struct xl__bound *b = c->key.sig.b;
+    struct xl__param *b = c->key.sig.b;
     for (unsigned i = 0; i < c->key.sig.n; i++) {
         b[i].same_as = i;
-        span[i] = (struct xl__span){0};
+        span[i] = (struct xl__byte_range){0};
         if (b[i].is_scalar)
             continue;
-        span[i].elem = xl_dtype_bytes((xl_dtype)b[i].dtype);
-        span[i].begin = (size_t)c->call.value[1 + i].u * span[i].elem;
+        span[i].elem_bytes = xl_dtype_bytes((xl_dtype)b[i].dtype);
+        span[i].begin = (size_t)c->call.value[1 + i].u * span[i].elem_bytes;
         if (is_given(c->call.mem[1 + i]))
             TRY(find_span(c, i, &span[i]));
-        TRY(set_align(c, i, &span[i]));
+        TRY(set_alignment(c, i, &span[i]));
         for (unsigned k = 0; k < i && b[i].same_as == i; k++) {
             if (span[i].end > 0 && span[k].end > 0 &&
                 is_same_view(&b[i], &span[i], &b[k], &span[k]))
@@ -205,7 +320,7 @@ fail:
     return status;
 }
 
-/* -- a call --------------------------------------------------------------- */
+/* -- a call ----------------------------------------------------------- */
 
 static xl_status read_bindings(struct xl__expr_call *c, bool with_memory)
 {
@@ -216,7 +331,7 @@ static xl_status read_bindings(struct xl__expr_call *c, bool with_memory)
         if (!b->is_scalar) {
             TRY(read_tensor(c, i));
             if (with_memory && !is_given(b->tensor.mem))
-                TRY(no_memory_but(c, i, "no memory"));
+                TRY(fail_memory(c, i, "no memory"));
             continue;
         }
         read_scalar(c, i);
@@ -238,10 +353,10 @@ static xl_status read_variant(struct xl__expr_call *c)
     return XL_OK;
 }
 
-xl_status xl__expr_begin(struct xl__expr_call *c, bool with_memory)
+xl_status xl__expr_read_args(struct xl__expr_call *c, bool with_memory)
 {
     xl_status status = XL_OK;
-    struct xl__span span[XL_EXPR_MAX_BINDINGS];
+    struct xl__byte_range span[XL_EXPR_MAX_BINDINGS];
     const xl_expr_args *args = c->args;
     struct xl__error *e = &c->q->error;
     xl__error_reset(e);
@@ -255,7 +370,7 @@ xl_status xl__expr_begin(struct xl__expr_call *c, bool with_memory)
                           "%u bindings; at most %d are possible",
                           args->n_bindings, XL_EXPR_MAX_BINDINGS));
     const size_t bound = offsetof(struct xl__signature, b) +
-                         args->n_bindings * sizeof(struct xl__bound);
+                         args->n_bindings * sizeof(struct xl__param);
     memset(&c->call, 0, sizeof c->call);
     memset(&c->key.sig, 0, bound);
     c->key.kind = kind_of_key;
@@ -266,7 +381,7 @@ xl_status xl__expr_begin(struct xl__expr_call *c, bool with_memory)
     c->call.mem[XL__MEM_SCRATCH] = args->workspace;
     TRY(read_variant(c));
     TRY(read_bindings(c, with_memory));
-    TRY(look_at_memory(c, span));
+    TRY(locate_bindings(c, span));
     if (with_memory)
         TRY(check_overlaps(c, span));
 fail:
@@ -278,21 +393,21 @@ xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes)
     xl_status status = XL_OK;
     const xl_mem mem = c->call.mem[XL__MEM_SCRATCH];
     struct xl__error *e = &c->q->error;
-    struct xl__where at;
+    struct xl__buffer_region at;
     if (bytes == 0 || !is_given(mem))
         return XL_OK;
     if (mem.buf && mem.svm)
         TRY(xl__error_set(e, XL_BAD_ARGUMENT,
                           "the workspace has both a buffer and an SVM "
                           "pointer; set at most one"));
-    TRY(xl__where(mem, &at, e));
+    TRY(xl__buffer_region_get(mem, &at, e));
     if (at.bytes < bytes)
         TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
                           "the workspace has %zu bytes, %zu are needed; ask "
                           "xl_expr_workspace() for the size",
                           at.bytes, bytes));
     for (unsigned i = 0; i < c->key.sig.n; i++) {
-        struct xl__span span = {0};
+        struct xl__byte_range span = {0};
         if (c->key.sig.b[i].is_scalar)
             continue;
         TRY(find_span(c, i, &span));

@@ -9,15 +9,18 @@
 #include "base/alloc.h"
 #include "device/device.h"
 #include "expr/codegen/forms.h"
-#include "expr/run.h"
+#include "expr/arguments.h"
+#include "expr/canonical_group.h"
+#include "expr/graph/print.h"
+#include "expr/plan.h"
 
 static const double ns_per_us = 1e3;
 
-/* -- variants ------------------------------------------------------------- */
+/* -- variants --------------------------------------------------------- */
 
-static void say_why(const struct xl__expr_call *call,
-                    const struct xl__expr_plans *p, unsigned i,
-                    unsigned chosen, xl_choice *out)
+static void describe_reason(const struct xl__expr_call *call,
+                            const struct xl__expr_candidates *p, unsigned i,
+                            unsigned chosen, xl_choice *out)
 {
     const struct xl__expr_candidate *c = &p->c[i];
     const size_t cap = sizeof out->why;
@@ -34,10 +37,10 @@ static void say_why(const struct xl__expr_call *call,
 }
 
 /* The step with the most work-items stands for the rest. */
-static void describe_steps(const struct xl__ready *first, xl_choice *out)
+static void describe_steps(const struct xl__cached_plan *first, xl_choice *out)
 {
     double most = -1;
-    for (const struct xl__ready *r = first; r; r = r->next) {
+    for (const struct xl__cached_plan *r = first; r; r = r->next) {
         out->n_steps += r->plan.n_steps;
         for (unsigned i = 0; i < r->plan.n_steps; i++) {
             const struct xl__step *s = &r->plan.step[i];
@@ -57,7 +60,7 @@ static void describe_steps(const struct xl__ready *first, xl_choice *out)
 }
 
 /* The group that takes longest says what limits it. */
-static const char *bound_of(const struct xl__schedule *s)
+static const char *find_bound(const struct xl__schedule *s)
 {
     const struct xl__group *slowest = &s->group[0];
     for (unsigned i = 1; i < s->n_groups; i++) {
@@ -67,7 +70,8 @@ static const char *bound_of(const struct xl__schedule *s)
     return slowest->bound ? slowest->bound : "";
 }
 
-static void describe(const struct xl__expr_candidate *c, xl_choice *out)
+static void describe_candidate(const struct xl__expr_candidate *c,
+                               xl_choice *out)
 {
     xl__strcpy(out->variant, sizeof out->variant, c->name);
     xl__strcpy(out->repeats, sizeof out->repeats,
@@ -82,31 +86,32 @@ static void describe(const struct xl__expr_candidate *c, xl_choice *out)
     for (unsigned i = 0; i < c->s.n_groups; i++) /* one more joins chunks */
         out->n_steps += c->s.group[i].partial_bytes > 0 ? 2 : 1;
     out->scratch_bytes = c->s.scratch_bytes;
-    xl__strcpy(out->bound, sizeof out->bound, bound_of(&c->s));
+    xl__strcpy(out->bound, sizeof out->bound, find_bound(&c->s));
 }
 
-static xl_status explain(struct xl__expr_call *c, struct xl__expr_plans *p,
-                         xl_choice *out, unsigned cap)
+static xl_status explain_variants(struct xl__expr_call *c,
+                                  struct xl__expr_candidates *p,
+                                  xl_choice *out, unsigned cap)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     unsigned chosen = 0;
-    TRY(xl__expr_plan(c, p));
-    TRY(xl__expr_first_good(c, p, &ready, &chosen));
+    TRY(xl__expr_plan_variants(c, p));
+    TRY(xl__expr_build_first(c, p, &ready, &chosen));
     for (unsigned i = 0; i < p->n && i < cap; i++) {
         memset(&out[i], 0, sizeof out[i]);
-        describe(&p->c[i], &out[i]);
-        say_why(c, p, i, chosen, &out[i]);
+        describe_candidate(&p->c[i], &out[i]);
+        describe_reason(c, p, i, chosen, &out[i]);
         if (i != chosen)
             continue;
         out[i].chosen = true;
         out[i].n_steps = 0;
         describe_steps(ready, &out[i]);
-        TRY(xl__ready_private(c->q, ready, &out[i].private_bytes));
+        TRY(xl__cached_plan_private_bytes(c->q, ready, &out[i].private_bytes));
     }
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
@@ -119,23 +124,23 @@ xl_status xl_expr_explain(xl_queue *q, const xl_expr *e,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__expr_plans *p = xl__calloc(1, sizeof *p);
+    struct xl__expr_candidates *p = xl__calloc(1, sizeof *p);
     *n = 0;
     if (!p)
         return XL_NO_MEMORY;
-    TRY(xl__expr_begin(&c, false));
-    TRY(explain(&c, p, out, cap));
+    TRY(xl__expr_read_args(&c, false));
+    TRY(explain_variants(&c, p, out, cap));
     *n = p->n;
 fail:
-    xl__expr_plans_clear(p);
+    xl__expr_candidates_clear(p);
     free(p);
     return status;
 }
 
-/* -- kernels -------------------------------------------------------------- */
+/* -- kernels ---------------------------------------------------------- */
 
 /* "y = (x - mean) * rstd; t3 = ...": what leaves the group. */
-static void spell_results(const struct xl__expr_call *c,
+static void print_results(const struct xl__expr_call *c,
                           const struct xl__graph *g,
                           const struct xl__group *group, struct xl__str *out)
 {
@@ -154,9 +159,11 @@ static void spell_results(const struct xl__expr_call *c,
 
 /* Counts belong to the group's first kernel; one that joins reads what the
  * first left in scratch. */
-static void give(const struct xl__group *group, const struct xl__code *code,
-                 const struct xl__plan *plan, const char *computes,
-                 void (*each)(const xl_expr_kernel *, void *), void *arg)
+static void report_kernels(const struct xl__group *group,
+                           const struct xl__code *code,
+                           const struct xl__plan *plan, const char *computes,
+                           void (*each)(const xl_expr_kernel *, void *),
+                           void *arg)
 {
     for (unsigned i = 0; i < plan->n_steps; i++) {
         const struct xl__step *s = &plan->step[i];
@@ -174,20 +181,20 @@ static void give(const struct xl__group *group, const struct xl__code *code,
     }
 }
 
-static xl_status show_group(const struct xl__expr_call *c,
-                            const struct xl__expr_plans *p,
-                            const struct xl__group *group,
-                            void (*each)(const xl_expr_kernel *, void *),
-                            void *arg)
+static xl_status report_group(const struct xl__expr_call *c,
+                              const struct xl__expr_candidates *p,
+                              const struct xl__group *group,
+                              void (*each)(const xl_expr_kernel *, void *),
+                              void *arg)
 {
     xl_status status = XL_OK;
     struct xl__code code = {0};
-    struct xl__local own = {0};
+    struct xl__canonical_group own = {0};
     struct xl__str computes = {0};
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
     if (!plan)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
-    status = xl__expr_localise(&p->c[0].g, group, &own);
+    status = xl__canonical_group_init(&p->c[0].g, group, &own);
     if (status == XL_OK)
         status = xl__group_plan(&own.g, &c->q->ctx->device->limits, &own.group,
                                 &p->c[0].s, &code, plan);
@@ -195,13 +202,13 @@ static xl_status show_group(const struct xl__expr_call *c,
         TRY(xl__error_set(&c->q->error, status,
                           "a kernel does not fit this device: %s",
                           xl__str_text(&group->why)));
-    spell_results(c, &p->c[0].g, group, &computes);
+    print_results(c, &p->c[0].g, group, &computes);
     if (computes.broken)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a kernel's text"));
-    give(group, &code, plan, xl__str_text(&computes), each, arg);
+    report_kernels(group, &code, plan, xl__str_text(&computes), each, arg);
 fail:
     xl__str_clear(&computes);
-    xl__local_clear(&own);
+    xl__canonical_group_clear(&own);
     xl__code_clear(&code);
     free(plan);
     return status;
@@ -216,18 +223,18 @@ xl_status xl_expr_kernels(xl_queue *q, const xl_expr *e,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__expr_plans *p = xl__calloc(1, sizeof *p);
+    struct xl__expr_candidates *p = xl__calloc(1, sizeof *p);
     if (!p)
         return XL_NO_MEMORY;
-    TRY(xl__expr_begin(&c, false));
-    TRY(xl__expr_plan(&c, p));
+    TRY(xl__expr_read_args(&c, false));
+    TRY(xl__expr_plan_variants(&c, p));
     if (p->c[0].is_refused)
         TRY(xl__error_set(&q->error, XL_UNSUPPORTED, "%s: %s", p->c[0].name,
                           p->c[0].why));
     for (unsigned i = 0; i < p->c[0].s.n_groups; i++)
-        TRY(show_group(&c, p, &p->c[0].s.group[i], each, arg));
+        TRY(report_group(&c, p, &p->c[0].s.group[i], each, arg));
 fail:
-    xl__expr_plans_clear(p);
+    xl__expr_candidates_clear(p);
     free(p);
     return status;
 }

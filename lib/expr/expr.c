@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions as the application sees them. Compiling reads the text once; a
  * run finds the plan by what it depends on and sets arguments. */
+#include "expr/expr.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "expr/run.h"
+#include "expr/arguments.h"
+#include "expr/graph/infer.h"
+#include "expr/language/builder.h"
+#include "expr/language/parser.h"
+#include "expr/plan.h"
 
-/* -- equal expressions are one -------------------------------------------- */
+/* -- equal expressions are one ---------------------------------------- */
 
-static void spell_slices(struct xl__str *out, const struct xl__tree_node *n)
+static void print_slices(struct xl__str *out, const struct xl__tree_node *n)
 {
     for (unsigned i = 0; i < n->n_slices; i++) {
         const struct xl__slice *s = &n->slice[i];
@@ -21,17 +27,17 @@ static void spell_slices(struct xl__str *out, const struct xl__tree_node *n)
 }
 
 /* All that a node means; where it stands in a text is left out. */
-static void spell_node(struct xl__str *out, const struct xl__tree *t,
+static void print_node(struct xl__str *out, const struct xl__tree *t,
                        const struct xl__tree_node *n)
 {
-    xl__str_printf(out, "%d %d %d %u %a %d %d%d %u:", (int)n->kind,
-                   (int)n->op, (int)n->row, n->name, n->value, (int)n->dtype,
-                   n->has_axes, n->is_permutation, n->n_args);
+    xl__str_printf(out, "%d %d %d %u %a %d %d%d %u:", (int)n->kind, (int)n->op,
+                   (int)n->row, n->name, n->value, (int)n->dtype, n->has_axes,
+                   n->is_permutation, n->n_args);
     for (unsigned i = 0; i < n->n_args; i++)
         xl__str_printf(out, " %u", t->arg[n->first_arg + i]);
     for (unsigned i = 0; i < n->n_axes; i++)
         xl__str_printf(out, ",%d", n->axes[i]);
-    spell_slices(out, n);
+    print_slices(out, n);
     xl__str_add(out, "\n");
 }
 
@@ -42,7 +48,7 @@ static xl_status set_id(xl_expr *e)
     for (unsigned i = 0; i < t->n_names; i++)
         xl__str_printf(&text, "%s\n", t->name[i]);
     for (unsigned i = 0; i < t->n_nodes; i++)
-        spell_node(&text, t, &t->node[i]);
+        print_node(&text, t, &t->node[i]);
     for (unsigned i = 0; i < t->n_statements; i++)
         xl__str_printf(&text, "%u %u %u\n", t->statement[i].name,
                        t->statement[i].view, t->statement[i].value);
@@ -53,7 +59,7 @@ static xl_status set_id(xl_expr *e)
     return is_whole ? XL_OK : XL_NO_MEMORY;
 }
 
-static bool is_known(const xl_expr *e, unsigned name)
+static bool is_listed(const xl_expr *e, unsigned name)
 {
     for (unsigned i = 0; i < e->n_assigned; i++) {
         if (e->assigned[i] == name)
@@ -62,43 +68,43 @@ static bool is_known(const xl_expr *e, unsigned name)
     return false;
 }
 
-static xl_status settle(xl_expr *e)
+static xl_status set_assigned(xl_expr *e)
 {
     const struct xl__tree *t = &e->tree;
     e->assigned = xl__calloc(t->n_statements, sizeof *e->assigned);
     if (!e->assigned)
         return XL_NO_MEMORY;
     for (unsigned i = 0; i < t->n_statements; i++) {
-        if (!is_known(e, t->statement[i].name))
+        if (!is_listed(e, t->statement[i].name))
             e->assigned[e->n_assigned++] = t->statement[i].name;
     }
     return set_id(e);
 }
 
-/* -- compiling ------------------------------------------------------------ */
+/* -- compiling -------------------------------------------------------- */
 
 /* Everything that a first run would do but launch. */
-static xl_status prepare(xl_queue *q, const xl_expr *e,
-                         const xl_expr_args *args)
+static xl_status build_plan(xl_queue *q, const xl_expr *e,
+                            const xl_expr_args *args)
 {
     xl_status status = XL_OK;
     struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__ready *ready;
-    TRY(xl__expr_begin(&c, false));
-    TRY(xl__expr_ready(&c, &ready));
+    struct xl__cached_plan *ready;
+    TRY(xl__expr_read_args(&c, false));
+    TRY(xl__expr_find_plan(&c, &ready));
 fail:
     return status;
 }
 
 /* `status`: how reading went. Takes e over. */
-static xl_status finish(xl_queue *q, xl_expr *e, xl_status status,
-                        const xl_expr_args *args, xl_expr **out)
+static xl_status finish_expr(xl_queue *q, xl_expr *e, xl_status status,
+                             const xl_expr_args *args, xl_expr **out)
 {
     TRY(status);
-    status = settle(e);
+    status = set_assigned(e);
     if (status != XL_OK)
         TRY(xl__error_set(&q->error, status, "an expression"));
-    TRY(prepare(q, e, args));
+    TRY(build_plan(q, e, args));
     *out = e;
     return XL_OK;
 fail:
@@ -118,21 +124,20 @@ xl_status xl_expr_compile(xl_queue *q, const char *text,
     xl_expr *e = xl__calloc(1, sizeof *e);
     if (!e)
         return xl__error_set(&q->error, XL_NO_MEMORY, "an expression");
-    return finish(q, e, xl__parse(text, strlen(text), &e->tree, &q->error),
-                  args, out);
+    return finish_expr(
+        q, e, xl__parse(text, strlen(text), &e->tree, &q->error), args, out);
 }
 
-static xl_status result(struct xl__expr_call *c, const char *name,
-                        xl_tensor *out)
+static xl_status infer_result(struct xl__expr_call *c, const char *name,
+                              xl_tensor *out)
 {
     static const xl_dtype dtypes[] = {
         [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
     xl_status status = XL_OK;
     struct xl__node value;
-    TRY(xl__expr_begin(c, false));
+    TRY(xl__expr_read_args(c, false));
     TRY(xl__expr_check_key(c));
-    TRY(xl__infer_value(&c->e->tree, &c->key.sig, name, &value,
-                        &c->q->error));
+    TRY(xl__infer_value(&c->e->tree, &c->key.sig, name, &value, &c->q->error));
     *out = xl_tensor_dense(NULL, dtypes[value.type], value.shape.n_dims,
                            value.shape.size);
 fail:
@@ -150,10 +155,10 @@ xl_status xl_expr_result(xl_queue *q, const char *text,
     struct xl__expr_call c = {.q = q, .e = &e, .args = args};
     xl__error_reset(&q->error);
     TRY(xl__parse(text, strlen(text), &e.tree, &q->error));
-    status = settle(&e);
+    status = set_assigned(&e);
     if (status != XL_OK)
         TRY(xl__error_set(&q->error, status, "an expression"));
-    TRY(result(&c, name, out));
+    TRY(infer_result(&c, name, out));
 fail:
     xl__tree_clear(&e.tree);
     free(e.assigned);
@@ -176,8 +181,8 @@ static xl_status copy_tree(const struct xl__tree *from, struct xl__tree *to)
     to->node = copied(from->node, from->n_nodes, sizeof *to->node);
     to->arg = copied(from->arg, from->n_args, sizeof *to->arg);
     to->name = copied(from->name, from->n_names, sizeof *to->name);
-    to->statement = copied(from->statement, from->n_statements,
-                           sizeof *to->statement);
+    to->statement =
+        copied(from->statement, from->n_statements, sizeof *to->statement);
     to->cap_nodes = from->n_nodes;
     to->cap_args = from->n_args;
     to->cap_names = from->n_names;
@@ -201,7 +206,7 @@ xl_status xl_expr_compile_terms(xl_queue *q, const xl_terms *t,
         xl_expr_destroy(e);
         return xl__error_set(&q->error, XL_NO_MEMORY, "an expression");
     }
-    return finish(q, e, XL_OK, args, out);
+    return finish_expr(q, e, XL_OK, args, out);
 }
 
 void xl_expr_destroy(xl_expr *e)
@@ -213,7 +218,7 @@ void xl_expr_destroy(xl_expr *e)
     free(e);
 }
 
-/* -- running -------------------------------------------------------------- */
+/* -- running ---------------------------------------------------------- */
 
 xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,
                       const xl_sync *sync)
@@ -222,12 +227,12 @@ xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     struct xl__expr_call c;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     c.q = q;
     c.e = e;
     c.args = args;
-    TRY(xl__expr_begin(&c, true));
-    TRY(xl__expr_ready(&c, &ready));
+    TRY(xl__expr_read_args(&c, true));
+    TRY(xl__expr_find_plan(&c, &ready));
     TRY(xl__expr_check_workspace(&c, ready->plan.scratch_bytes));
     TRY(xl__launch(q, ready, &c.call, sync));
 fail:
@@ -241,10 +246,10 @@ xl_status xl_expr_workspace(xl_queue *q, const xl_expr *e,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     *bytes = 0;
-    TRY(xl__expr_begin(&c, false));
-    TRY(xl__expr_ready(&c, &ready));
+    TRY(xl__expr_read_args(&c, false));
+    TRY(xl__expr_find_plan(&c, &ready));
     *bytes = ready->plan.scratch_bytes;
 fail:
     return status;

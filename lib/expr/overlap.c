@@ -2,10 +2,9 @@
 /* Do strided views meet, each other or themselves? Exact answers would be a
  * knapsack; these are exact for what occurs (nested strides, two that cross,
  * views side by side or interleaved) and say "they meet" when unsure. */
-#include <string.h>
+#include "expr/overlap.h"
 
 #include "base/alloc.h"
-#include "expr/run.h"
 
 static size_t gcd(size_t a, size_t b)
 {
@@ -23,7 +22,7 @@ struct dims {
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
 };
 
-static struct dims sorted(const struct xl__bound *b)
+static struct dims sort_dims(const struct xl__param *b)
 {
     struct dims out = {0, {0}, {0}};
     for (unsigned d = 0; d < b->n_dims; d++) {
@@ -42,7 +41,7 @@ static struct dims sorted(const struct xl__bound *b)
 }
 
 /* From the first to the last element of the first n dimensions. */
-static size_t reach(const struct dims *v, unsigned n)
+static size_t last_offset(const struct dims *v, unsigned n)
 {
     size_t sum = 0;
     for (unsigned d = 0; d < n; d++)
@@ -54,12 +53,12 @@ static size_t reach(const struct dims *v, unsigned n)
  * can be left out. Of two that remain, (i, j) and (i + di, j - dj) meet when
  * di s0 = dj s1; the least such step is the strides over their gcd, crossed.
  */
-bool xl__expr_meets_itself(const struct xl__bound *b)
+bool xl__view_overlaps_itself(const struct xl__param *b)
 {
-    struct dims v = sorted(b);
+    struct dims v = sort_dims(b);
     if (v.n > 0 && v.stride[0] == 0)
         return true;
-    while (v.n > 0 && v.stride[v.n - 1] > reach(&v, v.n - 1))
+    while (v.n > 0 && v.stride[v.n - 1] > last_offset(&v, v.n - 1))
         v.n--;
     if (v.n != 2)
         return v.n > 0;
@@ -68,7 +67,7 @@ bool xl__expr_meets_itself(const struct xl__bound *b)
 }
 
 /* The gcd of the strides from `pitch` on, and what the smaller ones reach. */
-static size_t pitch_of(const struct dims *v, size_t least, size_t *inner)
+static size_t common_pitch(const struct dims *v, size_t least, size_t *inner)
 {
     size_t g = 0;
     *inner = 0;
@@ -83,12 +82,12 @@ static size_t pitch_of(const struct dims *v, size_t least, size_t *inner)
 
 /* Modulo a common pitch each view is one window: what the smaller strides
  * reach. Views whose windows are apart there are apart everywhere. */
-static bool are_windows_apart(const struct dims *a, const struct dims *b,
-                              size_t least, size_t gap, size_t elem)
+static bool are_windows_disjoint(const struct dims *a, const struct dims *b,
+                                 size_t least, size_t gap, size_t elem)
 {
     size_t in_a, in_b;
-    const size_t pitch = elem * gcd(pitch_of(a, least, &in_a),
-                                    pitch_of(b, least, &in_b));
+    const size_t pitch = elem * gcd(common_pitch(a, least, &in_a),
+                                    common_pitch(b, least, &in_b));
     if (pitch == 0)
         return false;
     const size_t wide_a = elem * (in_a + 1), wide_b = elem * (in_b + 1);
@@ -97,23 +96,25 @@ static bool are_windows_apart(const struct dims *a, const struct dims *b,
            pitch - gap >= wide_b;
 }
 
-bool xl__expr_are_apart(const struct xl__bound *a, const struct xl__span *at,
-                        const struct xl__bound *b, const struct xl__span *bt)
+bool xl__views_are_disjoint(const struct xl__param *a,
+                            const struct xl__byte_range *at,
+                            const struct xl__param *b,
+                            const struct xl__byte_range *bt)
 {
     if (at->root != bt->root || at->end <= bt->begin || bt->end <= at->begin)
         return true;
     if (at->begin > bt->begin)
-        return xl__expr_are_apart(b, bt, a, at);
-    if (at->elem != bt->elem)
+        return xl__views_are_disjoint(b, bt, a, at);
+    if (at->elem_bytes != bt->elem_bytes)
         return false;
-    const struct dims va = sorted(a), vb = sorted(b);
+    const struct dims va = sort_dims(a), vb = sort_dims(b);
     const size_t gap = bt->begin - at->begin;
     for (unsigned d = 0; d < va.n; d++) {
-        if (are_windows_apart(&va, &vb, va.stride[d], gap, at->elem))
+        if (are_windows_disjoint(&va, &vb, va.stride[d], gap, at->elem_bytes))
             return true;
     }
     for (unsigned d = 0; d < vb.n; d++) {
-        if (are_windows_apart(&va, &vb, vb.stride[d], gap, at->elem))
+        if (are_windows_disjoint(&va, &vb, vb.stride[d], gap, at->elem_bytes))
             return true;
     }
     return false;

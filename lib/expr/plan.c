@@ -3,6 +3,8 @@
  * built and checked group by group. A variant with a group that cannot be
  * built or gives wrong results is struck with a warning, and the other one is
  * tried. */
+#include "expr/plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +13,12 @@
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
 #include "expr/graph/group.h"
-#include "expr/run.h"
-#include "runtime/lib.h"
+#include "expr/arguments.h"
+#include "expr/canonical_group.h"
+#include "expr/graph/infer.h"
+#include "expr/graph/variance.h"
+#include "expr/selfcheck.h"
+#include "runtime/context.h"
 
 const char *const xl__expr_variants[] = {"expr_fused", "expr_unfused", NULL};
 
@@ -26,7 +32,7 @@ static bool is_named(const struct xl__expr_call *c, const char *name)
     return !c->key.variant[0] || strcmp(c->key.variant, name) == 0;
 }
 
-/* -- planning ------------------------------------------------------------- */
+/* -- planning --------------------------------------------------------- */
 
 static xl_status check_variant(const struct xl__expr_call *c)
 {
@@ -42,8 +48,9 @@ static xl_status check_variant(const struct xl__expr_call *c)
 }
 
 /* One variant's schedule; an unfit one is refused, not an error. */
-static xl_status schedule(struct xl__expr_call *c,
-                          struct xl__expr_candidate *to, bool is_unfused)
+static xl_status schedule_variant(struct xl__expr_call *c,
+                                  struct xl__expr_candidate *to,
+                                  bool is_unfused)
 {
     struct xl__error e = {0};
     xl_status status = XL_OK;
@@ -55,8 +62,8 @@ static xl_status schedule(struct xl__expr_call *c,
     }
     status = xl__fuse(&to->g, &c->key.sig, limits(c), is_unfused, &to->s, &e);
     if (status == XL_OK && to->s.n_groups == 0)
-        status = xl__error_set(&e, XL_BAD_ARGUMENT,
-                               "no bound name is assigned");
+        status =
+            xl__error_set(&e, XL_BAD_ARGUMENT, "no bound name is assigned");
     to->is_refused = status != XL_OK;
     if (status == XL_UNSUPPORTED) {
         xl__strcpy(to->why, sizeof to->why, xl__str_text(&e.detail));
@@ -77,7 +84,8 @@ static bool is_better(const struct xl__expr_candidate *a,
     return !a->is_refused && a->s.est_ns < b->s.est_ns;
 }
 
-xl_status xl__expr_plan(struct xl__expr_call *c, struct xl__expr_plans *out)
+xl_status xl__expr_plan_variants(struct xl__expr_call *c,
+                                 struct xl__expr_candidates *out)
 {
     xl_status status = XL_OK;
     struct xl__expr_candidate *v = out->c;
@@ -85,13 +93,13 @@ xl_status xl__expr_plan(struct xl__expr_call *c, struct xl__expr_plans *out)
     TRY(check_variant(c));
     TRY(xl__expr_check_key(c));
     TRY(xl__infer(&c->e->tree, &c->key.sig, &v[1].g, &c->q->error));
-    status = xl__graph_spread(&v[1].g, limits(c), &v[0].g);
+    status = xl__graph_expand_variance(&v[1].g, limits(c), &v[0].g);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status, "an expression's graph"));
     out->n = XL__EXPR_VARIANTS;
     for (unsigned i = 0; i < out->n; i++) {
         v[i].name = xl__expr_variants[i];
-        TRY(schedule(c, &v[i], i > 0));
+        TRY(schedule_variant(c, &v[i], i > 0));
     }
     if (is_better(&v[1], &v[0])) {
         const struct xl__expr_candidate first = v[0];
@@ -102,7 +110,7 @@ fail:
     return status;
 }
 
-void xl__expr_plans_clear(struct xl__expr_plans *p)
+void xl__expr_candidates_clear(struct xl__expr_candidates *p)
 {
     for (unsigned i = 0; i < XL__EXPR_VARIANTS; i++) {
         xl__schedule_clear(&p->c[i].s);
@@ -110,38 +118,38 @@ void xl__expr_plans_clear(struct xl__expr_plans *p)
     }
 }
 
-/* -- building ------------------------------------------------------------- */
+/* -- building --------------------------------------------------------- */
 
-static void drop(struct xl__ready *ready)
+static void free_plans(struct xl__cached_plan *ready)
 {
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
 }
 
 /* The texts are gone when this returns; the plan keeps none. */
-static void forget_texts(struct xl__plan *plan)
+static void clear_texts(struct xl__plan *plan)
 {
     for (unsigned i = 0; i < plan->n_steps; i++)
         plan->step[i].text = NULL;
 }
 
 /* One group: XL_UNTRUSTED when its results are wrong. */
-static xl_status make_group(struct xl__expr_call *c,
-                            const struct xl__expr_candidate *v, unsigned i,
-                            struct xl__ready **out)
+static xl_status build_group(struct xl__expr_call *c,
+                             const struct xl__expr_candidate *v, unsigned i,
+                             struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
     const struct xl__group *group = &v->s.group[i];
     struct xl__code code = {0};
-    struct xl__local own = {0};
+    struct xl__canonical_group own = {0};
     bool is_trusted = false;
     char why[XL__EXPR_WHY] = "";
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     *out = ready;
     if (!ready)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
-    status = xl__expr_localise(&v->g, group, &own);
+    status = xl__canonical_group_init(&v->g, group, &own);
     if (status == XL_OK)
         status = xl__group_plan(&own.g, limits(c), &own.group, &v->s, &code,
                                 &ready->plan);
@@ -153,27 +161,27 @@ static xl_status make_group(struct xl__expr_call *c,
     ready->plan.bytes = group->bytes;
     ready->plan.est_ns = group->est_ns;
     ready->plan.bound = group->bound;
-    TRY(xl__ready_make(c->q, ready));
-    TRY(xl__expr_trial(c, &own, &v->s, ready, &is_trusted, why));
+    TRY(xl__cached_plan_build(c->q, ready));
+    TRY(xl__expr_selfcheck(c, &own, &v->s, ready, &is_trusted, why));
     if (!is_trusted)
         TRY(xl__error_set(&c->q->error, XL_UNTRUSTED, "kernel %u: %s", i + 1,
                           why));
 fail:
     if (ready)
-        forget_texts(&ready->plan);
-    xl__local_clear(&own);
+        clear_texts(&ready->plan);
+    xl__canonical_group_clear(&own);
     xl__code_clear(&code);
     return status;
 }
 
-static xl_status make_all(struct xl__expr_call *c,
-                          const struct xl__expr_candidate *v,
-                          struct xl__ready **out)
+static xl_status build_groups(struct xl__expr_call *c,
+                              const struct xl__expr_candidate *v,
+                              struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
-    struct xl__ready *first = NULL, **end = &first;
+    struct xl__cached_plan *first = NULL, **end = &first;
     for (unsigned i = 0; i < v->s.n_groups; i++) {
-        status = make_group(c, v, i, end);
+        status = build_group(c, v, i, end);
         if (status != XL_OK)
             goto fail;
         end = &(*end)->next;
@@ -183,29 +191,29 @@ static xl_status make_all(struct xl__expr_call *c,
     *out = first;
     return XL_OK;
 fail:
-    drop(first);
+    free_plans(first);
     return status;
 }
 
-/* -- the first that is good ----------------------------------------------- */
+/* -- the first that is good ------------------------------------------- */
 
-static bool is_last(const struct xl__expr_plans *p, unsigned i)
+static bool is_last(const struct xl__expr_candidates *p, unsigned i)
 {
     return i + 1 == p->n || p->c[i + 1].is_refused;
 }
 
-static void strike(struct xl__expr_call *c, struct xl__expr_plans *p,
-                   unsigned i)
+static void reject_candidate(struct xl__expr_call *c,
+                             struct xl__expr_candidates *p, unsigned i)
 {
     const char *why = xl__str_text(&c->q->error.detail);
     xl__strcpy(p->c[i].why, XL__EXPR_WHY, why);
-    xl__log(c->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
+    xl__log_message(c->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
             p->c[i].name, xl__text(limits(c), XL__F_name),
             is_last(p, i) ? "" : ", the next variant is tried", why);
 }
 
-static xl_status none_planned(struct xl__expr_call *c,
-                              const struct xl__expr_plans *p)
+static xl_status fail_refused(struct xl__expr_call *c,
+                              const struct xl__expr_candidates *p)
 {
     unsigned i = 0;
     while (i + 1 < p->n && !is_named(c, p->c[i].name))
@@ -216,20 +224,20 @@ static xl_status none_planned(struct xl__expr_call *c,
 
 /* When all fail the first failure is the answer: the best variant's is the
  * one worth reading. */
-xl_status xl__expr_first_good(struct xl__expr_call *c,
-                              struct xl__expr_plans *p,
-                              struct xl__ready **out, unsigned *chosen)
+xl_status xl__expr_build_first(struct xl__expr_call *c,
+                               struct xl__expr_candidates *p,
+                               struct xl__cached_plan **out, unsigned *chosen)
 {
     xl_status status = XL_OK;
     struct xl__error first = {0}, *e = &c->q->error;
     if (p->c[0].is_refused)
-        return none_planned(c, p);
+        return fail_refused(c, p);
     for (unsigned i = 0; i < p->n && !p->c[i].is_refused; i++) {
-        status = make_all(c, &p->c[i], out);
+        status = build_groups(c, &p->c[i], out);
         *chosen = i;
         if (status == XL_OK)
             break;
-        strike(c, p, i);
+        reject_candidate(c, p, i);
         xl__error_set(&first, status, "%s: %s", p->c[i].name,
                       xl__str_text(&e->detail));
         if (status == XL_NO_MEMORY || is_last(p, i))
@@ -238,35 +246,35 @@ xl_status xl__expr_first_good(struct xl__expr_call *c,
     }
     if (status != XL_OK) {
         xl__error_reset(e);
-        status = xl__error_set(e, first.status, "%s",
-                               xl__str_text(&first.detail));
+        status =
+            xl__error_set(e, first.status, "%s", xl__str_text(&first.detail));
     }
     xl__error_clear(&first);
     return status;
 }
 
-static xl_status make(struct xl__expr_call *c, struct xl__ready **out)
+static xl_status build_plan(struct xl__expr_call *c, struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
-    struct xl__expr_plans *p = xl__calloc(1, sizeof *p);
-    struct xl__ready *ready = NULL;
+    struct xl__expr_candidates *p = xl__calloc(1, sizeof *p);
+    struct xl__cached_plan *ready = NULL;
     unsigned chosen;
     if (!p)
         return xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan");
-    TRY(xl__expr_plan(c, p));
-    TRY(xl__expr_first_good(c, p, &ready, &chosen));
-    TRY(xl__ready_add(c->q, ready, &c->key, c->key_bytes));
+    TRY(xl__expr_plan_variants(c, p));
+    TRY(xl__expr_build_first(c, p, &ready, &chosen));
+    TRY(xl__plan_cache_add(c->q, ready, &c->key, c->key_bytes));
     *out = ready;
     ready = NULL;
 fail:
-    drop(ready);
-    xl__expr_plans_clear(p);
+    free_plans(ready);
+    xl__expr_candidates_clear(p);
     free(p);
     return status;
 }
 
-xl_status xl__expr_ready(struct xl__expr_call *c, struct xl__ready **out)
+xl_status xl__expr_find_plan(struct xl__expr_call *c, struct xl__cached_plan **out)
 {
-    *out = xl__ready_find(c->q, &c->key, c->key_bytes);
-    return *out ? XL_OK : make(c, out);
+    *out = xl__plan_cache_find(c->q, &c->key, c->key_bytes);
+    return *out ? XL_OK : build_plan(c, out);
 }

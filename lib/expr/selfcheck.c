@@ -2,31 +2,33 @@
 /* First meeting of a group's program and a driver: the small case runs on a
  * private queue of the same context and is compared with the host. The
  * verdict is kept with the program, so each program is asked once. */
+#include "expr/selfcheck.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
 #include "expr/codegen/forms.h"
-#include "expr/trial.h"
-#include "runtime/lib.h"
+#include "expr/selfcheck_case.h"
+#include "runtime/context.h"
 #include "runtime/program.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 /* One trial run. */
-struct run {
+struct selfcheck_run {
     xl_queue *q; /* private */
     const struct xl__signature *sig;
-    const struct xl__ready *target; /* whose programs are tested */
-    struct xl__ready *ready;        /* the small case's */
+    const struct xl__cached_plan *target; /* whose programs are tested */
+    struct xl__cached_plan *ready;        /* the small case's */
     struct xl__code code;
     struct xl__call call;
     cl_mem own[XL__MAX_MEMS];
-    struct xl__small small;
+    struct xl__selfcheck_case small;
 };
 
 /* Do the small case's steps use the very programs that are to be tested? */
-static bool same_programs(const struct run *r)
+static bool has_same_programs(const struct selfcheck_run *r)
 {
     const unsigned n = r->target->plan.n_steps;
     for (unsigned i = 0; i < n; i++) {
@@ -37,11 +39,11 @@ static bool same_programs(const struct run *r)
     return n == r->ready->plan.n_steps;
 }
 
-static xl_status make(struct run *r)
+static xl_status plan_case(struct selfcheck_run *r)
 {
     xl_status status = XL_OK;
     struct xl__error *e = &r->q->error;
-    struct xl__small *t = &r->small;
+    struct xl__selfcheck_case *t = &r->small;
     r->ready = xl__calloc(1, sizeof *r->ready);
     if (!r->ready)
         TRY(xl__error_set(e, XL_NO_MEMORY, "a plan"));
@@ -50,18 +52,18 @@ static xl_status make(struct run *r)
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "the small case has no plan"));
     r->ready->plan.scratch_bytes = t->s.scratch_bytes;
-    TRY(xl__ready_make(r->q, r->ready));
-    if (!same_programs(r))
+    TRY(xl__cached_plan_build(r->q, r->ready));
+    if (!has_same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED,
                           "the small case took another program"));
 fail:
     return status;
 }
 
-static xl_status upload(struct run *r)
+static xl_status upload_case(struct selfcheck_run *r)
 {
     xl_status status = XL_OK;
-    const struct xl__small *t = &r->small;
+    const struct xl__selfcheck_case *t = &r->small;
     for (unsigned i = 0; i < XL__MAX_MEMS; i++) {
         if (t->bytes[i] == 0)
             continue;
@@ -78,12 +80,12 @@ fail:
     return status;
 }
 
-static xl_status run(struct run *r)
+static xl_status run_case(struct selfcheck_run *r)
 {
     xl_status status = XL_OK;
-    struct xl__small *t = &r->small;
-    TRY(make(r));
-    TRY(upload(r));
+    struct xl__selfcheck_case *t = &r->small;
+    TRY(plan_case(r));
+    TRY(upload_case(r));
     TRY(xl__launch(r->q, r->ready, &r->call, NULL));
     TRY(xl_queue_finish(r->q));
     for (unsigned i = 0; i < XL__MAX_MEMS; i++) {
@@ -94,50 +96,52 @@ fail:
     return status;
 }
 
-static void clear(struct run *r)
+static void free_run(struct selfcheck_run *r)
 {
     for (unsigned i = 0; i < XL__MAX_MEMS; i++)
-        xl__where_release(r->own[i]);
+        xl__buffer_release(r->own[i]);
     if (r->ready)
-        xl__ready_clear(r->ready);
+        xl__cached_plan_clear(r->ready);
     free(r->ready);
     xl__code_clear(&r->code);
-    xl__small_clear(&r->small);
+    xl__selfcheck_case_clear(&r->small);
     xl_queue_destroy(r->q);
     free(r);
 }
 
-/* -- the verdict ---------------------------------------------------------- */
+/* -- the verdict ------------------------------------------------------ */
 
-static xl_status judge(struct run *r, struct xl__context *ctx, bool *trusted,
-                       char why[XL__EXPR_WHY])
+static xl_status check_programs(struct selfcheck_run *r,
+                                struct xl__context *ctx, bool *trusted,
+                                char why[XL__EXPR_WHY])
 {
     xl_status status = XL_OK;
     size_t n_sure;
     struct xl__str story = {0};
-    TRY(run(r));
-    *trusted = xl__small_judge(&r->small, &n_sure, why);
+    TRY(run_case(r));
+    *trusted = xl__selfcheck_case_compare(&r->small, &n_sure, why);
     if (*trusted && n_sure == 0)
-        xl__log(ctx->lib, XL_LOG_INFO,
+        xl__log_message(ctx->lib, XL_LOG_INFO,
                 "self-check of %s: every result hangs on how sums round, so "
                 "only its memory was checked",
                 r->target->plan.step[0].kernel);
     if (!*trusted)
         xl__str_printf(&story, "%s: %s", r->target->plan.step[0].kernel, why);
-    xl__ready_judged(ctx, r->target, *trusted, xl__str_text(&story));
+    xl__cached_plan_set_trust(ctx, r->target, *trusted, xl__str_text(&story));
 fail:
     xl__str_clear(&story);
     return status;
 }
 
-xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
-                         const struct xl__schedule *s,
-                         const struct xl__ready *ready, bool *trusted,
-                         char why[XL__EXPR_WHY])
+xl_status xl__expr_selfcheck(struct xl__expr_call *c,
+                             const struct xl__canonical_group *l,
+                             const struct xl__schedule *s,
+                             const struct xl__cached_plan *ready, bool *trusted,
+                             char why[XL__EXPR_WHY])
 {
     xl_status status = XL_OK;
     struct xl__error *e = &c->q->error;
-    const enum xl__trust known = xl__ready_trust(ready);
+    const enum xl__trust known = xl__cached_plan_trust(ready);
     *trusted = known == XL__PASSED || c->q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;
@@ -146,7 +150,7 @@ xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
                    "gave wrong results on this driver before");
         return XL_OK;
     }
-    struct run *r = xl__calloc(1, sizeof *r);
+    struct selfcheck_run *r = xl__calloc(1, sizeof *r);
     if (!r)
         return xl__error_set(e, XL_NO_MEMORY, "a self-check");
     r->sig = &c->key.sig;
@@ -155,14 +159,14 @@ xl_status xl__expr_trial(struct xl__expr_call *c, const struct xl__local *l,
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "self-check: no queue of its own: %s",
                           xl_status_name(status)));
-    status = xl__small_init(&r->small, l, s, r->sig);
+    status = xl__selfcheck_case_init(&r->small, l, s, r->sig);
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "self-check: no data"));
-    status = judge(r, c->q->ctx, trusted, why);
+    status = check_programs(r, c->q->ctx, trusted, why);
     if (status != XL_OK)
         xl__error_set(e, status, "self-check of %s: %s",
                       ready->plan.step[0].kernel, xl_error_detail(r->q));
 fail:
-    clear(r);
+    free_run(r);
     return status;
 }

@@ -1,26 +1,165 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small case's data: where each operand lies, random numbers that suit
- * its type, the host's results, and the judgement. */
+/* Self-check case. */
+#include "expr/selfcheck_case.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "base/alloc.h"
+#include "base/half.h"
 #include "base/rng.h"
-#include "expr/trial.h"
+
+/* -- shape ------------------------------------------------------------ */
+
+enum { FEW = 3, MOST_CHUNKS = 3, ITERATIONS = 2 };
+
+static size_t at_least_one(size_t x)
+{
+    return x > 0 ? x : 1;
+}
+
+/* What one turn of a work-group covers along the innermost loop. */
+static size_t elems_per_step(const struct xl__geometry *geo)
+{
+    return at_least_one(geo->vw) * at_least_one(geo->unroll);
+}
+
+/* The innermost loop: of MAP and PIECES over the work-group or a tile, of
+ * COLUMNS over the columns of a group, and some more; of ROWS over the lanes
+ * of a row twice, or what they hold, which `lines` share, and a last vector
+ * that is not whole. */
+static size_t inner_size(const struct xl__group *g, size_t lines)
+{
+    const struct xl__geometry *geo = &g->geo;
+    const size_t wg = at_least_one(geo->wg), lanes = at_least_one(geo->lanes);
+    const size_t vw = at_least_one(geo->vw), tail = vw / 2;
+    const size_t held = at_least_one(geo->held);
+    switch (g->form) {
+    case XL__FORM_ROWS:
+        if (geo->held > 0)
+            return lanes * held / lines * vw + tail;
+        return 2 * lanes * elems_per_step(geo) + vw + tail;
+    case XL__FORM_COLUMNS:
+        return wg / lanes * held * vw + vw + tail;
+    case XL__FORM_CHUNKS:
+        return at_least_one(geo->chunks) * wg * elems_per_step(geo) + vw +
+               tail;
+    default:
+        return (geo->tile > 0 ? geo->tile : wg * elems_per_step(geo)) + vw +
+               tail;
+    }
+}
+
+/* The kept loop next to the rows: enough for two work-groups. The reduced one
+ * above columns: lines for every lane and chunk. */
+static size_t next_size(const struct xl__group *g, const struct xl__loop *loop)
+{
+    const struct xl__geometry *geo = &g->geo;
+    const size_t lanes = at_least_one(geo->lanes);
+    if (g->form == XL__FORM_ROWS && !loop->is_reduced)
+        return (at_least_one(geo->wg) / lanes + ITERATIONS) | 1;
+    if (g->form == XL__FORM_COLUMNS && loop->is_reduced)
+        return lanes * at_least_one(geo->chunks) * at_least_one(geo->unroll) +
+               1;
+    return g->form == XL__FORM_ROWS && geo->held > 0 ? 2 : FEW;
+}
+
+/* A tile's other side: over a tile, and some more. Loops of one turn stay:
+ * operands have no stride along them. */
+static void shrink_loops(struct xl__group *g)
+{
+    bool was_kept = false, was_reduced = false;
+    size_t lines = 1;
+    for (unsigned d = g->n_loops - 1; d-- > 0;) {
+        struct xl__loop *loop = &g->loop[d];
+        bool *was = loop->is_reduced ? &was_reduced : &was_kept;
+        if (g->geo.tile > 0 && d == g->geo.across)
+            loop->size = g->geo.tile + FEW;
+        else if (loop->size > 1)
+            loop->size = *was ? 2 : next_size(g, loop);
+        *was = true;
+        lines *= loop->is_reduced ? loop->size : 1;
+    }
+    struct xl__loop *inner = &g->loop[g->n_loops - 1];
+    if (inner->size > 1)
+        inner->size = xl__max_size(2, inner_size(g, lines));
+}
+
+/* By growing stride, the innermost loop first among equals: each begins where
+ * the one within it ends, at an odd multiple of the alignment. */
+static void shrink_strides(const struct xl__group *g, struct xl__operand *o)
+{
+    size_t old[XL__EXPR_LOOPS], next = 1;
+    const size_t align = at_least_one(o->align);
+    memcpy(old, o->stride, sizeof old);
+    for (unsigned turn = 0; turn < g->n_loops; turn++) {
+        unsigned least = g->n_loops;
+        for (unsigned d = g->n_loops; d-- > 0;) {
+            if (old[d] != 0 && (least == g->n_loops || old[d] < old[least]))
+                least = d;
+        }
+        if (least == g->n_loops)
+            return;
+        const bool is_inner = least + 1 == g->n_loops;
+        size_t step = is_inner || align == 1
+                          ? next
+                          : (xl__ceil_div(next, align) | 1) * align;
+        if (old[least] > 1 && step == 1)
+            step = 2; /* a stride of 1 is a class of its own */
+        o->stride[least] = step;
+        next = step * g->loop[least].size + 1;
+        old[least] = 0;
+    }
+}
+
+/* Kept elements times chunks, whole vectors of them. */
+static double n_partials(const struct xl__group *g, size_t more)
+{
+    double n = (double)at_least_one(g->geo.chunks);
+    for (unsigned d = 0; d < g->n_loops; d++) {
+        if (!g->loop[d].is_reduced)
+            n *= (double)(g->loop[d].size + more);
+    }
+    return n;
+}
+
+/* Results of chunks: as many bytes a place as there were, and what rounding
+ * may add to each of them. */
+static size_t partial_bytes_of(const struct xl__group *from,
+                               const struct xl__group *to)
+{
+    enum { SECTION = 256 };
+    if (from->partial_bytes == 0)
+        return 0;
+    return (size_t)((double)from->partial_bytes / n_partials(from, 0) *
+                    n_partials(to, to->geo.vw)) +
+           SECTION * (size_t)to->n_values;
+}
+
+void xl__selfcheck_shrink(const struct xl__group *from, struct xl__group *to)
+{
+    *to = *from;
+    to->why = (struct xl__str){0};
+    to->geo.chunks = xl__min_size(from->geo.chunks, MOST_CHUNKS);
+    to->geo.per_wg = xl__min_size(from->geo.per_wg, ITERATIONS);
+    shrink_loops(to);
+    for (unsigned i = 0; i < to->n_operands; i++)
+        shrink_strides(to, &to->operand[i]);
+    to->partial_bytes = partial_bytes_of(from, to);
+}
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1 };
 
-/* -- elements ------------------------------------------------------------- */
+/* -- elements --------------------------------------------------------- */
 
-static void put(unsigned char *at, xl_dtype dtype, double x)
+static void write_element(unsigned char *at, xl_dtype dtype, double x)
 {
     const float f = (float)x;
     const int32_t i = (int32_t)x;
-    const uint16_t half = dtype == XL_F16 ? xl__f32_to_f16(f)
-                                          : xl__f32_to_bf16(f);
+    const uint16_t half =
+        dtype == XL_F16 ? xl__f32_to_f16(f) : xl__f32_to_bf16(f);
     if (dtype == XL_F32)
         memcpy(at, &f, sizeof f);
     else if (dtype == XL_F16 || dtype == XL_BF16)
@@ -31,7 +170,7 @@ static void put(unsigned char *at, xl_dtype dtype, double x)
         *at = (unsigned char)i;
 }
 
-static double get(const unsigned char *at, xl_dtype dtype)
+static double read_element(const unsigned char *at, xl_dtype dtype)
 {
     float f;
     int32_t i;
@@ -56,7 +195,7 @@ static double get(const unsigned char *at, xl_dtype dtype)
 }
 
 /* Normal numbers; all of a byte; small integers. */
-static double draw(struct xl__rng *rng, xl_dtype dtype)
+static double draw_number(struct xl__rng *rng, xl_dtype dtype)
 {
     enum { MOST = 100 };
     switch (dtype) {
@@ -73,9 +212,10 @@ static double draw(struct xl__rng *rng, xl_dtype dtype)
     }
 }
 
-/* -- layout --------------------------------------------------------------- */
+/* -- layout ----------------------------------------------------------- */
 
-static size_t extent(const struct xl__group *g, const struct xl__operand *o)
+static size_t n_elems_spanned(const struct xl__group *g,
+                              const struct xl__operand *o)
 {
     size_t last = 0;
     for (unsigned d = 0; d < g->n_loops; d++)
@@ -99,8 +239,8 @@ static bool is_same_view(const struct xl__operand *a,
 }
 
 /* The operand before k that is the same view of the same memory; k: none. */
-static unsigned twin(const struct xl__small *t, const struct xl__group *from,
-                     unsigned k)
+static unsigned find_same_view(const struct xl__selfcheck_case *t,
+                               const struct xl__group *from, unsigned k)
 {
     for (unsigned i = 0; i < k; i++) {
         if (from->operand[i].at != XL__AT_INDEX && t->slot[i] == t->slot[k] &&
@@ -111,8 +251,9 @@ static unsigned twin(const struct xl__small *t, const struct xl__group *from,
 }
 
 /* Each view begins at an odd multiple of its alignment. */
-static void lay_out(struct xl__small *t, const struct xl__group *from,
-                    const struct xl__signature *sig)
+static void assign_offsets(struct xl__selfcheck_case *t,
+                           const struct xl__group *from,
+                           const struct xl__signature *sig)
 {
     enum { BLOCK = 256 }; /* bytes: a multiple of every alignment */
     for (unsigned k = 0; k < t->group.n_operands; k++) {
@@ -121,15 +262,16 @@ static void lay_out(struct xl__small *t, const struct xl__group *from,
         if (o->at == XL__AT_INDEX)
             continue;
         t->slot[k] = slot_of(o, sig);
-        const unsigned other = twin(t, from, k);
+        const unsigned other = find_same_view(t, from, k);
         size_t *end = &t->bytes[t->slot[k]];
         if (other < k) {
             o->offset = t->group.operand[other].offset;
             continue;
         }
-        o->offset = xl__round_up(*end, BLOCK) / elem +
-                    xl__max_size(1, o->align);
-        *end = (o->offset + extent(&t->group, o) + GUARD_ELEMS) * elem;
+        o->offset =
+            xl__round_up(*end, BLOCK) / elem + xl__max_size(1, o->align);
+        *end =
+            (o->offset + n_elems_spanned(&t->group, o) + GUARD_ELEMS) * elem;
     }
     for (unsigned i = 0; i < XL__MAX_MEMS; i++)
         t->kept[i] = t->bytes[i];
@@ -141,16 +283,17 @@ static void lay_out(struct xl__small *t, const struct xl__group *from,
     t->s.scratch_bytes = t->bytes[XL__MEM_SCRATCH];
 }
 
-/* -- data ----------------------------------------------------------------- */
+/* -- data ------------------------------------------------------------- */
 
-static unsigned char *place(unsigned char *const *memory,
-                            const struct xl__small *t, unsigned k, size_t i)
+static unsigned char *element_address(unsigned char *const *memory,
+                                      const struct xl__selfcheck_case *t,
+                                      unsigned k, size_t i)
 {
     const struct xl__operand *o = &t->group.operand[k];
     return memory[t->slot[k]] + (o->offset + i) * xl_dtype_bytes(o->dtype);
 }
 
-static xl_status take_memory(struct xl__small *t)
+static xl_status allocate_memory(struct xl__selfcheck_case *t)
 {
     for (unsigned i = 0; i < XL__MAX_MEMS; i++) {
         if (t->bytes[i] == 0)
@@ -165,56 +308,59 @@ static xl_status take_memory(struct xl__small *t)
 }
 
 /* Views that are one are filled more than once; the last time counts. */
-static void fill(struct xl__small *t)
+static void fill_inputs(struct xl__selfcheck_case *t)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, SEED);
     for (unsigned k = 0; k < t->group.n_operands; k++) {
         const struct xl__operand *o = &t->group.operand[k];
-        const size_t n = extent(&t->group, o);
+        const size_t n = n_elems_spanned(&t->group, o);
         if (o->at == XL__AT_INDEX || o->is_written)
             continue;
         for (size_t i = 0; i < n; i++)
-            put(place(t->before, t, k, i), o->dtype, draw(&rng, o->dtype));
+            write_element(element_address(t->before, t, k, i), o->dtype,
+                          draw_number(&rng, o->dtype));
     }
 }
 
 /* Not 0 and not 1, whole for those of i32. */
-static void set_scalars(struct xl__small *t, const struct xl__signature *sig)
+static void set_scalars(struct xl__selfcheck_case *t,
+                        const struct xl__signature *sig)
 {
     static const double step = 0.125;
     for (unsigned i = 0; i < sig->n; i++)
-        t->scalar[i] = sig->b[i].dtype == XL_I32 ? i + 2
-                                                 : (i + 6) * step;
+        t->scalar[i] = sig->b[i].dtype == XL_I32 ? i + 2 : (i + 6) * step;
 }
 
-static xl_status read_back(struct xl__small *t)
+static xl_status read_inputs(struct xl__selfcheck_case *t)
 {
     for (unsigned k = 0; k < t->group.n_operands; k++) {
         const struct xl__operand *o = &t->group.operand[k];
         struct xl__eval_mem *m = &t->mem[k];
         if (o->at == XL__AT_INDEX)
             continue;
-        m->elems = extent(&t->group, o);
+        m->elems = n_elems_spanned(&t->group, o);
         m->value = xl__calloc(m->elems, sizeof *m->value);
         m->error = xl__calloc(m->elems, sizeof *m->error);
         if (!m->value || !m->error)
             return XL_NO_MEMORY;
         for (size_t i = 0; i < m->elems && !o->is_written; i++)
-            m->value[i] = get(place(t->before, t, k, i), o->dtype);
+            m->value[i] =
+                read_element(element_address(t->before, t, k, i), o->dtype);
     }
     return XL_OK;
 }
 
-xl_status xl__small_init(struct xl__small *t, const struct xl__local *l,
-                         const struct xl__schedule *s,
-                         const struct xl__signature *sig)
+xl_status xl__selfcheck_case_init(struct xl__selfcheck_case *t,
+                                  const struct xl__canonical_group *l,
+                                  const struct xl__schedule *s,
+                                  const struct xl__signature *sig)
 {
     xl_status status = XL_OK;
     const struct xl__group *from = &l->group;
     memset(t, 0, sizeof *t);
     t->g = &l->g;
-    xl__expr_shrink(from, &t->group);
+    xl__selfcheck_shrink(from, &t->group);
     t->s.temp = xl__calloc(s->n_temps, sizeof *t->s.temp);
     if (!t->s.temp)
         TRY(XL_NO_MEMORY);
@@ -223,17 +369,17 @@ xl_status xl__small_init(struct xl__small *t, const struct xl__local *l,
         t->s.temp[i].node = s->temp[i].node;
         t->s.temp[i].dtype = s->temp[i].dtype;
     }
-    lay_out(t, from, sig);
-    TRY(take_memory(t));
-    fill(t);
+    assign_offsets(t, from, sig);
+    TRY(allocate_memory(t));
+    fill_inputs(t);
     set_scalars(t, sig);
-    TRY(read_back(t));
+    TRY(read_inputs(t));
     TRY(xl__eval_group(t->g, &t->group, t->scalar, t->mem));
 fail:
     return status;
 }
 
-void xl__small_clear(struct xl__small *t)
+void xl__selfcheck_case_clear(struct xl__selfcheck_case *t)
 {
     for (unsigned i = 0; i < XL__MAX_MEMS; i++) {
         free(t->before[i]);
@@ -246,7 +392,7 @@ void xl__small_clear(struct xl__small *t)
     free(t->s.temp);
 }
 
-/* -- the judgement -------------------------------------------------------- */
+/* -- the judgement ---------------------------------------------------- */
 
 static bool is_close(double got, double want, double err)
 {
@@ -256,8 +402,8 @@ static bool is_close(double got, double want, double err)
 }
 
 /* The i-th element in the order of the loops. */
-static size_t place_of(const struct xl__group *g, const struct xl__operand *o,
-                       size_t i)
+static size_t element_index(const struct xl__group *g,
+                            const struct xl__operand *o, size_t i)
 {
     size_t at = 0;
     for (unsigned d = g->n_loops; d-- > 0;) {
@@ -267,7 +413,7 @@ static size_t place_of(const struct xl__group *g, const struct xl__operand *o,
     return at;
 }
 
-static size_t n_turns(const struct xl__group *g)
+static size_t n_iterations(const struct xl__group *g)
 {
     size_t n = 1;
     for (unsigned d = 0; d < g->n_loops; d++)
@@ -277,17 +423,18 @@ static size_t n_turns(const struct xl__group *g)
 
 /* Every element that is written; what was right goes into `before`, so that
  * afterwards both must be the same. */
-static bool judge_operand(struct xl__small *t, unsigned k, size_t *n_sure,
-                          char *why)
+static bool compare_operand(struct xl__selfcheck_case *t, unsigned k,
+                            size_t *n_sure, char *why)
 {
     const struct xl__operand *o = &t->group.operand[k];
-    const size_t n = n_turns(&t->group);
+    const size_t n = n_iterations(&t->group);
     for (size_t i = 0; i < n; i++) {
-        const size_t at = place_of(&t->group, o, i);
+        const size_t at = element_index(&t->group, o, i);
         const double want = t->mem[k].value[at], err = t->mem[k].error[at];
-        const double got = get(place(t->after, t, k, at), o->dtype);
-        memcpy(place(t->before, t, k, at), place(t->after, t, k, at),
-               xl_dtype_bytes(o->dtype));
+        const double got =
+            read_element(element_address(t->after, t, k, at), o->dtype);
+        memcpy(element_address(t->before, t, k, at),
+               element_address(t->after, t, k, at), xl_dtype_bytes(o->dtype));
         if (isinf(err))
             continue;
         ++*n_sure;
@@ -302,13 +449,13 @@ static bool judge_operand(struct xl__small *t, unsigned k, size_t *n_sure,
     return true;
 }
 
-bool xl__small_judge(struct xl__small *t, size_t *n_sure,
-                     char why[XL__EXPR_WHY])
+bool xl__selfcheck_case_compare(struct xl__selfcheck_case *t, size_t *n_sure,
+                                char why[XL__EXPR_WHY])
 {
     *n_sure = 0;
     for (unsigned k = 0; k < t->group.n_operands; k++) {
         if (t->group.operand[k].is_written &&
-            !judge_operand(t, k, n_sure, why))
+            !compare_operand(t, k, n_sure, why))
             return false;
     }
     for (unsigned i = 0; i < XL__MAX_MEMS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application with its own context, queue and buffers. multiply() and
- * layer() are README's examples; the results are compared with sums in double.
- */
+/* An application with its own context, queue and buffers. multiply(), layer()
+ * and adam() are examples of README.md; their results are compared with the
+ * same in double. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,8 @@ int multiply(xl_lib *lib, cl_command_queue native, cl_mem a, cl_mem b,
              cl_mem c, size_t m, size_t n, size_t k, cl_event *done);
 xl_status layer(xl_queue *q, cl_mem x, cl_mem w, cl_mem bias, cl_mem out,
                 size_t rows, size_t n);
+xl_status adam(xl_queue *q, xl_expr **e, cl_mem p, cl_mem m, cl_mem v,
+               cl_mem g, size_t n, double rate);
 
 enum { M = 33, N = 65, K = 17 };
 
@@ -89,6 +91,51 @@ static int run_layer(xl_lib *lib, cl_context context, cl_command_queue queue)
     return right;
 }
 
+/* Two steps of N parameters from 0, with gradients of bias[]. */
+static int is_adam_right(const float *p)
+{
+    for (size_t i = 0; i < N; i++) {
+        const double g = (double)bias[i];
+        double expected = 0, m = 0, v = 0;
+        for (int step = 0; step < 2; step++) {
+            m = 0.9 * m + 0.1 * g;
+            v = 0.999 * v + 0.001 * g * g;
+            expected -= 0.25 * m / (sqrt(v) + 1e-8);
+        }
+        if (fabs(expected - (double)p[i]) > 1e-4) {
+            printf("p(%zu) is %g, not %g\n", i, (double)p[i], expected);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int run_adam(xl_lib *lib, cl_context context, cl_command_queue queue)
+{
+    static float p[N], zeros[N];
+    xl_queue *q = NULL;
+    xl_expr *e = NULL;
+    cl_mem mem[] = {upload(context, p, sizeof p),
+                    upload(context, zeros, sizeof zeros),
+                    upload(context, zeros, sizeof zeros),
+                    upload(context, bias, sizeof bias)};
+    const int right =
+        mem[0] && mem[1] && mem[2] && mem[3] &&
+        xl_queue_wrap(lib, queue, &q) == XL_OK &&
+        adam(q, &e, mem[0], mem[1], mem[2], mem[3], N, 0.25) == XL_OK &&
+        adam(q, &e, mem[0], mem[1], mem[2], mem[3], N, 0.25) == XL_OK &&
+        clEnqueueReadBuffer(queue, mem[0], CL_TRUE, 0, sizeof p, p, 0, NULL,
+                            NULL) == CL_SUCCESS &&
+        is_adam_right(p);
+    if (q && !right)
+        printf("%s\n", xl_error_detail(q));
+    xl_expr_destroy(e);
+    xl_queue_destroy(q);
+    for (unsigned i = 0; i < 4; i++)
+        clReleaseMemObject(mem[i]);
+    return right;
+}
+
 static int run(xl_lib *lib, cl_context context, cl_command_queue queue)
 {
     cl_mem mem_a = upload(context, a, sizeof a);
@@ -125,9 +172,9 @@ int main(void)
     fill(x, M * N, 7);
     fill(w, N * N, 11);
     fill(bias, N, 3);
-    const int right = xl_open(NULL, &lib) == XL_OK &&
-                      run(lib, context, queue) &&
-                      run_layer(lib, context, queue);
+    const int right =
+        xl_open(NULL, &lib) == XL_OK && run(lib, context, queue) &&
+        run_layer(lib, context, queue) && run_adam(lib, context, queue);
     xl_close(lib);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

@@ -19,21 +19,9 @@ function(step what)
     endif()
 endfunction()
 
-# README's examples: the C blocks below their markers.
-foreach(name example epilogue)
-    set(marker "<!-- ${name} -->\n```c\n")
-    file(READ ${SOURCE_DIR}/README.md readme)
-    string(FIND "${readme}" "${marker}" at)
-    if(at EQUAL -1)
-        message(FATAL_ERROR "README.md has no ${name}")
-    endif()
-    string(SUBSTRING "${readme}" ${at} -1 readme)
-    string(REPLACE "${marker}" "" readme "${readme}")
-    string(FIND "${readme}" "```" at)
-    string(SUBSTRING "${readme}" 0 ${at} readme)
-    file(WRITE ${SCRATCH}/examples/${name}.c "${readme}")
-    list(APPEND examples ${SCRATCH}/examples/${name}.c)
-endforeach()
+# The C examples of the documents: the list `examples`.
+set(FOLDER ${SCRATCH}/examples)
+include(${here}/examples.cmake)
 
 step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 file(GLOB_RECURSE soname ${prefix}/libcrosslane.so.0)
@@ -51,8 +39,8 @@ step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
 step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
 step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
 
-# By pkg-config, as README says it: the prefix is not where it was configured
-# for, and no flag says so.
+# By pkg-config, with the prefix moved after it was configured and no flag for
+# the new one.
 find_program(PKG_CONFIG pkg-config REQUIRED)
 set(ENV{PKG_CONFIG_PATH} ${libdir}/pkgconfig)
 set(ENV{LD_LIBRARY_PATH} ${libdir})
@@ -66,6 +54,14 @@ separate_arguments(flags)
 set(warnings -Wall -Wextra -Werror -DCL_TARGET_OPENCL_VERSION=120)
 step("build by pkg-config, C" ${CC} -std=c11 ${warnings} ${here}/gemm.c
     ${examples} -o ${SCRATCH}/by_pc ${flags} -lm)
+# A designated initializer may leave members out, and is C++20: GCC and Clang
+# accept it in C++17.
+foreach(example IN LISTS examples)
+    get_filename_component(name ${example} NAME)
+    step("${name} as C++17" ${CXX} -std=c++17 ${warnings}
+        -Wno-missing-field-initializers -x c++ -fsyntax-only ${example}
+        ${flags})
+endforeach()
 step("build by pkg-config, C++" ${CXX} -std=c++17 ${warnings} ${here}/gemm.cpp
     -o ${SCRATCH}/by_pc_cpp ${flags})
 step("build an expression by pkg-config, C" ${CC} -std=c11 ${warnings}

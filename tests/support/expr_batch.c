@@ -87,10 +87,12 @@ bool batch_node(enum xl__expr_op op, enum xl__vtype type, struct xl__node *out)
 void batch_geometry(struct batch *b, struct batch_way way)
 {
     enum { TURNS = 5, ITEMS = 8, UNROLL = 2 };
-    b->group.geo = (struct xl__geometry){
-        .vw = way.vw, .wg = way.as_gpu ? ITEMS : 1,
-        .unroll = way.as_gpu ? UNROLL : 1, .turns = way.as_gpu ? 0 : TURNS,
-        .is_streamed = way.vw == XL__EXPR_MAX_VW};
+    b->group.geo =
+        (struct xl__geometry){.vw = way.vw,
+                              .wg = way.as_gpu ? ITEMS : 1,
+                              .unroll = way.as_gpu ? UNROLL : 1,
+                              .per_wg = way.as_gpu ? 0 : TURNS,
+                              .is_streamed = way.vw == XL__EXPR_MAX_VW};
 }
 
 void batch_facts(struct batch_way way, struct xl__limits *l)

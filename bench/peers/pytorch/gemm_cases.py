@@ -134,11 +134,11 @@ def read_shape_file(name):
 
         title: 64x32x16 f16 nt batch=4      # comment
 
-    A name without a dot and a slash is a file of bench/shapes."""
+    A name without a dot and a slash is a file of bench/cases/shapes."""
     folder = os.path.dirname(os.path.abspath(__file__))
     path = name
     if "." not in name and "/" not in name:
-        path = os.path.join(folder, "..", "..", "shapes", name + ".txt")
+        path = os.path.join(folder, "..", "..", "cases", "shapes", name + ".txt")
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             title, rest = re.match(r"(?:(.*?):(?=\s))?(.*)",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues as snippets of kernel text.
+/* Epilogues as kernel text.
  *
  *   expression --parse--> tree --check, infer--> graph --write--> text
  *
@@ -9,12 +9,12 @@
  * preprocessor keeps one of these. Names outside the functions begin with ep,
  * names inside are those of opencl.h.
  *
- * xl__snippet_get() keeps snippets in lists of the context, by a hash of all
- * that they depend on (struct snippet_key). A call with an epilogue that is in
- * the lists costs a hash and a comparison.
+ * xl__epilogue_text_get() keeps texts in lists of the context, by a hash
+ * of all that they depend on (struct epilogue_key). A call with an epilogue
+ * that is in the lists costs a hash and a comparison.
  *
- * xl__snippet_eval() computes one element on the host, node by node, with a
- * bound of the device's error (expr/host/interval.h). */
+ * xl__epilogue_text_eval() computes one element on the host, node by node,
+ * with a bound of the device's error (expr/host/interval.h). */
 #include "expr/codegen/epilogue.h"
 
 #include <limits.h>
@@ -27,8 +27,12 @@
 #include "expr/codegen/opencl_ops.h"
 #include "expr/graph/graph.h"
 #include "expr/graph/infer.h"
+#include "expr/graph/infer_types.h"
+#include "expr/graph/print.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
 #include "expr/language/functions.h"
+#include "expr/language/parser.h"
 
 /* Does the operand broadcast over the result? Sets its strides along the
  * dimensions of the result: 0 where its size is 1, and for a scalar. */
@@ -56,7 +60,7 @@ static bool find_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
 static const char y_name[] = "y", out_name[] = "out";
 
 struct epilogue_reader {
-    const struct xl__snippet_want *want;
+    const struct xl__epilogue_request *want;
     struct xl__epilogue *ep;
     struct xl__tree tree;
     struct xl__signature sig; /* operands, y, out */
@@ -70,18 +74,18 @@ static xl_status check_node(const struct epilogue_reader *r,
                             const struct xl__tree_node *n)
 {
     if (n->kind == XL__T_VIEW)
-        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "slices and transposes are not possible in an "
                               "epilogue; bind the view instead");
     if (n->kind != XL__T_CALL)
         return XL_OK;
     if (n->row != XL__ROW_NONE || xl__expr_ops[n->op].cls == XL__C_REDUCE)
-        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "reductions and functions over an axis are not "
                               "possible in an epilogue; apply them to the "
                               "result with xl_expr_run()");
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
-        return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "random numbers are not possible in an "
                               "epilogue; bind a tensor that xl_expr_run() "
                               "has filled");
@@ -109,7 +113,7 @@ static xl_status check_statements(const struct epilogue_reader *r)
         const struct xl__statement *s = &t->statement[i];
         const char *name = t->name[s->name];
         if (is_name_bound(r, name))
-            return xl__tree_error(t, s->place, r->e, XL_BAD_ARGUMENT,
+            return xl__tree_error(t, s->location, r->e, XL_BAD_ARGUMENT,
                                   "'%s' is bound, and an epilogue assigns "
                                   "only its result; use another name",
                                   name);
@@ -117,7 +121,7 @@ static xl_status check_statements(const struct epilogue_reader *r)
     }
     if (leaves)
         return XL_OK;
-    return xl__tree_error(t, t->statement[t->n_statements - 1].place, r->e,
+    return xl__tree_error(t, t->statement[t->n_statements - 1].location, r->e,
                           XL_BAD_ARGUMENT,
                           "the epilogue has no result: end with an "
                           "expression, or assign it to '%s'",
@@ -154,7 +158,7 @@ static unsigned first_use(const struct xl__tree *t, const char *name)
     for (unsigned i = 0; i < t->n_nodes; i++) {
         const struct xl__tree_node *n = &t->node[i];
         if (n->kind == XL__T_NAME && strcmp(t->name[n->name], name) == 0)
-            return n->place;
+            return n->location;
     }
     return UINT_MAX;
 }
@@ -198,7 +202,7 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
 static void bind_result(struct epilogue_reader *r, const char *name,
                         xl_dtype dtype)
 {
-    struct xl__bound *b = &r->sig.b[r->sig.n++];
+    struct xl__param *b = &r->sig.b[r->sig.n++];
     xl__strcpy(b->name, sizeof b->name, name);
     b->dtype = (unsigned)dtype;
     b->n_dims = XL__N_ALONG;
@@ -216,7 +220,7 @@ static void bind_operands(struct epilogue_reader *r)
 {
     for (unsigned k = 0; k < r->ep->n; k++) {
         const xl_binding *from = &r->want->epilogue->bindings[k];
-        struct xl__bound *b = &r->sig.b[r->sig.n++];
+        struct xl__param *b = &r->sig.b[r->sig.n++];
         memcpy(b->name, r->ep->operand[k].name, sizeof b->name);
         b->dtype = (unsigned)from->tensor.dtype;
         b->is_scalar = from->is_scalar;
@@ -242,7 +246,7 @@ static xl_status check_graph(const struct epilogue_reader *r)
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
         if (n->op == XL__E_INPUT && n->binding > r->ep->n)
-            return xl__tree_error(&r->tree, n->place, r->e, XL_BAD_ARGUMENT,
+            return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                                   "'%s' is read before it is assigned; its "
                                   "old value is part of y if beta is not 0",
                                   out_name);
@@ -269,7 +273,7 @@ fail:
     return status;
 }
 
-xl_status xl__epilogue_read(const struct xl__snippet_want *want,
+xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
                             struct xl__epilogue *out, struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -307,7 +311,7 @@ static void name_operands(const struct epilogue_writer *w,
 {
     *s = (struct xl__signature){.n = w->ep->n + 1};
     for (unsigned k = 0; k < s->n; k++) {
-        struct xl__bound *b = &s->b[k];
+        struct xl__param *b = &s->b[k];
         const unsigned leaf = w->leaf[k];
         xl__strcpy(b->name, sizeof b->name,
                    k < w->ep->n ? w->ep->operand[k].name : "y");
@@ -365,7 +369,7 @@ static void write_params(struct epilogue_writer *w)
     struct xl__str *out = w->m.out;
     xl__str_add(out, "#define XL_EPILOGUE_PARAMS");
     for (unsigned k = 0; k < w->ep->n; k++) {
-        const struct xl__epilogue_operand *o = &w->ep->operand[k];
+        const struct xl__epilogue_binding *o = &w->ep->operand[k];
         if (o->is_scalar)
             xl__str_printf(out, " \\\n    , const %s ep%u",
                            xl__opencl_elem_type((xl_dtype)o->dtype), k);
@@ -584,20 +588,20 @@ xl_status xl__epilogue_write(struct xl__epilogue *ep,
     return ep->text ? XL_OK : XL_NO_MEMORY;
 }
 
-/* All that a snippet depends on, with the hash of the expression in place of
+/* All that a text depends on, with the hash of the expression in place of
  * its characters. Compared with memcmp(): no padding. */
-struct snippet_key {
+struct epilogue_key {
     uint64_t expr; /* hash of the characters */
     uint64_t dtype, n;
     struct key_operand {
-        struct xl__epilogue_operand as;
+        struct xl__epilogue_binding as;
         size_t stride[XL__N_ALONG];
     } operand[XL_EPILOGUE_MAX_BINDINGS];
 };
 
-struct snippet_entry {
-    struct xl__snippet s; /* first: an op holds a pointer to it */
-    struct snippet_key key;
+struct epilogue_entry {
+    struct xl__epilogue_text s; /* first: an op holds a pointer to it */
+    struct epilogue_key key;
 };
 
 /* -- the key -------------------------------------------------------------- */
@@ -605,12 +609,12 @@ struct snippet_entry {
 /* Bytes of a key with n operands: the rest of the array is not compared. */
 static size_t key_bytes(size_t n)
 {
-    return offsetof(struct snippet_key, operand) +
+    return offsetof(struct epilogue_key, operand) +
            n * sizeof(struct key_operand);
 }
 
 /* Set what the text depends on of an operand; the name must fit. */
-static xl_status set_name(struct xl__epilogue_operand *to, const xl_binding *b,
+static xl_status set_name(struct xl__epilogue_binding *to, const xl_binding *b,
                           struct xl__error *e)
 {
     size_t len = 0;
@@ -629,8 +633,8 @@ static xl_status set_name(struct xl__epilogue_operand *to, const xl_binding *b,
 }
 
 /* Sets *fits to whether all operands broadcast over the result. */
-static xl_status set_key(const struct xl__snippet_want *want,
-                         struct snippet_key *key, bool *fits,
+static xl_status set_key(const struct xl__epilogue_request *want,
+                         struct epilogue_key *key, bool *fits,
                          struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -648,19 +652,19 @@ fail:
     return status;
 }
 
-/* -- the lists of snippets ------------------------------------------------ */
+/* -- the lists of texts --------------------------------------------------- */
 
-/* Find a snippet in the list of its hash: same key, same expression. */
-static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
-                                              uint64_t hash,
-                                              const struct snippet_key *key,
-                                              const char *expr)
+/* Find a text in the list of its hash: same key, same expression. */
+static const struct xl__epilogue_text *
+find_entry(struct xl__epilogue_text *const *first, uint64_t hash,
+           const struct epilogue_key *key, const char *expr)
 {
     const size_t bytes = key_bytes((size_t)key->n);
-    for (const struct xl__snippet *s = *first; s; s = s->next) {
+    for (const struct xl__epilogue_text *s = *first; s; s = s->next) {
         const struct xl__epilogue *of = s->inside;
         if (s->hash == hash && s->n_operands == key->n &&
-            memcmp(&((const struct snippet_entry *)s)->key, key, bytes) == 0 &&
+            memcmp(&((const struct epilogue_entry *)s)->key, key, bytes) ==
+                0 &&
             strcmp(of->expr, expr) == 0)
             return s;
     }
@@ -670,7 +674,7 @@ static const struct xl__snippet *find_snippet(struct xl__snippet *const *first,
 /* Are graph and text those of this expression over such operands, apart from
  * sizes and strides? */
 static bool is_same_epilogue(const struct xl__epilogue *a,
-                             const struct snippet_key *key, const char *expr)
+                             const struct epilogue_key *key, const char *expr)
 {
     if ((uint64_t)a->dtype != key->dtype || a->n != key->n ||
         strcmp(a->expr, expr) != 0)
@@ -683,13 +687,13 @@ static bool is_same_epilogue(const struct xl__epilogue *a,
     return true;
 }
 
-/* Find graph and text that a snippet of another shape has. */
+/* Find graph and text that a text of another shape has. */
 static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
-                                          const struct snippet_key *key,
+                                          const struct epilogue_key *key,
                                           const char *expr)
 {
-    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
-        for (struct xl__snippet *s = ctx->snippets[i]; s; s = s->next) {
+    for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
+        for (struct xl__epilogue_text *s = ctx->epilogues[i]; s; s = s->next) {
             if (is_same_epilogue(s->inside, key, expr))
                 return s->inside;
         }
@@ -697,7 +701,7 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
     return NULL;
 }
 
-/* -- new snippets --------------------------------------------------------- */
+/* -- new texts ------------------------------------------------------------ */
 
 /* Drop one user; the last one frees it. */
 static void release_epilogue(struct xl__epilogue *ep)
@@ -717,8 +721,8 @@ static xl_status set_no_memory(struct xl__error *e)
 
 /* Make graph and text, with one user. */
 static xl_status make_epilogue(xl_queue *q,
-                               const struct xl__snippet_want *want,
-                               const struct snippet_key *key,
+                               const struct xl__epilogue_request *want,
+                               const struct epilogue_key *key,
                                struct xl__epilogue **out)
 {
     xl_status status = XL_OK;
@@ -742,10 +746,10 @@ fail:
     return status;
 }
 
-static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
-                                        const struct snippet_key *key)
+static struct xl__epilogue_text *new_entry(struct xl__epilogue *ep,
+                                           const struct epilogue_key *key)
 {
-    struct snippet_entry *m = xl__calloc(1, sizeof *m);
+    struct epilogue_entry *m = xl__calloc(1, sizeof *m);
     if (!m)
         return NULL;
     memcpy(&m->key, key, key_bytes((size_t)key->n));
@@ -754,7 +758,7 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
     m->s.inside = ep;
     m->s.n_operands = ep->n;
     for (unsigned k = 0; k < ep->n; k++) {
-        struct xl__snippet_operand *o = &m->s.operand[k];
+        struct xl__epilogue_operand *o = &m->s.operand[k];
         o->dtype = (xl_dtype)key->operand[k].as.dtype;
         o->is_scalar = key->operand[k].as.is_scalar != 0;
         memcpy(o->stride, key->operand[k].stride, sizeof o->stride);
@@ -764,10 +768,10 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
 
 /* Called under ctx->lock. If an operand does not fit, the expression is read
  * again, which sets the error with its position. */
-static xl_status build_snippet(xl_queue *q,
-                               const struct xl__snippet_want *want,
-                               const struct snippet_key *key, bool fits,
-                               struct xl__snippet **out)
+static xl_status build_entry(xl_queue *q,
+                             const struct xl__epilogue_request *want,
+                             const struct epilogue_key *key, bool fits,
+                             struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__epilogue *ep =
@@ -776,7 +780,7 @@ static xl_status build_snippet(xl_queue *q,
         ep->n_users++;
     else
         TRY(make_epilogue(q, want, key, &ep));
-    *out = make_snippet(ep, key);
+    *out = new_entry(ep, key);
     if (*out)
         return XL_OK;
     release_epilogue(ep);
@@ -785,40 +789,42 @@ fail:
     return status;
 }
 
-/* Free all snippets of a context: called when it is destroyed. */
-static void clear_snippets(struct xl__context *ctx)
+/* Free all texts of a context: called when it is destroyed. */
+static void clear_epilogues(struct xl__context *ctx)
 {
-    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
-        while (ctx->snippets[i]) {
-            struct xl__snippet *s = ctx->snippets[i];
-            ctx->snippets[i] = s->next;
+    for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
+        while (ctx->epilogues[i]) {
+            struct xl__epilogue_text *s = ctx->epilogues[i];
+            ctx->epilogues[i] = s->next;
             release_epilogue(s->inside);
             free(s);
         }
     }
 }
 
-xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
-                          const struct xl__snippet **out)
+xl_status xl__epilogue_text_get(xl_queue *q,
+                                const struct xl__epilogue_request *want,
+                                const struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = q->ctx;
-    struct snippet_key key;
-    struct xl__snippet *made;
+    struct epilogue_key key;
+    struct xl__epilogue_text *made;
     bool fits;
     *out = NULL;
     TRY(set_key(want, &key, &fits, &q->error));
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
-    struct xl__snippet **first = &ctx->snippets[hash % XL__SNIPPET_LISTS];
+    struct xl__epilogue_text **first =
+        &ctx->epilogues[hash % XL__EPILOGUE_LISTS];
     xl__lock_take(&ctx->lock);
-    *out = fits ? find_snippet(first, hash, &key, want->epilogue->expr) : NULL;
+    *out = fits ? find_entry(first, hash, &key, want->epilogue->expr) : NULL;
     if (!*out) {
-        status = build_snippet(q, want, &key, fits, &made);
+        status = build_entry(q, want, &key, fits, &made);
         if (status == XL_OK) {
             made->hash = hash;
             made->next = *first;
             *out = *first = made;
-            ctx->clear_snippets = clear_snippets;
+            ctx->clear_epilogues = clear_epilogues;
         }
     }
     xl__lock_drop(&ctx->lock);
@@ -826,7 +832,7 @@ fail:
     return status;
 }
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 /* The value of a leaf in a device's register, known to within `error`:
  * subnormal floats may be flushed to 0. */
@@ -834,13 +840,13 @@ static num device_value(enum xl__vtype type, double x, double error)
 {
     const num out = {x, error};
     if (type == XL__V_BOOL)
-        return xl__eval_round(out, XL_BOOL);
-    return type == XL__V_F32 ? xl__eval_settle(x, error) : out;
+        return xl__interval_round(out, XL_BOOL);
+    return type == XL__V_F32 ? xl__interval_f32(x, error) : out;
 }
 
-void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
-                      double y_error, const double *operands, double *want,
-                      double *error)
+void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
+                            double y, double y_error, const double *operands,
+                            double *want, double *error)
 {
     const struct xl__epilogue *ep = s->inside;
     const struct xl__graph *g = &ep->g;
@@ -860,7 +866,7 @@ void xl__snippet_eval(const struct xl__snippet *s, xl_dtype dtype, double y,
         else
             value[i] = device_value(n->type, operands[n->binding], 0);
     }
-    const num out = xl__eval_round(value[last], dtype);
+    const num out = xl__interval_round(value[last], dtype);
     *want = out.x;
     *error = out.err;
 }

@@ -14,7 +14,7 @@ static const struct form_functions {
     [XL__FORM_MAP] = {xl__map_geometry, xl__map_plan},
     [XL__FORM_ROWS] = {xl__rows_geometry, xl__rows_plan},
     [XL__FORM_COLUMNS] = {xl__columns_geometry, xl__columns_plan},
-    [XL__FORM_PIECES] = {xl__chunks_geometry, xl__chunks_plan},
+    [XL__FORM_CHUNKS] = {xl__chunks_geometry, xl__chunks_plan},
 };
 
 void xl__geometry_choose(const struct xl__graph *g, const struct xl__limits *l,

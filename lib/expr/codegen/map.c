@@ -4,7 +4,7 @@
  * The elements of all loops form rows of vectors, numbered one after another;
  * a row is the last loop. On a GPU adjacent items process adjacent vectors,
  * `unroll` vectors each. On a CPU a work-group is one item, which processes a
- * run of geo.turns vectors.
+ * run of geo.per_wg vectors.
  *
  * The indices of the loops follow from a vector's number by divisions. Since
  * the divisors are known only at the launch, the host computes multipliers and
@@ -323,14 +323,14 @@ static void write_map_params(struct xl__emit *m)
                          "const uint shift_0");
     for (unsigned d = 1; d + 1 < m->group->n_loops; d++)
         xl__emit_line(m, ", const uint mul_%u, const uint shift_%u", d, d);
-    if (m->group->geo.turns)
+    if (m->group->geo.per_wg)
         xl__emit_line(m, ", const IDX turns");
 }
 
 void xl__map_write_kernel(struct xl__emit *m)
 {
     xl__emit_header(m, "expr_map: each element by itself");
-    if (m->group->geo.tile && m->group->geo.turns)
+    if (m->group->geo.tile && m->group->geo.per_wg)
         xl__emit_line(m, "#include \"expr/transpose.clh\"\n");
     xl__emit_line(m,
                   "__kernel "
@@ -349,7 +349,7 @@ void xl__map_write_kernel(struct xl__emit *m)
     m->indent++;
     if (m->group->geo.tile)
         xl__map_write_tiles(m);
-    else if (m->group->geo.turns)
+    else if (m->group->geo.per_wg)
         write_cpu_body(m);
     else
         write_gpu_body(m);
@@ -478,7 +478,7 @@ static void choose_cpu_geometry(const struct xl__limits *l,
     geo->wg = 1;
     geo->unroll = 1;
     geo->is_streamed = is_streamed(l, group);
-    geo->turns = xl__map_per_group(l, group, n_vectors(group));
+    geo->per_wg = xl__map_per_group(l, group, n_vectors(group));
 }
 
 /* The geometry for GPUs: adjacent vectors, several an item. */
@@ -490,14 +490,14 @@ static void choose_gpu_geometry(const struct xl__limits *l,
     geo->wg = (unsigned)xl__pow2_down(
         xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1)));
     geo->unroll = choose_unroll(l, group);
-    geo->turns = 0;
+    geo->per_wg = 0;
 }
 
 /* Work-groups of the launch. */
 static size_t n_groups(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
-    const size_t each = geo->turns ? geo->turns : geo->wg * geo->unroll;
+    const size_t each = geo->per_wg ? geo->per_wg : geo->wg * geo->unroll;
     if (geo->tile)
         return xl__map_tile_groups(group);
     return xl__ceil_div(n_vectors(group), each);
@@ -509,11 +509,11 @@ static void describe_geometry(struct xl__group *group)
     if (geo->tile)
         xl__str_printf(&group->why, "tiles of %u by %u transposed in %s, ",
                        geo->tile, geo->tile,
-                       geo->turns ? "registers" : "local memory");
-    if (geo->turns)
+                       geo->per_wg ? "registers" : "local memory");
+    if (geo->per_wg)
         xl__str_printf(&group->why,
                        "vectors of %u, %zu%s a work-group of one item",
-                       geo->vw, geo->turns, geo->tile ? " tiles" : "");
+                       geo->vw, geo->per_wg, geo->tile ? " tiles" : "");
     else
         xl__str_printf(&group->why,
                        "vectors of %u, %u an item, work-groups of %u", geo->vw,
@@ -573,8 +573,8 @@ static void add_map_args(const struct xl__group *group, struct xl__step *step)
     }
     for (unsigned d = 1; d + 1 < group->n_loops; d++)
         xl__map_arg_divisor(group, step, group->loop[d].size);
-    if (group->geo.turns)
-        xl__map_arg_index(group, step, group->geo.turns);
+    if (group->geo.per_wg)
+        xl__map_arg_index(group, step, group->geo.per_wg);
 }
 
 xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,

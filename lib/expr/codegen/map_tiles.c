@@ -110,7 +110,7 @@ size_t xl__map_tile_pitch(const struct xl__group *group,
 size_t xl__map_tile_local_bytes(const struct xl__group *group)
 {
     size_t bytes = 0;
-    if (group->geo.turns)
+    if (group->geo.per_wg)
         return 0;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
@@ -127,7 +127,7 @@ static size_t tiles_along(const struct xl__group *group, unsigned d)
     const size_t size = group->loop[d].size, tile = group->geo.tile;
     if (d == group->n_loops - 1)
         return xl__ceil_div(size,
-                            group->geo.turns ? tile * XL__MAP_BLOCKS : tile);
+                            group->geo.per_wg ? tile * XL__MAP_BLOCKS : tile);
     return d == group->geo.across ? xl__ceil_div(size, tile) : size;
 }
 
@@ -141,7 +141,7 @@ static size_t n_tiles(const struct xl__group *group)
 
 size_t xl__map_tile_groups(const struct xl__group *group)
 {
-    return xl__ceil_div(n_tiles(group), xl__max_size(group->geo.turns, 1));
+    return xl__ceil_div(n_tiles(group), xl__max_size(group->geo.per_wg, 1));
 }
 
 /* -- geometry ------------------------------------------------------------- */
@@ -218,7 +218,7 @@ static void choose_cpu_tiles(const struct xl__limits *l,
     if (geo->vw < MIN_BLOCK || min_tiled_size(group) < geo->vw)
         return;
     geo->tile = geo->vw;
-    geo->turns = xl__map_per_group(l, group, n_tiles(group));
+    geo->per_wg = xl__map_per_group(l, group, n_tiles(group));
 }
 
 void xl__map_tile_geometry(const struct xl__graph *g,
@@ -229,7 +229,7 @@ void xl__map_tile_geometry(const struct xl__graph *g,
         xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return;
     group->geo.across = across;
-    if (group->geo.turns)
+    if (group->geo.per_wg)
         choose_cpu_tiles(l, group);
     else
         choose_gpu_tiles(l, group);
@@ -259,10 +259,10 @@ void xl__map_tile_args(const struct xl__group *group, struct xl__step *step)
             xl__map_arg_index(group, step, tiles_along(group, order[i]));
         xl__map_arg_divisor(group, step, tiles_along(group, order[i]));
     }
-    if (!group->geo.turns)
+    if (!group->geo.per_wg)
         return;
     xl__map_arg_index(group, step, n_tiles(group));
-    xl__map_arg_index(group, step, group->geo.turns);
+    xl__map_arg_index(group, step, group->geo.per_wg);
 }
 
 static unsigned last_loop(const struct xl__emit *m)
@@ -289,7 +289,7 @@ static bool is_tiled_loop(const struct xl__emit *m, unsigned d)
  * loop, from an expression. */
 static void write_index(struct xl__emit *m, unsigned d, const char *index)
 {
-    if (d == last_loop(m) && m->group->geo.turns)
+    if (d == last_loop(m) && m->group->geo.per_wg)
         xl__emit_line(m, "const IDX first = %s * %u;", index,
                       m->group->geo.tile * XL__MAP_BLOCKS);
     else if (is_tiled_loop(m, d))
@@ -593,7 +593,7 @@ void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
     xl__str_printf(m->out, "const %s v%u = xl_from_%s_%u(",
                    xl__emit_type(m->g->node[o->node].type, m->vw), o->node,
                    xl_dtype_name(o->dtype), m->vw);
-    if (group->geo.turns)
+    if (group->geo.per_wg)
         xl__str_printf(m->out, "t%u[y]);\n", operand);
     else if (m->vw == 1)
         xl__str_printf(m->out, "t%u[y * %zu + x]);\n", operand, pitch);
@@ -615,13 +615,13 @@ void xl__map_write_tile_params(struct xl__emit *m)
         xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n", d,
                        d);
     }
-    if (m->group->geo.turns)
+    if (m->group->geo.per_wg)
         xl__emit_line(m, ", const IDX tiles, const IDX turns");
 }
 
 void xl__map_write_tiles(struct xl__emit *m)
 {
-    if (m->group->geo.turns)
+    if (m->group->geo.per_wg)
         write_cpu_tiles(m);
     else
         write_gpu_tile(m);

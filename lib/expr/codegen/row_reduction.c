@@ -11,7 +11,8 @@
  * their states through local memory, and every lane has the results of the
  * row. If the row's vectors fit into the registers of its lanes (geo.held
  * vectors an item), they are read from memory once, by the first sweep that
- * uses them. On CPUs a work-group is one item, which processes geo.turns rows.
+ * uses them. On CPUs a work-group is one item, which processes geo.per_wg
+ * rows.
  *
  * Names in the generated text: vectors [first, end) and single elements
  * [first_one, end_one) are the lanes' together; per_line and left are the
@@ -358,7 +359,7 @@ static void choose_cpu_rows(const struct xl__limits *l,
     const size_t least = GROUPS_PER_UNIT * units;
     const size_t n = groups > (double)least ? (size_t)groups : least;
     group->geo.wg = group->geo.lanes = 1;
-    group->geo.turns = xl__ceil_div(rows, n);
+    group->geo.per_wg = xl__ceil_div(rows, n);
 }
 
 /* Bytes of the widest element that is read along rows. */
@@ -422,13 +423,13 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
         choose_cpu_rows(l, group);
     else
         choose_gpu_lanes(g, l, group);
-    const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
+    const size_t each = geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
     const double fill =
         (double)xl__ceil_div(xl__kept_elems(group), each) / units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
-    if (geo->turns)
+    if (geo->per_wg)
         xl__str_printf(&group->why, "vectors of %u, %zu rows an item", geo->vw,
-                       geo->turns);
+                       geo->per_wg);
     else if (geo->held)
         xl__str_printf(&group->why,
                        "vectors of %u, %u items a row, each holds %u in "
@@ -453,7 +454,7 @@ static void write_row_start(struct xl__reduction_writer *r)
     xl__str_add(r->m.out, "const IDX rows = ");
     xl__loop_sizes_write(r, 0, r->n_kept);
     xl__str_add(r->m.out, ";\n");
-    if (geo->turns) {
+    if (geo->per_wg) {
         xl__emit_line(&r->m, "const uint lane = 0;");
         xl__emit_line(&r->m, "const IDX begin = (IDX)xl_group_id(0) * each;");
         xl__emit_line(&r->m, "for (IDX row = begin; "
@@ -469,7 +470,7 @@ static void write_row_start(struct xl__reduction_writer *r)
     }
     xl__loop_indices_write(r, 0, r->n_kept, "row");
     xl__emit_indices(&r->m, 0, r->n_kept);
-    xl__rows_write_counts(r, geo->turns ? "" : "own >= rows ? 0 : ");
+    xl__rows_write_counts(r, geo->per_wg ? "" : "own >= rows ? 0 : ");
     xl__emit_line(&r->m, "const IDX first = 0, end = lines * per_line;");
     xl__emit_line(&r->m, "const IDX first_one = 0, end_one = lines * left;");
 }
@@ -490,7 +491,7 @@ static void write_held_arrays(struct xl__reduction_writer *r)
 /* Store the outputs of the row, by lane 0, and close the loop of CPUs. */
 static void write_row_end(struct xl__reduction_writer *r)
 {
-    const bool is_loop = r->group->geo.turns > 0;
+    const bool is_loop = r->group->geo.per_wg > 0;
     if (!is_loop && xl__has_row_stores(r)) {
         xl__emit_line(&r->m, "if (lane == 0 && own < rows) {");
         r->m.indent++;
@@ -513,7 +514,7 @@ static void write_kernel(struct xl__reduction_writer *r)
     const unsigned n = r->group->n_sweeps;
     xl__rows_write_head(r, "Rows, whole");
     xl__rows_open_kernel(r, "expr_rows",
-                         r->group->geo.turns ? write_rows_param : NULL);
+                         r->group->geo.per_wg ? write_rows_param : NULL);
     xl__rows_write_local(r);
     write_row_start(r);
     write_held_arrays(r);
@@ -536,7 +537,7 @@ static bool exceeds_loop_limit(const struct xl__limits *l,
                                const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
-    const double rows = geo->turns ? (double)geo->turns : 1;
+    const double rows = geo->per_wg ? (double)geo->per_wg : 1;
     const double iterations = (double)xl__row_vectors(group) *
                               group->n_sweeps /
                               ((double)geo->lanes * geo->unroll);
@@ -565,11 +566,11 @@ xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
     }
     if (st == XL_OK) {
         const struct xl__geometry *geo = &group->geo;
-        const size_t each = geo->turns ? geo->turns : geo->wg / geo->lanes;
+        const size_t each = geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
         xl__reduction_set_step(&r, s, step, "expr_rows",
                                xl__ceil_div(rows, each));
         step->local_mem_bytes = xl__rows_local_bytes(&r);
-        if (geo->turns)
+        if (geo->per_wg)
             xl__reduction_arg_index(&r, step, each);
         plan->n_steps++;
     }

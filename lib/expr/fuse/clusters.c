@@ -21,6 +21,8 @@
 
 #include "device/peak_rates.h"
 #include "expr/fuse/fuse.h"
+#include "expr/graph/loops.h"
+#include "expr/graph/print.h"
 
 /* -- splitting ------------------------------------------------------------ */
 

@@ -13,6 +13,7 @@
 
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
+#include "expr/graph/loops.h"
 
 /* A cluster that is becoming a group. */
 struct group_builder {
@@ -379,7 +380,7 @@ static void explain_group(struct group_builder *m)
         [XL__FORM_MAP] = "each element by itself",
         [XL__FORM_ROWS] = "rows by the items of one work-group",
         [XL__FORM_COLUMNS] = "columns side by side",
-        [XL__FORM_PIECES] = "rows in chunks, because they are too few to fill "
+        [XL__FORM_CHUNKS] = "rows in chunks, because they are too few to fill "
                             "the device"};
     struct xl__group *p = m->group;
     unsigned n_operations = 0, n_written = 0;
@@ -418,7 +419,7 @@ xl_status xl__group_make(struct xl__fusion *f, unsigned at)
     TRY(add_values(&m));
     count_cost(&m);
     explain_group(&m);
-    xl__loops_settle(f->s, m.group);
+    xl__loops_normalize(f->s, m.group);
     xl__geometry_choose(f->g, f->l, m.group);
     s->flop += m.group->flop;
     s->bytes += m.group->bytes;

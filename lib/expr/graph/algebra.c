@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that make an expression simpler. Without fast_math a rule holds for
- * every value: NaN, infinities and the sign of zero included, which is why
- * x * 0, x - x and x + 0 stay as they are for floats.
+/* Algebraic simplification of one node, by rules that are tried one after
+ * another.
  *
- * A rule's result has the shape and the type of what it replaces; where that
- * cannot be, as in where(true, 1, x), the result is a constant of that shape
- * or the rule does not apply. */
-#include "expr/graph/simplify.h"
+ * Without fast_math a rule holds for every value, including NaN, infinities
+ * and the sign of zero. For that reason x * 0, x - x and x + 0 remain as they
+ * are for floats.
+ *
+ * The result of a rule has the shape and the type of the node that it
+ * replaces. Where an argument has another shape, as in where(true, 1, x), a
+ * constant is given that shape; otherwise the rule does not apply.
+ *
+ *     x * 1, x / 1, x - 0, --x, floor(floor(x))    ->  x
+ *     a + -b                                       ->  a - b
+ *     x / 4                                        ->  x * 0.25
+ *     x^3                                          ->  x * (x * x)
+ *     mean of one element                          ->  the element */
+#include "expr/graph/algebra.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-/* -- parts ----------------------------------------------------------------- */
+#include "expr/graph/variance.h"
+
+static const struct xl__node *arg_node(const struct xl__graph *g,
+                                       const struct xl__node *n, unsigned i)
+{
+    return &g->node[n->arg[i]];
+}
+
+/* -- building blocks -------------------------------------------------- */
 
 static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
 {
@@ -20,51 +37,65 @@ static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
            memcmp(a->size, b->size, a->n_dims * sizeof *a->size) == 0;
 }
 
-unsigned xl__make_like(struct xl__graph *g, const struct xl__node *n,
-                       enum xl__expr_op op, unsigned a, unsigned b)
+static unsigned add_like(struct xl__graph *g, const struct xl__node *n,
+                         enum xl__expr_op op, unsigned a, unsigned b)
 {
-    const struct xl__node want = {.op = op, .type = n->type, .arg = {a, b},
-                                  .shape = n->shape, .place = n->place};
+    const struct xl__node want = {.op = op,
+                                  .type = n->type,
+                                  .arg = {a, b},
+                                  .shape = n->shape,
+                                  .location = n->location};
     if (a == UINT_MAX || b == UINT_MAX)
         return UINT_MAX;
     return xl__graph_node(g, &want);
 }
 
-unsigned xl__number_like(struct xl__graph *g, const struct xl__node *n,
-                         double value, bool is_shaped)
+static unsigned add_constant_like(struct xl__graph *g,
+                                  const struct xl__node *n, double value,
+                                  bool is_shaped)
 {
-    struct xl__node want = {.op = XL__E_CONST, .type = n->type,
-                            .value = value, .place = n->place};
+    struct xl__node want = {.op = XL__E_CONST,
+                            .type = n->type,
+                            .value = value,
+                            .location = n->location};
     if (is_shaped)
         want.shape = n->shape;
     return xl__graph_node(g, &want);
 }
 
-/* May `node` stand for n? */
-static bool replace(struct xl__graph *g, const struct xl__node *n,
-                    unsigned node, unsigned *out)
+/* Can `node` replace n? A constant is given the shape of n. */
+static bool replace_node(struct xl__graph *g, const struct xl__node *n,
+                         unsigned node, unsigned *out)
 {
     *out = node;
     if (is_same_shape(&g->node[node].shape, &n->shape))
         return true;
     if (g->node[node].op != XL__E_CONST)
         return false;
-    *out = xl__number_like(g, n, g->node[node].value, true);
+    *out = add_constant_like(g, n, g->node[node].value, true);
     return true;
 }
 
-/* -- an operation with a constant ------------------------------------------ */
+/* -- an operation with a constant ------------------------------------- */
 
-enum { OF_BOOL = 1 << XL__V_BOOL, OF_I32 = 1 << XL__V_I32,
-       OF_F32 = 1 << XL__V_F32, OF_NUMBER = OF_I32 | OF_F32 };
+enum {
+    OF_BOOL = 1 << XL__V_BOOL,
+    OF_I32 = 1 << XL__V_I32,
+    OF_F32 = 1 << XL__V_F32,
+    OF_NUMBER = OF_I32 | OF_F32
+};
 
 static const struct {
     enum xl__expr_op op;
-    double value; /* second argument, as written: -0 is not 0 */
+    double value; /* second argument, compared by bits: -0 differs from 0 */
     unsigned types;
     bool is_fast;
-    enum { GIVES_FIRST, GIVES_VALUE, GIVES_NEGATIVE } gives; /* first, value:
-                                               the numbers of the arguments */
+    enum {
+        GIVES_FIRST,
+        GIVES_VALUE,
+        GIVES_NEGATIVE
+    } gives; /* GIVES_FIRST, GIVES_VALUE: the index of the argument that is the
+                result */
 } with_constant[] = {
     {XL__E_ADD, -0.0, OF_F32, false, GIVES_FIRST},
     {XL__E_ADD, 0, OF_I32, false, GIVES_FIRST},
@@ -84,12 +115,13 @@ static const struct {
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-static bool rule_constant(struct xl__graph *g, const struct xl__node *n,
-                          unsigned *out)
+static bool rule_neutral_constant(struct xl__graph *g,
+                                  const struct xl__node *n, unsigned *out)
 {
-    if (xl__expr_ops[n->op].n_args != 2 || xl__arg(g, n, 1)->op != XL__E_CONST)
+    if (xl__expr_ops[n->op].n_args != 2 ||
+        arg_node(g, n, 1)->op != XL__E_CONST)
         return false;
-    const double value = xl__arg(g, n, 1)->value;
+    const double value = arg_node(g, n, 1)->value;
     for (size_t i = 0; i < COUNT(with_constant); i++) {
         if (with_constant[i].op != n->op ||
             memcmp(&with_constant[i].value, &value, sizeof value) != 0 ||
@@ -97,19 +129,19 @@ static bool rule_constant(struct xl__graph *g, const struct xl__node *n,
             (with_constant[i].is_fast && !g->fast_math))
             continue;
         if (with_constant[i].gives == GIVES_NEGATIVE)
-            *out = xl__make_like(g, n, XL__E_NEG, n->arg[0], 0);
+            *out = add_like(g, n, XL__E_NEG, n->arg[0], 0);
         return with_constant[i].gives == GIVES_NEGATIVE ||
-               replace(g, n, n->arg[with_constant[i].gives], out);
+               replace_node(g, n, n->arg[with_constant[i].gives], out);
     }
     return false;
 }
 
-/* -- an operation of an operation ------------------------------------------ */
+/* -- an operation of an operation ------------------------------------- */
 
 static const struct {
     enum xl__expr_op outer, inner;
     enum { GIVES_INNER, GIVES_INNERMOST, GIVES_OUTER } gives;
-} chains[] = {
+} nested[] = {
     {XL__E_NEG, XL__E_NEG, GIVES_INNERMOST},
     {XL__E_NOT, XL__E_NOT, GIVES_INNERMOST},
     {XL__E_ABS, XL__E_ABS, GIVES_INNER},
@@ -118,19 +150,19 @@ static const struct {
     {XL__E_RELU, XL__E_RELU, GIVES_INNER},
 };
 
-static bool rule_chain(struct xl__graph *g, const struct xl__node *n,
-                       unsigned *out)
+static bool rule_nested(struct xl__graph *g, const struct xl__node *n,
+                        unsigned *out)
 {
     if (xl__expr_ops[n->op].n_args != 1)
         return false;
-    const struct xl__node inner = *xl__arg(g, n, 0);
-    for (size_t i = 0; i < COUNT(chains); i++) {
-        if (chains[i].outer != n->op || chains[i].inner != inner.op)
+    const struct xl__node inner = *arg_node(g, n, 0);
+    for (size_t i = 0; i < COUNT(nested); i++) {
+        if (nested[i].outer != n->op || nested[i].inner != inner.op)
             continue;
-        if (chains[i].gives == GIVES_OUTER)
-            *out = xl__make_like(g, n, n->op, inner.arg[0], 0);
+        if (nested[i].gives == GIVES_OUTER)
+            *out = add_like(g, n, n->op, inner.arg[0], 0);
         else
-            *out = chains[i].gives == GIVES_INNER ? n->arg[0] : inner.arg[0];
+            *out = nested[i].gives == GIVES_INNER ? n->arg[0] : inner.arg[0];
         return true;
     }
     return false;
@@ -142,23 +174,23 @@ static bool is_rounding(enum xl__expr_op op)
            op == XL__E_TRUNC;
 }
 
-/* What is whole already stays. */
-static bool rule_whole(struct xl__graph *g, const struct xl__node *n,
-                       unsigned *out)
+/* Rounding of what is a whole number already. */
+static bool rule_rounding(struct xl__graph *g, const struct xl__node *n,
+                          unsigned *out)
 {
     if (!is_rounding(n->op))
         return false;
-    const struct xl__node *inner = xl__arg(g, n, 0);
+    const struct xl__node *inner = arg_node(g, n, 0);
     *out = n->arg[0];
     return n->type == XL__V_I32 || is_rounding(inner->op) ||
            (inner->op == XL__E_CAST &&
-            xl__arg(g, inner, 0)->type != XL__V_F32);
+            arg_node(g, inner, 0)->type != XL__V_F32);
 }
 
-/* -- the same argument twice, and signs ------------------------------------ */
+/* -- equal arguments, and signs --------------------------------------- */
 
-static bool rule_same(struct xl__graph *g, const struct xl__node *n,
-                      unsigned *out)
+static bool rule_equal_arguments(struct xl__graph *g, const struct xl__node *n,
+                                 unsigned *out)
 {
     const bool is_zero = n->type == XL__V_I32 || g->fast_math;
     if (xl__expr_ops[n->op].n_args != 2 || n->arg[0] != n->arg[1])
@@ -168,32 +200,32 @@ static bool rule_same(struct xl__graph *g, const struct xl__node *n,
     case XL__E_MAX:
     case XL__E_AND:
     case XL__E_OR:
-        return replace(g, n, n->arg[0], out);
+        return replace_node(g, n, n->arg[0], out);
     case XL__E_SUB:
         if (is_zero)
-            *out = xl__number_like(g, n, 0, true);
+            *out = add_constant_like(g, n, 0, true);
         return is_zero;
     default:
         return false;
     }
 }
 
-/* a + -b is a - b, bit for bit, and so on. */
+/* a + -b is a - b bit for bit, and so on. */
 static bool rule_signs(struct xl__graph *g, const struct xl__node *n,
                        unsigned *out)
 {
     if (n->op != XL__E_ADD && n->op != XL__E_SUB && n->op != XL__E_MUL)
         return false;
-    const struct xl__node a = *xl__arg(g, n, 0), b = *xl__arg(g, n, 1);
+    const struct xl__node a = *arg_node(g, n, 0), b = *arg_node(g, n, 1);
     const bool is_a = a.op == XL__E_NEG, is_b = b.op == XL__E_NEG;
     if (n->op == XL__E_MUL && is_a && is_b)
-        *out = xl__make_like(g, n, XL__E_MUL, a.arg[0], b.arg[0]);
+        *out = add_like(g, n, XL__E_MUL, a.arg[0], b.arg[0]);
     else if (n->op == XL__E_ADD && is_b)
-        *out = xl__make_like(g, n, XL__E_SUB, n->arg[0], b.arg[0]);
+        *out = add_like(g, n, XL__E_SUB, n->arg[0], b.arg[0]);
     else if (n->op == XL__E_ADD && is_a)
-        *out = xl__make_like(g, n, XL__E_SUB, n->arg[1], a.arg[0]);
+        *out = add_like(g, n, XL__E_SUB, n->arg[1], a.arg[0]);
     else if (n->op == XL__E_SUB && is_b)
-        *out = xl__make_like(g, n, XL__E_ADD, n->arg[0], b.arg[0]);
+        *out = add_like(g, n, XL__E_ADD, n->arg[0], b.arg[0]);
     else
         return false;
     return true;
@@ -205,13 +237,14 @@ static bool rule_where(struct xl__graph *g, const struct xl__node *n,
     if (n->op != XL__E_WHERE)
         return false;
     if (n->arg[1] == n->arg[2])
-        return replace(g, n, n->arg[1], out);
-    if (xl__arg(g, n, 0)->op != XL__E_CONST)
+        return replace_node(g, n, n->arg[1], out);
+    if (arg_node(g, n, 0)->op != XL__E_CONST)
         return false;
-    return replace(g, n, n->arg[xl__arg(g, n, 0)->value != 0 ? 1 : 2], out);
+    return replace_node(g, n, n->arg[arg_node(g, n, 0)->value != 0 ? 1 : 2],
+                        out);
 }
 
-/* -- types ----------------------------------------------------------------- */
+/* -- types ------------------------------------------------------------ */
 
 static bool is_narrow(xl_dtype dtype)
 {
@@ -224,13 +257,13 @@ static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
 {
     if (n->op != XL__E_CAST)
         return false;
-    const struct xl__node inner = *xl__arg(g, n, 0);
+    const struct xl__node inner = *arg_node(g, n, 0);
     const bool is_stored = inner.op == XL__E_INPUT || inner.op == XL__E_CAST;
     *out = n->arg[0];
     if (n->type == inner.type &&
         (!is_narrow(n->dtype) || (is_stored && inner.dtype == n->dtype)))
         return true;
-    if (inner.op != XL__E_CAST || xl__arg(g, &inner, 0)->type != XL__V_BOOL ||
+    if (inner.op != XL__E_CAST || arg_node(g, &inner, 0)->type != XL__V_BOOL ||
         is_narrow(n->dtype))
         return false;
     struct xl__node direct = *n; /* true is 1 in every type */
@@ -239,28 +272,193 @@ static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* An integer is a number. */
+/* isnan() of a converted integer is false. */
 static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
                        unsigned *out)
 {
-    if (n->op != XL__E_ISNAN || xl__arg(g, n, 0)->op != XL__E_CAST ||
-        xl__arg(g, xl__arg(g, n, 0), 0)->type == XL__V_F32)
+    if (n->op != XL__E_ISNAN || arg_node(g, n, 0)->op != XL__E_CAST ||
+        arg_node(g, arg_node(g, n, 0), 0)->type == XL__V_F32)
         return false;
-    *out = xl__number_like(g, n, 0, true);
+    *out = add_constant_like(g, n, 0, true);
     return true;
 }
 
-/* -------------------------------------------------------------------------- */
+/* -- division and powers ---------------------------------------------- */
+
+/* Division by a constant and powers with a constant exponent become
+ * multiplications: exactly for powers of two, within the error bound of pow()
+ * for whole exponents, and with fast_math when only the rounding differs.
+ *
+ * x^n by multiplication has n - 1 roundings of u; pow() has 16 ulp, which is
+ * 32 u. (1 / x)^n adds n times the 2.5 ulp of a division. It overflows or
+ * underflows only where the result does, which 1 / (x^n) would not. */
+enum { MOST_POWER = 16, MOST_INVERSE = 5 };
+
+/* Is 1 / value a normal f32, and exact unless is_fast? */
+static bool has_inverse(double value, bool is_fast)
+{
+    int exponent;
+    const double fraction = frexp(value, &exponent);
+    return isfinite(value) && exponent > -120 && exponent < 120 &&
+           (fabs(fraction) == 0.5 || (is_fast && value != 0));
+}
+
+static bool rule_division(struct xl__graph *g, const struct xl__node *n,
+                          unsigned *out)
+{
+    if (n->op != XL__E_DIV)
+        return false;
+    const struct xl__node *a = arg_node(g, n, 0), b = *arg_node(g, n, 1);
+    if (b.op == XL__E_CONST && has_inverse(b.value, g->fast_math)) {
+        *out = add_like(g, n, XL__E_MUL, n->arg[0],
+                        add_constant_like(g, n, 1 / b.value, false));
+        return true;
+    }
+    if (!g->fast_math || b.op != XL__E_SQRT || a->op != XL__E_CONST ||
+        a->value != 1)
+        return false;
+    *out = add_like(g, n, XL__E_RSQRT, b.arg[0], 0);
+    return true;
+}
+
+/* x^power for power > 0, by repeated squaring; n gives type and shape. */
+static unsigned add_power(struct xl__graph *g, const struct xl__node *n,
+                          unsigned x, uint32_t power)
+{
+    unsigned out = UINT_MAX, square = x;
+    for (bool is_first = true; power > 0; power >>= 1) {
+        if (power & 1) {
+            out = is_first ? square : add_like(g, n, XL__E_MUL, out, square);
+            is_first = false;
+        }
+        if (power > 1)
+            square = add_like(g, n, XL__E_MUL, square, square);
+    }
+    return out;
+}
+
+static unsigned add_inverse(struct xl__graph *g, const struct xl__node *n)
+{
+    const unsigned x = n->arg[0];
+    return add_like(g, n, XL__E_DIV, add_constant_like(g, n, 1, false), x);
+}
+
+/* A power with a constant exponent. pow(x, 0) is 1 for every x, also for NaN.
+ */
+static bool rule_power(struct xl__graph *g, const struct xl__node *n,
+                       unsigned *out)
+{
+    if (n->op != XL__E_POW || arg_node(g, n, 1)->op != XL__E_CONST)
+        return false;
+    const double power = arg_node(g, n, 1)->value, size = fabs(power);
+    const double most = power > 0 ? MOST_POWER : MOST_INVERSE;
+    const bool is_whole =
+        size == floor(size) && (n->type == XL__V_I32 || size <= most);
+    if (!is_whole && !(g->fast_math && size == 0.5))
+        return false;
+    if (!is_whole)
+        *out =
+            add_like(g, n, power > 0 ? XL__E_SQRT : XL__E_RSQRT, n->arg[0], 0);
+    else if (power == 0)
+        *out = add_constant_like(g, n, 1, true);
+    else if (power > 0)
+        *out = add_power(g, n, n->arg[0], (uint32_t)power);
+    else
+        *out = add_power(g, n, add_inverse(g, n), (uint32_t)size);
+    return true;
+}
+
+/* -- reductions ------------------------------------------------------- */
+
+/* The number of elements that are reduced to one result. */
+static size_t n_reduced(const struct xl__graph *g, const struct xl__node *n)
+{
+    const struct xl__shape *s = &arg_node(g, n, 0)->shape;
+    size_t elems = 1;
+    for (unsigned d = 0; d < s->n_dims; d++)
+        elems *= n->axes >> d & 1 ? s->size[d] : 1;
+    return elems;
+}
+
+static double wrap_i32(uint64_t x)
+{
+    const int64_t low = (int64_t)(x & UINT32_MAX);
+    return (double)(low > INT32_MAX ? low - UINT32_MAX - 1 : low);
+}
+
+/* The reduction of n equal numbers c. */
+static double reduce_constant(const struct xl__node *node, double c, size_t n)
+{
+    switch (node->op) {
+    case XL__E_SUM:
+        if (node->type == XL__V_I32)
+            return wrap_i32((uint64_t)(int64_t)c * n);
+        return c * (double)n;
+    case XL__E_VAR:
+        return c - c;
+    case XL__E_LOGSUMEXP:
+        return c + log((double)n);
+    case XL__E_NORM2:
+        return fabs(c) * sqrt((double)n);
+    case XL__E_ARGMIN:
+    case XL__E_ARGMAX:
+        return 0;
+    default:
+        return c;
+    }
+}
+
+static bool rule_reduction(struct xl__graph *g, const struct xl__node *n,
+                           unsigned *out)
+{
+    const unsigned x = n->arg[0];
+    if (xl__expr_ops[n->op].cls != XL__C_REDUCE)
+        return false;
+    if (arg_node(g, n, 0)->op == XL__E_CONST) {
+        const double c = arg_node(g, n, 0)->value;
+        *out = add_constant_like(g, n, reduce_constant(n, c, n_reduced(g, n)),
+                                 true);
+        return true;
+    }
+    if (n_reduced(g, n) != 1)
+        return false;
+    switch (n->op) {
+    case XL__E_ARGMIN:
+    case XL__E_ARGMAX:
+        *out = add_constant_like(g, n, 0, true);
+        return true;
+    case XL__E_NORM2:
+        *out = add_like(g, n, XL__E_ABS, x, 0);
+        return true;
+    case XL__E_VAR: /* 0; NaN for an infinity and for NaN */
+        *out = add_like(g, n, XL__E_SUB, x, x);
+        return true;
+    default:
+        *out = x;
+        return true;
+    }
+}
+
+/* -- all rules -------------------------------------------------------- */
 
 static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
                              unsigned *) = {
-    rule_constant, rule_chain,  rule_whole,  rule_same,  rule_signs,
-    rule_where,    rule_cast,   rule_isnan,
-    xl__divisions, xl__powers,  xl__reductions, xl__moments,
+    rule_neutral_constant,
+    rule_nested,
+    rule_rounding,
+    rule_equal_arguments,
+    rule_signs,
+    rule_where,
+    rule_cast,
+    rule_isnan,
+    rule_division,
+    rule_power,
+    rule_reduction,
+    xl__match_variance,
 };
 
-bool xl__algebra(struct xl__graph *g, const struct xl__node *want,
-                 unsigned *out)
+bool xl__graph_simplify(struct xl__graph *g, const struct xl__node *want,
+                        unsigned *out)
 {
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](g, want, out))

@@ -1,11 +1,221 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operations are, and the graph's memory. */
+/* Nodes of a typed graph: folding of constants, simplification, and
+ * hash-consing.
+ *
+ *     want -> normalised -> all arguments constant?  -> CONST
+ *                        -> algebra.c has a rule?    -> the simpler node
+ *                        -> in the hash table?       -> that node
+ *                        -> else                     -> a new node
+ *
+ * A folded constant is what an exact device would compute: the operation in
+ * double, rounded once to f32. For + - * / and sqrt that is correctly rounded
+ * (Figueroa 1995: double has more than twice the digits); transcendental
+ * functions are more accurate than on a device. */
 #include "expr/graph/graph.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "expr/graph/algebra.h"
+#include "expr/host/operation_value.h"
+
+enum { FIRST_BUCKETS = 256, KEY_WORDS = 5 + 2 * XL_MAX_DIMS };
+
+/* -- equality of nodes ------------------------------------------------ */
+
+/* The node with every field that does not concern its operation set to zero.
+ */
+static struct xl__node normalize_node(const struct xl__node *want)
+{
+    const enum xl__expr_op op = want->op;
+    struct xl__node n = {
+        .op = op, .type = want->type, .location = want->location};
+    n.shape.n_dims = want->shape.n_dims;
+    for (unsigned d = 0; d < n.shape.n_dims; d++)
+        n.shape.size[d] = want->shape.size[d];
+    for (unsigned i = 0; i < xl__expr_ops[op].n_args; i++)
+        n.arg[i] = want->arg[i];
+    if (op == XL__E_CONST)
+        n.value = want->value;
+    if (op == XL__E_CAST || op == XL__E_INPUT)
+        n.dtype = want->dtype;
+    if (xl__expr_ops[op].cls == XL__C_REDUCE)
+        n.axes = want->axes;
+    if (op == XL__E_INPUT || op == XL__E_SCALAR)
+        n.binding = want->binding;
+    if (op != XL__E_INPUT)
+        return n;
+    n.offset = want->offset;
+    for (unsigned d = 0; d < n.shape.n_dims; d++)
+        n.stride[d] = n.shape.size[d] > 1 ? want->stride[d] : 0;
+    return n;
+}
+
+static void write_key(const struct xl__node *n, uint64_t key[KEY_WORDS])
+{
+    uint64_t *at = key;
+    *at++ = (uint64_t)n->op | (uint64_t)n->type << 8 |
+            (uint64_t)n->dtype << 16 | (uint64_t)n->shape.n_dims << 24 |
+            (uint64_t)n->axes << 32;
+    *at++ = n->arg[0] | (uint64_t)n->arg[1] << 32;
+    *at++ = n->arg[2] | (uint64_t)n->binding << 32;
+    memcpy(at++, &n->value, sizeof n->value); /* by bits: -0 differs from 0 */
+    *at++ = n->offset;
+    for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
+        *at++ = n->shape.size[d];
+        *at++ = n->stride[d];
+    }
+}
+
+/* -- the table of nodes ----------------------------------------------- */
+
+/* The bucket of an equal node, or the empty bucket for a new one. A bucket
+ * holds the index of a node plus one; 0: it is empty. */
+static unsigned *find_bucket(const struct xl__graph *g,
+                             const struct xl__node *n)
+{
+    uint64_t key[KEY_WORDS], other[KEY_WORDS];
+    write_key(n, key);
+    size_t at = (size_t)xl__hash64(key, sizeof key);
+    for (;; at++) {
+        unsigned *bucket = &g->bucket[at & (g->n_buckets - 1)];
+        if (*bucket == 0)
+            return bucket;
+        write_key(&g->node[*bucket - 1], other);
+        if (memcmp(key, other, sizeof key) == 0)
+            return bucket;
+    }
+}
+
+/* Reserve memory for one more node and keep at least half of the buckets
+ * empty. */
+static bool reserve_node(struct xl__graph *g)
+{
+    if (!xl__grow(&g->node, &g->cap_nodes, g->n_nodes + (size_t)1,
+                  sizeof *g->node))
+        return false;
+    if (g->n_nodes < g->n_buckets / 2)
+        return true;
+    unsigned n = g->n_buckets == 0 ? FIRST_BUCKETS : 2 * g->n_buckets;
+    while (n / 2 <= g->n_nodes)
+        n *= 2;
+    unsigned *bucket = xl__calloc(n, sizeof *bucket);
+    if (bucket == NULL)
+        return false;
+    free(g->bucket);
+    g->bucket = bucket;
+    g->n_buckets = n;
+    for (unsigned i = 0; i < g->n_nodes; i++)
+        *find_bucket(g, &g->node[i]) = i + 1;
+    return true;
+}
+
+/* Can the first two arguments be swapped? */
+static bool is_commutative(enum xl__expr_op op)
+{
+    switch (op) {
+    case XL__E_ADD:
+    case XL__E_MUL:
+    case XL__E_MIN:
+    case XL__E_MAX:
+    case XL__E_EQ:
+    case XL__E_NE:
+    case XL__E_AND:
+    case XL__E_OR:
+    case XL__E_FMA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void swap_arguments(struct xl__node *n)
+{
+    const unsigned first = n->arg[0];
+    n->arg[0] = n->arg[1];
+    n->arg[1] = first;
+}
+
+/* Find an equal node, also in a full graph, or add a new one. */
+static unsigned intern_node(struct xl__graph *g, const struct xl__node *n)
+{
+    if (!reserve_node(g))
+        return UINT_MAX;
+    unsigned found = *find_bucket(g, n);
+    if (found == 0 && is_commutative(n->op)) {
+        struct xl__node other = *n;
+        swap_arguments(&other);
+        found = *find_bucket(g, &other);
+    }
+    if (found != 0)
+        return found - 1;
+    if (g->n_nodes == XL_EXPR_MAX_NODES)
+        return UINT_MAX;
+    g->node[g->n_nodes] = *n;
+    *find_bucket(g, n) = g->n_nodes + 1;
+    return g->n_nodes++;
+}
+
+/* -- constants -------------------------------------------------------- */
+
+static double round_constant(enum xl__vtype type, double x)
+{
+    if (type == XL__V_BOOL)
+        return x != 0;
+    if (type == XL__V_I32)
+        return x + 0.0; /* integers have no -0 */
+    return isnan(x) ? (double)NAN : (double)(float)x;
+}
+
+static bool is_foldable(const struct xl__graph *g, const struct xl__node *n)
+{
+    if (xl__expr_ops[n->op].cls != XL__C_MAP)
+        return false;
+    for (unsigned i = 0; i < xl__expr_ops[n->op].n_args; i++)
+        if (g->node[n->arg[i]].op != XL__E_CONST)
+            return false;
+    return true;
+}
+
+/* Compute a node of constants. xl__eval_node() takes nodes of a graph, so the
+ * node is put behind the last one meanwhile. */
+static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
+{
+    struct xl__interval arg[XL__EXPR_ARGS] = {{0, 0}};
+    struct xl__node out = {.op = XL__E_CONST,
+                           .type = n->type,
+                           .shape = n->shape,
+                           .location = n->location};
+    if (!reserve_node(g))
+        return UINT_MAX;
+    g->node[g->n_nodes] = *n;
+    for (unsigned i = 0; i < xl__expr_ops[n->op].n_args; i++)
+        arg[i].x = g->node[n->arg[i]].value;
+    out.value = round_constant(n->type, xl__eval_node(g, g->n_nodes, arg).x);
+    return intern_node(g, &out);
+}
+
+/* -- adding nodes ----------------------------------------------------- */
+
+unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
+{
+    struct xl__node n = normalize_node(want);
+    unsigned simpler;
+    if (is_foldable(g, &n))
+        return fold_constants(g, &n);
+    if (n.op == XL__E_CONST)
+        n.value = round_constant(n.type, n.value);
+    if (is_commutative(n.op) && g->node[n.arg[0]].op == XL__E_CONST)
+        swap_arguments(
+            &n); /* rules expect a constant as the second argument */
+    return xl__graph_simplify(g, &n, &simpler) ? simpler : intern_node(g, &n);
+}
+
+/* -- memory and pruning ----------------------------------------------- */
 
 void xl__graph_clear(struct xl__graph *g)
 {
@@ -14,8 +224,9 @@ void xl__graph_clear(struct xl__graph *g)
     *g = (struct xl__graph){0};
 }
 
-/* Give what the outputs need its new number; what they do not, UINT_MAX. */
-static unsigned renumber(const struct xl__graph *g, unsigned *number)
+/* Number the nodes that the outputs need, in order; all others get UINT_MAX.
+ * Returns how many are needed. */
+static unsigned number_needed(const struct xl__graph *g, unsigned *number)
 {
     unsigned n = 0;
     for (unsigned o = 0; o < g->n_outputs; o++)
@@ -36,7 +247,7 @@ xl_status xl__graph_prune(struct xl__graph *g)
     unsigned *number = xl__calloc((size_t)g->n_nodes + 1, sizeof *number);
     if (number == NULL)
         return XL_NO_MEMORY;
-    const unsigned n = renumber(g, number);
+    const unsigned n = number_needed(g, number);
     for (unsigned i = 0; i < g->n_nodes; i++) {
         struct xl__node node = g->node[i];
         if (number[i] == UINT_MAX)
@@ -49,7 +260,7 @@ xl_status xl__graph_prune(struct xl__graph *g)
         g->output[o].node = number[g->output[o].node];
     g->n_nodes = n;
     free(number);
-    /* The table of nodes is made anew when somebody adds one. */
+    /* xl__graph_node() builds the hash table again when it is needed. */
     free(g->bucket);
     g->bucket = NULL;
     g->n_buckets = 0;

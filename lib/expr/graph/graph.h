@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A typed expression: nodes in topological order with their shapes. Made by
- * infer.c from a tree and a signature; every later stage only reads it.
+/* The typed graph of an expression: nodes in topological order, each one
+ * operation with its type and shape. infer.c builds it from a tree and a
+ * signature; later stages read it.
  *
- * Nodes are hash-consed: the same operation on the same arguments is one node,
- * so common subexpressions meet by being built. Folding of constants and exact
- * algebra happen in xl__graph_node() (simplify.c), nowhere else. */
+ * Nodes are hash-consed: an operation on given arguments exists once, so
+ * common subexpressions are one node. xl__graph_node() is the only way to add
+ * a node; constant folding and algebra (algebra.h) happen in it. */
 #ifndef XL_EXPR_GRAPH_H
 #define XL_EXPR_GRAPH_H
 
@@ -12,18 +13,13 @@
 
 void xl__graph_clear(struct xl__graph *g);
 
-/* The node that computes `want`: an equal one that is there, a simpler one, or
- * a new one. UINT_MAX when out of memory or over XL_EXPR_MAX_NODES. Type and
- * shape of `want` are set. */
+/* The index of the node that computes `want`, whose type and shape are set: an
+ * equal node of the graph, a simpler one, or a new one. UINT_MAX when out of
+ * memory or above XL_EXPR_MAX_NODES. */
 unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want);
 
-/* Drop what no output needs; numbers of nodes change. */
+/* Removes nodes that no output needs. Indices of nodes change. Errors:
+ * XL_NO_MEMORY. */
 xl_status xl__graph_prune(struct xl__graph *g);
-
-/* One line of the language for a node, inputs by name; for explain and
- * messages. Long ones are cut with "...". */
-struct xl__str;
-void xl__graph_print(const struct xl__graph *g, const struct xl__signature *s,
-                     unsigned node, struct xl__str *out);
 
 #endif

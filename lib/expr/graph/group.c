@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups, whatever their form: the time model, and freeing a schedule. */
+/* Groups of every form: the time model, and freeing a schedule. */
 #include "expr/graph/group.h"
 
 #include <math.h>
@@ -17,14 +17,14 @@ void xl__group_estimate(const struct xl__limits *l, double fill,
                         unsigned launches, struct xl__group *group)
 {
     static const double least_fill = 1e-3, ns_per_s = 1e9;
-    const double share = fmax(fill, least_fill);
-    const double fma = group->flop / (xl__rate_fma(l) * share) * ns_per_s;
+    const double fraction = fmax(fill, least_fill);
+    const double fma = group->flop / (xl__rate_fma(l) * fraction) * ns_per_s;
     const double memory =
-        group->bytes / (xl__rate_memory(l) * share) * ns_per_s;
+        group->bytes / (xl__rate_memory(l) * fraction) * ns_per_s;
     const double launch = launches * xl__launch_ns(l);
-    const double work = fmax(fma, memory);
-    group->est_ns = work + launch;
-    group->bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
+    const double busy = fmax(fma, memory);
+    group->est_ns = busy + launch;
+    group->bound = launch > busy ? "launch" : fma >= memory ? "fma" : "memory";
 }
 
 void xl__schedule_clear(struct xl__schedule *s)

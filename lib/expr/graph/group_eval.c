@@ -1,48 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of a group on the host: row by row, every value of a row at once.
- * A node's numbers lie in one array over the reduced loops, or are one number
- * when only kept loops vary it. */
+/* A group computed on the host, row by row. A row is one iteration of the kept
+ * loops; each value of the group is computed for the whole row before the next
+ * value.
+ *
+ * The numbers of a node are an array over the reduced loops, or one number
+ * when only kept loops vary it:
+ *
+ *     for each row:  load operands, compute values in order, store operands */
+#include "expr/graph/group_eval.h"
+
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "expr/graph/group_eval.h"
-#include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/host/reduction_value.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 struct numbers {
-    num *a;         /* NULL: not known yet */
-    unsigned every; /* 0: one for the whole row */
-    bool is_loaded; /* an operand gives it, whatever operation it is */
+    num *a;         /* NULL: not allocated yet */
+    unsigned step;  /* 1, or 0: one number for the whole row */
+    bool is_loaded; /* an operand is loaded into it, whatever its operation */
 };
 
-struct eval {
+struct group_eval {
     const struct xl__graph *g;
     const struct xl__group *group;
     const double *scalar;
     struct xl__eval_mem *mem;
-    struct numbers *node; /* by number of the graph */
-    size_t inner;         /* of the reduced loops together */
+    struct numbers *node; /* by node of the graph */
+    size_t n_reduced;     /* iterations of the reduced loops together */
 };
 
-/* -- places --------------------------------------------------------------- */
+/* -- indices ---------------------------------------------------------- */
 
-/* Of the i-th turn of the kept (or reduced) loops. */
-static size_t place_of(const struct xl__group *group,
-                       const struct xl__operand *o, bool reduced, size_t i)
+/* The operand's index in the i-th iteration of the kept or of the reduced
+ * loops. */
+static size_t operand_index(const struct xl__group *group,
+                            const struct xl__operand *o, bool reduced,
+                            size_t i)
 {
-    size_t place = 0;
+    size_t index = 0;
     for (unsigned d = group->n_loops; d-- > 0;) {
         const struct xl__loop *loop = &group->loop[d];
         if (loop->is_reduced != reduced)
             continue;
-        place += i % loop->size * o->stride[d];
+        index += i % loop->size * o->stride[d];
         i /= loop->size;
     }
-    return place;
+    return index;
 }
 
-static size_t turns(const struct xl__group *group, bool reduced)
+static size_t n_iterations(const struct xl__group *group, bool reduced)
 {
     size_t n = 1;
     for (unsigned d = 0; d < group->n_loops; d++)
@@ -61,134 +70,137 @@ static bool is_same_for_row(const struct xl__group *group,
     return true;
 }
 
-/* -- leaves --------------------------------------------------------------- */
+/* -- leaves ----------------------------------------------------------- */
 
-/* Relative to the radius, which 24 bits keep below 5.8: the angle's rounding
- * moves a number near 0 as much as one near the radius. */
-static num random_at(const struct eval *e, const struct xl__node *n,
-                     uint64_t place)
+/* A random number. The error of the normal distribution is relative to the
+ * radius, which is below 5.8 with 24 bits: the rounding of the angle changes a
+ * number near 0 as much as one near the radius. */
+static num random_number(const struct group_eval *e, const struct xl__node *n,
+                         uint64_t index)
 {
     static const double radius = 5.8;
     const num seed = e->node[n->arg[0]].a[0];
-    const double x = xl__eval_rand(n->op, (int32_t)seed.x, place);
+    const double x = xl__eval_rand(n->op, (int32_t)seed.x, index);
     const double ulp = xl__expr_ops[n->op].ulp;
-    return xl__eval_settle(x, seed.err > 0 ? xl__eval_never
-                                           : 2 * xl__eval_u * ulp * radius);
+    return xl__interval_f32(x, seed.err > 0
+                                   ? xl__unbounded
+                                   : 2 * xl__unit_roundoff * ulp * radius);
 }
 
-static num load_at(const struct eval *e, unsigned operand, size_t place)
+static num load_number(const struct group_eval *e, unsigned operand,
+                       size_t index)
 {
     const struct xl__operand *o = &e->group->operand[operand];
     const struct xl__eval_mem *m = &e->mem[operand];
     const struct xl__node *n = &e->g->node[o->node];
     if (o->at == XL__AT_INDEX)
-        return random_at(e, n, o->offset + place);
-    num out = {m->value[place], m->error ? m->error[place] : 0};
+        return random_number(e, n, o->offset + index);
+    num out = {m->value[index], m->error ? m->error[index] : 0};
     if (n->type == XL__V_BOOL)
-        return xl__eval_round(out, XL_BOOL);
-    return n->type == XL__V_F32 ? xl__eval_settle(out.x, out.err) : out;
+        return xl__interval_round(out, XL_BOOL);
+    return n->type == XL__V_F32 ? xl__interval_f32(out.x, out.err) : out;
 }
 
-static void load(struct eval *e, unsigned operand, size_t row)
+static void load_operand(struct group_eval *e, unsigned operand, size_t row)
 {
     const struct xl__operand *o = &e->group->operand[operand];
     struct numbers *to = &e->node[o->node];
-    const size_t start = place_of(e->group, o, false, row);
-    const size_t n = to->every ? e->inner : 1;
+    const size_t start = operand_index(e->group, o, false, row);
+    const size_t n = to->step ? e->n_reduced : 1;
     for (size_t i = 0; i < n; i++)
-        to->a[i] = load_at(e, operand,
-                           start + place_of(e->group, o, true, i));
+        to->a[i] = load_number(e, operand,
+                               start + operand_index(e->group, o, true, i));
 }
 
-static num constant(const struct eval *e, const struct xl__node *n)
+static num constant_value(const struct group_eval *e, const struct xl__node *n)
 {
-    const double x =
-        n->op == XL__E_SCALAR ? e->scalar[n->binding] : n->value;
-    return n->type == XL__V_F32 ? xl__eval_settle((double)(float)x, 0)
+    const double x = n->op == XL__E_SCALAR ? e->scalar[n->binding] : n->value;
+    return n->type == XL__V_F32 ? xl__interval_f32((double)(float)x, 0)
                                 : (num){x, 0};
 }
 
-/* -- values --------------------------------------------------------------- */
+/* -- values ----------------------------------------------------------- */
 
-static void map(struct eval *e, unsigned node)
+static void compute_map(struct group_eval *e, unsigned node)
 {
     const struct xl__node *n = &e->g->node[node];
     const unsigned n_args = xl__expr_ops[n->op].n_args;
     struct numbers *to = &e->node[node];
-    const size_t count = to->every ? e->inner : 1;
+    const size_t count = to->step ? e->n_reduced : 1;
     for (size_t i = 0; i < count; i++) {
         num arg[XL__EXPR_ARGS] = {{0, 0}};
         for (unsigned k = 0; k < n_args; k++) {
             const struct numbers *from = &e->node[n->arg[k]];
-            arg[k] = from->a[i * from->every];
+            arg[k] = from->a[i * from->step];
         }
         to->a[i] = xl__eval_node(e->g, node, arg);
     }
 }
 
-static void compute(struct eval *e, unsigned node)
+static void compute_node(struct group_eval *e, unsigned node)
 {
     const struct xl__node *n = &e->g->node[node];
     if (e->node[node].is_loaded)
         return;
     if (xl__expr_ops[n->op].cls == XL__C_MAP) {
-        map(e, node);
+        compute_map(e, node);
     } else if (xl__expr_ops[n->op].cls == XL__C_REDUCE) {
         const struct numbers *from = &e->node[n->arg[0]];
         e->node[node].a[0] =
-            xl__eval_reduce(e->g, node, from->a, from->every, e->inner);
+            xl__eval_reduce(e->g, node, from->a, from->step, e->n_reduced);
     }
 }
 
-static void store(struct eval *e, unsigned operand, size_t row)
+static void store_operand(struct group_eval *e, unsigned operand, size_t row)
 {
     const struct xl__operand *o = &e->group->operand[operand];
     const struct xl__eval_mem *m = &e->mem[operand];
     const struct numbers *from = &e->node[o->node];
-    const size_t start = place_of(e->group, o, false, row);
-    const size_t n = is_same_for_row(e->group, o) ? 1 : e->inner;
+    const size_t start = operand_index(e->group, o, false, row);
+    const size_t n = is_same_for_row(e->group, o) ? 1 : e->n_reduced;
     const enum xl__vtype type = e->g->node[o->node].type;
     for (size_t i = 0; i < n; i++) {
-        const size_t at = start + place_of(e->group, o, true, i);
-        num x = from->a[i * from->every];
+        const size_t at = start + operand_index(e->group, o, true, i);
+        num x = from->a[i * from->step];
         if (o->dtype == XL_F32)
-            x = xl__eval_as(x, type, XL__V_F32);
-        x = xl__eval_round(x, o->dtype);
+            x = xl__interval_convert(x, type, XL__V_F32);
+        x = xl__interval_round(x, o->dtype);
         m->value[at] = x.x;
         m->error[at] = x.err;
     }
 }
 
-static void run_row(struct eval *e, size_t row)
+static void compute_row(struct group_eval *e, size_t row)
 {
     const struct xl__group *group = e->group;
     for (unsigned i = 0; i < group->n_operands; i++) {
         if (!group->operand[i].is_written)
-            load(e, i, row);
+            load_operand(e, i, row);
     }
     for (unsigned i = 0; i < group->n_values; i++)
-        compute(e, group->value[i].node);
+        compute_node(e, group->value[i].node);
     for (unsigned i = 0; i < group->n_operands; i++) {
         if (group->operand[i].is_written)
-            store(e, i, row);
+            store_operand(e, i, row);
     }
 }
 
-/* -- memory --------------------------------------------------------------- */
+/* -- memory ----------------------------------------------------------- */
 
-/* Memory for a node's numbers, once. */
-static xl_status give(struct eval *e, unsigned node, bool is_row)
+/* Allocate a node's numbers, once. */
+static xl_status allocate_numbers(struct group_eval *e, unsigned node,
+                                  bool is_row)
 {
     struct numbers *n = &e->node[node];
     if (n->a)
         return XL_OK;
-    n->every = is_row ? 0 : 1;
-    n->a = xl__calloc(is_row ? 1 : e->inner, sizeof *n->a);
+    n->step = is_row ? 0 : 1;
+    n->a = xl__calloc(is_row ? 1 : e->n_reduced, sizeof *n->a);
     return n->a ? XL_OK : XL_NO_MEMORY;
 }
 
-/* A reduction leaves one number; what follows from row values alone is one. */
-static xl_status give_value(struct eval *e, unsigned node)
+/* A reduction has one number; so has an operation on values of the row. */
+static xl_status allocate_value(struct group_eval *e, unsigned node)
 {
     const struct xl__node *n = &e->g->node[node];
     const struct xl__expr_op_info *op = &xl__expr_ops[n->op];
@@ -197,13 +209,13 @@ static xl_status give_value(struct eval *e, unsigned node)
         return XL_OK;
     for (unsigned i = 0; i < op->n_args; i++) {
         if (!e->node[n->arg[i]].a)
-            return XL_UNSUPPORTED; /* not in an order that can be computed */
-        is_row = is_row && e->node[n->arg[i]].every == 0;
+            return XL_UNSUPPORTED; /* not in topological order */
+        is_row = is_row && e->node[n->arg[i]].step == 0;
     }
-    return give(e, node, is_row || op->cls == XL__C_REDUCE);
+    return allocate_numbers(e, node, is_row || op->cls == XL__C_REDUCE);
 }
 
-static xl_status give_all(struct eval *e)
+static xl_status allocate_all(struct group_eval *e)
 {
     xl_status status = XL_OK;
     const struct xl__group *group = e->group;
@@ -211,18 +223,18 @@ static xl_status give_all(struct eval *e)
         const struct xl__node *n = &e->g->node[i];
         if (n->op != XL__E_CONST && n->op != XL__E_SCALAR)
             continue;
-        TRY(give(e, i, true));
-        e->node[i].a[0] = constant(e, n);
+        TRY(allocate_numbers(e, i, true));
+        e->node[i].a[0] = constant_value(e, n);
     }
     for (unsigned i = 0; i < group->n_operands; i++) {
         const struct xl__operand *o = &group->operand[i];
         if (o->is_written)
             continue;
-        TRY(give(e, o->node, is_same_for_row(group, o)));
+        TRY(allocate_numbers(e, o->node, is_same_for_row(group, o)));
         e->node[o->node].is_loaded = true;
     }
     for (unsigned i = 0; i < group->n_values; i++)
-        TRY(give_value(e, group->value[i].node));
+        TRY(allocate_value(e, group->value[i].node));
 fail:
     return status;
 }
@@ -232,15 +244,16 @@ xl_status xl__eval_group(const struct xl__graph *g,
                          struct xl__eval_mem *mem)
 {
     xl_status status = XL_OK;
-    struct eval e = {.g = g, .group = group, .scalar = scalar, .mem = mem};
-    e.inner = turns(group, true);
+    struct group_eval e = {
+        .g = g, .group = group, .scalar = scalar, .mem = mem};
+    e.n_reduced = n_iterations(group, true);
     e.node = xl__calloc(g->n_nodes, sizeof *e.node);
     if (!e.node)
         TRY(XL_NO_MEMORY);
-    TRY(give_all(&e));
-    const size_t rows = turns(group, false);
+    TRY(allocate_all(&e));
+    const size_t rows = n_iterations(group, false);
     for (size_t row = 0; row < rows; row++)
-        run_row(&e, row);
+        compute_row(&e, row);
 fail:
     for (unsigned i = 0; e.node && i < g->n_nodes; i++)
         free(e.node[i].a);

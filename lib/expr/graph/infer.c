@@ -1,20 +1,274 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree and what its names are bound to become a typed graph. Statement by
- * statement the nodes below a value are computed in their order, arguments
- * first, so that no depth of nesting is a depth of calls. */
+/* Type inference: statements, names, calls and row functions.
+ *
+ * Statement by statement, the tree nodes that the value depends on are marked,
+ * and then computed in the order of the tree, arguments first. Since this is a
+ * loop and not a recursion, the depth of an expression does not use the stack.
+ *
+ * Row functions (softmax, layer_norm, ...) become primitive nodes. Fusion
+ * makes one kernel of them without a special case. */
 #include "expr/graph/infer.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/edit_distance.h"
 #include "expr/graph/graph.h"
+#include "expr/graph/infer_types.h"
+#include "expr/graph/infer_views.h"
+#include "expr/language/functions.h"
+
+/* -- names ------------------------------------------------------------ */
+
+/* The nearest other name that is bound, or with `assigned` also one that is
+ * assigned; NULL when none is near. */
+static const char *nearest_name(const struct xl__infer *in, const char *name,
+                                bool assigned)
+{
+    const size_t len = strlen(name);
+    size_t best = len / 2 < 2 ? len / 2 + 1 : 3;
+    const char *out = NULL;
+    const unsigned n = in->s->n + (assigned ? in->t->n_names : 0);
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned of_tree = i - in->s->n; /* valid for i >= in->s->n */
+        const bool is_bound = i < in->s->n;
+        if (!is_bound && in->symbol[of_tree].value == XL__NO_NODE)
+            continue;
+        const char *other = is_bound ? in->s->b[i].name : in->t->name[of_tree];
+        const size_t at = xl__edit_distance(other, strlen(other), name, len);
+        if (at >= best || at == 0)
+            continue;
+        best = at;
+        out = other;
+    }
+    return out;
+}
+
+static bool is_assigned(const struct xl__tree *t, unsigned name)
+{
+    for (unsigned i = 0; i < t->n_statements; i++)
+        if (t->statement[i].name == name)
+            return true;
+    return false;
+}
+
+static unsigned fail_unknown_name(struct xl__infer *in, unsigned name)
+{
+    const char *text = in->t->name[name];
+    const char *near = nearest_name(in, text, true);
+    if (is_assigned(in->t, name))
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is not bound, and is read here before it is "
+            "assigned",
+            text);
+    return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                          near != NULL
+                              ? "'%s' is neither bound nor assigned; did "
+                                "you mean '%s'?"
+                              : "'%s' is neither bound nor assigned",
+                          text, near);
+}
+
+static unsigned read_name(struct xl__infer *in, unsigned name)
+{
+    struct xl__symbol *symbol = &in->symbol[name];
+    if (symbol->is_sliced)
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "'%s' is read after slices of it were assigned: read "
+            "it before, or assign to a temporary and read that",
+            in->t->name[name]);
+    if (symbol->value == XL__NO_NODE && symbol->binding == UINT_MAX)
+        return fail_unknown_name(in, name);
+    symbol->is_used = true;
+    if (symbol->value == XL__NO_NODE)
+        symbol->value = xl__infer_bound(in, symbol->binding);
+    return symbol->value;
+}
+
+static void bind_names(struct xl__infer *in)
+{
+    for (unsigned i = 0; i < in->t->n_names; i++) {
+        struct xl__symbol *symbol = &in->symbol[i];
+        *symbol =
+            (struct xl__symbol){UINT_MAX, XL__NO_NODE, UINT_MAX, false, false};
+        for (unsigned b = 0; b < in->s->n; b++)
+            if (strcmp(in->s->b[b].name, in->t->name[i]) == 0)
+                symbol->binding = b;
+    }
+}
+
+/* -- checks after the last statement ---------------------------------- */
+
+/* Every binding is used. An unused one is most often misspelt; the other half
+ * of that error, an unknown name, is reported first. */
+static void check_unused(struct xl__infer *in)
+{
+    for (unsigned b = 0; b < in->s->n && in->status == XL_OK; b++) {
+        bool is_used = false;
+        for (unsigned i = 0; i < in->t->n_names; i++)
+            is_used = is_used ||
+                      (in->symbol[i].binding == b && in->symbol[i].is_used);
+        in->location = 0;
+        if (!is_used)
+            XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                           "'%s' is bound, and the expression does not use it",
+                           in->s->b[b].name);
+    }
+}
+
+static void check_outputs(struct xl__infer *in)
+{
+    const struct xl__tree *t = in->t;
+    if (in->g->n_outputs > 0 || t->n_statements == 0)
+        return;
+    const struct xl__statement *last = &t->statement[t->n_statements - 1];
+    const char *near = nearest_name(in, t->name[last->name], false);
+    in->location = last->location;
+    XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                   near ? "the expression has no output: '%s' is not bound; "
+                          "did you mean '%s'?"
+                        : "the expression has no output: '%s' is not bound",
+                   t->name[last->name], near);
+}
+
+static void find_assigned(struct xl__infer *in, const char *name,
+                          struct xl__node *out)
+{
+    for (unsigned i = 0; i < in->t->n_names; i++) {
+        const struct xl__symbol *symbol = &in->symbol[i];
+        if (strcmp(in->t->name[i], name) != 0 || !is_assigned(in->t, i) ||
+            symbol->value == XL__NO_NODE || symbol->is_sliced)
+            continue;
+        *out = in->g->node[symbol->value];
+        return;
+    }
+    in->location = 0;
+    XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "'%s' is not assigned as a whole",
+                   name);
+}
+
+/* -- row functions ---------------------------------------------------- */
+
+static unsigned add_map2(struct xl__infer *in, enum xl__expr_op op, unsigned a,
+                         unsigned b)
+{
+    return xl__infer_map(in, op, (const unsigned[]){a, b});
+}
+
+static unsigned add_map1(struct xl__infer *in, enum xl__expr_op op, unsigned a)
+{
+    return xl__infer_map(in, op, &a);
+}
+
+/* x - max(x) keeps exp() in range, and the sum is at least 1. */
+static unsigned expand_softmax(struct xl__infer *in, unsigned x, unsigned axes,
+                               bool is_log)
+{
+    const unsigned top = xl__infer_reduce(in, XL__E_RMAX, x, axes);
+    const unsigned below = add_map2(in, XL__E_SUB, x, top);
+    const unsigned e = add_map1(in, XL__E_EXP, below);
+    const unsigned sum = xl__infer_reduce(in, XL__E_SUM, e, axes);
+    if (is_log)
+        return add_map2(in, XL__E_SUB, below, add_map1(in, XL__E_LOG, sum));
+    return add_map2(in, XL__E_DIV, e, sum);
+}
+
+/* (x - mean) / sqrt(var + eps) * gain + bias */
+static unsigned expand_layer_norm(struct xl__infer *in, const unsigned *arg,
+                                  unsigned axes)
+{
+    const unsigned x = arg[0], gain = arg[1], bias = arg[2], eps = arg[3];
+    const unsigned mean = xl__infer_reduce(in, XL__E_MEAN, x, axes);
+    const unsigned var = xl__infer_reduce(in, XL__E_VAR, x, axes);
+    const unsigned scale =
+        add_map1(in, XL__E_RSQRT, add_map2(in, XL__E_ADD, var, eps));
+    const unsigned unit =
+        add_map2(in, XL__E_MUL, add_map2(in, XL__E_SUB, x, mean), scale);
+    return add_map2(in, XL__E_ADD, add_map2(in, XL__E_MUL, unit, gain), bias);
+}
+
+/* x / sqrt(mean(x^2) + eps) * gain */
+static unsigned expand_rms_norm(struct xl__infer *in, const unsigned *arg,
+                                unsigned axes)
+{
+    const unsigned x = xl__infer_as(in, arg[0], XL_F32);
+    const unsigned gain = arg[1], eps = arg[2];
+    const unsigned mean =
+        xl__infer_reduce(in, XL__E_MEAN, add_map2(in, XL__E_MUL, x, x), axes);
+    const unsigned scale =
+        add_map1(in, XL__E_RSQRT, add_map2(in, XL__E_ADD, mean, eps));
+    return add_map2(in, XL__E_MUL, add_map2(in, XL__E_MUL, x, scale), gain);
+}
+
+static bool is_softmax(enum xl__row_function row)
+{
+    return row == XL__ROW_SOFTMAX || row == XL__ROW_LOG_SOFTMAX;
+}
+
+/* Check layer_norm and rms_norm: eps is a single number; gain and bias do not
+ * broadcast x to a larger shape. */
+static bool check_norm(struct xl__infer *in, const struct xl__tree_node *call,
+                       const unsigned *arg)
+{
+    const struct xl__node *node = in->g->node;
+    const unsigned eps = call->n_args - 1;
+    const unsigned *place = &in->t->arg[call->first_arg];
+    struct xl__shape s;
+    for (unsigned i = 1; i <= eps && in->status == XL_OK; i++) {
+        char a[XL__SHAPE_TEXT], b[XL__SHAPE_TEXT];
+        const struct xl__shape *own = &node[arg[i]].shape;
+        in->location = in->t->node[place[i]].location;
+        if (i == eps && own->n_dims > 0)
+            XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                           "eps is a single number and has shape %s here",
+                           xl__shape_text(own, a));
+        else if (xl__infer_broadcast(in, (const unsigned[]){arg[0], arg[i]}, 2,
+                                     &s) &&
+                 xl__shape_elems(&s) != xl__shape_elems(&node[arg[0]].shape))
+            XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                           "shape %s does not fit rows of shape %s",
+                           xl__shape_text(own, a),
+                           xl__shape_text(&node[arg[0]].shape, b));
+    }
+    in->location = call->location;
+    return in->status == XL_OK;
+}
+
+static unsigned expand_row_function(struct xl__infer *in,
+                                    const struct xl__tree_node *call,
+                                    const unsigned *arg)
+{
+    const unsigned n_dims = in->g->node[arg[0]].shape.n_dims;
+    unsigned axis[XL_MAX_DIMS], axes = 0;
+    if (!xl__infer_has_shape(in, arg[0]))
+        return XL__NO_NODE;
+    if (n_dims == 0)
+        return XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                              "a row function requires at least one axis; "
+                              "this is a single value");
+    if (!xl__infer_axes(in, call, n_dims, axis) ||
+        (!is_softmax(call->row) && !check_norm(in, call, arg)))
+        return XL__NO_NODE;
+    for (unsigned i = 0; i < call->n_axes; i++)
+        axes |= 1u << axis[i];
+    if (!call->has_axes)
+        axes = 1u << (n_dims - 1);
+    if (call->row == XL__ROW_LAYER_NORM)
+        return expand_layer_norm(in, arg, axes);
+    if (call->row == XL__ROW_RMS_NORM)
+        return expand_rms_norm(in, arg, axes);
+    return expand_softmax(in, arg[0], axes, call->row == XL__ROW_LOG_SOFTMAX);
+}
 
 #define I32_MAX 2147483647.0
 
-/* -- numbers --------------------------------------------------------------- */
+/* -- numbers ---------------------------------------------------------- */
 
-/* -2147483648 is a number, though its digits alone are none of i32. */
+/* -2147483648 is an i32, although 2147483648 is not. */
 static bool is_negative_integer(const struct xl__tree *t,
                                 const struct xl__tree_node *n)
 {
@@ -23,37 +277,39 @@ static bool is_negative_integer(const struct xl__tree *t,
            t->node[t->arg[n->first_arg]].kind == XL__T_INTEGER;
 }
 
-static unsigned integer(struct xl__infer *in, double value)
+static unsigned add_integer(struct xl__infer *in, double value)
 {
     if (value > I32_MAX || value < -I32_MAX - 1)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "%.0f does not fit in i32; with a point, %.0f.0, it "
-                         "is f32",
-                         value, value);
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "%.0f does not fit in i32; with a point, %.0f.0, it "
+            "is f32",
+            value, value);
     return xl__infer_const(in, XL__V_I32, value);
 }
 
-static unsigned real(struct xl__infer *in, double value)
+static unsigned add_f32(struct xl__infer *in, double value)
 {
     if (isfinite(value) && isinf((float)value))
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "%g does not fit in f32; for infinity write inf",
-                         value);
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                              "%g does not fit in f32; for infinity write inf",
+                              value);
     return xl__infer_const(in, XL__V_F32, value);
 }
 
-/* -- calls ----------------------------------------------------------------- */
+/* -- calls ------------------------------------------------------------ */
 
-static unsigned reduction(struct xl__infer *in, const struct xl__tree_node *n,
-                          unsigned arg)
+static unsigned infer_reduction(struct xl__infer *in,
+                                const struct xl__tree_node *n, unsigned arg)
 {
     const unsigned n_dims = in->g->node[arg].shape.n_dims;
     unsigned axis[XL_MAX_DIMS], axes = 0;
     if (!xl__infer_has_shape(in, arg))
         return XL__NO_NODE;
     if (n->has_axes && n->n_axes == 0)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "axis=() names no axis; without axis= it is all");
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "axis=() names no axis; without axis= it is all");
     if (!xl__infer_axes(in, n, n_dims, axis))
         return XL__NO_NODE;
     for (unsigned i = 0; i < n->n_axes; i++)
@@ -62,39 +318,40 @@ static unsigned reduction(struct xl__infer *in, const struct xl__tree_node *n,
                             n->n_axes > 0 ? axes : (1u << n_dims) - 1);
 }
 
-/* It has no shape yet: infer_rand.c. */
-static unsigned random_numbers(struct xl__infer *in,
-                               const struct xl__tree_node *n, unsigned seed)
+/* A rand() has no shape yet: see infer_types.c. */
+static unsigned infer_random(struct xl__infer *in,
+                             const struct xl__tree_node *n, unsigned seed)
 {
     const struct xl__node *s = &in->g->node[seed];
     struct xl__node want = {.op = n->op, .type = XL__V_F32, .arg = {seed}};
     if ((s->op != XL__E_CONST && s->op != XL__E_SCALAR) ||
         s->type != XL__V_I32)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "a seed is a whole number or a scalar that is bound "
-                         "as i32");
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "a seed is a whole number or a scalar that is bound "
+            "as i32");
     return xl__infer_node(in, &want);
 }
 
-static unsigned call(struct xl__infer *in, const struct xl__tree_node *n)
+static unsigned infer_call(struct xl__infer *in, const struct xl__tree_node *n)
 {
     unsigned arg[XL__TREE_ARGS];
     for (unsigned i = 0; i < n->n_args; i++)
         arg[i] = in->value[in->t->arg[n->first_arg + i]];
     if (n->row != XL__ROW_NONE)
-        return xl__infer_row(in, n, arg);
+        return expand_row_function(in, n, arg);
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
-        return random_numbers(in, n, arg[0]);
+        return infer_random(in, n, arg[0]);
     if (n->op == XL__E_CAST)
         return xl__infer_as(in, arg[0], n->dtype);
     if (xl__expr_ops[n->op].cls == XL__C_REDUCE)
-        return reduction(in, n, arg[0]);
+        return infer_reduction(in, n, arg[0]);
     return xl__infer_map(in, n->op, arg);
 }
 
-static unsigned view(struct xl__infer *in, const struct xl__tree_node *n)
+static unsigned infer_view(struct xl__infer *in, const struct xl__tree_node *n)
 {
-    const unsigned of = xl__infer_name(in, n->name);
+    const unsigned of = read_name(in, n->name);
     if (of == XL__NO_NODE)
         return of;
     struct xl__node want = in->g->node[of];
@@ -103,45 +360,46 @@ static unsigned view(struct xl__infer *in, const struct xl__tree_node *n)
     return xl__infer_node(in, &want);
 }
 
-/* -- statements ------------------------------------------------------------ */
+/* -- statements ------------------------------------------------------- */
 
-static unsigned compute(struct xl__infer *in, const struct xl__tree_node *n)
+static unsigned infer_tree_node(struct xl__infer *in,
+                                const struct xl__tree_node *n)
 {
-    in->place = n->place;
+    in->location = n->location;
     switch (n->kind) {
     case XL__T_INTEGER:
-        return integer(in, n->value);
+        return add_integer(in, n->value);
     case XL__T_NUMBER:
-        return real(in, n->value);
+        return add_f32(in, n->value);
     case XL__T_BOOL:
         return xl__infer_const(in, XL__V_BOOL, n->value);
     case XL__T_NAME:
-        return xl__infer_name(in, n->name);
+        return read_name(in, n->name);
     case XL__T_VIEW:
-        return view(in, n);
+        return infer_view(in, n);
     default:
         break;
     }
     if (is_negative_integer(in->t, n))
-        return integer(in, -in->t->node[in->t->arg[n->first_arg]].value);
-    return call(in, n);
+        return add_integer(in, -in->t->node[in->t->arg[n->first_arg]].value);
+    return infer_call(in, n);
 }
 
-/* Mark what the value needs; the first of these nodes. */
-static unsigned want_below(struct xl__infer *in, unsigned value)
+/* Mark the tree nodes that the value depends on; returns the first of them. */
+static unsigned mark_needed(struct xl__infer *in, unsigned value)
 {
     unsigned first = value, n_open = 1;
-    in->is_wanted[value] = 1;
+    in->is_needed[value] = 1;
     for (unsigned i = value + 1; i-- > 0 && n_open > 0;) {
         const struct xl__tree_node *n = &in->t->node[i];
-        if (!in->is_wanted[i])
+        if (!in->is_needed[i])
             continue;
         n_open--;
         first = i;
         if (n->kind != XL__T_CALL || is_negative_integer(in->t, n))
             continue;
         for (unsigned a = 0; a < n->n_args; a++) {
-            unsigned char *arg = &in->is_wanted[in->t->arg[n->first_arg + a]];
+            unsigned char *arg = &in->is_needed[in->t->arg[n->first_arg + a]];
             n_open += !*arg;
             *arg = 1;
         }
@@ -149,69 +407,68 @@ static unsigned want_below(struct xl__infer *in, unsigned value)
     return first;
 }
 
-static void statement(struct xl__infer *in, const struct xl__statement *s)
+static void infer_statement(struct xl__infer *in,
+                            const struct xl__statement *s)
 {
-    for (unsigned i = want_below(in, s->value); i <= s->value; i++) {
-        if (!in->is_wanted[i])
+    for (unsigned i = mark_needed(in, s->value); i <= s->value; i++) {
+        if (!in->is_needed[i])
             continue;
-        in->is_wanted[i] = 0;
-        in->value[i] = compute(in, &in->t->node[i]);
+        in->is_needed[i] = 0;
+        in->value[i] = infer_tree_node(in, &in->t->node[i]);
         if (in->status != XL_OK)
             return;
     }
     xl__infer_assign(in, s, in->value[s->value]);
 }
 
-/* -------------------------------------------------------------------------- */
-
-static bool set_up(struct xl__infer *in)
+static bool allocate_state(struct xl__infer *in)
 {
     const struct xl__tree *t = in->t;
     in->symbol = xl__calloc(t->n_names + (size_t)1, sizeof *in->symbol);
-    in->part = xl__calloc(XL_EXPR_MAX_BINDINGS, sizeof *in->part);
+    in->region = xl__calloc(XL_EXPR_MAX_BINDINGS, sizeof *in->region);
     in->value = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->value);
-    in->is_wanted = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->is_wanted);
-    in->is_loose = xl__calloc(XL_EXPR_MAX_NODES, sizeof *in->is_loose);
-    return in->symbol && in->part && in->value && in->is_wanted &&
-           in->is_loose;
+    in->is_needed = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->is_needed);
+    in->is_unshaped = xl__calloc(XL_EXPR_MAX_NODES, sizeof *in->is_unshaped);
+    return in->symbol && in->region && in->value && in->is_needed &&
+           in->is_unshaped;
 }
 
-static void clean_up(struct xl__infer *in)
+static void free_state(struct xl__infer *in)
 {
     free(in->symbol);
-    free(in->part);
+    free(in->region);
     free(in->value);
-    free(in->is_wanted);
-    free(in->is_loose);
+    free(in->is_needed);
+    free(in->is_unshaped);
 }
 
-/* All statements; what comes of them is in symbols and outputs. */
-static void run_statements(struct xl__infer *in)
+/* Infer all statements; the results are in symbols and outputs. */
+static void infer_statements(struct xl__infer *in)
 {
     *in->g = (struct xl__graph){.fast_math = in->s->fast_math != 0};
-    if (!set_up(in)) {
-        XL__WRONG(in, XL_NO_MEMORY, "out of memory");
+    if (!allocate_state(in)) {
+        XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
         return;
     }
-    xl__infer_bind(in);
+    bind_names(in);
     for (unsigned i = 0; i < in->t->n_statements && in->status == XL_OK; i++)
-        statement(in, &in->t->statement[i]);
+        infer_statement(in, &in->t->statement[i]);
 }
 
 xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
                     struct xl__graph *out, struct xl__error *e)
 {
     struct xl__infer in = {.t = t, .s = s, .g = out, .e = e};
-    run_statements(&in);
+    infer_statements(&in);
     if (in.status == XL_OK)
-        xl__infer_check_outputs(&in);
+        check_outputs(&in);
     if (in.status == XL_OK)
-        xl__infer_check_unused(&in);
+        check_unused(&in);
     if (in.status == XL_OK && xl__graph_prune(out) != XL_OK)
-        XL__WRONG(&in, XL_NO_MEMORY, "out of memory");
+        XL__INFER_FAIL(&in, XL_NO_MEMORY, "out of memory");
     if (in.status != XL_OK)
         xl__graph_clear(out);
-    clean_up(&in);
+    free_state(&in);
     return in.status;
 }
 
@@ -221,10 +478,10 @@ xl_status xl__infer_value(const struct xl__tree *t,
 {
     struct xl__graph g;
     struct xl__infer in = {.t = t, .s = s, .g = &g, .e = e};
-    run_statements(&in);
+    infer_statements(&in);
     if (in.status == XL_OK)
-        xl__infer_assigned(&in, name, out);
+        find_assigned(&in, name, out);
     xl__graph_clear(&g);
-    clean_up(&in);
+    free_state(&in);
     return in.status;
 }

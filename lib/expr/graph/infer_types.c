@@ -1,11 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One typed node: its arguments are brought to the type that the operation
- * works in, and to one shape. */
+/* Type inference: types and shapes of single nodes.
+ *
+ * Types: bool < i32 < f32. The arguments of an operation are converted to the
+ * highest type among them, or to the one that the operation requires (enum
+ * xl__result).
+ *
+ * Shapes: NumPy's broadcasting. Shapes are aligned at the last axis; sizes are
+ * equal, or one of them is 1.
+ *
+ * rand() is written without a shape. It takes that of the tensor with which it
+ * is combined, or to which it is assigned. Until then the nodes that depend on
+ * it are `unshaped`: they are single values, and are built again around a
+ * rand() with a shape when one is known. */
+#include "expr/graph/infer_types.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
 #include "expr/graph/graph.h"
 #include "expr/graph/infer.h"
 
-/* Places along axes are counted in i32. */
-#define MOST_PLACES 0x7fffffff
+/* -- shapes ----------------------------------------------------------- */
+
+/* The bytes of a shape's elements must fit in a size_t for the largest element
+ * type. */
+enum { MAX_ELEM_BYTES = 8 };
+
+const char *xl__shape_text(const struct xl__shape *s,
+                           char text[XL__SHAPE_TEXT])
+{
+    size_t len = 1;
+    text[0] = '(';
+    for (unsigned d = 0; d < s->n_dims; d++)
+        len += (size_t)snprintf(text + len, XL__SHAPE_TEXT - len, "%s%zu",
+                                d > 0 ? ", " : "", s->size[d]);
+    snprintf(text + len, XL__SHAPE_TEXT - len, s->n_dims == 1 ? ",)" : ")");
+    return text;
+}
+
+bool xl__infer_fits(struct xl__infer *in, const struct xl__shape *s)
+{
+    size_t bytes = MAX_ELEM_BYTES;
+    for (unsigned d = 0; d < s->n_dims; d++) {
+        char text[XL__SHAPE_TEXT];
+        if (xl__mul(bytes, s->size[d], &bytes))
+            continue;
+        XL__INFER_FAIL(in, XL_OVERFLOW,
+                       "shape %s has too many elements to count in 64 bits",
+                       xl__shape_text(s, text));
+        return false;
+    }
+    return true;
+}
+
+static bool broadcast_shape(struct xl__shape *to, const struct xl__shape *by)
+{
+    while (to->n_dims < by->n_dims) {
+        for (unsigned d = to->n_dims++; d > 0; d--)
+            to->size[d] = to->size[d - 1];
+        to->size[0] = 1;
+    }
+    size_t *size = to->size + (to->n_dims - by->n_dims);
+    for (unsigned d = 0; d < by->n_dims; d++) {
+        if (size[d] != by->size[d] && size[d] != 1 && by->size[d] != 1)
+            return false;
+        size[d] = size[d] == 1 ? by->size[d] : size[d];
+    }
+    return true;
+}
+
+bool xl__infer_broadcast(struct xl__infer *in, const unsigned *node,
+                         unsigned n, struct xl__shape *out)
+{
+    *out = (struct xl__shape){0};
+    for (unsigned i = 0; i < n; i++) {
+        const struct xl__shape *s = &in->g->node[node[i]].shape;
+        const struct xl__shape before = *out;
+        char a[XL__SHAPE_TEXT], b[XL__SHAPE_TEXT];
+        if (broadcast_shape(out, s))
+            continue;
+        XL__INFER_FAIL(
+            in, XL_BAD_SHAPE,
+            "shapes %s and %s do not broadcast: from the last axis on, "
+            "sizes are equal or one of them is 1",
+            xl__shape_text(&before, a), xl__shape_text(s, b));
+        return false;
+    }
+    return xl__infer_fits(in, out);
+}
+
+bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
+                    unsigned n_dims, unsigned out[XL_MAX_DIMS])
+{
+    unsigned seen = 0;
+    for (unsigned i = 0; i < call->n_axes; i++) {
+        const int axis = call->axes[i];
+        const int from_first = axis < 0 ? axis + (int)n_dims : axis;
+        if (from_first < 0 || from_first >= (int)n_dims) {
+            XL__INFER_FAIL(
+                in, XL_BAD_SHAPE,
+                n_dims > 0 ? "axis %d is out of range: axes are 0 to %d, or "
+                             "-1 to -%u from the last"
+                           : "axis %d is out of range: a single value has "
+                             "none",
+                axis, (int)n_dims - 1, n_dims);
+            return false;
+        }
+        if (seen >> from_first & 1) {
+            XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "axis %d is named twice",
+                           axis);
+            return false;
+        }
+        seen |= 1u << from_first;
+        out[i] = (unsigned)from_first;
+    }
+    return true;
+}
+
+/* -- nodes ------------------------------------------------------------ */
+
+/* An index along axes is an i32. */
+#define MAX_INDEX 0x7fffffff
 
 const char *xl__vtype_name(enum xl__vtype type)
 {
@@ -17,15 +134,15 @@ unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want)
 {
     if (in->status != XL_OK)
         return XL__NO_NODE;
-    want->place = in->place;
+    want->location = in->location;
     const unsigned node = xl__graph_node(in->g, want);
     if (node == XL__NO_NODE && in->g->n_nodes >= XL_EXPR_MAX_NODES)
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "more than %d operations; split the expression",
-                         XL_EXPR_MAX_NODES);
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                              "more than %d operations; split the expression",
+                              XL_EXPR_MAX_NODES);
     if (node == XL__NO_NODE)
-        return XL__WRONG(in, XL_NO_MEMORY, "out of memory");
-    xl__infer_learn(in);
+        return XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
+    xl__infer_mark_unshaped(in);
     return node;
 }
 
@@ -36,20 +153,22 @@ unsigned xl__infer_const(struct xl__infer *in, enum xl__vtype type,
     return xl__infer_node(in, &want);
 }
 
-/* -- conversions ----------------------------------------------------------- */
+/* -- conversions ------------------------------------------------------ */
 
-static unsigned cast(struct xl__infer *in, unsigned node, enum xl__vtype type,
-                     xl_dtype dtype)
+static unsigned add_cast(struct xl__infer *in, unsigned node,
+                         enum xl__vtype type, xl_dtype dtype)
 {
     if (node == XL__NO_NODE)
         return node;
-    struct xl__node want = {.op = XL__E_CAST, .type = type, .arg = {node},
+    struct xl__node want = {.op = XL__E_CAST,
+                            .type = type,
+                            .arg = {node},
                             .shape = in->g->node[node].shape,
                             .dtype = dtype};
     return xl__infer_node(in, &want);
 }
 
-static unsigned is_not_zero(struct xl__infer *in, unsigned node)
+static unsigned compare_with_zero(struct xl__infer *in, unsigned node)
 {
     const enum xl__vtype type = in->g->node[node].type;
     if (type == XL__V_BOOL)
@@ -58,47 +177,49 @@ static unsigned is_not_zero(struct xl__infer *in, unsigned node)
     return xl__infer_map(in, XL__E_NE, (const unsigned[]){node, zero});
 }
 
-/* Narrow types are reached from the wide one of their kind, so that a CAST is
- * one step only. */
+/* A narrow type is reached from the wide one of its kind, so that each CAST is
+ * one step. */
 unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
 {
     if (in->status != XL_OK)
         return XL__NO_NODE;
     switch (dtype) {
     case XL_F32:
-        return cast(in, node, XL__V_F32, XL_F32);
+        return add_cast(in, node, XL__V_F32, XL_F32);
     case XL_F16:
     case XL_BF16:
-        node = cast(in, node, XL__V_F32, XL_F32);
-        return cast(in, node, XL__V_F32, dtype);
+        node = add_cast(in, node, XL__V_F32, XL_F32);
+        return add_cast(in, node, XL__V_F32, dtype);
     case XL_I32:
-        return cast(in, node, XL__V_I32, XL_I32);
+        return add_cast(in, node, XL__V_I32, XL_I32);
     case XL_I8:
     case XL_U8:
-        node = cast(in, node, XL__V_I32, XL_I32);
-        return cast(in, node, XL__V_I32, dtype);
+        node = add_cast(in, node, XL__V_I32, XL_I32);
+        return add_cast(in, node, XL__V_I32, dtype);
     case XL_BOOL:
-        return is_not_zero(in, node);
+        return compare_with_zero(in, node);
     default:
-        return XL__WRONG(in, XL_BAD_ARGUMENT,
-                         "%s is no type that is computed with; there are f32, "
-                         "f16, bf16, i32, i8, u8 and bool",
-                         xl_dtype_name(dtype));
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "type %s is not supported; supported are f32, f16, bf16, "
+            "i32, i8, u8 and bool",
+            xl_dtype_name(dtype));
     }
 }
 
-static unsigned as_type(struct xl__infer *in, unsigned node,
-                        enum xl__vtype type)
+static unsigned convert_to(struct xl__infer *in, unsigned node,
+                           enum xl__vtype type)
 {
     static const xl_dtype dtypes[] = {XL_BOOL, XL_I32, XL_F32};
     return xl__infer_as(in, node, dtypes[type]);
 }
 
-/* -- types ----------------------------------------------------------------- */
+/* -- types ------------------------------------------------------------ */
 
-/* The highest type of the arguments from `first` on, `least` or more. */
-static enum xl__vtype common(const struct xl__infer *in, const unsigned *arg,
-                             unsigned n, enum xl__vtype least)
+/* The highest type of n arguments, at least `least`. */
+static enum xl__vtype common_type(const struct xl__infer *in,
+                                  const unsigned *arg, unsigned n,
+                                  enum xl__vtype least)
 {
     enum xl__vtype type = least;
     for (unsigned i = 0; i < n; i++)
@@ -107,12 +228,11 @@ static enum xl__vtype common(const struct xl__infer *in, const unsigned *arg,
     return type;
 }
 
-static bool is_whole_power(const struct xl__infer *in, const unsigned *arg)
+static bool is_integer_power(const struct xl__infer *in, const unsigned *arg)
 {
     const struct xl__node *power = &in->g->node[arg[1]];
-    return in->g->node[arg[0]].type != XL__V_F32 &&
-           power->op == XL__E_CONST && power->type == XL__V_I32 &&
-           power->value >= 0;
+    return in->g->node[arg[0]].type != XL__V_F32 && power->op == XL__E_CONST &&
+           power->type == XL__V_I32 && power->value >= 0;
 }
 
 static bool check_bool(struct xl__infer *in, enum xl__expr_op op,
@@ -121,17 +241,18 @@ static bool check_bool(struct xl__infer *in, enum xl__expr_op op,
     const enum xl__vtype type = in->g->node[node].type;
     if (type == XL__V_BOOL)
         return true;
-    XL__WRONG(in, XL_BAD_ARGUMENT,
-              "'%s' asks a bool and was given %s; compare, as in x != 0",
-              xl__expr_ops[op].name, xl__vtype_name(type));
+    XL__INFER_FAIL(
+        in, XL_BAD_ARGUMENT,
+        "'%s' requires bool and was given %s; compare, as in x != 0",
+        xl__expr_ops[op].name, xl__vtype_name(type));
     return false;
 }
 
-/* The type the arguments are brought to, and that of the result. WHERE's first
- * argument is its own. */
-static bool types_of(struct xl__infer *in, enum xl__expr_op op,
-                     const unsigned *arg, enum xl__vtype *from,
-                     enum xl__vtype *to)
+/* The type to which the arguments are converted, and that of the result. The
+ * condition of WHERE remains bool. */
+static bool find_types(struct xl__infer *in, enum xl__expr_op op,
+                       const unsigned *arg, enum xl__vtype *from,
+                       enum xl__vtype *to)
 {
     const unsigned n = xl__expr_ops[op].n_args;
     switch (xl__expr_ops[op].result) {
@@ -139,11 +260,11 @@ static bool types_of(struct xl__infer *in, enum xl__expr_op op,
         *from = *to = XL__V_F32;
         return true;
     case XL__R_SAME:
-        *from = *to = common(in, arg, n, XL__V_I32);
+        *from = *to = common_type(in, arg, n, XL__V_I32);
         return true;
     case XL__R_INDEX:
     case XL__R_BOOL:
-        *from = common(in, arg, n, XL__V_I32);
+        *from = common_type(in, arg, n, XL__V_I32);
         *to = xl__expr_ops[op].result == XL__R_BOOL ? XL__V_BOOL : XL__V_I32;
         return true;
     case XL__R_LOGIC:
@@ -158,22 +279,22 @@ static bool types_of(struct xl__infer *in, enum xl__expr_op op,
     *from = *to = XL__V_F32; /* ISNAN, POW */
     if (op == XL__E_ISNAN)
         *to = XL__V_BOOL;
-    else if (op == XL__E_POW && is_whole_power(in, arg))
+    else if (op == XL__E_POW && is_integer_power(in, arg))
         *from = *to = XL__V_I32;
     else if (op == XL__E_WHERE)
-        *from = *to = common(in, arg + 1, 2, XL__V_BOOL);
+        *from = *to = common_type(in, arg + 1, 2, XL__V_BOOL);
     return op != XL__E_WHERE || check_bool(in, op, arg[0]);
 }
 
-/* -- operations ------------------------------------------------------------ */
+/* -- operations ------------------------------------------------------- */
 
-/* Loose ones take the shape that they meet. */
-static bool settle_all(struct xl__infer *in, unsigned *arg, unsigned n,
-                       const struct xl__shape *shape)
+/* Give unshaped arguments the shape of the result. */
+static bool set_rand_shapes(struct xl__infer *in, unsigned *arg, unsigned n,
+                            const struct xl__shape *shape)
 {
     for (unsigned i = 0; i < n && shape->n_dims > 0; i++)
-        if (in->status == XL_OK && in->is_loose[arg[i]])
-            arg[i] = xl__infer_settle(in, arg[i], shape);
+        if (in->status == XL_OK && in->is_unshaped[arg[i]])
+            arg[i] = xl__infer_set_rand_shape(in, arg[i], shape);
     return in->status == XL_OK;
 }
 
@@ -183,20 +304,20 @@ unsigned xl__infer_map(struct xl__infer *in, enum xl__expr_op op,
     const unsigned n = xl__expr_ops[op].n_args;
     struct xl__node want = {.op = op};
     enum xl__vtype from;
-    if (in->status != XL_OK || !types_of(in, op, arg, &from, &want.type) ||
+    if (in->status != XL_OK || !find_types(in, op, arg, &from, &want.type) ||
         !xl__infer_broadcast(in, arg, n, &want.shape))
         return XL__NO_NODE;
     for (unsigned i = 0; i < n; i++)
         want.arg[i] = op == XL__E_WHERE && i == 0
                           ? arg[i]
-                          : as_type(in, arg[i], from);
-    if (in->status != XL_OK || !settle_all(in, want.arg, n, &want.shape))
+                          : convert_to(in, arg[i], from);
+    if (in->status != XL_OK || !set_rand_shapes(in, want.arg, n, &want.shape))
         return XL__NO_NODE;
     return xl__infer_node(in, &want);
 }
 
-/* Elements that one result is made of. */
-static size_t extent(const struct xl__shape *s, unsigned axes)
+/* The number of elements that are reduced to one result. */
+static size_t n_reduced(const struct xl__shape *s, unsigned axes)
 {
     size_t out = 1;
     for (unsigned d = 0; d < s->n_dims; d++)
@@ -209,18 +330,83 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
 {
     struct xl__node want = {.op = op, .axes = axes};
     enum xl__vtype from;
-    if (in->status != XL_OK || !types_of(in, op, &arg, &from, &want.type))
+    if (in->status != XL_OK || !find_types(in, op, &arg, &from, &want.type))
         return XL__NO_NODE;
     want.shape = in->g->node[arg].shape;
     if (xl__expr_ops[op].result == XL__R_INDEX &&
-        extent(&want.shape, axes) > MOST_PLACES)
-        return XL__WRONG(in, XL_BAD_SHAPE,
-                         "%s over %zu elements: places are i32, which ends at "
-                         "%d",
-                         xl__expr_ops[op].name, extent(&want.shape, axes),
-                         MOST_PLACES);
+        n_reduced(&want.shape, axes) > MAX_INDEX)
+        return XL__INFER_FAIL(
+            in, XL_BAD_SHAPE,
+            "%s over %zu elements: an index is an i32, which ends at "
+            "%d",
+            xl__expr_ops[op].name, n_reduced(&want.shape, axes), MAX_INDEX);
     for (unsigned d = 0; d < want.shape.n_dims; d++)
         want.shape.size[d] = axes >> d & 1 ? 1 : want.shape.size[d];
-    want.arg[0] = as_type(in, arg, from);
+    want.arg[0] = convert_to(in, arg, from);
     return xl__infer_node(in, &want);
+}
+
+/* -- random numbers --------------------------------------------------- */
+
+void xl__infer_mark_unshaped(struct xl__infer *in)
+{
+    for (; in->n_known < in->g->n_nodes; in->n_known++) {
+        const struct xl__node *n = &in->g->node[in->n_known];
+        bool is_unshaped = n->op == XL__E_RAND || n->op == XL__E_RANDN;
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            is_unshaped = is_unshaped || in->is_unshaped[n->arg[a]];
+        in->is_unshaped[in->n_known] = is_unshaped && n->shape.n_dims == 0;
+    }
+}
+
+bool xl__infer_has_shape(struct xl__infer *in, unsigned node)
+{
+    if (in->is_unshaped[node])
+        XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "rand() has no shape here: combine it with a tensor, or "
+            "assign it to a bound one");
+    return in->status == XL_OK;
+}
+
+/* Mark the unshaped nodes that `node` depends on. */
+static void mark_held(const struct xl__infer *in, unsigned node, bool *is_held)
+{
+    is_held[node] = true;
+    for (unsigned i = node + 1; i-- > 0;) {
+        const struct xl__node *n = &in->g->node[i];
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            if (is_held[i] && in->is_unshaped[n->arg[a]])
+                is_held[n->arg[a]] = true;
+    }
+}
+
+unsigned xl__infer_set_rand_shape(struct xl__infer *in, unsigned node,
+                                  const struct xl__shape *shape)
+{
+    if (in->status != XL_OK || !in->is_unshaped[node] || shape->n_dims == 0)
+        return node;
+    bool *is_held = xl__calloc((size_t)node + 1, sizeof *is_held);
+    unsigned *again = xl__calloc((size_t)node + 1, sizeof *again);
+    unsigned out = XL__NO_NODE;
+    if (is_held == NULL || again == NULL) {
+        XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
+        goto done;
+    }
+    mark_held(in, node, is_held);
+    for (unsigned i = 0; i <= node && in->status == XL_OK; i++) {
+        struct xl__node n = in->g->node[i];
+        again[i] = i;
+        if (!is_held[i])
+            continue;
+        n.shape = *shape;
+        for (unsigned a = 0; a < xl__expr_ops[n.op].n_args; a++)
+            n.arg[a] = again[n.arg[a]];
+        again[i] = xl__infer_node(in, &n);
+    }
+    out = in->status == XL_OK ? again[node] : XL__NO_NODE;
+done:
+    free(is_held);
+    free(again);
+    return out;
 }

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops of a group: as few and as close as its operands allow; and the form
- * that suits them. */
+/* The normal form of a group's loop nest, and the form of kernel for it.
+ *
+ *     remove loops of size 1      for i < 8, j < 1, k < 4   ->  i < 8, k < 4
+ *     order them (MAP)            by the strides of what is written
+ *     join neighbours             for i < 8, k < 4          ->  k < 32
+ *
+ * Two neighbouring loops can be joined when stride[outer] = stride[inner] *
+ * size[inner] in every operand. Fewer loops mean fewer divisions in index
+ * arithmetic, and more shapes that have one program. */
+#include "expr/graph/loops.h"
+
 #include "base/alloc.h"
 #include "device/peak_rates.h"
-#include "expr/graph/group.h"
 
 static void remove_loop(struct xl__group *g, unsigned at)
 {
@@ -31,8 +39,8 @@ static void swap_loops(struct xl__group *g, unsigned a, unsigned b)
     }
 }
 
-/* Loops of one turn go, but for the last of all. */
-static void drop(struct xl__group *g)
+/* Remove loops of size 1, except the last loop of all. */
+static void remove_unit_loops(struct xl__group *g)
 {
     for (unsigned i = 0; i < g->n_loops;) {
         if (g->loop[i].size > 1 || g->n_loops == 1)
@@ -42,9 +50,9 @@ static void drop(struct xl__group *g)
     }
 }
 
-/* A MAP's loops by the first written operand's strides, largest first, and by
- * what is read where it stands still. */
-static void sort(struct xl__group *g)
+/* Order the loops of a MAP by the strides of the first written operand,
+ * largest first; a stable insertion sort. */
+static void sort_loops(struct xl__group *g)
 {
     unsigned by = 0;
     while (by + 1 < g->n_operands && !g->operand[by].is_written)
@@ -56,7 +64,7 @@ static void sort(struct xl__group *g)
             swap_loops(g, k - 1, k);
 }
 
-static bool are_one(const struct xl__group *g, unsigned outer)
+static bool can_join(const struct xl__group *g, unsigned outer)
 {
     const unsigned inner = outer + 1;
     if (g->loop[outer].is_reduced != g->loop[inner].is_reduced)
@@ -69,10 +77,10 @@ static bool are_one(const struct xl__group *g, unsigned outer)
     return true;
 }
 
-static void join(struct xl__group *g)
+static void join_loops(struct xl__group *g)
 {
     for (unsigned i = 0; i + 1 < g->n_loops;) {
-        if (!are_one(g, i)) {
+        if (!can_join(g, i)) {
             i++;
             continue;
         }
@@ -81,51 +89,51 @@ static void join(struct xl__group *g)
     }
 }
 
-static unsigned power_in(size_t x, unsigned most)
+static unsigned largest_power_of_two(size_t x, unsigned max)
 {
     unsigned p = 1;
-    while (p < most && x % (2 * p) == 0)
+    while (p < max && x % (2 * p) == 0)
         p *= 2;
     return p;
 }
 
-static void align(const struct xl__signature *s, struct xl__group *g)
+static void set_alignment(const struct xl__signature *s, struct xl__group *g)
 {
     for (unsigned k = 0; k < g->n_operands; k++) {
         struct xl__operand *p = &g->operand[k];
         p->align = XL__EXPR_MAX_VW;
         if (p->at == XL__AT_BINDING)
-            p->align = power_in(s->b[p->index].align, p->align);
-        p->align = power_in(p->offset, p->align);
+            p->align = largest_power_of_two(s->b[p->index].align, p->align);
+        p->align = largest_power_of_two(p->offset, p->align);
         for (unsigned i = 0; i + 1 < g->n_loops; i++)
-            p->align = power_in(p->stride[i], p->align);
+            p->align = largest_power_of_two(p->stride[i], p->align);
     }
 }
 
-void xl__loops_settle(const struct xl__signature *s, struct xl__group *g)
+void xl__loops_normalize(const struct xl__signature *s, struct xl__group *g)
 {
-    drop(g);
+    remove_unit_loops(g);
     if (g->form == XL__FORM_MAP)
-        sort(g);
-    join(g);
-    align(s, g);
+        sort_loops(g);
+    join_loops(g);
+    set_alignment(s, g);
 }
 
 enum xl__form xl__form_choose(const struct xl__limits *l, double kept,
                               double reduced, bool reduced_inside)
 {
-    /* Groups that keep a compute unit busy; how much more than its share of
-     * memory's rate a unit can have when others are idle. */
-    static const double groups_per_unit = 4, most_shares = 2;
+    /* Work-groups that keep a compute unit busy; and how much of its share of
+     * the memory rate a unit can exceed when others are idle. */
+    static const double groups_per_unit = 4, max_shares = 2;
     static const double ns_per_s = 1e9;
     const double units = (double)xl__size_or(l, XL__F_compute_units, 1);
     const double row_ns = reduced * sizeof(float) * ns_per_s * units /
-                          (most_shares * xl__rate_memory(l));
+                          (max_shares * xl__rate_memory(l));
     if (!reduced_inside)
         return XL__FORM_COLUMNS;
-    /* Pieces take a second launch; a row that is done in its time need not be
-     * cut. */
+    /* Chunks need a second launch; a row that takes no longer than a launch is
+     * not split. */
     return kept >= groups_per_unit * units || row_ns <= xl__launch_ns(l)
                ? XL__FORM_ROWS
-               : XL__FORM_PIECES;
+               : XL__FORM_CHUNKS;
 }

@@ -1,38 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node as one line of the language, with no more parentheses than it needs.
- * A value that many use is written out wherever it is used, so the text is
- * cut once it is long. */
+/* A node as one line of the language, with no more parentheses than needed. A
+ * value with several uses is written out at each of them, so a long text is
+ * cut.
+ *
+ * A view is written as the slice that gives it: the index of its first element
+ * is found from its offset, dimension by dimension from the widest stride on.
+ * Where that is not possible, as for a permuted slice, the text is x[...]. */
+#include "expr/graph/print.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "expr/graph/print.h"
-
 enum {
-    LONG = 240,     /* bytes: what is longer is cut */
-    DEEP = 40,      /* arguments of arguments that are followed */
-    NUMBER = 40,    /* bytes of a number in text */
-    ENOUGH = 9,     /* digits that tell any two f32 apart */
-    WRITTEN_OUT = 1000000 /* whole numbers below have no exponent */
+    MAX_TEXT_BYTES = 240, /* bytes of a text; what is longer is cut */
+    MAX_LEVELS = 40,      /* levels of arguments that are followed */
+    NUMBER_BYTES = 40,    /* bytes of a number as text */
+    MAX_DIGITS = 9,       /* digits that distinguish any two f32 */
+    MAX_PLAIN = 1000000   /* whole numbers below it have no exponent */
 };
 
-/* How tightly an operation binds. */
-enum { P_ALL, P_OR, P_AND, P_EQUAL, P_ORDER, P_SUM, P_PRODUCT, P_SIGN,
-       P_POWER, P_ATOM };
+/* Levels of precedence, from the lowest. */
+enum {
+    P_ALL,
+    P_OR,
+    P_AND,
+    P_EQUAL,
+    P_ORDER,
+    P_SUM,
+    P_PRODUCT,
+    P_SIGN,
+    P_POWER,
+    P_ATOM
+};
 
 static const struct {
     int level;
-    bool is_right; /* a ^ (b ^ c) needs no parentheses, (a ^ b) ^ c does */
+    bool is_right; /* right-associative: a ^ (b ^ c) needs no parentheses, (a ^
+                      b) ^ c does */
 } operators[XL__N_EXPR_OPS] = {
-    [XL__E_OR] = {P_OR, false},        [XL__E_AND] = {P_AND, false},
-    [XL__E_EQ] = {P_EQUAL, false},     [XL__E_NE] = {P_EQUAL, false},
-    [XL__E_LT] = {P_ORDER, false},     [XL__E_LE] = {P_ORDER, false},
-    [XL__E_GT] = {P_ORDER, false},     [XL__E_GE] = {P_ORDER, false},
-    [XL__E_ADD] = {P_SUM, false},      [XL__E_SUB] = {P_SUM, false},
-    [XL__E_MUL] = {P_PRODUCT, false},  [XL__E_DIV] = {P_PRODUCT, false},
-    [XL__E_NEG] = {P_SIGN, false},     [XL__E_NOT] = {P_SIGN, false},
+    [XL__E_OR] = {P_OR, false},       [XL__E_AND] = {P_AND, false},
+    [XL__E_EQ] = {P_EQUAL, false},    [XL__E_NE] = {P_EQUAL, false},
+    [XL__E_LT] = {P_ORDER, false},    [XL__E_LE] = {P_ORDER, false},
+    [XL__E_GT] = {P_ORDER, false},    [XL__E_GE] = {P_ORDER, false},
+    [XL__E_ADD] = {P_SUM, false},     [XL__E_SUB] = {P_SUM, false},
+    [XL__E_MUL] = {P_PRODUCT, false}, [XL__E_DIV] = {P_PRODUCT, false},
+    [XL__E_NEG] = {P_SIGN, false},    [XL__E_NOT] = {P_SIGN, false},
     [XL__E_POW] = {P_POWER, true},
 };
 
@@ -40,33 +55,151 @@ struct printer {
     const struct xl__graph *g;
     const struct xl__signature *s;
     struct xl__str *out;
-    size_t first; /* bytes that were in `out` before */
+    size_t first; /* bytes of `out` before this text */
 };
 
-static void print(const struct printer *p, unsigned node, int level,
-                  unsigned depth);
+/* -- views ------------------------------------------------------------ */
 
-/* -- leaves ---------------------------------------------------------------- */
+/* Has dimension d of the view the size and the stride of dimension `as` of the
+ * bound tensor? */
+static bool has_dimension(const struct xl__node *n, unsigned d,
+                          const struct xl__param *b, unsigned as)
+{
+    return n->shape.size[d] == b->size[as] &&
+           (b->size[as] == 1 || n->stride[d] == b->stride[as]);
+}
 
-/* The shortest text that gives the f32 back. */
+/* Are the dimensions those of the bound tensor, in order or reversed? */
+static bool is_whole(const struct xl__node *n, const struct xl__param *b,
+                     bool is_reverse)
+{
+    if (n->offset != 0 || n->shape.n_dims != b->n_dims)
+        return false;
+    for (unsigned d = 0; d < b->n_dims; d++)
+        if (!has_dimension(n, d, b, is_reverse ? b->n_dims - 1 - d : d))
+            return false;
+    return true;
+}
+
+/* Find the index of the view's first element from its offset, beginning with
+ * the dimension of the widest stride. */
+static bool find_first(const struct xl__node *n, const struct xl__param *b,
+                       size_t first[XL_MAX_DIMS])
+{
+    size_t n_left = n->offset;
+    bool is_done[XL_MAX_DIMS] = {false};
+    for (unsigned i = 0; i < b->n_dims; i++) {
+        unsigned widest = XL_MAX_DIMS;
+        for (unsigned d = 0; d < b->n_dims; d++)
+            if (!is_done[d] &&
+                (widest == XL_MAX_DIMS || b->stride[d] > b->stride[widest]))
+                widest = d;
+        const size_t stride = b->stride[widest];
+        is_done[widest] = true;
+        first[widest] = stride > 0 ? n_left / stride : 0;
+        if (first[widest] >= b->size[widest])
+            return false;
+        n_left -= first[widest] * stride;
+    }
+    return n_left == 0;
+}
+
+/* Is dimension d of the view a range of dimension `as` that begins at `first`?
+ */
+static bool is_range(const struct xl__node *n, unsigned d,
+                     const struct xl__param *b, unsigned as, size_t first)
+{
+    const size_t stride = b->stride[as], count = n->shape.size[d];
+    if (count == 1)
+        return true;
+    return stride > 0 && n->stride[d] >= stride &&
+           n->stride[d] % stride == 0 &&
+           n->stride[d] / stride <= (b->size[as] - 1 - first) / (count - 1);
+}
+
+static void print_range(size_t first, size_t count, size_t step, size_t size,
+                        struct xl__str *out)
+{
+    const size_t last = first + (count - 1) * step + 1;
+    if (first > 0)
+        xl__str_printf(out, "%zu", first);
+    xl__str_add(out, ":");
+    if (last + step <= size) /* otherwise the slice ends with the dimension */
+        xl__str_printf(out, "%zu", last);
+    if (step > 1)
+        xl__str_printf(out, ":%zu", step);
+}
+
+/* Print one slice for each bound dimension: an index where the view has no
+ * such dimension. */
+static bool print_slices(const struct xl__node *n, const struct xl__param *b,
+                         struct xl__str *out)
+{
+    size_t first[XL_MAX_DIMS];
+    unsigned d = 0;
+    if (n->shape.n_dims > b->n_dims || !find_first(n, b, first))
+        return false;
+    for (unsigned as = 0; as < b->n_dims; as++) {
+        const unsigned n_left = n->shape.n_dims - d;
+        const bool is_kept = n_left > 0 && is_range(n, d, b, as, first[as]) &&
+                             (n_left == b->n_dims - as ||
+                              n->shape.size[d] > 1 || b->size[as] == 1);
+        if (!is_kept && n_left == b->n_dims - as)
+            return false;
+        xl__str_add(out, as > 0 ? ", " : "[");
+        if (!is_kept) {
+            xl__str_printf(out, "%zu", first[as]);
+            continue;
+        }
+        const size_t count = n->shape.size[d];
+        print_range(first[as], count,
+                    count > 1 ? n->stride[d] / b->stride[as] : 1, b->size[as],
+                    out);
+        d++;
+    }
+    xl__str_add(out, "]");
+    return true;
+}
+
+static void print_view(const struct xl__node *n, const struct xl__param *b,
+                       struct xl__str *out)
+{
+    struct xl__str slices = {0};
+    if (is_whole(n, b, false))
+        xl__str_add(out, b->name);
+    else if (is_whole(n, b, true))
+        xl__str_printf(out, "transpose(%s)", b->name);
+    else
+        xl__str_printf(out, "%s%s", b->name,
+                       print_slices(n, b, &slices) ? xl__str_text(&slices)
+                                                   : "[...]");
+    xl__str_clear(&slices);
+}
+
+static void print_node(const struct printer *p, unsigned node, int level,
+                       unsigned depth);
+
+/* -- leaves ----------------------------------------------------------- */
+
+/* The shortest text that is read back as the same f32. */
 static void print_float(struct xl__str *out, double value)
 {
-    char text[NUMBER];
+    char text[NUMBER_BYTES];
     if (isnan(value) || isinf(value)) {
         xl__str_add(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return;
     }
-    if (value == rint(value) && fabs(value) < WRITTEN_OUT && value != 0) {
+    if (value == rint(value) && fabs(value) < MAX_PLAIN && value != 0) {
         xl__str_printf(out, "%.0f", value);
         return;
     }
     int digits = 0;
-    do /* the locale is one and the same for both */
+    do /* both use the same locale */
         snprintf(text, sizeof text, "%.*g", ++digits, value);
-    while (digits < ENOUGH && (double)strtof(text, NULL) != value);
+    while (digits < MAX_DIGITS && (double)strtof(text, NULL) != value);
     xl__str_printf(out, "%.*g", digits, value);
     if (value == 0 && signbit(value))
-        xl__str_add(out, ".0"); /* -0 is an integer, which has no sign */
+        xl__str_add(out, ".0"); /* -0 without a point would be an integer */
 }
 
 static void print_const(const struct printer *p, const struct xl__node *n,
@@ -85,7 +218,7 @@ static void print_const(const struct printer *p, const struct xl__node *n,
         xl__str_add(p->out, ")");
 }
 
-/* -- operations ------------------------------------------------------------ */
+/* -- operations ------------------------------------------------------- */
 
 static void print_operator(const struct printer *p, const struct xl__node *n,
                            int level, unsigned depth)
@@ -96,17 +229,17 @@ static void print_operator(const struct printer *p, const struct xl__node *n,
         xl__str_add(p->out, "(");
     if (xl__expr_ops[n->op].n_args == 1) {
         xl__str_add(p->out, xl__expr_ops[n->op].name);
-        print(p, n->arg[0], own, depth);
+        print_node(p, n->arg[0], own, depth);
     } else {
-        print(p, n->arg[0], own + is_right, depth);
+        print_node(p, n->arg[0], own + is_right, depth);
         xl__str_printf(p->out, " %s ", xl__expr_ops[n->op].name);
-        print(p, n->arg[1], own + !is_right, depth);
+        print_node(p, n->arg[1], own + !is_right, depth);
     }
     if (own < level)
         xl__str_add(p->out, ")");
 }
 
-/* ", axis=1" or ", axis=(0, 2)"; nothing when it is all of them. */
+/* Print ", axis=1" or ", axis=(0, 2)"; nothing when all axes are reduced. */
 static void print_axes(const struct printer *p, const struct xl__node *n)
 {
     const unsigned n_dims = p->g->node[n->arg[0]].shape.n_dims;
@@ -133,7 +266,7 @@ static void print_call(const struct printer *p, const struct xl__node *n,
     xl__str_printf(p->out, "%s(", info->name);
     for (unsigned a = 0; a < info->n_args; a++) {
         xl__str_add(p->out, a > 0 ? ", " : "");
-        print(p, n->arg[a], P_ALL, depth);
+        print_node(p, n->arg[a], P_ALL, depth);
     }
     if (n->op == XL__E_CAST)
         xl__str_printf(p->out, ", %s", xl_dtype_name(n->dtype));
@@ -142,14 +275,14 @@ static void print_call(const struct printer *p, const struct xl__node *n,
     xl__str_add(p->out, ")");
 }
 
-static void print(const struct printer *p, unsigned node, int level,
-                  unsigned depth)
+static void print_node(const struct printer *p, unsigned node, int level,
+                       unsigned depth)
 {
     const struct xl__node *n = &p->g->node[node];
-    if (depth == DEEP || p->out->len > p->first + LONG)
-        xl__str_add(p->out, depth == DEEP ? "..." : "");
+    if (depth == MAX_LEVELS || p->out->len > p->first + MAX_TEXT_BYTES)
+        xl__str_add(p->out, depth == MAX_LEVELS ? "..." : "");
     else if (n->op == XL__E_INPUT)
-        xl__print_view(n, &p->s->b[n->binding], p->out);
+        print_view(n, &p->s->b[n->binding], p->out);
     else if (n->op == XL__E_SCALAR)
         xl__str_add(p->out, p->s->b[n->binding].name);
     else if (n->op == XL__E_CONST)
@@ -165,9 +298,10 @@ void xl__graph_print(const struct xl__graph *g, const struct xl__signature *s,
 {
     const struct printer p = {g, s, out, out->len};
     static const char cut[] = "...";
-    print(&p, node, P_ALL, 0);
-    if (out->len <= p.first + LONG || out->text == NULL)
+    print_node(&p, node, P_ALL, 0);
+    if (out->len <= p.first + MAX_TEXT_BYTES || out->text == NULL)
         return;
-    memcpy(out->text + p.first + LONG - strlen(cut), cut, sizeof cut);
-    out->len = p.first + LONG;
+    memcpy(out->text + p.first + MAX_TEXT_BYTES - strlen(cut), cut,
+           sizeof cut);
+    out->len = p.first + MAX_TEXT_BYTES;
 }

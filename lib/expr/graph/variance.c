@@ -1,27 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A variance along rows that stay close to their items costs less in two
- * sweeps, the mean first and then the squares about it, than in one that moves
- * the mean along: reading the row again is free, dividing is not. So does the
- * log of a sum of exp, with the maximum first. */
+/* Variances: recognised when they are written out, and expanded for short
+ * rows.
+ *
+ * One sweep: sum((x - mean(x))^2) and mean((x - mean(x))^2) become VAR, which
+ * reads x once and not twice. It is no less accurate, because its accumulator
+ * updates the mean with every element. Source: Chan, Golub, LeVeque 1983.
+ *
+ * Two sweeps: along a row that remains in registers or in a core's cache the
+ * second read is cheap, while the update of the mean needs a division by
+ * element. There VAR becomes
+ *
+ *     mean((x - m)^2),  m = mean(x)
+ *
+ * and LOGSUMEXP, for the same reason,
+ *
+ *     m + log(sum(exp(x - m))),  m = max(x). */
+#include "expr/graph/variance.h"
+
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "expr/graph/group.h"
+#include "expr/graph/loops.h"
+
+/* -- one sweep: to VAR ------------------------------------------------ */
+
+/* Is d the difference of x and mean(x) over these axes, in either order? Then
+ * *x is x. */
+static bool is_deviation(const struct xl__graph *g, unsigned d, unsigned axes,
+                         unsigned *x)
+{
+    const struct xl__node *n = &g->node[d];
+    for (unsigned a = 0; n->op == XL__E_SUB && a < 2; a++) {
+        const struct xl__node *mean = &g->node[n->arg[1 - a]];
+        *x = n->arg[a];
+        if (mean->op == XL__E_MEAN && mean->axes == axes &&
+            mean->arg[0] == *x && mean->shape.n_dims == n->shape.n_dims)
+            return true;
+    }
+    return false;
+}
+
+bool xl__match_variance(struct xl__graph *g, const struct xl__node *want,
+                        unsigned *out)
+{
+    unsigned x;
+    if (g->is_variance_expanded ||
+        (want->op != XL__E_SUM && want->op != XL__E_MEAN))
+        return false;
+    const struct xl__node square = g->node[want->arg[0]];
+    if (square.op != XL__E_MUL || square.arg[0] != square.arg[1] ||
+        !is_deviation(g, square.arg[0], want->axes, &x))
+        return false;
+    struct xl__node n = *want;
+    n.op = XL__E_VAR;
+    n.arg[0] = x;
+    *out = xl__graph_node(g, &n);
+    if (want->op == XL__E_MEAN || *out == UINT_MAX)
+        return true;
+    const struct xl__node count = {.op = XL__E_CONST,
+                                   .type = XL__V_F32,
+                                   .value =
+                                       (double)xl__shape_elems(&square.shape) /
+                                       (double)xl__shape_elems(&want->shape),
+                                   .location = want->location};
+    n = *want;
+    n.op = XL__E_MUL;
+    n.axes = 0;
+    n.arg[0] = *out;
+    n.arg[1] = xl__graph_node(g, &count);
+    *out = n.arg[1] == UINT_MAX ? UINT_MAX : xl__graph_node(g, &n);
+    return true;
+}
+
+/* -- two sweeps: from VAR and LOGSUMEXP ------------------------------- */
 
 enum {
-    NEAR_ELEMS = 1 << 15 /* of a row in registers, or in a core's cache */
+    NEAR_ELEMS = 1 << 15 /* of a row: it fits in registers or in a core's cache
+                          */
 };
 
-struct spreading {
+struct expansion {
     const struct xl__graph *from;
     const struct xl__limits *l;
     struct xl__graph *to;
-    unsigned *number; /* in `to`, by number in `from` */
+    unsigned *number; /* index in `to`, by index in `from` */
 };
 
-static bool is_near(const struct spreading *s, const struct xl__node *n)
+static bool fits_in_cache(const struct expansion *s, const struct xl__node *n)
 {
     if (n->op != XL__E_VAR && n->op != XL__E_LOGSUMEXP)
         return false;
@@ -31,14 +98,13 @@ static bool is_near(const struct spreading *s, const struct xl__node *n)
     unsigned last = all->n_dims;
     while (last > 0 && all->size[last - 1] == 1)
         last--;
-    return reduced <= NEAR_ELEMS && last > 0 &&
-           (n->axes >> (last - 1) & 1) &&
+    return reduced <= NEAR_ELEMS && last > 0 && (n->axes >> (last - 1) & 1) &&
            xl__form_choose(s->l, kept, reduced, true) == XL__FORM_ROWS;
 }
 
-/* An operation on up to three nodes, of the shape of the first. */
-static unsigned make(struct spreading *s, enum xl__expr_op op, unsigned a,
-                     unsigned b, unsigned c)
+/* Add an operation on up to three nodes, with the shape of the first. */
+static unsigned add_operation(struct expansion *s, enum xl__expr_op op,
+                              unsigned a, unsigned b, unsigned c)
 {
     struct xl__node n = {.op = op, .type = XL__V_F32, .arg = {a, b, c}};
     if (a == UINT_MAX || b == UINT_MAX || c == UINT_MAX)
@@ -46,20 +112,20 @@ static unsigned make(struct spreading *s, enum xl__expr_op op, unsigned a,
     if (op == XL__E_LE)
         n.type = XL__V_BOOL;
     n.shape = s->to->node[a].shape;
-    n.place = s->to->node[a].place;
+    n.location = s->to->node[a].location;
     return xl__graph_node(s->to, &n);
 }
 
-static unsigned number(struct spreading *s, double value)
+static unsigned add_constant(struct expansion *s, double value)
 {
-    const struct xl__node n = {.op = XL__E_CONST, .type = XL__V_F32,
-                               .value = value};
+    const struct xl__node n = {
+        .op = XL__E_CONST, .type = XL__V_F32, .value = value};
     return xl__graph_node(s->to, &n);
 }
 
-/* The reduction n, but of `x` and by `op`. */
-static unsigned reduce(struct spreading *s, struct xl__node n,
-                       enum xl__expr_op op, unsigned x)
+/* Add the reduction n with the operation `op` of x. */
+static unsigned add_reduction(struct expansion *s, struct xl__node n,
+                              enum xl__expr_op op, unsigned x)
 {
     n.op = op;
     n.arg[0] = x;
@@ -67,59 +133,61 @@ static unsigned reduce(struct spreading *s, struct xl__node n,
 }
 
 /* mean((x - mean(x))^2) */
-static unsigned squares_about_mean(struct spreading *s,
-                                   const struct xl__node *n)
+static unsigned expand_variance(struct expansion *s, const struct xl__node *n)
 {
-    const unsigned mean = reduce(s, *n, XL__E_MEAN, n->arg[0]);
-    const unsigned off = make(s, XL__E_SUB, n->arg[0], mean, 0);
-    return reduce(s, *n, XL__E_MEAN, make(s, XL__E_MUL, off, off, 0));
+    const unsigned mean = add_reduction(s, *n, XL__E_MEAN, n->arg[0]);
+    const unsigned off = add_operation(s, XL__E_SUB, n->arg[0], mean, 0);
+    return add_reduction(s, *n, XL__E_MEAN,
+                         add_operation(s, XL__E_MUL, off, off, 0));
 }
 
-/* top + log(sum(exp(x - top))), where top is max(x), or 0 where that is not
- * finite: then what is infinite or no number comes through the sum. */
-static unsigned log_of_sum(struct spreading *s, const struct xl__node *n)
+/* top + log(sum(exp(x - top))), where top is max(x), or 0 where max(x) is not
+ * finite: then an infinity or NaN results from the sum. */
+static unsigned expand_logsumexp(struct expansion *s, const struct xl__node *n)
 {
-    const unsigned most = reduce(s, *n, XL__E_RMAX, n->arg[0]);
-    const unsigned size = make(s, XL__E_ABS, most, 0, 0);
+    const unsigned most = add_reduction(s, *n, XL__E_RMAX, n->arg[0]);
+    const unsigned size = add_operation(s, XL__E_ABS, most, 0, 0);
     const unsigned is_finite =
-        make(s, XL__E_LE, size, number(s, (double)FLT_MAX), 0);
-    const unsigned zero = number(s, 0);
-    struct xl__node choice = {.op = XL__E_WHERE, .type = XL__V_F32,
-                              .arg = {is_finite, most, zero}};
+        add_operation(s, XL__E_LE, size, add_constant(s, (double)FLT_MAX), 0);
+    const unsigned zero = add_constant(s, 0);
+    struct xl__node choice = {
+        .op = XL__E_WHERE, .type = XL__V_F32, .arg = {is_finite, most, zero}};
     if (is_finite == UINT_MAX || zero == UINT_MAX)
         return UINT_MAX;
     choice.shape = n->shape;
     const unsigned top = xl__graph_node(s->to, &choice);
-    const unsigned off = make(s, XL__E_SUB, n->arg[0], top, 0);
-    const unsigned sum =
-        reduce(s, *n, XL__E_SUM, make(s, XL__E_EXP, off, 0, 0));
-    return make(s, XL__E_ADD, make(s, XL__E_LOG, sum, 0, 0), top, 0);
+    const unsigned off = add_operation(s, XL__E_SUB, n->arg[0], top, 0);
+    const unsigned sum = add_reduction(s, *n, XL__E_SUM,
+                                       add_operation(s, XL__E_EXP, off, 0, 0));
+    return add_operation(s, XL__E_ADD, add_operation(s, XL__E_LOG, sum, 0, 0),
+                         top, 0);
 }
 
-static unsigned copy(struct spreading *s, unsigned i)
+static unsigned copy_node(struct expansion *s, unsigned i)
 {
     const struct xl__node *old = &s->from->node[i];
     struct xl__node n = *old;
     for (unsigned a = 0; a < xl__expr_ops[n.op].n_args; a++)
         n.arg[a] = s->number[n.arg[a]];
-    if (!is_near(s, old))
+    if (!fits_in_cache(s, old))
         return xl__graph_node(s->to, &n);
-    return old->op == XL__E_VAR ? squares_about_mean(s, &n)
-                                : log_of_sum(s, &n);
+    return old->op == XL__E_VAR ? expand_variance(s, &n)
+                                : expand_logsumexp(s, &n);
 }
 
-xl_status xl__graph_spread(const struct xl__graph *from,
-                           const struct xl__limits *l, struct xl__graph *out)
+xl_status xl__graph_expand_variance(const struct xl__graph *from,
+                                    const struct xl__limits *l,
+                                    struct xl__graph *out)
 {
-    struct spreading s = {from, l, out, NULL};
+    struct expansion s = {from, l, out, NULL};
     xl_status status = XL_OK;
     s.number = xl__calloc(from->n_nodes + 1, sizeof *s.number);
     if (!s.number)
         return XL_NO_MEMORY;
     out->fast_math = from->fast_math;
-    out->is_spread = true;
+    out->is_variance_expanded = true;
     for (unsigned i = 0; i < from->n_nodes && status == XL_OK; i++) {
-        s.number[i] = copy(&s, i);
+        s.number[i] = copy_node(&s, i);
         if (s.number[i] == UINT_MAX)
             status = XL_NO_MEMORY;
     }

@@ -1,51 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host interpreter's files share: a value with the bound of its
- * error, kept honest at the edges of f32.
+/* Numbers with an error bound, for the host's evaluation of expressions.
  *
- * An infinite bound says that nothing is promised. A value that is infinite
- * or NaN has the bound 0 (the device must have the same) or an infinite one.
- */
-#ifndef XL_EXPR_EVAL_NUM_H
-#define XL_EXPR_EVAL_NUM_H
+ * The pair (x, err) states that the result of the device lies in [x - err, x +
+ * err], where x is computed in double. An infinite bound states nothing. When
+ * x is infinite or NaN, the bound is 0 (the device must return the same) or
+ * infinite.
+ *
+ * Source: Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+ * section 3.3 (running error analysis). */
+#ifndef XL_EXPR_INTERVAL_H
+#define XL_EXPR_INTERVAL_H
 
 #include <float.h>
 #include <math.h>
 
 #include "expr/language/operations.h"
 
-struct xl__eval_num { double x, err; };
+struct xl__interval {
+    double x, err;
+};
 
-/* Unit roundoff of f32. */
-static const double xl__eval_u = 0x1p-24;
-static const double xl__eval_never = (double)INFINITY;
+/* Unit roundoff u of f32: the relative error of one rounding. */
+static const double xl__unit_roundoff = 0x1p-24;
+static const double xl__unbounded = (double)INFINITY;
 
-/* How far apart: 0 for two NaN or the same infinity, infinite for one. */
-static inline double xl__eval_gap(double a, double b)
+/* |a - b|; 0 for two NaN and for two equal infinities, infinite when only one
+ * is NaN or infinite. */
+static inline double xl__value_distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
         return 0;
-    return isnan(a) || isnan(b) ? xl__eval_never : fabs(a - b);
+    return isnan(a) || isnan(b) ? xl__unbounded : fabs(a - b);
 }
 
-/* An f32 result: overflow, and subnormals that a device may flush. */
-struct xl__eval_num xl__eval_settle(double x, double err);
-/* As another type of register. */
-struct xl__eval_num xl__eval_as(struct xl__eval_num a, enum xl__vtype from,
-                                enum xl__vtype to);
-/* As memory of a dtype keeps it, or cast() gives it. */
-struct xl__eval_num xl__eval_round(struct xl__eval_num a, xl_dtype dtype);
-
-/* A reduction of the n numbers a[i * every]. */
-struct xl__eval_num xl__eval_reduce(const struct xl__graph *g, unsigned node,
-                                    const struct xl__eval_num *a,
-                                    unsigned every, size_t n);
-
-/* One MAP-class node: value and bound from its arguments'. */
-struct xl__eval_num xl__eval_node(const struct xl__graph *g, unsigned node,
-                                  const struct xl__eval_num *arg);
-
-/* The random source of cl/expr/expr.clh: element `place` of seed's stream,
- * uniform in [0, 1) (RAND) or normal (RANDN, before rounding). */
-double xl__eval_rand(enum xl__expr_op op, int32_t seed, uint64_t place);
+/* An f32 result with value x and error err. Adds what f32 does at the ends of
+ * its range: overflow to infinity, and subnormals, which a device may flush to
+ * 0. */
+struct xl__interval xl__interval_f32(double x, double err);
+/* Convert between types of values (enum xl__vtype), as implicit conversions
+ * do. */
+struct xl__interval xl__interval_convert(struct xl__interval a,
+                                         enum xl__vtype from,
+                                         enum xl__vtype to);
+/* Round to a dtype: on storing to memory of this type, and in cast(). */
+struct xl__interval xl__interval_round(struct xl__interval a, xl_dtype dtype);
 
 #endif

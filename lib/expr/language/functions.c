@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the language, all of them in tables. One name can stand for
- * several functions that are told apart by how many arguments they take: min
- * of two is by element, min of one is over axes. */
+/* The names of the language, in tables. Several functions can have one name
+ * when they take different numbers of arguments: min of two is by element, min
+ * of one is a reduction. */
 #include "expr/language/functions.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "base/edit_distance.h"
 
 enum { MOST_LETTERS = XL_EXPR_MAX_NAME };
 
@@ -16,7 +18,7 @@ static const struct xl__function functions[] = {
     {name, XL__C_##cls, XL__E_##id, XL__ROW_NONE, n},
     XL__EXPR_OP_MAP(ENTRY)
 #undef ENTRY
-    {"pow", XL__C_MAP, XL__E_POW, XL__ROW_NONE, 2},
+        {"pow", XL__C_MAP, XL__E_POW, XL__ROW_NONE, 2},
     {"softmax", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_SOFTMAX, 1},
     {"log_softmax", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LOG_SOFTMAX, 1},
     {"layer_norm", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LAYER_NORM, 4},
@@ -28,8 +30,8 @@ static const struct {
     enum xl__tree_kind kind;
     double value;
 } constants[] = {
-    {"pi", XL__T_NUMBER, PI},      {"inf", XL__T_NUMBER, INFINITY},
-    {"nan", XL__T_NUMBER, NAN},    {"true", XL__T_BOOL, 1},
+    {"pi", XL__T_NUMBER, PI},   {"inf", XL__T_NUMBER, INFINITY},
+    {"nan", XL__T_NUMBER, NAN}, {"true", XL__T_BOOL, 1},
     {"false", XL__T_BOOL, 0},
 };
 
@@ -40,7 +42,7 @@ static const char *const views[] = {"transpose", "permute"};
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-static bool same(const char *word, const char *name, size_t len)
+static bool is_equal(const char *word, const char *name, size_t len)
 {
     return strlen(word) == len && memcmp(word, name, len) == 0;
 }
@@ -53,7 +55,7 @@ const struct xl__function *xl__function_find(const char *name, size_t len,
         return NULL;
     for (size_t i = 0; i < COUNT(functions); i++) {
         const struct xl__function *f = &functions[i];
-        if (!same(f->name, name, len))
+        if (!is_equal(f->name, name, len))
             continue;
         if (f->n_args == n_args)
             return f;
@@ -68,11 +70,10 @@ bool xl__function_has_axes(const struct xl__function *f)
            f->row == XL__ROW_LOG_SOFTMAX;
 }
 
-bool xl__constant_find(const char *name, size_t len,
-                       struct xl__tree_node *out)
+bool xl__constant_find(const char *name, size_t len, struct xl__tree_node *out)
 {
     for (size_t i = 0; i < COUNT(constants); i++) {
-        if (!same(constants[i].name, name, len))
+        if (!is_equal(constants[i].name, name, len))
             continue;
         *out = (struct xl__tree_node){.kind = constants[i].kind,
                                       .value = constants[i].value};
@@ -84,7 +85,7 @@ bool xl__constant_find(const char *name, size_t len,
 bool xl__type_find(const char *name, size_t len, xl_dtype *out)
 {
     for (size_t i = 0; i < COUNT(types); i++) {
-        if (!same(xl_dtype_name(types[i]), name, len))
+        if (!is_equal(xl_dtype_name(types[i]), name, len))
             continue;
         *out = types[i];
         return true;
@@ -92,9 +93,9 @@ bool xl__type_find(const char *name, size_t len, xl_dtype *out)
     return false;
 }
 
-bool xl__is_view_word(const char *name, size_t len)
+bool xl__is_view_function(const char *name, size_t len)
 {
-    return same(views[0], name, len) || same(views[1], name, len);
+    return is_equal(views[0], name, len) || is_equal(views[1], name, len);
 }
 
 bool xl__is_reserved(const char *name, size_t len)
@@ -102,56 +103,39 @@ bool xl__is_reserved(const char *name, size_t len)
     struct xl__tree_node unused;
     return xl__function_find(name, len, 0) != NULL ||
            xl__constant_find(name, len, &unused) ||
-           xl__is_view_word(name, len);
+           xl__is_view_function(name, len);
 }
 
-/* -- the nearest word ------------------------------------------------------ */
+/* -- spelling hints --------------------------------------------------- */
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min_unsigned(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-/* Source: Wagner and Fischer 1974, with one row kept. */
-unsigned xl__word_distance(const char *word, const char *name, size_t len)
+static void compare_candidate(const char *word, const char *name, size_t len,
+                              const char **best, unsigned *best_distance)
 {
-    unsigned row[MOST_LETTERS + 1];
-    for (unsigned j = 0; j <= len; j++)
-        row[j] = j;
-    for (unsigned i = 1; word[i - 1] != 0; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= len; j++) {
-            unsigned change = diagonal + (word[i - 1] != name[j - 1]);
-            diagonal = row[j];
-            row[j] = least(change, least(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[len];
-}
-
-static void try_word(const char *word, const char *name, size_t len,
-                     const char **best, unsigned *best_at)
-{
-    bool is_word = word[0] >= 'a' && word[0] <= 'z';
-    unsigned at = is_word ? xl__word_distance(word, name, len) : *best_at;
-    if (at >= *best_at)
+    bool is_named = word[0] >= 'a' && word[0] <= 'z';
+    if (!is_named)
+        return;
+    const size_t at = xl__edit_distance(word, strlen(word), name, len);
+    if (at >= *best_distance)
         return;
     *best = word;
-    *best_at = at;
+    *best_distance = (unsigned)at;
 }
 
-const char *xl__nearest_word(const char *name, size_t len)
+const char *xl__nearest_function(const char *name, size_t len)
 {
     const char *best = NULL;
-    /* Half the letters may be wrong, two at most beyond which nothing is
-     * recognised. */
-    unsigned best_at = least((unsigned)len / 2, 2) + 1;
+    /* At most half of the characters, and at most two, may differ. */
+    unsigned best_distance = min_unsigned((unsigned)len / 2, 2) + 1;
     if (len > MOST_LETTERS)
         return NULL;
     for (size_t i = 0; i < COUNT(functions); i++)
-        try_word(functions[i].name, name, len, &best, &best_at);
+        compare_candidate(functions[i].name, name, len, &best, &best_distance);
     for (size_t i = 0; i < COUNT(views); i++)
-        try_word(views[i], name, len, &best, &best_at);
+        compare_candidate(views[i], name, len, &best, &best_distance);
     return best;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lexer. It asks neither the locale nor strtod() what a letter, a digit or
- * a number is: only what is spelt out here is let in. */
+/* Lexer of the expression language. Letters, digits and numbers are defined
+ * instead and not by the locale or by strtod(), so a text means the same
+ * everywhere. Numbers are collected digit by digit and then converted without
+ * a decimal point (digits e exponent), which strtod() reads alike in every
+ * locale. */
 #include "expr/language/lexer.h"
 
 #include <math.h>
@@ -9,27 +12,27 @@
 #include <string.h>
 
 enum {
-    MOST_DIGITS = 40,     /* kept of a number; one more tells that the rest
-                             is not 0 */
-    MOST_EXPONENT = 200000, /* beyond what a whole text of digits makes up
-                               for */
+    MOST_DIGITS = 40, /* digits of a number that are kept; one more is
+                         appended when the rest is not 0 */
+    MOST_EXPONENT =
+        200000, /* more than a text full of digits can compensate */
     QUOTED = 40
 };
 
-/* From here on floats round to infinity: half a unit above the largest. */
+/* The least value that rounds to infinity: half a unit above the largest f32.
+ */
 #define TOO_LARGE 340282356779733661637539395458142568448.0
 #define EXACT_INTEGERS 9007199254740992.0 /* 2^53 */
 
-/* Longest first, so that <= is not < and =. */
-static const char *const signs[] = {"...", "<=", ">=", "==", "!=", "+", "-",
-                                    "*",   "/",  "^",  "&",  "|",  "!", "<",
-                                    ">",   "=",  "(",  ")",  "[",  "]", ",",
-                                    ":"};
+/* Longest first, so that <= is not read as < and =. */
+static const char *const signs[] = {
+    "...", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "&",
+    "|",   "!",  "<",  ">",  "=",  "(", ")", "[", "]", ",", ":"};
 
-/* What other languages write, and how it is written here. */
+/* Operators of other languages, and what to write instead. */
 static const struct {
-    const char *text, *here;
-} foreign[] = {
+    const char *text, *instead;
+} other_languages[] = {
     {"**", "a power is x^y"},
     {"&&", "'and' is &"},
     {"||", "'or' is |"},
@@ -57,19 +60,19 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool starts(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* -- numbers --------------------------------------------------------------- */
+/* -- numbers ---------------------------------------------------------- */
 
-/* A number as it is read: its significant digits without a point. */
+/* The significant digits of a number, without a point. */
 struct digits {
     char digit[MOST_DIGITS + 1];
     unsigned n;
-    bool is_cut;    /* what was left out is not 0 */
-    long exponent;  /* of ten */
+    bool is_cut;   /* a digit that was left out is not 0 */
+    long exponent; /* power of ten */
 };
 
 static void add_digit(struct digits *d, char c, bool is_fraction)
@@ -85,7 +88,8 @@ static void add_digit(struct digits *d, char c, bool is_fraction)
         d->exponent++;
 }
 
-/* Digits in front of and behind the point; how long that is. */
+/* Read the digits before and after the point; returns how many bytes that is.
+ */
 static size_t read_digits(const char *text, struct digits *d, bool *is_float)
 {
     size_t i = 0;
@@ -99,7 +103,8 @@ static size_t read_digits(const char *text, struct digits *d, bool *is_float)
     return i;
 }
 
-/* e, a sign, digits; 0 when there is no such thing. */
+/* Read e, a sign and digits; returns how many bytes, 0 when it is not an
+ * exponent. */
 static size_t read_exponent(const char *text, struct digits *d)
 {
     size_t i = 1;
@@ -118,9 +123,8 @@ static size_t read_exponent(const char *text, struct digits *d)
     return i;
 }
 
-/* The nearest double. Written without a point, the same digits mean the same
- * in every locale. */
-static double value_of(const struct digits *d)
+/* The nearest double. */
+static double convert_digits(const struct digits *d)
 {
     char text[MOST_DIGITS + 32];
     if (d->n == 0)
@@ -130,7 +134,7 @@ static double value_of(const struct digits *d)
     return strtod(text, NULL);
 }
 
-static size_t letters_and_digits(const char *text)
+static size_t count_name_bytes(const char *text)
 {
     size_t n = 0;
     while (is_letter(text[n]) || is_digit(text[n]))
@@ -138,17 +142,18 @@ static size_t letters_and_digits(const char *text)
     return n;
 }
 
-static xl_status no_number(const struct xl__lexer *l,
-                           const struct xl__token *t)
+static xl_status fail_number(const struct xl__lexer *l,
+                             const struct xl__token *t)
 {
     size_t len = 0;
     while (len < QUOTED && (is_letter(t->text[len]) ||
                             is_digit(t->text[len]) || t->text[len] == '.'))
         len++;
-    return xl__tree_error(l->tree, t->place, l->e, XL_BAD_ARGUMENT,
-                          "'%.*s' is no number; numbers are written 2, 2.5 or "
-                          "1e-3, and products 2 * x",
-                          (int)len, t->text);
+    return xl__tree_error(
+        l->tree, t->location, l->e, XL_BAD_ARGUMENT,
+        "'%.*s' is not a number; numbers are written 2, 2.5 or "
+        "1e-3, and products 2 * x",
+        (int)len, t->text);
 }
 
 static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
@@ -158,14 +163,14 @@ static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
     size_t len = read_digits(out->text, &d, &is_float);
     size_t more = read_exponent(out->text + len, &d);
     len += more;
-    if (letters_and_digits(out->text + len) > 0 ||
+    if (count_name_bytes(out->text + len) > 0 ||
         (out->text[len] == '.' && is_float))
-        return no_number(l, out);
+        return fail_number(l, out);
     out->kind = is_float || more > 0 ? XL__TOK_NUMBER : XL__TOK_INTEGER;
-    out->value = value_of(&d);
+    out->value = convert_digits(&d);
     out->len = len;
     if (out->kind == XL__TOK_NUMBER && out->value >= TOO_LARGE)
-        return xl__tree_error(l->tree, out->place, l->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(l->tree, out->location, l->e, XL_BAD_ARGUMENT,
                               "the number is too large for f32, which ends at "
                               "3.4028235e38; infinity is inf");
     if (out->kind == XL__TOK_INTEGER && out->value > EXACT_INTEGERS)
@@ -173,21 +178,24 @@ static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
     return XL_OK;
 }
 
-/* -- everything else ------------------------------------------------------- */
+/* -- other tokens ----------------------------------------------------- */
 
-static xl_status unknown_sign(const struct xl__lexer *l, unsigned place)
+static xl_status fail_unknown_sign(const struct xl__lexer *l,
+                                   unsigned location)
 {
-    const char *text = l->tree->text + place;
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        if (starts(text, foreign[i].text))
-            return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+    const char *text = l->tree->text + location;
+    for (size_t i = 0; i < sizeof other_languages / sizeof *other_languages;
+         i++) {
+        if (starts_with(text, other_languages[i].text))
+            return xl__tree_error(l->tree, location, l->e, XL_BAD_ARGUMENT,
                                   "'%s' is not in the language; %s",
-                                  foreign[i].text, foreign[i].here);
+                                  other_languages[i].text,
+                                  other_languages[i].instead);
     }
     if (*text > ' ' && *text <= '~')
-        return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+        return xl__tree_error(l->tree, location, l->e, XL_BAD_ARGUMENT,
                               "'%c' is not in the language", *text);
-    return xl__tree_error(l->tree, place, l->e, XL_BAD_ARGUMENT,
+    return xl__tree_error(l->tree, location, l->e, XL_BAD_ARGUMENT,
                           "byte 0x%02x is not in the language, which is plain "
                           "ASCII",
                           (unsigned)(unsigned char)*text);
@@ -196,11 +204,12 @@ static xl_status unknown_sign(const struct xl__lexer *l, unsigned place)
 static xl_status lex_sign(struct xl__lexer *l, struct xl__token *out)
 {
     out->kind = XL__TOK_SIGN;
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (starts(out->text, foreign[i].text))
-            return unknown_sign(l, out->place);
+    for (size_t i = 0; i < sizeof other_languages / sizeof *other_languages;
+         i++)
+        if (starts_with(out->text, other_languages[i].text))
+            return fail_unknown_sign(l, out->location);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        if (!starts(out->text, signs[i]))
+        if (!starts_with(out->text, signs[i]))
             continue;
         out->len = strlen(signs[i]);
         if (*out->text == '(' || *out->text == '[')
@@ -209,11 +218,11 @@ static xl_status lex_sign(struct xl__lexer *l, struct xl__token *out)
             l->open--;
         return XL_OK;
     }
-    return unknown_sign(l, out->place);
+    return fail_unknown_sign(l, out->location);
 }
 
-/* Over blanks, comments, and newlines that end nothing. */
-static void skip(struct xl__lexer *l)
+/* Skip blanks, comments, and newlines inside parentheses. */
+static void skip_blanks(struct xl__lexer *l)
 {
     const char *text = l->tree->text;
     for (;;) {
@@ -231,9 +240,9 @@ static void skip(struct xl__lexer *l)
 xl_status xl__lex(struct xl__lexer *l, struct xl__token *out)
 {
     xl_status status = XL_OK;
-    skip(l);
+    skip_blanks(l);
     const char *text = l->tree->text + l->at;
-    *out = (struct xl__token){.text = text, .place = l->at};
+    *out = (struct xl__token){.text = text, .location = l->at};
     if (*text == 0) {
         out->kind = XL__TOK_END;
     } else if (*text == ';' || *text == '\n') {
@@ -241,7 +250,7 @@ xl_status xl__lex(struct xl__lexer *l, struct xl__token *out)
         out->len = 1;
     } else if (is_letter(*text)) {
         out->kind = XL__TOK_NAME;
-        out->len = letters_and_digits(text);
+        out->len = count_name_bytes(text);
     } else if (is_digit(*text) || (*text == '.' && is_digit(text[1]))) {
         status = lex_number(l, out);
     } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations of the language, and a typed expression as plain data: nodes,
- * each one operation, with what they are bound to. */
+/* The operations of the language, and the data of a typed expression: a graph
+ * of nodes, each one operation, and the signature it is typed for. */
 #ifndef XL_EXPR_OPERATIONS_H
 #define XL_EXPR_OPERATIONS_H
 
@@ -8,16 +8,22 @@
 
 #include "base/error.h"
 
-/* What a register holds. Memory's types become these on loading. Arguments
- * have the type that their operation works in: what converts is a CAST, in one
- * of these steps: bool to i32 or f32; i32 to f32; f32 to i32; f32 to f32
- * rounded to f16 or bf16; i32 to i32 saturated as i8 or u8. To bool is != 0. */
+/* The type of a value in a register. Values of memory's types (xl_dtype) are
+ * converted on loading. The arguments of an operation have the type that it
+ * works in; explicit CAST nodes convert, each by one of these steps:
+ *
+ *     bool to i32 or f32
+ *     i32 to f32, f32 to i32
+ *     f32 to f32, rounded to f16 or bf16
+ *     i32 to i32, saturated as i8 or u8
+ *
+ * A conversion to bool is the comparison != 0. */
 enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
 
 enum xl__op_class {
-    XL__C_LEAF,   /* INPUT SCALAR CONST RAND RANDN */
-    XL__C_MAP,    /* each element by itself */
-    XL__C_REDUCE  /* over axes, which stay with size 1 */
+    XL__C_LEAF,  /* INPUT SCALAR CONST RAND RANDN */
+    XL__C_MAP,   /* by element */
+    XL__C_REDUCE /* over axes, which remain with size 1 */
 };
 
 /* Type of an operation's result. */
@@ -27,12 +33,12 @@ enum xl__result {
     XL__R_BOOL,  /* a comparison: arguments are brought to a common type */
     XL__R_LOGIC, /* bool of bool */
     XL__R_INDEX, /* i32 */
-    XL__R_OWN    /* infer.c has a rule for it alone */
+    XL__R_OWN    /* by a rule of its own in infer_types.c */
 };
 
-/* Add an operation here and nowhere else.
- * XX(ID, name in the language or its operator, class, arguments, result,
- *    flop per element, relative error in ulp of f32 by OpenCL C 7.4) */
+/* All operations; a new one is added here. XX(ID, name or operator, class,
+ * arguments, type of the result, flop per element, error in ulp of f32 by
+ * OpenCL C 7.4) */
 /* clang-format off */
 #define XL__EXPR_OP_MAP(XX)                                       \
  XX(INPUT,     "",          LEAF,   0, OWN,   0,  0)              \
@@ -105,7 +111,7 @@ enum xl__expr_op {
 #define XL__EXPR_OP_ENUM(id, name, cls, n, result, flop, ulp) XL__E_##id,
     XL__EXPR_OP_MAP(XL__EXPR_OP_ENUM)
 #undef XL__EXPR_OP_ENUM
-    XL__N_EXPR_OPS
+        XL__N_EXPR_OPS
 };
 
 struct xl__expr_op_info {
@@ -128,18 +134,18 @@ struct xl__node {
     enum xl__expr_op op;
     enum xl__vtype type;
     unsigned arg[XL__EXPR_ARGS]; /* nodes before this one */
-    struct xl__shape shape;      /* a CONST may have any */
-    xl_dtype dtype;      /* INPUT: memory's; CAST: what is rounded to */
-    unsigned axes;       /* reductions: bit d is axis d of the argument */
-    double value;        /* CONST; whole for i32, 0 or 1 for bool */
-    unsigned binding;    /* INPUT, SCALAR */
-    size_t offset;       /* INPUT: of the view in the bound one, in elements */
+    struct xl__shape shape;      /* a CONST can have any */
+    xl_dtype dtype;   /* INPUT: type in memory; CAST: type to round to */
+    unsigned axes;    /* reductions: bit d is axis d of the argument */
+    double value;     /* CONST; whole for i32, 0 or 1 for bool */
+    unsigned binding; /* INPUT, SCALAR */
+    size_t offset;    /* INPUT: of the view in the bound tensor, in elements */
     size_t stride[XL_MAX_DIMS]; /* INPUT: per dimension of shape */
-    unsigned place;      /* in the text, for messages: byte offset */
+    unsigned location;          /* byte offset in the text, for messages */
 };
 
-/* One assignment that leaves the expression. The node's shape broadcasts to
- * `shape`, whose dimensions are aligned to the node's at the end. */
+/* One assignment to a bound tensor. The node's shape broadcasts to `shape`;
+ * their dimensions are aligned at the last. */
 struct xl__output {
     unsigned node, binding;
     struct xl__shape shape;
@@ -155,36 +161,37 @@ struct xl__graph {
     struct xl__output output[XL_EXPR_MAX_BINDINGS];
     unsigned n_outputs;
     bool fast_math;
-    bool is_spread;      /* variances may be written out: spread.c */
-    unsigned *bucket;    /* of the hash table of nodes; simplify.c's own */
+    bool is_variance_expanded; /* variances may be written out: spread.c */
+    unsigned *bucket;          /* hash table of nodes, of graph.c */
     unsigned n_buckets;
 };
 
-/* What one call is about, memory aside: all that plans depend on. Padding is
- * zero, so it can be compared by memcmp(). */
-struct xl__bound {
+/* The signature of a call: all that a plan depends on, without the memory. It
+ * can be compared by memcmp(), so padding is zero. */
+/* One bound name: a scalar, or a view of memory. */
+struct xl__param {
     char name[XL_EXPR_MAX_NAME + 1];
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
     unsigned n_dims;
     unsigned is_scalar;
-    unsigned dtype;      /* xl_dtype */
-    unsigned align;      /* elements: largest power of two, at most 64, that
-                            divides the address of element (0, ..., 0) */
-    unsigned same_as;    /* lowest binding that is the very same view of the
-                            same memory; its own number when there is none */
+    unsigned dtype;   /* xl_dtype */
+    unsigned align;   /* elements: the largest power of two, at most 64, that
+                         divides the address of element (0, ..., 0) */
+    unsigned same_as; /* lowest binding that is the same view of the same
+                         memory; its own index when there is none */
     unsigned zero;
 };
 struct xl__signature {
     unsigned n;
     unsigned fast_math;
-    struct xl__bound b[XL_EXPR_MAX_BINDINGS];
+    struct xl__param b[XL_EXPR_MAX_BINDINGS];
 };
 
 static inline size_t xl__shape_elems(const struct xl__shape *s)
 {
     size_t n = 1;
     for (unsigned d = 0; d < s->n_dims; d++)
-        n *= s->size[d]; /* infer.c made sure that it fits */
+        n *= s->size[d]; /* infer_types.c has checked that it fits */
     return n;
 }
 

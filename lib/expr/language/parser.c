@@ -1,114 +1,219 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of calls, axes, types, and slices: the parts of the grammar where
- * a word or a whole number stands instead of an expression. */
-#include "expr/language/parse.h"
+/* Parser of the expression language: text to a tree.
+ *
+ * Recursive descent with one token of look-ahead:
+ *
+ *     text       = { statement ( ";" | newline ) }
+ *     statement  = [ target "=" ] expression       without target: out =
+ *     target     = name [ slices ]
+ *     expression = unary { operator unary }        by precedence, below
+ *     unary      = ( "-" | "!" ) unary | power
+ *     power      = primary [ "^" unary ]
+ *     primary    = number | name [ slices ] | call | "(" expression ")"
+ *     call       = name "(" [ argument { "," argument } ] ")"
+ *     slices     = "[" slice { "," slice } "]"
+ *
+ * All binary operators share one loop over a table of precedences. Everything
+ * that nests counts as a level, and the number of levels is limited
+ * (XL_EXPR_MAX_DEPTH), so that no text can exhaust the stack. A node is
+ * appended to the tree after its arguments. */
+#include "expr/language/parser.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "expr/language/functions.h"
+#include "expr/language/lexer.h"
 
-#define WHOLE_NUMBERS 9007199254740992.0 /* 2^53: doubles are exact */
+/* 2^53: up to it a double represents every whole number. */
+#define WHOLE_NUMBERS 9007199254740992.0
+/* 2^31: i32 ends one below it and begins at minus it. */
+#define INTEGERS 2147483648.0
 
-static xl_status fail_at(struct xl__parser *p, unsigned place,
-                         const char *what)
+enum { LOWEST = 1, COMPARES = 3, QUOTED = 40 };
+
+/* Binary operators except ^; a higher level binds more tightly. */
+static const struct {
+    const char *sign;
+    unsigned level;
+} operators[] = {
+    {"|", LOWEST},   {"&", 2},         {"<", COMPARES},  {"<=", COMPARES},
+    {">", COMPARES}, {">=", COMPARES}, {"==", COMPARES}, {"!=", COMPARES},
+    {"+", 4},        {"-", 4},         {"*", 5},         {"/", 5},
+};
+
+struct parser {
+    struct xl__tree *tree;
+    struct xl__lexer lexer;
+    struct xl__token token; /* the current one, not yet consumed */
+    unsigned depth;
+};
+
+/* -- tokens and errors ------------------------------------------------ */
+
+static xl_status fail_expected(struct parser *p, const char *what)
 {
-    return xl__tree_error(p->tree, place, p->lexer.e, XL_BAD_ARGUMENT, "%s",
+    const struct xl__token *t = &p->token;
+    int len = t->len > QUOTED ? QUOTED : (int)t->len;
+    if (t->kind == XL__TOK_END)
+        return xl__tree_error(p->tree, t->location, p->lexer.e,
+                              XL_BAD_ARGUMENT, "%s, not the end of the text",
+                              what);
+    if (t->kind == XL__TOK_BREAK)
+        return xl__tree_error(p->tree, t->location, p->lexer.e,
+                              XL_BAD_ARGUMENT,
+                              "%s, not the end of the statement; parentheses "
+                              "let it go on in the next line",
+                              what);
+    return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
+                          "%s, not '%.*s'", what, len, t->text);
+}
+
+static xl_status next_token(struct parser *p)
+{
+    return xl__lex(&p->lexer, &p->token);
+}
+
+static xl_status expect_sign(struct parser *p, const char *sign,
+                             const char *what)
+{
+    if (!xl__is_sign(&p->token, sign))
+        return fail_expected(p, what);
+    return next_token(p);
+}
+
+static xl_status add_node(struct parser *p, const struct xl__tree_node *node,
+                          unsigned *out)
+{
+    return xl__tree_add(p->tree, node, out, p->lexer.e);
+}
+
+static xl_status add_call(struct parser *p, const struct xl__token *word,
+                          const unsigned *arg, unsigned n_args, unsigned *out)
+{
+    struct xl__tree_call c = {.name = word->text,
+                              .len = word->len,
+                              .arg = arg,
+                              .n_args = n_args,
+                              .location = word->location};
+    return xl__tree_call(p->tree, &c, out, p->lexer.e);
+}
+
+/* Enter one level of nesting; the caller leaves it by p->depth--. */
+static xl_status enter_level(struct parser *p)
+{
+    if (++p->depth <= XL_EXPR_MAX_DEPTH)
+        return XL_OK;
+    return xl__tree_error(p->tree, p->token.location, p->lexer.e,
+                          XL_BAD_ARGUMENT,
+                          "nested deeper than %d levels; assign a part to a "
+                          "name first",
+                          XL_EXPR_MAX_DEPTH);
+}
+
+/* Defined below: arguments of calls are expressions. */
+static xl_status parse_expression(struct parser *p, unsigned *out);
+
+static xl_status fail_at(struct parser *p, unsigned location, const char *what)
+{
+    return xl__tree_error(p->tree, location, p->lexer.e, XL_BAD_ARGUMENT, "%s",
                           what);
 }
 
-/* A whole number with its sign, below `limit` in magnitude. */
-static xl_status whole(struct xl__parser *p, double limit, int64_t *out)
+/* Read a whole number with its sign, below `limit` in magnitude. */
+static xl_status parse_whole_number(struct parser *p, double limit,
+                                    int64_t *out)
 {
     xl_status status;
     bool is_negative = xl__is_sign(&p->token, "-");
     if (is_negative)
-        TRY(xl__parse_next(p));
+        TRY(next_token(p));
     if (p->token.kind != XL__TOK_INTEGER)
-        return xl__parse_fail(p, "a whole number is expected");
+        return fail_expected(p, "a whole number is expected");
     if (p->token.value >= limit)
-        return fail_at(p, p->token.place, "the number is too large");
+        return fail_at(p, p->token.location, "the number is too large");
     *out = (int64_t)p->token.value * (is_negative ? -1 : 1);
-    TRY(xl__parse_next(p));
+    TRY(next_token(p));
 fail:
     return status;
 }
 
-/* -- axes and orders ------------------------------------------------------- */
+/* -- axes and orders -------------------------------------------------- */
 
-static xl_status axis(struct xl__parser *p, int *axes, unsigned *n)
+static xl_status parse_axis(struct parser *p, int *axes, unsigned *n)
 {
     xl_status status;
     int64_t value = 0;
     if (*n >= XL_MAX_DIMS)
-        return fail_at(p, p->token.place,
+        return fail_at(p, p->token.location,
                        "more axes than a tensor has: at most 6");
-    TRY(whole(p, INT_MAX, &value));
+    TRY(parse_whole_number(p, INT_MAX, &value));
     axes[(*n)++] = (int)value;
 fail:
     return status;
 }
 
-/* axis=1, axis=(0, 2); from '=' on. */
-static xl_status axes(struct xl__parser *p, struct xl__tree_call *c)
+/* Read axis=1 or axis=(0, 2), from '=' on. */
+static xl_status parse_axes(struct parser *p, struct xl__tree_call *c)
 {
     xl_status status;
-    TRY(xl__parse_next(p));
+    TRY(next_token(p));
     c->has_axes = true;
     if (!xl__is_sign(&p->token, "("))
-        return axis(p, c->axes, &c->n_axes);
-    TRY(xl__parse_next(p));
+        return parse_axis(p, c->axes, &c->n_axes);
+    TRY(next_token(p));
     do {
-        TRY(axis(p, c->axes, &c->n_axes));
+        TRY(parse_axis(p, c->axes, &c->n_axes));
         if (!xl__is_sign(&p->token, ","))
             break;
-        TRY(xl__parse_next(p));
+        TRY(next_token(p));
     } while (!xl__is_sign(&p->token, ")"));
-    TRY(xl__parse_sign(p, ")", "',' or ')' is expected after an axis"));
+    TRY(expect_sign(p, ")", "',' or ')' is expected after an axis"));
 fail:
     return status;
 }
 
-/* -- calls ----------------------------------------------------------------- */
+/* -- calls ------------------------------------------------------------ */
 
-/* Is this name the keyword of `name=`? */
-static bool is_keyword(const struct xl__parser *p)
+/* Is the current name followed by '='? */
+static bool is_keyword(const struct parser *p)
 {
     struct xl__lexer ahead = p->lexer;
     struct xl__token next;
-    ahead.e = NULL; /* what is wrong there is told when it is reached */
-    return p->token.kind == XL__TOK_NAME &&
-           xl__lex(&ahead, &next) == XL_OK && xl__is_sign(&next, "=");
+    ahead.e = NULL; /* an error there is reported when it is read */
+    return p->token.kind == XL__TOK_NAME && xl__lex(&ahead, &next) == XL_OK &&
+           xl__is_sign(&next, "=");
 }
 
-static xl_status keyword(struct xl__parser *p, struct xl__tree_call *c)
+static xl_status parse_keyword(struct parser *p, struct xl__tree_call *c)
 {
     xl_status status;
     struct xl__token word = p->token;
-    if (word.len != strlen("axis") ||
-        memcmp(word.text, "axis", word.len) != 0)
-        return fail_at(p, word.place,
+    if (word.len != strlen("axis") || memcmp(word.text, "axis", word.len) != 0)
+        return fail_at(p, word.location,
                        "the only argument with a name is axis=; 'is equal' is "
                        "==");
     if (c->has_axes)
-        return fail_at(p, word.place, "axis= is there already; several axes "
-                                      "are written axis=(0, 1)");
-    TRY(xl__parse_next(p));
-    TRY(axes(p, c));
+        return fail_at(p, word.location,
+                       "axis= is there already; several axes "
+                       "are written axis=(0, 1)");
+    TRY(next_token(p));
+    TRY(parse_axes(p, c));
 fail:
     return status;
 }
 
-static xl_status argument(struct xl__parser *p, struct xl__tree_call *c,
-                          unsigned *arg)
+static xl_status parse_argument(struct parser *p, struct xl__tree_call *c,
+                                unsigned *arg)
 {
     xl_status status;
     unsigned node;
     if (is_keyword(p))
-        return keyword(p, c);
+        return parse_keyword(p, c);
     if (c->has_axes)
-        return fail_at(p, p->token.place, "axis= comes last");
-    TRY(xl__parse_expression(p, &node));
+        return fail_at(p, p->token.location, "axis= comes last");
+    TRY(parse_expression(p, &node));
     if (c->n_args < XL__TREE_ARGS)
         arg[c->n_args] = node;
     c->n_args++;
@@ -116,164 +221,481 @@ fail:
     return status;
 }
 
-static xl_status arguments(struct xl__parser *p, struct xl__tree_call *c,
-                           unsigned *arg)
+static xl_status parse_arguments(struct parser *p, struct xl__tree_call *c,
+                                 unsigned *arg)
 {
     xl_status status;
     while (!xl__is_sign(&p->token, ")")) {
-        TRY(argument(p, c, arg));
+        TRY(parse_argument(p, c, arg));
         if (!xl__is_sign(&p->token, ","))
             break;
-        TRY(xl__parse_next(p));
+        TRY(next_token(p));
         if (xl__is_sign(&p->token, ")"))
-            return xl__parse_fail(p, "an argument is expected");
+            return fail_expected(p, "an argument is expected");
     }
-    TRY(xl__parse_sign(p, ")", "an operator, ',' or ')' is expected"));
+    TRY(expect_sign(p, ")", "an operator, ',' or ')' is expected"));
 fail:
     return status;
 }
 
-/* cast(x, f16), from x on. */
-static xl_status cast(struct xl__parser *p, struct xl__tree_call *c,
-                      unsigned *arg)
+/* Read cast(x, f16), from x on. */
+static xl_status parse_cast(struct parser *p, struct xl__tree_call *c,
+                            unsigned *arg)
 {
     xl_status status;
-    TRY(xl__parse_expression(p, arg));
+    TRY(parse_expression(p, arg));
     c->n_args = 1;
-    TRY(xl__parse_sign(p, ",", "cast takes a value and a type, like "
-                               "cast(x, f16); ',' is expected"));
+    TRY(expect_sign(p, ",",
+                    "cast takes a value and a type, like "
+                    "cast(x, f16); ',' is expected"));
     if (p->token.kind != XL__TOK_NAME ||
         !xl__type_find(p->token.text, p->token.len, &c->dtype))
-        return xl__parse_fail(p, "a type is expected: f32, f16, bf16, i32, "
-                                 "i8, u8 or bool");
-    TRY(xl__parse_next(p));
-    TRY(xl__parse_sign(p, ")", "')' is expected after the type"));
+        return fail_expected(p, "a type is expected: f32, f16, bf16, i32, "
+                                "i8, u8 or bool");
+    TRY(next_token(p));
+    TRY(expect_sign(p, ")", "')' is expected after the type"));
 fail:
     return status;
 }
 
-/* transpose(x) and permute(x, 1, 0), from x on. */
-static xl_status permutation(struct xl__parser *p,
-                             const struct xl__token *word, unsigned *out)
+/* Read transpose(x) or permute(x, 1, 0), from x on. */
+static xl_status parse_permutation(struct parser *p,
+                                   const struct xl__token *word, unsigned *out)
 {
     xl_status status;
     bool has_order = word->len == strlen("permute");
-    struct xl__tree_node view = {.kind = XL__T_VIEW, .is_permutation = true,
-                                 .place = word->place};
+    struct xl__tree_node view = {.kind = XL__T_VIEW,
+                                 .is_permutation = true,
+                                 .location = word->location};
     struct xl__token name = p->token;
     if (name.kind != XL__TOK_NAME)
-        return xl__parse_fail(p, "views are of a name, like transpose(x); a "
-                                 "name is expected");
-    TRY(xl__tree_name(p->tree, name.text, name.len, name.place, &view.name,
+        return fail_expected(p, "views are of a name, like transpose(x); a "
+                                "name is expected");
+    TRY(xl__tree_name(p->tree, name.text, name.len, name.location, &view.name,
                       p->lexer.e));
-    TRY(xl__parse_next(p));
+    TRY(next_token(p));
     while (has_order && xl__is_sign(&p->token, ",")) {
-        TRY(xl__parse_next(p));
-        TRY(axis(p, view.axes, &view.n_axes));
+        TRY(next_token(p));
+        TRY(parse_axis(p, view.axes, &view.n_axes));
     }
     if (has_order && view.n_axes == 0)
-        return xl__parse_fail(p, "permute takes a name and an order, like "
-                                 "permute(x, 1, 0); ',' is expected");
-    TRY(xl__parse_sign(p, ")", has_order
-                                   ? "',' or ')' is expected"
-                                   : "transpose takes a name alone; ')' is "
-                                     "expected"));
+        return fail_expected(p, "permute takes a name and an order, like "
+                                "permute(x, 1, 0); ',' is expected");
+    TRY(expect_sign(p, ")",
+                    has_order ? "',' or ')' is expected"
+                              : "transpose takes a name alone; ')' is "
+                                "expected"));
     TRY(xl__tree_add(p->tree, &view, out, p->lexer.e));
 fail:
     return status;
 }
 
-xl_status xl__parse_call(struct xl__parser *p, const struct xl__token *word,
-                         unsigned *out)
+static xl_status parse_call(struct parser *p, const struct xl__token *word,
+                            unsigned *out)
 {
     xl_status status;
     unsigned arg[XL__TREE_ARGS];
-    struct xl__tree_call c = {.name = word->text, .len = word->len,
-                              .arg = arg, .place = word->place};
+    struct xl__tree_call c = {.name = word->text,
+                              .len = word->len,
+                              .arg = arg,
+                              .location = word->location};
     const struct xl__function *f = xl__function_find(c.name, c.len, 1);
-    TRY(xl__parse_next(p));
-    if (xl__is_view_word(word->text, word->len))
-        return permutation(p, word, out);
-    if (f == NULL) /* before mistakes between its parentheses are told */
+    TRY(next_token(p));
+    if (xl__is_view_function(word->text, word->len))
+        return parse_permutation(p, word, out);
+    if (f == NULL) /* reported before errors in its arguments */
         return xl__tree_call(p->tree, &c, out, p->lexer.e);
     if (f->op == XL__E_CAST)
-        TRY(cast(p, &c, arg));
+        TRY(parse_cast(p, &c, arg));
     else
-        TRY(arguments(p, &c, arg));
+        TRY(parse_arguments(p, &c, arg));
     TRY(xl__tree_call(p->tree, &c, out, p->lexer.e));
 fail:
     return status;
 }
 
-/* -- slices ---------------------------------------------------------------- */
+/* -- slices ----------------------------------------------------------- */
 
-/* A bound of a slice, if there is one. */
-static xl_status bound(struct xl__parser *p, bool *has, int64_t *out)
+/* Read a bound of a slice, if there is one. */
+static xl_status parse_slice_bound(struct parser *p, bool *has, int64_t *out)
 {
     *has = p->token.kind == XL__TOK_INTEGER || xl__is_sign(&p->token, "-");
-    return *has ? whole(p, WHOLE_NUMBERS, out) : XL_OK;
+    return *has ? parse_whole_number(p, WHOLE_NUMBERS, out) : XL_OK;
 }
 
-static xl_status step(struct xl__parser *p, struct xl__slice *s)
+static xl_status parse_slice_step(struct parser *p, struct xl__slice *s)
 {
     xl_status status;
     bool has;
-    unsigned place;
-    TRY(xl__parse_next(p));
-    place = p->token.place;
-    TRY(bound(p, &has, &s->step));
+    unsigned location;
+    TRY(next_token(p));
+    location = p->token.location;
+    TRY(parse_slice_bound(p, &has, &s->step));
     if (has && s->step <= 0)
-        return fail_at(p, place, "a step is 1 or more");
+        return fail_at(p, location, "a step is 1 or more");
 fail:
     return status;
 }
 
-/* 3, 2:10, ::2 or ... */
-static xl_status slice(struct xl__parser *p, struct xl__slice *s)
+/* Read 3, 2:10, ::2 or ... */
+static xl_status parse_slice(struct parser *p, struct xl__slice *s)
 {
     xl_status status;
     *s = (struct xl__slice){.step = 1};
     s->is_rest = xl__is_sign(&p->token, "...");
     if (s->is_rest)
-        return xl__parse_next(p);
-    TRY(bound(p, &s->has_first, &s->first));
+        return next_token(p);
+    TRY(parse_slice_bound(p, &s->has_first, &s->first));
     s->is_index = s->has_first && !xl__is_sign(&p->token, ":");
     if (s->is_index)
         return XL_OK;
-    TRY(xl__parse_sign(p, ":", "a slice is whole numbers, like 3, 2:10, ::2 "
-                               "or ...; ':' is expected"));
-    TRY(bound(p, &s->has_last, &s->last));
+    TRY(expect_sign(p, ":",
+                    "a slice is whole numbers, like 3, 2:10, ::2 "
+                    "or ...; ':' is expected"));
+    TRY(parse_slice_bound(p, &s->has_last, &s->last));
     if (xl__is_sign(&p->token, ":"))
-        TRY(step(p, s));
+        TRY(parse_slice_step(p, s));
 fail:
     return status;
 }
 
-static xl_status one_slice(struct xl__parser *p, struct xl__tree_node *view)
+static xl_status add_slice(struct parser *p, struct xl__tree_node *view)
 {
-    unsigned place = p->token.place;
+    unsigned location = p->token.location;
     struct xl__slice *s = &view->slice[view->n_slices];
     if (view->n_slices >= XL_MAX_DIMS)
-        return fail_at(p, place, "more slices than a tensor has dimensions: "
-                                 "at most 6");
-    xl_status status = slice(p, s);
+        return fail_at(p, location,
+                       "more slices than a tensor has dimensions: "
+                       "at most 6");
+    xl_status status = parse_slice(p, s);
     for (unsigned i = 0; status == XL_OK && i < view->n_slices; i++)
         if (s->is_rest && view->slice[i].is_rest)
-            status = fail_at(p, place, "... stands for what is left, so only "
-                                       "once");
+            status = fail_at(p, location,
+                             "... stands for what is left, so only "
+                             "once");
     view->n_slices++;
     return status;
 }
 
-xl_status xl__parse_slices(struct xl__parser *p, struct xl__tree_node *name)
+static xl_status parse_slices(struct parser *p, struct xl__tree_node *name)
 {
     xl_status status;
     name->kind = XL__T_VIEW;
     do {
-        TRY(xl__parse_next(p)); /* over '[' or ',' */
-        TRY(one_slice(p, name));
+        TRY(next_token(p)); /* skip '[' or ',' */
+        TRY(add_slice(p, name));
     } while (xl__is_sign(&p->token, ","));
-    TRY(xl__parse_sign(p, "]", "',' or ']' is expected after a slice"));
+    TRY(expect_sign(p, "]", "',' or ']' is expected after a slice"));
 fail:
+    return status;
+}
+
+/* -- primary expressions ---------------------------------------------- */
+
+static xl_status fail_too_large(struct parser *p, const struct xl__token *t)
+{
+    int len = t->len > QUOTED ? QUOTED : (int)t->len;
+    return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
+                          "%.*s%s does not fit in an i32; with a point, as "
+                          "1e10 or 1.0, it is an f32",
+                          len, t->text, t->len > QUOTED ? "..." : "");
+}
+
+static xl_status parse_number(struct parser *p, unsigned *out)
+{
+    xl_status status;
+    struct xl__token t = p->token;
+    bool is_integer = t.kind == XL__TOK_INTEGER;
+    if (is_integer && t.value >= INTEGERS)
+        return fail_too_large(p, &t);
+    struct xl__tree_node node = {.kind =
+                                     is_integer ? XL__T_INTEGER : XL__T_NUMBER,
+                                 .value = t.value,
+                                 .location = t.location};
+    TRY(add_node(p, &node, out));
+    TRY(next_token(p));
+fail:
+    return status;
+}
+
+/* Read 2147483648 after '-': the one integer whose magnitude is not an i32. */
+static xl_status parse_least_integer(struct parser *p, unsigned *out)
+{
+    xl_status status;
+    struct xl__token t = p->token;
+    struct xl__tree_node node = {
+        .kind = XL__T_INTEGER, .value = -INTEGERS, .location = t.location};
+    TRY(next_token(p));
+    if (xl__is_sign(&p->token, "^"))
+        return fail_too_large(p, &t);
+    TRY(add_node(p, &node, out));
+fail:
+    return status;
+}
+
+static xl_status parse_parentheses(struct parser *p, unsigned *out)
+{
+    xl_status status;
+    TRY(enter_level(p));
+    TRY(next_token(p));
+    TRY(parse_expression(p, out));
+    TRY(expect_sign(p, ")", "an operator or ')' is expected"));
+    p->depth--;
+fail:
+    return status;
+}
+
+/* Read a name: a constant, a call, a view, or a bound or assigned name. */
+static xl_status parse_name(struct parser *p, unsigned *out)
+{
+    xl_status status;
+    struct xl__token word = p->token;
+    struct xl__tree_node node;
+    TRY(next_token(p));
+    if (xl__is_sign(&p->token, "(")) {
+        TRY(enter_level(p));
+        TRY(parse_call(p, &word, out));
+        p->depth--;
+        return XL_OK;
+    }
+    if (xl__constant_find(word.text, word.len, &node)) {
+        node.location = word.location;
+        return add_node(p, &node, out);
+    }
+    if (xl__is_reserved(word.text, word.len))
+        return xl__tree_error(
+            p->tree, word.location, p->lexer.e, XL_BAD_ARGUMENT,
+            "%.*s is a function; write %.*s(...)", (int)word.len, word.text,
+            (int)word.len, word.text);
+    node =
+        (struct xl__tree_node){.kind = XL__T_NAME, .location = word.location};
+    TRY(xl__tree_name(p->tree, word.text, word.len, word.location, &node.name,
+                      p->lexer.e));
+    if (xl__is_sign(&p->token, "["))
+        TRY(parse_slices(p, &node));
+    TRY(add_node(p, &node, out));
+fail:
+    return status;
+}
+
+static xl_status parse_primary(struct parser *p, unsigned *out)
+{
+    xl_status status;
+    if (p->token.kind == XL__TOK_INTEGER || p->token.kind == XL__TOK_NUMBER)
+        TRY(parse_number(p, out));
+    else if (p->token.kind == XL__TOK_NAME)
+        TRY(parse_name(p, out));
+    else if (xl__is_sign(&p->token, "("))
+        TRY(parse_parentheses(p, out));
+    else
+        TRY(fail_expected(p, "a name, a number, a function or '(' is "
+                             "expected"));
+    if (!xl__is_sign(&p->token, "["))
+        return XL_OK;
+    return xl__tree_error(p->tree, p->token.location, p->lexer.e,
+                          XL_BAD_ARGUMENT,
+                          "only a name can be sliced, and once");
+fail:
+    return status;
+}
+
+/* -- operators -------------------------------------------------------- */
+
+static xl_status parse_unary(struct parser *p, unsigned *out);
+
+/* ^ is right-associative: a ^ b ^ c is a ^ (b ^ c), and a ^ -b needs no
+ * parentheses. */
+static xl_status parse_power(struct parser *p, unsigned *out)
+{
+    xl_status status;
+    unsigned arg[2];
+    TRY(parse_primary(p, &arg[0]));
+    *out = arg[0];
+    if (!xl__is_sign(&p->token, "^"))
+        return XL_OK;
+    struct xl__token sign = p->token;
+    TRY(enter_level(p));
+    TRY(next_token(p));
+    TRY(parse_unary(p, &arg[1]));
+    TRY(add_call(p, &sign, arg, 2, out));
+    p->depth--;
+fail:
+    return status;
+}
+
+static xl_status parse_unary(struct parser *p, unsigned *out)
+{
+    xl_status status;
+    unsigned arg;
+    struct xl__token sign = p->token;
+    bool is_minus = xl__is_sign(&sign, "-");
+    if (!is_minus && !xl__is_sign(&sign, "!"))
+        return parse_power(p, out);
+    TRY(enter_level(p));
+    TRY(next_token(p));
+    if (is_minus && p->token.kind == XL__TOK_INTEGER &&
+        p->token.value >= INTEGERS && p->token.value < INTEGERS + 1) {
+        TRY(parse_least_integer(p, out));
+    } else {
+        TRY(parse_unary(p, &arg));
+        TRY(add_call(p, &sign, &arg, 1, out));
+    }
+    p->depth--;
+fail:
+    return status;
+}
+
+/* The level of a binary operator; 0 when the token is none. */
+static unsigned level_of(const struct xl__token *t)
+{
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (xl__is_sign(t, operators[i].sign))
+            return operators[i].level;
+    return 0;
+}
+
+/* Read operators of level `lowest` and higher; they are left-associative. */
+static xl_status parse_binary(struct parser *p, unsigned lowest, unsigned *out)
+{
+    xl_status status;
+    unsigned arg[2], level, last = 0;
+    TRY(parse_unary(p, out));
+    while ((level = level_of(&p->token)) >= lowest) {
+        struct xl__token sign = p->token;
+        if (level == COMPARES && last == COMPARES)
+            return fail_expected(p, "comparisons do not chain; a < b < c is "
+                                    "written a < b & b < c");
+        arg[0] = *out;
+        TRY(next_token(p));
+        TRY(parse_binary(p, level + 1, &arg[1]));
+        TRY(add_call(p, &sign, arg, 2, out));
+        last = level;
+    }
+fail:
+    return status;
+}
+
+static xl_status parse_expression(struct parser *p, unsigned *out)
+{
+    return parse_binary(p, LOWEST, out);
+}
+
+/* -- statements ------------------------------------------------------- */
+
+/* Refuse to assign a reserved name. */
+static xl_status check_target(struct parser *p)
+{
+    struct xl__lexer ahead = p->lexer;
+    struct xl__token next;
+    const struct xl__token *t = &p->token;
+    if (t->kind != XL__TOK_NAME || !xl__is_reserved(t->text, t->len))
+        return XL_OK;
+    ahead.e = NULL; /* an error there is reported when it is read */
+    if (xl__lex(&ahead, &next) != XL_OK || !xl__is_sign(&next, "="))
+        return XL_OK;
+    return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
+                          "'%.*s' is reserved by the language and cannot be "
+                          "assigned; take another name",
+                          (int)t->len, t->text);
+}
+
+/* The left side of '=' has been read as an expression; make it the target. The
+ * node of a plain name is removed again. */
+static xl_status make_target(struct parser *p, const struct xl__token *first,
+                             struct xl__statement *s)
+{
+    const struct xl__tree_node *node = &p->tree->node[s->value];
+    bool is_name =
+        first->kind == XL__TOK_NAME && node->location == first->location;
+    if (!is_name || (node->kind != XL__T_NAME &&
+                     (node->kind != XL__T_VIEW || node->is_permutation)))
+        return xl__tree_error(p->tree, first->location, p->lexer.e,
+                              XL_BAD_ARGUMENT,
+                              "only a name or a slice of one can be assigned; "
+                              "'is equal' is ==");
+    s->name = node->name;
+    if (node->kind == XL__T_VIEW)
+        s->view = s->value;
+    else
+        p->tree->n_nodes--;
+    return XL_OK;
+}
+
+static xl_status parse_statement(struct parser *p)
+{
+    xl_status status;
+    struct xl__token first = p->token;
+    struct xl__statement s = {.view = UINT_MAX, .location = first.location};
+    TRY(check_target(p));
+    TRY(parse_expression(p, &s.value));
+    if (xl__is_sign(&p->token, "=")) {
+        TRY(make_target(p, &first, &s));
+        TRY(next_token(p));
+        TRY(parse_expression(p, &s.value));
+    } else {
+        TRY(xl__tree_name(p->tree, "out", strlen("out"), first.location,
+                          &s.name, p->lexer.e));
+    }
+    if (p->token.kind != XL__TOK_BREAK && p->token.kind != XL__TOK_END)
+        TRY(fail_expected(p, "an operator or the end of the statement is "
+                             "expected"));
+    TRY(xl__tree_assign(p->tree, &s, p->lexer.e));
+fail:
+    return status;
+}
+
+static xl_status parse_statements(struct parser *p)
+{
+    xl_status status;
+    TRY(next_token(p));
+    while (p->token.kind != XL__TOK_END) {
+        if (p->token.kind == XL__TOK_BREAK)
+            TRY(next_token(p));
+        else
+            TRY(parse_statement(p));
+    }
+    if (p->tree->n_statements == 0)
+        TRY(xl__tree_error(p->tree, 0, p->lexer.e, XL_BAD_ARGUMENT,
+                           "there is nothing to compute; write an expression "
+                           "like y = 2 * x"));
+fail:
+    return status;
+}
+
+/* Copy the text, up to the length that is allowed. */
+static xl_status copy_text(const char *text, size_t len, struct xl__tree *t,
+                           struct xl__error *e)
+{
+    size_t kept = len < XL_EXPR_MAX_TEXT ? len : XL_EXPR_MAX_TEXT;
+    t->text = malloc(kept + 1);
+    if (t->text == NULL)
+        return xl__error_set(e, XL_NO_MEMORY,
+                             "out of memory for a text of "
+                             "%zu bytes",
+                             len);
+    memcpy(t->text, text, kept);
+    t->text[kept] = 0;
+    const char *zero = memchr(t->text, 0, kept);
+    if (zero != NULL)
+        return xl__tree_error(t, (unsigned)(zero - t->text), e,
+                              XL_BAD_ARGUMENT, "a byte 0 inside the text");
+    if (kept < len)
+        return xl__tree_error(t, (unsigned)kept, e, XL_BAD_ARGUMENT,
+                              "the text has %zu bytes; at most %d are allowed",
+                              len, XL_EXPR_MAX_TEXT);
+    return XL_OK;
+}
+
+xl_status xl__parse(const char *text, size_t len, struct xl__tree *out,
+                    struct xl__error *e)
+{
+    xl_status status;
+    struct parser p = {.tree = out, .lexer = {.tree = out, .e = e}};
+    *out = (struct xl__tree){0};
+    TRY(copy_text(text, len, out, e));
+    TRY(parse_statements(&p));
+    return XL_OK;
+fail:
+    xl__tree_clear(out);
     return status;
 }

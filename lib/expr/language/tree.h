@@ -1,54 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An expression as it was written: no types, no shapes. Made by parse.c from
- * text, or by terms.c call by call; immutable from then on. */
+/* The syntax tree of an expression: what is written, without types or shapes.
+ * Built by parser.c from text or by builder.c from calls; immutable
+ * afterwards. */
 #ifndef XL_EXPR_TREE_H
 #define XL_EXPR_TREE_H
 
 #include "expr/language/operations.h"
 
 enum xl__tree_kind {
-    XL__T_INTEGER, XL__T_NUMBER, XL__T_BOOL, /* value */
+    XL__T_INTEGER,
+    XL__T_NUMBER,
+    XL__T_BOOL, /* value */
     XL__T_NAME,
-    XL__T_CALL,  /* function, arguments, axes, dtype */
-    XL__T_VIEW   /* of a name: slice or permutation */
+    XL__T_CALL, /* function, arguments, axes, dtype */
+    XL__T_VIEW  /* a slice or a permutation of a name */
 };
 
-/* Functions that are not one operation. */
+/* Functions that infer.c expands to several operations. */
 enum xl__row_function {
-    XL__ROW_NONE, XL__ROW_SOFTMAX, XL__ROW_LOG_SOFTMAX, XL__ROW_LAYER_NORM,
+    XL__ROW_NONE,
+    XL__ROW_SOFTMAX,
+    XL__ROW_LOG_SOFTMAX,
+    XL__ROW_LAYER_NORM,
     XL__ROW_RMS_NORM
 };
 
-struct xl__slice {       /* first:last:step; Python's rules, step > 0 */
+struct xl__slice { /* first:last:step with Python's rules and step > 0 */
     bool has_first, has_last, is_index, is_rest; /* is_rest: "..." */
     int64_t first, last, step;
 };
 
 struct xl__tree_node {
     enum xl__tree_kind kind;
-    enum xl__expr_op op;     /* CALL, when row is none. MIN and MAX of one
-                                argument are RMIN and RMAX already */
+    enum xl__expr_op op; /* CALL, when row is XL__ROW_NONE. MIN and MAX of one
+                            argument are RMIN and RMAX already */
     enum xl__row_function row;
-    unsigned name;           /* NAME, VIEW: index into names */
-    unsigned n_args, first_arg; /* CALL: tree->arg[first_arg ...], nodes before
+    unsigned name;              /* NAME, VIEW: index into tree->name */
+    unsigned n_args, first_arg; /* CALL: tree->arg[first_arg ...]; nodes before
                                    this one */
     double value;
-    xl_dtype dtype;          /* cast */
+    xl_dtype dtype; /* cast: the type to convert to */
     bool has_axes;
-    int axes[XL_MAX_DIMS];   /* as written; negative from the end. Also the
-                                order of a permutation */
+    int axes[XL_MAX_DIMS]; /* as written: negative ones count from the end.
+                              Also the order of a permutation */
     unsigned n_axes;
-    bool is_permutation;     /* VIEW; with n_axes == 0: all reversed */
+    bool is_permutation; /* VIEW; with n_axes == 0 all axes are reversed */
     unsigned n_slices;
     struct xl__slice slice[XL_MAX_DIMS];
-    unsigned place;          /* byte offset in the text */
+    unsigned location; /* byte offset in the text */
 };
 
 struct xl__statement {
-    unsigned name;           /* assigned */
-    unsigned view;           /* a VIEW node that is assigned to, or UINT_MAX */
-    unsigned value;          /* node */
-    unsigned place;
+    unsigned name;  /* index into tree->name: what is assigned */
+    unsigned view;  /* the VIEW node that is assigned to, or UINT_MAX: the
+                       whole */
+    unsigned value; /* a node */
+    unsigned location;
 };
 
 struct xl__tree {
@@ -64,66 +71,51 @@ struct xl__tree {
     struct xl__statement *statement;
     unsigned n_statements;
     size_t cap_statements;
-    char *text;              /* a copy, for messages; NULL of terms */
+    char *text; /* a copy for messages; NULL when built by calls */
 };
 
 void xl__tree_clear(struct xl__tree *t);
 
-/* Text to tree. `len` bytes, which need not end in 0. XL_BAD_ARGUMENT with
- * line:column, the line and a caret; XL_NO_MEMORY. */
-xl_status xl__parse(const char *text, size_t len, struct xl__tree *out,
-                    struct xl__error *e);
-
-/* Record an error at a place of the text: "2:7: what\n  the line\n      ^".
- * Returns `status`. Other than printable ASCII is shown as '?'. */
-xl_status xl__tree_error(const struct xl__tree *t, unsigned place,
+/* Record an error at a byte offset of the text, with its line and a caret:
+ *
+ *     2:7: <message>
+ *       the line
+ *           ^
+ *
+ * Returns `status`. Bytes other than printable ASCII are shown as '?'. Without
+ * a text the message alone is recorded. */
+xl_status xl__tree_error(const struct xl__tree *t, unsigned location,
                          struct xl__error *e, xl_status status,
                          const char *fmt, ...) XL__PRINTF(5, 6);
 
-/* -- building: parse.c and terms.c ----------------------------------------- */
+/* -- building: parser.c and builder.c --------------------------------- */
 
-/* Append a node; at its place is complained. */
+/* Append a node; an error is reported at its location. */
 xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
                        unsigned *out, struct xl__error *e);
-/* The number of a name, which is made known when it is new. Refuses what is
- * no name or has a meaning of its own. */
+/* The index of a name, which is added when it is new. Refuses what is not a
+ * name or is reserved by the language (functions.h). */
 xl_status xl__tree_name(struct xl__tree *t, const char *name, size_t len,
-                        unsigned place, unsigned *out, struct xl__error *e);
+                        unsigned location, unsigned *out, struct xl__error *e);
 xl_status xl__tree_assign(struct xl__tree *t, const struct xl__statement *s,
                           struct xl__error *e);
 
-/* A call as it was written. */
+/* A call as written. */
 struct xl__tree_call {
-    const char *name;    /* `len` bytes: of a function or an operator */
+    const char *name; /* of a function or an operator; `len` bytes */
     size_t len;
-    const unsigned *arg; /* nodes; the first XL__TREE_ARGS of n_args */
+    const unsigned *arg; /* nodes: the first XL__TREE_ARGS of n_args */
     unsigned n_args;
     bool has_axes;
     int axes[XL_MAX_DIMS];
     unsigned n_axes;
-    xl_dtype dtype;      /* cast */
-    unsigned place;
+    xl_dtype dtype; /* cast */
+    unsigned location;
 };
 enum { XL__TREE_ARGS = 4 };
 
-/* Append a call after checking that there is such a function and that it is
- * given what it takes. */
+/* Append a call. Checks that the function exists and takes these arguments. */
 xl_status xl__tree_call(struct xl__tree *t, const struct xl__tree_call *c,
                         unsigned *out, struct xl__error *e);
-
-/* terms.c: the tree behind terms; NULL, with the story in `e`, after a
- * mistake. Terms may be shared: a node can be an argument of many. */
-const struct xl__tree *xl__terms_tree(const struct xl_terms *t,
-                                      struct xl__error *e);
-
-/* infer.c: a typed graph for these bindings, pruned. All errors about names,
- * types, shapes, axes and slices. */
-xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
-                    struct xl__graph *out, struct xl__error *e);
-/* The node, with its type and shape, that an assigned name stands for at the
- * end; outputs need not be bound for it. */
-xl_status xl__infer_value(const struct xl__tree *t,
-                          const struct xl__signature *s, const char *name,
-                          struct xl__node *out, struct xl__error *e);
 
 #endif

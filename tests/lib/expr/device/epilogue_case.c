@@ -10,7 +10,7 @@
 #include "base/half.h"
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "ops/gemm/gemm_small.h"
+#include "ops/path/selfcheck_data.h"
 
 enum {
     GUARD = 0x5B,

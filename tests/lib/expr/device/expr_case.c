@@ -372,7 +372,7 @@ void case_bind(struct expr_case *c, const char *bind)
 /* Is the stored value within the interval x +- err? Rounding is monotonic, so
  * it must be between the two ends of the interval after rounding to the dtype.
  */
-static bool is_within(double got, struct xl__eval_num expected, xl_dtype dtype)
+static bool is_within(double got, struct xl__interval expected, xl_dtype dtype)
 {
     union { float f; int32_t i; unsigned char b; uint16_t h; } end;
     const double flushed = is_float(dtype) ? 0x1p-126 : 0;
@@ -412,7 +412,7 @@ static bool compare_element(struct comparison *cmp, unsigned o, size_t e)
         dense[d] = step;
         step *= node->shape.size[d];
     }
-    const struct xl__eval_num expected = cmp->h->node[out->node][host_place(
+    const struct xl__interval expected = cmp->h->node[out->node][host_place(
         &out->shape, e, node->shape.n_dims, node->shape.size, dense)];
     const double got = case_load(c->mem[buffer].after, at, t->dtype);
     c->n_elems++;

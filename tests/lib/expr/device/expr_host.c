@@ -11,9 +11,12 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "expr/graph/infer.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/language/parser.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 static const double U = 0x1p-24;      /* of f32 */
 static const double SMALL = 0x1p-126; /* what may be flushed */
@@ -300,10 +303,10 @@ static void gather_row(const struct xl__node *node, const struct xl__node *arg,
                                    stride);
     const size_t n = xl__shape_elems(&reduced);
     for (size_t r = 0; r < n; r++)
-        to[r] = xl__eval_as(from[base + host_place(&reduced, r,
-                                                   arg->shape.n_dims,
-                                                   arg->shape.size, stride)],
-                            arg->type, type);
+        to[r] = xl__interval_convert(
+            from[base + host_place(&reduced, r, arg->shape.n_dims,
+                                   arg->shape.size, stride)],
+            arg->type, type);
 }
 
 static bool eval_reduction(struct host_graph *h, const struct xl__node *node,
@@ -420,7 +423,7 @@ static void make_signature(const struct expr_case *c, struct xl__signature *s)
     s->fast_math = c->fast_math;
     for (unsigned i = 0; i < c->n; i++) {
         const xl_binding *from = &c->binding[i];
-        struct xl__bound *b = &s->b[i];
+        struct xl__param *b = &s->b[i];
         snprintf(b->name, sizeof b->name, "%s", from->name);
         memcpy(b->size, from->tensor.size, sizeof b->size);
         memcpy(b->stride, from->tensor.stride, sizeof b->stride);

@@ -14,7 +14,7 @@
 
 struct host_graph {
     struct xl__graph graph;
-    struct xl__eval_num **node; /* graph.n_nodes arrays, dense */
+    struct xl__interval **node; /* graph.n_nodes arrays, dense */
 };
 
 /* Parse, infer and evaluate a case on its memory `before`. False: the error is
@@ -23,7 +23,7 @@ bool host_evaluate(const struct expr_case *c, struct host_graph *out);
 void host_clear(struct host_graph *h);
 
 /* The function that reduces n elements, for a node of class REDUCE. */
-typedef struct xl__eval_num host_reduction(const struct xl__eval_num *v,
+typedef struct xl__interval host_reduction(const struct xl__interval *v,
                                            size_t n);
 host_reduction *host_reduce(const struct xl__node *node);
 

@@ -17,6 +17,7 @@
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
 #include "expr/codegen/geometry.h"
+#include "expr/host/operation_value.h"
 #include "support/expr_batch.h"
 #include "runtime/launch.h"
 #include "support/support.h"
@@ -108,7 +109,7 @@ static void run_batch(struct batch_run *j, struct batch_way way)
         if (j->b.group.operand[k].at == XL__AT_BINDING)
             call.mem[1 + k].buf = buffer_of(j, k);
     }
-    const xl_status status = xl__run_plan(device.queue, plan, &call, NULL);
+    const xl_status status = xl__plan_launch(device.queue, plan, &call, NULL);
     if (status != XL_OK)
         print_error("%s\n", xl__str_text(&code.text[0]));
     assert_status(status, XL_OK, xl_error_detail(device.queue));
@@ -277,10 +278,10 @@ static void check_element(const struct batch_run *j, unsigned k, size_t i,
                           unsigned vw)
 {
     const struct xl__node *n = &j->b.node[k];
-    struct xl__eval_num arg[XL__EXPR_ARGS] = {{0, 0}};
+    struct xl__interval arg[XL__EXPR_ARGS] = {{0, 0}};
     for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
         arg[a].x = operand_element(j, n->arg[a], i);
-    const struct xl__eval_num expected = xl__eval_node(&j->b.g, k, arg);
+    const struct xl__interval expected = xl__eval_node(&j->b.g, k, arg);
     const double got = operand_element(j, k, i);
     if (isinf(expected.err))
         return;

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "expr/graph/graph.h"
+#include "expr/graph/infer.h"
+#include "expr/graph/print.h"
+#include "expr/language/parser.h"
 #include "support/support.h"
 
 static unsigned dtype_of(const char **at)
@@ -21,7 +24,7 @@ static unsigned dtype_of(const char **at)
     return 0;
 }
 
-static const char *read_sizes(const char *at, struct xl__bound *b)
+static const char *read_sizes(const char *at, struct xl__param *b)
 {
     size_t step = 1;
     while (*at++ != ']') {
@@ -42,7 +45,7 @@ void test_bind(const char *spec, struct xl__signature *out)
 {
     memset(out, 0, sizeof *out);
     while (*spec != 0) {
-        struct xl__bound *b = &out->b[out->n];
+        struct xl__param *b = &out->b[out->n];
         const size_t len = strcspn(spec, ":");
         assert_true(len <= XL_EXPR_MAX_NAME && out->n < XL_EXPR_MAX_BINDINGS);
         memcpy(b->name, spec, len);

@@ -9,9 +9,11 @@
 #include "base/rng.h"
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/host/reduction_value.h"
 #include "support/support.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 /* -- what every schedule owes --------------------------------------------- */
 
@@ -434,11 +436,11 @@ static void run_nodes(struct memory *m)
             num x = {all[out->node][dense_place(&n->shape, &out->shape, i)],
                      0};
             if (out->dtype == XL_F32)
-                x = xl__eval_as(x, n->type, XL__V_F32);
+                x = xl__interval_convert(x, n->type, XL__V_F32);
             m->value[m->s->b[out->binding].same_as]
                     [out->offset +
                      strided_place(&out->shape, out->stride, i)] =
-                xl__eval_round(x, out->dtype).x;
+                xl__interval_round(x, out->dtype).x;
         }
     }
     for (unsigned n = 0; n < m->g->n_nodes; n++)

@@ -64,20 +64,20 @@ static void read_bindings(const char *at, struct bound *out)
 }
 
 static xl_status get(const char *expr, const char *bindings, xl_dtype dtype,
-                     const struct xl__snippet **out)
+                     const struct xl__epilogue_text **out)
 {
     struct bound b;
     read_bindings(bindings, &b);
     const xl_epilogue ep = {expr, b.b, b.n};
-    const struct xl__snippet_want want = {&ep, {1, M, N}, dtype};
+    const struct xl__epilogue_request want = {&ep, {1, M, N}, dtype};
     xl__error_reset(&t.queue->error);
-    return xl__snippet_get(t.queue, &want, out);
+    return xl__epilogue_text_get(t.queue, &want, out);
 }
 
-static const struct xl__snippet *must_get(const char *expr,
-                                          const char *bindings, xl_dtype dtype)
+static const struct xl__epilogue_text *
+must_get(const char *expr, const char *bindings, xl_dtype dtype)
 {
-    const struct xl__snippet *s;
+    const struct xl__epilogue_text *s;
     assert_status(get(expr, bindings, dtype, &s), XL_OK,
                   xl_error_detail(t.queue));
     return s;
@@ -251,9 +251,9 @@ static const struct wrong {
      "abcdefghijklmnopqrstuvwxyzabcdef:f32", XL_F32, XL_BAD_ARGUMENT,
      "is longer than 31 characters"},
     {"y", "", XL_I8, XL_BAD_ARGUMENT,
-     "1:1: 'out' is i8 and its value f32: write cast(value, i8)"},
+     "1:1: 'out' is i8 and its value is f32"},
     {"y", "", XL_BOOL, XL_BAD_ARGUMENT, "write the value != 0"},
-    {"y & true", "", XL_BOOL, XL_BAD_ARGUMENT, "1:3: '&' asks a bool"},
+    {"y & true", "", XL_BOOL, XL_BAD_ARGUMENT, "1:3: '&' requires bool"},
     {"y + b", "b:f32[7]", XL_F32, XL_BAD_SHAPE,
      "1:5: 'b' of shape (7,) does not broadcast over the result's (1, 7, 9)"},
     {"y +\nb", "b:f32[9,7]", XL_F32, XL_BAD_ARGUMENT, "1:4: "},
@@ -268,7 +268,7 @@ static void refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const struct wrong *w = &wrong[i];
-        const struct xl__snippet *s;
+        const struct xl__epilogue_text *s;
         const xl_status status = get(w->expr, w->bindings, w->dtype, &s);
         const char *story = xl_error_detail(t.queue);
         if (status != w->status || !strstr(story, w->says))
@@ -283,7 +283,7 @@ static void too_long(void **state)
 {
     enum { TERMS = 600, CAP = TERMS * 16 };
     static char text[CAP];
-    const struct xl__snippet *s;
+    const struct xl__epilogue_text *s;
     size_t len = 1;
     (void)state;
     text[0] = 'y';
@@ -406,10 +406,10 @@ static void check_value(const char *expr, xl_dtype dtype, double y, double off,
 {
     const double scalar = 2;
     const bool has_s = strstr(expr, "* s") != NULL;
-    const struct xl__snippet *s =
+    const struct xl__epilogue_text *s =
         must_get(expr, has_s ? "s:f32" : "", dtype);
     double got, error;
-    xl__snippet_eval(s, dtype, y, off, &scalar, &got, &error);
+    xl__epilogue_text_eval(s, dtype, y, off, &scalar, &got, &error);
     if (!(got == want || (isnan(got) && isnan(want))) || !(error <= most))
         fail_msg("%s of %g: %g within %g, not %g within %g", expr, y, got,
                  error, want, most);
@@ -442,13 +442,15 @@ static void values(void **state)
 static void kept(void **state)
 {
     (void)state;
-    const struct xl__snippet *a = must_get("y + r", "r:f32[7,9]", XL_F32);
+    const struct xl__epilogue_text *a =
+        must_get("y + r", "r:f32[7,9]", XL_F32);
     assert_ptr_equal(a, must_get("y + r", "r:f32[7,9]", XL_F32));
     assert_int_equal(a->operand[0].stride[XL__ALONG_BATCH], 0);
     assert_int_equal(a->operand[0].stride[XL__ALONG_ROWS], N);
     assert_int_equal(a->operand[0].stride[XL__ALONG_COLS], 1);
     /* Another way to lie: its own strides, the same text. */
-    const struct xl__snippet *row = must_get("y + r", "r:f32[9]", XL_F32);
+    const struct xl__epilogue_text *row =
+        must_get("y + r", "r:f32[9]", XL_F32);
     assert_ptr_not_equal(a, row);
     assert_ptr_equal(a->text, row->text);
     assert_int_equal(row->operand[0].stride[XL__ALONG_ROWS], 0);
@@ -462,12 +464,14 @@ static void kept(void **state)
                          must_get("y - r", "r:f32[9]", XL_F32)->text);
     assert_ptr_not_equal(a->text,
                          must_get("y + s", "s:f32[9]", XL_F32)->text);
-    const struct xl__snippet *b = must_get("y + a * b", "a:f32 b:f32", XL_F32);
+    const struct xl__epilogue_text *b =
+        must_get("y + a * b", "a:f32 b:f32", XL_F32);
     assert_ptr_not_equal(b, must_get("y + a * b", "b:f32 a:f32", XL_F32));
     assert_int_equal(b->n_operands, 2);
     assert_true(b->operand[0].is_scalar);
     /* What has no size along a dimension has no stride there. */
-    const struct xl__snippet *one = must_get("y + r", "r:f32[1,1,9]", XL_F32);
+    const struct xl__epilogue_text *one =
+        must_get("y + r", "r:f32[1,1,9]", XL_F32);
     assert_ptr_equal(one, row);
 }
 
@@ -496,7 +500,7 @@ static char *write_text(size_t i, const struct xl__limits *l)
     struct xl__epilogue ep = {.expr = xl__strdup(writable[i].expr),
                               .dtype = writable[i].dtype, .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
-    const struct xl__snippet_want want = {&given, {1, M, N}, ep.dtype};
+    const struct xl__epilogue_request want = {&given, {1, M, N}, ep.dtype};
     for (unsigned k = 0; k < b.n; k++) {
         memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
         ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 
@@ -586,7 +587,7 @@ static void compute(const struct xl__graph *g, const struct writer *w,
 {
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
-        struct xl__eval_num arg[XL__EXPR_ARGS] = {{0, 0}};
+        struct xl__interval arg[XL__EXPR_ARGS] = {{0, 0}};
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
             arg[a].x = value[n->arg[a]];
         if (n->op == XL__E_CONST)

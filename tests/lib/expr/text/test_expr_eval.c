@@ -12,9 +12,11 @@
 #include "base/half.h"
 #include "base/rng.h"
 #include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/host/reduction_value.h"
 #include "support/support.h"
 
-typedef struct xl__eval_num num;
+typedef struct xl__interval num;
 
 enum { TURNS = 4000, INSIDE = 8, ARGS = 3 };
 
@@ -80,7 +82,7 @@ static void perturb(const struct one *o, const num *a, num want,
         }
         const num got = xl__eval_node(&o->g, ARGS, b);
         if (isinf(got.err) ||
-            xl__eval_gap(got.x, want.x) <= want.err + slack(want.x))
+            xl__value_distance(got.x, want.x) <= want.err + slack(want.x))
             continue;
         fail_msg("%s: of %.9g +- %.3g, %.9g +- %.3g: %.17g, not %.17g +- "
                  "%.3g",
@@ -93,7 +95,7 @@ static void tight(const struct one *o, const num *a, num got)
 {
     const enum xl__expr_op op = o->node[ARGS].op;
     const double ulp = fmax(xl__expr_ops[op].ulp, 0.5);
-    const double most = 2 * ulp * xl__eval_u * scale_of(o, a, got.x);
+    const double most = 2 * ulp * xl__unit_roundoff * scale_of(o, a, got.x);
     const bool has_pole = op == XL__E_DIV || op == XL__E_RSQRT;
     if (isinf(got.err) && has_pole && a[op == XL__E_DIV].x == 0)
         return;
@@ -213,7 +215,7 @@ static void test_values(void **state)
         struct one o;
         make(&o, rows[i].op, rows[i].type, rows[i].type);
         const num got = xl__eval_node(&o.g, ARGS, a);
-        if (xl__eval_gap(got.x, rows[i].want) > 0 || got.err > 0)
+        if (xl__value_distance(got.x, rows[i].want) > 0 || got.err > 0)
             fail_msg("%s(%g, %g) is %g +- %g, not %g",
                      xl__expr_ops[rows[i].op].name, rows[i].a, rows[i].b,
                      got.x, got.err, rows[i].want);
@@ -237,12 +239,12 @@ static void test_casts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const num got =
-            xl__eval_round((num){rows[i].x, rows[i].err}, rows[i].to);
+            xl__interval_round((num){rows[i].x, rows[i].err}, rows[i].to);
         if (got.x != rows[i].want || got.err != rows[i].want_err)
             fail_msg("#%zu: %g +- %g, not %g +- %g", i, got.x, got.err,
                      rows[i].want, rows[i].want_err);
     }
-    assert_true(isinf(xl__eval_round((num){0.1, 0.2}, XL_BOOL).err));
+    assert_true(isinf(xl__interval_round((num){0.1, 0.2}, XL_BOOL).err));
 }
 
 /* -- reductions ----------------------------------------------------------- */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "expr/graph/graph.h"
+#include "expr/graph/infer.h"
+#include "expr/graph/print.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/language/builder.h"
+#include "expr/language/parser.h"
 #include "expr/language/tree.h"
 #include "support/support.h"
 
@@ -345,8 +347,8 @@ static void places(void **state)
     const unsigned want[] = {4, 12, 8, 6}; /* a b sin + */
     assert_int_equal(t.n_nodes, 4);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(t.node[i].place, want[i]);
-    assert_int_equal(t.statement[0].place, 0);
+        assert_int_equal(t.node[i].location, want[i]);
+    assert_int_equal(t.statement[0].location, 0);
     xl__tree_clear(&t);
 }
 
@@ -455,9 +457,9 @@ static const struct {
     {"-y = x", "1:1", "only a name or a slice"},
     {"transpose(y) = x", "1:1", "only a name or a slice"},
     {"sum(y) = x", "1:1", "'is equal' is =="},
-    {"sin = x", "1:1", "'sin' is a word of the language and cannot be"},
+    {"sin = x", "1:1", "'sin' is reserved"},
     {"pi = 3", "1:1", "cannot be assigned"},
-    {"a = 1; true = a", "1:8", "'true' is a word of the language"},
+    {"a = 1; true = a", "1:8", "'true' is reserved"},
     {"nan = inf", "1:1", "cannot be assigned"},
     {"softmax = 1", "1:1", "cannot be assigned"},
     {"permute = 1", "1:1", "cannot be assigned"},
@@ -493,13 +495,13 @@ static const struct {
     {"a =< b", "1:4", "not '<'"},
     {"x.sum()", "1:2", "'.'"},
     /* numbers */
-    {"2x", "1:1", "'2x' is no number"},
-    {"0x10", "1:1", "'0x10' is no number"},
-    {"1.0f", "1:1", "'1.0f' is no number"},
-    {"1e", "1:1", "'1e' is no number"},
-    {"1e+", "1:1", "'1e' is no number"},
-    {"1.2.3", "1:1", "'1.2.3' is no number"},
-    {"1_000", "1:1", "'1_000' is no number"},
+    {"2x", "1:1", "'2x' is not a number"},
+    {"0x10", "1:1", "'0x10' is not a number"},
+    {"1.0f", "1:1", "'1.0f' is not a number"},
+    {"1e", "1:1", "'1e' is not a number"},
+    {"1e+", "1:1", "'1e' is not a number"},
+    {"1.2.3", "1:1", "'1.2.3' is not a number"},
+    {"1_000", "1:1", "'1_000' is not a number"},
     {"1..2", "1:2", "'.' is not in the language"},
     {".", "1:1", "'.' is not in the language"},
     {"2147483648", "1:1", "does not fit in an i32"},
@@ -602,13 +604,13 @@ static const struct {
     {"transpose(a + b)", "1:13", "transpose takes a name alone"},
     {"transpose(2)", "1:11", "views are of a name"},
     {"transpose()", "1:11", "views are of a name"},
-    {"transpose(pi)", "1:11", "'pi' is a word of the language"},
+    {"transpose(pi)", "1:11", "'pi' is reserved"},
     {"transpose(x[1])", "1:12", "transpose takes a name alone"},
     {"permute(x)", "1:10", "permute takes a name and an order"},
     {"permute(x, a)", "1:12", "a whole number is expected"},
     {"permute(x, 1, 0", "1:16", "',' or ')' is expected"},
     {"permute(x,0,1,2,3,4,5,6)", "1:23", "at most 6"},
-    {"permute(transpose(x), 1)", "1:9", "'transpose' is a word"},
+    {"permute(transpose(x), 1)", "1:9", "'transpose' is reserved"},
     /* lines are counted */
     {"a = 1\nb = 2\n\nc = $", "4:5", "'$'"},
     {"# x\r\n\r\n  )", "3:3", "not ')'"},
@@ -880,7 +882,7 @@ static const char *make_mistake(xl_terms *t, int which)
     case 1: xl_term_name(t, NULL); return "a name is a letter";
     case 2: xl_term_name(t, ""); return "a name is a letter";
     case 3: xl_term_name(t, "a;b"); return "a name is a letter";
-    case 4: xl_term_name(t, "sin"); return "'sin' is a word of the language";
+    case 4: xl_term_name(t, "sin"); return "'sin' is reserved";
     case 5:
         xl_term_name(t, "abcdefghijabcdefghijabcdefghijab");
         return "32 letters";
@@ -894,27 +896,27 @@ static const char *make_mistake(xl_terms *t, int which)
         xl_term_call(t, "sin", two, 2);
         return "sin takes 1 argument and was given 2";
     case 11: xl_term_call(t, "sin", two, 0); return "was given 0";
-    case 12: xl_term_call(t, "sin", NULL, 1); return "is no term of these";
-    case 13: xl_term_call(t, "+", bad, 2); return "is no term of these";
-    case 14: xl_term_call(t, "sin", none, 1); return "is no term of these";
+    case 12: xl_term_call(t, "sin", NULL, 1); return "is not a term of these";
+    case 13: xl_term_call(t, "+", bad, 2); return "is not a term of these";
+    case 14: xl_term_call(t, "sin", none, 1); return "is not a term of these";
     case 15: xl_term_call(t, "sum", two, 1); return "xl_term_reduce() makes";
     case 16: xl_term_call(t, "max", two, 1); return "xl_term_reduce() makes";
     case 17: xl_term_call(t, "cast", two, 1); return "xl_term_cast() makes";
     case 18: xl_term_call(t, "transpose", two, 1); return "no function";
-    case 19: xl_term_reduce(t, "sin", x, NULL, 0); return "is not over axes";
-    case 20: xl_term_reduce(t, "sin", x, axes, 1); return "is not over axes";
+    case 19: xl_term_reduce(t, "sin", x, NULL, 0); return "does not take axes";
+    case 20: xl_term_reduce(t, "sin", x, axes, 1); return "does not take axes";
     case 21:
         xl_term_reduce(t, "softmax", x, NULL, 0);
-        return "is not over axes";
+        return "does not take axes";
     case 22: xl_term_reduce(t, "summ", x, axes, 1); return "mean 'sum'?";
     case 23: xl_term_reduce(t, "sum", x, axes, 7); return "0 to 6";
     case 24: xl_term_reduce(t, "sum", x, NULL, 1); return "0 to 6";
-    case 25: xl_term_reduce(t, "sum", 77, axes, 1); return "is no term";
+    case 25: xl_term_reduce(t, "sum", 77, axes, 1); return "is not a term";
     case 26: xl_term_cast(t, x, XL_F64); return "types are f32";
     case 27: xl_term_cast(t, x, (xl_dtype)99); return "types are f32";
-    case 28: xl_term_cast(t, 0, XL_F32); return "is no term";
-    case 29: xl_term_assign(t, "y", 0); return "is no term";
-    case 30: xl_term_assign(t, "pi", x); return "'pi' is a word";
+    case 28: xl_term_cast(t, 0, XL_F32); return "is not a term";
+    case 29: xl_term_assign(t, "y", 0); return "is not a term";
+    case 30: xl_term_assign(t, "pi", x); return "'pi' is reserved";
     case 31: xl_term_assign(t, NULL, x); return "a name is a letter";
     case 32:
         for (int i = 0; i <= XL_EXPR_MAX_NODES; i++)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "expr/codegen/map_tiles.h"
-#include "expr/trial.h"
+#include "expr/selfcheck_case.h"
 #include "support/expr_batch.h"
 #include "support/support.h"
 
@@ -277,7 +277,7 @@ static void small_case(void **state)
         struct xl__group small;
         struct batch b;
         make(&b, &shapes[i / 2], f);
-        xl__expr_shrink(&b.group, &small);
+        xl__selfcheck_shrink(&b.group, &small);
         struct xl__str text = text_of(&b, &b.group, f);
         struct xl__str again = text_of(&b, &small, f);
         assert_string_equal(xl__str_text(&text), xl__str_text(&again));

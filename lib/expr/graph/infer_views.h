@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bound tensors, views of them, and assignments to them. */
+#ifndef XL_EXPR_INFER_VIEWS_H
+#define XL_EXPR_INFER_VIEWS_H
+
+#include "expr/graph/infer.h"
+
+/* The node of a bound tensor or scalar. */
+unsigned xl__infer_bound(struct xl__infer *in, unsigned binding);
+/* Apply a slice or a permutation to *node, a copy of an INPUT node that is in
+ * no graph. `region` (may be NULL) gets the region of the bound tensor. False
+ * after an error. */
+bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
+                    struct xl__node *node, struct xl__region *region);
+
+/* Assign a value to the target of a statement: a temporary name, a bound
+ * tensor or a slice of one. */
+void xl__infer_assign(struct xl__infer *in, const struct xl__statement *s,
+                      unsigned value);
+
+#endif

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# Each relative link of a Markdown file of the tree leads to a file or folder
+# that exists, and the anchor of a link to a Markdown file to a heading of it.
+#   cmake -DSOURCE_DIR=<tree> -P check_doc_links.cmake
+cmake_minimum_required(VERSION 3.22)
+
+set(failures 0)
+
+# GitHub's anchors of the headings of a file: lower case, punctuation removed,
+# blanks as hyphens.
+function(read_anchors path result)
+    set(anchors)
+    file(STRINGS ${path} headings REGEX "^#+ ")
+    foreach(heading IN LISTS headings)
+        string(REGEX REPLACE "^#+ +" "" heading "${heading}")
+        string(TOLOWER "${heading}" heading)
+        string(REGEX REPLACE "[^a-z0-9 _-]" "" heading "${heading}")
+        string(REPLACE " " "-" heading "${heading}")
+        list(APPEND anchors "${heading}")
+    endforeach()
+    set(${result} ${anchors} PARENT_SCOPE)
+endfunction()
+
+file(GLOB files ${SOURCE_DIR}/*.md)
+foreach(folder bench cl include lib tests vendor-notes)
+    file(GLOB_RECURSE more ${SOURCE_DIR}/${folder}/*.md)
+    list(APPEND files ${more})
+endforeach()
+foreach(file IN LISTS files)
+    file(RELATIVE_PATH name ${SOURCE_DIR} ${file})
+    get_filename_component(folder ${file} DIRECTORY)
+    file(READ ${file} text)
+    # Blocks of code have no links. Brackets and semicolons have a meaning in
+    # CMake's lists.
+    string(REGEX REPLACE "```[^`]*```" "" text "${text}")
+    string(REPLACE "](" "link=" text "${text}")
+    string(REGEX REPLACE "[][;]" "" text "${text}")
+    string(REGEX MATCHALL "(link=|src=\"|srcset=\"|href=\")[^) \"]+" links
+        "${text}")
+    foreach(link IN LISTS links)
+        string(REGEX REPLACE "^[a-z]+=\"?" "" link "${link}")
+        if(link MATCHES "^[a-z]+:")
+            continue()
+        endif()
+        set(target "${link}")
+        set(anchor)
+        if(link MATCHES "^([^#]*)#(.*)$")
+            set(target "${CMAKE_MATCH_1}")
+            set(anchor "${CMAKE_MATCH_2}")
+        endif()
+        set(path ${file})
+        if(target)
+            set(path ${folder}/${target})
+        endif()
+        if(NOT EXISTS ${path})
+            message("${name}: ${link}: no such file")
+            math(EXPR failures "${failures} + 1")
+        elseif(NOT "${anchor}" STREQUAL "" AND path MATCHES "\\.md$")
+            read_anchors(${path} anchors)
+            if(NOT anchor IN_LIST anchors)
+                message("${name}: ${link}: no such heading")
+                math(EXPR failures "${failures} + 1")
+            endif()
+        endif()
+    endforeach()
+endforeach()
+
+if(failures)
+    message(FATAL_ERROR "${failures} links lead nowhere")
+endif()

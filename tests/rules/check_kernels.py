@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compile every kernel offline for one target, on all cores.
+
+check_kernels.py TARGET [--compiler FILE] [--libclc FILE] [--assembler FILE]
+                 [--writer PROGRAM]... [--required] --stamps FOLDER
+
+TARGET      compiler   what is checked
+portable    clang      plain OpenCL C 1.2, every extension off, no warning
+gfx*        clang      AMD: optimised, no register spilled
+sm_*        clang      NVIDIA's own kernels: then assembled by ptxas, nothing
+                       spilled and nothing serialized
+any other   ocloc      Intel: that device
+
+Compiled are the files below cl/ by themselves, the option sets of
+kernel_options.txt, and what each `--writer` program (`PROGRAM write FOLDER`)
+generates. A build that succeeds leaves an empty file in `--stamps`. Its name
+is the hash of everything that the result depends on:
+
+    this script, the tools' files, the options,
+    the text of the kernel and of all files that it includes, less comments
+
+so a build is repeated only after one of these changes, and one that fails is
+always repeated. Where a tool is absent: `SKIPPED: ...`, or with `--required`
+a failure.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+CL = pathlib.Path(__file__).resolve().parents[2] / "cl"
+LONGEST_S = 600  # a compiler that hangs
+
+# Which compilers a file is for, by its path below cl/.
+NVIDIA = re.compile(r"(^|/)nvidia/")
+CPU = re.compile(r"(^|/)cpu/|(^|[/_])cpu\.cl$|_thread\.cl$")
+
+parser = argparse.ArgumentParser()
+parser.add_argument("target")
+for option in "compiler", "libclc", "assembler", "stamps":
+    parser.add_argument("--" + option, type=pathlib.Path)
+parser.add_argument("--writer", action="append", default=[])
+parser.add_argument("--required", action="store_true")
+args = parser.parse_args()
+is_portable = args.target == "portable"
+is_amd = args.target.startswith("gfx")
+is_nvidia = args.target.startswith("sm_")
+is_gpu = not is_portable
+
+tools = [f for f in (args.compiler, args.libclc, args.assembler) if f]
+missing = [str(f) for f in tools if not f.is_file()]
+if missing:
+    print("not found:" if args.required else "SKIPPED: not found:", *missing)
+    sys.exit(args.required)
+
+flags = ["-cl-std=CL1.2", f"-I{CL}"]  # an include names a path below cl/
+
+
+def without_comments(text):
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    return "\n".join(line for line in map(str.strip, text.split("\n")) if line)
+
+
+def read_closure(path, seen):
+    """The text of a file and, once each, of those that it includes."""
+    seen.add(path)
+    text = path.read_text(encoding="utf-8")
+    for name in re.findall(r'^\s*#\s*include\s+"(.*)"', text, flags=re.M):
+        included = CL / name
+        if included.is_file() and included not in seen:
+            text += read_closure(included, seen)
+    return text
+
+
+def describe_tool(path):
+    """Libraries of the same package change with the program's own file."""
+    stat = path.resolve().stat()
+    return f"{path} {stat.st_size} {stat.st_mtime_ns}"
+
+
+base = pathlib.Path(__file__).read_text(encoding="utf-8") + str(
+    [args.target] + [describe_tool(f) for f in tools])
+
+
+class Build:
+    """One kernel file with one set of options."""
+
+    def __init__(self, path, options="", is_written=False):
+        self.path = path
+        words = options.split()
+        self.options = [w for w in words if w.startswith("-")]
+        self.extensions = [w for w in words if w.startswith("+")]
+        self.items = "".join(w[1:] for w in words if w[0] == "@")
+        self.is_written = is_written
+        self.name = f"{path.name} {options}".strip()
+        self.wall_s = 0
+
+    def stamp(self):
+        text = without_comments(read_closure(self.path, set()))
+        key = base + str([self.options, self.extensions, self.items,
+                          self.is_written]) + text
+        return args.stamps / hashlib.sha256(key.encode()).hexdigest()
+
+    def compile(self):
+        """What is wrong: an empty text if nothing is."""
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                error = compile_for_target(self, folder)
+            except subprocess.TimeoutExpired:
+                error = f"the compiler takes more than {LONGEST_S} s"
+        self.wall_s = time.monotonic() - begin
+        if not error:
+            self.stamp().touch()
+        return error
+
+
+def run(*command):
+    """What was printed, and what is wrong: an empty text if nothing is."""
+    done = subprocess.run([str(word) for word in command], text=True,
+                          errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=LONGEST_S, check=False)
+    error = f"exit status {done.returncode}: {done.stdout}"
+    return done.stdout, error if done.returncode else ""
+
+
+def compile_for_target(build, folder):
+    if is_portable:
+        _, error = run(
+            args.compiler, "--target=spir64", "-x", "cl", *flags, "-Xclang",
+            "-cl-ext=" + ",".join(["-all"] + build.extensions), "-Wall",
+            "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter",
+            "-Wno-unused-variable", "-Werror", "-fsyntax-only",
+            *build.options, build.path)
+        return error
+    if not is_amd and not is_nvidia:
+        _, error = run(
+            args.compiler, "compile", "-q", "-file", build.path, "-device",
+            args.target, "-out_dir", folder, "-options",
+            " ".join(flags + build.options))
+        return error
+
+    assembly = pathlib.Path(folder, "kernel.s")
+    machine = ["--target=nvptx64-nvidia-nvcl", "-march=" + args.target]
+    if is_amd:
+        machine = ["--target=amdgcn-amd-amdhsa", "-mcpu=" + args.target]
+    _, error = run(
+        args.compiler, *machine, "-nogpulib", "-x", "cl", *flags, "-Xclang",
+        "-mlink-builtin-bitcode", "-Xclang", args.libclc, "-O3",
+        *build.options, "-S", "-o", assembly, build.path)
+    if error:
+        return error
+    text = assembly.read_text(encoding="utf-8")
+    if is_amd:
+        # Generated ones may have more pointers than scalar registers hold.
+        spilled = re.findall(("v" if build.is_written else "") +
+                             "gpr_spill_count: +[1-9].*", text)
+        return f"registers are spilled: {spilled}" if spilled else ""
+    # The text states the size of a group and, where registers move between
+    # warps, that one group is enough for a compute unit.
+    assembly.write_text(
+        re.sub(r"\n\)[ \t]*\n", "\n)\n.minnctapersm 1\n.reqntid "
+               f"{build.items}, 1, 1\n", text), encoding="utf-8")
+    output, error = run(args.assembler, "-arch=" + args.target, "-v",
+                         assembly, "-o", assembly.with_suffix(".bin"))
+    if re.search("serialized|C7[56][0-9][0-9]|[1-9][0-9]* bytes spill", output):
+        error = output
+    return error
+
+
+def is_for_target(path, words=()):
+    """Is a file below cl/, with the words of the table's line, compiled?"""
+    name = path.relative_to(CL).as_posix()
+    if NVIDIA.search(name):
+        return is_nvidia and bool(words)
+    if is_nvidia:
+        return False
+    if is_portable:
+        return True
+    return path.suffix == ".cl" and not CPU.search(name) and \
+        "@portable" not in words
+
+
+files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))
+builds = [Build(f) for f in files if is_for_target(f)]
+table = pathlib.Path(__file__).with_name("kernel_options.txt")
+for line in table.read_text(encoding="utf-8").splitlines():
+    name, _, options = line.partition(" ")
+    if name and name[0] != "#" and is_for_target(CL / name, options.split()):
+        builds.append(Build(CL / name, options))
+
+with tempfile.TemporaryDirectory() as scratch:
+    for i, writer in enumerate(args.writer):
+        written = pathlib.Path(scratch, str(i))
+        written.mkdir()
+        _, error = run(writer, "write", written)
+        if error:
+            sys.exit(f"{writer}: {error}")
+        builds += [Build(f, is_written=True) for f in
+                   sorted(written.glob("gpu_*.cl" if is_gpu else "*.cl"))]
+
+    args.stamps.mkdir(parents=True, exist_ok=True)
+    due = [b for b in builds if not b.stamp().exists()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        errors = list(pool.map(Build.compile, due))
+
+n_failed = 0
+for build, error in zip(due, errors):
+    if error:
+        print(f"{build.name} {args.target}: {error}")
+        n_failed += 1
+for build in sorted(due, key=lambda b: -b.wall_s)[:3]:
+    print(f"{build.wall_s:.1f} s: {build.name}")
+print(f"{len(builds)} for {args.target}: {len(due)} compiled, "
+      f"{n_failed} failed, {len(builds) - len(due)} unchanged")
+sys.exit(n_failed > 0 or not builds)

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# clbench's command line where nothing is measured: help, completion, wrong
+# arguments, files that cannot be read or written, and tiles that are computed.
+# The stub driver is enough.
+# shellcheck source=tests/scripts/cli_support.sh
+. "$(dirname "$0")/cli_support.sh"
+
+# -- 0: help and tables -------------------------------------------------------
+expect 0 "version" "$clbench" --version
+says "0.1.0"
+expect 0 "help" "$clbench" --help
+says "usage"
+fits
+is_plain
+for command in devices limits probe gemm softmax expr tune verify explain \
+        split plan compare doctor cache completion; do
+    expect 0 "help of $command" "$clbench" "$command" --help
+    says "$command"
+    fits
+done
+for shell in bash zsh fish man; do
+    expect 0 "completion $shell" "$clbench" completion "$shell"
+    says "gemm"
+    is_quiet "$err"
+done
+expect 0 "shapes that come with clbench" "$clbench" gemm --list
+says "gemm_llm"
+fits
+
+# Tiles of 256 x 128, computed by hand; nothing runs.
+expect 0 "split, what if" "$clbench" split gemm 2049 --tile 256x128 \
+    --units 132 --sweep nm=1780:2060 --svg "$folder/" --json "$folder/w.json"
+says "153 .*83\.7%"
+says "132 .*21 .*58%"
+says " 2048  *128  *1  *97\.0%  *100\.0%  *97\.0%"
+fits
+is_plain
+is_json "$folder/w.json"
+is_picture "$folder/split-gemm-2049.svg"
+expect 0 "split, without a driver" env OCL_ICD_VENDORS="$no_drivers" \
+    "$clbench" split gemm 128 --tile 8x8 --units 4
+says "256 "
+
+# -- 2: usage -----------------------------------------------------------------
+refused 2 "'nonsense'" : nonsense
+refused 2 "'--nonsense'" : gemm --nonsense
+refused 2 "'bandwith'" "'bandwidth'" timer : probe bandwith
+refused 2 99 : --device 99
+refused 2 abacus : devices --device abacus
+refused 2 "'12x'" : gemm 12x
+refused 2 "'0x4x4'" : gemm 0x4x4
+refused 2 "'99999999999999999999'" : gemm 99999999999999999999
+refused 2 --dtype "'f13'" f8e5m2 : gemm --dtype f13 16
+refused 2 --seed "'x'" : gemm --seed x 16
+refused 2 --batch "'0'" : gemm 16 --batch 0
+refused 2 "'gemm_magic'" gemm_ref : gemm 16 --variant gemm_magic
+refused 2 "q=1:2" : gemm --sweep q=1:2
+refused 2 "ld=60:70" 64x64x64 : gemm 64 --sweep ld=60:70 # too short
+refused 2 --max-time : gemm 24 --max-time 0.001
+refused 2 compare : compare
+refused 2 bash zsh fish : completion tcsh
+
+# Positions in a text: line, column and a mark below the place.
+refused 2 "1:6: " "^  sin(x" "^       ^" : expr 'sin(x' --shape x=10
+refused 2 "2:11: " "'foo'" : expr "a = x
+  y = a + foo(x)" --shape x=3
+refused 2 "'x'" "--shape x=" : expr 'x + y'
+refused 2 "1:3: " "(4,)" "(5,)" : expr 'x + y' --shape x=4,y=5
+refused 2 "1:1: " "'out'" --shape : expr 'x + 1' --shape x=4,out=5
+refused 2 "'zz'" : expr 'x + 1' --shape x=4,zz=4
+refused 2 --shape "'x=4y4'" : expr 'x + 1' --shape x=4y4
+refused 2 "'y'" "--shape y=" : expr 'y[:2] = x' --shape x=2
+refused 2 expr : expr --explain
+
+refused 2 split : split gemm
+refused 2 "'abacus'" gemm conv softmax : split abacus 16
+refused 2 "'0x4x4'" : split gemm 0x4x4
+refused 2 --tile 256x128 100x100 : split gemm 100 --tile 256x128
+refused 2 "'8y8'" : split gemm 100 --tile 8y8
+refused 2 1000000 1048576 : split gemm 1000000 --tile 1x1 --units 4
+refused 2 99999999999x99999999999x1 : split gemm \
+    99999999999x99999999999x1 --tile 1x1 --units 4
+refused 2 --units 65536 : split gemm 64 --tile 8x8 --units 9999999
+refused 2 --units "'0'" : split gemm 64 --tile 8x8 --units 0
+refused 2 --tile conv : split conv 1x8x9x9:8x3x3 --tile 8x8
+refused 2 --sweep nm : split gemm 64 --sweep k=1:9
+
+refused 2 "'overlaped'" "'overlapped'" : pipeline --mode pinned,overlaped
+refused 2 "'sofmax'" "'softmax'" : pipeline --stages qk,sofmax
+refused 2 "'0x512x128'" : pipeline 0x512x128
+refused 2 "'4000000000x4000000000x1'" : pipeline 4000000000x4000000000x1
+refused 2 --chunks "'0'" : pipeline --chunks 0
+refused 2 --chunks 64 : pipeline --chunks 65
+
+# -- 3: no usable device ------------------------------------------------------
+expect 3 "no driver" env OCL_ICD_VENDORS="$no_drivers" "$clbench"
+warns "driver"
+is_quiet "$out"
+expect 3 "no driver, devices" env OCL_ICD_VENDORS="$no_drivers" "$clbench" \
+    devices
+
+# -- 4: files -----------------------------------------------------------------
+refused 4 --json "none/x.json" : gemm 16 --json "$folder/none/x.json"
+for option in json csv markdown html; do
+    refused 4 "--$option" "Is a directory" : gemm 16 --$option "$folder"
+done
+expect 4 "unwritable picture" "$clbench" split gemm 64 --tile 8x8 --units 4 \
+    --svg "$folder/none/x.svg"
+warns "none/x.svg"
+refused 4 --trace "none/t.json" : pipeline 4x64x32 --quick \
+    --trace "$folder/none/t.json"
+# xl_job sets XL_TUNED_DIR=off.
+refused 4 XL_TUNED_DIR "'off'" : tune gemm 16 --budget 1h
+printf '{"schema": "clbench/1", "rows": [' >"$folder/broken.json"
+expect 4 "no folder below a file" env \
+    XL_TUNED_DIR="$folder/broken.json/sets" "$clbench" tune gemm 16 --budget 1h
+warns "broken.json/sets"
+is_quiet "$out"
+refused 4 none.txt : expr "@$folder/none.txt"
+refused 4 "'gemm_nothing'" gemm_square : gemm --shapes gemm_nothing
+printf '\n8 f17\n' >"$folder/bad.txt"
+refused 4 "bad.txt:2:3: " "'f17'" : gemm --shapes "$folder/bad.txt"
+refused 4 none.json : compare "$folder/none.json" "$folder/w.json"
+refused 4 broken.json : compare "$folder/broken.json" "$folder/w.json"
+
+finish
