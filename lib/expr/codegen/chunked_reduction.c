@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the form PIECES: few long rows, each cut into chunks so that the
+/* Kernels of the form CHUNKS: few long rows, each cut into chunks so that the
  * device is busy. There are two launches and one sweep:
  *
  *   expr_pieces        a work-group reduces one chunk of one row and writes
