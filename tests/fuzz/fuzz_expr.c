@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "expr/codegen/forms.h"
+#include "expr/fuse/fuse.h"
 #include "expr/graph/group_eval.h"
 #include "expr/language/tree.h"
 #include "expr_shapes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the form PIECES: few long rows, each cut into chunks so that the
+/* Kernels of the form CHUNKS: few long rows, each cut into chunks so that the
  * device is busy. There are two launches and one sweep:
  *
  *   expr_pieces        a work-group reduces one chunk of one row and writes
@@ -24,8 +24,7 @@ enum {
                                 expr/reduce.clh holds up to this count */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 /* Chunks of a row: as many as keep the device busy, with at least
  * MIN_ITERATIONS steps each, and as many as keep every item's loop below the
@@ -37,7 +36,7 @@ static size_t choose_chunks(const struct xl__limits *l,
     const bool by_items = xl__is_vector_cpu(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t rows = xl__kept_elems(group);
-    const size_t wanted =
+    const size_t n_groups =
         units * (by_items ? CHUNKS_PER_CORE : GROUPS_PER_UNIT);
     const size_t step = geo->lanes * (size_t)geo->unroll;
     const size_t most =
@@ -46,7 +45,7 @@ static size_t choose_chunks(const struct xl__limits *l,
         xl__num_or(l, XL__F_max_loop_turns, MAX_ITERATIONS);
     const double least = (double)xl__reduced_elems(group) /
                          ((double)geo->lanes * geo->vw) / (iterations / 2);
-    size_t n = xl__min_size(xl__ceil_div(wanted, rows), most);
+    size_t n = xl__min_size(xl__ceil_div(n_groups, rows), most);
     n = xl__min_size(xl__max_size(n, (size_t)least + 1), MAX_CHUNKS);
     return xl__max_size(n, 1);
 }
@@ -74,8 +73,7 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                    geo->wg > 1 ? "s" : "");
 }
 
-/* -- text ------------------------------------------------------------------
- */
+/* -- text ----------------------------------------------------------------- */
 
 static void write_item_index(struct xl__reduction_writer *r)
 {
@@ -84,6 +82,8 @@ static void write_item_index(struct xl__reduction_writer *r)
                   geo->wg > 1 ? "get_local_id(0)" : "0");
 }
 
+/* The kernel expr_pieces: work-group number row * chunks + chunk. Lane 0
+ * writes the states of the chunk to scratch. */
 static void write_chunks(struct xl__reduction_writer *r)
 {
     xl__rows_write_head(r, "Chunks of rows");
@@ -114,6 +114,8 @@ static void write_chunks(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
+/* The kernel expr_pieces_join: a work-group for each row. Each item merges the
+ * states of every wg-th chunk, then the items join theirs. */
 static void write_join(struct xl__reduction_writer *r)
 {
     const unsigned wg = r->group->geo.wg;
@@ -149,9 +151,9 @@ static void write_join(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
+/* Append one of the two launches: text, arguments, and how the row is cut. */
 static xl_status add_step(const struct xl__graph *g,
                           const struct xl__limits *l,
                           const struct xl__group *group,

@@ -26,6 +26,7 @@
 #include "expr/codegen/row_reduction.h"
 #include "expr/codegen/sweep_step.h"
 
+/* The column of vectors and the lane of an item; `side` items share a row. */
 static void write_item_indices(struct xl__reduction_writer *r, unsigned side)
 {
     if (r->group->geo.wg == 1) {
@@ -37,6 +38,7 @@ static void write_item_indices(struct xl__reduction_writer *r, unsigned side)
                   side, side);
 }
 
+/* The indices of the outer kept loops, and the number of rows of a column. */
 static void write_outer_indices(struct xl__reduction_writer *r)
 {
     const unsigned last = r->group->n_loops - 1;
@@ -101,6 +103,8 @@ static void write_row_loop(struct xl__reduction_writer *r, unsigned n,
     xl__emit_line(&r->m, "}");
 }
 
+/* The sweep down the columns: the whole vectors of the item first, then the
+ * one that the end of the row cuts. */
 static void write_sweep(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -186,6 +190,8 @@ static void write_local(struct xl__reduction_writer *r)
         xl__states_write(r, 0, rule, r->m.vw);
 }
 
+/* The block of columns of a work-group, its chunk, and the columns of the
+ * item: `begin`, `whole` vectors and `rest` elements. */
 static void write_block_indices(struct xl__reduction_writer *r, unsigned side)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -238,6 +244,7 @@ static void write_vector_counts(struct xl__reduction_writer *r)
                    r->group->n_loops - 1, vw - 1, vw);
 }
 
+/* The kernel expr_columns: states of all rows, or of a chunk of them. */
 static void write_columns(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -286,6 +293,8 @@ static void write_columns(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
+/* The kernel expr_columns_join: merges the chunks of each column. `joiners`
+ * lanes share a column. */
 static void write_columns_join(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -346,8 +355,7 @@ enum {
     MAX_JOINERS = 64    /* items that join one column */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 static size_t inner_size(const struct xl__group *group)
 {
@@ -364,6 +372,9 @@ static size_t groups_across(const struct xl__group *group)
            xl__ceil_div(inner_size(group), each);
 }
 
+/* Set wg, lanes and held. On a CPU: one item with as many vectors as have
+ * their states in the first-level cache. On a GPU: up to SIDE_BY_SIDE items
+ * along a row, the others are lanes. */
 static void choose_items(const struct xl__limits *l, struct xl__group *group,
                          unsigned words)
 {
@@ -392,7 +403,7 @@ static size_t choose_chunks(const struct xl__limits *l,
 {
     const struct xl__geometry *geo = &group->geo;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    const size_t wanted =
+    const size_t target =
         units * (xl__is_vector_cpu(l) ? CHUNKS_PER_CORE : GROUPS_PER_UNIT);
     const size_t rows = xl__reduced_elems(group);
     const size_t step = geo->lanes * (size_t)geo->unroll;
@@ -400,9 +411,9 @@ static size_t choose_chunks(const struct xl__limits *l,
         xl__num_or(l, XL__F_max_loop_turns, MAX_ITERATIONS);
     const double least =
         (double)rows * geo->held / geo->lanes / (iterations / 2);
-    size_t n = xl__min_size(xl__ceil_div(wanted, groups_across(group)),
+    size_t n = xl__min_size(xl__ceil_div(target, groups_across(group)),
                             xl__ceil_div(rows, step * MIN_ITERATIONS));
-    if (groups_across(group) * 2 > wanted)
+    if (groups_across(group) * 2 > target)
         n = 1;
     n = xl__max_size(n, (size_t)least + 1);
     return xl__min_size(n, MAX_CHUNKS);
@@ -452,9 +463,9 @@ void xl__columns_geometry(const struct xl__graph *g,
                    geo->chunks > 1 ? "s, joined by a second launch" : "");
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
+/* Local memory in which the lanes join their states. */
 static size_t local_bytes(const struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -464,6 +475,7 @@ static size_t local_bytes(const struct xl__reduction_writer *r)
     return geo->wg > 1 ? geo->wg * geo->vw * words * sizeof(float) : 0;
 }
 
+/* Work-groups of the kernel or, is_join, of the join kernel. */
 static size_t n_groups(const struct xl__group *group, bool is_join)
 {
     const struct xl__geometry *geo = &group->geo;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues as epilogues of kernel text.
+/* Epilogues as kernel text.
  *
  *   expression --parse--> tree --check, infer--> graph --write--> text
  *
@@ -9,12 +9,12 @@
  * preprocessor keeps one of these. Names outside the functions begin with ep,
  * names inside are those of opencl.h.
  *
- * xl__epilogue_text_get() keeps epilogues in lists of the context, by a hash of all
- * that they depend on (struct snippet_key). A call with an epilogue that is in
- * the lists costs a hash and a comparison.
+ * xl__epilogue_text_get() keeps texts in lists of the context, by a hash
+ * of all that they depend on (struct epilogue_key). A call with an epilogue
+ * that is in the lists costs a hash and a comparison.
  *
- * xl__epilogue_text_eval() computes one element on the host, node by node, with a
- * bound of the device's error (expr/host/interval.h). */
+ * xl__epilogue_text_eval() computes one element on the host, node by node,
+ * with a bound of the device's error (expr/host/interval.h). */
 #include "expr/codegen/epilogue.h"
 
 #include <limits.h>
@@ -67,9 +67,9 @@ struct epilogue_reader {
     struct xl__error *e;
 };
 
-/* -- the tree --------------------------------------------------------------
- */
+/* -- the tree ------------------------------------------------------------- */
 
+/* Is the node of the tree possible in an epilogue? */
 static xl_status check_node(const struct epilogue_reader *r,
                             const struct xl__tree_node *n)
 {
@@ -103,6 +103,8 @@ static bool is_name_bound(const struct epilogue_reader *r, const char *name)
     return false;
 }
 
+/* Check that statements assign neither y nor an operand, and that there is a
+ * result. */
 static xl_status check_statements(const struct epilogue_reader *r)
 {
     const struct xl__tree *t = &r->tree;
@@ -126,9 +128,9 @@ static xl_status check_statements(const struct epilogue_reader *r)
                           out_name);
 }
 
-/* -- names -----------------------------------------------------------------
- */
+/* -- names ---------------------------------------------------------------- */
 
+/* Check that an operand's name is not reserved and bound once. */
 static xl_status check_name(const struct epilogue_reader *r, unsigned k)
 {
     const char *name = r->ep->operand[k].name;
@@ -161,6 +163,8 @@ static unsigned first_use(const struct xl__tree *t, const char *name)
     return UINT_MAX;
 }
 
+/* Check that the expression uses an operand, and that the operand broadcasts
+ * over the result; errors have the position of its first use. */
 static xl_status check_used(const struct epilogue_reader *r, unsigned k)
 {
     const struct xl__tree *t = &r->tree;
@@ -193,8 +197,7 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
                           xl__shape_text(&result, over));
 }
 
-/* -- the graph -------------------------------------------------------------
- */
+/* -- the graph ------------------------------------------------------------ */
 
 static void bind_result(struct epilogue_reader *r, const char *name,
                         xl_dtype dtype)
@@ -230,6 +233,7 @@ static void bind_operands(struct epilogue_reader *r)
     bind_result(r, out_name, r->ep->dtype);
 }
 
+/* Check the graph's size, and that `out` is not read before it is assigned. */
 static xl_status check_graph(const struct epilogue_reader *r)
 {
     const struct xl__graph *g = &r->ep->g;
@@ -250,6 +254,7 @@ static xl_status check_graph(const struct epilogue_reader *r)
     return XL_OK;
 }
 
+/* All checks that need no types or shapes. */
 static xl_status check_tree(const struct epilogue_reader *r)
 {
     xl_status status = XL_OK;
@@ -297,8 +302,7 @@ static const struct xl__output *result_output(const struct epilogue_writer *w)
     return &w->ep->g.output[0];
 }
 
-/* -- around the functions --------------------------------------------------
- */
+/* -- around the functions ------------------------------------------------- */
 
 /* A signature for printing the graph: names, and views as the graph has them.
  */
@@ -320,6 +324,7 @@ static void name_operands(const struct epilogue_writer *w,
     }
 }
 
+/* The head of the text: the expression as it is computed, and the operands. */
 static void write_comment(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
@@ -356,6 +361,9 @@ static void write_layout_defaults(struct epilogue_writer *w)
                 "#define XL_EP_ALIGNED_A 1\n");
 }
 
+/* XL_EPILOGUE_PARAMS and XL_EPILOGUE_ARGS: the operands as parameters of the
+ * op's kernel and as arguments of the functions here. A tensor has a pointer,
+ * an offset, and strides along products, rows and columns (_z, _i, _j). */
 static void write_params(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
@@ -384,6 +392,8 @@ static void write_params(struct epilogue_writer *w)
     xl__str_add(out, "\n\n");
 }
 
+/* The macros that an op's kernel uses: XL_EPILOGUE_OF gives the value of N
+ * elements, XL_EPILOGUE stores it. */
 static void write_call(struct epilogue_writer *w)
 {
     xl__str_printf(w->m.out,
@@ -398,8 +408,7 @@ static void write_call(struct epilogue_writer *w)
                    xl__opencl_elem_type(w->ep->dtype));
 }
 
-/* -- a function ------------------------------------------------------------
- */
+/* -- a function ----------------------------------------------------------- */
 
 /* Load operand k into its variable: a broadcast, a contiguous or a strided
  * load, by E<k>. */
@@ -497,6 +506,7 @@ static void write_value_function(struct epilogue_writer *w, unsigned width)
     xl__str_add(m->out, "}\n");
 }
 
+/* The functions of one width: the value, and its store. */
 static void write_store_function(struct epilogue_writer *w, unsigned width)
 {
     struct xl__emit *m = &w->m;
@@ -515,6 +525,8 @@ static void write_store_function(struct epilogue_writer *w, unsigned width)
     xl__str_add(m->out, "}\n");
 }
 
+/* All of the text. Functions of width 1 always exist; of wider ones the
+ * preprocessor keeps that of XL_VW. */
 static void write_text(struct epilogue_writer *w)
 {
     write_comment(w);
@@ -576,9 +588,9 @@ xl_status xl__epilogue_write(struct xl__epilogue *ep,
     return ep->text ? XL_OK : XL_NO_MEMORY;
 }
 
-/* All that a snippet depends on, with the hash of the expression in place of
+/* All that a text depends on, with the hash of the expression in place of
  * its characters. Compared with memcmp(): no padding. */
-struct snippet_key {
+struct epilogue_key {
     uint64_t expr; /* hash of the characters */
     uint64_t dtype, n;
     struct key_operand {
@@ -587,20 +599,21 @@ struct snippet_key {
     } operand[XL_EPILOGUE_MAX_BINDINGS];
 };
 
-struct snippet_entry {
+struct epilogue_entry {
     struct xl__epilogue_text s; /* first: an op holds a pointer to it */
-    struct snippet_key key;
+    struct epilogue_key key;
 };
 
-/* -- the key ---------------------------------------------------------------
- */
+/* -- the key -------------------------------------------------------------- */
 
+/* Bytes of a key with n operands: the rest of the array is not compared. */
 static size_t key_bytes(size_t n)
 {
-    return offsetof(struct snippet_key, operand) +
+    return offsetof(struct epilogue_key, operand) +
            n * sizeof(struct key_operand);
 }
 
+/* Set what the text depends on of an operand; the name must fit. */
 static xl_status set_name(struct xl__epilogue_binding *to, const xl_binding *b,
                           struct xl__error *e)
 {
@@ -621,7 +634,7 @@ static xl_status set_name(struct xl__epilogue_binding *to, const xl_binding *b,
 
 /* Sets *fits to whether all operands broadcast over the result. */
 static xl_status set_key(const struct xl__epilogue_request *want,
-                         struct snippet_key *key, bool *fits,
+                         struct epilogue_key *key, bool *fits,
                          struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -639,27 +652,29 @@ fail:
     return status;
 }
 
-/* -- the lists of epilogues -------------------------------------------------
- */
+/* -- the lists of texts --------------------------------------------------- */
 
-static const struct xl__epilogue_text *find_snippet(struct xl__epilogue_text *const *first,
-                                              uint64_t hash,
-                                              const struct snippet_key *key,
-                                              const char *expr)
+/* Find a text in the list of its hash: same key, same expression. */
+static const struct xl__epilogue_text *
+find_entry(struct xl__epilogue_text *const *first, uint64_t hash,
+           const struct epilogue_key *key, const char *expr)
 {
     const size_t bytes = key_bytes((size_t)key->n);
     for (const struct xl__epilogue_text *s = *first; s; s = s->next) {
         const struct xl__epilogue *of = s->inside;
         if (s->hash == hash && s->n_operands == key->n &&
-            memcmp(&((const struct snippet_entry *)s)->key, key, bytes) == 0 &&
+            memcmp(&((const struct epilogue_entry *)s)->key, key, bytes) ==
+                0 &&
             strcmp(of->expr, expr) == 0)
             return s;
     }
     return NULL;
 }
 
+/* Are graph and text those of this expression over such operands, apart from
+ * sizes and strides? */
 static bool is_same_epilogue(const struct xl__epilogue *a,
-                             const struct snippet_key *key, const char *expr)
+                             const struct epilogue_key *key, const char *expr)
 {
     if ((uint64_t)a->dtype != key->dtype || a->n != key->n ||
         strcmp(a->expr, expr) != 0)
@@ -672,9 +687,9 @@ static bool is_same_epilogue(const struct xl__epilogue *a,
     return true;
 }
 
-/* Find graph and text that a snippet of another shape has. */
+/* Find graph and text that a text of another shape has. */
 static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
-                                          const struct snippet_key *key,
+                                          const struct epilogue_key *key,
                                           const char *expr)
 {
     for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
@@ -686,9 +701,9 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
     return NULL;
 }
 
-/* -- new epilogues ----------------------------------------------------------
- */
+/* -- new texts ------------------------------------------------------------ */
 
+/* Drop one user; the last one frees it. */
 static void release_epilogue(struct xl__epilogue *ep)
 {
     if (!ep || --ep->n_users > 0)
@@ -704,9 +719,10 @@ static xl_status set_no_memory(struct xl__error *e)
     return xl__error_set(e, XL_NO_MEMORY, "an epilogue");
 }
 
+/* Make graph and text, with one user. */
 static xl_status make_epilogue(xl_queue *q,
                                const struct xl__epilogue_request *want,
-                               const struct snippet_key *key,
+                               const struct epilogue_key *key,
                                struct xl__epilogue **out)
 {
     xl_status status = XL_OK;
@@ -730,10 +746,10 @@ fail:
     return status;
 }
 
-static struct xl__epilogue_text *make_snippet(struct xl__epilogue *ep,
-                                        const struct snippet_key *key)
+static struct xl__epilogue_text *new_entry(struct xl__epilogue *ep,
+                                           const struct epilogue_key *key)
 {
-    struct snippet_entry *m = xl__calloc(1, sizeof *m);
+    struct epilogue_entry *m = xl__calloc(1, sizeof *m);
     if (!m)
         return NULL;
     memcpy(&m->key, key, key_bytes((size_t)key->n));
@@ -752,10 +768,10 @@ static struct xl__epilogue_text *make_snippet(struct xl__epilogue *ep,
 
 /* Called under ctx->lock. If an operand does not fit, the expression is read
  * again, which sets the error with its position. */
-static xl_status build_snippet(xl_queue *q,
-                               const struct xl__epilogue_request *want,
-                               const struct snippet_key *key, bool fits,
-                               struct xl__epilogue_text **out)
+static xl_status build_entry(xl_queue *q,
+                             const struct xl__epilogue_request *want,
+                             const struct epilogue_key *key, bool fits,
+                             struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__epilogue *ep =
@@ -764,7 +780,7 @@ static xl_status build_snippet(xl_queue *q,
         ep->n_users++;
     else
         TRY(make_epilogue(q, want, key, &ep));
-    *out = make_snippet(ep, key);
+    *out = new_entry(ep, key);
     if (*out)
         return XL_OK;
     release_epilogue(ep);
@@ -773,6 +789,7 @@ fail:
     return status;
 }
 
+/* Free all texts of a context: called when it is destroyed. */
 static void clear_epilogues(struct xl__context *ctx)
 {
     for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
@@ -785,22 +802,24 @@ static void clear_epilogues(struct xl__context *ctx)
     }
 }
 
-xl_status xl__epilogue_text_get(xl_queue *q, const struct xl__epilogue_request *want,
-                          const struct xl__epilogue_text **out)
+xl_status xl__epilogue_text_get(xl_queue *q,
+                                const struct xl__epilogue_request *want,
+                                const struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = q->ctx;
-    struct snippet_key key;
+    struct epilogue_key key;
     struct xl__epilogue_text *made;
     bool fits;
     *out = NULL;
     TRY(set_key(want, &key, &fits, &q->error));
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
-    struct xl__epilogue_text **first = &ctx->epilogues[hash % XL__EPILOGUE_LISTS];
+    struct xl__epilogue_text **first =
+        &ctx->epilogues[hash % XL__EPILOGUE_LISTS];
     xl__lock_take(&ctx->lock);
-    *out = fits ? find_snippet(first, hash, &key, want->epilogue->expr) : NULL;
+    *out = fits ? find_entry(first, hash, &key, want->epilogue->expr) : NULL;
     if (!*out) {
-        status = build_snippet(q, want, &key, fits, &made);
+        status = build_entry(q, want, &key, fits, &made);
         if (status == XL_OK) {
             made->hash = hash;
             made->next = *first;
@@ -825,9 +844,9 @@ static num device_value(enum xl__vtype type, double x, double error)
     return type == XL__V_F32 ? xl__interval_f32(x, error) : out;
 }
 
-void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype, double y,
-                      double y_error, const double *operands, double *want,
-                      double *error)
+void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
+                            double y, double y_error, const double *operands,
+                            double *want, double *error)
 {
     const struct xl__epilogue *ep = s->inside;
     const struct xl__graph *g = &ep->g;

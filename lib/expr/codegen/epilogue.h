@@ -3,11 +3,11 @@
  * op's result, with bound operands, as text for the op's own kernels.
  *
  * The interface for ops is in runtime/epilogue.h: xl__epilogue_text_get() and
- * xl__epilogue_text_eval(), defined in epilogue.c. This header has the two stages of
- * making a snippet, for tests.
+ * xl__epilogue_text_eval(), defined in epilogue.c. This header has the two
+ * stages of making a text, for tests.
  *
- * A snippet belongs to one expression over operands of certain types, sizes
- * and strides. Graph and text do not depend on sizes and strides, so epilogues
+ * A text belongs to one expression over operands of certain types, sizes
+ * and strides. Graph and text do not depend on sizes and strides, so texts
  * that differ only in these share one struct xl__epilogue. */
 #ifndef XL_EXPR_EPILOGUE_H
 #define XL_EXPR_EPILOGUE_H
@@ -15,8 +15,8 @@
 #include "expr/language/tree.h"
 #include "runtime/epilogue.h"
 
-/* Nodes of one epilogue at most: xl__epilogue_text_eval() has an array of them on
- * the stack. */
+/* Nodes of one epilogue at most: xl__epilogue_text_eval() has an array of them
+ * on the stack. */
 enum { XL__EPILOGUE_NODES = 512 };
 
 /* An operand as the text depends on it. Compared with memcmp(): no padding. */
@@ -27,7 +27,7 @@ struct xl__epilogue_binding {
 
 /* Graph and text of an epilogue; owns expr, g and text. */
 struct xl__epilogue {
-    unsigned n_users; /* epilogues that point to it */
+    unsigned n_users; /* texts that point to it */
     char *expr;       /* as the caller wrote it */
     xl_dtype dtype;   /* of the result */
     unsigned n;       /* operands, in the caller's order */

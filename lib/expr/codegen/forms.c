@@ -3,7 +3,7 @@
  * geometry and the one that writes its kernels. */
 #include "expr/codegen/forms.h"
 
-static const struct form {
+static const struct form_functions {
     void (*geometry)(const struct xl__graph *g, const struct xl__limits *l,
                      struct xl__group *group);
     xl_status (*plan)(const struct xl__graph *g, const struct xl__limits *l,

@@ -6,7 +6,7 @@
  *   MAP       xl__map_geometry       xl__map_plan        map.c, map_tiles.c
  *   ROWS      xl__rows_geometry      xl__rows_plan       row_reduction.c
  *   COLUMNS   xl__columns_geometry   xl__columns_plan    column_reduction.c
- *   PIECES    xl__chunks_geometry    xl__chunks_plan     chunked_reduction.c
+ *   CHUNKS    xl__chunks_geometry    xl__chunks_plan     chunked_reduction.c
  *
  * The geometry (vector width, work-group size, unrolling, chunks) is chosen
  * from the group's sizes and the device's limits, before any text exists. The

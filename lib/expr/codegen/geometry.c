@@ -17,8 +17,7 @@ enum {
     MAX_UNROLL = 4 /* vectors that a fold takes */
 };
 
-/* -- sizes -----------------------------------------------------------------
- */
+/* -- sizes ---------------------------------------------------------------- */
 
 static size_t count_elems(const struct xl__group *group, bool is_reduced)
 {
@@ -76,8 +75,7 @@ bool xl__operand_is_of_rows(const struct xl__group *group,
     return true;
 }
 
-/* -- facts -----------------------------------------------------------------
- */
+/* -- facts ---------------------------------------------------------------- */
 
 bool xl__is_vector_cpu(const struct xl__limits *l)
 {

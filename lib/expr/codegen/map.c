@@ -31,8 +31,7 @@ static bool is_loaded(const struct xl__group *group,
            !xl__map_is_transposed(group, o);
 }
 
-/* -- indices ---------------------------------------------------------------
- */
+/* -- indices -------------------------------------------------------------- */
 
 /* Write, for the vector number f, the number of its row and the indices of all
  * loops but the last. */
@@ -64,8 +63,7 @@ static void write_inner_index(struct xl__emit *m)
                   m->vw);
 }
 
-/* -- loads, arithmetic, stores ---------------------------------------------
- */
+/* -- loads, arithmetic, stores -------------------------------------------- */
 
 /* The name of the index along the last loop. */
 static const char *inner_index_name(const struct xl__emit *m)
@@ -82,6 +80,8 @@ static void write_loads(struct xl__emit *m, const char *count)
     }
 }
 
+/* Write arithmetic and stores of a vector whose directly loaded operands are
+ * in variables; the other leaves are loaded here. */
 static void write_results(struct xl__emit *m, const char *count)
 {
     const struct xl__group *group = m->group;
@@ -117,8 +117,7 @@ void xl__map_write_partial(struct xl__emit *m)
     write_results(m, count);
 }
 
-/* -- GPUs: adjacent items process adjacent vectors -------------------------
- */
+/* -- GPUs: adjacent items process adjacent vectors ------------------------ */
 
 static void open_unrolled(struct xl__emit *m, unsigned unroll)
 {
@@ -126,6 +125,7 @@ static void open_unrolled(struct xl__emit *m, unsigned unroll)
     m->indent++;
 }
 
+/* Write the indices of the vector number f. */
 static void write_position(struct xl__emit *m)
 {
     write_row_indices(m);
@@ -192,6 +192,7 @@ void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
     close_unrolled(m);
 }
 
+/* A work-group whose vectors are all whole. */
 static void write_full_group(struct xl__emit *m, unsigned unroll)
 {
     if (unroll > 1) {
@@ -204,6 +205,8 @@ static void write_full_group(struct xl__emit *m, unsigned unroll)
     m->depth = 0;
 }
 
+/* A work-group with cut vectors, or with fewer vectors than items: one vector
+ * after another, each tested. */
 static void write_partial_group(struct xl__emit *m, unsigned unroll)
 {
     xl__emit_line(m, "#pragma unroll 1");
@@ -237,6 +240,7 @@ static void write_full_test(struct xl__emit *m)
     }
 }
 
+/* The body for GPUs: item i processes the vectors first + u * wg. */
 static void write_gpu_body(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
@@ -254,8 +258,7 @@ static void write_gpu_body(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- CPUs: an item processes a run of vectors ------------------------------
- */
+/* -- CPUs: an item processes a run of vectors ----------------------------- */
 
 /* Write the loop over the vectors c ... stop - 1 of a row. The last one may be
  * cut by the end of the row. */
@@ -285,6 +288,8 @@ static void write_row_run(struct xl__emit *m)
     m->depth = 0;
 }
 
+/* The body for CPUs: a loop over the rows that the item's run covers, with a
+ * loop over the vectors of each. */
 static void write_cpu_body(struct xl__emit *m)
 {
     xl__emit_line(m, "IDX f = (IDX)xl_group_id(0) * turns;");
@@ -306,9 +311,10 @@ static void write_cpu_body(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- the kernel ------------------------------------------------------------
- */
+/* -- the kernel ----------------------------------------------------------- */
 
+/* The parameters that only this form has; add_map_args() appends their
+ * arguments. */
 static void write_map_params(struct xl__emit *m)
 {
     xl__emit_line(m, ", const IDX vectors");
@@ -363,8 +369,7 @@ enum {
     BITS = 31              /* of the dividends of xl_divide() */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 static size_t inner_size(const struct xl__group *group)
 {
@@ -461,6 +466,7 @@ size_t xl__map_per_group(const struct xl__limits *l,
     return xl__ceil_div(work, n);
 }
 
+/* The geometry for CPUs: native vectors, and runs of them. */
 static void choose_cpu_geometry(const struct xl__limits *l,
                                 struct xl__group *group)
 {
@@ -475,6 +481,7 @@ static void choose_cpu_geometry(const struct xl__limits *l,
     geo->per_wg = xl__map_per_group(l, group, n_vectors(group));
 }
 
+/* The geometry for GPUs: adjacent vectors, several an item. */
 static void choose_gpu_geometry(const struct xl__limits *l,
                                 struct xl__group *group)
 {
@@ -486,6 +493,7 @@ static void choose_gpu_geometry(const struct xl__limits *l,
     geo->per_wg = 0;
 }
 
+/* Work-groups of the launch. */
 static size_t n_groups(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
@@ -527,8 +535,7 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
     describe_geometry(group);
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 /* For every n below 2^31:  n / d = (n mul) >> shift,
  *   shift = 31 + ceil(log2 d),  mul = ceil(2^shift / d) < 2^32.

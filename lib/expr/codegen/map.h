@@ -23,8 +23,7 @@ enum { XL__MAP_ARGS = 4 + 3 * XL__EXPR_LOOPS };
  * With tiles: see xl__map_tile_args(). */
 void xl__map_write_kernel(struct xl__emit *m);
 
-/* -- statements of the kernel ----------------------------------------------
- */
+/* -- statements of the kernel --------------------------------------------- */
 
 /* Write the loads, arithmetic and stores of one vector whose indices have been
  * written: of a whole vector, or of one that the end of the last loop may cut
@@ -37,8 +36,7 @@ void xl__map_write_partial(struct xl__emit *m);
 void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
                             void (*write_position)(struct xl__emit *m));
 
-/* -- the launch ------------------------------------------------------------
- */
+/* -- the launch ----------------------------------------------------------- */
 
 /* Append an argument of type IDX: 64 bits if geo.is_wide, otherwise 32. */
 void xl__map_arg_index(const struct xl__group *group, struct xl__step *step,

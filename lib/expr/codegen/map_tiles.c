@@ -44,8 +44,7 @@ enum {
     RESIDENT = 2      /* work-groups that share a unit's local memory */
 };
 
-/* -- which operands --------------------------------------------------------
- */
+/* -- which operands ------------------------------------------------------- */
 
 /* The innermost loop, other than the last, along which an operand that is read
  * is contiguous; n_loops: none, or the operand is not strided along the last
@@ -88,8 +87,7 @@ static unsigned choose_across_loop(const struct xl__group *group)
     return best;
 }
 
-/* -- sizes -----------------------------------------------------------------
- */
+/* -- sizes ---------------------------------------------------------------- */
 
 static size_t inner_size(const struct xl__group *group)
 {
@@ -123,6 +121,7 @@ size_t xl__map_tile_local_bytes(const struct xl__group *group)
     return bytes;
 }
 
+/* Tiles along a loop; of loops that are not tiled, their size. */
 static size_t tiles_along(const struct xl__group *group, unsigned d)
 {
     const size_t size = group->loop[d].size, tile = group->geo.tile;
@@ -145,8 +144,7 @@ size_t xl__map_tile_groups(const struct xl__group *group)
     return xl__ceil_div(n_tiles(group), xl__max_size(group->geo.per_wg, 1));
 }
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
 /* The vector width on a GPU: one aligned access; of transposed operands one
  * word of 4 bytes, since adjacent items read adjacent words of local memory.
@@ -192,6 +190,8 @@ static void choose_tile(const struct xl__limits *l, struct xl__group *group)
         geo->tile = 0;
 }
 
+/* The geometry for GPUs. Vector width, work-group and unrolling follow from
+ * the tile. */
 static void choose_gpu_tiles(const struct xl__limits *l,
                              struct xl__group *group)
 {
@@ -209,6 +209,8 @@ static void choose_gpu_tiles(const struct xl__limits *l,
         (unsigned)xl__pow2_down(xl__min_size(ahead, vectors / geo->wg));
 }
 
+/* The geometry for CPUs: blocks of the vector width in both directions, if
+ * both loops are that long. */
 static void choose_cpu_tiles(const struct xl__limits *l,
                              struct xl__group *group)
 {
@@ -233,8 +235,7 @@ void xl__map_tile_geometry(const struct xl__graph *g,
         choose_gpu_tiles(l, group);
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 /* The order in which tiles are numbered: the fastest loop first. */
 static void order_loops(const struct xl__group *group,
@@ -276,14 +277,16 @@ static void close_block(struct xl__emit *m)
     xl__emit_line(m, "}");
 }
 
-/* -- the position of a tile ------------------------------------------------
- */
+/* -- the position of a tile ----------------------------------------------- */
 
+/* Is d one of the two loops along which tiles extend? */
 static bool is_tiled_loop(const struct xl__emit *m, unsigned d)
 {
     return d == m->group->geo.across || d == last_loop(m);
 }
 
+/* Write the first index of a tile along a tiled loop, or the index of another
+ * loop, from an expression. */
 static void write_index(struct xl__emit *m, unsigned d, const char *index)
 {
     if (d == last_loop(m) && m->group->geo.per_wg)
@@ -321,8 +324,7 @@ static void write_tile_start(struct xl__emit *m)
     write_index(m, order[last_loop(m)], rests[last_loop(m)]);
 }
 
-/* -- GPUs: tiles in local memory -------------------------------------------
- */
+/* -- GPUs: tiles in local memory ------------------------------------------ */
 
 static void declare_local(struct xl__emit *m)
 {
@@ -394,6 +396,7 @@ static void write_tile_fill(struct xl__emit *m)
     close_block(m);
 }
 
+/* Write the indices of vector r + u of an item in its tile. */
 static void write_item_position(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
@@ -406,6 +409,7 @@ static void write_item_position(struct xl__emit *m)
     xl__emit_indices(m, 0, last_loop(m));
 }
 
+/* Process a tile that is inside both loops: `unroll` vectors at a time. */
 static void write_full_tile(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
@@ -417,6 +421,7 @@ static void write_full_tile(struct xl__emit *m)
     close_block(m);
 }
 
+/* Process a tile that the end of a loop cuts: each vector is tested. */
 static void write_partial_tile(struct xl__emit *m)
 {
     const struct xl__geometry *geo = &m->group->geo;
@@ -450,6 +455,7 @@ static void open_else(struct xl__emit *m)
     m->indent++;
 }
 
+/* The body for GPUs: fill the tiles, barrier, process them. */
 static void write_gpu_tile(struct xl__emit *m)
 {
     declare_local(m);
@@ -465,9 +471,10 @@ static void write_gpu_tile(struct xl__emit *m)
     close_block(m);
 }
 
-/* -- CPUs: blocks in registers ---------------------------------------------
- */
+/* -- CPUs: blocks in registers -------------------------------------------- */
 
+/* Write the calls that read and transpose a block of each transposed operand;
+ * is_cut: only the rows and elements that exist. */
 static void write_transposed_reads(struct xl__emit *m, bool is_cut)
 {
     const struct xl__group *group = m->group;
@@ -512,6 +519,7 @@ static void write_prefetch(struct xl__emit *m)
     }
 }
 
+/* Write the loop over the rows of a block. */
 static void write_block_rows(struct xl__emit *m, const char *lines,
                              bool is_cut)
 {
@@ -531,6 +539,7 @@ static void write_block_rows(struct xl__emit *m, const char *lines,
     close_block(m);
 }
 
+/* One block of a CPU's tile: whole, or cut by the end of a loop. */
 static void write_block(struct xl__emit *m)
 {
     const unsigned last = m->group->n_loops - 1, across = m->group->geo.across;
@@ -553,6 +562,7 @@ static void write_block(struct xl__emit *m)
     close_block(m);
 }
 
+/* The body for CPUs: a loop over geo.turns tiles and the blocks of each. */
 static void write_cpu_tiles(struct xl__emit *m)
 {
     const unsigned last = m->group->n_loops - 1;
@@ -571,8 +581,7 @@ static void write_cpu_tiles(struct xl__emit *m)
     close_block(m);
 }
 
-/* -- the kernel ------------------------------------------------------------
- */
+/* -- the kernel ----------------------------------------------------------- */
 
 void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
 {

@@ -21,8 +21,7 @@
 
 static const unsigned slot_of_first_binding = 1;
 
-/* -- lines -----------------------------------------------------------------
- */
+/* -- lines ---------------------------------------------------------------- */
 
 void xl__emit_indent(struct xl__emit *m)
 {
@@ -51,8 +50,7 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width)
     return type == XL__V_F32 ? floats[i] : ints[i];
 }
 
-/* -- the list of parameters ------------------------------------------------
- */
+/* -- the list of parameters ----------------------------------------------- */
 
 enum param_kind { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
 
@@ -65,6 +63,7 @@ struct param {
 
 typedef void (*param_visitor)(void *arg, const struct param *p);
 
+/* Does the operand have a parameter for its stride along loop d? */
 static bool has_stride(const struct xl__group *group,
                        const struct xl__operand *o, unsigned d)
 {
@@ -108,6 +107,7 @@ static bool is_scalar_used(const struct xl__graph *g,
     return false;
 }
 
+/* Visit all parameters in order: operands, sizes of loops, scalars. */
 static void visit_params(const struct xl__graph *g,
                          const struct xl__group *group, param_visitor each,
                          void *arg)
@@ -125,8 +125,7 @@ static void visit_params(const struct xl__graph *g,
     }
 }
 
-/* -- as text ---------------------------------------------------------------
- */
+/* -- as text -------------------------------------------------------------- */
 
 struct param_text {
     struct xl__emit *m;
@@ -179,8 +178,7 @@ void xl__emit_params(struct xl__emit *m)
     xl__str_add(m->out, "\n");
 }
 
-/* -- as arguments ----------------------------------------------------------
- */
+/* -- as arguments --------------------------------------------------------- */
 
 struct param_setting {
     const struct xl__emit *m;
@@ -267,8 +265,7 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
     return n;
 }
 
-/* -- element indices -------------------------------------------------------
- */
+/* -- element indices ------------------------------------------------------ */
 
 void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
 {
@@ -278,6 +275,7 @@ void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
         xl__str_printf(m->out, "p%u_%u", k, depth);
 }
 
+/* Write the definition of operand k's index over the loops [first, last). */
 static void write_index(struct xl__emit *m, unsigned k, unsigned first,
                         unsigned last)
 {
@@ -334,9 +332,10 @@ bool xl__emit_is_wide(const struct xl__group *group)
     return count > most;
 }
 
-/* -- head ------------------------------------------------------------------
- */
+/* -- head ----------------------------------------------------------------- */
 
+/* One line of the comment at the head: the operand's type, node and strides.
+ */
 static void describe_operand(struct xl__emit *m, unsigned k)
 {
     const struct xl__group *group = m->group;
@@ -403,8 +402,7 @@ static unsigned variable_width(const struct xl__emit *m, unsigned node)
     return op == XL__E_SCALAR || xl__emit_is_row(m, node) ? 1 : m->vw;
 }
 
-/* -- references ------------------------------------------------------------
- */
+/* -- references ----------------------------------------------------------- */
 
 /* Append a node's variable at a width: broadcast to a vector, or element 0 of
  * one. A bool is 0 or 1 in a scalar and 0 or -1 in a vector, so it is negated
@@ -425,6 +423,7 @@ static void write_variable(struct xl__emit *m, unsigned node, unsigned width)
         xl__str_printf(m->out, "(%sv%u.s0)", minus, node);
 }
 
+/* Append a variable as a number: a bool vector is negated to 0 and 1. */
 static void write_bool_number(struct xl__emit *m, unsigned node,
                               unsigned width)
 {
@@ -465,9 +464,10 @@ void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
     xl__emit_ref_as(m, node, width, m->g->node[node].type);
 }
 
-/* -- nodes -----------------------------------------------------------------
- */
+/* -- nodes ---------------------------------------------------------------- */
 
+/* Append a template of opencl_ops.c with the node's arguments in place of $a,
+ * $b and $c. */
 static void write_template(struct xl__emit *m, const struct xl__node *n,
                            const char *spelling, unsigned width)
 {
@@ -534,6 +534,7 @@ enum access {
     PARTIAL     /* only the first `count` of a vector, with a stride */
 };
 
+/* The stride along the last loop: 0, 1, or 2 for any other. */
 static unsigned inner_stride(const struct xl__group *group,
                              const struct xl__operand *o)
 {
@@ -541,6 +542,7 @@ static unsigned inner_stride(const struct xl__group *group,
     return stride > 1 ? 2 : (unsigned)stride;
 }
 
+/* The kind of access by width, stride, alignment and count. */
 static enum access access_of(const struct xl__emit *m,
                              const struct xl__operand *o, unsigned width,
                              const char *count)
@@ -588,8 +590,7 @@ static void write_access_args(struct xl__emit *m, unsigned k,
         xl__str_printf(m->out, ", %s", count);
 }
 
-/* -- random numbers --------------------------------------------------------
- */
+/* -- random numbers ------------------------------------------------------- */
 
 /* Append a call that gives random numbers by element index. Four adjacent
  * elements from a multiple of four on share one evaluation of the generator
@@ -620,8 +621,7 @@ static void write_random(struct xl__emit *m, unsigned k, const char *at,
         xl__str_printf(m->out, ", %u)", stride);
 }
 
-/* -- loads and stores ------------------------------------------------------
- */
+/* -- loads and stores ----------------------------------------------------- */
 
 static void write_read(struct xl__emit *m, unsigned k, const char *at,
                        const char *count, unsigned width)

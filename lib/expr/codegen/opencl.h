@@ -32,8 +32,7 @@ struct xl__emit {
                         closes the scope restores it */
 };
 
-/* -- lines -----------------------------------------------------------------
- */
+/* -- lines ---------------------------------------------------------------- */
 
 /* Write one line, indented. A line that opens or closes a block does not
  * change the indentation. */
@@ -43,8 +42,7 @@ void xl__emit_indent(struct xl__emit *m);
 /* The name of a type, such as "float" or "int4"; static. */
 const char *xl__emit_type(enum xl__vtype type, unsigned width);
 
-/* -- head, parameters, arguments -------------------------------------------
- */
+/* -- head, parameters, arguments ------------------------------------------ */
 
 /* Write the head of the text: a comment that begins with `what` and lists the
  * operands, the settings XL_WIDE and XL_VW, and the includes. */
@@ -62,8 +60,7 @@ void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
 unsigned xl__emit_n_args(const struct xl__graph *g,
                          const struct xl__group *group);
 
-/* -- indices, loads, stores ------------------------------------------------
- */
+/* -- indices, loads, stores ----------------------------------------------- */
 
 /* Write `const IDX pK = i0 * sK_0 + ...` for each operand, over the loops
  * [first, last). Calls nest: an inner call, first > 0, adds to the index that
@@ -87,8 +84,7 @@ void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at);
 /* The operand from which a node is loaded; XL__EXPR_OPERANDS: none. */
 unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node);
 
-/* -- nodes -----------------------------------------------------------------
- */
+/* -- nodes ---------------------------------------------------------------- */
 
 /* Write `const float4 v7 = ...;` for a node of class MAP; nothing for
  * constants and scalars, which have no variable of their own. width: 1 for row

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- operations ------------------------------------------------------------
- */
+/* -- operations ----------------------------------------------------------- */
 
 /* The text of an operation: f32 on floats; fast on floats with fast math
  * (NULL: as f32); i32 on integers and bools. uses: XL__USES_... */
@@ -135,8 +134,7 @@ const char *xl__opencl_elem_type(xl_dtype dtype)
     return elem[dtype];
 }
 
-/* -- constants -------------------------------------------------------------
- */
+/* -- constants ------------------------------------------------------------ */
 
 /* A float as text. Multiples of 1/16 below 1e6 are decimal, other normal
  * values hexadecimal with their exact bits, subnormal ones as_float() of their

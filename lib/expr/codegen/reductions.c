@@ -13,8 +13,7 @@
 #include "base/alloc.h"
 #include "expr/codegen/geometry.h"
 
-/* -- tables ----------------------------------------------------------------
- */
+/* -- tables --------------------------------------------------------------- */
 
 static const struct xl__accumulator
     sumf = {"sumf", XL__V_F32, 2, false, false},
@@ -58,9 +57,9 @@ static bool is_reduction(const struct xl__graph *g, const struct xl__value *v)
     return xl__expr_ops[g->node[v->node].op].cls == XL__C_REDUCE;
 }
 
-/* -- states ----------------------------------------------------------------
- */
+/* -- states --------------------------------------------------------------- */
 
+/* The kind of state of a reduction, by its argument's type. */
 static const struct xl__accumulator *acc_of(const struct xl__graph *g,
                                             unsigned node)
 {
@@ -81,6 +80,7 @@ static bool gives_result(const struct xl__graph *g,
             (have->acc == &var && g->node[v->node].op == XL__E_MEAN));
 }
 
+/* The state that gives the result of a reduction; NULL: none of the n. */
 static const struct xl__reduction_state *
 find_state(const struct xl__reduction_state *state, unsigned n,
            const struct xl__graph *g, const struct xl__value *v)
@@ -114,8 +114,7 @@ static unsigned find_states(const struct xl__graph *g,
     return n;
 }
 
-/* -- set-up ----------------------------------------------------------------
- */
+/* -- set-up --------------------------------------------------------------- */
 
 xl_status xl__reduction_init(struct xl__reduction_writer *r,
                              const struct xl__graph *g,
@@ -154,9 +153,9 @@ void xl__reduction_clear(struct xl__reduction_writer *r)
     *r = (struct xl__reduction_writer){0};
 }
 
-/* -- text ------------------------------------------------------------------
- */
+/* -- text ----------------------------------------------------------------- */
 
+/* Append a rule with $s, $f, $k, $w and $n replaced. */
 static void write_template(struct xl__reduction_writer *r, const char *rule,
                            const struct xl__reduction_state *state,
                            unsigned width)
@@ -267,8 +266,7 @@ void xl__row_stores_write(struct xl__reduction_writer *r)
     }
 }
 
-/* -- loops in the text ------------------------------------------------------
- */
+/* -- loops in the text ---------------------------------------------------- */
 
 void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
                           unsigned last)
@@ -295,8 +293,7 @@ void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
         xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
 }
 
-/* -- for geometries --------------------------------------------------------
- */
+/* -- for geometries ------------------------------------------------------- */
 
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group)
@@ -456,8 +453,7 @@ unsigned xl__held_values(const struct xl__graph *g,
     return most;
 }
 
-/* -- launches --------------------------------------------------------------
- */
+/* -- launches ------------------------------------------------------------- */
 
 xl_status xl__reduction_check(const struct xl__reduction_writer *r,
                               unsigned more, size_t local_bytes)
@@ -495,25 +491,25 @@ void xl__reduction_arg_index(const struct xl__reduction_writer *r,
         xl__arg_u32(step, value);
 }
 
-/* -- partial results in scratch --------------------------------------------
- */
+/* -- partial results in scratch ------------------------------------------- */
 
 /* Alignment of a state's section in scratch. */
 enum { SECTION_BYTES = 128 };
 
-static size_t section_bytes(unsigned words, size_t places)
+/* Bytes of the section of one state in scratch. */
+static size_t section_bytes(unsigned words, size_t n_partials)
 {
-    return xl__round_up(words * sizeof(float) * places, SECTION_BYTES);
+    return xl__round_up(words * sizeof(float) * n_partials, SECTION_BYTES);
 }
 
 size_t xl__partial_bytes(const struct xl__graph *g,
-                         const struct xl__group *group, size_t places)
+                         const struct xl__group *group, size_t n_partials)
 {
     struct xl__reduction_writer r = {0};
     size_t bytes = 0;
     if (xl__reduction_init(&r, g, NULL, group, NULL) == XL_OK)
         for (unsigned i = 0; i < r.n_states; i++)
-            bytes += section_bytes(r.state[i].acc->words, places);
+            bytes += section_bytes(r.state[i].acc->words, n_partials);
     xl__reduction_clear(&r);
     return bytes;
 }
@@ -532,14 +528,14 @@ unsigned xl__partial_n_args(const struct xl__reduction_writer *r)
 }
 
 void xl__partial_args(const struct xl__reduction_writer *r,
-                      struct xl__step *step, size_t places,
+                      struct xl__step *step, size_t n_partials,
                       const size_t cut[3])
 {
     size_t at = r->group->partial_offset;
     xl__arg_mem(step, XL__MEM_SCRATCH);
     for (unsigned i = 0; i < r->n_states; i++) {
         xl__arg_u64(step, at);
-        at += section_bytes(r->state[i].acc->words, places);
+        at += section_bytes(r->state[i].acc->words, n_partials);
     }
     for (unsigned i = 0; i < 3; i++)
         xl__reduction_arg_index(r, step, cut[i]);

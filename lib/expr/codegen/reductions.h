@@ -75,8 +75,7 @@ unsigned xl__state_words(const struct xl__graph *g,
 unsigned xl__held_values(const struct xl__graph *g,
                          const struct xl__group *group);
 
-/* -- lines of text by state ------------------------------------------------
- */
+/* -- lines of text by state ----------------------------------------------- */
 
 /* Write one line for each state of sweep s (XL__ALL_SWEEPS: of all), or for
  * each kind of state. In the rule, $k stands for the kind ("sumf"), $f for the
@@ -88,8 +87,7 @@ void xl__states_write(struct xl__reduction_writer *r, unsigned s,
 void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule,
                            unsigned width);
 
-/* -- what a sweep needs ----------------------------------------------------
- */
+/* -- what a sweep needs --------------------------------------------------- */
 
 /* Set is_needed for sweep s: what its states fold and its stores write, and
  * the arguments of these down to loads and held values. */
@@ -108,8 +106,7 @@ bool xl__sweep_is_idle(const struct xl__reduction_writer *r, unsigned s);
  * values that more than one sweep needs. Sets held_from and held_until. */
 void xl__sweep_hold_values(struct xl__reduction_writer *r);
 
-/* -- rows ------------------------------------------------------------------
- */
+/* -- rows ----------------------------------------------------------------- */
 
 /* Write the row values that must exist before sweep s (n_sweeps: after the
  * last one): loads and arithmetic. */
@@ -129,8 +126,7 @@ void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
 void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
                           unsigned last);
 
-/* -- launches --------------------------------------------------------------
- */
+/* -- launches ------------------------------------------------------------- */
 
 /* XL_OK, or XL_UNSUPPORTED if a kernel with n_more arguments besides those of
  * xl__emit_args() and local_bytes of local memory does not fit. */

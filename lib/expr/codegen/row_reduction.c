@@ -11,7 +11,8 @@
  * their states through local memory, and every lane has the results of the
  * row. If the row's vectors fit into the registers of its lanes (geo.held
  * vectors an item), they are read from memory once, by the first sweep that
- * uses them. On CPUs a work-group is one item, which processes geo.per_wg rows.
+ * uses them. On CPUs a work-group is one item, which processes geo.per_wg
+ * rows.
  *
  * Names in the generated text: vectors [first, end) and single elements
  * [first_one, end_one) are the lanes' together; per_line and left are the
@@ -34,8 +35,7 @@ enum {
     LATER_WORDS = 32  /* and in later sweeps */
 };
 
-/* -- head ------------------------------------------------------------------
- */
+/* -- head ----------------------------------------------------------------- */
 
 void xl__rows_write_head(struct xl__reduction_writer *r, const char *what)
 {
@@ -82,8 +82,7 @@ void xl__rows_write_counts(struct xl__reduction_writer *r,
     xl__str_add(r->m.out, ";\n");
 }
 
-/* -- lanes -----------------------------------------------------------------
- */
+/* -- lanes ---------------------------------------------------------------- */
 
 /* How many states are left of n after one level of the join's tree. */
 static unsigned next_level(unsigned n)
@@ -167,8 +166,7 @@ void xl__rows_write_join(struct xl__reduction_writer *r, unsigned s)
     xl__states_write(r, s, rule, 1);
 }
 
-/* -- sweeps ----------------------------------------------------------------
- */
+/* -- sweeps --------------------------------------------------------------- */
 
 /* Which vectors a step processes. */
 struct vector_source {
@@ -176,6 +174,8 @@ struct vector_source {
     bool is_single;   /* single elements beyond the whole vectors */
 };
 
+/* Write the index `at` of a vector of a step and, if there are several reduced
+ * loops, the indices of the outer ones. */
 static void write_vector_position(struct xl__reduction_writer *r,
                                   const char *u, const void *arg)
 {
@@ -209,6 +209,8 @@ static void write_vector_position(struct xl__reduction_writer *r,
     xl__emit_indices(&r->m, r->n_kept, last);
 }
 
+/* A step of sweep s over n vectors; `number` is a buffer for the text of their
+ * first index. */
 static struct xl__sweep_step init_step(struct xl__reduction_writer *r,
                                        unsigned s, unsigned n,
                                        const struct vector_source *w,
@@ -269,6 +271,7 @@ static unsigned choose_block(const struct xl__reduction_writer *r, unsigned s)
     return n < held ? n : 0;
 }
 
+/* A sweep over held vectors: one step with all of them, in blocks. */
 static void write_held_step(struct xl__reduction_writer *r, unsigned s)
 {
     char number[32];
@@ -344,9 +347,9 @@ enum {
     GROUP_BYTES = 1 << 17 /* memory traffic of a work-group on a CPU */
 };
 
-/* -- geometry --------------------------------------------------------------
- */
+/* -- geometry ------------------------------------------------------------- */
 
+/* The geometry for CPUs: an item processes several rows, one after another. */
 static void choose_cpu_rows(const struct xl__limits *l,
                             struct xl__group *group)
 {
@@ -439,8 +442,7 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
                        group->n_sweeps > 1 ? "s" : "");
 }
 
-/* -- text ------------------------------------------------------------------
- */
+/* -- text ----------------------------------------------------------------- */
 
 /* The row of an item. On GPUs it follows from the item's number; items past
  * the last row process no elements but execute the barriers. On CPUs it is the
@@ -473,6 +475,8 @@ static void write_row_start(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "const IDX first_one = 0, end_one = lines * left;");
 }
 
+/* Write the number of vectors of the item, choose what is held, and declare
+ * its arrays. */
 static void write_held_arrays(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
@@ -484,6 +488,7 @@ static void write_held_arrays(struct xl__reduction_writer *r)
     xl__sweep_declare_held(r, geo->held);
 }
 
+/* Store the outputs of the row, by lane 0, and close the loop of CPUs. */
 static void write_row_end(struct xl__reduction_writer *r)
 {
     const bool is_loop = r->group->geo.per_wg > 0;
@@ -503,6 +508,7 @@ static void write_rows_param(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, ", const IDX each");
 }
 
+/* The kernel expr_rows: for each sweep row values, sweep, join, results. */
 static void write_kernel(struct xl__reduction_writer *r)
 {
     const unsigned n = r->group->n_sweeps;
@@ -524,8 +530,7 @@ static void write_kernel(struct xl__reduction_writer *r)
     xl__emit_line(&r->m, "}");
 }
 
-/* -- launch ----------------------------------------------------------------
- */
+/* -- launch --------------------------------------------------------------- */
 
 /* Do an item's loops have more iterations than the device executes (GE-24)? */
 static bool exceeds_loop_limit(const struct xl__limits *l,

@@ -26,8 +26,7 @@ static const char *index_name(const struct xl__sweep_step *t)
     return t->block ? "w" : "u";
 }
 
-/* -- values ----------------------------------------------------------------
- */
+/* -- values --------------------------------------------------------------- */
 
 static bool is_load(const struct xl__reduction_writer *r, unsigned i)
 {
@@ -45,6 +44,7 @@ static bool is_held(const struct xl__reduction_writer *r, unsigned i)
     return xl__held_from(r, i) != XL__NOT_HELD;
 }
 
+/* Vectors for which the arrays of a step have room. */
 static unsigned array_size(const struct xl__sweep_step *t)
 {
     return t->block ? t->block : t->n;
@@ -129,6 +129,7 @@ static void write_arithmetic(struct xl__reduction_writer *r,
     }
 }
 
+/* Write the stores of elements that belong to this sweep. */
 static void write_stores(struct xl__reduction_writer *r,
                          const struct xl__sweep_step *t)
 {
@@ -140,10 +141,10 @@ static void write_stores(struct xl__reduction_writer *r,
     }
 }
 
-/* -- folds -----------------------------------------------------------------
- */
+/* -- folds ---------------------------------------------------------------- */
 
-static bool needs_index(const struct xl__reduction_writer *r, unsigned s)
+/* Does a state of the sweep need the elements' indices? */
+static bool sweep_needs_index(const struct xl__reduction_writer *r, unsigned s)
 {
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == s && r->state[i].acc->needs_index)
@@ -158,6 +159,7 @@ static void write_array_index(struct xl__reduction_writer *r,
         xl__str_printf(r->m.out, "[%s]", index_name(t));
 }
 
+/* Write the indices of a vector's elements, for argmin and argmax. */
 static void write_element_index(struct xl__reduction_writer *r,
                                 const struct xl__sweep_step *t)
 {
@@ -195,7 +197,7 @@ static void write_folded_values(struct xl__reduction_writer *r,
         }
         xl__str_add(r->m.out, ";\n");
     }
-    if (needs_index(r, t->sweep))
+    if (sweep_needs_index(r, t->sweep))
         write_element_index(r, t);
 }
 
@@ -206,6 +208,8 @@ struct fold_range {
     unsigned from, n;
 };
 
+/* Write the fold of a range of vectors into one state; t->limit: only those
+ * that exist. */
 static void write_state_fold(struct xl__reduction_writer *r,
                              const struct xl__sweep_step *t,
                              const struct xl__reduction_state *a,
@@ -240,6 +244,8 @@ static void write_range_folds(struct xl__reduction_writer *r,
             write_state_fold(r, t, &r->state[i], f);
 }
 
+/* Write the folds of a step: of its block, or of XL__FOLDED vectors at a time.
+ */
 static void write_step_folds(struct xl__reduction_writer *r,
                              const struct xl__sweep_step *t)
 {
@@ -258,9 +264,10 @@ static void write_step_folds(struct xl__reduction_writer *r,
     }
 }
 
-/* -- steps -----------------------------------------------------------------
- */
+/* -- steps ---------------------------------------------------------------- */
 
+/* Declare the arrays of a step: loaded values that are not held, folded
+ * values, element indices. */
 static void declare_arrays(struct xl__reduction_writer *r,
                            const struct xl__sweep_step *t)
 {
@@ -277,7 +284,7 @@ static void declare_arrays(struct xl__reduction_writer *r,
                           xl__emit_type(a->acc->type, r->m.vw), a->node,
                           array_size(t));
     }
-    if (needs_index(r, t->sweep))
+    if (sweep_needs_index(r, t->sweep))
         xl__emit_line(&r->m, "%s k[%u];", xl__emit_type(XL__V_I32, r->m.vw),
                       array_size(t));
 }
@@ -319,6 +326,7 @@ unsigned xl__sweep_n_loads(const struct xl__reduction_writer *r, unsigned s)
     return n;
 }
 
+/* Open the loop over blocks of the step, if there are several. */
 static void open_blocks(struct xl__reduction_writer *r,
                         const struct xl__sweep_step *t)
 {

@@ -151,6 +151,7 @@ fail:
     return status;
 }
 
+/* Push a cluster that stores a part of *c, the current cluster. */
 static xl_status split_cluster(struct xl__fusion *f, struct xl__cluster *c)
 {
     xl_status status;
@@ -169,6 +170,7 @@ fail:
     return status;
 }
 
+/* Push *c, after as many parts of it as are needed for it to fit. */
 static xl_status push_split(struct xl__fusion *f, struct xl__cluster *c)
 {
     xl_status status;
@@ -208,6 +210,8 @@ static void mark_broadcast(struct xl__fusion *f, const struct xl__cluster *c)
     }
 }
 
+/* Could a cluster of its own compute the node? Not row values, scalars, and
+ * what depends on the cluster's reductions. */
 static bool is_hoist_candidate(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__mark *m = &f->mark[n];
@@ -298,6 +302,8 @@ static unsigned next_hoist(struct xl__fusion *f, struct xl__cluster *c,
     return XL__NEVER;
 }
 
+/* Push a cluster for each node that is to be hoisted, until no further one is.
+ */
 static xl_status hoist_nodes(struct xl__fusion *f, struct xl__cluster *c)
 {
     xl_status status;
@@ -361,6 +367,9 @@ static bool is_within_reach(const struct xl__cluster *c, unsigned state)
            (state == XL__MINE && c->form == XL__FORM_ROWS);
 }
 
+/* Does the cluster take in reduction n? It must have the cluster's domain, be
+ * computable in one of its sweeps, and read the same memory or depend on its
+ * results. */
 static bool accepts_reduction(const struct xl__fusion *f, struct growth *w,
                               unsigned n)
 {
@@ -447,6 +456,7 @@ static bool accepts_output(const struct xl__fusion *f, const struct growth *w,
     return is_element && (m->state == XL__MINE || (m->loads & w->loads));
 }
 
+/* Add the outputs that the cluster stores as sinks. */
 static xl_status add_outputs(struct xl__fusion *f, struct growth *w)
 {
     xl_status status;
@@ -511,8 +521,7 @@ static xl_status fill_cluster(struct xl__fusion *f, struct growth *w,
     xl__cluster_close(f, c, w->at);
     TRY(xl__cluster_keep(f, c, reductions_only));
     if (c->n_sinks == 0)
-        TRY(xl__cluster_store(f, c,
-                              w->seed)); /* a result that nobody asked for */
+        TRY(xl__cluster_store(f, c, w->seed)); /* a result without sinks */
     TRY(hoist_nodes(f, c));
     return XL_OK;
 fail:

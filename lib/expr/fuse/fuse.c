@@ -69,6 +69,7 @@ struct xl__domain xl__domain_of(const struct xl__fusion *f, unsigned reduction)
     return d;
 }
 
+/* A view with its dimensions aligned at the last one. */
 static struct xl__view aligned_view(size_t offset,
                                     const struct xl__shape *shape,
                                     const size_t *stride)
@@ -118,6 +119,7 @@ unsigned xl__view_inner(const struct xl__view *v)
 /* Arguments of a launch that belong to no operand: sizes of loops, chunks. */
 enum { OTHER_ARGS = 20 };
 
+/* Extend is_needed from the sinks down to what is loaded. */
 static void mark_needed(struct xl__fusion *f, unsigned at)
 {
     for (unsigned n = f->g->n_nodes; n-- > 0;) {
@@ -310,6 +312,7 @@ xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c)
 
 /* -- the start ------------------------------------------------------------ */
 
+/* Does memory of this dtype hold the node's values exactly? */
 static bool is_lossless(const struct xl__node *n, xl_dtype dtype)
 {
     static const xl_dtype same[XL__N_VTYPES] = {
@@ -377,6 +380,8 @@ static bool has_user(const struct xl__fusion *f, unsigned n)
     return false;
 }
 
+/* Push a cluster that computes one operation, stored in outputs of its shape
+ * or in a temporary. */
 static xl_status push_single_node(struct xl__fusion *f, unsigned n)
 {
     xl_status status;
@@ -402,6 +407,7 @@ fail:
     return status;
 }
 
+/* Push a cluster that stores an output by itself, for broadcast outputs. */
 static xl_status push_single_output(struct xl__fusion *f, unsigned o)
 {
     xl_status status;

@@ -17,8 +17,7 @@
 #include "base/alloc.h"
 #include "expr/graph/group.h"
 
-/* -- entry -----------------------------------------------------------------
- */
+/* -- entry ---------------------------------------------------------------- */
 
 /* Make the schedule of a graph. `unfused`: one group for each operation.
  * Temporaries have the types f32, i32 and bool. Clear *out with
@@ -28,8 +27,7 @@ xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
                    const struct xl__limits *l, bool unfused,
                    struct xl__schedule *out, struct xl__error *e);
 
-/* -- data ------------------------------------------------------------------
- */
+/* -- data ----------------------------------------------------------------- */
 
 /* "None" or "not yet", for numbers of clusters, nodes, outputs, temporaries.
  */
@@ -121,8 +119,7 @@ struct xl__fusion {
     struct xl__error *error;
 };
 
-/* -- extents, domains, views (fuse.c) ---------------------------------------
- */
+/* -- extents, domains, views (fuse.c) ------------------------------------- */
 
 struct xl__extent xl__extent_of(const struct xl__shape *shape);
 double xl__extent_elems(const struct xl__extent *x);
@@ -166,8 +163,7 @@ static inline bool xl__is_loaded(const struct xl__fusion *f, unsigned n,
     return f->g->node[n].op == XL__E_INPUT || xl__is_stored(f, n, at);
 }
 
-/* -- clusters (fuse.c) ------------------------------------------------------
- */
+/* -- clusters (fuse.c) ---------------------------------------------------- */
 
 /* Set is_needed, is_mine and is_row of all nodes for cluster c as number `at`.
  * The cluster is then the current one ("closed"). */
@@ -192,8 +188,7 @@ void xl__cluster_clear(struct xl__cluster *c);
  * cluster number `at` loads. */
 void xl__mark_below(struct xl__fusion *f, unsigned n, unsigned at);
 
-/* -- decisions --------------------------------------------------------------
- */
+/* -- decisions ------------------------------------------------------------ */
 
 /* clusters.c: the form that suits a reduction over a domain. */
 enum xl__form xl__form_of(struct xl__fusion *f, const struct xl__domain *d,
@@ -222,8 +217,7 @@ bool xl__views_overlap(const struct xl__param *b, const struct xl__view *a,
 bool xl__views_equal(const struct xl__view *a, const struct xl__view *c);
 bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b);
 
-/* -- the schedule -----------------------------------------------------------
- */
+/* -- the schedule --------------------------------------------------------- */
 
 /* schedule.c: append cluster number `at` to the schedule as a group. */
 xl_status xl__group_make(struct xl__fusion *f, unsigned at);

@@ -36,11 +36,12 @@ static bool is_reduced(const struct group_builder *m, unsigned n)
     return is_computed(m, n) && xl__is_reduction(&m->f->g->node[n]);
 }
 
-/* -- memory -------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 static const xl_dtype temp_dtype[XL__N_VTYPES] = {
     [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
 
+/* The view of a sink in its memory: dense in a temporary, or the output's. */
 static struct xl__view sink_view(const struct xl__sink *s,
                                  const struct xl__graph *g)
 {
@@ -49,6 +50,7 @@ static struct xl__view sink_view(const struct xl__sink *s,
                : xl__view_output(&g->output[s->output]);
 }
 
+/* The memory of a sink as an operand, without strides. */
 static struct xl__operand sink_memory(const struct xl__fusion *f,
                                       const struct xl__sink *s)
 {
@@ -95,6 +97,7 @@ static struct xl__view source_of(const struct group_builder *m, unsigned n,
     return sink_view(from, f->g);
 }
 
+/* Append an operand with its strides along the group's loops. */
 static void add_operand(struct group_builder *m, const struct xl__view *v,
                         struct xl__operand p)
 {
@@ -106,6 +109,7 @@ static void add_operand(struct group_builder *m, const struct xl__view *v,
     m->group->operand[m->group->n_operands++] = p;
 }
 
+/* Append the operands of all loads, random numbers and sinks. */
 static xl_status add_operands(struct group_builder *m)
 {
     xl_status status;
@@ -134,7 +138,7 @@ fail:
     return status;
 }
 
-/* -- loops --------------------------------------------------------------- */
+/* -- loops ---------------------------------------------------------------- */
 
 /* The view of the largest memory that is read. Loops are ordered by its
  * strides.
@@ -218,7 +222,7 @@ static void make_loops(struct group_builder *m)
         add_loop(m, XL_MAX_DIMS, false);
 }
 
-/* -- sweeps -------------------------------------------------------------- */
+/* -- sweeps --------------------------------------------------------------- */
 
 /* Give each node the earliest sweep, and count the sweeps. */
 static void sweeps_forward(struct group_builder *m)
@@ -294,8 +298,8 @@ static void find_last_reads(struct group_builder *m)
 }
 
 /* Does the store overwrite memory that a later sweep reads? */
-static bool overwrites(const struct group_builder *m,
-                       const struct xl__operand *p)
+static bool overwrites_later_read(const struct group_builder *m,
+                                  const struct xl__operand *p)
 {
     for (unsigned i = 0; i < m->group->n_operands; i++) {
         const struct xl__operand *r = &m->group->operand[i];
@@ -320,7 +324,8 @@ static void delay_writes(struct group_builder *m)
             struct xl__operand *p = &m->group->operand[i];
             if (!p->is_written || p->at != XL__AT_BINDING ||
                 m->f->mark[p->node].is_row ||
-                p->sweep + 1 >= m->group->n_sweeps || !overwrites(m, p))
+                p->sweep + 1 >= m->group->n_sweeps ||
+                !overwrites_later_read(m, p))
                 continue;
             p->sweep = m->group->n_sweeps - 1;
             changed = true;
@@ -367,6 +372,8 @@ static void count_cost(struct group_builder *m)
     }
 }
 
+/* Append to why: operations, index space, form and memory, then the decisions
+ * of the cluster. */
 static void explain_group(struct group_builder *m)
 {
     static const char *const form[] = {

@@ -52,6 +52,7 @@ static double bytes_of(const struct xl__fusion *f, unsigned n)
                                                          : dtype[node->type]);
 }
 
+/* Does the cluster store node n in an output that can be read back? */
 static bool is_written(const struct xl__fusion *f, const struct xl__cluster *c,
                        unsigned n)
 {
@@ -94,6 +95,8 @@ static bool is_worth_keeping(struct xl__fusion *f, struct xl__cluster *c,
     return kept < again;
 }
 
+/* Is node n an element value of the whole domain, for which storing is worth
+ * an estimate? */
 static bool is_keep_candidate(const struct xl__fusion *f,
                               const struct xl__cluster *c, unsigned n)
 {
@@ -201,6 +204,7 @@ static bool init_span(struct scratch_span *s, size_t bytes, unsigned first)
     return true;
 }
 
+/* Set the first and last group of each temporary. */
 static void find_lifetimes(const struct xl__schedule *s,
                            struct scratch_span *span)
 {

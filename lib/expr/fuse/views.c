@@ -94,6 +94,9 @@ static size_t common_divisor(size_t a, size_t b)
     return a;
 }
 
+/* Do two progressions have no common element? Either their ranges are
+ * disjoint, or the distance of their starts is not a multiple of the greatest
+ * common divisor of their steps. */
 static bool are_disjoint(const struct index_range *a,
                          const struct index_range *b)
 {
@@ -167,6 +170,7 @@ static bool is_read(const struct xl__fusion *f, unsigned output, unsigned at)
     return false;
 }
 
+/* The sink that stores an output. */
 static struct xl__sink *sink_of(struct xl__fusion *f, unsigned output)
 {
     struct xl__cluster *c = &f->cluster[f->output_in[output]];
@@ -187,6 +191,7 @@ static bool is_out_of_order(struct xl__fusion *f, unsigned output)
     return false;
 }
 
+/* Push a cluster that copies a detoured output from its temporary. */
 static xl_status push_copy(struct xl__fusion *f, unsigned output)
 {
     xl_status status;

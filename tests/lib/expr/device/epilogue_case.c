@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a GEMM with an epilogue on a device and compares every element of C
+ * with a value computed in double on the host. See epilogue_case.h. */
 #include "lib/expr/device/epilogue_case.h"
 
 #include <math.h>
@@ -10,34 +12,41 @@
 #include "base/rng.h"
 #include "ops/path/selfcheck_data.h"
 
-enum { GUARD = 0x5B, OFFSET = 16, GAP = 8, PRODUCTS = 3, MOST = 8, TURNS = 3 };
+enum {
+    GUARD = 0x5B,
+    OFFSET = 16,
+    GAP = 8,
+    PRODUCTS = 3,
+    MAX_OPERANDS = 8,
+    PERIOD = 3
+};
 
 static const char reference[] = "gemm_ref";
 
-struct memory {
+struct case_memory {
     xl_dtype dtype;
     size_t elems;
     void *host;
     cl_mem device;
 };
 
-struct running {
+struct case_run {
     const struct test_device *t;
     const struct epilogue_case *c;
     xl_gemm g;
     size_t size[3]; /* products, m, n */
-    struct memory a, b, result, operand[MOST];
-    xl_binding binding[MOST];
-    char name[MOST][16];
+    struct case_memory a, b, result, operand[MAX_OPERANDS];
+    xl_binding binding[MAX_OPERANDS];
+    char name[MAX_OPERANDS][16];
     unsigned n;
     cl_ulong at[3][PRODUCTS];
     struct xl__rng rng;
 };
 
-/* -- elements -------------------------------------------------------------- */
+/* -- elements ------------------------------------------------------------- */
 
-/* Quarters for floats, small whole numbers for integers. */
-static double draw(struct running *r, xl_dtype dtype)
+/* Multiples of 1/4 for floats, small integers for integer types. */
+static double random_element(struct case_run *r, xl_dtype dtype)
 {
     const double whole = (double)xl__rng_below(&r->rng, 33) - 16;
     switch (dtype) {
@@ -53,14 +62,15 @@ static double draw(struct running *r, xl_dtype dtype)
     }
 }
 
-/* Of A and B: their products' sums have few digits. */
-static double draw_factor(struct running *r, xl_dtype dtype)
+/* Elements of A and B: small multiples, so that their dot products are exact
+ * in f32. */
+static double random_factor(struct case_run *r, xl_dtype dtype)
 {
     const double whole = (double)xl__rng_below(&r->rng, 7) - 3;
     return dtype == XL_I8 ? whole : whole / 4;
 }
 
-static double stored_as(double x, xl_dtype dtype)
+static double round_to_dtype(double x, xl_dtype dtype)
 {
     const double cut = isnan(x) ? 0 : trunc(x);
     switch (dtype) {
@@ -81,93 +91,94 @@ static double stored_as(double x, xl_dtype dtype)
     }
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
-static void make(struct running *r, struct memory *m, xl_dtype dtype,
-                 size_t elems)
+static void create_memory(struct case_run *r, struct case_memory *m,
+                          xl_dtype dtype, size_t elems)
 {
     const size_t bytes = elems * xl_dtype_bytes(dtype);
-    *m = (struct memory){dtype, elems, xl__calloc(bytes, 1), NULL};
+    *m = (struct case_memory){dtype, elems, xl__calloc(bytes, 1), NULL};
     assert_non_null(m->host);
     assert_status(xl_buffer_create(r->t->queue, bytes, &m->device), XL_OK,
                   xl_error_detail(r->t->queue));
 }
 
-static void upload(struct running *r, const struct memory *m)
+static void upload_memory(struct case_run *r, const struct case_memory *m)
 {
     assert_status(xl_buffer_write(r->t->queue, m->device, 0, m->host,
                                   m->elems * xl_dtype_bytes(m->dtype)),
                   XL_OK, xl_error_detail(r->t->queue));
 }
 
-static void drop(struct memory *m)
+static void release_memory(struct case_memory *m)
 {
     free(m->host);
     if (m->device)
         clReleaseMemObject(m->device);
-    *m = (struct memory){XL_F32, 0, NULL, NULL};
+    *m = (struct case_memory){XL_F32, 0, NULL, NULL};
 }
 
-static xl_mat view(cl_mem buf, size_t rows, size_t cols, bool turned,
-                   xl_dtype dtype)
+static xl_mat matrix_view(cl_mem buf, size_t rows, size_t cols,
+                          bool transposed, xl_dtype dtype)
 {
-    xl_mat mat = turned ? xl_mat_cols(buf, rows + GAP, dtype)
-                        : xl_mat_rows(buf, cols + GAP, dtype);
+    xl_mat mat = transposed ? xl_mat_cols(buf, rows + GAP, dtype)
+                            : xl_mat_rows(buf, cols + GAP, dtype);
     mat.offset = OFFSET;
     return mat;
 }
 
-/* Elements from one product's matrix to the next one's. */
-static size_t step_of(size_t rows, size_t cols)
+/* Elements between the matrices of two products of a batch. */
+static size_t matrix_step(size_t rows, size_t cols)
 {
     return (rows + GAP) * (cols + GAP);
 }
 
-static size_t start_of(const struct running *r, unsigned mat, size_t step,
-                       size_t z)
+static size_t matrix_start(const struct case_run *r, unsigned mat, size_t step,
+                           size_t z)
 {
     return OFFSET + (r->c->how & CASE_LISTS ? r->at[mat][z] : z * step);
 }
 
-static void make_factor(struct running *r, struct memory *m, xl_mat *mat,
-                        unsigned number, const size_t size[2])
+static void create_factor(struct case_run *r, struct case_memory *m,
+                          xl_mat *mat, unsigned number, const size_t size[2])
 {
-    const size_t step = step_of(size[0], size[1]);
-    make(r, m, r->c->in, OFFSET + step * r->size[0]);
-    *mat = view(m->device, size[0], size[1], false, r->c->in);
+    const size_t step = matrix_step(size[0], size[1]);
+    create_memory(r, m, r->c->in, OFFSET + step * r->size[0]);
+    *mat = matrix_view(m->device, size[0], size[1], false, r->c->in);
     for (size_t z = 0; z < r->size[0]; z++) {
         for (size_t i = 0; i < size[0] * mat->row_stride; i++)
-            xl__small_store(m->host, start_of(r, number, step, z) + i,
-                            r->c->in, draw_factor(r, r->c->in));
+            xl__small_store(m->host, matrix_start(r, number, step, z) + i,
+                            r->c->in, random_factor(r, r->c->in));
     }
-    upload(r, m);
+    upload_memory(r, m);
 }
 
-static size_t place(const struct running *r, size_t z, size_t i, size_t j)
+static size_t result_index(const struct case_run *r, size_t z, size_t i,
+                           size_t j)
 {
     const xl_mat *c = &r->g.c;
-    return start_of(r, 2, step_of(r->size[1], r->size[2]), z) +
+    return matrix_start(r, 2, matrix_step(r->size[1], r->size[2]), z) +
            i * c->row_stride + j * c->col_stride;
 }
 
-static void make_result(struct running *r)
+static void create_result(struct case_run *r)
 {
     const xl_dtype dtype = r->c->out;
-    make(r, &r->result, dtype,
-         OFFSET + step_of(r->size[1], r->size[2]) * r->size[0]);
+    create_memory(r, &r->result, dtype,
+                  OFFSET + matrix_step(r->size[1], r->size[2]) * r->size[0]);
     memset(r->result.host, GUARD, r->result.elems * xl_dtype_bytes(dtype));
-    r->g.c = view(r->result.device, r->size[1], r->size[2],
-                  r->c->how & CASE_TURNED, dtype);
+    r->g.c = matrix_view(r->result.device, r->size[1], r->size[2],
+                         r->c->how & CASE_TRANSPOSED, dtype);
     for (size_t z = 0; z < r->size[0]; z++) {
         for (size_t i = 0; i < r->size[1]; i++) {
             for (size_t j = 0; j < r->size[2]; j++)
-                xl__small_store(r->result.host, place(r, z, i, j), dtype,
-                                draw(r, dtype));
+                xl__small_store(r->result.host, result_index(r, z, i, j),
+                                dtype, random_element(r, dtype));
         }
     }
 }
 
-/* -- operands -------------------------------------------------------------- */
+/* -- operands ------------------------------------------------------------- */
 
 static xl_dtype dtype_named(const char *name, size_t len)
 {
@@ -180,14 +191,14 @@ static xl_dtype dtype_named(const char *name, size_t len)
     return XL_F32;
 }
 
-static xl_tensor same_as_c(const struct running *r)
+static xl_tensor view_of_c(const struct case_run *r)
 {
     const xl_mat *c = &r->g.c;
     const unsigned n = r->c->how & CASE_BATCH ? 3 : 2;
     xl_tensor t = {.mem = c->mem, .offset = c->offset, .n_dims = n,
                    .dtype = c->dtype};
     t.size[0] = r->size[0];
-    t.stride[0] = step_of(r->size[1], r->size[2]);
+    t.stride[0] = matrix_step(r->size[1], r->size[2]);
     t.size[n - 2] = r->size[1];
     t.size[n - 1] = r->size[2];
     t.stride[n - 2] = c->row_stride;
@@ -195,8 +206,8 @@ static xl_tensor same_as_c(const struct running *r)
     return t;
 }
 
-/* "[m,n]": from '[' on; what follows ']'. */
-static const char *read_sizes(const struct running *r, const char *at,
+/* Read sizes such as "[m,n]", from '[' on; returns the text behind ']'. */
+static const char *read_sizes(const struct case_run *r, const char *at,
                               xl_tensor *t)
 {
     while (*at++ != ']')
@@ -208,26 +219,26 @@ static const char *read_sizes(const struct running *r, const char *at,
     return at;
 }
 
-/* Strides by layout; elements that it takes. */
-static size_t lay_out(xl_tensor *t, char layout)
+/* Set the strides of a layout; returns the elements that it occupies. */
+static size_t set_strides(xl_tensor *t, char layout)
 {
-    const bool turned = layout == 'T';
+    const bool transposed = layout == 'T';
     size_t step = layout == '3' ? 3 : 1;
     for (unsigned i = 0; i < t->n_dims; i++) {
-        const unsigned d = turned && i < 2 ? t->n_dims - 2 + i
-                                           : t->n_dims - 1 - i;
+        const unsigned d =
+            transposed && i < 2 ? t->n_dims - 2 + i : t->n_dims - 1 - i;
         t->stride[d] = step;
         step = step * t->size[d] + GAP;
     }
     return step;
 }
 
-static void make_tensor(struct running *r, unsigned k, char layout)
+static void create_tensor(struct case_run *r, unsigned k, char layout)
 {
-    struct memory *m = &r->operand[k];
+    struct case_memory *m = &r->operand[k];
     xl_tensor *t = &r->binding[k].tensor;
     t->offset = OFFSET;
-    make(r, m, t->dtype, OFFSET + lay_out(t, layout));
+    create_memory(r, m, t->dtype, OFFSET + set_strides(t, layout));
     t->mem.buf = m->device;
     for (size_t i = 0; i < m->elems; i++)
         xl__small_store(m->host, i, t->dtype,
@@ -239,23 +250,23 @@ static void make_tensor(struct running *r, unsigned k, char layout)
         size_t at = OFFSET, rest = i;
         for (unsigned d = t->n_dims; d-- > 0; rest /= t->size[d])
             at += rest % t->size[d] * t->stride[d];
-        xl__small_store(m->host, at, t->dtype, draw(r, t->dtype));
+        xl__small_store(m->host, at, t->dtype, random_element(r, t->dtype));
     }
-    upload(r, m);
+    upload_memory(r, m);
 }
 
-/* One of the list; what follows it. */
-static const char *read_operand(struct running *r, const char *at)
+/* Read one operand of the list and create it; returns the text behind it. */
+static const char *read_operand(struct case_run *r, const char *at)
 {
     const unsigned k = r->n++;
     xl_binding *b = &r->binding[k];
     const size_t len = strcspn(at, ":");
-    assert_true(k < MOST && len < sizeof r->name[k]);
+    assert_true(k < MAX_OPERANDS && len < sizeof r->name[k]);
     *b = (xl_binding){.name = memcpy(r->name[k], at, len)};
     at += len + 1;
     const size_t type = strcspn(at, "[= ");
     if (*at == 'C') {
-        b->tensor = same_as_c(r);
+        b->tensor = view_of_c(r);
         return at + 1;
     }
     b->tensor.dtype = dtype_named(at, type);
@@ -267,12 +278,12 @@ static const char *read_operand(struct running *r, const char *at)
         return end;
     }
     at = read_sizes(r, at, &b->tensor);
-    make_tensor(r, k, *at);
+    create_tensor(r, k, *at);
     return at + strcspn(at, " ");
 }
 
-static double value_of(const struct running *r, const void *old, unsigned k,
-                       const size_t place_of[3])
+static double operand_value(const struct case_run *r, const void *old,
+                            unsigned k, const size_t place_of[3])
 {
     const xl_binding *b = &r->binding[k];
     const xl_tensor *t = &b->tensor;
@@ -285,43 +296,45 @@ static double value_of(const struct running *r, const void *old, unsigned k,
                           t->dtype);
 }
 
-/* -- judging --------------------------------------------------------------- */
+/* -- comparison ----------------------------------------------------------- */
 
-static double y_at(const struct running *r, const void *old,
-                   const size_t at[3])
+static double expected_y(const struct case_run *r, const void *old,
+                         const size_t at[3])
 {
     const xl_gemm *g = &r->g;
-    const size_t a = start_of(r, 0, step_of(g->m, g->k), at[0]) +
+    const size_t a = matrix_start(r, 0, matrix_step(g->m, g->k), at[0]) +
                      at[1] * g->a.row_stride;
-    const size_t b =
-        start_of(r, 1, step_of(g->k, g->n), at[0]) + at[2] * g->b.col_stride;
+    const size_t b = matrix_start(r, 1, matrix_step(g->k, g->n), at[0]) +
+                     at[2] * g->b.col_stride;
     double sum = 0;
     for (size_t l = 0; l < g->k; l++)
         sum += xl__small_load(r->a.host, a + l * g->a.col_stride, r->c->in) *
                xl__small_load(r->b.host, b + l * g->b.row_stride, r->c->in);
     return g->alpha * sum +
-           (g->beta == 0 ? 0
-                         : g->beta * xl__small_load(
-                                         old, place(r, at[0], at[1], at[2]),
-                                         r->c->out));
+           (g->beta == 0
+                ? 0
+                : g->beta *
+                      xl__small_load(old, result_index(r, at[0], at[1], at[2]),
+                                     r->c->out));
 }
 
-static void judge(const struct running *r, const void *old, const size_t at[3])
+static void check_element(const struct case_run *r, const void *old,
+                          const size_t at[3])
 {
     static const double u = 0x1p-24;
-    double x[MOST], size = 1;
-    const double y = y_at(r, old, at);
+    double x[MAX_OPERANDS], size = 1;
+    const double y = expected_y(r, old, at);
     for (unsigned k = 0; k < r->n; k++) {
-        x[k] = value_of(r, old, k, at);
+        x[k] = operand_value(r, old, k, at);
         size = fmax(size, fabs(x[k]));
     }
-    const double f = r->c->want(y, x);
+    const double f = r->c->expected(y, x);
     size = fmax(fmax(size, fabs(y)), fabs(f));
     const double off = 2 * u * r->c->ulps * (isfinite(size) ? size : 1);
-    const double low = stored_as(f - off, r->c->out),
-                 high = stored_as(f + off, r->c->out);
+    const double low = round_to_dtype(f - off, r->c->out),
+                 high = round_to_dtype(f + off, r->c->out);
     const double got = xl__small_load(
-        r->result.host, place(r, at[0], at[1], at[2]), r->c->out);
+        r->result.host, result_index(r, at[0], at[1], at[2]), r->c->out);
     if ((got >= low && got <= high) || (isnan(got) && isnan(low)))
         return;
     fail_msg("%s of %s, %s into %s, %s: product %zu, (%zu, %zu) of %zu x %zu: "
@@ -331,8 +344,9 @@ static void judge(const struct running *r, const void *old, const size_t at[3])
              r->size[1], r->size[2], y, got, low, high);
 }
 
-/* Elements; then, with the old ones put back, all else. */
-static void judge_all(struct running *r, const void *old)
+/* Compare all elements of C, replace them by the old ones, and compare the
+ * rest of its memory, which must be unchanged. */
+static void check_result(struct case_run *r, const void *old)
 {
     const size_t elem = xl_dtype_bytes(r->c->out);
     unsigned char *now = r->result.host;
@@ -340,8 +354,9 @@ static void judge_all(struct running *r, const void *old)
     for (at[0] = 0; at[0] < r->size[0]; at[0]++) {
         for (at[1] = 0; at[1] < r->size[1]; at[1]++) {
             for (at[2] = 0; at[2] < r->size[2]; at[2]++) {
-                const size_t byte = elem * place(r, at[0], at[1], at[2]);
-                judge(r, old, at);
+                const size_t byte =
+                    elem * result_index(r, at[0], at[1], at[2]);
+                check_element(r, old, at);
                 memcpy(now + byte, (const unsigned char *)old + byte, elem);
             }
         }
@@ -351,9 +366,9 @@ static void judge_all(struct running *r, const void *old)
                  r->g.variant);
 }
 
-/* -- running --------------------------------------------------------------- */
+/* -- runs ----------------------------------------------------------------- */
 
-static void set_up(struct running *r, const size_t size[3])
+static void create_case(struct case_run *r, const size_t size[3])
 {
     const unsigned how = r->c->how;
     const bool is_batch = how & (CASE_BATCH | CASE_LISTS);
@@ -362,9 +377,9 @@ static void set_up(struct running *r, const size_t size[3])
     r->size[2] = size[1];
     r->g = (xl_gemm){.m = size[0], .n = size[1], .k = size[2], .alpha = 0.5,
                      .beta = how & CASE_BETA ? -0.5 : 0};
-    const size_t step[3] = {step_of(size[0], size[2]),
-                            step_of(size[2], size[1]),
-                            step_of(size[0], size[1])};
+    const size_t step[3] = {matrix_step(size[0], size[2]),
+                            matrix_step(size[2], size[1]),
+                            matrix_step(size[0], size[1])};
     for (unsigned z = 0; z < PRODUCTS; z++) {
         for (unsigned mat = 0; mat < 3; mat++)
             r->at[mat][z] = is_batch ? (PRODUCTS - 1 - z) * step[mat] : 0;
@@ -380,22 +395,22 @@ static void set_up(struct running *r, const size_t size[3])
         r->g.batch.b_step = step[1];
         r->g.batch.c_step = step[2];
     }
-    make_factor(r, &r->a, &r->g.a, 0, (const size_t[]){size[0], size[2]});
-    make_factor(r, &r->b, &r->g.b, 1, (const size_t[]){size[2], size[1]});
-    make_result(r);
+    create_factor(r, &r->a, &r->g.a, 0, (const size_t[]){size[0], size[2]});
+    create_factor(r, &r->b, &r->g.b, 1, (const size_t[]){size[2], size[1]});
+    create_result(r);
     for (const char *at = r->c->operands; *at; at += strspn(at, " "))
         at = read_operand(r, at);
     r->g.epilogue = (xl_epilogue){r->c->expr, r->binding, r->n};
 }
 
-/* False: the variant does not take it. */
-static bool run_variant(struct running *r, const char *variant,
+/* Returns false if the variant does not support the case. */
+static bool run_variant(struct case_run *r, const char *variant,
                         const void *old)
 {
     xl_queue *q = r->t->queue;
     const size_t bytes = r->result.elems * xl_dtype_bytes(r->c->out);
     memcpy(r->result.host, old, bytes);
-    upload(r, &r->result);
+    upload_memory(r, &r->result);
     r->g.variant = variant;
     const xl_status status = xl_gemm_run(q, &r->g, NULL);
     if (status == XL_UNSUPPORTED)
@@ -406,65 +421,68 @@ static bool run_variant(struct running *r, const char *variant,
     assert_status(xl_buffer_read(q, r->result.device, 0, r->result.host,
                                  bytes),
                   XL_OK, xl_error_detail(q));
-    judge_all(r, old);
+    check_result(r, old);
     return true;
 }
 
-/* Odd sizes; even ones; few rows of long sums, which may be cut. */
+/* m, n, k: odd sizes; even sizes; few rows with long sums, which split-K
+ * variants cut. */
 static const size_t sizes[][3] = {{13, 37, 21}, {16, 64, 32}, {2, 70, 2999}};
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
-/* Lines of whole 16 bytes, several tiles, none of which ends where C does. */
+/* Rows of whole 16 bytes, and several tiles, none of which ends at C's edge.
+ */
 static const size_t wide_size[3] = {152, 328, 96};
 
-static bool is_wanted(const char *variant, size_t turn, bool is_turn)
+static bool is_selected(const char *variant, size_t i_case,
+                        bool is_size_selected)
 {
     const char *only = getenv("XL_TEST_VARIANT");
     if (only)
         return strcmp(only, variant) == 0;
     return getenv("XL_TEST_FULL") || strcmp(variant, reference) == 0 ||
-           (turn % TURNS == 0 && is_turn);
+           (i_case % PERIOD == 0 && is_size_selected);
 }
 
 static unsigned run_size(const struct test_device *t,
-                         const struct epilogue_case *c, size_t turn,
+                         const struct epilogue_case *c, size_t i_case,
                          const size_t size[3])
 {
-    struct running r = {.t = t, .c = c};
+    struct case_run r = {.t = t, .c = c};
     const char *variant;
     unsigned n = 0;
     xl__rng_seed(&r.rng, 1);
-    set_up(&r, size);
+    create_case(&r, size);
     const size_t bytes = r.result.elems * xl_dtype_bytes(c->out);
     void *old = xl__calloc(bytes, 1);
     assert_non_null(old);
     memcpy(old, r.result.host, bytes);
     for (unsigned i = 0; (variant = xl_variant_name(t->device, "gemm", i));
          i++) {
-        const bool took =
-            is_wanted(variant, turn + i,
-                      size == wide_size ||
-                          size == sizes[(turn + i) / TURNS % N_SIZES]) &&
+        const bool has_run =
+            is_selected(variant, i_case + i,
+                        size == wide_size ||
+                            size == sizes[(i_case + i) / PERIOD % N_SIZES]) &&
             run_variant(&r, variant, old);
-        if (!took && !getenv("XL_TEST_VARIANT"))
+        if (!has_run && !getenv("XL_TEST_VARIANT"))
             assert_string_not_equal(variant, reference);
-        n += took;
+        n += has_run;
     }
     free(old);
-    drop(&r.a);
-    drop(&r.b);
-    drop(&r.result);
+    release_memory(&r.a);
+    release_memory(&r.b);
+    release_memory(&r.result);
     for (unsigned k = 0; k < r.n; k++)
-        drop(&r.operand[k]);
+        release_memory(&r.operand[k]);
     return n;
 }
 
 unsigned epilogue_run(const struct test_device *t,
-                      const struct epilogue_case *c, size_t turn)
+                      const struct epilogue_case *c, size_t i_case)
 {
     unsigned n = 0;
     if (c->how & CASE_WIDE)
-        return run_size(t, c, turn, wide_size);
+        return run_size(t, c, i_case, wide_size);
     for (unsigned i = 0; i < N_SIZES; i++)
-        n += run_size(t, c, turn, sizes[i]);
+        n += run_size(t, c, i_case, sizes[i]);
     return n;
 }

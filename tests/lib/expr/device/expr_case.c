@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See expr_case.h. */
-/* Bindings of a case from a line of text. */
-/* What a device left, beside the host's evaluation: every element of every
- * output, and every byte that no output covers. */
+/* One expression with its bindings on a device: bindings from text, memory
+ * with guards, the run, and the comparison of every element of every output,
+ * and of every byte that no output covers, with the host. See expr_case.h. */
 #include "lib/expr/device/expr_case.h"
 
 #include <math.h>
@@ -17,7 +16,7 @@
 
 enum { GUARD = 64, MAX_SHIFT = 64 }; /* elements, on either side */
 
-/* -- elements -------------------------------------------------------------- */
+/* -- elements ------------------------------------------------------------- */
 
 double case_load(const void *data, size_t i, xl_dtype dtype)
 {
@@ -33,7 +32,7 @@ double case_load(const void *data, size_t i, xl_dtype dtype)
     }
 }
 
-static double clamped(double x, double low, double high)
+static double clamp_to(double x, double low, double high)
 {
     return x < low ? low : x > high ? high : x;
 }
@@ -45,8 +44,12 @@ void case_store(void *data, size_t i, xl_dtype dtype, double x)
     case XL_F16: ((uint16_t *)data)[i] = xl__f32_to_f16((float)x); break;
     case XL_BF16: ((uint16_t *)data)[i] = xl__f32_to_bf16((float)x); break;
     case XL_I32: ((int32_t *)data)[i] = (int32_t)x; break;
-    case XL_I8: ((int8_t *)data)[i] = (int8_t)clamped(x, -128, 127); break;
-    case XL_U8: ((uint8_t *)data)[i] = (uint8_t)clamped(x, 0, 255); break;
+    case XL_I8:
+        ((int8_t *)data)[i] = (int8_t)clamp_to(x, -128, 127);
+        break;
+    case XL_U8:
+        ((uint8_t *)data)[i] = (uint8_t)clamp_to(x, 0, 255);
+        break;
     case XL_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     default: break;
     }
@@ -57,8 +60,9 @@ static bool is_float(xl_dtype dtype)
     return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16;
 }
 
-/* What memory may hold: any byte is a bool, and ties are frequent. */
-static double draw(struct xl__rng *rng, xl_dtype dtype, enum case_fill fill)
+/* A random element. Any byte is a bool; ties are frequent. */
+static double random_element(struct xl__rng *rng, xl_dtype dtype,
+                             enum case_fill fill)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0};
     const double u = xl__rng_uniform(rng);
@@ -71,12 +75,12 @@ static double draw(struct xl__rng *rng, xl_dtype dtype, enum case_fill fill)
     if (fill == FILL_WIDE)
         return (u < 0.5 ? -1 : 1) *
                exp2(40 * xl__rng_uniform(rng) - 20);
-    if (xl__rng_below(rng, 8) == 0) /* halves, so that ties are met */
+    if (xl__rng_below(rng, 8) == 0) /* multiples of 1/2: ties in rounding */
         return (double)xl__rng_below(rng, 9) / 2 - 2;
     return 4 * u - 2;
 }
 
-/* -- binding --------------------------------------------------------------- */
+/* -- binding -------------------------------------------------------------- */
 
 void case_init(struct expr_case *c, uint64_t seed, const char *text)
 {
@@ -97,17 +101,17 @@ void case_clear(struct expr_case *c)
     memset(c, 0, sizeof *c);
 }
 
-static unsigned bind(struct expr_case *c, const char *name)
+static unsigned add_name(struct expr_case *c, const char *name)
 {
     if (c->n == CASE_NAMES)
-        abort(); /* a test's own mistake */
+        abort(); /* an error in the test itself */
     snprintf(c->name[c->n], CASE_NAME, "%s", name);
     c->binding[c->n].name = c->name[c->n];
     return c->n++;
 }
 
 /* Elements from the first to one past the last. */
-static size_t extent(const xl_tensor *t)
+static size_t view_elems(const xl_tensor *t)
 {
     size_t last = 0;
     for (unsigned d = 0; d < t->n_dims; d++)
@@ -115,7 +119,7 @@ static size_t extent(const xl_tensor *t)
     return last + 1;
 }
 
-static xl_tensor layout(const struct case_view *view, xl_dtype dtype)
+static xl_tensor tensor_of_view(const struct case_view *view, xl_dtype dtype)
 {
     xl_tensor t = xl_tensor_dense(NULL, dtype, view->n_dims, view->size);
     if (view->is_strided)
@@ -123,8 +127,9 @@ static xl_tensor layout(const struct case_view *view, xl_dtype dtype)
     return t;
 }
 
-/* Behind what the buffer holds, after a gap that no alignment survives. */
-static void place(struct expr_case *c, unsigned i, unsigned buffer)
+/* Append a binding's memory to a buffer, after a random gap, so that alignment
+ * is lost. */
+static void set_position(struct expr_case *c, unsigned i, unsigned buffer)
 {
     xl_tensor *t = &c->binding[i].tensor;
     const size_t size = xl_dtype_bytes(t->dtype);
@@ -132,31 +137,32 @@ static void place(struct expr_case *c, unsigned i, unsigned buffer)
     struct case_buffer *mem = &c->mem[buffer];
     t->offset = xl__ceil_div(mem->bytes, size) + GUARD +
                 (xl__rng_below(&c->rng, 2) ? 0 : shift);
-    mem->bytes = xl__round_up((t->offset + extent(t) + GUARD) * size, 8);
+    mem->bytes = xl__round_up((t->offset + view_elems(t) + GUARD) * size, 8);
     c->buffer[i] = buffer;
 }
 
 unsigned case_tensor(struct expr_case *c, const char *name, xl_dtype dtype,
                      const struct case_view *view)
 {
-    const unsigned i = bind(c, name);
-    c->binding[i].tensor = layout(view, dtype);
-    place(c, i, c->n_buffers++);
+    const unsigned i = add_name(c, name);
+    c->binding[i].tensor = tensor_of_view(view, dtype);
+    set_position(c, i, c->n_buffers++);
     return i;
 }
 
 unsigned case_beside(struct expr_case *c, const char *name, unsigned other,
                      const struct case_view *view)
 {
-    const unsigned i = bind(c, name);
-    c->binding[i].tensor = layout(view, c->binding[other].tensor.dtype);
-    place(c, i, c->buffer[other]);
+    const unsigned i = add_name(c, name);
+    c->binding[i].tensor =
+        tensor_of_view(view, c->binding[other].tensor.dtype);
+    set_position(c, i, c->buffer[other]);
     return i;
 }
 
 unsigned case_alias(struct expr_case *c, const char *name, unsigned other)
 {
-    const unsigned i = bind(c, name);
+    const unsigned i = add_name(c, name);
     c->binding[i].tensor = c->binding[other].tensor;
     c->buffer[i] = c->buffer[other];
     return i;
@@ -165,7 +171,7 @@ unsigned case_alias(struct expr_case *c, const char *name, unsigned other)
 unsigned case_scalar(struct expr_case *c, const char *name, xl_dtype dtype,
                      double value)
 {
-    const unsigned i = bind(c, name);
+    const unsigned i = add_name(c, name);
     c->binding[i].is_scalar = true;
     c->binding[i].scalar = value;
     c->binding[i].tensor.dtype = dtype;
@@ -212,7 +218,7 @@ bool case_fill(struct expr_case *c)
         for (size_t e = 0; e < xl__shape_elems(&s); e++) {
             const size_t at =
                 t->offset + host_place(&s, e, t->n_dims, t->size, t->stride);
-            const double x = draw(&c->rng, t->dtype, c->fill[i]);
+            const double x = random_element(&c->rng, t->dtype, c->fill[i]);
             if (t->dtype == XL_BOOL)
                 to[at] = (unsigned char)x;
             else
@@ -222,7 +228,7 @@ bool case_fill(struct expr_case *c)
     return true;
 }
 
-/* -- running --------------------------------------------------------------- */
+/* -- runs ----------------------------------------------------------------- */
 
 bool case_works(const struct expr_case *c, xl_queue *q, xl_status status,
                 const char *what)
@@ -284,7 +290,7 @@ bool case_right(struct expr_case *c, xl_queue *q, const char *variant)
             case_works(c, q, xl_expr_run(q, e, &args, NULL), "run") &&
             case_compare(c, q);
     if (!right)
-        fprintf(stderr, "by %s\n", variant ? variant : "the best");
+        fprintf(stderr, "variant: %s\n", variant ? variant : "selected");
     xl_expr_destroy(e);
     case_release(c);
     return right;
@@ -301,7 +307,7 @@ static xl_dtype dtype_named(const char *name, size_t len)
     return XL_F32;
 }
 
-static unsigned numbers(const char *text, size_t *out)
+static unsigned read_numbers(const char *text, size_t *out)
 {
     unsigned n = 0;
     char *end;
@@ -321,7 +327,7 @@ static unsigned binding_named(const struct expr_case *c, const char *name)
     return 0;
 }
 
-static void bind_one(struct expr_case *c, const char *spec)
+static void bind_spec(struct expr_case *c, const char *spec)
 {
     char name[CASE_NAME], what[8], sizes[64] = "";
     struct case_view view = {.n_dims = 0};
@@ -338,10 +344,10 @@ static void bind_one(struct expr_case *c, const char *spec)
     }
     const size_t len = strcspn(what, "!~");
     const char *strides = strchr(sizes, '/');
-    view.n_dims = numbers(sizes, view.size);
+    view.n_dims = read_numbers(sizes, view.size);
     view.is_strided = strides != NULL;
     if (strides)
-        assert_int_equal(numbers(strides + 1, view.stride), view.n_dims);
+        assert_int_equal(read_numbers(strides + 1, view.stride), view.n_dims);
     const unsigned i = case_tensor(c, name, dtype_named(what, len), &view);
     c->fill[i] = what[len] == '!'   ? FILL_SPECIALS
                  : what[len] == '~' ? FILL_WIDE
@@ -357,27 +363,28 @@ void case_bind(struct expr_case *c, const char *bind)
         char *end = strchr(spec, ';');
         if (end)
             *end++ = '\0';
-        bind_one(c, spec);
+        bind_spec(c, spec);
         spec = end;
     }
     assert_true(case_fill(c));
 }
 
-/* Rounding keeps order, so what may be stored lies between the two ends of
- * the interval, rounded: no tolerance of the stored type is needed. */
-static bool is_within(double got, struct xl__interval want, xl_dtype dtype)
+/* Is the stored value within the interval x +- err? Rounding is monotonic, so
+ * it must be between the two ends of the interval after rounding to the dtype.
+ */
+static bool is_within(double got, struct xl__interval expected, xl_dtype dtype)
 {
     union { float f; int32_t i; unsigned char b; uint16_t h; } end;
     const double flushed = is_float(dtype) ? 0x1p-126 : 0;
-    const double err = want.err > 0 || fabs(want.x) < flushed
-                           ? want.err + flushed
+    const double err = expected.err > 0 || fabs(expected.x) < flushed
+                           ? expected.err + flushed
                            : 0;
-    if (isnan(want.x))
+    if (isnan(expected.x))
         return isnan(got);
-    case_store(&end, 0, dtype, want.x - err);
+    case_store(&end, 0, dtype, expected.x - err);
     if (!(got >= case_load(&end, 0, dtype)))
         return false;
-    case_store(&end, 0, dtype, want.x + err);
+    case_store(&end, 0, dtype, expected.x + err);
     return got <= case_load(&end, 0, dtype);
 }
 
@@ -405,24 +412,24 @@ static bool compare_element(struct comparison *cmp, unsigned o, size_t e)
         dense[d] = step;
         step *= node->shape.size[d];
     }
-    const struct xl__interval want =
-        cmp->h->node[out->node][host_place(&out->shape, e, node->shape.n_dims,
-                                           node->shape.size, dense)];
+    const struct xl__interval expected = cmp->h->node[out->node][host_place(
+        &out->shape, e, node->shape.n_dims, node->shape.size, dense)];
     const double got = case_load(c->mem[buffer].after, at, t->dtype);
     c->n_elems++;
-    if (!(want.err < INFINITY) || (c->loses_nan && isnan(want.x)))
+    if (!(expected.err < INFINITY) || (c->loses_nan && isnan(expected.x)))
         return true;
-    c->n_tight += !(want.err > 1e-3 + 1e-3 * fabs(want.x));
-    if (is_within(got, want, t->dtype))
+    c->n_tight += !(expected.err > 1e-3 + 1e-3 * fabs(expected.x));
+    if (is_within(got, expected, t->dtype))
         return true;
-    fprintf(stderr,
-            "seed %llu: %s, element %zu: %.9g, not %.9g (+-%.3g) as %s\n%s\n",
-            (unsigned long long)c->seed, c->name[out->binding], e, got, want.x,
-            want.err, xl_dtype_name(t->dtype), xl__str_text(&c->text));
+    fprintf(
+        stderr,
+        "seed %llu: %s, element %zu: %.9g, expected %.9g +- %.3g as %s\n%s\n",
+        (unsigned long long)c->seed, c->name[out->binding], e, got, expected.x,
+        expected.err, xl_dtype_name(t->dtype), xl__str_text(&c->text));
     return false;
 }
 
-static void mark(struct comparison *cmp, unsigned o)
+static void mark_written(struct comparison *cmp, unsigned o)
 {
     const struct expr_case *c = cmp->c;
     const struct xl__output *out = &cmp->h->graph.output[o];
@@ -438,8 +445,8 @@ static void mark(struct comparison *cmp, unsigned o)
     }
 }
 
-/* A bool is written as 0 or 1, so its byte says more than its value. */
-static bool bools_are_clean(const struct comparison *cmp)
+/* Stored bools must be 0 or 1 as bytes. */
+static bool check_bools(const struct comparison *cmp)
 {
     for (unsigned o = 0; o < cmp->h->graph.n_outputs; o++) {
         const struct xl__output *out = &cmp->h->graph.output[o];
@@ -455,7 +462,7 @@ static bool bools_are_clean(const struct comparison *cmp)
     return true;
 }
 
-static bool guards_hold(const struct comparison *cmp)
+static bool check_guards(const struct comparison *cmp)
 {
     const struct expr_case *c = cmp->c;
     for (unsigned b = 0; b < c->n_buffers; b++)
@@ -471,7 +478,7 @@ static bool guards_hold(const struct comparison *cmp)
     return true;
 }
 
-static bool download(struct expr_case *c, xl_queue *q)
+static bool read_buffers(struct expr_case *c, xl_queue *q)
 {
     bool right = case_works(c, q, xl_queue_finish(q), "finish");
     for (unsigned b = 0; right && b < c->n_buffers; b++)
@@ -486,19 +493,19 @@ bool case_compare(struct expr_case *c, xl_queue *q)
 {
     struct host_graph h = {.node = NULL};
     struct comparison cmp = {.c = c, .h = &h};
-    bool right = download(c, q) && host_evaluate(c, &h);
+    bool right = read_buffers(c, q) && host_evaluate(c, &h);
     c->n_elems = c->n_tight = 0;
     for (unsigned b = 0; right && b < c->n_buffers; b++) {
         cmp.by[b] = xl__calloc(c->mem[b].bytes, sizeof *cmp.by[b]);
         right = cmp.by[b] != NULL;
     }
     for (unsigned o = 0; right && o < h.graph.n_outputs; o++)
-        mark(&cmp, o);
+        mark_written(&cmp, o);
     for (unsigned o = 0; right && o < h.graph.n_outputs; o++)
         for (size_t e = 0;
              right && e < xl__shape_elems(&h.graph.output[o].shape); e++)
             right = compare_element(&cmp, o, e);
-    right = right && bools_are_clean(&cmp) && guards_hold(&cmp);
+    right = right && check_bools(&cmp) && check_guards(&cmp);
     for (unsigned b = 0; b < c->n_buffers; b++)
         free(cmp.by[b]);
     host_clear(&h);

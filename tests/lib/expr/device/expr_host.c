@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of n elements, which stand in the order of their place, with the
- * bounds of expr.h. */
-/* See expr_host.h. */
+/* Evaluation of a graph on the host, node by node. See expr_host.h. The bounds
+ * of reductions are those of include/crosslane/expr.h. */
 #include "lib/expr/device/expr_host.h"
 
 #include <float.h>
@@ -22,8 +21,8 @@ typedef struct xl__interval num;
 static const double U = 0x1p-24;      /* of f32 */
 static const double SMALL = 0x1p-126; /* what may be flushed */
 
-/* NaN or an infinity decides a sum on its own; what is sure of it. */
-static bool special_sum(const num *v, size_t n, num *out)
+/* A sum with NaN or an infinity: true, and the sum with its bound. */
+static bool sum_specials(const num *v, size_t n, num *out)
 {
     double sum = 0;
     bool special = false;
@@ -43,10 +42,11 @@ static num reduce_sum(const num *v, size_t n)
 {
     double sum = 0, low = 0, mag = 0, err = 0;
     num out;
-    if (special_sum(v, n, &out))
+    if (sum_specials(v, n, &out))
         return out;
     for (size_t i = 0; i < n; i++) {
-        /* Kahan and Neumaier's: the reference has no error that counts. */
+        /* Neumaier's compensated sum: the reference's own error is
+         * negligible. */
         const double t = sum + v[i].x;
         low += fabs(sum) >= fabs(v[i].x) ? (sum - t) + v[i].x
                                          : (v[i].x - t) + sum;
@@ -54,12 +54,12 @@ static num reduce_sum(const num *v, size_t n)
         mag += fabs(v[i].x) + v[i].err;
         err += v[i].err;
     }
-    /* Beyond the largest float on the way: anything. */
+    /* If a partial sum may exceed FLT_MAX, any result is correct. */
     return (num){sum + low,
                  mag > FLT_MAX ? INFINITY : err + 8 * U * mag + SMALL};
 }
 
-/* i32 wraps. */
+/* Sums of i32 wrap. */
 static num reduce_isum(const num *v, size_t n)
 {
     uint32_t sum = 0;
@@ -97,7 +97,8 @@ static num reduce_var(const num *v, size_t n)
                           16 * U * (var + U * mean.x * mean.x)};
 }
 
-/* NaN wins; a NaN that is not sure makes all unsure. */
+/* If an element is NaN, so is the result; if that is not certain of an
+ * element, any result is correct. */
 static bool has_nan(const num *v, size_t n, num *out)
 {
     bool unsure = false, nan = false;
@@ -109,7 +110,7 @@ static bool has_nan(const num *v, size_t n, num *out)
     return unsure || nan;
 }
 
-static num extremum(const num *v, size_t n, double sign)
+static num find_extremum(const num *v, size_t n, double sign)
 {
     num out;
     double most = -INFINITY, low = -INFINITY, high = -INFINITY;
@@ -126,11 +127,18 @@ static num extremum(const num *v, size_t n, double sign)
     return (num){sign * most, fmax(most - low, high - most)};
 }
 
-static num reduce_max(const num *v, size_t n) { return extremum(v, n, 1); }
-static num reduce_min(const num *v, size_t n) { return extremum(v, n, -1); }
+static num reduce_max(const num *v, size_t n)
+{
+    return find_extremum(v, n, 1);
+}
+static num reduce_min(const num *v, size_t n)
+{
+    return find_extremum(v, n, -1);
+}
 
-/* The first place of the most; unsure when another may be it. */
-static num arg_extremum(const num *v, size_t n, double sign)
+/* The first index of the extreme; any result is correct if the bounds of
+ * another element overlap it. */
+static num find_arg_extremum(const num *v, size_t n, double sign)
 {
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
@@ -151,15 +159,16 @@ static num arg_extremum(const num *v, size_t n, double sign)
 
 static num reduce_argmax(const num *v, size_t n)
 {
-    return arg_extremum(v, n, 1);
+    return find_arg_extremum(v, n, 1);
 }
 
 static num reduce_argmin(const num *v, size_t n)
 {
-    return arg_extremum(v, n, -1);
+    return find_arg_extremum(v, n, -1);
 }
 
-/* Is there one that is sure to be `which`? Else: may there be? */
+/* any (which = true) and all (false): one element that is certainly `which`
+ * decides the result. */
 static num reduce_logic(const num *v, size_t n, bool which)
 {
     bool unsure = false;
@@ -219,7 +228,7 @@ static num reduce_norm2(const num *v, size_t n)
         return (num){INFINITY, 0};
     if (sum > FLT_MAX)
         return (num){sqrt(sum), INFINITY};
-    /* Squares below the least normal number may be lost. */
+    /* Squares below the smallest normal number may be flushed. */
     return (num){sqrt(sum), sqrt(err) + 12 * U * (sqrt(sum) + sqrt(err)) +
                                 sqrt((double)n * SMALL)};
 }
@@ -262,11 +271,12 @@ static void dense_strides(const struct xl__shape *s, size_t *stride)
     }
 }
 
-/* -- nodes ----------------------------------------------------------------- */
+/* -- nodes ---------------------------------------------------------------- */
 
-/* What a reduction takes: those to f32 take integers as such. */
-static enum xl__vtype taken(const struct xl__node *node,
-                            const struct xl__node *arg)
+/* The type to which a reduction's argument is converted; reductions to f32
+ * read integers as f32. */
+static enum xl__vtype argument_type(const struct xl__node *node,
+                                    const struct xl__node *arg)
 {
     const enum xl__result result = xl__expr_ops[node->op].result;
     return result == XL__R_FLOAT  ? XL__V_F32
@@ -274,11 +284,12 @@ static enum xl__vtype taken(const struct xl__node *node,
                                   : arg->type;
 }
 
-/* Elements of `arg` that fall on element `i` of `node`, in order of place. */
-static void gather(const struct xl__node *node, const struct xl__node *arg,
-                   const num *from, size_t i, num *to)
+/* Gather the elements of `arg` that are reduced to element `i` of `node`, in
+ * order of their index. */
+static void gather_row(const struct xl__node *node, const struct xl__node *arg,
+                       const num *from, size_t i, num *to)
 {
-    const enum xl__vtype type = taken(node, arg);
+    const enum xl__vtype type = argument_type(node, arg);
     size_t stride[XL_MAX_DIMS], kept[XL_MAX_DIMS];
     struct xl__shape reduced = arg->shape;
     dense_strides(&arg->shape, stride);
@@ -292,14 +303,14 @@ static void gather(const struct xl__node *node, const struct xl__node *arg,
                                    stride);
     const size_t n = xl__shape_elems(&reduced);
     for (size_t r = 0; r < n; r++)
-        to[r] = xl__interval_convert(from[base + host_place(&reduced, r,
-                                                   arg->shape.n_dims,
-                                                   arg->shape.size, stride)],
-                            arg->type, type);
+        to[r] = xl__interval_convert(
+            from[base + host_place(&reduced, r, arg->shape.n_dims,
+                                   arg->shape.size, stride)],
+            arg->type, type);
 }
 
-static bool run_reduction(struct host_graph *h, const struct xl__node *node,
-                          num *out)
+static bool eval_reduction(struct host_graph *h, const struct xl__node *node,
+                           num *out)
 {
     const struct xl__node *arg = &h->graph.node[node->arg[0]];
     const size_t n_out = xl__shape_elems(&node->shape);
@@ -309,14 +320,14 @@ static bool run_reduction(struct host_graph *h, const struct xl__node *node,
     if (!row)
         return false;
     for (size_t i = 0; i < n_out; i++) {
-        gather(node, arg, h->node[node->arg[0]], i, row);
+        gather_row(node, arg, h->node[node->arg[0]], i, row);
         out[i] = reduce(row, n);
     }
     free(row);
     return true;
 }
 
-static void run_map(struct host_graph *h, unsigned id, num *out)
+static void eval_map(struct host_graph *h, unsigned id, num *out)
 {
     const struct xl__node *node = &h->graph.node[id];
     const unsigned n_args = xl__expr_ops[node->op].n_args;
@@ -334,8 +345,8 @@ static void run_map(struct host_graph *h, unsigned id, num *out)
     }
 }
 
-static num leaf(const struct expr_case *c, const struct host_graph *h,
-                const struct xl__node *node, size_t i)
+static num eval_leaf(const struct expr_case *c, const struct host_graph *h,
+                     const struct xl__node *node, size_t i)
 {
     const xl_binding *b = &c->binding[node->binding];
     switch (node->op) {
@@ -356,15 +367,16 @@ static num leaf(const struct expr_case *c, const struct host_graph *h,
         const num seed = h->node[node->arg[0]][0];
         const double x = xl__eval_rand(node->op, (int32_t)seed.x, i);
         const double ulp = xl__expr_ops[node->op].ulp;
-        /* Box and Muller's factors are at most 8: absolute, not relative. */
+        /* The factors of Box and Muller's method are at most 8; the bound is
+         * absolute. */
         return (num){x, seed.err > 0 ? INFINITY : ulp * 2 * U * 8};
     }
     default: return (num){node->value, 0}; /* CONST */
     }
 }
 
-static bool run_node(struct host_graph *h, const struct expr_case *c,
-                     unsigned id)
+static bool eval_node(struct host_graph *h, const struct expr_case *c,
+                      unsigned id)
 {
     const struct xl__node *node = &h->graph.node[id];
     const size_t n = xl__shape_elems(&node->shape);
@@ -372,16 +384,19 @@ static bool run_node(struct host_graph *h, const struct expr_case *c,
     if (!out)
         return false;
     switch (xl__expr_ops[node->op].cls) {
-    case XL__C_REDUCE: return run_reduction(h, node, out);
-    case XL__C_MAP: run_map(h, id, out); return true;
+    case XL__C_REDUCE:
+        return eval_reduction(h, node, out);
+    case XL__C_MAP:
+        eval_map(h, id, out);
+        return true;
     default: break;
     }
     for (size_t i = 0; i < n; i++)
-        out[i] = leaf(c, h, node, i);
+        out[i] = eval_leaf(c, h, node, i);
     return true;
 }
 
-/* -- a case ---------------------------------------------------------------- */
+/* -- a case --------------------------------------------------------------- */
 
 static size_t power_of_two(size_t x, size_t most)
 {
@@ -391,7 +406,7 @@ static size_t power_of_two(size_t x, size_t most)
     return p;
 }
 
-static bool same_view(const struct expr_case *c, unsigned i, unsigned j)
+static bool is_same_view(const struct expr_case *c, unsigned i, unsigned j)
 {
     const xl_tensor *a = &c->binding[i].tensor, *b = &c->binding[j].tensor;
     return !c->binding[i].is_scalar && !c->binding[j].is_scalar &&
@@ -401,7 +416,7 @@ static bool same_view(const struct expr_case *c, unsigned i, unsigned j)
            memcmp(a->stride, b->stride, sizeof a->stride) == 0;
 }
 
-static void sign(const struct expr_case *c, struct xl__signature *s)
+static void make_signature(const struct expr_case *c, struct xl__signature *s)
 {
     memset(s, 0, sizeof *s);
     s->n = c->n;
@@ -416,7 +431,7 @@ static void sign(const struct expr_case *c, struct xl__signature *s)
         b->is_scalar = from->is_scalar;
         b->dtype = from->tensor.dtype;
         b->align = (unsigned)power_of_two(from->tensor.offset, 64);
-        while (b->same_as < i && !same_view(c, b->same_as, i))
+        while (b->same_as < i && !is_same_view(c, b->same_as, i))
             b->same_as++;
     }
 }
@@ -429,7 +444,7 @@ bool host_evaluate(const struct expr_case *c, struct host_graph *out)
     bool right = s != NULL;
     memset(out, 0, sizeof *out);
     if (right) {
-        sign(c, s);
+        make_signature(c, s);
         right = xl__parse(xl__str_text(&c->text), c->text.len, &tree, &e) ==
                     XL_OK &&
                 xl__infer(&tree, s, &out->graph, &e) == XL_OK;
@@ -440,7 +455,7 @@ bool host_evaluate(const struct expr_case *c, struct host_graph *out)
         out->node = xl__calloc(out->graph.n_nodes, sizeof *out->node);
     right = right && out->node;
     for (unsigned i = 0; right && i < out->graph.n_nodes; i++)
-        right = run_node(out, c, i);
+        right = eval_node(out, c, i);
     xl__tree_clear(&tree);
     xl__error_clear(&e);
     free(s);

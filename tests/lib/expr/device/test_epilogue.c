@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues on a device: every kind of operand, type and layout, through each
- * variant that takes it, self-checked and then against host doubles. */
+/* Epilogues on a device: every kind of operand, type and layout, with each
+ * variant of GEMM that supports it. Results are compared with values computed
+ * in double on the host; the library's self-check is on. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 static struct test_device t;
 
-/* -- the same on the host -------------------------------------------------- */
+/* -- the epilogues on the host -------------------------------------------- */
 
 #define F(name, value)                                                        \
     static double name(double y, const double *x)                             \
@@ -16,13 +17,16 @@ static struct test_device t;
         (void)x;                                                              \
         return value;                                                         \
     }
-static double gelu(double x) { return 0.5 * x * erfc(-x * sqrt(0.5)); }
+static double gelu_of(double x)
+{
+    return 0.5 * x * erfc(-x * sqrt(0.5));
+}
 
 F(plus, y + x[0])
 F(plus_two, y + x[0] + x[1])
 F(relu_plus, fmax(y + x[0], 0))
-F(gelu_plus, gelu(y + x[0]))
-F(gelu_twice, gelu(gelu(y + x[0])))
+F(gelu_plus, gelu_of(y + x[0]))
+F(gelu_twice, gelu_of(gelu_of(y + x[0])))
 F(silu_of, y / (1 + exp(-y)))
 F(scaled, y *x[0])
 F(rounded, rint(y))
@@ -82,23 +86,23 @@ static const struct epilogue_case types[] = {
     {"cast(round(y * s), i8)", "s:f32=0.25", XL_I8, XL_I8, rounded_scaled, 0, CASE_BETA},
 };
 
-static const struct epilogue_case lies[] = {
+static const struct epilogue_case layouts[] = {
     {"y + r + b", "r:f32[m,n]T b:f16[n]3", XL_F32, XL_F32, plus_two, 2, 0},
     {"y + r + b", "r:f16[m,n]3 b:f32[m,1]", XL_F32, XL_F32, plus_two, 2, CASE_BETA},
     {"y + r + b", "r:bool[m,n]3 b:i8[m,n]T", XL_F32, XL_F32, plus_two, 2, 0},
-    {"y + r + b", "r:f32[m,n]T b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_TURNED},
-    {"y + r + b", "r:f32[m,n] b:f32[m,1]", XL_F32, XL_F32, plus_two, 2, CASE_TURNED},
-    {"y + r + b", "r:C b:bf16[n]3", XL_F16, XL_F16, plus_two, 2, CASE_TURNED},
+    {"y + r + b", "r:f32[m,n]T b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_TRANSPOSED},
+    {"y + r + b", "r:f32[m,n] b:f32[m,1]", XL_F32, XL_F32, plus_two, 2, CASE_TRANSPOSED},
+    {"y + r + b", "r:C b:bf16[n]3", XL_F16, XL_F16, plus_two, 2, CASE_TRANSPOSED},
     {"y + r", "r:C", XL_F32, XL_F32, plus, 1, CASE_BETA},
     {"y + r + b", "r:f32[z,m,n] b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH},
     {"y + r + b", "r:f32[z,1,n] b:f32[m,n]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH | CASE_BETA},
     {"y + r + b", "r:C b:f32[z,1,1]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH},
-    {"y + r + b", "r:f32[z,m,n]T b:f32[z,m,1]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH | CASE_TURNED},
+    {"y + r + b", "r:f32[z,m,n]T b:f32[z,m,1]", XL_F32, XL_F32, plus_two, 2, CASE_BATCH | CASE_TRANSPOSED},
     {"y + r + b", "r:f32[z,m,n] b:f32[n]", XL_F32, XL_F32, plus_two, 2, CASE_LISTS},
 };
 
-/* Of kernels that apply what is short and reads vectors to sums where they are,
- * and must still do the rest. */
+/* For kernels that apply short epilogues to sums in registers: epilogues of
+ * that kind, and others, which such kernels apply in another way. */
 static const struct epilogue_case wide[] = {
     {"relu(y + bias)", "bias:f32[n]", XL_F16, XL_F16, relu_plus, 1, CASE_WIDE},
     {"gelu(y + bias)", "bias:f16[n]", XL_F16, XL_F16, gelu_plus, 64, CASE_WIDE},
@@ -106,7 +110,7 @@ static const struct epilogue_case wide[] = {
     {"y * s", "s:f32=0.3", XL_F16, XL_BF16, scaled, 1, CASE_WIDE},
     {"(y + a) * b + c", "a:f16[n] b:f32[m,1] c:f32[]", XL_F16, XL_F16, three, 64, CASE_WIDE},
     {"y + r + b", "r:f32[z,1,n] b:f32[z,m,1]", XL_F16, XL_F16, plus_two, 2, CASE_WIDE | CASE_BATCH},
-    {"y + r + b", "r:f32[m,1] b:bf16[n]3", XL_F16, XL_F16, plus_two, 2, CASE_WIDE | CASE_TURNED},
+    {"y + r + b", "r:f32[m,1] b:bf16[n]3", XL_F16, XL_F16, plus_two, 2, CASE_WIDE | CASE_TRANSPOSED},
     {"y * s + b", "s:f32[n] b:f32[n]", XL_I8, XL_F16, scaled_plus, 2, CASE_WIDE},
     {"y + r", "r:f16[m,n]", XL_F16, XL_F16, plus, 1, CASE_WIDE},
     {"y + bias", "bias:f32[n]", XL_F16, XL_F16, plus, 1, CASE_WIDE | CASE_BETA},
@@ -114,7 +118,7 @@ static const struct epilogue_case wide[] = {
 };
 /* clang-format on */
 
-/* -- tests ----------------------------------------------------------------- */
+/* -- tests ---------------------------------------------------------------- */
 
 static void run_all(const struct epilogue_case *c, size_t n)
 {
@@ -138,10 +142,10 @@ static void test_types(void **state)
     RUN(types);
 }
 
-static void test_lies(void **state)
+static void test_layouts(void **state)
 {
     (void)state;
-    RUN(lies);
+    RUN(layouts);
 }
 
 static void test_wide(void **state)
@@ -169,7 +173,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_wide),
     };
     test_args(argc, argv);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions on a device beside the host's evaluation of the same graph:
- * named cases, and random ones (expr_random.h), fused and unfused. Bounds are
- * those of expr.h; see expr_host.h. XL_TEST_FULL=1: larger and more of them;
- * XL_TEST_SEED=n: that random case alone. */
+/* Expressions on a device, compared with the host's evaluation of the same
+ * graph: named cases and random ones (expr_random.h), with both variants,
+ * fused and unfused. Error bounds are those of expr.h; see expr_host.h.
+ * XL_TEST_FULL=1: larger cases and more of them; XL_TEST_SEED=n: only that
+ * random case. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +13,27 @@
 #include "lib/expr/device/expr_random.h"
 #include "support/support.h"
 
-enum { SEED = 31, RANDOM = 6, RANDOM_FULL = 400, RANDOM_MOST = 4000 };
+enum { SEED = 31, RANDOM = 6, RANDOM_FULL = 400, MAX_RANDOM_ELEMS = 4000 };
 enum { CHECKED = 4 }; /* every fourth random case with the self-check */
 
 static const char *const variants[] = {"expr_fused", "expr_unfused"};
 enum { N_VARIANTS = 2 };
 
-static struct test_device t;    /* as applications have it */
-static struct test_device bare; /* no self-check: its verdict is ours to make */
+static struct test_device t; /* with the self-check, as in applications */
+static struct test_device unchecked_device; /* without the self-check */
 static bool is_full;
-static bool loses_nan; /* `0 * x` is 0 here, whatever x is (generic.md) */
+static bool loses_nan; /* the driver computes 0 * x as 0 for all x
+                            (generic.md) */
 
-/* -- named cases ----------------------------------------------------------- */
+/* -- named cases ---------------------------------------------------------- */
 
-/* `bind` as case_bind() has it. */
-struct named {
+/* A case; `bind` as for case_bind(). */
+struct named_case {
     const char *name, *text, *bind;
 };
 
 /* clang-format off */
-static const struct named named_cases[] = {
+static const struct named_case named_cases[] = {
     {"one element", "out = x + 1", "x f32 1; out f32 1"},
     {"no dimension", "out = sin(x) * x", "x f32 -; out f32 -"},
     {"no dimension, sum", "out = sum(x) + argmax(x)", "x f16 -; out f32 -"},
@@ -93,8 +95,8 @@ static const struct named named_cases[] = {
 };
 /* clang-format on */
 
-/* Both variants, on the same data; fast math is not asked for. */
-static bool both_right(struct expr_case *c, xl_queue *q)
+/* Run both variants on the same data, without fast math. */
+static bool run_both_variants(struct expr_case *c, xl_queue *q)
 {
     bool right = true;
     for (int v = 0; v < N_VARIANTS; v++)
@@ -102,19 +104,19 @@ static bool both_right(struct expr_case *c, xl_queue *q)
     return right;
 }
 
-static void check_named(const struct named *from, unsigned *n_wrong)
+static void check_named(const struct named_case *from, unsigned *n_wrong)
 {
     struct expr_case c;
     case_init(&c, SEED, from->text);
     case_bind(&c, from->bind);
-    if (!both_right(&c, t.queue)) {
+    if (!run_both_variants(&c, t.queue)) {
         print_error("wrong: %s\n", from->name);
         ++*n_wrong;
     }
     case_clear(&c);
 }
 
-static void named(void **state)
+static void test_named(void **state)
 {
     unsigned n_wrong = 0;
     (void)state;
@@ -123,11 +125,11 @@ static void named(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-/* Long rows and many of them; the longest only where there is time. */
-static void large(void **state)
+/* Long rows, and many of them; the longest only with XL_TEST_FULL. */
+static void test_large(void **state)
 {
     /* clang-format off */
-    static const struct named cases[] = {
+    static const struct named_case cases[] = {
         {"many short rows", "softmax(x)", "x f32 100000,3; out f32 100000,3"},
         {"many short columns", "var(x, axis=0)", "x f16 3,100000; out f32 1,100000"},
         {"long sum", "sum(x)", "x f32 3000017; out f32 1"},
@@ -147,7 +149,7 @@ static void large(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-/* -- sums that are hard ---------------------------------------------------- */
+/* -- sums that are hard --------------------------------------------------- */
 
 static double hard_steps(size_t i) { return i == 0 ? 0x1p24 : 1; }
 static double hard_tenths(size_t i) { return i % 3 ? 0.1 : 0.7; }
@@ -158,9 +160,9 @@ static double hard_cancel(size_t i)
 static double hard_offset(size_t i) { return 1e4 + (double)(i % 7) * 0x1p-8; }
 static double hard_growing(size_t i) { return (double)i * (double)i; }
 
-/* Data that a running sum gets wrong by far more than the bound, whose size
+/* Data for which a plain running sum has an error far above the bound, which
  * does not depend on the count. */
-static void hard_sums(void **state)
+static void test_hard_sums(void **state)
 {
     static double (*const data[])(size_t) = {hard_steps, hard_tenths,
                                              hard_cancel, hard_offset,
@@ -184,29 +186,30 @@ static void hard_sums(void **state)
         for (size_t e = 0; e < n; e++)
             case_store(c.mem[0].before, x->offset + e, XL_F32,
                        data[i / 2](e));
-        n_wrong += !both_right(&c, t.queue);
+        n_wrong += !run_both_variants(&c, t.queue);
         case_clear(&c);
     }
     assert_int_equal(n_wrong, 0);
 }
 
-/* -- random ones ----------------------------------------------------------- */
+/* -- random ones ---------------------------------------------------------- */
 
 static bool check_random(uint64_t seed, size_t *n_elems, size_t *n_tight)
 {
     struct expr_case c;
-    random_case(&c, seed, is_full ? 8 * RANDOM_MOST : RANDOM_MOST);
+    random_case(&c, seed, is_full ? 8 * MAX_RANDOM_ELEMS : MAX_RANDOM_ELEMS);
     c.loses_nan = loses_nan;
     const bool right =
         case_fill(&c) &&
-        both_right(&c, seed % CHECKED ? bare.queue : t.queue);
+        run_both_variants(&c,
+                          seed % CHECKED ? unchecked_device.queue : t.queue);
     *n_elems += c.n_elems;
     *n_tight += c.n_tight;
     case_clear(&c);
     return right;
 }
 
-static void random_ones(void **state)
+static void test_random(void **state)
 {
     const char *one = getenv("XL_TEST_SEED");
     const uint64_t first = one ? strtoull(one, NULL, 10) : 1;
@@ -219,12 +222,12 @@ static void random_ones(void **state)
     print_message("%u expressions, %zu elements, %zu with a close bound\n", n,
                   n_elems, n_tight);
     assert_int_equal(n_wrong, 0);
-    /* A bound that says nothing cannot fail: most must say something. */
+    /* A loose bound detects nothing: most bounds must be tight. */
     assert_true(one || n_tight * 2 > n_elems);
 }
 
-/* A driver's compiler may know better than IEEE 754. */
-static bool drops_nan(void)
+/* Does the driver's compiler replace 0 * x by 0, so that NaN is lost? */
+static bool detect_nan_loss(void)
 {
     struct expr_case c;
     xl_expr_args args;
@@ -233,16 +236,16 @@ static bool drops_nan(void)
     case_bind(&c, "x f32 1; out f32 1");
     const xl_tensor *x = &c.binding[0].tensor, *out = &c.binding[1].tensor;
     case_store(c.mem[0].before, x->offset, XL_F32, NAN);
-    assert_true(case_upload(&c, bare.queue));
+    assert_true(case_upload(&c, unchecked_device.queue));
     case_args(&c, NULL, &args);
-    assert_status(xl_expr_compile(bare.queue, xl__str_text(&c.text), &args,
-                                  &e),
-                  XL_OK, xl_error_detail(bare.queue));
-    assert_status(xl_expr_run(bare.queue, e, &args, NULL), XL_OK,
-                  xl_error_detail(bare.queue));
-    assert_status(xl_buffer_read(bare.queue, c.mem[1].mem, 0, c.mem[1].after,
-                                 c.mem[1].bytes),
-                  XL_OK, xl_error_detail(bare.queue));
+    assert_status(xl_expr_compile(unchecked_device.queue,
+                                  xl__str_text(&c.text), &args, &e),
+                  XL_OK, xl_error_detail(unchecked_device.queue));
+    assert_status(xl_expr_run(unchecked_device.queue, e, &args, NULL), XL_OK,
+                  xl_error_detail(unchecked_device.queue));
+    assert_status(xl_buffer_read(unchecked_device.queue, c.mem[1].mem, 0,
+                                 c.mem[1].after, c.mem[1].bytes),
+                  XL_OK, xl_error_detail(unchecked_device.queue));
     const bool dropped =
         !isnan(case_load(c.mem[1].after, out->offset, XL_F32));
     xl_expr_destroy(e);
@@ -256,10 +259,10 @@ static int open_device(void **state)
     (void)state;
     is_full = getenv("XL_TEST_FULL") != NULL;
     test_device_open(&t, NULL);
-    test_device_open(&bare, &unchecked);
-    loses_nan = drops_nan();
+    test_device_open(&unchecked_device, &unchecked);
+    loses_nan = detect_nan_loss();
     if (loses_nan)
-        print_message("this driver takes 0 * NaN for 0: NaN is not looked at "
+        print_message("this driver computes 0 * NaN as 0: NaN is not checked "
                       "in random expressions\n");
     return 0;
 }
@@ -267,7 +270,7 @@ static int open_device(void **state)
 static int close_device(void **state)
 {
     (void)state;
-    test_device_close(&bare);
+    test_device_close(&unchecked_device);
     test_device_close(&t);
     return 0;
 }
@@ -275,10 +278,10 @@ static int close_device(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(named),
-        cmocka_unit_test(hard_sums),
-        cmocka_unit_test(large),
-        cmocka_unit_test(random_ones),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_hard_sums),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_random),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);

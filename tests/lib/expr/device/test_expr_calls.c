@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an application calls expressions: one compiled for many calls, on its
- * own queue, with its own workspace; and calls that are refused. */
+/* Calls of expressions as an application makes them: one compiled expression
+ * for many calls, a wrapped queue, the caller's workspace, and errors. */
 #include <math.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@ enum { N_VARIANTS = 2 };
 
 static struct test_device t;
 
-/* -- one compiled expression, many calls ----------------------------------- */
+/* -- one compiled expression, many calls ---------------------------------- */
 
-static uint64_t programs_made(void)
+static uint64_t count_programs(void)
 {
     xl_cache_stats stats;
     assert_status(xl_cache_stats_get(t.lib, &stats), XL_OK,
@@ -24,9 +24,9 @@ static uint64_t programs_made(void)
     return stats.hits + stats.misses;
 }
 
-/* Other memory, offsets and scalars every time; other sizes too: the texts
- * do not depend on them, so that only the first call may build. */
-static void many_calls(void **state)
+/* Each call has other memory, offsets, scalars and sizes. The kernel texts do
+ * not depend on these, so only the first calls may build programs. */
+static void test_many_calls(void **state)
 {
     static const char *const binds[] = {
         "x f32 64,256; a = 2; out f32 64,256",
@@ -50,18 +50,18 @@ static void many_calls(void **state)
         assert_status(xl_expr_run(t.queue, e, &args, NULL), XL_OK,
                       xl_error_detail(t.queue));
         assert_true(case_compare(&c, t.queue));
-        /* Memory begins at any place: with and without alignment, a text. */
+        /* There is one text with alignment and one without. */
         if (i == 1)
-            made = programs_made();
+            made = count_programs();
         case_clear(&c);
     }
-    assert_in_range(programs_made(), made, made + 1);
+    assert_in_range(count_programs(), made, made + 1);
     xl_expr_destroy(e);
 }
 
 /* An application's queue that runs out of order: the groups of an expression
  * wait for each other, and for the events that are given. */
-static void out_of_order(void **state)
+static void test_out_of_order(void **state)
 {
     cl_context context = xl_queue_context(t.queue);
     cl_device_id device;
@@ -94,8 +94,8 @@ static void out_of_order(void **state)
     clReleaseCommandQueue(native);
 }
 
-/* The workspace may be the caller's own, and guards hold around it. */
-static void own_workspace(void **state)
+/* The workspace may be a buffer of the caller; one byte less is an error. */
+static void test_own_workspace(void **state)
 {
     struct expr_case c;
     xl_expr_args args;
@@ -129,7 +129,7 @@ static void own_workspace(void **state)
     case_clear(&c);
 }
 
-/* -- what is refused ------------------------------------------------------- */
+/* -- errors --------------------------------------------------------------- */
 
 static xl_status run_status(struct expr_case *c)
 {
@@ -146,62 +146,78 @@ static xl_status run_status(struct expr_case *c)
     return status;
 }
 
-/* What makes a call of `out = x * a` wrong; x, a, out are bound 0, 1, 2. */
-static void over_x(struct expr_case *c)
+/* Changes that make a call of `out = x * a` wrong; x, a, out are bindings 0,
+ * 1, 2. */
+static void overlap_x(struct expr_case *c)
 {
     c->binding[2].tensor.mem = c->binding[0].tensor.mem;
     c->binding[2].tensor.offset = c->binding[0].tensor.offset + 1;
 }
 
-static void repeated(struct expr_case *c)
+static void repeat_row(struct expr_case *c)
 {
     c->binding[2].tensor.stride[0] = 0;
 }
 
-static void crossing(struct expr_case *c)
+static void cross_rows(struct expr_case *c)
 {
     c->binding[2].tensor.stride[0] = 10;
 }
 
-static void past_end(struct expr_case *c)
+static void exceed_buffer(struct expr_case *c)
 {
     c->binding[0].tensor.offset = c->mem[0].bytes / 4 - 20 * 30 + 1;
 }
 
-static void far_out(struct expr_case *c)
+static void exceed_range(struct expr_case *c)
 {
     c->binding[0].tensor.offset = SIZE_MAX - 5;
 }
 
-static void scalar_of(struct expr_case *c, xl_dtype dtype, double value)
+static void set_scalar(struct expr_case *c, xl_dtype dtype, double value)
 {
     c->binding[1].tensor.dtype = dtype;
     c->binding[1].scalar = value;
 }
 
-static void no_whole(struct expr_case *c) { scalar_of(c, XL_I32, 1.5); }
-static void no_number(struct expr_case *c) { scalar_of(c, XL_I32, NAN); }
-static void no_i32(struct expr_case *c) { scalar_of(c, XL_I32, 3e9); }
-static void nan_f32(struct expr_case *c) { scalar_of(c, XL_F32, NAN); }
-static void nothing(struct expr_case *c) { (void)c; }
+static void set_fraction(struct expr_case *c)
+{
+    set_scalar(c, XL_I32, 1.5);
+}
+static void set_nan_i32(struct expr_case *c)
+{
+    set_scalar(c, XL_I32, NAN);
+}
+static void set_large_i32(struct expr_case *c)
+{
+    set_scalar(c, XL_I32, 3e9);
+}
+static void set_nan_f32(struct expr_case *c)
+{
+    set_scalar(c, XL_F32, NAN);
+}
+static void leave_unchanged(struct expr_case *c)
+{
+    (void)c;
+}
 
-static void refused(void **state)
+static void test_refused(void **state)
 {
     static const struct {
         const char *name;
         void (*spoil)(struct expr_case *);
-        xl_status want;
+        xl_status expected;
     } rows[] = {
-        {"as it is", nothing, XL_OK},
-        {"out over x", over_x, XL_OVERLAP},
-        {"rows of out are one", repeated, XL_OVERLAP},
-        {"rows of out cross", crossing, XL_OVERLAP},
-        {"past the end", past_end, XL_BUFFER_TOO_SMALL},
-        {"beyond 64 bits", far_out, XL_OVERFLOW},
-        {"1.5 as i32", no_whole, XL_BAD_SCALAR},
-        {"NaN as i32", no_number, XL_BAD_SCALAR},
-        {"3e9 as i32", no_i32, XL_BAD_SCALAR},
-        {"NaN as f32", nan_f32, XL_OK},
+        {"as it is", leave_unchanged, XL_OK},
+        {"out over x", overlap_x, XL_OVERLAP},
+        {"rows of out are one", repeat_row, XL_OVERLAP},
+        {"rows of out cross", cross_rows, XL_OVERLAP},
+        {"past the end", exceed_buffer, XL_BUFFER_TOO_SMALL},
+        {"beyond 64 bits", exceed_range, XL_OVERFLOW},
+        {"1.5 as i32", set_fraction, XL_BAD_SCALAR},
+        {"NaN as i32", set_nan_i32, XL_BAD_SCALAR},
+        {"3e9 as i32", set_large_i32, XL_BAD_SCALAR},
+        {"NaN as f32", set_nan_f32, XL_OK},
     };
     unsigned n_wrong = 0;
     (void)state;
@@ -212,9 +228,9 @@ static void refused(void **state)
         assert_true(case_upload(&c, t.queue));
         rows[i].spoil(&c);
         const xl_status got = run_status(&c);
-        if (got != rows[i].want) {
+        if (got != rows[i].expected) {
             print_error("%s: %s, not %s: %s\n", rows[i].name,
-                        xl_status_name(got), xl_status_name(rows[i].want),
+                        xl_status_name(got), xl_status_name(rows[i].expected),
                         xl_error_detail(t.queue));
             n_wrong++;
         }
@@ -241,10 +257,10 @@ static int close_device(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_calls),
-        cmocka_unit_test(out_of_order),
-        cmocka_unit_test(own_workspace),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(test_many_calls),
+        cmocka_unit_test(test_out_of_order),
+        cmocka_unit_test(test_own_workspace),
+        cmocka_unit_test(test_refused),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);

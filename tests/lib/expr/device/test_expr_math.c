@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generated kernels on a real driver, one operation at a time: every operation
- * on every type it takes, every width, as they are written for CPUs and for
- * GPUs; every type of memory by every way it is accessed; random numbers.
- * Expected values and bounds are the host interpreter's (eval.h), which knows
- * the errors that graph.h's table allows; it shares no code with the kernels.
- */
+/* Generated kernels on a real driver, by single operations: every operation on
+ * every type and every vector width, with the geometries for CPUs and for
+ * GPUs; every dtype with every kind of access; random numbers. Expected values
+ * and error bounds come from the host's evaluation (expr/host/interval.h),
+ * which applies the bounds of the table in graph.h and shares no code with the
+ * kernels. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 #include "support/support.h"
 
 enum {
-    COUNT = 2053,  /* no multiple of a width */
+    COUNT = 2053, /* not a multiple of a vector width */
     DENSE = 1 << 19,
-    MARGIN = 64,   /* guarded elements on both sides */
-    MOST_BYTES = 4,
+    MARGIN = 64, /* guarded elements on both sides */
+    MAX_ELEM_BYTES = 4,
     GUARD = 0xA5
 };
 
@@ -34,16 +34,16 @@ static struct test_device device;
 static double has_fma;     /* of the device */
 static unsigned first_way; /* of those that suit it */
 
-/* -- a batch with memory --------------------------------------------------- */
+/* -- a batch with memory -------------------------------------------------- */
 
-struct job {
+struct batch_run {
     struct batch b;
     void *memory[XL__EXPR_OPERANDS]; /* of each operand */
     size_t elems[XL__EXPR_OPERANDS];
 };
 
-/* Give every operand memory, full of guards. */
-static void set_up(struct job *j)
+/* Allocate memory for every operand, filled with guard bytes. */
+static void create_memory(struct batch_run *j)
 {
     for (unsigned k = 0; k < j->b.group.n_operands; k++) {
         struct xl__operand *o = &j->b.group.operand[k];
@@ -52,13 +52,13 @@ static void set_up(struct job *j)
             continue;
         o->offset += MARGIN;
         j->elems[k] = j->b.group.loop[0].size * stride + 2 * MARGIN;
-        j->memory[k] = malloc(j->elems[k] * MOST_BYTES);
+        j->memory[k] = malloc(j->elems[k] * MAX_ELEM_BYTES);
         assert_non_null(j->memory[k]);
-        memset(j->memory[k], GUARD, j->elems[k] * MOST_BYTES);
+        memset(j->memory[k], GUARD, j->elems[k] * MAX_ELEM_BYTES);
     }
 }
 
-static void end(struct job *j)
+static void release_memory(struct batch_run *j)
 {
     for (unsigned k = 0; k < XL__EXPR_OPERANDS; k++) {
         free(j->memory[k]);
@@ -66,14 +66,14 @@ static void end(struct job *j)
     }
 }
 
-/* -- on the device --------------------------------------------------------- */
+/* -- on the device -------------------------------------------------------- */
 
-static size_t bytes_of(const struct job *j, unsigned k)
+static size_t bytes_of(const struct batch_run *j, unsigned k)
 {
     return j->elems[k] * xl_dtype_bytes(j->b.group.operand[k].dtype);
 }
 
-static cl_mem buffer_of(const struct job *j, unsigned k)
+static cl_mem buffer_of(const struct batch_run *j, unsigned k)
 {
     cl_int code;
     cl_mem mem = clCreateBuffer(xl_queue_context(device.queue),
@@ -83,7 +83,7 @@ static cl_mem buffer_of(const struct job *j, unsigned k)
     return mem;
 }
 
-static void read_back(struct job *j, unsigned k, cl_mem mem)
+static void read_back(struct batch_run *j, unsigned k, cl_mem mem)
 {
     assert_int_equal(clEnqueueReadBuffer(xl_queue_cl(device.queue), mem,
                                          CL_TRUE, 0, bytes_of(j, k),
@@ -91,8 +91,8 @@ static void read_back(struct job *j, unsigned k, cl_mem mem)
                      CL_SUCCESS);
 }
 
-/* Run it; what is written is read back into its memory. */
-static void run(struct job *j, struct batch_way way)
+/* Run the batch as one kernel, and read back the operands that are written. */
+static void run_batch(struct batch_run *j, struct batch_way way)
 {
     struct xl__limits l;
     struct xl__code code = {0};
@@ -124,9 +124,9 @@ static void run(struct job *j, struct batch_way way)
     free(plan);
 }
 
-/* -- numbers in memory ----------------------------------------------------- */
+/* -- numbers in memory ---------------------------------------------------- */
 
-static double get(const void *memory, xl_dtype dtype, size_t i)
+static double load_element(const void *memory, xl_dtype dtype, size_t i)
 {
     switch (dtype) {
     case XL_F32:
@@ -146,14 +146,16 @@ static double get(const void *memory, xl_dtype dtype, size_t i)
     }
 }
 
-static void put(void *memory, xl_dtype dtype, size_t i, uint32_t bits)
+static void store_element(void *memory, xl_dtype dtype, size_t i,
+                          uint32_t bits)
 {
     if (dtype == XL_F32 || dtype == XL_I32)
         ((uint32_t *)memory)[i] = bits;
     else if (dtype == XL_F16 || dtype == XL_BF16)
         ((uint16_t *)memory)[i] = (uint16_t)bits;
     else if (dtype == XL_BOOL)
-        ((uint8_t *)memory)[i] = (uint8_t)(bits & 3); /* 2 is true, too */
+        ((uint8_t *)memory)[i] =
+            (uint8_t)(bits & 3); /* any nonzero byte is true */
     else
         ((uint8_t *)memory)[i] = (uint8_t)bits;
 }
@@ -165,9 +167,9 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
-/* Floats of all sizes, and the special ones; subnormals are 0, since devices
- * may flush them. */
-static uint32_t some_float(struct xl__rng *rng, size_t i)
+/* Floats of all magnitudes, and special values; 0 instead of subnormals, which
+ * devices may flush. */
+static uint32_t random_float(struct xl__rng *rng, size_t i)
 {
     static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY,
                                     -INFINITY, NAN, 0.5f, -0.5f, 2.0f,
@@ -198,7 +200,7 @@ static uint32_t some_float(struct xl__rng *rng, size_t i)
     return (bits & 0x7f800000u) == 0 ? 0 : bits;
 }
 
-static uint32_t some_int(struct xl__rng *rng, size_t i)
+static uint32_t random_int(struct xl__rng *rng, size_t i)
 {
     static const uint32_t special[] = {0, 1, 0xffffffffu, 0x80000000u,
                                        0x7fffffffu, 2, 0xfffffffeu, 3};
@@ -206,8 +208,8 @@ static uint32_t some_int(struct xl__rng *rng, size_t i)
     return i % 3 == 0 ? special[any % 8] : i % 3 == 1 ? any : any % 41 - 20;
 }
 
-/* All binades of both signs, 1024 of each, with infinities and NaN, if there
- * are DENSE of them; no subnormals again. */
+/* For i below DENSE: 1024 floats of each binade and sign, infinities and NaN;
+ * no subnormals. */
 static uint32_t float_of_binade(struct xl__rng *rng, size_t i)
 {
     enum { REST = 13, TOP = 1 << 10 };
@@ -219,25 +221,26 @@ static uint32_t float_of_binade(struct xl__rng *rng, size_t i)
 
 typedef uint32_t make_float(struct xl__rng *rng, size_t i);
 
-static void fill(struct job *j, uint64_t seed, make_float *make)
+static void fill_inputs(struct batch_run *j, uint64_t seed, make_float *make)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
     for (unsigned k = 0; k < j->b.n_inputs; k++) {
         const xl_dtype dtype = j->b.group.operand[k].dtype;
         for (size_t i = 0; i < j->elems[k]; i++) {
-            /* Another order for each, so that special meets special. */
+            /* Another order for each input, so that special values are
+             * combined. */
             const size_t kind =
                 k == 0 ? i : (size_t)xl__rng_below(&rng, 64);
-            put(j->memory[k], dtype, i,
-                dtype == XL_F32 ? make(&rng, kind)
-                                : some_int(&rng, kind));
+            store_element(j->memory[k], dtype, i,
+                          dtype == XL_F32 ? make(&rng, kind)
+                                          : random_int(&rng, kind));
         }
     }
 }
 
-/* Whatever was not to be written is as it was. */
-static void check_guard(const struct job *j, unsigned k)
+/* Check that nothing was written outside the operand's elements. */
+static void check_guard(const struct batch_run *j, unsigned k)
 {
     const struct xl__operand *o = &j->b.group.operand[k];
     const size_t bytes = xl_dtype_bytes(o->dtype);
@@ -252,107 +255,110 @@ static void check_guard(const struct job *j, unsigned k)
     }
 }
 
-static double element(const struct job *j, unsigned k, size_t i)
+static double operand_element(const struct batch_run *j, unsigned k, size_t i)
 {
     const struct xl__operand *o = &j->b.group.operand[k];
-    return get(j->memory[k], o->dtype, o->offset + i * o->stride[0]);
+    return load_element(j->memory[k], o->dtype, o->offset + i * o->stride[0]);
 }
 
-/* -- operations by themselves ---------------------------------------------- */
+/* -- operations ----------------------------------------------------------- */
 
 static double worst_ulp[XL__EXPR_OPERANDS];
 
-static void note_error(unsigned k, double got, double want)
+static void note_error(unsigned k, double got, double expected)
 {
-    if (isfinite(want) && fabs(want) >= (double)FLT_MIN) {
-        const double ulp = ldexp(1, ilogb(want) - 23);
-        worst_ulp[k] = fmax(worst_ulp[k], fabs(got - want) / ulp);
+    if (isfinite(expected) && fabs(expected) >= (double)FLT_MIN) {
+        const double ulp = ldexp(1, ilogb(expected) - 23);
+        worst_ulp[k] = fmax(worst_ulp[k], fabs(got - expected) / ulp);
     }
 }
 
-/* Element i of node k. */
-static void compare(const struct job *j, unsigned k, size_t i, unsigned vw)
+/* Compare element i of node k with the host. */
+static void check_element(const struct batch_run *j, unsigned k, size_t i,
+                          unsigned vw)
 {
     const struct xl__node *n = &j->b.node[k];
     struct xl__interval arg[XL__EXPR_ARGS] = {{0, 0}};
     for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-        arg[a].x = element(j, n->arg[a], i);
-    const struct xl__interval want = xl__eval_node(&j->b.g, k, arg);
-    const double got = element(j, k, i);
-    if (isinf(want.err))
+        arg[a].x = operand_element(j, n->arg[a], i);
+    const struct xl__interval expected = xl__eval_node(&j->b.g, k, arg);
+    const double got = operand_element(j, k, i);
+    if (isinf(expected.err))
         return;
-    const bool is_right = isnan(want.x)   ? isnan(got)
-                          : isinf(want.x) ? got == want.x
-                                          : fabs(got - want.x) <= want.err;
+    const bool is_right = isnan(expected.x) ? isnan(got)
+                          : isinf(expected.x)
+                              ? got == expected.x
+                              : fabs(got - expected.x) <= expected.err;
     if (!is_right)
         fail_msg("%s, width %u, at %zu: (%.9g, %.9g, %.9g) gave %.9g, not "
                  "%.9g +- %g",
-                 xl__expr_ops[n->op].name, vw, i, arg[0].x, arg[1].x,
-                 arg[2].x, got, want.x, want.err);
-    note_error(k, got, want.x);
+                 xl__expr_ops[n->op].name, vw, i, arg[0].x, arg[1].x, arg[2].x,
+                 got, expected.x, expected.err);
+    note_error(k, got, expected.x);
 }
 
-/* Run what is in the batch, compare it, and begin anew. */
-static void finish_with(struct job *j, struct batch_way way, make_float *make)
+/* Run the batch, compare all results, and release its memory. */
+static void run_and_check(struct batch_run *j, struct batch_way way,
+                          make_float *make)
 {
-    set_up(j);
-    fill(j, 17, make);
-    run(j, way);
+    create_memory(j);
+    fill_inputs(j, 17, make);
+    run_batch(j, way);
     for (unsigned k = j->b.n_inputs; k < j->b.group.n_operands; k++) {
         for (size_t i = 0; i < j->b.group.loop[0].size; i++)
-            compare(j, k, i, way.vw);
+            check_element(j, k, i, way.vw);
         check_guard(j, k);
     }
-    end(j);
+    release_memory(j);
 }
 
-static void finish(struct job *j, struct batch_way way)
+static void run_and_check_batch(struct batch_run *j, struct batch_way way)
 {
-    finish_with(j, way, some_float);
+    run_and_check(j, way, random_float);
 }
 
 static void each_operation(enum xl__vtype type, struct batch_way way)
 {
-    struct job j = {.memory = {NULL}};
+    struct batch_run j = {.memory = {NULL}};
     batch_begin_typed(&j.b, type, COUNT);
     for (int op = 0; op < XL__N_EXPR_OPS; op++) {
         struct xl__node n;
         if (!batch_node((enum xl__expr_op)op, type, &n))
             continue;
         if (j.b.group.n_operands == XL__EXPR_OPERANDS) {
-            finish(&j, way);
+            run_and_check_batch(&j, way);
             batch_begin_typed(&j.b, type, COUNT);
         }
         batch_add(&j.b, &n, batch_memory(n.type), 1, 0);
     }
-    finish(&j, way);
+    run_and_check_batch(&j, way);
 }
 
-static void of_floats(void **state)
+static void test_floats(void **state)
 {
     (void)state;
     for (unsigned i = first_way; i < N_BATCH_WAYS; i++)
         each_operation(XL__V_F32, batch_ways[i]);
 }
 
-static void of_integers(void **state)
+static void test_integers(void **state)
 {
     (void)state;
     for (unsigned i = first_way; i < N_BATCH_WAYS; i++)
         each_operation(XL__V_I32, batch_ways[i]);
 }
 
-static void of_bools(void **state)
+static void test_bools(void **state)
 {
     (void)state;
     for (unsigned i = first_way; i < N_BATCH_WAYS; i++)
         each_operation(XL__V_BOOL, batch_ways[i]);
 }
 
-/* Functions of one float, densely; what they reach is printed. */
+/* Functions of one float over many arguments; prints the largest errors. */
 static void check_dense(struct batch_way way, bool is_fast, make_float *make)
 {
-    struct job j = {.memory = {NULL}};
+    struct batch_run j = {.memory = {NULL}};
     memset(worst_ulp, 0, sizeof worst_ulp);
     batch_begin(&j.b, DENSE);
     batch_add_input(&j.b, XL_F32, 1, 0);
@@ -364,22 +370,22 @@ static void check_dense(struct batch_way way, bool is_fast, make_float *make)
             batch_node((enum xl__expr_op)op, XL__V_F32, &n))
             batch_add(&j.b, &n, XL_F32, 1, 0);
     }
-    finish_with(&j, way, make);
+    run_and_check(&j, way, make);
     for (unsigned k = 1; k < j.b.group.n_operands && !is_fast; k++)
         print_message("%-10s %s %6.2f ulp\n",
                       xl__expr_ops[j.b.node[k].op].name,
                       way.as_gpu ? "GPU" : "CPU", worst_ulp[k]);
 }
 
-static void dense(void **state)
+static void test_dense(void **state)
 {
     (void)state;
     if (first_way == 0)
-        check_dense((struct batch_way){false, 16}, false, some_float);
-    check_dense((struct batch_way){true, 4}, false, some_float);
+        check_dense((struct batch_way){false, 16}, false, random_float);
+    check_dense((struct batch_way){true, 4}, false, random_float);
 }
 
-static void binades(void **state)
+static void test_binades(void **state)
 {
     (void)state;
     if (first_way == 0)
@@ -387,20 +393,20 @@ static void binades(void **state)
     check_dense((struct batch_way){true, 4}, false, float_of_binade);
 }
 
-static void dense_and_fast(void **state)
+static void test_fast_math(void **state)
 {
     (void)state;
     if (first_way == 0)
-        check_dense((struct batch_way){false, 16}, true, some_float);
-    check_dense((struct batch_way){true, 4}, true, some_float);
+        check_dense((struct batch_way){false, 16}, true, random_float);
+    check_dense((struct batch_way){true, 4}, true, random_float);
 }
 
-static void casts(void **state)
+static void test_casts(void **state)
 {
     (void)state;
     for (unsigned i = XL__N_VTYPES * first_way;
          i < XL__N_VTYPES * N_BATCH_WAYS; i++) {
-        struct job j = {.memory = {NULL}};
+        struct batch_run j = {.memory = {NULL}};
         batch_begin(&j.b, COUNT);
         const enum xl__vtype type = (enum xl__vtype)(i % XL__N_VTYPES);
         batch_add_input(&j.b, batch_memory(type), 1, 0);
@@ -411,21 +417,21 @@ static void casts(void **state)
             if (dtype != XL_F64)
                 batch_add(&j.b, &n, batch_memory(n.type), 1, 0);
         }
-        finish(&j, batch_ways[i / XL__N_VTYPES]);
+        run_and_check_batch(&j, batch_ways[i / XL__N_VTYPES]);
     }
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
-/* What goes through a register and back is itself again, but for NaN's bits, a
- * bool's, and subnormals, which may be flushed. */
+/* A value that is loaded and stored is unchanged, except for the bits of NaN
+ * and of bools, and for subnormals, which may be flushed. */
 static void check_access(size_t from, size_t to, size_t shift,
                          struct batch_way way)
 {
     static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
                                       XL_I8,  XL_U8,  XL_BOOL};
     enum { N = sizeof dtypes / sizeof *dtypes };
-    struct job j = {.memory = {NULL}};
+    struct batch_run j = {.memory = {NULL}};
     batch_begin(&j.b, COUNT);
     for (unsigned d = 0; d < N; d++)
         batch_add_input(&j.b, dtypes[d], from, shift);
@@ -435,25 +441,25 @@ static void check_access(size_t from, size_t to, size_t shift,
                                    .dtype = batch_memory(type), .arg = {d}};
         batch_add(&j.b, &n, dtypes[d], to, shift);
     }
-    set_up(&j);
-    fill(&j, 3, some_float);
-    run(&j, way);
+    create_memory(&j);
+    fill_inputs(&j, 3, random_float);
+    run_batch(&j, way);
     for (unsigned d = 0; d < N; d++) {
         for (size_t i = 0; i < COUNT; i++) {
-            const double want = element(&j, d, i);
-            const double got = element(&j, N + d, i);
-            if (got != want && !(isnan(got) && isnan(want)) &&
-                fabs(want) >= (double)FLT_MIN)
+            const double expected = operand_element(&j, d, i);
+            const double got = operand_element(&j, N + d, i);
+            if (got != expected && !(isnan(got) && isnan(expected)) &&
+                fabs(expected) >= (double)FLT_MIN)
                 fail_msg("%s by %zu to %zu, width %u: %zu is %g, not %g",
                          xl_dtype_name(dtypes[d]), from, to, way.vw, i, got,
-                         want);
+                         expected);
         }
         check_guard(&j, N + d);
     }
-    end(&j);
+    release_memory(&j);
 }
 
-static void accesses(void **state)
+static void test_accesses(void **state)
 {
     (void)state;
     for (unsigned i = first_way; i < N_BATCH_WAYS; i++) {
@@ -464,10 +470,10 @@ static void accesses(void **state)
     }
 }
 
-/* -- random numbers -------------------------------------------------------- */
+/* -- random numbers ------------------------------------------------------- */
 
 /* rand and randn of a seed, both in one kernel. */
-static void begin_random(struct job *j, int32_t seed, size_t first,
+static void begin_random(struct batch_run *j, int32_t seed, size_t first,
                          size_t step)
 {
     batch_begin(&j->b, COUNT);
@@ -487,32 +493,33 @@ static void begin_random(struct job *j, int32_t seed, size_t first,
     j->b.node[4] = (struct xl__node){.op = XL__E_CONST, .type = XL__V_I32,
                                    .value = seed};
     j->b.g.n_nodes = 5;
-    set_up(j);
+    create_memory(j);
 }
 
 static void check_random(size_t first, size_t step, struct batch_way way)
 {
     enum { SEED = -77 };
-    struct job j = {.memory = {NULL}};
+    struct batch_run j = {.memory = {NULL}};
     begin_random(&j, SEED, first, step);
-    run(&j, way);
+    run_batch(&j, way);
     for (unsigned k = 0; k < 2; k++) {
         const enum xl__expr_op op = j.b.node[k].op;
         for (size_t i = 0; i < COUNT; i++) {
-            const double want = xl__eval_rand(op, SEED, first + i * step);
-            const double got = element(&j, k, i);
-            /* graph.h's ulp, of which one is at most 2^-23 relative. */
-            if (fabs(got - want) > xl__expr_ops[op].ulp * 0x1p-23 * fabs(want))
+            const double expected = xl__eval_rand(op, SEED, first + i * step);
+            const double got = operand_element(&j, k, i);
+            /* The ulps of graph.h; one ulp is at most 2^-23 relative. */
+            if (fabs(got - expected) >
+                xl__expr_ops[op].ulp * 0x1p-23 * fabs(expected))
                 fail_msg("%s, width %u, place %zu: %.9g, not %.9g",
                          xl__expr_ops[op].name, way.vw, first + i * step, got,
-                         want);
+                         expected);
         }
         check_guard(&j, k);
     }
-    end(&j);
+    release_memory(&j);
 }
 
-static void random_numbers(void **state)
+static void test_random(void **state)
 {
     (void)state;
     for (unsigned i = first_way; i < N_BATCH_WAYS; i++) {
@@ -525,23 +532,23 @@ static void random_numbers(void **state)
 
 /* Random123's published vector of philox4x32 with ten rounds: counter and key
  * 0. */
-static void known_answer(void **state)
+static void test_known_answer(void **state)
 {
     (void)state;
     static const uint32_t word[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu,
                                     0x9b00dbd8u};
     for (unsigned i = first_way; i < N_BATCH_WAYS; i++) {
-        struct job j = {.memory = {NULL}};
+        struct batch_run j = {.memory = {NULL}};
         begin_random(&j, 0, 0, 1);
-        run(&j, batch_ways[i]);
+        run_batch(&j, batch_ways[i]);
         for (size_t w = 0; w < 4; w++)
-            assert_true(element(&j, 0, w) == (word[w] >> 8) * 0x1p-24);
-        end(&j);
+            assert_true(operand_element(&j, 0, w) == (word[w] >> 8) * 0x1p-24);
+        release_memory(&j);
     }
 }
 
-/* A GPU's compiler need not do with a CPU's long vectors. */
-static void look_at_device(void)
+/* Read the device's facts. On GPUs the long vectors of CPUs are left out. */
+static void read_device_facts(void)
 {
     const struct xl__limits *l = &device.device->limits;
     has_fma = xl__num_or(l, XL__F_has_fma, 1);
@@ -552,16 +559,15 @@ static void look_at_device(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_floats),   cmocka_unit_test(of_integers),
-        cmocka_unit_test(of_bools),    cmocka_unit_test(dense),
-        cmocka_unit_test(binades),
-        cmocka_unit_test(dense_and_fast),
-        cmocka_unit_test(casts),       cmocka_unit_test(accesses),
-        cmocka_unit_test(random_numbers), cmocka_unit_test(known_answer),
+        cmocka_unit_test(test_floats),  cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_bools),   cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_binades), cmocka_unit_test(test_fast_math),
+        cmocka_unit_test(test_casts),   cmocka_unit_test(test_accesses),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_known_answer),
     };
     test_args(argc, argv);
     test_device_open(&device, NULL);
-    look_at_device();
+    read_device_facts();
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     test_device_close(&device);
     return failed;

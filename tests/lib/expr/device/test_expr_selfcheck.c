@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does the self-check of expressions notice? Kernels are read from a copy of
- * cl/ with one mistake each; every one must be found on a real driver before
- * a result reaches the caller, and the unharmed copy must pass. */
+/* Mistakes that the self-check of expressions detects. Kernels are read from a
+ * copy of cl/ with one mistake; the self-check must report each of them before
+ * a result is returned, and pass with an unchanged copy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 enum { ROWS = 7, COLS = 203, PATH = 1200 };
 
-/* A mistake: in a file below cl/common, the first `from` becomes `to`. */
+/* A mistake: in a file below cl/, the first `from` is replaced by `to`; `says`
+ * is part of the expected error. */
 static const struct mistake {
     const char *file, *from, *to, *text, *says;
 } mistakes[] = {
@@ -24,7 +25,7 @@ static const struct mistake {
     {"expr/random.clh", "ROUNDS 10", "ROUNDS 9", "y = rand(3) * x", "is"},
 };
 
-static char *read_all(const char *path)
+static char *read_file(const char *path)
 {
     enum { MOST = 1 << 20 };
     char *text = calloc(MOST, 1);
@@ -35,8 +36,9 @@ static char *read_all(const char *path)
     return text;
 }
 
-/* The copy's folder; lives until the next call. */
-static const char *copied(const struct mistake *m)
+/* Copy cl/, with a mistake (NULL: none); returns the folder of the copy, valid
+ * until the next call. */
+static const char *copy_kernels(const struct mistake *m)
 {
     const char *folder = test_scratch("cl");
     char command[2 * PATH], path[PATH];
@@ -47,7 +49,7 @@ static const char *copied(const struct mistake *m)
     if (!m)
         return folder;
     snprintf(path, sizeof path, "%s/cl/%s", folder, m->file);
-    char *text = read_all(path), *at = strstr(text, m->from);
+    char *text = read_file(path), *at = strstr(text, m->from);
     if (!at)
         fail_msg("%s has no \"%s\" any more", m->file, m->from);
     FILE *f = fopen(path, "wb");
@@ -59,9 +61,9 @@ static const char *copied(const struct mistake *m)
     return folder;
 }
 
-/* Compile with kernels from the copy; *story: what was said, if it failed. */
-static xl_status compile(const char *folder, const char *text, char *story,
-                         size_t cap)
+/* Compile with kernels from the copy; *detail: the error, if it failed. */
+static xl_status compile_with(const char *folder, const char *text,
+                              char *detail, size_t cap)
 {
     const size_t shape[2] = {ROWS, COLS};
     char cl[PATH];
@@ -78,31 +80,33 @@ static xl_status compile(const char *folder, const char *text, char *story,
     b[1].name = "y";
     const xl_expr_args args = {.bindings = b, .n_bindings = 2};
     const xl_status status = xl_expr_compile(t.queue, text, &args, &e);
-    snprintf(story, cap, "%s", xl_error_detail(t.queue));
+    snprintf(detail, cap, "%s", xl_error_detail(t.queue));
     xl_expr_destroy(e);
     test_device_close(&t);
     return status;
 }
 
-static void test_mistakes(void **state)
+static void test_detects_mistakes(void **state)
 {
-    char story[1024];
+    char detail[1024];
     (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         const struct mistake *m = &mistakes[i];
-        assert_status(compile(copied(NULL), m->text, story, sizeof story),
-                      XL_OK, story);
+        assert_status(
+            compile_with(copy_kernels(NULL), m->text, detail, sizeof detail),
+            XL_OK, detail);
         const xl_status status =
-            compile(copied(m), m->text, story, sizeof story);
-        if (status != XL_UNTRUSTED || !strstr(story, m->says))
+            compile_with(copy_kernels(m), m->text, detail, sizeof detail);
+        if (status != XL_UNTRUSTED || !strstr(detail, m->says))
             fail_msg("%s for %s in %s: %s, \"%s\"", m->to, m->from, m->file,
-                     xl_status_name(status), story);
+                     xl_status_name(status), detail);
     }
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mistakes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_detects_mistakes)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
