@@ -277,8 +277,7 @@ xl_status xl__wgmma_add(const struct xl__limits *l,
     return XL_OK;
 }
 
-/* -- gemm_wgmma ------------------------------------------------------------
- */
+/* -- gemm_wgmma ----------------------------------------------------------- */
 
 /* A product and what is done before it. */
 struct prepared {
