@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM by tiles, for any device: work-groups that share slices through local
- * memory.
+/* GEMM by tiles, for any device: the items of a work-group share slices of A
+ * and B through local memory.
  *
- * Local memory holds what is multiplied: floats, doubles, ints. Bytes packed
- * by fours would need it a quarter as often, but pay off only with
- * instructions that multiply them so, which few drivers offer in OpenCL C. */
+ * Local memory holds values as they are multiplied: floats, doubles, ints.
+ * Packing i8 by fours would read it a quarter as often, but needs instructions
+ * that multiply packed bytes, which few drivers offer in OpenCL C. */
 #include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
@@ -33,7 +33,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
-/* A turn per step of k and per tile's load, should nothing be unrolled. */
+/* An iteration per step of k and one per load of a slice, should the compiler
+ * unroll nothing. */
 static const char *refuses(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
