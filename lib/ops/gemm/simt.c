@@ -42,17 +42,17 @@ static const struct xl__tile_set simt_sets[] = {
     { 16,  16,  8,  2,  2, 2, 0.110},
 };
 /* clang-format on */
-static const struct xl__tile_kind kind = {.depths = 2,
-                                          .n_sets = sizeof simt_sets /
-                                                    sizeof *simt_sets,
-                                          .sets = simt_sets};
+static const struct xl__tile_kind simt_kind = {.depths = 2,
+                                               .n_sets = sizeof simt_sets /
+                                                         sizeof *simt_sets,
+                                               .sets = simt_sets};
 
 static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     const struct xl__work work = xl__tile_cost(desc);
-    xl__tile_choose_of(l, &kind, &job, &work, out);
+    xl__tile_choose_of(l, &simt_kind, &job, &work, out);
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
 
@@ -78,7 +78,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
         .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
-    j.t.kind = &kind;
+    j.t.kind = &simt_kind;
     if (!xl__tile_runs(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid) || !is_legal(l, &j))
         return XL_UNSUPPORTED;
