@@ -84,7 +84,7 @@ static bool find_function(struct clblast_call *s)
     return false;
 }
 
-/* -- views as BLAS sees them --------------------------------------------- */
+/* -- views as BLAS sees them ---------------------------------------------- */
 
 /* The leading dimension, which must be at least the length of a line (row or
  * column); 0: BLAS has no such view. */
@@ -171,7 +171,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return NULL;
 }
 
-/* -- the calls ----------------------------------------------------------- */
+/* -- the calls ------------------------------------------------------------ */
 
 /* The values that change from call to call, as its functions require them. */
 struct clblast_args {

@@ -14,7 +14,7 @@
 #include "ops/path/buckets.h"
 #include "ops/path/operands.h"
 
-/* -- check --------------------------------------------------------------- */
+/* -- check ---------------------------------------------------------------- */
 
 /* The types that A and B may have, that of their sums, and those that C may
  * have without an epilogue. */
@@ -187,7 +187,7 @@ fail:
     return status;
 }
 
-/* -- bind ---------------------------------------------------------------- */
+/* -- bind ----------------------------------------------------------------- */
 
 /* A stride along a dimension of size 1 is never used. It becomes such that the
  * other dimension counts as contiguous, and aligned. */
@@ -307,7 +307,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     return bind_epilogue(q, g, to, call);
 }
 
-/* -- shape class --------------------------------------------------------- */
+/* -- shape class ---------------------------------------------------------- */
 
 /* Types, layouts of the operands, sizes by bucket. A product that is computed
  * swapped (orientation.h) is classed as swapped, so that both ways to ask for
@@ -365,7 +365,7 @@ const struct xl__op xl__op_gemm = {
     .trial_judge = xl__gemm_selfcheck_compare,
 };
 
-/* -- for the variants ---------------------------------------------------- */
+/* -- for the variants ----------------------------------------------------- */
 
 xl_dtype xl__gemm_y_dtype(const void *canonical)
 {
@@ -387,7 +387,7 @@ enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g)
                                   : XL__UNIT_NONE;
 }
 
-/* -- the public functions ------------------------------------------------ */
+/* -- the public functions ------------------------------------------------- */
 
 xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g, const xl_sync *sync)
 {

@@ -12,8 +12,7 @@
 #include "runtime/launch.h"
 #include "runtime/where.h"
 
-/* -- overlaps
- * ----------------------------------------------------------------- */
+/* -- overlaps ------------------------------------------------------------- */
 
 /* One matrix of one product: the bytes that it occupies in its allocation. */
 struct product_matrix {
@@ -106,7 +105,7 @@ fail:
     return status;
 }
 
-/* -- batches --------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
 /* A product and its index in the list. */
 struct group_entry {

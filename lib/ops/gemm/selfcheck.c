@@ -30,7 +30,7 @@ struct gemm_case {
     cl_ulong at[3][N_PRODUCTS]; /* offset lists of A, B, C */
 };
 
-/* -- the case ------------------------------------------------------------ */
+/* -- the case ------------------------------------------------------------- */
 
 /* A size larger than `tile`, odd except for the factors of two that let the
  * real size have its vector width. */
@@ -134,7 +134,7 @@ static double case_beta(const void *small)
     return xl__gemm_y_dtype(small) == XL_I32 ? -2 : -0.5;
 }
 
-/* -- host memory --------------------------------------------------------- */
+/* -- host memory ---------------------------------------------------------- */
 
 static size_t first_elem(const xl_mat *mat, const struct xl__places *p,
                          size_t z)

@@ -86,7 +86,7 @@ static bool is_by_threads(const struct xl__limits *l)
     return xl__is(l, XL__F_is_cpu) && !(xl__num(l, XL__F_max_loop_turns) > 0);
 }
 
-/* -- reading tunables ------------------------------------------------------ */
+/* -- reading tunables ----------------------------------------------------- */
 
 static size_t sum_bytes(const xl_gemm *g)
 {
@@ -259,7 +259,7 @@ static int all_rows(size_t m)
     return *legal;
 }
 
-/* -- threads ------------------------------------------------------------- */
+/* -- threads -------------------------------------------------------------- */
 
 static void choose_thread(const struct xl__limits *l,
                           const struct xl__gemm_oriented *s, bool along,
@@ -293,7 +293,7 @@ static void choose_thread(const struct xl__limits *l,
     out->value[SKINNY_COLS] = (int)xl__max_size(block, along ? each : vw);
 }
 
-/* -- groups -------------------------------------------------------------- */
+/* -- groups --------------------------------------------------------------- */
 
 /* The work-group being chosen: the product, and what each item computes. */
 struct group_shape {
@@ -476,7 +476,7 @@ static void choose(const struct xl__limits *l, const void *desc,
         out->value[SKINNY_PARTS] = SKINNY_YES;
 }
 
-/* -- the plan -------------------------------------------------------------- */
+/* -- the plan ------------------------------------------------------------- */
 
 enum { SPAN = 256 }; /* columns that a thread joins */
 

@@ -214,7 +214,7 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
            registers_fit(l, t, in, register_limit(l, t));
 }
 
-/* -- tiles cut by k ------------------------------------------------------ */
+/* -- tiles cut by k ------------------------------------------------------- */
 
 /* The kernel computes the same division: gemm/tile_order.clh, gemm/tiled.cl.
  * Source: Osama, Merrill, Cecka, Garland, Owens 2023, "Stream-K". */
