@@ -234,7 +234,7 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
 #endif
             const uint ahead = RN * 4 / ((rows + RM - 1) / RM);
             for (uint i = 0; i < rows; i += RM, soon += ahead * (depth / 4)) {
-                const struct place p = {
+                const struct tile p = {
                     c, at_c + i * t.rs_c + (j - skip) * t.cs_c, t.rs_c,
                     t.cs_c, z, m0 + i, j - skip,
                     (__global SUM *)(scratch + t.keep) +
@@ -252,9 +252,9 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
 #else
                 from.at = la + i * TK;
 #endif
-                begin(&p, sum);
+                clear_sums(&p, sum);
                 multiply(from, panel, next, depth, soon, ahead, sum);
-                finish(&p, sum, GEMM_STORE_ARGS);
+                store_sums(&p, sum, GEMM_STORE_ARGS);
             }
         }
     }

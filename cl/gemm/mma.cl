@@ -106,9 +106,10 @@
     ((ulong)(part) * (TM * TN) + (row) * TN + (col))
 
 /* c and `at`: where the tile begins. */
-INLINED void store(__global ELEM(TC) *c, const ulong at, const ulong rs_c,
-                   const ulong cs_c, const struct place *p, const uint row,
-                   const uint col, const SUMV(VC) x, GEMM_STORE_PARAMS)
+INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
+                          const ulong rs_c, const ulong cs_c,
+                          const struct tile *p, const uint row, const uint col,
+                          const SUMV(VC) x, GEMM_STORE_PARAMS)
 {
     if (row < p->rest_m && col < p->rest_n) {
         const ulong to = at + row * rs_c + col * cs_c;
@@ -161,8 +162,9 @@ INLINED void store(__global ELEM(TC) *c, const ulong at, const ulong rs_c,
 /* 16 bytes to `to`: the first n elements of a line, `step` apart, and zeros.
  * V: bytes of a copy, 0: by elements. */
 #define EACH (16 / ELEM_BYTES(TA))
-INLINED void take(const uint V, __local uchar *to,
-                  __global const BITS *from, const ulong step, const uint n)
+INLINED void copy_chunk(const uint V, __local uchar *to,
+                        __global const BITS *from, const ulong step,
+                        const uint n)
 {
     __local BITS *const at = (__local BITS *)to;
     const uint bytes = n * ELEM_BYTES(TA);
@@ -199,7 +201,7 @@ INLINED void take(const uint V, __local uchar *to,
 #define CHUNKS(LINE) ((LINE) / 16)
 #define LINE_OF(LINE) ((uint)get_local_id(0) / CHUNKS(LINE))
 #define ELEM_OF(LINE) ((uint)get_local_id(0) % CHUNKS(LINE) * EACH)
-#define TAKE_SLICE(name, V, AT, LINE, LINES)                                  \
+#define COPY_SLICE(name, V, AT, LINE, LINES)                                  \
     INLINED void name(__local uchar *slice, __global const BITS *from,        \
                       const ulong apart, const ulong step, const uint lines,  \
                       const uint elems)                                       \
@@ -212,11 +214,11 @@ INLINED void take(const uint V, __local uchar *to,
         {                                                                     \
             const uint i = i0 + j * every;                                    \
             if (LINES % every == 0 || i < LINES)                              \
-                take(V,                                                       \
-                     slice + (every % 8 == 0                                  \
-                                  ? AT(LINE, i0, chunk) + j * every * LINE    \
-                                  : AT(LINE, i, chunk)),                      \
-                     from, step, i < lines ? n : 0);                          \
+                copy_chunk(V,                                                 \
+                           slice + (every % 8 == 0 ? AT(LINE, i0, chunk) +    \
+                                                         j * every * LINE     \
+                                                   : AT(LINE, i, chunk)),     \
+                           from, step, i < lines ? n : 0);                    \
             from += every * apart;                                            \
         }                                                                     \
     }
@@ -224,41 +226,41 @@ INLINED void take(const uint V, __local uchar *to,
 /* Strides from line to line, from element to element; and what is left of
  * both from a slice on. */
 #if ACROSS_A
-TAKE_SLICE(take_slice_a, VA, MMA_AT_ACROSS, LINE_A, LINES_A)
+COPY_SLICE(copy_slice_a, VA, MMA_AT_ACROSS, LINE_A, LINES_A)
 #define APART_A sk_a
 #define STEP_A (VA ? 1 : sx_a)
 #define LEFT_A(depth) depth, p.rest_m
 #else
-TAKE_SLICE(take_slice_a, VA, MMA_AT_ALONG, LINE_A, LINES_A)
+COPY_SLICE(copy_slice_a, VA, MMA_AT_ALONG, LINE_A, LINES_A)
 #define APART_A sx_a
 #define STEP_A (VA ? 1 : sk_a)
 #define LEFT_A(depth) p.rest_m, depth
 #endif
 #if ACROSS_B
-TAKE_SLICE(take_slice_b, VB, MMA_AT_ACROSS, LINE_B, LINES_B)
+COPY_SLICE(copy_slice_b, VB, MMA_AT_ACROSS, LINE_B, LINES_B)
 #define APART_B sk_b
 #define STEP_B (VB ? 1 : sx_b)
 #define LEFT_B(depth) depth, p.rest_n
 #else
-TAKE_SLICE(take_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
+COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
 #define APART_B sx_b
 #define STEP_B (VB ? 1 : sk_b)
 #define LEFT_B(depth) p.rest_n, depth
 #endif
 
 /* The next slice of the work, if there is one. */
-#define TAKE_NEXT()                                                           \
+#define COPY_NEXT()                                                           \
     do {                                                                      \
-        if (to_take > 0) {                                                    \
+        if (to_copy > 0) {                                                    \
             const uint depth = min((uint)TK, rest_k);                         \
-            take_slice_a(slices + write * SLICE_A, ga, APART_A, STEP_A,       \
+            copy_slice_a(slices + write * SLICE_A, ga, APART_A, STEP_A,       \
                          LEFT_A(depth));                                      \
-            take_slice_b(slices + ST * SLICE_A + write * SLICE_B, gb,         \
+            copy_slice_b(slices + ST * SLICE_A + write * SLICE_B, gb,         \
                          APART_B, STEP_B, LEFT_B(depth));                     \
             ga += TK * sk_a;                                                  \
             gb += TK * sk_b;                                                  \
             rest_k -= depth;                                                  \
-            to_take--;                                                        \
+            to_copy--;                                                        \
             write = write + 1 == ST ? 0 : write + 1;                          \
         }                                                                     \
         XL_COPY_CLOSE();                                                      \
@@ -293,10 +295,10 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
     const uint lid = (uint)get_local_id(0), sg = lid / MMA_LANES;
     const uint sm = sg % SM, sn = sg / SM % SN, sk = sg / (SM * SN);
     const uint at_m = sm * (TM / SM), at_n = sn * (TN / SN), at_k = sk * KI;
-    struct work w = FIRST_WORK;
+    struct share w = FIRST_SHARE;
 
     do {
-        const struct place p = place_of(w.tile, tiles_m, tiles_n, m, n);
+        const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
         const ulong k0 = w.unit * TK;
         __global const BITS *ga =
             a + (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a +
@@ -308,7 +310,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
         mma_b fb[2][NI];
         mma_c sum[MI][NI];
         uint read = 0, write = 0;
-        uint to_take = (uint)w.n, rest_k = (uint)(k - k0);
+        uint to_copy = (uint)w.n, rest_k = (uint)(k - k0);
         MMA_UNROLL
         for (uint i = 0; i < MI; i++) {
             MMA_UNROLL
@@ -317,7 +319,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
         }
         #pragma unroll
         for (uint s = 0; s < ST - 1; s++)
-            TAKE_NEXT();
+            COPY_NEXT();
         XL_COPY_WAIT(ST - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         LOAD_STEP(0, 0, 0);
@@ -335,7 +337,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
                 }
                 LOAD_STEP((l + 1) % 2, read, (l + 1) % KI);
                 if (l == 0)
-                    TAKE_NEXT();
+                    COPY_NEXT();
                 MMA_UNROLL
                 for (uint i = 0; i < MI; i++) {
                     MMA_UNROLL
@@ -370,14 +372,14 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
                     continue;
                 }
 #endif
-                store(c, to, rs_c, cs_c, &p, ROW(i, r), col, x,
-                      GEMM_STORE_ARGS);
+                store_vector(c, to, rs_c, cs_c, &p, ROW(i, r), col, x,
+                             GEMM_STORE_ARGS);
             }
         }
 #if CUT
         barrier(CLK_LOCAL_MEM_FENCE); /* slices are written again */
 #endif
-    } while (NEXT_WORK(w));
+    } while (NEXT_SHARE(w));
 }
 
 #else
@@ -390,7 +392,7 @@ gemm_mma_join(TILE_PARAMS)
     const uint tile = GROUP / STRIPES, i = GROUP % STRIPES;
     const uint first = group_of(tile * units, each, extra);
     const uint last = group_of((tile + 1) * units - 1, each, extra);
-    const struct place p = place_of(whole + tile, tiles_m, tiles_n, m, n);
+    const struct tile p = locate_tile(whole + tile, tiles_m, tiles_n, m, n);
     const ulong to = TILE_AT(p);
     if (first == last)
         return; /* one group did it all */
@@ -400,7 +402,8 @@ gemm_mma_join(TILE_PARAMS)
         for (uint part = first; part <= last; part++)
             x += *(__global SUMV(VC) *)(sums + PART_AT(part + tile, ROW(i, r),
                                                        col));
-        store(c, to, rs_c, cs_c, &p, ROW(i, r), col, x, GEMM_STORE_ARGS);
+        store_vector(c, to, rs_c, cs_c, &p, ROW(i, r), col, x,
+                     GEMM_STORE_ARGS);
     }
 }
 #endif

@@ -167,7 +167,8 @@ static inline void load_first(struct vectors *v, struct lines *from, uint lid,
     }
 }
 
-static inline void put(__local float *slice, uint lid, const struct vectors *v)
+static inline void store_slice(__local float *slice, uint lid,
+                               const struct vectors *v)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -177,7 +178,7 @@ static inline void put(__local float *slice, uint lid, const struct vectors *v)
         B_PUT(slice + B_AT(lid + j * NT), v->b[j]);
 }
 
-static inline void step_on(struct lines *from, ulong sk_a, ulong sk_b)
+static inline void advance_lines(struct lines *from, ulong sk_a, ulong sk_b)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -193,8 +194,8 @@ static inline void step_on(struct lines *from, ulong sk_a, ulong sk_b)
 #define COPY_BYTES_2 8
 #define COPY_BYTES_4 16
 
-static inline void copy(__local float *slice, uint lid,
-                        const struct lines *from)
+static inline void copy_slice(__local float *slice, uint lid,
+                              const struct lines *from)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -204,7 +205,7 @@ static inline void copy(__local float *slice, uint lid,
         XL_COPY(COPY_BYTES(VB), slice + B_AT(lid + j * NT), from->b[j]);
 }
 #else
-static inline void load(struct vectors *v, const struct lines *from)
+static inline void load_slice(struct vectors *v, const struct lines *from)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -216,8 +217,8 @@ static inline void load(struct vectors *v, const struct lines *from)
 #endif
 
 /* Its rows and columns begin at the pointers. */
-static inline void fetch(struct values *v, __local const float *rows,
-                         __local const float *cols)
+static inline void fetch_values(struct values *v, __local const float *rows,
+                                __local const float *cols)
 {
     #pragma unroll
     for (uint r = 0; r < RM; r += QM)
@@ -227,7 +228,7 @@ static inline void fetch(struct values *v, __local const float *rows,
         FETCH(QN, v->b + s, cols + COL(s));
 }
 
-static inline void multiply(SUM (*sum)[RN], const struct values *v)
+static inline void multiply_values(SUM (*sum)[RN], const struct values *v)
 {
     #pragma unroll
     for (uint r = 0; r < RM; r++) {
@@ -247,13 +248,13 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
     __local float slices[ST * SLICE] __attribute__((aligned(16)));
     GEMM_GUARDED;
     const uint lid = (uint)get_local_id(0);
-    const uint2 at = place_in_group(lid);
+    const uint2 at = item_position(lid);
     const uint rest_k = (uint)((k - 1) % TK) + 1;
-    struct work w = FIRST_WORK;
+    struct share w = FIRST_SHARE;
     uint slot = 0;
 
     do {
-        const struct place p = place_of(w.tile, tiles_m, tiles_n, m, n);
+        const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
         const uint depth = w.unit == 0 ? rest_k : TK;
         const ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
         const ulong from_a = off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a;
@@ -275,21 +276,21 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
                         min((uint)B_X(i), (uint)B_LAST(p.rest_n)) * (IDX)sx_b;
         }
         load_first(&next, &from, lid, depth, sk_a, sk_b);
-        put(slices + slot, lid, &next);
+        store_slice(slices + slot, lid, &next);
 #if COPY == 2
         uint filled = slot;
         #pragma unroll
         for (uint s = 1; s < AHEAD; s++) {
             filled = AFTER(filled);
             if (s < w.n) {
-                copy(slices + filled, lid, &from);
-                step_on(&from, sk_a, sk_b);
+                copy_slice(slices + filled, lid, &from);
+                advance_lines(&from, sk_a, sk_b);
             }
             XL_COPY_CLOSE();
         }
 #else
         if (w.n > 1)
-            load(&next, &from);
+            load_slice(&next, &from);
 #endif
 
         /* Of the slice before the first, whose last depth comes in the loop
@@ -311,33 +312,33 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
             /* The slice is there, and everyone has left the one before, in
              * whose place the next one is put: in a next tile too. */
             barrier(CLK_LOCAL_MEM_FENCE);
-            fetch(&values[0], rows, cols);
+            fetch_values(&values[0], rows, cols);
 #if COPY == 2
             filled = AFTER(filled);
             if (left >= AHEAD)
-                copy(slices + filled, lid, &from);
+                copy_slice(slices + filled, lid, &from);
             XL_COPY_CLOSE();
 #endif
-            multiply(sum, &values[1]);
+            multiply_values(sum, &values[1]);
             #pragma unroll
             for (uint l = 0; l < TK - 1; l++) {
-                fetch(&values[(l + 1) % 2], rows + (l + 1) * LA,
-                      cols + (l + 1) * LB);
-                multiply(sum, &values[l % 2]);
+                fetch_values(&values[(l + 1) % 2], rows + (l + 1) * LA,
+                             cols + (l + 1) * LB);
+                multiply_values(sum, &values[l % 2]);
             }
             slot = AFTER(slot);
             if (left == 0)
                 break;
-            step_on(&from, sk_a, sk_b);
+            advance_lines(&from, sk_a, sk_b);
 #if COPY == 2
             XL_COPY_WAIT(ST - 2);
 #else
-            put(slices + slot, lid, &next);
+            store_slice(slices + slot, lid, &next);
             if (left > 1)
-                load(&next, &from);
+                load_slice(&next, &from);
 #endif
         }
-        multiply(sum, &values[1]);
+        multiply_values(sum, &values[1]);
 
 #if CUT
         if (w.n < units) {
@@ -356,5 +357,5 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
         for (uint r = 0; r < RM; r++)
             store_row(c, to, rs_c, cs_c, &p, at.y * QM + ROW(r), at.x, sum[r],
                       GEMM_STORE_ARGS);
-    } while (NEXT_WORK(w));
+    } while (NEXT_SHARE(w));
 }

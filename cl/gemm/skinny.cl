@@ -81,7 +81,7 @@
 #define INLINED static inline __attribute__((always_inline))
 
 /* What the items of a group have in common. */
-struct side {
+struct operand {
     __global const ELEM(TA) *p;
     ulong sx, sk;
 };
@@ -105,7 +105,7 @@ SPREAD(16, 8)
 /* w[r LONG + v]: row m0 + r of A at l + v; rows past the last repeat it. */
 #define TOGETHER_M (UA ? VA : 1)
 #define TOGETHER_K (UA ? 1 : VA)
-INLINED void load_a(const struct side *a, const ulong m0, const ulong m,
+INLINED void load_a(const struct operand *a, const ulong m0, const ulong m,
                     const ulong l, SUM *w)
 {
     const ulong sx = UA && VA > 1 ? 1 : a->sx;
@@ -122,7 +122,7 @@ INLINED void load_a(const struct side *a, const ulong m0, const ulong m,
 }
 
 /* One place along k: what no whole turn holds. */
-INLINED void take_one(const struct side *a, const ulong m0, const ulong m,
+INLINED void add_step(const struct operand *a, const ulong m0, const ulong m,
                       const ulong l, const SUM *x, SUM (*sum)[EACH])
 {
     #pragma unroll
@@ -145,9 +145,9 @@ INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
         raw[u] = LOAD_RAW(VW, TA, line, u * sk);
 }
 
-INLINED void sums(const struct side *a, const struct side *b, const ulong m,
-                  const ulong n, const ulong m0, ulong k0, const ulong k1,
-                  SUM (*sum)[EACH])
+INLINED void sum_columns(const struct operand *a, const struct operand *b,
+                         const ulong m, const ulong n, const ulong m0,
+                         ulong k0, const ulong k1, SUM (*sum)[EACH])
 {
     const ulong j =
         (xl_group_id(0) * OWNERS + get_local_id(0) % OWNERS) * VW;
@@ -176,13 +176,13 @@ INLINED void sums(const struct side *a, const struct side *b, const ulong m,
     for (; l < k1; l++) { /* of the items that share columns one at most */
         SUM x[VW];
         XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, LOAD_RAW(VW, TA, line, 0)));
-        take_one(a, m0, m, l, x, sum);
+        add_step(a, m0, m, l, x, sum);
         line += b->sk;
     }
 }
 
 #else
-#define APART (JOIN * VW) /* from one vector of an item to its next */
+#define VECTOR_STEP (JOIN * VW) /* from one vector of an item to its next */
 /* A vector of each column. */
 INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *const *column,
                     const ulong l)
@@ -192,8 +192,9 @@ INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *const *column,
         raw[s] = LOAD_RAW(VW, TA, column[s], l);
 }
 
-INLINED void take(const struct side *a, const ulong m0, const ulong m,
-                  const RAWV(VW, TA) *raw, const ulong l, SUM (*sum)[EACH])
+INLINED void add_vectors(const struct operand *a, const ulong m0,
+                         const ulong m, const RAWV(VW, TA) *raw,
+                         const ulong l, SUM (*sum)[EACH])
 {
     SUM w[TM * VW], x[VW];
     load_a(a, m0, m, l, w);
@@ -209,44 +210,44 @@ INLINED void take(const struct side *a, const ulong m0, const ulong m,
     }
 }
 
-INLINED void sums(const struct side *a, const struct side *b, const ulong m,
-                  const ulong n, const ulong m0, ulong k0, const ulong k1,
-                  SUM (*sum)[EACH])
+INLINED void sum_columns(const struct operand *a, const struct operand *b,
+                         const ulong m, const ulong n, const ulong m0,
+                         ulong k0, const ulong k1, SUM (*sum)[EACH])
 {
     const ulong j0 =
         (xl_group_id(0) * OWNERS + get_local_id(0) / JOIN) * EACH;
-    const ulong turn = ((U - 1) * JOIN + 1) * VW;
+    const ulong span = ((U - 1) * JOIN + 1) * VW;
     __global const ELEM(TA) *column[EACH];
     RAWV(VW, TA) raw[U][EACH];
     #pragma unroll
     for (uint s = 0; s < EACH; s++)
         column[s] = b->p + min(j0 + s, n - 1) * b->sx;
     ulong l = k0 + get_local_id(0) % JOIN * VW;
-    if (l + turn <= k1) {
+    if (l + span <= k1) {
         #pragma unroll
         for (uint u = 0; u < U; u++)
-            load_b(raw[u], column, l + u * APART);
+            load_b(raw[u], column, l + u * VECTOR_STEP);
     }
-    for (; l + turn <= k1; l += U * APART) {
+    for (; l + span <= k1; l += U * VECTOR_STEP) {
         #pragma unroll
         for (uint u = 0; u < U; u++)
-            take(a, m0, m, raw[u], l + u * APART, sum);
-        if (l + U * APART + turn <= k1) {
+            add_vectors(a, m0, m, raw[u], l + u * VECTOR_STEP, sum);
+        if (l + U * VECTOR_STEP + span <= k1) {
             #pragma unroll
             for (uint u = 0; u < U; u++)
-                load_b(raw[u], column, l + (U + u) * APART);
+                load_b(raw[u], column, l + (U + u) * VECTOR_STEP);
         }
     }
-    for (; l + VW <= k1; l += APART) {
+    for (; l + VW <= k1; l += VECTOR_STEP) {
         load_b(raw[0], column, l);
-        take(a, m0, m, raw[0], l, sum);
+        add_vectors(a, m0, m, raw[0], l, sum);
     }
     for (; l < k1; l++) { /* of the items that join one at most */
         SUM x[EACH];
         #pragma unroll
         for (uint s = 0; s < EACH; s++)
             x[s] = LOAD(TA, column[s], l);
-        take_one(a, m0, m, l, x, sum);
+        add_step(a, m0, m, l, x, sum);
     }
 }
 #endif
@@ -261,7 +262,7 @@ INLINED void sums(const struct side *a, const struct side *b, const ulong m,
 #endif
 
 /* Sums of all items, row by row through `room`, to total[row][column]. */
-INLINED void join(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
+INLINED void join_sums(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
 {
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
@@ -292,8 +293,8 @@ gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     const ulong row_blocks = (m + TM - 1) / TM, z = xl_group_id(2);
     const ulong q = xl_group_id(1) / row_blocks;
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
-    const struct side left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
-    const struct side right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
+    const struct operand left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
+    const struct operand right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
     SUM sum[TM][EACH];
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
@@ -301,8 +302,9 @@ gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
         for (uint e = 0; e < EACH; e++)
             sum[r][e] = 0;
     }
-    sums(&left, &right, m, n, m0, q * part, min(k, (q + 1) * part), sum);
-    join(sum, room, total);
+    sum_columns(&left, &right, m, n, m0, q * part, min(k, (q + 1) * part),
+                sum);
+    join_sums(sum, room, total);
     for (uint o = get_local_id(0); o < TM * OUTS; o += WG) {
         const ulong i = m0 + o / OUTS;
         const ulong j = xl_group_id(0) * OUTS + o % OUTS;

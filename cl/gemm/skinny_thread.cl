@@ -63,7 +63,7 @@ typedef SUMV(VW) vec;
 #define AT(p) (*(__local vec *)(p))
 
 /* One operand of this product. */
-struct side {
+struct operand {
     __global const ELEM(TA) *p;
     ulong sx, sk;
 };
@@ -82,7 +82,7 @@ struct block {
 
 #if FORM == 1
 /* U lines of B from l on, while the next ones are on their way. */
-static inline void add_lines(const struct side *a, const struct side *b,
+static inline void add_lines(const struct operand *a, const struct operand *b,
                              const struct block *t, const ulong l)
 {
     const ulong m0 = t->m0, m = t->m;
@@ -113,7 +113,7 @@ static inline void add_lines(const struct side *a, const struct side *b,
 }
 
 /* A line by itself, no further than it goes. */
-static inline void add_line(const struct side *a, const struct side *b,
+static inline void add_line(const struct operand *a, const struct operand *b,
                             const struct block *t, const ulong l)
 {
     const ulong m0 = t->m0, m = t->m;
@@ -126,8 +126,9 @@ static inline void add_line(const struct side *a, const struct side *b,
     }
 }
 
-static inline void add(const struct side *a, const struct side *b,
-                       const struct block *t, const ulong k0, const ulong k1)
+static inline void add_slice(const struct operand *a, const struct operand *b,
+                             const struct block *t, const ulong k0,
+                             const ulong k1)
 {
     ulong l = k0;
     for (; l + U <= k1 &&
@@ -140,8 +141,9 @@ static inline void add(const struct side *a, const struct side *b,
 
 #else
 /* Values of A from l on, row by row. */
-static inline void pack(const struct side *a, const ulong m0, const ulong m,
-                        const ulong l, const uint depth, __local SUM *packed)
+static inline void pack_a(const struct operand *a, const ulong m0,
+                          const ulong m, const ulong l, const uint depth,
+                          __local SUM *packed)
 {
     for (uint r = 0; r < TM; r++) {
         uint v = 0;
@@ -225,12 +227,13 @@ static inline void add_columns(__global const ELEM(TA) *const *column,
     }
 }
 
-static inline void add(const struct side *a, const struct side *b,
-                       const struct block *t, const ulong k0, const ulong k1)
+static inline void add_slice(const struct operand *a, const struct operand *b,
+                             const struct block *t, const ulong k0,
+                             const ulong k1)
 {
     for (ulong l = k0; l < k1; l += DEPTH) {
         const uint depth = (uint)min(k1 - l, (ulong)DEPTH);
-        pack(a, t->m0, t->m, l, depth, t->packed);
+        pack_a(a, t->m0, t->m, l, depth, t->packed);
         for (uint j = 0; j < t->cols; j += EACH) {
             __global const ELEM(TA) *column[EACH];
             const ulong last = t->j0 + min(j + EACH, t->cols) - 1;
@@ -271,14 +274,14 @@ gemm_skinny_thread(__global const ELEM(TA) *restrict a,
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
     const ulong j0 = xl_group_id(0) * COLS;
     const uint cols = (uint)min((ulong)COLS, n - j0);
-    const struct side left = {a + t.off_a + GEMM_AT_A(z), t.sx_a, t.sk_a};
-    const struct side right = {b + t.off_b + GEMM_AT_B(z), t.sx_b, t.sk_b};
+    const struct operand left = {a + t.off_a + GEMM_AT_A(z), t.sx_a, t.sk_a};
+    const struct operand right = {b + t.off_b + GEMM_AT_B(z), t.sx_b, t.sk_b};
     const struct block block = {
         m0, m, j0, (n - 1) * t.sx_b + (k - 1) * t.sk_b + 1,
         cols, WIDE(cols), sums, room};
     for (uint i = 0; i < TM * COLS; i++)
         sums[i] = 0;
-    add(&left, &right, &block, q * t.part, min(k, (q + 1) * t.part));
+    add_slice(&left, &right, &block, q * t.part, min(k, (q + 1) * t.part));
     for (uint r = 0; r < TM && m0 + r < m; r++) {
         for (uint s = 0; s < cols; s++) {
             const ulong i = m0 + r, j = j0 + s;

@@ -86,7 +86,7 @@ typedef XL_CAT(ushort, VN) part_vec;
 #endif
 
 /* Make it known if a line is not finite. */
-static inline void tell(__global uint *flag, uint word)
+static inline void set_flag(__global uint *flag, uint word)
 {
     if (word >= INFINITE)
         atomic_max(flag, 1u);
@@ -116,8 +116,8 @@ static inline vec from_part(part_vec bits)
 #define from_part(bits) XL_CAT(xl_from_bf16_, VX)(bits)
 #endif
 
-static inline void put_parts(__global ushort *planes, ulong at, ulong plane,
-                             vec x)
+static inline void store_planes(__global ushort *planes, ulong at, ulong plane,
+                                vec x)
 {
     #pragma unroll
     for (uint p = 0; p < PLANES; p++) {
@@ -148,7 +148,7 @@ gemm_split_clear(__global uint *words, ulong at, ulong n)
 
 #if STEP == 1
 /* The largest over the group. */
-static inline uint over_group(uint word, __local uint *room)
+static inline uint max_over_group(uint word, __local uint *room)
 {
     const uint lid = (uint)get_local_id(0);
     room[lid] = word;
@@ -172,7 +172,7 @@ gemm_split_lines(X_PARAMS, PLANE_PARAMS)
     #pragma unroll 4
     for (ulong i = first; i < k; i += WG * VX)
         most = max(most, WORDS_OF(LOADVA(VX, 0, x, i * sk)));
-    const uint word = over_group(LARGEST(most), room);
+    const uint word = max_over_group(LARGEST(most), room);
     const float inverse = as_float(INVERSE(word));
     planes += at_planes + line * ld;
     #pragma unroll 4
@@ -180,11 +180,11 @@ gemm_split_lines(X_PARAMS, PLANE_PARAMS)
         vec v = (vec)(0);
         if (i < k)
             v = LOADVA(VX, 0, x, i * sk);
-        put_parts(planes, i, plane, v * inverse);
+        store_planes(planes, i, plane, v * inverse);
     }
     if (first == 0) {
         factors[at_factors + line] = as_float(FACTOR(word));
-        tell(words + flag, word);
+        set_flag(words + flag, word);
     }
 }
 #endif
@@ -220,7 +220,7 @@ gemm_split_largest(X_PARAMS)
     for (uint r = 0; r < ROWS; r++)
         word = max(word, column[r * COLS * VX]);
     atomic_max(words + at_words + line, word);
-    tell(words + flag, word);
+    set_flag(words + flag, word);
 }
 #endif
 
@@ -244,7 +244,7 @@ gemm_split_across(X_PARAMS, PLANE_PARAMS)
         vec v = (vec)(0);
         if (is_line && k0 + r < k)
             v = LOADVA(VX, 0, x, (k0 + r) * sk);
-        put_parts(planes, (k0 + r) * ld, plane, v * inverse);
+        store_planes(planes, (k0 + r) * ld, plane, v * inverse);
     }
     if (is_line && k0 == 0)
         STOREV(VX, 0, factors, at_factors + line,

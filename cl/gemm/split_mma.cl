@@ -147,8 +147,8 @@ static inline void copy_slices(__local uchar *slot, struct stream *a,
 /* -- products ------------------------------------------------------------- */
 
 /* One slot's, those of parts with the largest i + j first. */
-MMA_INLINED void multiply(const struct mma_team *t, mma_c sum[FM][FN],
-                          __local const uchar *slot, uint x_a, uint x_b)
+MMA_INLINED void multiply_slot(const struct mma_team *t, mma_c sum[FM][FN],
+                               __local const uchar *slot, uint x_a, uint x_b)
 {
     MMA_UNROLL
     for (uint d = 0; d < PLANES; d++) {
@@ -188,16 +188,17 @@ MMA_INLINED void promote(mma_c all[FM][FN], mma_c sum[FM][FN])
 }
 
 /* The smaller factor first: only what is too large itself is infinite. */
-static inline float times(float sum, float x, float y)
+static inline float apply_factors(float sum, float x, float y)
 {
     return sum * min(x, y) * max(x, y);
 }
 
 #if VC == 1
-#define PACKED(e, x, y) times((e)[0], x, (y)[0])
+#define PACKED(e, x, y) apply_factors((e)[0], x, (y)[0])
 #else
 #define PACKED(e, x, y)                                                       \
-    (float2)(times((e)[0], x, (y)[0]), times((e)[1], x, (y)[1]))
+    (float2)(apply_factors((e)[0], x, (y)[0]),                                \
+             apply_factors((e)[1], x, (y)[1]))
 #endif
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
@@ -210,7 +211,7 @@ gemm_split_mma(__global const ushort *a, ulong at_a, ulong plane_a, ulong ld_a,
     MMA_TEAM(team, ITEMS);
     GEMM_GUARDED;
     const uint lid = (uint)get_local_id(0);
-    const struct place p = place_of(GROUP, tiles_m, tiles_n, m, n);
+    const struct tile p = locate_tile(GROUP, tiles_m, tiles_n, m, n);
     struct stream sa = {a + at_a + START_A(p.m0, ld_a), plane_a, STEP_A(ld_a),
                         {0}};
     struct stream sb = {b + at_b + START_B(p.n0, ld_b), plane_b, STEP_B(ld_b),
@@ -246,7 +247,7 @@ gemm_split_mma(__global const ushort *a, ulong at_a, ulong plane_a, ulong ld_a,
         if (i + ST - 1 < slices)
             copy_slices(slots + (i + ST - 1) % ST * SLOT, &sa, &sb);
         XL_COPY_CLOSE();
-        multiply(&team, sum, slots + i % ST * SLOT, x_a, x_b);
+        multiply_slot(&team, sum, slots + i % ST * SLOT, x_a, x_b);
         if ((i + 1) * TK % DEEP == 0)
             promote(all, sum);
     }

@@ -100,8 +100,8 @@
                  PAIR_OF(d##h##_0, d##h##_1, here.row, h),                    \
                  PAIR_OF(d##h##_2, d##h##_3, here.below, h));
 #define PAIR_OF(x, y, row, g)                                                 \
-    pair_of(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z, row, \
-                           min(here.col + (g) * 8, here.last)))
+    round_pair(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z,  \
+                              row, min(here.col + (g) * 8, here.last)))
 
 #define PAIRS_16(X, d) X(d, 0, 0, 1)
 #define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
@@ -124,15 +124,16 @@
 #if FORM < 2
 /* Where an item's sums are in C, for an epilogue: rows and columns that there
  * are, for what it reads. */
-struct here {
+struct sums_location {
     ulong z, row, below;
     uint col, last;
 };
 
-static inline struct here here_of(const struct place *p, uint lid, uint2 sizes)
+static inline struct sums_location locate_sums(const struct tile *p, uint lid,
+                                               uint2 sizes)
 {
     const uint row = p->m0 + lid / 32 * 16 + lid % 32 / 4;
-    struct here h;
+    struct sums_location h;
     h.z = p->z;
     h.row = min(row, sizes.x - 1);
     h.below = min(row + 8, sizes.x - 1);
@@ -141,7 +142,7 @@ static inline struct here here_of(const struct place *p, uint lid, uint2 sizes)
     return h;
 }
 
-static inline uint pair_of(float2 v)
+static inline uint round_pair(float2 v)
 {
     return xl_pair(TC, v.x, v.y);
 }
@@ -173,7 +174,7 @@ static inline uint pair_of(float2 v)
 /* FORM 2: */
 #define KEEP_GROUP(d, g)                                                      \
     if (b.col == (g) / 4 * 32)                                                \
-        keep(kept, lane, (g) % 4, d##g##_0, d##g##_1, d##g##_2, d##g##_3);
+        keep_sums(kept, lane, (g) % 4, d##g##_0, d##g##_1, d##g##_2, d##g##_3);
 /* CUT: */
 #define PART_GROUP(d, g)                                                      \
     parts[SUMS_AT(w.part, four, g, lid % 128)] =                              \
@@ -208,18 +209,18 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
     const uint2 counts = COUNTS;
     XL_MAP(map_a, gemm_wgmma, 1);
     XL_MAP(map_b, gemm_wgmma, 3);
-    struct work w;
-    const uint four = xl_four(lid);
+    struct share w;
+    const uint four = xl_warpgroup(lid);
     uint early = 0;
-    first_work(&w, counts FIRST_ARGS);
+    first_share(&w, counts FIRST_ARGS);
 #if FLAG
     if (scratch[AT_FLAG] != 0)
         return;
 #endif
 
     if (lid == NC * 128) {
-        const struct place p = place_of(w.tile, GRID, INVERSE);
-        const struct corner at = corner_of(&p, PLACE_A, PLACE_B, APART);
+        const struct tile p = locate_tile(w.tile, GRID, INVERSE);
+        const struct box_corner at = locate_boxes(&p, PLACE_A, PLACE_B, APART);
         xl_map_fetch(map_a);
         xl_map_fetch(map_b);
         xl_bar_init(full, 1);
@@ -238,9 +239,9 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
     }
     /* The producer does not wait for the others. */
     if (four == NC)
-        xl_pass(0, ITEMS);
+        xl_named_arrive(0, ITEMS);
     else
-        xl_meet(0, ITEMS);
+        xl_named_sync(0, ITEMS);
 
     if (four == NC) {
 #if MORE
@@ -249,9 +250,9 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
         if (lid == NC * 128) {
             uint s = early == ST ? 0 : early, phase = early < ST;
             do {
-                const struct place p = place_of(w.tile, GRID, INVERSE);
-                const struct corner at =
-                    corner_of(&p, PLACE_A, PLACE_B, APART);
+                const struct tile p = locate_tile(w.tile, GRID, INVERSE);
+                const struct box_corner at =
+                    locate_boxes(&p, PLACE_A, PLACE_B, APART);
                 #pragma unroll 1
                 for (uint u = early; u < w.n; u++) {
                     xl_bar_wait(empty + s * 8, phase);
@@ -263,7 +264,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
                     }
                 }
                 early = 0;
-            } while (NEXT_WORK(w));
+            } while (NEXT_SHARE(w));
         }
     } else {
 #if MORE
@@ -295,7 +296,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             (__local SUM *)(mem + KEEP_AT) + lid / 32 * KEPT_WORDS;
 #endif
         do {
-            const struct place p = place_of(w.tile, GRID, INVERSE);
+            const struct tile p = locate_tile(w.tile, GRID, INVERSE);
 #if PROMOTE
             WG_GROUPS(CLEAR_GROUP, RESULT)
             #pragma unroll 1
@@ -344,7 +345,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             }
 #endif
 #if FORM < 2
-            const struct here here = here_of(&p, lid, SIZES);
+            const struct sums_location here = locate_sums(&p, lid, SIZES);
             if (alpha != 1) {
                 WG_GROUPS(SCALE_GROUP, RESULT)
             }
@@ -352,10 +353,10 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #if FORM == 0
             if (stores)
                 xl_box_read(); /* of the tile before */
-            xl_meet(four + 1, 128);
+            xl_named_sync(four + 1, 128);
             PAIRS(PUT_SLICES, RESULT)
             xl_box_fence();
-            xl_meet(four + 1, 128);
+            xl_named_sync(four + 1, 128);
             if (stores) {
                 const int2 c0 = PLACE_C + (int2)((int)p.n0, (int)p.m0);
                 #pragma unroll
@@ -371,21 +372,21 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             #pragma unroll
             for (uint slice = 0; slice < (TN + 63) / 64; slice++) {
                 PAIRS(PUT_ONE, RESULT)
-                xl_meet_warp();
+                xl_warp_sync();
                 store_rows(mem + kept_at, lane, slice * 64, c, &b);
-                xl_meet_warp();
+                xl_warp_sync();
             }
 #else
             #pragma unroll 1
             for (b.col = 0; b.col < b.rest.y; b.col += 32) {
                 WG_GROUPS(KEEP_GROUP, RESULT)
-                xl_meet_warp();
+                xl_warp_sync();
                 store_block(kept, lane, c, &b SCALED_ARGS, GEMM_STORE_ARGS);
-                xl_meet_warp();
+                xl_warp_sync();
             }
 #endif
 #endif
-        } while (NEXT_WORK(w));
+        } while (NEXT_SHARE(w));
 #if FORM == 0
         if (stores)
             xl_box_read();

@@ -52,11 +52,11 @@ gemm_wgmma_join(const ulong16 head,
             sums4 sum = parts[SUMS_AT(first + tile, slab, g, lid)];
             for (uint part = first + 1; part <= last; part++)
                 sum += parts[SUMS_AT(part + tile, slab, g, lid)];
-            keep(kept, lane, i, sum.x, sum.y, sum.z, sum.w);
+            keep_sums(kept, lane, i, sum.x, sum.y, sum.z, sum.w);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const struct place p = place_of(CUTS.x + tile, GRID, INVERSE);
+    const struct tile p = locate_tile(CUTS.x + tile, GRID, INVERSE);
     BLOCK_OF(b, p, OFF_C, LINE_C, SIZES, AT_ROWS, AT_COLS);
     b.row = slab * 64 + lid / 32 * 16;
     b.col = block * 32;
