@@ -15,19 +15,21 @@
  *               |     ||    |    |
  *               +-----++----+----+
  *
- *               ST slices pass through local memory, in turn: while one is
- *               multiplied the next ST - 1 are on their way from memory, and
+ *               ST slots of local memory hold slices: while one is
+ *               multiplied the next ST - 1 are being copied from memory, and
  *               a step's fragments are loaded while the last step's are
- *               multiplied. A slice lies as the operand does, so that both are
- *               read and written 16 bytes at a time; what its instructions
- *               cannot turn (i8 across, anything with two strides) lies along
- *               k. What is beyond an edge of a matrix is zeros in local
- *               memory, and no memory that is not the matrix's is read.
+ *               multiplied. A slice has the operand's layout, so that both
+ *               are read and written 16 bytes at a time; operands that the
+ *               instructions cannot transpose (i8 across, those with two
+ *               strides) are stored along k. Elements past an edge of a
+ *               matrix are zeros in local memory, and no memory outside the
+ *               matrix is read.
  *
  *               At the end the sums pass through local memory too, MMA_M rows
  *               of each sub-group at a time, and rows of C are written in
- *               vectors. CUT: gemm/tile_order.clh; parts of a tile go to scratch as
- *               TM x TN sums, and gemm_mma_join (STEP 2) adds them in order.
+ *               vectors. CUT: gemm/tile_order.clh; parts of a tile go
+ *               to scratch as TM x TN sums, and gemm_mma_join (STEP 2) adds
+ *               them in order.
  * Arguments     as gemm/tiled.cl
  * Launch        local MMA_LANES SM SN SK; global that times the tiles of all
  *               products, or `whole` and the groups behind; the join: that
@@ -36,7 +38,8 @@
  *               (TN + PAD) sums
  * -D            TM TN TK powers of 2, SM SN SK dividing them into parts of at
  *               least MMA_M, 2 MMA_N, 2 MMA_K; ST 2 and more; GR, CUT:
- *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh;
+ *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE:
+ *               gemm/gemm.clh;
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB bytes of a copy (4, 8, 16): lines aligned to them; 0:
  *               elements, of any strides; VC vector width of C (1, 2, 4),
@@ -92,9 +95,9 @@
 
 /* -- C -------------------------------------------------------------------- */
 
-/* MMA_M rows of every sub-group along m: the tile's rows that pass through
- * local memory together. Rows there are as long as lets neighbouring rows'
- * pairs of sums miss each other's banks. */
+/* A stripe: MMA_M rows of every sub-group along m, the tile's rows that pass
+ * through local memory together. Rows are padded so that adjacent rows' pairs
+ * of sums are in different banks. */
 #define STRIPE (SM * MMA_M)
 #define STRIPES (TM / STRIPE)
 #define PAD 8
@@ -105,7 +108,7 @@
 #define PART_AT(part, row, col)                                               \
     ((ulong)(part) * (TM * TN) + (row) * TN + (col))
 
-/* c and `at`: where the tile begins. */
+/* c, at: the tile's first element. */
 INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
                           const ulong rs_c, const ulong cs_c,
                           const struct tile *p, const uint row, const uint col,
@@ -159,8 +162,8 @@ INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
 #define ROOM_C (SK * STRIPE * LINE_C * 4)
 #define ROOM (SLICES > ROOM_C ? SLICES : ROOM_C)
 
-/* 16 bytes to `to`: the first n elements of a line, `step` apart, and zeros.
- * V: bytes of a copy, 0: by elements. */
+/* Copies 16 bytes to `to`: the first n elements of a line, `step` apart, and
+ * zeros. V: bytes of a copy, 0: by elements. */
 #define EACH (16 / ELEM_BYTES(TA))
 INLINED void copy_chunk(const uint V, __local uchar *to,
                         __global const BITS *from, const ulong step,
@@ -194,10 +197,10 @@ INLINED void copy_chunk(const uint V, __local uchar *to,
     }
 }
 
-/* Chunks of a slice are dealt out in turn, so that an item's lie at one place
- * of lines so many apart. A line is `apart` from the next in memory, and an
- * element `step`; `lines` and `elems` of a line are the matrix's. `from`: the
- * item's first. */
+/* Copies a slice. Chunks are assigned to items cyclically, so that an item has
+ * the same position in lines a fixed number apart. apart: stride of lines in
+ * memory; step: of elements; lines, elems: lines of the matrix, elements of a
+ * line, from the slice on. from: the item's first chunk. */
 #define CHUNKS(LINE) ((LINE) / 16)
 #define LINE_OF(LINE) ((uint)get_local_id(0) / CHUNKS(LINE))
 #define ELEM_OF(LINE) ((uint)get_local_id(0) % CHUNKS(LINE) * EACH)
@@ -223,8 +226,7 @@ INLINED void copy_chunk(const uint V, __local uchar *to,
         }                                                                     \
     }
 
-/* Strides from line to line, from element to element; and what is left of
- * both from a slice on. */
+/* Strides of lines and elements, and the rest of both from a slice on. */
 #if ACROSS_A
 COPY_SLICE(copy_slice_a, VA, MMA_AT_ACROSS, LINE_A, LINES_A)
 #define APART_A sk_a
@@ -248,7 +250,7 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
 #define LEFT_B(depth) p.rest_n, depth
 #endif
 
-/* The next slice of the work, if there is one. */
+/* Copies the share's next slice, if there is one. */
 #define COPY_NEXT()                                                           \
     do {                                                                      \
         if (to_copy > 0) {                                                    \
@@ -266,7 +268,7 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
         XL_COPY_CLOSE();                                                      \
     } while (0)
 
-/* Of the sub-groups along k. */
+/* Sum over the sub-groups along k. */
 INLINED SUMV(VC) sums_of_all(__local const SUM *at)
 {
     SUMV(VC) x = *(__local const SUMV(VC) *)at;
@@ -324,9 +326,10 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
         barrier(CLK_LOCAL_MEM_FENCE);
         LOAD_STEP(0, 0, 0);
 
-        /* In the last step the barrier says that the next slice is there, and
-         * that everyone has loaded the last of this one: its slot is the next
-         * to be written. What is loaded behind the last slice is not used. */
+        /* In the last step the barrier guarantees that the next slice has
+         * arrived and that all items have loaded the last fragments of this
+         * one: its slot is the next to be written. Fragments loaded behind the
+         * last slice are not used. */
         for (uint s = 0; s < (uint)w.n; s++) {
             MMA_UNROLL
             for (uint l = 0; l < KI; l++) {
@@ -377,7 +380,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
             }
         }
 #if CUT
-        barrier(CLK_LOCAL_MEM_FENCE); /* slices are written again */
+        barrier(CLK_LOCAL_MEM_FENCE); /* slices are overwritten next */
 #endif
     } while (NEXT_SHARE(w));
 }

@@ -2,12 +2,13 @@
 /* Computes      C = epilogue(alpha A B + beta C) for few rows: B is streamed
  *               once for TM rows of C, so the time is that of reading B. JOIN
  *               items of a group share the sums of a column; each has its own
- *               places along k, and a turn's loads are under way together.
+ *               steps of k, and the loads of an iteration are in flight
+ *               together.
  *
  *                 FORM 1  B contiguous across (along n): an item owns VW
- *                         columns and takes U lines of B in a turn
- *                 FORM 2  B contiguous along k: an item takes U vectors of VW
- *                         from each of EACH columns in a turn
+ *                         columns and loads U rows of B an iteration
+ *                 FORM 2  B contiguous along k: an item loads U vectors of VW
+ *                         of each of EACH columns an iteration
  *
  *               k may be cut into parts among groups; then sums go to scratch,
  *               and gemm/skinny_join.cl adds them in order.
@@ -29,7 +30,7 @@
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; B once for each TM rows; A once for each block
  *               of columns (FORM 2: for each EACH)
- * Source        loads under way: Little's law; a column's sum is a few chains
+ * Source        loads in flight: Little's law; a column's sum is a few chains
  *               that join in a fixed order: Higham 2002, section 3.5 */
 #ifndef FORM
 #define FORM 1
@@ -80,13 +81,13 @@
 /* Arrays handed to functions are registers if these are inlined. */
 #define INLINED static inline __attribute__((always_inline))
 
-/* What the items of a group have in common. */
+/* One operand of this product. */
 struct operand {
     __global const ELEM(TA) *p;
     ulong sx, sk;
 };
 
-/* N values to places `step` apart. */
+/* Stores N values with stride `step`. */
 INLINED void spread_1(SUM *to, const uint step, const SUM x)
 {
     *to = x;
@@ -121,7 +122,7 @@ INLINED void load_a(const struct operand *a, const ulong m0, const ulong m,
     }
 }
 
-/* One place along k: what no whole turn holds. */
+/* One step of k, of those that do not fill an iteration. */
 INLINED void add_step(const struct operand *a, const ulong m0, const ulong m,
                       const ulong l, const SUM *x, SUM (*sum)[EACH])
 {
@@ -136,7 +137,7 @@ INLINED void add_step(const struct operand *a, const ulong m0, const ulong m,
 }
 
 #if FORM == 1
-/* U lines of the item's columns. */
+/* U rows of the item's columns. */
 INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
                     const ulong sk)
 {
@@ -182,7 +183,8 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
 }
 
 #else
-#define VECTOR_STEP (JOIN * VW) /* from one vector of an item to its next */
+#define VECTOR_STEP (JOIN * VW) /* elements from one vector of an item to
+                                   its next */
 /* A vector of each column. */
 INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *const *column,
                     const ulong l)
@@ -242,7 +244,7 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
         load_b(raw[0], column, l);
         add_vectors(a, m0, m, raw[0], l, sum);
     }
-    for (; l < k1; l++) { /* of the items that join one at most */
+    for (; l < k1; l++) { /* at most one of the items that join */
         SUM x[EACH];
         #pragma unroll
         for (uint s = 0; s < EACH; s++)
@@ -252,7 +254,7 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
 }
 #endif
 
-/* Which of the columns' owners an item is, and which of those that join. */
+/* The item's number among the owners of columns, and among those that join. */
 #if FORM == 1
 #define OWNER (get_local_id(0) % OWNERS)
 #define JOINER (get_local_id(0) / OWNERS)
@@ -261,7 +263,7 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
 #define JOINER (get_local_id(0) % JOIN)
 #endif
 
-/* Sums of all items, row by row through `room`, to total[row][column]. */
+/* Adds the items' sums, row by row through `room`, to total[row][column]. */
 INLINED void join_sums(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
 {
     #pragma unroll

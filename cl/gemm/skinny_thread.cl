@@ -7,12 +7,12 @@
  *                         columns, whose sums stay in its cache; it adds U
  *                         lines of B at a time to them, whole vectors
  *                 FORM 2  B contiguous along k: a group owns COLS columns and
- *                         walks along EACH of them side by side, DEPTH
+ *                         reads along EACH of them side by side, DEPTH
  *                         elements at a time, with as much of A as values in
  *                         its cache
  *
  *               A vector may run past the end of its line into the next ones,
- *               never past the end of B; what it finds there is left out.
+ *               never past the end of B; elements read there are ignored.
  *               k may be cut into parts among groups; then sums go to scratch,
  *               and gemm/skinny_join.cl adds them in order.
  * Arguments     as gemm/skinny.cl, but memory first and sizes in one struct
@@ -59,7 +59,7 @@
 #include "gemm/gemm.clh"
 
 typedef SUMV(VW) vec;
-/* Sums in the cache. */
+/* A vector of sums in local memory, which is the cache. */
 #define AT(p) (*(__local vec *)(p))
 
 /* One operand of this product. */
@@ -81,7 +81,7 @@ struct block {
 };
 
 #if FORM == 1
-/* U lines of B from l on, while the next ones are on their way. */
+/* Adds U rows of B from l on and prefetches the next U. */
 static inline void add_lines(const struct operand *a, const struct operand *b,
                              const struct block *t, const ulong l)
 {
@@ -112,7 +112,7 @@ static inline void add_lines(const struct operand *a, const struct operand *b,
     }
 }
 
-/* A line by itself, no further than it goes. */
+/* Adds one row, element by element. */
 static inline void add_line(const struct operand *a, const struct operand *b,
                             const struct block *t, const ulong l)
 {
@@ -140,7 +140,7 @@ static inline void add_slice(const struct operand *a, const struct operand *b,
 }
 
 #else
-/* Values of A from l on, row by row. */
+/* Packs values of A from l on, row by row. */
 static inline void pack_a(const struct operand *a, const ulong m0,
                           const ulong m, const ulong l, const uint depth,
                           __local SUM *packed)
@@ -174,7 +174,7 @@ ACROSS(16, 8)
 __constant SUM lanes[] __attribute__((aligned(128))) = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* The first `count` of a vector, 0 for the others. */
+/* The first `count` elements of a vector, 0 for the others. */
 static inline vec first_of(const vec x, const uint count)
 {
     return *(__constant vec *)lanes < (vec)((SUM)count) ? x : (vec)(0);
@@ -189,8 +189,8 @@ static inline vec first_of(const vec x, const uint count)
                         sum[r][s]);                                           \
     }
 
-/* `depth` elements of EACH columns. is_wide: what lies beyond, up to a whole
- * vector, may be read. */
+/* Adds `depth` elements of EACH columns. is_wide: memory behind them, up to a
+ * whole vector, may be read. */
 static inline void add_columns(__global const ELEM(TA) *const *column,
                                const uint depth, const bool is_wide,
                                const __local SUM *packed, __local SUM *sums)

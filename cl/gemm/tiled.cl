@@ -128,8 +128,8 @@ struct tile {
     uint rest_m, rest_n;
 };
 
-/* Products one after the other; in each, bands of GR tile rows, walked column
- * by column: groups that run at one time share rows of A and columns of B in
+/* Products one after the other; in each, bands of GR tile rows, column by
+ * column: groups that run at the same time share rows of A and columns of B in
  * the cache. */
 static inline struct tile locate_tile(uint tile, uint tiles_m, uint tiles_n,
                                       ulong m, ulong n)
@@ -285,7 +285,7 @@ static inline bool next_share(struct share *w, ulong units)
 #define LA (TM + PA)
 #define LB (TN + PB)
 
-/* A vector along k goes down a column of the slice. */
+/* A vector along k is stored to a column of the slice. */
 #define SPREAD1(d, ld, v) ((d)[0] = (v))
 #define SPREAD2(d, ld, v) ((d)[0] = (v).s0, (d)[ld] = (v).s1)
 #define SPREAD4(d, ld, v)                                                     \
@@ -400,9 +400,9 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
                         sum[r][s] = MUL_ADD(fa[r], fb[s], sum[r][s]);
                 }
             }
-            /* With two slots the barrier above also says that everyone has
-             * left the slot that is written next: with one another does, for
-             * a group's next tile too. */
+            /* With two slots the barrier above also guarantees that all items
+             * are done with the slot that is written next; with one slot
+             * another barrier does, for a group's next tile too. */
 #if !CUT
             if (left == 0)
                 break;
@@ -441,7 +441,7 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
 #else
 /* -- the join ------------------------------------------------------------- */
 
-/* Which group does this slice, counted over all tiles that are cut. */
+/* The group that computes a slice, counted over all tiles that are cut. */
 static inline uint group_of(ulong unit, ulong each, uint extra)
 {
     const ulong longer = extra * (each + 1);
@@ -461,7 +461,7 @@ gemm_tiled_join(TILE_PARAMS)
     const struct tile p = locate_tile(whole + tile, tiles_m, tiles_n, m, n);
     SUM sum[RN];
     if (first == last)
-        return; /* one group did it all */
+        return; /* one group computed the whole tile */
     #pragma unroll
     for (uint s = 0; s < RN; s++)
         sum[s] = sums[SUMS_AT(first + tile, r, s)];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes      C = epilogue(alpha A B + beta C) in tiles of TM x TN on matrix
  *               instructions of four warps. The last warp's first item is the
- *               producer: it has boxes of A and B copied into a ring of ST
- *               stages, TK of k each; NC = TM / 64 groups of four warps, 64
- *               rows each, multiply what has arrived:
+ *               producer: it starts copies of boxes of A and B into a ring of
+ *               ST stages, TK of k each; NC = TM / 64 groups of four warps, 64
+ *               rows each, multiply stages that have arrived:
  *
  *                 producer  | s0 | s1 | s2 | s0 ...      waits for empty[s]
  *                 consumers      | s0 | s1 | s2 ...      wait for full[s]
  *
- *               Groups stay: each goes on with another tile, whose stages are
- *               on their way while the last one's sums go to C.
- *               CUT: from tile `whole` on, stages of all tiles in a row are
- *               dealt out to groups; parts of tiles go to scratch, which
+ *               Groups are persistent: each continues with another tile, whose
+ *               stages are copied while the last one's sums are stored to C.
+ *               CUT: from tile `whole` on, stages of all tiles in sequence are
+ *               divided among groups; parts of tiles go to scratch, which
  *               gemm/nvidia/wgmma_join.cl adds in order of k, 64 rows and 32
  *               columns a group. lib/ops/gemm/tiles.h
  *               PLANES: A and B are planes behind one another, of which those
@@ -22,23 +22,24 @@
  *               across by TK lines; the third dimension is products times
  *               planes. C: pointer, with FORM 0 a map, boxes of 64 x 64.
  *               scratch (with CUT, SCALES or FLAG): words, see head. The rest:
- *               gemm/gemm.clh. TURNED: rows of the tile are columns of C, so that
- *               a product of few rows fills it
+ *               gemm/gemm.clh. TURNED: rows of the tile are columns of C, so
+ *               that a product of few rows fills it
  * Launch        local 128 NC + 32, global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
  *               0: 2 TM TN, else 8192 NC; 16 ST
- * -D            TM, TN (common/nvidia/wgmma_ptx.clh), TK 128 bytes of elements, ST stages, GR
- *               tile rows walked together; TI as what is multiplied
- *               (common/nvidia/wgmma_ptx.clh); UA, UB lie along k (0), across (1);
- *               FORM of C: 0 16-bit, by boxes, TN a multiple of 64; 1 16-bit,
- *               by rows, TN of 16; n and lines of both of 8, an epilogue short
- *               and of vectors, since it is applied to sums where they are; 2
- *               anything, with beta; VC elements of an access to C in FORM 2
- *               and the join (1 2 4 8), dividing n and lines, else 2; PLANES
- *               (1 2 3); PROMOTE 1 where sums leave the engine after each
- *               stage; SCALES, FLAG, TURNED, CUT; TA TC TY BATCH (0 1)
- *               EPILOGUE: gemm/gemm.clh; XL_SPIN_LIMIT: common/nvidia/tma.clh
+ * -D            TM, TN (common/nvidia/wgmma_ptx.clh), TK 128 bytes of
+ *               elements, ST stages, GR tile rows of a band; TI as what
+ *               is multiplied (common/nvidia/wgmma_ptx.clh); UA, UB contiguous
+ *               along k (0), across (1); FORM of C: 0 16-bit, by boxes, TN a
+ *               multiple of 64; 1 16-bit, by rows, TN of 16; n and lines of
+ *               both of 8, an epilogue short and of vectors, since it is
+ *               applied to sums where they are; 2 anything, with beta; VC
+ *               elements of an access to C in FORM 2 and the join (1 2 4 8),
+ *               dividing n and lines, else 2; PLANES (1 2 3); PROMOTE 1 where
+ *               sums leave the engine after each stage; SCALES, FLAG, TURNED,
+ *               CUT; TA TC TY BATCH (0 1) EPILOGUE: gemm/gemm.clh;
+ *               XL_SPIN_LIMIT: common/nvidia/tma.clh
  * Needs         sm_90a
  * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
  * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32 */
@@ -60,7 +61,7 @@
         MULTIPLY_AT(a_, b_, 2, 1);                                            \
         MULTIPLY_AT(a_, b_, 3, 1);                                            \
     } while (0)
-/* The small terms first. */
+/* The products of the smallest planes first. */
 #if PLANES == 1
 #define TERMS(more) TERM(0, 0, more)
 #elif PLANES == 2
@@ -78,7 +79,7 @@
     TERM(0, 0, 1)
 #endif
 
-/* Where a tile's sums are in the end: RESULT. */
+/* RESULT: the name of a tile's final sums. */
 #if PROMOTE
 #define RESULT all
 #define ADD_GROUP(d, g)                                                       \
@@ -122,8 +123,8 @@
 #define PAIRS(X, d) XL_CAT(PAIRS_, TN)(X, d)
 
 #if FORM < 2
-/* Where an item's sums are in C, for an epilogue: rows and columns that there
- * are, for what it reads. */
+/* Position of an item's sums in C, for an epilogue: rows and columns are
+ * clamped to those of C. */
 struct sums_location {
     ulong z, row, below;
     uint col, last;
@@ -154,7 +155,7 @@ static inline uint round_pair(float2 v)
 #define C_PARAMS __global ELEM(TC) *restrict c
 #endif
 
-/* Sums of ints become floats with alpha; others are what they are, or are
+/* Integer sums become floats with alpha; others are used directly, or are
  * multiplied first. */
 #if TI == 5
 #define TO_FLOAT(x) (alpha * (float)(x))
@@ -237,7 +238,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             load_stage(ring + s * STAGE, full + s * 8, map_a, map_b, &at,
                        w.unit + s);
     }
-    /* The producer does not wait for the others. */
+    /* The producer does not wait at the barrier. */
     if (four == NC)
         xl_named_arrive(0, ITEMS);
     else
@@ -315,8 +316,8 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
                 }
             }
 #else
-            /* A stage is given back when the next one's instructions are
-             * under way: the engine never waits for the loop. */
+            /* A stage is released when the next one's instructions have been
+             * issued, so that the engine does not wait for the loop. */
             uint last = s, more = 0;
             #pragma unroll 1
             for (uint u = 0; u < w.n; u++) {

@@ -15,7 +15,7 @@
 #endif
 #include "gemm/nvidia/wgmma_tile.clh"
 
-/* Which group does this stage, counted over all tiles that are cut. */
+/* The group that computes a stage, counted over all tiles that are cut. */
 static inline uint group_of(uint unit, uint4 cuts)
 {
     const uint longer = cuts.w * (cuts.z + 1);
@@ -44,7 +44,7 @@ gemm_wgmma_join(const ulong16 head,
         return;
 #endif
     if (first == last)
-        return; /* one group did it all */
+        return; /* one group computed the whole tile */
     #pragma unroll
     for (uint i = 0; i < 4; i++) {
         const uint g = block * 4 + i;
