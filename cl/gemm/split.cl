@@ -9,10 +9,10 @@
  *
  *                 STEP 0  gemm_split_clear    the words and the flag: 0
  *                 STEP 1  gemm_split_lines    contiguous along k: a group
- *                                             reads its line, then once more from
+ *                                             reads its line, then again from
  *                                             the cache, and writes planes
- *                 STEP 2  gemm_split_largest  contiguous across: a word a
- *               line,
+ *                 STEP 2  gemm_split_largest  contiguous across: a word
+ *                                             a line,
  *                                             the bits of its largest value
  *                 STEP 3  gemm_split_across   their planes
  *
