@@ -148,7 +148,7 @@ static const char *refuses_types(const struct xl__limits *l,
     return NULL;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_clblast(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     struct clblast_call call;
@@ -325,8 +325,9 @@ static void estimate_clblast(const struct xl__limits *l, const xl_gemm *g,
     xl__estimate(l, &work, p);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_clblast(const struct xl__limits *l, const void *desc,
+                              const struct xl__params *params,
+                              struct xl__plan *p)
 {
     const xl_gemm *g = desc;
     struct xl__step *s = &p->step[0];
@@ -353,6 +354,6 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 const struct xl__variant xl__gemm_clblast = {
     .name = "gemm_clblast",
     .repeats = "as CLBlast's kernels do: it promises nothing",
-    .refuses = refuses,
-    .plan = plan,
+    .refuses = refuse_clblast,
+    .plan = plan_clblast,
 };

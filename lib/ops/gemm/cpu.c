@@ -24,7 +24,7 @@ static const struct xl__tunable tunables[] = {
     {NULL, NULL, {0}},
 };
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_cpu(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (!xl__is(l, XL__F_is_cpu))
@@ -139,8 +139,8 @@ static void add_multiply_step(const struct xl__cpu_job *j,
     p->tiling.groups *= count;
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_cpu(const struct xl__limits *l, const void *desc,
+                          const struct xl__params *params, struct xl__plan *p)
 {
     struct xl__cpu_job j;
     if (!xl__cpu_job_init(l, desc, params, &j))
@@ -161,7 +161,7 @@ const struct xl__variant xl__gemm_cpu = {
     .name = "gemm_cpu",
     .repeats = "bit for bit: each element is one sum in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
+    .refuses = refuse_cpu,
     .choose = xl__cpu_choose,
-    .plan = plan,
+    .plan = plan_cpu,
 };

@@ -81,7 +81,7 @@ static void divide_into_groups(const struct xl__limits *l,
                                struct xl__cpu_job *j)
 {
     enum { LEAST_ROWS = 64 };
-    const size_t wanted =
+    const size_t target =
         xl__ceil_div(n_units(l) * j->per_unit, j->g->batch.count);
     const size_t rows =
         j->in_place ? cache_share(l) / (j->tk * j->value_bytes) : j->tm;
@@ -89,15 +89,15 @@ static void divide_into_groups(const struct xl__limits *l,
     const size_t slabs = xl__ceil_div(j->g->k, XL__CPU_SLAB);
     if (j->form == XL__CPU_AHEAD) {
         j->groups_m = xl__max_size(
-            least, xl__min_size(wanted, xl__ceil_div(j->s.m, LEAST_ROWS)));
+            least, xl__min_size(target, xl__ceil_div(j->s.m, LEAST_ROWS)));
         j->groups_n =
-            xl__min_size(j->lines_n, xl__ceil_div(wanted, j->groups_m));
-        j->pack_blocks = xl__min_size(j->lines_n, xl__ceil_div(wanted, slabs));
+            xl__min_size(j->lines_n, xl__ceil_div(target, j->groups_m));
+        j->pack_blocks = xl__min_size(j->lines_n, xl__ceil_div(target, slabs));
     } else {
-        j->groups_n = xl__min_size(j->lines_n, xl__ceil_div(wanted, least));
+        j->groups_n = xl__min_size(j->lines_n, xl__ceil_div(target, least));
         j->groups_m = xl__max_size(
             least,
-            xl__min_size(j->lines_m, xl__ceil_div(wanted, j->groups_n)));
+            xl__min_size(j->lines_m, xl__ceil_div(target, j->groups_n)));
     }
 }
 

@@ -45,8 +45,9 @@ static double busy_frac(const struct xl__limits *l, const xl_gemm *g)
     return fmin(1, rows * (double)g->n / (units * busy_items));
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_reference(const struct xl__limits *l, const void *desc,
+                                const struct xl__params *params,
+                                struct xl__plan *p)
 {
     const xl_gemm *g = desc;
     struct xl__step *s = &p->step[0];
@@ -91,7 +92,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_reference(const struct xl__limits *l,
+                                    const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
@@ -102,6 +104,6 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
 const struct xl__variant xl__gemm_ref = {
     .name = "gemm_ref",
     .repeats = "bit for bit: each element is one sum, taken in order of k",
-    .refuses = refuses,
-    .plan = plan,
+    .refuses = refuse_reference,
+    .plan = plan_reference,
 };

@@ -47,8 +47,8 @@ static const struct xl__tile_kind simt_kind = {.depths = 2,
                                                          sizeof *simt_sets,
                                                .sets = simt_sets};
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_simt(const struct xl__limits *l, const void *desc,
+                        struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     const struct xl__work work = xl__tile_cost(desc);
@@ -72,8 +72,8 @@ static bool is_legal(const struct xl__limits *l, const struct xl__tile_plan *j)
            (j->t.copies ? can_copy(l, in) : j->t.stages == 2);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_simt(const struct xl__limits *l, const void *desc,
+                           const struct xl__params *params, struct xl__plan *p)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
@@ -93,7 +93,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_simt(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype != XL_F32 && g->a.dtype != XL_F16 && g->a.dtype != XL_BF16)
@@ -105,7 +105,7 @@ const struct xl__variant xl__gemm_simt = {
     .name = "gemm_simt",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_simt,
+    .choose = choose_simt,
+    .plan = plan_simt,
 };

@@ -182,9 +182,9 @@ static bool count_groups(const struct xl__limits *l, struct skinny_job *j)
         !xl__mul(groups, j->g->batch.count, &groups) || groups > UINT32_MAX)
         return false;
     if (j->is_cut) {
-        const size_t wanted = xl__ceil_div(busy_groups(l, j), groups);
+        const size_t target = xl__ceil_div(busy_groups(l, j), groups);
         const size_t unit = xl__max_size(LEAST_PART, j->depth);
-        j->part = xl__round_up(xl__max_size(xl__ceil_div(j->g->k, wanted),
+        j->part = xl__round_up(xl__max_size(xl__ceil_div(j->g->k, target),
                                             LEAST_ITERATIONS * unit),
                                unit);
         j->n_parts = xl__ceil_div(j->g->k, j->part);
@@ -340,17 +340,17 @@ static size_t wanted_join(const struct group_shape *x, size_t each,
 {
     const double units = fmax(1, xl__num_or(x->l, XL__F_compute_units, 1));
     const double bytes = (double)(loads * x->vw * x->elem_bytes);
-    const double wanted =
+    const double target =
         units * busy_items(x->l) * fmin(2, ITERATION_BYTES / bytes);
     const double owners =
         ceil((double)x->s->n / (double)each) * (double)x->g->batch.count;
-    return power_up((size_t)ceil(wanted / owners), MOST_JOIN);
+    return power_up((size_t)ceil(target / owners), MOST_JOIN);
 }
 
-static size_t largest_group(const struct xl__limits *l, size_t wanted)
+static size_t largest_group(const struct xl__limits *l, size_t target)
 {
     enum { LEAST = 32 };
-    const size_t wg = power_down(xl__size_or(l, XL__F_max_wg_size, 1), wanted);
+    const size_t wg = power_down(xl__size_or(l, XL__F_max_wg_size, 1), target);
     return wg < LEAST ? 1 : wg;
 }
 
@@ -456,8 +456,8 @@ static bool should_cut(const struct xl__limits *l, const struct skinny_job *j)
            j->g->k >= ITERATIONS * j->depth;
 }
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_skinny(const struct xl__limits *l, const void *desc,
+                          struct xl__params *out)
 {
     const xl_gemm *g = desc;
     bool is_swapped;
@@ -677,7 +677,7 @@ static void estimate_skinny(const struct xl__limits *l,
     xl__estimate(l, &work, p);
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_skinny(const struct xl__limits *l, const void *desc)
 {
     bool is_swapped;
     const xl_gemm *g = desc;
@@ -691,8 +691,9 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return xl__turns_refused(l, (double)g->k);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_skinny(const struct xl__limits *l, const void *desc,
+                             const struct xl__params *params,
+                             struct xl__plan *p)
 {
     struct skinny_job j;
     if (!read_params(l, desc, params, &j) ||
@@ -712,7 +713,7 @@ const struct xl__variant xl__gemm_skinny = {
     .name = "gemm_skinny",
     .repeats = "bit for bit: parts of a sum join in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_skinny,
+    .choose = choose_skinny,
+    .plan = plan_skinny,
 };

@@ -65,14 +65,14 @@ xl_tiling xl__tile_describe(const struct xl__step *step,
     return tile;
 }
 
-double xl__tile_busiest(const struct xl__tile_grid *grid, double places)
+double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus)
 {
     const struct xl__stream_k *s = &grid->stream;
     if (!grid->is_cut)
-        return ceil((double)grid->tiles / places);
-    return (double)s->whole / places + ceil((double)s->groups / places) *
-                                           (double)(s->each + (s->extra > 0)) /
-                                           (double)grid->units;
+        return ceil((double)grid->tiles / n_cus);
+    return (double)s->whole / n_cus + ceil((double)s->groups / n_cus) *
+                                          (double)(s->each + (s->extra > 0)) /
+                                          (double)grid->units;
 }
 
 /* -- steps of gemm_tiled and gemm_simt ------------------------------------ */

@@ -13,7 +13,7 @@
 
 /* Append the arguments of TILE_PARAMS in gemm/tile_order.clh. */
 void xl__tile_args(struct xl__step *step, const void *canonical,
-                   const struct xl__gemm_oriented *sides,
+                   const struct xl__gemm_oriented *oriented,
                    const struct xl__tile_grid *grid);
 /* Number of work-groups of the step that multiplies. */
 size_t xl__tile_groups(const struct xl__tile_grid *grid);
@@ -22,9 +22,9 @@ size_t xl__tile_groups(const struct xl__tile_grid *grid);
  * rest comes from `step`, whose sizes are set, and from `grid`. */
 xl_tiling xl__tile_describe(const struct xl__step *step,
                             const struct xl__tile_grid *grid, xl_tiling tile);
-/* Number of tiles, a fraction if tiles are cut, that the busiest of n `places`
- * (groups resident at a time) computes. */
-double xl__tile_busiest(const struct xl__tile_grid *grid, double places);
+/* Number of tiles, a fraction if tiles are cut, that the busiest of `n_cus`
+ * compute units computes. */
+double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus);
 
 struct xl__tile_plan {
     const xl_gemm *g; /* member of a struct xl__gemm_canonical */

@@ -8,16 +8,17 @@
 #include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_tiled(const struct xl__limits *l, const void *desc,
+                         struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     const struct xl__work work = xl__tile_cost(desc);
     xl__tile_choose(l, &job, &work, out);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_tiled(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
@@ -35,7 +36,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 /* An iteration per step of k and one per load of a slice, should the compiler
  * unroll nothing. */
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_tiled(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
@@ -47,7 +48,7 @@ const struct xl__variant xl__gemm_tiled = {
     .name = "gemm_tiled",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__gemm_tiled_tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_tiled,
+    .choose = choose_tiled,
+    .plan = plan_tiled,
 };

@@ -230,11 +230,11 @@ struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
     s.whole = (tiles - 1) / groups * groups;
     s.tiles = tiles - s.whole;
     const size_t slices = s.tiles * units;
-    const size_t wanted = xl__max_size(slices / least, s.tiles + FEW);
+    const size_t target = xl__max_size(slices / least, s.tiles + FEW);
     /* At least one group more than tiles, even if the tiles fill a round: the
      * caller chose to cut, and the few tiles of the self-check's case are
      * always cut. */
-    groups = xl__max_size(xl__min_size(groups, wanted), s.tiles + 1);
+    groups = xl__max_size(xl__min_size(groups, target), s.tiles + 1);
     s.groups = xl__min_size(groups, slices);
     s.each = slices / s.groups;
     s.extra = slices % s.groups;
@@ -356,14 +356,14 @@ static double resident_groups(const struct xl__limits *l,
 }
 
 /* Tiles that the busiest unit computes. */
-static double busiest(const struct xl__tile_grid *g, double places)
+static double busiest(const struct xl__tile_grid *g, double n_cus)
 {
     const struct xl__stream_k *s = &g->stream;
     if (!g->is_cut)
-        return ceil((double)g->tiles / places);
-    return (double)s->whole / places + ceil((double)s->groups / places) *
-                                           (double)(s->each + (s->extra > 0)) /
-                                           (double)g->units;
+        return ceil((double)g->tiles / n_cus);
+    return (double)s->whole / n_cus + ceil((double)s->groups / n_cus) *
+                                          (double)(s->each + (s->extra > 0)) /
+                                          (double)g->units;
 }
 
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
@@ -374,16 +374,16 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
      * that may go on with another tile need more registers and
      * instructions. */
     static const double one_slice = 1.05, cut = 0.95;
-    const double places = n_resident_units(l);
+    const double n_cus = n_resident_units(l);
     const double items = (double)xl__tile_items(t);
     const double volume =
         (double)(t->tm * t->tn * t->tk) * (double)grid->units;
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const double at_once =
-        fmax(1, fmin(ceil(groups / places), resident_groups(l, t, job->in)));
+        fmax(1, fmin(ceil(groups / n_cus), resident_groups(l, t, job->in)));
     w->fill = (double)job->m * (double)job->n * (double)job->k *
-              (double)job->count / (busiest(grid, places) * places * volume);
+              (double)job->count / (busiest(grid, n_cus) * n_cus * volume);
     w->flop_frac = steady_frac(l, t) * relative_rate(l, job->in) * items *
                    at_once / (items * at_once + LATENCY_ITEMS);
     if (grid->units == 1)

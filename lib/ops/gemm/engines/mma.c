@@ -218,8 +218,8 @@ static double choose_transposed(const struct xl__limits *l, const xl_gemm *g,
     return ns;
 }
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_mma(const struct xl__limits *l, const void *desc,
+                       struct xl__params *out)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(desc);
     struct xl__mma_job job = mma_job(desc, &s);
@@ -231,8 +231,8 @@ static void choose(const struct xl__limits *l, const void *desc,
         *out = transposed;
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_mma(const struct xl__limits *l, const void *desc,
+                          const struct xl__params *params, struct xl__plan *p)
 {
     const xl_gemm *g = desc;
     struct mma_plan j = {.l = l,
@@ -260,7 +260,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_mma(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
@@ -275,7 +275,7 @@ const struct xl__variant xl__gemm_mma = {
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__gemm_mma_tunables,
     .engine_terms = 1,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_mma,
+    .choose = choose_mma,
+    .plan = plan_mma,
 };

@@ -232,15 +232,15 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     static const double idle = 1; /* sub-groups that wait at a time */
     const struct xl__tile_job *tiles = &job->tiles;
     const struct xl__tile *t = &s->tile;
-    const double places = n_units(l);
+    const double n_cus = n_units(l);
     const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
     const double banks = xl__num_or(l, XL__F_local_banks, XL__MMA_LANES);
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const double at_once =
-        fmin(ceil(groups / places), resident_groups(l, s, tiles->in));
+        fmin(ceil(groups / n_cus), resident_groups(l, s, tiles->in));
     const double busy = at_once * (double)(s->sm * s->sn * s->sk);
-    const double rate = xl__mma_rate(l, tiles->in) / (places * clock);
+    const double rate = xl__mma_rate(l, tiles->in) / (n_cus * clock);
     const double volume = 2 * (double)(t->tm * t->tn * t->tk);
     const double units = (double)grid->units;
     const double clocks =
@@ -249,11 +249,10 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
         (begin + (double)(t->tm * t->tn) / sums_per_clock) / at_once;
     w->fill = (double)tiles->m * (double)tiles->n * (double)tiles->k *
               (double)tiles->count * 2 /
-              (xl__tile_busiest(grid, places) * places * volume * units);
-    w->flop_frac =
-        volume * units / clocks * places * clock / xl__rate_fma(l);
+              (xl__tile_busiest(grid, n_cus) * n_cus * volume * units);
+    w->flop_frac = volume * units / clocks * n_cus * clock / xl__rate_fma(l);
     w->bytes_frac =
-        memory_rate_frac(l, s, tiles, fmin(groups, at_once * places));
+        memory_rate_frac(l, s, tiles, fmin(groups, at_once * n_cus));
     w->launches += grid->is_cut ? 2 : 1;
     if (grid->is_cut)
         w->apart_bytes += 2 * (double)xl__stream_k_written(&grid->stream) *

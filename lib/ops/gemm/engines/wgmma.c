@@ -365,7 +365,7 @@ static bool prepare_operands(const struct xl__limits *l, const void *desc,
     return true;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_wgmma(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     struct wgmma_product p;
@@ -382,8 +382,8 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return xl__wgmma_refused(l, &p.job);
 }
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_wgmma(const struct xl__limits *l, const void *desc,
+                         struct xl__params *out)
 {
     struct wgmma_product p;
     *out = (struct xl__params){.source = "model"};
@@ -405,8 +405,9 @@ static double copies_ns(const struct xl__limits *l,
     return xl__work_ns(l, &work, &bound);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_wgmma(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(desc);
     struct wgmma_product before;
@@ -433,7 +434,7 @@ const struct xl__variant xl__gemm_wgmma = {
     .tunables = xl__wgmma_tunables,
     .has_plain = true,
     .engine_terms = 1,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_wgmma,
+    .choose = choose_wgmma,
+    .plan = plan_wgmma,
 };

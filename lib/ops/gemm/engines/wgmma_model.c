@@ -347,17 +347,17 @@ static double store_clocks(const struct xl__wgmma_tiling *v)
 }
 
 /* Clocks of the group with the most tiles. */
-static double group_clocks(const struct xl__wgmma_tiling *v, double places)
+static double group_clocks(const struct xl__wgmma_tiling *v, double n_cus)
 {
     const double stage = stage_clocks(v), store = store_clocks(v);
     const double tile = (double)v->units * stage + store;
     const struct xl__stream_k *s = &v->stream;
     if (!v->is_cut)
-        return ceil((double)v->tiles / places) * tile;
+        return ceil((double)v->tiles / n_cus) * tile;
     const double sums = (double)(v->t.bm * v->t.bn);
     const double stages = (double)(s->each + (s->extra > 0));
     const double parts = 1 + stages / (double)v->units;
-    return (double)s->whole / places * tile + stages * stage +
+    return (double)s->whole / n_cus * tile + stages * stage +
            parts * sums / part_sums;
 }
 
