@@ -7,34 +7,33 @@
  *                 gemm_cpu_pack   FORM 1: B -> panels of RN columns
  *                 gemm_cpu        a group per block of C:
  *                   for each slice of k: pack A, panels of RM rows
- *                     for each panel of B: FORM 2: pack it; FORM 3: as it lies
+ *                     for each panel of B: FORM 2: pack it; FORM 3: in place
  *                       for each panel of A:
  *                         RM x RN sums in registers += its steps
  *                         C = alpha sums + beta C, later C += alpha sums
  *
  *               Sums of i8 are whole numbers below 2^24 in f32, as long as TK
  *               is at most 1024, and then join as int.
- * Arguments     memory, then sizes in one struct. A and B: base, offset, stride
- *               along the dimension shared with C (x) and along k; C: base,
- *               offset, strides. scratch: panels
- *               of B, ceil(n / RN) k RN values, those of the next product
- *               `panels` further; at `keep` sums of m x ld, where C itself
- *               cannot hold sums between slices of k (KEEP); NULL where
- *               neither is. slice: steps of k that are taken together, at
- *               most TK. groups_m, groups_n: blocks of C along m and n, as
- *               even as panels allow, none of more than TM rows. The rest:
- *               gemm/gemm.clh
- * Launch        local (1, 1); gemm_cpu_pack: `blocks` groups to each SLAB of k,
- *               times products, one if all share B; gemm_cpu: a group per
+ * Arguments     memory, then sizes in one struct. A and B: base, offset,
+ *               stride along the dimension shared with C (x) and along k; C:
+ *               base, offset, strides. scratch: panels of B, ceil(n / RN) k RN
+ *               values, those of the next product `panels` further; at `keep`
+ *               sums of m x ld, where C itself cannot hold sums between slices
+ *               of k (KEEP); NULL where neither is. slice: steps of k that are
+ *               taken together, at most TK. groups_m, groups_n: blocks of C
+ *               along m and n, as even as panels allow, none of more than TM
+ *               rows. The rest: gemm/gemm.clh
+ * Launch        local (1, 1); gemm_cpu_pack: `blocks` groups to each SLAB of
+ *               k, times products, one if all share B; gemm_cpu: a group per
  *               block of C, those of the same rows in a row, times products
  * Local memory  gemm_cpu: TM TK values unless PLACE, TK RN more for FORM 2
  * -D            STEP 1 packs, 2 multiplies; FORM; TM, a multiple of RM; TK; RM
  *               4 or 8; RN, a multiple of 8 and of XL_VW; XL_VW 4, 8 or 16: a
  *               vector; UA, UB: contiguous along k (0), across (1), neither
- *               (2); UC: rows of C contiguous (1); PLACE 1: A is not packed but
- *               read where it lies, FORM 3: B likewise, which has UB 1 and n of
- *               RN or more (f32, f64); KEEP 1: sums are kept apart from C;
- *               TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh
+ *               (2); UC: rows of C contiguous (1); PLACE 1: A is not packed
+ *               but read in place, FORM 3: B likewise, which has UB 1 and n of
+ *               RN or more (f32, f64); KEEP 1: sums are kept in scratch; TA,
+ *               TC, TY, BATCH, EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; FORM 1: A once for each block along n, B twice
  *               and its panels once for each block along m; FORM 2, 3: B once
@@ -75,8 +74,8 @@
 #define PANEL __global
 #endif
 
-/* Blocks are as even as whole panels allow: where the i-th of so many begins,
- * of `size` lines. */
+/* First line of the i-th of `blocks` blocks of `size` lines; blocks are as
+ * even as whole panels allow. */
 static inline ulong block_at(const ulong i, const ulong size,
                              const uint panel, const ulong blocks)
 {
@@ -115,7 +114,7 @@ PACK(pack_a, 4, 4, 4, UA, __local)
 PACK(pack_a, 8, 8, 8, UA, __local)
 #endif
 
-/* Where an element of a panel of A is, `u` steps from here. */
+/* Element r of a panel of A, `u` steps from here; advance by n steps. */
 #if PLACE
 struct lines {
     __global const ELEM(TA) *line[RM];
@@ -131,7 +130,7 @@ struct lines {
 #define A_GO(a, n) a.at += (n) * RM
 #endif
 
-/* `next` elements from a line of B to the next one. */
+/* Adds one step of k. next: elements from a row of B to the next one. */
 static inline void one_step(const struct lines a, const uint u,
                             PANEL const real *b, const ulong next,
                             vec sum[RM][NV])
@@ -148,9 +147,9 @@ static inline void one_step(const struct lines a, const uint u,
     }
 }
 
-/* sum += A B over `depth` steps. What lies at `soon` is fetched meanwhile,
- * `ahead` values for each few steps; lines of B as they lie, far from each
- * other, a few before they are used. */
+/* sum += A B over `depth` steps. Meanwhile prefetches memory from `soon` on,
+ * `ahead` values every four steps; rows of B that are read in place, and are
+ * far from each other, a few steps before they are used. */
 static inline void multiply(struct lines a, PANEL const real *b,
                             const ulong next, const uint depth,
                             PANEL const real *soon, const uint ahead,
@@ -234,7 +233,7 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
 #endif
             const uint ahead = RN * 4 / ((rows + RM - 1) / RM);
             for (uint i = 0; i < rows; i += RM, soon += ahead * (depth / 4)) {
-                const struct place p = {
+                const struct tile p = {
                     c, at_c + i * t.rs_c + (j - skip) * t.cs_c, t.rs_c,
                     t.cs_c, z, m0 + i, j - skip,
                     (__global SUM *)(scratch + t.keep) +
@@ -252,9 +251,9 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
 #else
                 from.at = la + i * TK;
 #endif
-                begin(&p, sum);
+                clear_sums(&p, sum);
                 multiply(from, panel, next, depth, soon, ahead, sum);
-                finish(&p, sum, GEMM_STORE_ARGS);
+                store_sums(&p, sum, GEMM_STORE_ARGS);
             }
         }
     }

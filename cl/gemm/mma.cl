@@ -15,19 +15,21 @@
  *               |     ||    |    |
  *               +-----++----+----+
  *
- *               ST slices pass through local memory, in turn: while one is
- *               multiplied the next ST - 1 are on their way from memory, and
+ *               ST slots of local memory hold slices: while one is
+ *               multiplied the next ST - 1 are being copied from memory, and
  *               a step's fragments are loaded while the last step's are
- *               multiplied. A slice lies as the operand does, so that both are
- *               read and written 16 bytes at a time; what its instructions
- *               cannot turn (i8 across, anything with two strides) lies along
- *               k. What is beyond an edge of a matrix is zeros in local
- *               memory, and no memory that is not the matrix's is read.
+ *               multiplied. A slice has the operand's layout, so that both
+ *               are read and written 16 bytes at a time; operands that the
+ *               instructions cannot transpose (i8 across, those with two
+ *               strides) are stored along k. Elements past an edge of a
+ *               matrix are zeros in local memory, and no memory outside the
+ *               matrix is read.
  *
  *               At the end the sums pass through local memory too, MMA_M rows
  *               of each sub-group at a time, and rows of C are written in
- *               vectors. CUT: gemm/tile_order.clh; parts of a tile go to scratch as
- *               TM x TN sums, and gemm_mma_join (STEP 2) adds them in order.
+ *               vectors. CUT: gemm/tile_order.clh; parts of a tile go
+ *               to scratch as TM x TN sums, and gemm_mma_join (STEP 2) adds
+ *               them in order.
  * Arguments     as gemm/tiled.cl
  * Launch        local MMA_LANES SM SN SK; global that times the tiles of all
  *               products, or `whole` and the groups behind; the join: that
@@ -36,7 +38,8 @@
  *               (TN + PAD) sums
  * -D            TM TN TK powers of 2, SM SN SK dividing them into parts of at
  *               least MMA_M, 2 MMA_N, 2 MMA_K; ST 2 and more; GR, CUT:
- *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh;
+ *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE:
+ *               gemm/gemm.clh;
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB bytes of a copy (4, 8, 16): lines aligned to them; 0:
  *               elements, of any strides; VC vector width of C (1, 2, 4),
@@ -92,9 +95,9 @@
 
 /* -- C -------------------------------------------------------------------- */
 
-/* MMA_M rows of every sub-group along m: the tile's rows that pass through
- * local memory together. Rows there are as long as lets neighbouring rows'
- * pairs of sums miss each other's banks. */
+/* A stripe: MMA_M rows of every sub-group along m, the tile's rows that pass
+ * through local memory together. Rows are padded so that adjacent rows' pairs
+ * of sums are in different banks. */
 #define STRIPE (SM * MMA_M)
 #define STRIPES (TM / STRIPE)
 #define PAD 8
@@ -105,10 +108,11 @@
 #define PART_AT(part, row, col)                                               \
     ((ulong)(part) * (TM * TN) + (row) * TN + (col))
 
-/* c and `at`: where the tile begins. */
-INLINED void store(__global ELEM(TC) *c, const ulong at, const ulong rs_c,
-                   const ulong cs_c, const struct place *p, const uint row,
-                   const uint col, const SUMV(VC) x, GEMM_STORE_PARAMS)
+/* c, at: the tile's first element. */
+INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
+                          const ulong rs_c, const ulong cs_c,
+                          const struct tile *p, const uint row, const uint col,
+                          const SUMV(VC) x, GEMM_STORE_PARAMS)
 {
     if (row < p->rest_m && col < p->rest_n) {
         const ulong to = at + row * rs_c + col * cs_c;
@@ -158,11 +162,12 @@ INLINED void store(__global ELEM(TC) *c, const ulong at, const ulong rs_c,
 #define ROOM_C (SK * STRIPE * LINE_C * 4)
 #define ROOM (SLICES > ROOM_C ? SLICES : ROOM_C)
 
-/* 16 bytes to `to`: the first n elements of a line, `step` apart, and zeros.
- * V: bytes of a copy, 0: by elements. */
+/* Copies 16 bytes to `to`: the first n elements of a line, `step` apart, and
+ * zeros. V: bytes of a copy, 0: by elements. */
 #define EACH (16 / ELEM_BYTES(TA))
-INLINED void take(const uint V, __local uchar *to,
-                  __global const BITS *from, const ulong step, const uint n)
+INLINED void copy_chunk(const uint V, __local uchar *to,
+                        __global const BITS *from, const ulong step,
+                        const uint n)
 {
     __local BITS *const at = (__local BITS *)to;
     const uint bytes = n * ELEM_BYTES(TA);
@@ -192,14 +197,14 @@ INLINED void take(const uint V, __local uchar *to,
     }
 }
 
-/* Chunks of a slice are dealt out in turn, so that an item's lie at one place
- * of lines so many apart. A line is `apart` from the next in memory, and an
- * element `step`; `lines` and `elems` of a line are the matrix's. `from`: the
- * item's first. */
+/* Copies a slice. Chunks are assigned to items cyclically, so that an item has
+ * the same position in lines a fixed number apart. apart: stride of lines in
+ * memory; step: of elements; lines, elems: lines of the matrix, elements of a
+ * line, from the slice on. from: the item's first chunk. */
 #define CHUNKS(LINE) ((LINE) / 16)
 #define LINE_OF(LINE) ((uint)get_local_id(0) / CHUNKS(LINE))
 #define ELEM_OF(LINE) ((uint)get_local_id(0) % CHUNKS(LINE) * EACH)
-#define TAKE_SLICE(name, V, AT, LINE, LINES)                                  \
+#define COPY_SLICE(name, V, AT, LINE, LINES)                                  \
     INLINED void name(__local uchar *slice, __global const BITS *from,        \
                       const ulong apart, const ulong step, const uint lines,  \
                       const uint elems)                                       \
@@ -212,59 +217,58 @@ INLINED void take(const uint V, __local uchar *to,
         {                                                                     \
             const uint i = i0 + j * every;                                    \
             if (LINES % every == 0 || i < LINES)                              \
-                take(V,                                                       \
-                     slice + (every % 8 == 0                                  \
-                                  ? AT(LINE, i0, chunk) + j * every * LINE    \
-                                  : AT(LINE, i, chunk)),                      \
-                     from, step, i < lines ? n : 0);                          \
+                copy_chunk(V,                                                 \
+                           slice + (every % 8 == 0 ? AT(LINE, i0, chunk) +    \
+                                                         j * every * LINE     \
+                                                   : AT(LINE, i, chunk)),     \
+                           from, step, i < lines ? n : 0);                    \
             from += every * apart;                                            \
         }                                                                     \
     }
 
-/* Strides from line to line, from element to element; and what is left of
- * both from a slice on. */
+/* Strides of lines and elements, and the rest of both from a slice on. */
 #if ACROSS_A
-TAKE_SLICE(take_slice_a, VA, MMA_AT_ACROSS, LINE_A, LINES_A)
+COPY_SLICE(copy_slice_a, VA, MMA_AT_ACROSS, LINE_A, LINES_A)
 #define APART_A sk_a
 #define STEP_A (VA ? 1 : sx_a)
 #define LEFT_A(depth) depth, p.rest_m
 #else
-TAKE_SLICE(take_slice_a, VA, MMA_AT_ALONG, LINE_A, LINES_A)
+COPY_SLICE(copy_slice_a, VA, MMA_AT_ALONG, LINE_A, LINES_A)
 #define APART_A sx_a
 #define STEP_A (VA ? 1 : sk_a)
 #define LEFT_A(depth) p.rest_m, depth
 #endif
 #if ACROSS_B
-TAKE_SLICE(take_slice_b, VB, MMA_AT_ACROSS, LINE_B, LINES_B)
+COPY_SLICE(copy_slice_b, VB, MMA_AT_ACROSS, LINE_B, LINES_B)
 #define APART_B sk_b
 #define STEP_B (VB ? 1 : sx_b)
 #define LEFT_B(depth) depth, p.rest_n
 #else
-TAKE_SLICE(take_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
+COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
 #define APART_B sx_b
 #define STEP_B (VB ? 1 : sk_b)
 #define LEFT_B(depth) p.rest_n, depth
 #endif
 
-/* The next slice of the work, if there is one. */
-#define TAKE_NEXT()                                                           \
+/* Copies the share's next slice, if there is one. */
+#define COPY_NEXT()                                                           \
     do {                                                                      \
-        if (to_take > 0) {                                                    \
+        if (to_copy > 0) {                                                    \
             const uint depth = min((uint)TK, rest_k);                         \
-            take_slice_a(slices + write * SLICE_A, ga, APART_A, STEP_A,       \
+            copy_slice_a(slices + write * SLICE_A, ga, APART_A, STEP_A,       \
                          LEFT_A(depth));                                      \
-            take_slice_b(slices + ST * SLICE_A + write * SLICE_B, gb,         \
+            copy_slice_b(slices + ST * SLICE_A + write * SLICE_B, gb,         \
                          APART_B, STEP_B, LEFT_B(depth));                     \
             ga += TK * sk_a;                                                  \
             gb += TK * sk_b;                                                  \
             rest_k -= depth;                                                  \
-            to_take--;                                                        \
+            to_copy--;                                                        \
             write = write + 1 == ST ? 0 : write + 1;                          \
         }                                                                     \
         XL_COPY_CLOSE();                                                      \
     } while (0)
 
-/* Of the sub-groups along k. */
+/* Sum over the sub-groups along k. */
 INLINED SUMV(VC) sums_of_all(__local const SUM *at)
 {
     SUMV(VC) x = *(__local const SUMV(VC) *)at;
@@ -293,10 +297,10 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
     const uint lid = (uint)get_local_id(0), sg = lid / MMA_LANES;
     const uint sm = sg % SM, sn = sg / SM % SN, sk = sg / (SM * SN);
     const uint at_m = sm * (TM / SM), at_n = sn * (TN / SN), at_k = sk * KI;
-    struct work w = FIRST_WORK;
+    struct share w = FIRST_SHARE;
 
     do {
-        const struct place p = place_of(w.tile, tiles_m, tiles_n, m, n);
+        const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
         const ulong k0 = w.unit * TK;
         __global const BITS *ga =
             a + (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a +
@@ -308,7 +312,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
         mma_b fb[2][NI];
         mma_c sum[MI][NI];
         uint read = 0, write = 0;
-        uint to_take = (uint)w.n, rest_k = (uint)(k - k0);
+        uint to_copy = (uint)w.n, rest_k = (uint)(k - k0);
         MMA_UNROLL
         for (uint i = 0; i < MI; i++) {
             MMA_UNROLL
@@ -317,14 +321,15 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
         }
         #pragma unroll
         for (uint s = 0; s < ST - 1; s++)
-            TAKE_NEXT();
+            COPY_NEXT();
         XL_COPY_WAIT(ST - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         LOAD_STEP(0, 0, 0);
 
-        /* In the last step the barrier says that the next slice is there, and
-         * that everyone has loaded the last of this one: its slot is the next
-         * to be written. What is loaded behind the last slice is not used. */
+        /* In the last step the barrier guarantees that the next slice has
+         * arrived and that all items have loaded the last fragments of this
+         * one: its slot is the next to be written. Fragments loaded behind the
+         * last slice are not used. */
         for (uint s = 0; s < (uint)w.n; s++) {
             MMA_UNROLL
             for (uint l = 0; l < KI; l++) {
@@ -335,7 +340,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
                 }
                 LOAD_STEP((l + 1) % 2, read, (l + 1) % KI);
                 if (l == 0)
-                    TAKE_NEXT();
+                    COPY_NEXT();
                 MMA_UNROLL
                 for (uint i = 0; i < MI; i++) {
                     MMA_UNROLL
@@ -370,14 +375,14 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
                     continue;
                 }
 #endif
-                store(c, to, rs_c, cs_c, &p, ROW(i, r), col, x,
-                      GEMM_STORE_ARGS);
+                store_vector(c, to, rs_c, cs_c, &p, ROW(i, r), col, x,
+                             GEMM_STORE_ARGS);
             }
         }
 #if CUT
-        barrier(CLK_LOCAL_MEM_FENCE); /* slices are written again */
+        barrier(CLK_LOCAL_MEM_FENCE); /* slices are overwritten next */
 #endif
-    } while (NEXT_WORK(w));
+    } while (NEXT_SHARE(w));
 }
 
 #else
@@ -390,7 +395,7 @@ gemm_mma_join(TILE_PARAMS)
     const uint tile = GROUP / STRIPES, i = GROUP % STRIPES;
     const uint first = group_of(tile * units, each, extra);
     const uint last = group_of((tile + 1) * units - 1, each, extra);
-    const struct place p = place_of(whole + tile, tiles_m, tiles_n, m, n);
+    const struct tile p = locate_tile(whole + tile, tiles_m, tiles_n, m, n);
     const ulong to = TILE_AT(p);
     if (first == last)
         return; /* one group did it all */
@@ -400,7 +405,8 @@ gemm_mma_join(TILE_PARAMS)
         for (uint part = first; part <= last; part++)
             x += *(__global SUMV(VC) *)(sums + PART_AT(part + tile, ROW(i, r),
                                                        col));
-        store(c, to, rs_c, cs_c, &p, ROW(i, r), col, x, GEMM_STORE_ARGS);
+        store_vector(c, to, rs_c, cs_c, &p, ROW(i, r), col, x,
+                     GEMM_STORE_ARGS);
     }
 }
 #endif

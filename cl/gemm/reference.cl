@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes      C = epilogue(alpha A B + beta C), the plainest way: the truth
- *               on a device against which other kernels are looked at.
+/* Computes      C = epilogue(alpha A B + beta C), by the definition:
+ *               the result on a device with which others are compared.
  * Arguments     each matrix: base, offset, row stride, column stride, in
  *               elements; any strides. A is m x k, B is k x n, C is m x n.
  *               beta == 0: C is not read. The rest: gemm/gemm.clh

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes      C = epilogue(alpha A B + beta C) in floats on plain FMA units:
- *               a TM x TN tile of C at a time to a work-group, an RM x RN part
- *               of it in each item's registers, slices of A and B, TK deep,
- *               through local memory. Tiles, lanes and bands are those of
- *               gemm/tiled.cl; what is added here keeps the units fed:
+ *               a TM x TN tile of C at a time to a work-group, an RM x RN
+ *               block of it in each item's registers, slices of A and B, TK
+ *               deep, through local memory. Tiles, lanes and bands are those
+ *               of gemm/tiled.cl; in addition loads overlap with FMAs:
  *
  *                 memory       |  load s+1            |  load s+2
  *                 local memory |     values of s      |     values of s+1
@@ -13,11 +13,11 @@
  *
  *               An item's values of one depth are fetched while those of the
  *               depth before are multiplied, and the last ones of a slice are
- *               multiplied behind the barrier that shows the next slice: no
- *               wait is without work. The odd rest of k comes first, guarded,
- *               so the loop carries no guards; rows and columns past the edge
- *               repeat the last one and are not stored.
- *               CUT: tiles cut by k; gemm_tiled_join adds up their parts.
+ *               multiplied behind the barrier before the next slice, so that
+ *               items multiply while they wait. The odd rest of k comes first,
+ *               guarded, so the loop carries no guards; rows and columns past
+ *               the edge repeat the last one and are not stored. CUT: tiles
+ *               cut by k; gemm_tiled_join adds up their parts.
  * Arguments     each matrix: base, offset, stride across (m or n), stride
  *               along k, in elements; C: row stride, column stride.
  *               m, n, k: at most 2^32 slices deep; the rest: gemm/tiled.cl
@@ -25,11 +25,12 @@
  *               products, or `whole` and the groups behind. 1-D
  * Local memory  4 ST TK (TM + PA + TN + PB) bytes, P 4 where U = 0, else 0
  * -D            TM TN TK (even), RM RN (2, 4, 8, 16) dividing TM TN;
- *               ST slices kept: 2, more with COPY 2; GR tile rows walked
- *               together; CUT; TA (0, 1, 2), TC, TY, BATCH, EPILOGUE,
+ *               ST slices kept: 2, more with COPY 2; GR tile rows of a
+ *               band; CUT; TA (0, 1, 2), TC, TY, BATCH, EPILOGUE,
  *               GUARD: gemm/gemm.clh;
  *               COPY 1: slices go through registers; 2 (TA 0): by copies that
- *               are under way ST - 1 slices ahead, XL_COPY_...: common/async_copy.clh;
+ *               are started ST - 1 slices ahead, XL_COPY_...:
+ *               common/async_copy.clh;
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB, VC vector widths (1, 2, 4): dividing the contiguous
  *               size, with aligned lines; 1 where COPY 2 meets U = 0; VC > 1
@@ -65,10 +66,10 @@
 
 /* -- a slice -------------------------------------------------------------- */
 
-/* Loads an item makes of it, and place of the i-th vector in it. What is
- * contiguous along k is loaded eight values of a line at a time: whole sectors
- * of memory, and no two lanes meet in a bank when the vector goes down a
- * column of the slice. */
+/* Loads that an item makes of a slice, and the position of the i-th vector in
+ * it. An operand contiguous along k is loaded eight values of a line at a
+ * time: whole sectors of memory, and no bank conflicts when the vector is
+ * stored to a column of the slice. */
 #define NA (TM * TK / (VA * NT))
 #define NB (TN * TK / (VB * NT))
 #define RUN (TK < 8 ? TK : 8)
@@ -115,7 +116,7 @@
 #define AFTER(slot) ((slot) == (ST - 1) * SLICE ? 0 : (slot) + SLICE)
 #define AHEAD (ST - 1)
 
-/* A vector along k goes down a column of the slice. */
+/* A vector along k is stored to a column of the slice. */
 #define SPREAD1(d, ld, v) ((d)[0] = (v))
 #define SPREAD2(d, ld, v) ((d)[0] = (v).s0, (d)[ld] = (v).s1)
 #define SPREAD4(d, ld, v)                                                     \
@@ -134,7 +135,7 @@
 
 /* -- an item's part ------------------------------------------------------- */
 
-/* Of a slice: where its vectors come from, and they themselves. */
+/* The addresses and the values of an item's vectors of a slice. */
 struct lines {
     __global const ELEM(TA) *a[NA], *b[NB];
 };
@@ -142,12 +143,13 @@ struct vectors {
     FLOATV(VA) a[NA];
     FLOATV(VB) b[NB];
 };
-/* Of one depth of a slice. */
+/* Values of one step of k. */
 struct values {
     float a[RM], b[RN];
 };
 
-/* The first slice, which ends at `depth`; then `from` is at the second. */
+/* Loads the first slice, which ends at `depth`, and advances `from` to the
+ * second. */
 static inline void load_first(struct vectors *v, struct lines *from, uint lid,
                               uint depth, ulong sk_a, ulong sk_b)
 {
@@ -167,7 +169,8 @@ static inline void load_first(struct vectors *v, struct lines *from, uint lid,
     }
 }
 
-static inline void put(__local float *slice, uint lid, const struct vectors *v)
+static inline void store_slice(__local float *slice, uint lid,
+                               const struct vectors *v)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -177,7 +180,7 @@ static inline void put(__local float *slice, uint lid, const struct vectors *v)
         B_PUT(slice + B_AT(lid + j * NT), v->b[j]);
 }
 
-static inline void step_on(struct lines *from, ulong sk_a, ulong sk_b)
+static inline void advance_lines(struct lines *from, ulong sk_a, ulong sk_b)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -193,8 +196,8 @@ static inline void step_on(struct lines *from, ulong sk_a, ulong sk_b)
 #define COPY_BYTES_2 8
 #define COPY_BYTES_4 16
 
-static inline void copy(__local float *slice, uint lid,
-                        const struct lines *from)
+static inline void copy_slice(__local float *slice, uint lid,
+                              const struct lines *from)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -204,7 +207,7 @@ static inline void copy(__local float *slice, uint lid,
         XL_COPY(COPY_BYTES(VB), slice + B_AT(lid + j * NT), from->b[j]);
 }
 #else
-static inline void load(struct vectors *v, const struct lines *from)
+static inline void load_slice(struct vectors *v, const struct lines *from)
 {
     #pragma unroll
     for (uint j = 0; j < NA; j++)
@@ -215,9 +218,9 @@ static inline void load(struct vectors *v, const struct lines *from)
 }
 #endif
 
-/* Its rows and columns begin at the pointers. */
-static inline void fetch(struct values *v, __local const float *rows,
-                         __local const float *cols)
+/* rows, cols: the item's first ones in the slice. */
+static inline void fetch_values(struct values *v, __local const float *rows,
+                                __local const float *cols)
 {
     #pragma unroll
     for (uint r = 0; r < RM; r += QM)
@@ -227,7 +230,7 @@ static inline void fetch(struct values *v, __local const float *rows,
         FETCH(QN, v->b + s, cols + COL(s));
 }
 
-static inline void multiply(SUM (*sum)[RN], const struct values *v)
+static inline void multiply_values(SUM (*sum)[RN], const struct values *v)
 {
     #pragma unroll
     for (uint r = 0; r < RM; r++) {
@@ -237,8 +240,9 @@ static inline void multiply(SUM (*sum)[RN], const struct values *v)
     }
 }
 
-/* A and B are not restrict, nor is C: what nobody can write is loaded as late
- * as compilers like, past the barrier that its load stands before (NV-39). */
+/* A and B are not restrict, nor is C: compilers move loads of memory that
+ * nothing can write as late as possible, behind the barrier that they precede
+ * (NV-39). */
 __kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
 gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
           __global const ELEM(TA) *b, ulong off_b, ulong sx_b, ulong sk_b,
@@ -247,13 +251,13 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
     __local float slices[ST * SLICE] __attribute__((aligned(16)));
     GEMM_GUARDED;
     const uint lid = (uint)get_local_id(0);
-    const uint2 at = place_in_group(lid);
+    const uint2 at = item_position(lid);
     const uint rest_k = (uint)((k - 1) % TK) + 1;
-    struct work w = FIRST_WORK;
+    struct share w = FIRST_SHARE;
     uint slot = 0;
 
     do {
-        const struct place p = place_of(w.tile, tiles_m, tiles_n, m, n);
+        const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
         const uint depth = w.unit == 0 ? rest_k : TK;
         const ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
         const ulong from_a = off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a;
@@ -275,25 +279,25 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
                         min((uint)B_X(i), (uint)B_LAST(p.rest_n)) * (IDX)sx_b;
         }
         load_first(&next, &from, lid, depth, sk_a, sk_b);
-        put(slices + slot, lid, &next);
+        store_slice(slices + slot, lid, &next);
 #if COPY == 2
         uint filled = slot;
         #pragma unroll
         for (uint s = 1; s < AHEAD; s++) {
             filled = AFTER(filled);
             if (s < w.n) {
-                copy(slices + filled, lid, &from);
-                step_on(&from, sk_a, sk_b);
+                copy_slice(slices + filled, lid, &from);
+                advance_lines(&from, sk_a, sk_b);
             }
             XL_COPY_CLOSE();
         }
 #else
         if (w.n > 1)
-            load(&next, &from);
+            load_slice(&next, &from);
 #endif
 
-        /* Of the slice before the first, whose last depth comes in the loop
-         * where those of all others do. */
+        /* Values of a slice before the first, so that the loop multiplies the
+         * last step of every slice alike: zeros. */
         #pragma unroll
         for (uint r = 0; r < RM; r++) {
             values[1].a[r] = 0;
@@ -308,36 +312,36 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
         for (uint left = (uint)w.n - 1;; left--) {
             __local const float *rows = slices + slot + at.y * QM;
             __local const float *cols = slices + slot + TK * LA + at.x * QN;
-            /* The slice is there, and everyone has left the one before, in
-             * whose place the next one is put: in a next tile too. */
+            /* The slice has arrived, and all items are done with the one
+             * before, whose slot is written next, by the next tile too. */
             barrier(CLK_LOCAL_MEM_FENCE);
-            fetch(&values[0], rows, cols);
+            fetch_values(&values[0], rows, cols);
 #if COPY == 2
             filled = AFTER(filled);
             if (left >= AHEAD)
-                copy(slices + filled, lid, &from);
+                copy_slice(slices + filled, lid, &from);
             XL_COPY_CLOSE();
 #endif
-            multiply(sum, &values[1]);
+            multiply_values(sum, &values[1]);
             #pragma unroll
             for (uint l = 0; l < TK - 1; l++) {
-                fetch(&values[(l + 1) % 2], rows + (l + 1) * LA,
-                      cols + (l + 1) * LB);
-                multiply(sum, &values[l % 2]);
+                fetch_values(&values[(l + 1) % 2], rows + (l + 1) * LA,
+                             cols + (l + 1) * LB);
+                multiply_values(sum, &values[l % 2]);
             }
             slot = AFTER(slot);
             if (left == 0)
                 break;
-            step_on(&from, sk_a, sk_b);
+            advance_lines(&from, sk_a, sk_b);
 #if COPY == 2
             XL_COPY_WAIT(ST - 2);
 #else
-            put(slices + slot, lid, &next);
+            store_slice(slices + slot, lid, &next);
             if (left > 1)
-                load(&next, &from);
+                load_slice(&next, &from);
 #endif
         }
-        multiply(sum, &values[1]);
+        multiply_values(sum, &values[1]);
 
 #if CUT
         if (w.n < units) {
@@ -356,5 +360,5 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
         for (uint r = 0; r < RM; r++)
             store_row(c, to, rs_c, cs_c, &p, at.y * QM + ROW(r), at.x, sum[r],
                       GEMM_STORE_ARGS);
-    } while (NEXT_WORK(w));
+    } while (NEXT_SHARE(w));
 }

@@ -2,12 +2,13 @@
 /* Computes      C = epilogue(alpha A B + beta C) for few rows: B is streamed
  *               once for TM rows of C, so the time is that of reading B. JOIN
  *               items of a group share the sums of a column; each has its own
- *               places along k, and a turn's loads are under way together.
+ *               steps of k, and the loads of an iteration are in flight
+ *               together.
  *
  *                 FORM 1  B contiguous across (along n): an item owns VW
- *                         columns and takes U lines of B in a turn
- *                 FORM 2  B contiguous along k: an item takes U vectors of VW
- *                         from each of EACH columns in a turn
+ *                         columns and loads U rows of B an iteration
+ *                 FORM 2  B contiguous along k: an item loads U vectors of VW
+ *                         of each of EACH columns an iteration
  *
  *               k may be cut into parts among groups; then sums go to scratch,
  *               and gemm/skinny_join.cl adds them in order.
@@ -29,7 +30,7 @@
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; B once for each TM rows; A once for each block
  *               of columns (FORM 2: for each EACH)
- * Source        loads under way: Little's law; a column's sum is a few chains
+ * Source        loads in flight: Little's law; a column's sum is a few chains
  *               that join in a fixed order: Higham 2002, section 3.5 */
 #ifndef FORM
 #define FORM 1
@@ -80,13 +81,13 @@
 /* Arrays handed to functions are registers if these are inlined. */
 #define INLINED static inline __attribute__((always_inline))
 
-/* What the items of a group have in common. */
-struct side {
+/* One operand of this product. */
+struct operand {
     __global const ELEM(TA) *p;
     ulong sx, sk;
 };
 
-/* N values to places `step` apart. */
+/* Stores N values with stride `step`. */
 INLINED void spread_1(SUM *to, const uint step, const SUM x)
 {
     *to = x;
@@ -105,7 +106,7 @@ SPREAD(16, 8)
 /* w[r LONG + v]: row m0 + r of A at l + v; rows past the last repeat it. */
 #define TOGETHER_M (UA ? VA : 1)
 #define TOGETHER_K (UA ? 1 : VA)
-INLINED void load_a(const struct side *a, const ulong m0, const ulong m,
+INLINED void load_a(const struct operand *a, const ulong m0, const ulong m,
                     const ulong l, SUM *w)
 {
     const ulong sx = UA && VA > 1 ? 1 : a->sx;
@@ -121,8 +122,8 @@ INLINED void load_a(const struct side *a, const ulong m0, const ulong m,
     }
 }
 
-/* One place along k: what no whole turn holds. */
-INLINED void take_one(const struct side *a, const ulong m0, const ulong m,
+/* One step of k, of those that do not fill an iteration. */
+INLINED void add_step(const struct operand *a, const ulong m0, const ulong m,
                       const ulong l, const SUM *x, SUM (*sum)[EACH])
 {
     #pragma unroll
@@ -136,7 +137,7 @@ INLINED void take_one(const struct side *a, const ulong m0, const ulong m,
 }
 
 #if FORM == 1
-/* U lines of the item's columns. */
+/* U rows of the item's columns. */
 INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
                     const ulong sk)
 {
@@ -145,9 +146,9 @@ INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
         raw[u] = LOAD_RAW(VW, TA, line, u * sk);
 }
 
-INLINED void sums(const struct side *a, const struct side *b, const ulong m,
-                  const ulong n, const ulong m0, ulong k0, const ulong k1,
-                  SUM (*sum)[EACH])
+INLINED void sum_columns(const struct operand *a, const struct operand *b,
+                         const ulong m, const ulong n, const ulong m0,
+                         ulong k0, const ulong k1, SUM (*sum)[EACH])
 {
     const ulong j =
         (xl_group_id(0) * OWNERS + get_local_id(0) % OWNERS) * VW;
@@ -176,13 +177,14 @@ INLINED void sums(const struct side *a, const struct side *b, const ulong m,
     for (; l < k1; l++) { /* of the items that share columns one at most */
         SUM x[VW];
         XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, LOAD_RAW(VW, TA, line, 0)));
-        take_one(a, m0, m, l, x, sum);
+        add_step(a, m0, m, l, x, sum);
         line += b->sk;
     }
 }
 
 #else
-#define APART (JOIN * VW) /* from one vector of an item to its next */
+#define VECTOR_STEP (JOIN * VW) /* elements from one vector of an item to
+                                   its next */
 /* A vector of each column. */
 INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *const *column,
                     const ulong l)
@@ -192,8 +194,9 @@ INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *const *column,
         raw[s] = LOAD_RAW(VW, TA, column[s], l);
 }
 
-INLINED void take(const struct side *a, const ulong m0, const ulong m,
-                  const RAWV(VW, TA) *raw, const ulong l, SUM (*sum)[EACH])
+INLINED void add_vectors(const struct operand *a, const ulong m0,
+                         const ulong m, const RAWV(VW, TA) *raw,
+                         const ulong l, SUM (*sum)[EACH])
 {
     SUM w[TM * VW], x[VW];
     load_a(a, m0, m, l, w);
@@ -209,49 +212,49 @@ INLINED void take(const struct side *a, const ulong m0, const ulong m,
     }
 }
 
-INLINED void sums(const struct side *a, const struct side *b, const ulong m,
-                  const ulong n, const ulong m0, ulong k0, const ulong k1,
-                  SUM (*sum)[EACH])
+INLINED void sum_columns(const struct operand *a, const struct operand *b,
+                         const ulong m, const ulong n, const ulong m0,
+                         ulong k0, const ulong k1, SUM (*sum)[EACH])
 {
     const ulong j0 =
         (xl_group_id(0) * OWNERS + get_local_id(0) / JOIN) * EACH;
-    const ulong turn = ((U - 1) * JOIN + 1) * VW;
+    const ulong span = ((U - 1) * JOIN + 1) * VW;
     __global const ELEM(TA) *column[EACH];
     RAWV(VW, TA) raw[U][EACH];
     #pragma unroll
     for (uint s = 0; s < EACH; s++)
         column[s] = b->p + min(j0 + s, n - 1) * b->sx;
     ulong l = k0 + get_local_id(0) % JOIN * VW;
-    if (l + turn <= k1) {
+    if (l + span <= k1) {
         #pragma unroll
         for (uint u = 0; u < U; u++)
-            load_b(raw[u], column, l + u * APART);
+            load_b(raw[u], column, l + u * VECTOR_STEP);
     }
-    for (; l + turn <= k1; l += U * APART) {
+    for (; l + span <= k1; l += U * VECTOR_STEP) {
         #pragma unroll
         for (uint u = 0; u < U; u++)
-            take(a, m0, m, raw[u], l + u * APART, sum);
-        if (l + U * APART + turn <= k1) {
+            add_vectors(a, m0, m, raw[u], l + u * VECTOR_STEP, sum);
+        if (l + U * VECTOR_STEP + span <= k1) {
             #pragma unroll
             for (uint u = 0; u < U; u++)
-                load_b(raw[u], column, l + (U + u) * APART);
+                load_b(raw[u], column, l + (U + u) * VECTOR_STEP);
         }
     }
-    for (; l + VW <= k1; l += APART) {
+    for (; l + VW <= k1; l += VECTOR_STEP) {
         load_b(raw[0], column, l);
-        take(a, m0, m, raw[0], l, sum);
+        add_vectors(a, m0, m, raw[0], l, sum);
     }
-    for (; l < k1; l++) { /* of the items that join one at most */
+    for (; l < k1; l++) { /* at most one of the items that join */
         SUM x[EACH];
         #pragma unroll
         for (uint s = 0; s < EACH; s++)
             x[s] = LOAD(TA, column[s], l);
-        take_one(a, m0, m, l, x, sum);
+        add_step(a, m0, m, l, x, sum);
     }
 }
 #endif
 
-/* Which of the columns' owners an item is, and which of those that join. */
+/* The item's number among the owners of columns, and among those that join. */
 #if FORM == 1
 #define OWNER (get_local_id(0) % OWNERS)
 #define JOINER (get_local_id(0) / OWNERS)
@@ -260,8 +263,8 @@ INLINED void sums(const struct side *a, const struct side *b, const ulong m,
 #define JOINER (get_local_id(0) % JOIN)
 #endif
 
-/* Sums of all items, row by row through `room`, to total[row][column]. */
-INLINED void join(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
+/* Adds the items' sums, row by row through `room`, to total[row][column]. */
+INLINED void join_sums(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
 {
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
@@ -292,8 +295,8 @@ gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     const ulong row_blocks = (m + TM - 1) / TM, z = xl_group_id(2);
     const ulong q = xl_group_id(1) / row_blocks;
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
-    const struct side left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
-    const struct side right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
+    const struct operand left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
+    const struct operand right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
     SUM sum[TM][EACH];
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
@@ -301,8 +304,9 @@ gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
         for (uint e = 0; e < EACH; e++)
             sum[r][e] = 0;
     }
-    sums(&left, &right, m, n, m0, q * part, min(k, (q + 1) * part), sum);
-    join(sum, room, total);
+    sum_columns(&left, &right, m, n, m0, q * part, min(k, (q + 1) * part),
+                sum);
+    join_sums(sum, room, total);
     for (uint o = get_local_id(0); o < TM * OUTS; o += WG) {
         const ulong i = m0 + o / OUTS;
         const ulong j = xl_group_id(0) * OUTS + o % OUTS;

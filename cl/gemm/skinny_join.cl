@@ -2,7 +2,8 @@
 /* Computes      C = epilogue(alpha S + beta C), S the sum over parts of k of
  *               what gemm/skinny.cl or gemm/skinny_thread.cl left, in order.
  * Arguments     parts: sums, [product][part][row][column], ld columns to a
- *               row, `rows` rows; C as in gemm/tiled.cl. The rest: gemm/gemm.clh
+ *               row, `rows` rows; C as in gemm/tiled.cl. The rest:
+ *               gemm/gemm.clh
  * Launch        3-D: an item for each SPAN columns of a row, rows, products of
  *               the batch; any local size of one row
  * Local memory  none

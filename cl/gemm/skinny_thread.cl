@@ -7,12 +7,12 @@
  *                         columns, whose sums stay in its cache; it adds U
  *                         lines of B at a time to them, whole vectors
  *                 FORM 2  B contiguous along k: a group owns COLS columns and
- *                         walks along EACH of them side by side, DEPTH
+ *                         reads along EACH of them side by side, DEPTH
  *                         elements at a time, with as much of A as values in
  *                         its cache
  *
  *               A vector may run past the end of its line into the next ones,
- *               never past the end of B; what it finds there is left out.
+ *               never past the end of B; elements read there are ignored.
  *               k may be cut into parts among groups; then sums go to scratch,
  *               and gemm/skinny_join.cl adds them in order.
  * Arguments     as gemm/skinny.cl, but memory first and sizes in one struct
@@ -59,11 +59,11 @@
 #include "gemm/gemm.clh"
 
 typedef SUMV(VW) vec;
-/* Sums in the cache. */
+/* A vector of sums in local memory, which is the cache. */
 #define AT(p) (*(__local vec *)(p))
 
 /* One operand of this product. */
-struct side {
+struct operand {
     __global const ELEM(TA) *p;
     ulong sx, sk;
 };
@@ -81,8 +81,8 @@ struct block {
 };
 
 #if FORM == 1
-/* U lines of B from l on, while the next ones are on their way. */
-static inline void add_lines(const struct side *a, const struct side *b,
+/* Adds U rows of B from l on and prefetches the next U. */
+static inline void add_lines(const struct operand *a, const struct operand *b,
                              const struct block *t, const ulong l)
 {
     const ulong m0 = t->m0, m = t->m;
@@ -112,8 +112,8 @@ static inline void add_lines(const struct side *a, const struct side *b,
     }
 }
 
-/* A line by itself, no further than it goes. */
-static inline void add_line(const struct side *a, const struct side *b,
+/* Adds one row, element by element. */
+static inline void add_line(const struct operand *a, const struct operand *b,
                             const struct block *t, const ulong l)
 {
     const ulong m0 = t->m0, m = t->m;
@@ -126,8 +126,9 @@ static inline void add_line(const struct side *a, const struct side *b,
     }
 }
 
-static inline void add(const struct side *a, const struct side *b,
-                       const struct block *t, const ulong k0, const ulong k1)
+static inline void add_slice(const struct operand *a, const struct operand *b,
+                             const struct block *t, const ulong k0,
+                             const ulong k1)
 {
     ulong l = k0;
     for (; l + U <= k1 &&
@@ -139,9 +140,10 @@ static inline void add(const struct side *a, const struct side *b,
 }
 
 #else
-/* Values of A from l on, row by row. */
-static inline void pack(const struct side *a, const ulong m0, const ulong m,
-                        const ulong l, const uint depth, __local SUM *packed)
+/* Packs values of A from l on, row by row. */
+static inline void pack_a(const struct operand *a, const ulong m0,
+                          const ulong m, const ulong l, const uint depth,
+                          __local SUM *packed)
 {
     for (uint r = 0; r < TM; r++) {
         uint v = 0;
@@ -172,7 +174,7 @@ ACROSS(16, 8)
 __constant SUM lanes[] __attribute__((aligned(128))) = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* The first `count` of a vector, 0 for the others. */
+/* The first `count` elements of a vector, 0 for the others. */
 static inline vec first_of(const vec x, const uint count)
 {
     return *(__constant vec *)lanes < (vec)((SUM)count) ? x : (vec)(0);
@@ -187,8 +189,8 @@ static inline vec first_of(const vec x, const uint count)
                         sum[r][s]);                                           \
     }
 
-/* `depth` elements of EACH columns. is_wide: what lies beyond, up to a whole
- * vector, may be read. */
+/* Adds `depth` elements of EACH columns. is_wide: memory behind them, up to a
+ * whole vector, may be read. */
 static inline void add_columns(__global const ELEM(TA) *const *column,
                                const uint depth, const bool is_wide,
                                const __local SUM *packed, __local SUM *sums)
@@ -225,12 +227,13 @@ static inline void add_columns(__global const ELEM(TA) *const *column,
     }
 }
 
-static inline void add(const struct side *a, const struct side *b,
-                       const struct block *t, const ulong k0, const ulong k1)
+static inline void add_slice(const struct operand *a, const struct operand *b,
+                             const struct block *t, const ulong k0,
+                             const ulong k1)
 {
     for (ulong l = k0; l < k1; l += DEPTH) {
         const uint depth = (uint)min(k1 - l, (ulong)DEPTH);
-        pack(a, t->m0, t->m, l, depth, t->packed);
+        pack_a(a, t->m0, t->m, l, depth, t->packed);
         for (uint j = 0; j < t->cols; j += EACH) {
             __global const ELEM(TA) *column[EACH];
             const ulong last = t->j0 + min(j + EACH, t->cols) - 1;
@@ -271,14 +274,14 @@ gemm_skinny_thread(__global const ELEM(TA) *restrict a,
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
     const ulong j0 = xl_group_id(0) * COLS;
     const uint cols = (uint)min((ulong)COLS, n - j0);
-    const struct side left = {a + t.off_a + GEMM_AT_A(z), t.sx_a, t.sk_a};
-    const struct side right = {b + t.off_b + GEMM_AT_B(z), t.sx_b, t.sk_b};
+    const struct operand left = {a + t.off_a + GEMM_AT_A(z), t.sx_a, t.sk_a};
+    const struct operand right = {b + t.off_b + GEMM_AT_B(z), t.sx_b, t.sk_b};
     const struct block block = {
         m0, m, j0, (n - 1) * t.sx_b + (k - 1) * t.sk_b + 1,
         cols, WIDE(cols), sums, room};
     for (uint i = 0; i < TM * COLS; i++)
         sums[i] = 0;
-    add(&left, &right, &block, q * t.part, min(k, (q + 1) * t.part));
+    add_slice(&left, &right, &block, q * t.part, min(k, (q + 1) * t.part));
     for (uint r = 0; r < TM && m0 + r < m; r++) {
         for (uint s = 0; s < cols; s++) {
             const ulong i = m0 + r, j = j0 + s;

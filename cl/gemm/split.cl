@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes      an operand X of f32 in parts: planes P0, P1, ... of a narrower
- *               type and a factor for each line, with X = factor (P0 + P1 +
- *               ...). A line, a row of A or a column of B, runs along k. The
- *               factor is the power of two with which the largest of P0 is in
- *               [2^TOP, 2^(TOP + 1)), or less where that factor would be
- *               subnormal: what is left out is still below all bits of X then.
- *               P0 is X / factor, rounded, P1 what is left of it, rounded, ...
+/* Computes      an operand X of f32 as a sum of planes P0, P1, ...
+ *               of a narrower type with a factor for each line, X = factor (P0
+ *               + P1 + ...). A line, a row of A or a column of B, runs along
+ *               k. The factor is the power of two with which the largest of P0
+ *               is in [2^TOP, 2^(TOP + 1)), or less where that factor would be
+ *               subnormal: the remainder is below all bits of X then. P0 is X
+ *               / factor, rounded, P1 what is left of it, rounded, ...
  *
  *                 STEP 0  gemm_split_clear    the words and the flag: 0
- *                 STEP 1  gemm_split_lines    lines contiguous: a group reads
- *                                             its line, then once more from
- *                                             the cache, and writes the parts
- *                 STEP 2  gemm_split_largest  lines side by side: a word each,
- *                                             the bits of what is largest
- *                 STEP 3  gemm_split_across   their parts
+ *                 STEP 1  gemm_split_lines    contiguous along k: a group
+ *                                             reads its line, then again from
+ *                                             the cache, and writes planes
+ *                 STEP 2  gemm_split_largest  contiguous across: a word
+ *                                             a line,
+ *                                             the bits of its largest value
+ *                 STEP 3  gemm_split_across   their planes
  *
  *               Step 3 begins with the patches that step 2 read last, since
  *               the cache holds those. What is not finite sets the flag.
@@ -27,7 +28,7 @@
  * Launch        groups of WG. STEP 0: an item a word; STEP 1: a group a line;
  *               STEP 2, 3: a group COLS VX lines by DEPTH of k, 2-D
  * Local memory  STEP 1: 4 WG bytes; STEP 2: 4 VX WG; STEP 3: none
- * -D            STEP; FOR: whose program it is; PLANES 2, 3; TP their dtype
+ * -D            STEP; FOR: the variant; PLANES 2, 3; TP their dtype
  *               1, 2; VX 1, 2, 4: vectors of X that are aligned and divide its
  *               contiguous size
  * Needs         OpenCL C 1.2
@@ -46,11 +47,11 @@
 #define VX 1
 #endif
 #define WG 256
-#define COLS 32  /* items side by side in steps 2 and 3 */
+#define COLS 32  /* items along x in steps 2 and 3 */
 #define DEPTH 64 /* rows of their patches */
 #define ROWS (WG / COLS)
 
-#define TOP 14    /* what rounds up to 2^15 is still an f16 */
+#define TOP 14    /* values that round up to 2^15 are still f16 */
 #define LEAST 15u /* the least exponent, by f32's bits: factors are normal */
 #define INFINITE 0x7f800000u
 
@@ -85,21 +86,20 @@ typedef XL_CAT(ushort, VN) part_vec;
 #define LARGEST(w) max(max((w).s0, (w).s1), max((w).s2, (w).s3))
 #endif
 
-/* Make it known if a line is not finite. */
-static inline void tell(__global uint *flag, uint word)
+/* Sets the flag if a line is not finite. */
+static inline void set_flag(__global uint *flag, uint word)
 {
     if (word >= INFINITE)
         atomic_max(flag, 1u);
 }
 
-/* -- parts ---------------------------------------------------------------- */
+/* -- planes --------------------------------------------------------------- */
 
-/* Of a line by its word, as bits: the factor, and by what to multiply instead
- * of dividing by it. */
+/* A line's factor by its word, as bits, and the inverse. */
 #define FACTOR(word) ((max((word) >> 23, LEAST) - TOP) << 23)
 #define INVERSE(word) ((254 + TOP - max((word) >> 23, LEAST)) << 23)
 
-/* The nearest number of the planes' type, and its value. */
+/* Rounds to the planes' type, and back. */
 #if TP == 1
 static inline part_vec to_part(vec x)
 {
@@ -116,8 +116,8 @@ static inline vec from_part(part_vec bits)
 #define from_part(bits) XL_CAT(xl_from_bf16_, VX)(bits)
 #endif
 
-static inline void put_parts(__global ushort *planes, ulong at, ulong plane,
-                             vec x)
+static inline void store_planes(__global ushort *planes, ulong at, ulong plane,
+                                vec x)
 {
     #pragma unroll
     for (uint p = 0; p < PLANES; p++) {
@@ -144,11 +144,11 @@ gemm_split_clear(__global uint *words, ulong at, ulong n)
 }
 #endif
 
-/* -- lines that are contiguous -------------------------------------------- */
+/* -- operands contiguous along k ------------------------------------------ */
 
 #if STEP == 1
-/* The largest over the group. */
-static inline uint over_group(uint word, __local uint *room)
+/* The largest word over the group. */
+static inline uint max_over_group(uint word, __local uint *room)
 {
     const uint lid = (uint)get_local_id(0);
     room[lid] = word;
@@ -172,7 +172,7 @@ gemm_split_lines(X_PARAMS, PLANE_PARAMS)
     #pragma unroll 4
     for (ulong i = first; i < k; i += WG * VX)
         most = max(most, WORDS_OF(LOADVA(VX, 0, x, i * sk)));
-    const uint word = over_group(LARGEST(most), room);
+    const uint word = max_over_group(LARGEST(most), room);
     const float inverse = as_float(INVERSE(word));
     planes += at_planes + line * ld;
     #pragma unroll 4
@@ -180,18 +180,18 @@ gemm_split_lines(X_PARAMS, PLANE_PARAMS)
         vec v = (vec)(0);
         if (i < k)
             v = LOADVA(VX, 0, x, i * sk);
-        put_parts(planes, i, plane, v * inverse);
+        store_planes(planes, i, plane, v * inverse);
     }
     if (first == 0) {
         factors[at_factors + line] = as_float(FACTOR(word));
-        tell(words + flag, word);
+        set_flag(words + flag, word);
     }
 }
 #endif
 
-/* -- lines side by side --------------------------------------------------- */
+/* -- operands contiguous across ------------------------------------------- */
 
-/* The item's first line, its place among the patch's rows. */
+/* The item's first line, and its row in the patch. */
 #define LINE ((xl_group_id(0) * COLS + get_local_id(0) % COLS) * VX)
 #define ROW ((uint)get_local_id(0) / COLS)
 
@@ -220,7 +220,7 @@ gemm_split_largest(X_PARAMS)
     for (uint r = 0; r < ROWS; r++)
         word = max(word, column[r * COLS * VX]);
     atomic_max(words + at_words + line, word);
-    tell(words + flag, word);
+    set_flag(words + flag, word);
 }
 #endif
 
@@ -244,7 +244,7 @@ gemm_split_across(X_PARAMS, PLANE_PARAMS)
         vec v = (vec)(0);
         if (is_line && k0 + r < k)
             v = LOADVA(VX, 0, x, (k0 + r) * sk);
-        put_parts(planes, (k0 + r) * ld, plane, v * inverse);
+        store_planes(planes, (k0 + r) * ld, plane, v * inverse);
     }
     if (is_line && k0 == 0)
         STOREV(VX, 0, factors, at_factors + line,

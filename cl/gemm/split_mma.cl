@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes      C = epilogue(alpha A B + beta C) of operands in parts
- *               (gemm/split.cl): parts i of A and j of B with i + j < PLANES
- *               are multiplied by matrix instructions (common/matrix.clh), all into one
- *               sum. Every DEEP of k the sum leaves these instructions for one
- *               that is rounded to nearest, since they cut what they add; the
- *               smallest products come first, so that little is added to what
- *               is large. Last, the factors of row and column.
+/* Computes      C = epilogue(alpha A B + beta C) of operands as planes
+ *               (gemm/split.cl): planes i of A and j of B with i + j < PLANES
+ *               are multiplied by matrix instructions (common/matrix.clh) and
+ *               added to one sum. Every DEEP of k the sum leaves these
+ *               instructions for one that is rounded to nearest, since they
+ *               cut what they add; the smallest products come first, so that
+ *               little is added to what is large. Last, the factors of row and
+ *               column.
  *
- *               A group has a TM x TN tile of C, its teams parts of that; its
+ *               A group has a TM x TN tile of C, each team a block of it; its
  *               slices of all planes, TK deep, are in ST slots of local
- *               memory, copied ahead of the one that is multiplied.
+ *               memory, copied ahead of the slice that is multiplied.
  * Arguments     planes of both operands: base, place, elements from one to the
  *               next, from line to line, each multiples of 16 bytes; factors:
- *               base, those of rows, of columns; the rest: gemm/tile_order.clh. The
- *               planes' k is filled up with zeros to a multiple of DEEP
+ *               base, those of rows, of columns; the rest:
+ *               gemm/tile_order.clh. The planes' k is filled up with zeros to
+ *               a multiple of DEEP
  * Launch        local TEAMS_M TEAMS_N MMA_LANES; global that times the tiles.
  *               1-D
  * Local memory  2 ST PLANES TK (TM + TN) bytes
@@ -21,7 +23,8 @@
  *               multiple of MMA_M x 2 MMA_N; ST 2, 3, 4; PLANES; MMA_T dtype
  *               of the planes; UA, UB their lines along k (0), across (1); VC
  *               1, 2: elements of C stored together, in aligned rows then;
- *               GR: gemm/tile_order.clh; TC, GUARD: gemm/gemm.clh; XL_MMA_...: common/matrix.clh;
+ *               GR: gemm/tile_order.clh; TC, GUARD: gemm/gemm.clh;
+ *               XL_MMA_...: common/matrix.clh;
  *               XL_COPY_...: common/async_copy.clh
  * Needs         a matrix engine, or its emulation, which any device runs
  * Cost          m n k flop of the caller's, times PLANES (PLANES + 1) of the
@@ -64,8 +67,9 @@
 
 /* -- slices --------------------------------------------------------------- */
 
-/* In chunks of 16 bytes, EACH elements: an item copies the i-th, i + ITEMS-th,
- * ... of a slice. Rows and columns past the edge repeat the last ones. */
+/* Slices are copied in chunks of 16 bytes, EACH elements: an item copies the
+ * i-th, i + ITEMS-th, ... of a slice. Rows and columns past the edge repeat
+ * the last ones. */
 #define EACH 8
 #define SLICE_A (2 * TM * TK)
 #define SLICE_B (2 * TN * TK)
@@ -73,7 +77,7 @@
 #define CHUNKS_A (TM * TK / EACH / ITEMS)
 #define CHUNKS_B (TN * TK / EACH / ITEMS)
 
-/* Where a chunk is in memory, from x0 on, and in the slice. */
+/* Offset of a chunk in memory, from x0 on, and in the slice. */
 #define FROM_ALONG(i, T, rest, ld)                                            \
     (min((i) / (TK / EACH), (rest) - 1) * (ld) + (i) % (TK / EACH) * EACH)
 #define FROM_ACROSS(i, T, rest, ld)                                           \
@@ -115,7 +119,7 @@
     mma_load_b_across(t, to, FN, slice, 2 * TN, x, kk)
 #endif
 
-/* An operand on its way: where its next slice begins. */
+/* The copies of an operand: the address of its next slice. */
 struct stream {
     __global const ushort *next;
     ulong plane, step;
@@ -146,9 +150,9 @@ static inline void copy_slices(__local uchar *slot, struct stream *a,
 
 /* -- products ------------------------------------------------------------- */
 
-/* One slot's, those of parts with the largest i + j first. */
-MMA_INLINED void multiply(const struct mma_team *t, mma_c sum[FM][FN],
-                          __local const uchar *slot, uint x_a, uint x_b)
+/* Multiplies the planes in a slot, those with the largest i + j first. */
+MMA_INLINED void multiply_slot(const struct mma_team *t, mma_c sum[FM][FN],
+                               __local const uchar *slot, uint x_a, uint x_b)
 {
     MMA_UNROLL
     for (uint d = 0; d < PLANES; d++) {
@@ -172,7 +176,7 @@ MMA_INLINED void multiply(const struct mma_team *t, mma_c sum[FM][FN],
     }
 }
 
-/* Add the sums to those that are rounded to nearest, and begin anew. */
+/* Adds the sums to those that are rounded to nearest, and clears them. */
 MMA_INLINED void promote(mma_c all[FM][FN], mma_c sum[FM][FN])
 {
     #pragma unroll
@@ -187,17 +191,18 @@ MMA_INLINED void promote(mma_c all[FM][FN], mma_c sum[FM][FN])
     }
 }
 
-/* The smaller factor first: only what is too large itself is infinite. */
-static inline float times(float sum, float x, float y)
+/* The smaller factor first: the product is infinite only if the result is. */
+static inline float apply_factors(float sum, float x, float y)
 {
     return sum * min(x, y) * max(x, y);
 }
 
 #if VC == 1
-#define PACKED(e, x, y) times((e)[0], x, (y)[0])
+#define PACKED(e, x, y) apply_factors((e)[0], x, (y)[0])
 #else
 #define PACKED(e, x, y)                                                       \
-    (float2)(times((e)[0], x, (y)[0]), times((e)[1], x, (y)[1]))
+    (float2)(apply_factors((e)[0], x, (y)[0]),                                \
+             apply_factors((e)[1], x, (y)[1]))
 #endif
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
@@ -210,7 +215,7 @@ gemm_split_mma(__global const ushort *a, ulong at_a, ulong plane_a, ulong ld_a,
     MMA_TEAM(team, ITEMS);
     GEMM_GUARDED;
     const uint lid = (uint)get_local_id(0);
-    const struct place p = place_of(GROUP, tiles_m, tiles_n, m, n);
+    const struct tile p = locate_tile(GROUP, tiles_m, tiles_n, m, n);
     struct stream sa = {a + at_a + START_A(p.m0, ld_a), plane_a, STEP_A(ld_a),
                         {0}};
     struct stream sb = {b + at_b + START_B(p.n0, ld_b), plane_b, STEP_B(ld_b),
@@ -242,11 +247,11 @@ gemm_split_mma(__global const ushort *a, ulong at_a, ulong plane_a, ulong ld_a,
     for (uint i = 0; i < slices; i++) {
         XL_COPY_WAIT(ST - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
-        /* All have left the slot before this one's. */
+        /* All items are done with the slot before this one's. */
         if (i + ST - 1 < slices)
             copy_slices(slots + (i + ST - 1) % ST * SLOT, &sa, &sb);
         XL_COPY_CLOSE();
-        multiply(&team, sum, slots + i % ST * SLOT, x_a, x_b);
+        multiply_slot(&team, sum, slots + i % ST * SLOT, x_a, x_b);
         if ((i + 1) * TK % DEEP == 0)
             promote(all, sum);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes      C = epilogue(alpha A B + beta C), a TM x TN tile of C at a
- *               time to a work-group, an RM x RN part of it in each item's
+ *               time to a work-group, an RM x RN block of it in each item's
  *               registers. Slices of A and B, TK deep, pass through local
  *               memory as the values that are multiplied:
  *
@@ -17,8 +17,8 @@
  *               loop carries no guards; rows and columns past the edge repeat
  *               the last one and are not stored.
  *
- *               CUT: from tile `whole` on, slices of all tiles in a row are
- *               cut evenly among groups. Whoever has but a part of a tile
+ *               CUT: from tile `whole` on, slices of all tiles in sequence are
+ *               divided evenly among groups. A group with a part of a tile
  *               writes its sums to scratch, and gemm_tiled_join (STEP 2) adds
  *               the parts in order of k:
  *
@@ -34,7 +34,7 @@
  *               times RM and the tiles behind `whole`. 1-D
  * Local memory  ST TK (TM + PA + TN + PB) values, PA 16 bytes where UA = 0
  * -D            TM TN TK, RM RN (1, 2, 4, 8, 16) dividing TM TN;
- *               ST slices kept (1, 2); GR tile rows walked together; CUT, STEP
+ *               ST slices kept (1, 2); GR tile rows of a band; CUT, STEP
  *               (with CUT: 1, 2); TA, TC, TY, BATCH, EPILOGUE, GUARD:
  *               gemm/gemm.clh;
  *               UA, UB contiguous along k (0), across (1), neither (2);
@@ -46,7 +46,7 @@
  *               part is written and read once
  * Source        NV-23 (tiles, bands); Osama et al. 2023, section 4 (CUT), with
  *               a second launch for the sums (GE-25); the lane map lets
- *               neighbours' 16-byte reads of local memory merge for both
+ *               adjacent items' 16-byte reads of local memory merge for both
  *               operands */
 #ifndef TM
 #define TM 32
@@ -122,19 +122,19 @@
         GEMM_LAST_PARAMS
 
 /* A tile: whose product, and what is left of the matrix from it on. */
-struct place {
+struct tile {
     uint z;
     ulong m0, n0;
     uint rest_m, rest_n;
 };
 
-/* Products one after the other; in each, bands of GR tile rows, walked column
- * by column: groups that run at one time share rows of A and columns of B in
+/* Products one after the other; in each, bands of GR tile rows, column by
+ * column: groups that run at the same time share rows of A and columns of B in
  * the cache. */
-static inline struct place place_of(uint tile, uint tiles_m, uint tiles_n,
-                                    ulong m, ulong n)
+static inline struct tile locate_tile(uint tile, uint tiles_m, uint tiles_n,
+                                      ulong m, ulong n)
 {
-    struct place p;
+    struct tile p;
 #if BATCH
     p.z = tile / (tiles_m * tiles_n);
     tile -= p.z * (tiles_m * tiles_n);
@@ -153,7 +153,7 @@ static inline struct place place_of(uint tile, uint tiles_m, uint tiles_n,
 }
 
 /* The item's place in the group. */
-static inline uint2 place_in_group(uint lid)
+static inline uint2 item_position(uint lid)
 {
 #if WX % 8 == 0 && WY % 4 == 0
     const uint lane = lid % 32, patch = lid / 32;
@@ -177,7 +177,7 @@ static inline uint2 place_in_group(uint lid)
 
 /* An item's sums of one row; c and `at`: where the tile begins. */
 static inline void store_row(__global ELEM(TC) *c, ulong at, ulong rs_c,
-                             ulong cs_c, const struct place *p, uint row,
+                             ulong cs_c, const struct tile *p, uint row,
                              uint tx, const SUM *sum, GEMM_STORE_PARAMS)
 {
     #pragma unroll
@@ -199,19 +199,19 @@ static inline void store_row(__global ELEM(TC) *c, ulong at, ulong rs_c,
 
 /* What a group does next: `n` slices of a tile from the `unit`-th on, `left`
  * more of the tiles behind it. */
-struct work {
+struct share {
     uint tile, part;
     ulong unit, n, left;
 };
 
 #if CUT
-#define FIRST_WORK first_work(GROUP, whole, units, each, extra)
-#define NEXT_WORK(w) next_work(&(w), units)
+#define FIRST_SHARE first_share(GROUP, whole, units, each, extra)
+#define NEXT_SHARE(w) next_share(&(w), units)
 
-static inline struct work first_work(uint group, uint whole, ulong units,
-                                     ulong each, uint extra)
+static inline struct share first_share(uint group, uint whole, ulong units,
+                                       ulong each, uint extra)
 {
-    struct work w = {group, 0, 0, units, 0};
+    struct share w = {group, 0, 0, units, 0};
     if (group >= whole) {
         const uint p = group - whole;
         const ulong begin = p * each + min(p, extra);
@@ -226,7 +226,7 @@ static inline struct work first_work(uint group, uint whole, ulong units,
     return w;
 }
 
-static inline bool next_work(struct work *w, ulong units)
+static inline bool next_share(struct share *w, ulong units)
 {
     const bool more = w->left > 0;
     w->tile++;
@@ -237,8 +237,8 @@ static inline bool next_work(struct work *w, ulong units)
     return more;
 }
 #else
-#define FIRST_WORK {GROUP, 0, 0, (k - 1) / TK + 1, 0}
-#define NEXT_WORK(w) false
+#define FIRST_SHARE {GROUP, 0, 0, (k - 1) / TK + 1, 0}
+#define NEXT_SHARE(w) false
 #endif
 
 #if STEP == 1
@@ -285,7 +285,7 @@ static inline bool next_work(struct work *w, ulong units)
 #define LA (TM + PA)
 #define LB (TN + PB)
 
-/* A vector along k goes down a column of the slice. */
+/* A vector along k is stored to a column of the slice. */
 #define SPREAD1(d, ld, v) ((d)[0] = (v))
 #define SPREAD2(d, ld, v) ((d)[0] = (v).s0, (d)[ld] = (v).s1)
 #define SPREAD4(d, ld, v)                                                     \
@@ -313,13 +313,13 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     __local value lb[ST * TK * LB] __attribute__((aligned(16)));
     GEMM_GUARDED;
     const uint lid = (uint)get_local_id(0);
-    const uint2 at = place_in_group(lid);
+    const uint2 at = item_position(lid);
     const uint rest_k = (uint)((k - 1) % TK) + 1;
-    struct work w = FIRST_WORK;
+    struct share w = FIRST_SHARE;
     uint slot = 0;
 
     do {
-        const struct place p = place_of(w.tile, tiles_m, tiles_n, m, n);
+        const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
         const uint depth = w.unit == 0 ? rest_k : TK;
         const ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
         __global const ELEM(TA) *ga =
@@ -400,9 +400,9 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
                         sum[r][s] = MUL_ADD(fa[r], fb[s], sum[r][s]);
                 }
             }
-            /* With two slots the barrier above also says that everyone has
-             * left the slot that is written next: with one another does, for
-             * a group's next tile too. */
+            /* With two slots the barrier above also guarantees that all items
+             * are done with the slot that is written next; with one slot
+             * another barrier does, for a group's next tile too. */
 #if !CUT
             if (left == 0)
                 break;
@@ -435,13 +435,13 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
         for (uint r = 0; r < RM; r++)
             store_row(c, to, rs_c, cs_c, &p, at.y * QM + ROW(r), at.x, sum[r],
                       GEMM_STORE_ARGS);
-    } while (NEXT_WORK(w));
+    } while (NEXT_SHARE(w));
 }
 
 #else
 /* -- the join ------------------------------------------------------------- */
 
-/* Which group does this slice, counted over all tiles that are cut. */
+/* The group that computes a slice, counted over all tiles that are cut. */
 static inline uint group_of(ulong unit, ulong each, uint extra)
 {
     const ulong longer = extra * (each + 1);
@@ -454,14 +454,14 @@ __kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
 gemm_tiled_join(TILE_PARAMS)
 {
     GEMM_GUARDED;
-    const uint2 at = place_in_group((uint)get_local_id(0));
+    const uint2 at = item_position((uint)get_local_id(0));
     const uint tile = GROUP / RM, r = GROUP % RM;
     const uint first = group_of(tile * units, each, extra);
     const uint last = group_of((tile + 1) * units - 1, each, extra);
-    const struct place p = place_of(whole + tile, tiles_m, tiles_n, m, n);
+    const struct tile p = locate_tile(whole + tile, tiles_m, tiles_n, m, n);
     SUM sum[RN];
     if (first == last)
-        return; /* one group did it all */
+        return; /* one group computed the whole tile */
     #pragma unroll
     for (uint s = 0; s < RN; s++)
         sum[s] = sums[SUMS_AT(first + tile, r, s)];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes      to[z][i][l] = from[z](i, l): an operand of GEMM as lines along
- *               k, filled up with zeros to whole lines
+/* Computes      to[z][i][l] = from[z](i, l): an operand of GEMM, contiguous
+ *               along k, filled up with zeros to whole lines
  * Arguments     from: element (i, l) of product z, of `extent` by k, at off +
  *               z step + i sx + l sk; to: words, product z from first + z
  *               to_step on, lines of `line` words, a multiple of 4
@@ -11,9 +11,9 @@
  *               (0), across (1), neither (2); WORDS: its lines begin on words
  *               (1), or may not (0)
  * Needs         OpenCL C 1.2, work-groups of 256
- * Cost          no flop; what is there is read and written once
- * Source        the definition; blocks of E words, E each way, turn in
- *               registers, so that local memory is met in words alone */
+ * Cost          no flop; the operand is read and written once
+ * Source        the definition; blocks of E x E elements are transposed in
+ *               registers, so that local memory is accessed in words */
 #ifndef BYTES
 #define BYTES 1
 #endif
@@ -38,8 +38,8 @@ typedef ushort elem;
 typedef uint elem;
 #endif
 
-/* Elements i, i + 1, ... of a line of n that lie `step` apart, as a word; 0
- * past its end. `whole`: there is none past it. */
+/* Elements i, i + 1, ... of a line of n elements with stride `step`, as a
+ * word; elements past the end are 0. whole: no element is past the end. */
 static inline uint word_at(__global const elem *line, const ulong step,
                            const ulong i, const ulong n, const bool whole)
 {
@@ -56,19 +56,21 @@ static inline uint word_at(__global const elem *line, const ulong step,
     return word;
 }
 
-/* A tile of the operand as it lies: what there is of it from its corner on. */
+/* A tile of the operand in its own layout, and the size of the operand from
+ * the tile's corner on. */
 struct lines {
     __global const elem *from;
-    ulong apart, step; /* of lines, of elements */
-    ulong count, n;    /* lines, elements of each */
+    ulong apart, step; /* strides of lines, of elements */
+    ulong count, n;    /* number of lines, elements of each */
 };
 
-/* An item's share of a tile: E lines in a row, then ROWS E further on; of each
- * the word with its lane's number. */
+/* An item's share of a tile: E consecutive lines, then E lines ROWS E further
+ * on; of each line the word with its lane's number. */
 #define SHARE (SIDE * E / ROWS)
 #define LINE(j) (((j) / E * ROWS + (uint)get_local_id(1)) * E + (j) % E)
 
-static inline void read(uint *share, const struct lines *x, const bool whole)
+static inline void load_share(uint *share, const struct lines *x,
+                              const bool whole)
 {
     const uint at = get_local_id(0) * E;
     #pragma unroll
@@ -82,8 +84,9 @@ static inline void read(uint *share, const struct lines *x, const bool whole)
 }
 
 #if UNIT != 0
-/* Words of E lines become those of E elements. */
-static inline void turn(uint *w)
+/* Transposes a block of E x E elements in registers: words of E lines become
+ * words of E elements. */
+static inline void transpose_block(uint *w)
 {
 #if BYTES == 1
     const uint4 t = as_uint4(
@@ -102,12 +105,12 @@ static inline void turn(uint *w)
 /* Row r of the tile holds element ELEMENT(r). */
 #define ELEMENT(r) ((r) % SIDE * E + (r) / SIDE)
 
-static inline void put(__local uint *tile, uint *share)
+static inline void store_transposed(__local uint *tile, uint *share)
 {
     const uint lane = get_local_id(0);
     #pragma unroll
     for (uint j = 0; j < SHARE; j += E) {
-        turn(share + j);
+        transpose_block(share + j);
         #pragma unroll
         for (uint e = 0; e < E; e++)
             tile[(e * SIDE + lane) * PITCH + LINE(j) / E] = share[j + e];
@@ -133,15 +136,15 @@ gemm_turn(__global const elem *restrict from, const ulong off, const ulong sx,
 #endif
     uint share[SHARE];
     if (x.count >= SIDE * E && x.n >= SIDE * E)
-        read(share, &x, true);
+        load_share(share, &x, true);
     else
-        read(share, &x, false);
+        load_share(share, &x, false);
 #if UNIT == 0
 #define ELEMENT_OF(j) LINE(j)
 #define WORD_OF(j) share[j]
 #else
     __local uint tile[E * SIDE * PITCH];
-    put(tile, share);
+    store_transposed(tile, share);
     barrier(CLK_LOCAL_MEM_FENCE);
 #define ROW(j) ((j) * ROWS + (uint)get_local_id(1))
 #define ELEMENT_OF(j) ELEMENT(ROW(j))

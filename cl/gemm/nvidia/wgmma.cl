@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes      C = epilogue(alpha A B + beta C) in tiles of TM x TN on matrix
  *               instructions of four warps. The last warp's first item is the
- *               producer: it has boxes of A and B copied into a ring of ST
- *               stages, TK of k each; NC = TM / 64 groups of four warps, 64
- *               rows each, multiply what has arrived:
+ *               producer: it starts copies of boxes of A and B into a ring of
+ *               ST stages, TK of k each; NC = TM / 64 groups of four warps, 64
+ *               rows each, multiply stages that have arrived:
  *
  *                 producer  | s0 | s1 | s2 | s0 ...      waits for empty[s]
  *                 consumers      | s0 | s1 | s2 ...      wait for full[s]
  *
- *               Groups stay: each goes on with another tile, whose stages are
- *               on their way while the last one's sums go to C.
- *               CUT: from tile `whole` on, stages of all tiles in a row are
- *               dealt out to groups; parts of tiles go to scratch, which
+ *               Groups are persistent: each continues with another tile, whose
+ *               stages are copied while the last one's sums are stored to C.
+ *               CUT: from tile `whole` on, stages of all tiles in sequence are
+ *               divided among groups; parts of tiles go to scratch, which
  *               gemm/nvidia/wgmma_join.cl adds in order of k, 64 rows and 32
  *               columns a group. lib/ops/gemm/tiles.h
  *               PLANES: A and B are planes behind one another, of which those
@@ -22,23 +22,24 @@
  *               across by TK lines; the third dimension is products times
  *               planes. C: pointer, with FORM 0 a map, boxes of 64 x 64.
  *               scratch (with CUT, SCALES or FLAG): words, see head. The rest:
- *               gemm/gemm.clh. TURNED: rows of the tile are columns of C, so that
- *               a product of few rows fills it
+ *               gemm/gemm.clh. TURNED: rows of the tile are columns of C, so
+ *               that a product of few rows fills it
  * Launch        local 128 NC + 32, global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
  *               0: 2 TM TN, else 8192 NC; 16 ST
- * -D            TM, TN (common/nvidia/wgmma_ptx.clh), TK 128 bytes of elements, ST stages, GR
- *               tile rows walked together; TI as what is multiplied
- *               (common/nvidia/wgmma_ptx.clh); UA, UB lie along k (0), across (1);
- *               FORM of C: 0 16-bit, by boxes, TN a multiple of 64; 1 16-bit,
- *               by rows, TN of 16; n and lines of both of 8, an epilogue short
- *               and of vectors, since it is applied to sums where they are; 2
- *               anything, with beta; VC elements of an access to C in FORM 2
- *               and the join (1 2 4 8), dividing n and lines, else 2; PLANES
- *               (1 2 3); PROMOTE 1 where sums leave the engine after each
- *               stage; SCALES, FLAG, TURNED, CUT; TA TC TY BATCH (0 1)
- *               EPILOGUE: gemm/gemm.clh; XL_SPIN_LIMIT: common/nvidia/tma.clh
+ * -D            TM, TN (common/nvidia/wgmma_ptx.clh), TK 128 bytes of
+ *               elements, ST stages, GR tile rows of a band; TI as what
+ *               is multiplied (common/nvidia/wgmma_ptx.clh); UA, UB contiguous
+ *               along k (0), across (1); FORM of C: 0 16-bit, by boxes, TN a
+ *               multiple of 64; 1 16-bit, by rows, TN of 16; n and lines of
+ *               both of 8, an epilogue short and of vectors, since it is
+ *               applied to sums where they are; 2 anything, with beta; VC
+ *               elements of an access to C in FORM 2 and the join (1 2 4 8),
+ *               dividing n and lines, else 2; PLANES (1 2 3); PROMOTE 1 where
+ *               sums leave the engine after each stage; SCALES, FLAG, TURNED,
+ *               CUT; TA TC TY BATCH (0 1) EPILOGUE: gemm/gemm.clh;
+ *               XL_SPIN_LIMIT: common/nvidia/tma.clh
  * Needs         sm_90a
  * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
  * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32 */
@@ -60,7 +61,7 @@
         MULTIPLY_AT(a_, b_, 2, 1);                                            \
         MULTIPLY_AT(a_, b_, 3, 1);                                            \
     } while (0)
-/* The small terms first. */
+/* The products of the smallest planes first. */
 #if PLANES == 1
 #define TERMS(more) TERM(0, 0, more)
 #elif PLANES == 2
@@ -78,7 +79,7 @@
     TERM(0, 0, 1)
 #endif
 
-/* Where a tile's sums are in the end: RESULT. */
+/* RESULT: the name of a tile's final sums. */
 #if PROMOTE
 #define RESULT all
 #define ADD_GROUP(d, g)                                                       \
@@ -100,8 +101,8 @@
                  PAIR_OF(d##h##_0, d##h##_1, here.row, h),                    \
                  PAIR_OF(d##h##_2, d##h##_3, here.below, h));
 #define PAIR_OF(x, y, row, g)                                                 \
-    pair_of(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z, row, \
-                           min(here.col + (g) * 8, here.last)))
+    round_pair(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z,  \
+                              row, min(here.col + (g) * 8, here.last)))
 
 #define PAIRS_16(X, d) X(d, 0, 0, 1)
 #define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
@@ -122,17 +123,18 @@
 #define PAIRS(X, d) XL_CAT(PAIRS_, TN)(X, d)
 
 #if FORM < 2
-/* Where an item's sums are in C, for an epilogue: rows and columns that there
- * are, for what it reads. */
-struct here {
+/* Position of an item's sums in C, for an epilogue: rows and columns are
+ * clamped to those of C. */
+struct sums_location {
     ulong z, row, below;
     uint col, last;
 };
 
-static inline struct here here_of(const struct place *p, uint lid, uint2 sizes)
+static inline struct sums_location locate_sums(const struct tile *p, uint lid,
+                                               uint2 sizes)
 {
     const uint row = p->m0 + lid / 32 * 16 + lid % 32 / 4;
-    struct here h;
+    struct sums_location h;
     h.z = p->z;
     h.row = min(row, sizes.x - 1);
     h.below = min(row + 8, sizes.x - 1);
@@ -141,7 +143,7 @@ static inline struct here here_of(const struct place *p, uint lid, uint2 sizes)
     return h;
 }
 
-static inline uint pair_of(float2 v)
+static inline uint round_pair(float2 v)
 {
     return xl_pair(TC, v.x, v.y);
 }
@@ -153,7 +155,7 @@ static inline uint pair_of(float2 v)
 #define C_PARAMS __global ELEM(TC) *restrict c
 #endif
 
-/* Sums of ints become floats with alpha; others are what they are, or are
+/* Integer sums become floats with alpha; others are used directly, or are
  * multiplied first. */
 #if TI == 5
 #define TO_FLOAT(x) (alpha * (float)(x))
@@ -173,7 +175,7 @@ static inline uint pair_of(float2 v)
 /* FORM 2: */
 #define KEEP_GROUP(d, g)                                                      \
     if (b.col == (g) / 4 * 32)                                                \
-        keep(kept, lane, (g) % 4, d##g##_0, d##g##_1, d##g##_2, d##g##_3);
+        keep_sums(kept, lane, (g) % 4, d##g##_0, d##g##_1, d##g##_2, d##g##_3);
 /* CUT: */
 #define PART_GROUP(d, g)                                                      \
     parts[SUMS_AT(w.part, four, g, lid % 128)] =                              \
@@ -208,18 +210,18 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
     const uint2 counts = COUNTS;
     XL_MAP(map_a, gemm_wgmma, 1);
     XL_MAP(map_b, gemm_wgmma, 3);
-    struct work w;
-    const uint four = xl_four(lid);
+    struct share w;
+    const uint four = xl_warpgroup(lid);
     uint early = 0;
-    first_work(&w, counts FIRST_ARGS);
+    first_share(&w, counts FIRST_ARGS);
 #if FLAG
     if (scratch[AT_FLAG] != 0)
         return;
 #endif
 
     if (lid == NC * 128) {
-        const struct place p = place_of(w.tile, GRID, INVERSE);
-        const struct corner at = corner_of(&p, PLACE_A, PLACE_B, APART);
+        const struct tile p = locate_tile(w.tile, GRID, INVERSE);
+        const struct box_corner at = locate_boxes(&p, PLACE_A, PLACE_B, APART);
         xl_map_fetch(map_a);
         xl_map_fetch(map_b);
         xl_bar_init(full, 1);
@@ -236,11 +238,11 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             load_stage(ring + s * STAGE, full + s * 8, map_a, map_b, &at,
                        w.unit + s);
     }
-    /* The producer does not wait for the others. */
+    /* The producer does not wait at the barrier. */
     if (four == NC)
-        xl_pass(0, ITEMS);
+        xl_named_arrive(0, ITEMS);
     else
-        xl_meet(0, ITEMS);
+        xl_named_sync(0, ITEMS);
 
     if (four == NC) {
 #if MORE
@@ -249,9 +251,9 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
         if (lid == NC * 128) {
             uint s = early == ST ? 0 : early, phase = early < ST;
             do {
-                const struct place p = place_of(w.tile, GRID, INVERSE);
-                const struct corner at =
-                    corner_of(&p, PLACE_A, PLACE_B, APART);
+                const struct tile p = locate_tile(w.tile, GRID, INVERSE);
+                const struct box_corner at =
+                    locate_boxes(&p, PLACE_A, PLACE_B, APART);
                 #pragma unroll 1
                 for (uint u = early; u < w.n; u++) {
                     xl_bar_wait(empty + s * 8, phase);
@@ -263,7 +265,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
                     }
                 }
                 early = 0;
-            } while (NEXT_WORK(w));
+            } while (NEXT_SHARE(w));
         }
     } else {
 #if MORE
@@ -295,7 +297,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             (__local SUM *)(mem + KEEP_AT) + lid / 32 * KEPT_WORDS;
 #endif
         do {
-            const struct place p = place_of(w.tile, GRID, INVERSE);
+            const struct tile p = locate_tile(w.tile, GRID, INVERSE);
 #if PROMOTE
             WG_GROUPS(CLEAR_GROUP, RESULT)
             #pragma unroll 1
@@ -314,8 +316,8 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
                 }
             }
 #else
-            /* A stage is given back when the next one's instructions are
-             * under way: the engine never waits for the loop. */
+            /* A stage is released when the next one's instructions have been
+             * issued, so that the engine does not wait for the loop. */
             uint last = s, more = 0;
             #pragma unroll 1
             for (uint u = 0; u < w.n; u++) {
@@ -344,7 +346,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             }
 #endif
 #if FORM < 2
-            const struct here here = here_of(&p, lid, SIZES);
+            const struct sums_location here = locate_sums(&p, lid, SIZES);
             if (alpha != 1) {
                 WG_GROUPS(SCALE_GROUP, RESULT)
             }
@@ -352,10 +354,10 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #if FORM == 0
             if (stores)
                 xl_box_read(); /* of the tile before */
-            xl_meet(four + 1, 128);
+            xl_named_sync(four + 1, 128);
             PAIRS(PUT_SLICES, RESULT)
             xl_box_fence();
-            xl_meet(four + 1, 128);
+            xl_named_sync(four + 1, 128);
             if (stores) {
                 const int2 c0 = PLACE_C + (int2)((int)p.n0, (int)p.m0);
                 #pragma unroll
@@ -371,21 +373,21 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             #pragma unroll
             for (uint slice = 0; slice < (TN + 63) / 64; slice++) {
                 PAIRS(PUT_ONE, RESULT)
-                xl_meet_warp();
+                xl_warp_sync();
                 store_rows(mem + kept_at, lane, slice * 64, c, &b);
-                xl_meet_warp();
+                xl_warp_sync();
             }
 #else
             #pragma unroll 1
             for (b.col = 0; b.col < b.rest.y; b.col += 32) {
                 WG_GROUPS(KEEP_GROUP, RESULT)
-                xl_meet_warp();
+                xl_warp_sync();
                 store_block(kept, lane, c, &b SCALED_ARGS, GEMM_STORE_ARGS);
-                xl_meet_warp();
+                xl_warp_sync();
             }
 #endif
 #endif
-        } while (NEXT_WORK(w));
+        } while (NEXT_SHARE(w));
 #if FORM == 0
         if (stores)
             xl_box_read();

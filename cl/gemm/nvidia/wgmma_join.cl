@@ -15,7 +15,7 @@
 #endif
 #include "gemm/nvidia/wgmma_tile.clh"
 
-/* Which group does this stage, counted over all tiles that are cut. */
+/* The group that computes a stage, counted over all tiles that are cut. */
 static inline uint group_of(uint unit, uint4 cuts)
 {
     const uint longer = cuts.w * (cuts.z + 1);
@@ -44,7 +44,7 @@ gemm_wgmma_join(const ulong16 head,
         return;
 #endif
     if (first == last)
-        return; /* one group did it all */
+        return; /* one group computed the whole tile */
     #pragma unroll
     for (uint i = 0; i < 4; i++) {
         const uint g = block * 4 + i;
@@ -52,11 +52,11 @@ gemm_wgmma_join(const ulong16 head,
             sums4 sum = parts[SUMS_AT(first + tile, slab, g, lid)];
             for (uint part = first + 1; part <= last; part++)
                 sum += parts[SUMS_AT(part + tile, slab, g, lid)];
-            keep(kept, lane, i, sum.x, sum.y, sum.z, sum.w);
+            keep_sums(kept, lane, i, sum.x, sum.y, sum.z, sum.w);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const struct place p = place_of(CUTS.x + tile, GRID, INVERSE);
+    const struct tile p = locate_tile(CUTS.x + tile, GRID, INVERSE);
     BLOCK_OF(b, p, OFF_C, LINE_C, SIZES, AT_ROWS, AT_COLS);
     b.row = slab * 64 + lid / 32 * 16;
     b.col = block * 32;

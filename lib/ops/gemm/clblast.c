@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLBlast as a variant, for those who have it: its C library is opened at run
- * time and handed the caller's queue and buffers, so there is no dependency at
- * build time. The function's address is found while planning and kept in the
- * plan; the library stays open, since closing it would throw its own compiled
- * kernels away. Batches by steps are its StridedBatched calls, those by lists
- * its Batched ones.
+/* gemm_clblast: GEMM by CLBlast, if it is installed. Its C library is opened
+ * at run time and called with the caller's queue and buffers, so that there is
+ * no dependency at build time. The function's address is found while planning
+ * and kept in the plan. The library stays open, since closing it would discard
+ * the kernels that it has compiled. Batches by steps are StridedBatched calls,
+ * those by lists Batched calls.
  *
- * Refused: f16, because CLBlast sums it in f16 and this call promises sums in
- * f32; bf16, i8, epilogues and a C of another type, which it lacks; SVM; views
- * without a contiguous dimension.
- * Source: CLBlast 1.5, clblast_c.h (interface only). */
+ * Refused: f16, because CLBlast sums it in f16 and GEMM here requires sums in
+ * f32; bf16, i8, epilogues and a C of another type, which CLBlast does not
+ * support; SVM; views without a contiguous dimension. Source: CLBlast 1.5,
+ * clblast_c.h (interface only). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,19 +31,19 @@ enum {
     STATUS_BUFFER_LAST = -1001
 };
 
-/* What its hand-written kernels reach by their own tuning of a GPU; on CPUs it
- * runs GPU kernels, and each item of a group is a loop there. */
+/* Fractions of the device's rates that its kernels reach on a GPU for which it
+ * was tuned. On CPUs each item of a group is an iteration of a loop. */
 static const double bytes_frac = 0.5, gpu_flop_frac = 0.45,
                     cpu_flop_frac = 0.03;
 
-/* Which of its calls. */
-enum form { ONE, STEPS, LISTS, N_FORMS };
+/* Which of its functions is called. */
+enum clblast_form { ONE, STEPS, LISTS, N_FORMS };
 
-/* The external call's plain data. */
-struct gemm {
-    void (*fn)(void); /* of a type that `form` and `is_double` tell */
+/* The call's values that the plan keeps. */
+struct clblast_call {
+    void (*fn)(void); /* of a type that depends on `form` and `is_double` */
     bool is_double;
-    enum form form;
+    enum clblast_form form;
     int layout, trans_a, trans_b;
     size_t m, n, k, ld_a, ld_b, ld_c, count, step_a, step_b, step_c;
 };
@@ -53,12 +53,12 @@ static const char *const names[2][N_FORMS] = {
     {"CLBlastDgemm", "CLBlastDgemmStridedBatched", "CLBlastDgemmBatched"},
 };
 
-static const char *name_of(const struct gemm *s)
+static const char *name_of(const struct clblast_call *s)
 {
     return names[s->is_double][s->form];
 }
 
-static bool find(struct gemm *s)
+static bool find_function(struct clblast_call *s)
 {
     static const char *const libraries[] = {
 #if defined(_WIN32)
@@ -84,9 +84,10 @@ static bool find(struct gemm *s)
     return false;
 }
 
-/* -- views as BLAS sees them --------------------------------------------- */
+/* -- views as BLAS sees them ---------------------------------------------- */
 
-/* A leading dimension, which must reach over a whole line; 0: no such view. */
+/* The leading dimension, which must be at least the length of a line (row or
+ * column); 0: BLAS has no such view. */
 static size_t leading(size_t stride, size_t line, size_t n_lines)
 {
     if (n_lines == 1)
@@ -94,10 +95,10 @@ static size_t leading(size_t stride, size_t line, size_t n_lines)
     return stride >= line ? stride : 0;
 }
 
-/* Does BLAS have to transpose the view, and what is its leading dimension?
- * false when BLAS has no word for it. */
-static bool spell(const xl_mat *mat, size_t rows, size_t cols, int layout,
-                  int *trans, size_t *ld)
+/* Describe a view as BLAS does: transposed or not, and its leading dimension.
+ * Returns false if BLAS cannot describe it. */
+static bool describe_view(const xl_mat *mat, size_t rows, size_t cols,
+                          int layout, int *trans, size_t *ld)
 {
     const bool by_rows = mat->col_stride == 1;
     if (!by_rows && mat->row_stride != 1)
@@ -108,7 +109,7 @@ static bool spell(const xl_mat *mat, size_t rows, size_t cols, int layout,
     return *ld > 0;
 }
 
-static bool spell_all(const xl_gemm *g, struct gemm *out)
+static bool describe_views(const xl_gemm *g, struct clblast_call *out)
 {
     int plain;
     memset(out, 0, sizeof *out);
@@ -122,12 +123,14 @@ static bool spell_all(const xl_gemm *g, struct gemm *out)
     out->step_a = g->batch.a_step;
     out->step_b = g->batch.b_step;
     out->step_c = g->batch.c_step;
-    return spell(&g->a, g->m, g->k, out->layout, &out->trans_a, &out->ld_a) &&
-           spell(&g->b, g->k, g->n, out->layout, &out->trans_b, &out->ld_b) &&
-           spell(&g->c, g->m, g->n, out->layout, &plain, &out->ld_c);
+    return describe_view(&g->a, g->m, g->k, out->layout, &out->trans_a,
+                         &out->ld_a) &&
+           describe_view(&g->b, g->k, g->n, out->layout, &out->trans_b,
+                         &out->ld_b) &&
+           describe_view(&g->c, g->m, g->n, out->layout, &plain, &out->ld_c);
 }
 
-/* What its calls promise too; NULL or why not. */
+/* NULL, or why its calls do not support the types. */
 static const char *refuses_types(const struct xl__limits *l,
                                  const struct xl__gemm_canonical *c)
 {
@@ -135,9 +138,9 @@ static const char *refuses_types(const struct xl__limits *l,
     if (c->snippet)
         return "CLBlast has no epilogues";
     if (in != XL_F32 && in != XL_F64 && in != XL_F16)
-        return "CLBlast multiplies f32, f64 and f16 alone";
+        return "CLBlast multiplies f32, f64 and f16 only";
     if (in == XL_F16)
-        return "CLBlast sums f16 in f16, this call promises f32";
+        return "CLBlast sums f16 in f16, this call requires f32";
     if (c->g.c.dtype != in)
         return "CLBlast's C is of A's type";
     if (in == XL_F64 && !xl__is(l, XL__F_has_f64))
@@ -145,19 +148,19 @@ static const char *refuses_types(const struct xl__limits *l,
     return NULL;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_clblast(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
-    struct gemm call;
+    struct clblast_call call;
     const char *other = refuses_types(l, desc);
     if (other)
         return other;
     if (g->a.mem.svm || g->b.mem.svm || g->c.mem.svm)
-        return "CLBlast takes buffers, not SVM pointers";
-    if (!spell_all(g, &call))
-        return "CLBlast needs a contiguous dimension and lines that do not "
-               "overlap in each matrix";
-    if (!find(&call))
+        return "CLBlast supports buffers, not SVM pointers";
+    if (!describe_views(g, &call))
+        return "CLBlast requires matrices with a contiguous dimension and "
+               "without overlapping rows or columns";
+    if (!find_function(&call))
 #if defined(_WIN32)
         return "clblast.dll was not found";
 #elif defined(__APPLE__)
@@ -168,10 +171,10 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return NULL;
 }
 
-/* -- the calls ----------------------------------------------------------- */
+/* -- the calls ------------------------------------------------------------ */
 
-/* What changes from call to call, as the calls want it. */
-struct operands {
+/* The values that change from call to call, as its functions require them. */
+struct clblast_args {
     cl_mem a, b, c;
     double alpha, beta;
     size_t off_a, off_b, off_c;
@@ -180,21 +183,22 @@ struct operands {
     cl_event *done;
 };
 
-/* Arrays of one entry a product. `real` is the type of the scalars. */
-struct arrays {
+/* Arrays with one entry per product. `real` is the type of the scalars. */
+struct clblast_lists {
     size_t *at_a, *at_b, *at_c;
     void *alphas, *betas;
 };
 
-static bool make_arrays(const struct gemm *s, const struct operands *o,
-                        size_t real_bytes, struct arrays *to)
+static bool make_lists(const struct clblast_call *s,
+                       const struct clblast_args *o, size_t real_bytes,
+                       struct clblast_lists *to)
 {
     const size_t n = s->count;
     size_t *at = xl__calloc(n, 3 * sizeof *at + 2 * real_bytes);
     if (!at)
         return false;
-    *to = (struct arrays){at, at + n, at + 2 * n, at + 3 * n,
-                          (char *)(at + 3 * n) + n * real_bytes};
+    *to = (struct clblast_lists){at, at + n, at + 2 * n, at + 3 * n,
+                                 (char *)(at + 3 * n) + n * real_bytes};
     for (size_t i = 0; i < n; i++) {
         to->at_a[i] = o->off_a + (size_t)o->at_a[i];
         to->at_b[i] = o->off_b + (size_t)o->at_b[i];
@@ -203,7 +207,7 @@ static bool make_arrays(const struct gemm *s, const struct operands *o,
     return true;
 }
 
-/* The interface is the same for float and double but for the scalars. */
+/* The functions of float and double differ in the type of the scalars only. */
 #define CALLS(real)                                                           \
     typedef int (*real##_one)(int, int, int, size_t, size_t, size_t, real,    \
                               cl_mem, size_t, size_t, cl_mem, size_t, size_t, \
@@ -218,11 +222,11 @@ static bool make_arrays(const struct gemm *s, const struct operands *o,
                                 cl_mem, const size_t *, size_t, const real *, \
                                 cl_mem, const size_t *, size_t, size_t,       \
                                 cl_command_queue *, cl_event *);              \
-    static int real##_call_lists(const struct gemm *s,                        \
-                                 const struct operands *o)                    \
+    static int real##_call_lists(const struct clblast_call *s,                \
+                                 const struct clblast_args *o)                \
     {                                                                         \
-        struct arrays x;                                                      \
-        if (!make_arrays(s, o, sizeof(real), &x))                             \
+        struct clblast_lists x;                                               \
+        if (!make_lists(s, o, sizeof(real), &x))                              \
             return CL_OUT_OF_HOST_MEMORY;                                     \
         real *alphas = x.alphas, *betas = x.betas;                            \
         for (size_t i = 0; i < s->count; i++) {                               \
@@ -236,7 +240,8 @@ static bool make_arrays(const struct gemm *s, const struct operands *o,
         free(x.at_a);                                                         \
         return code;                                                          \
     }                                                                         \
-    static int real##_call(const struct gemm *s, const struct operands *o)    \
+    static int real##_call(const struct clblast_call *s,                      \
+                           const struct clblast_args *o)                      \
     {                                                                         \
         if (s->form == LISTS)                                                 \
             return real##_call_lists(s, o);                                   \
@@ -255,8 +260,8 @@ CALLS(float)
 CALLS(double)
 #undef CALLS
 
-/* OpenCL's codes pass; CLBlast's own become ours. */
-static xl_status map(int code)
+/* OpenCL's error codes are returned unchanged; CLBlast's own become ours. */
+static xl_status map_code(int code)
 {
     if (code >= STATUS_LAST_CL)
         return code;
@@ -265,24 +270,26 @@ static xl_status map(int code)
     return XL_UNSUPPORTED;
 }
 
-static xl_status run(const struct xl__step *step, const struct xl__call *call,
-                     cl_command_queue native, cl_event *done, char *why,
-                     size_t why_cap)
+static xl_status call_clblast(const struct xl__step *step,
+                              const struct xl__call *call,
+                              cl_command_queue native, cl_event *done,
+                              char *why, size_t why_cap)
 {
-    struct gemm s;
-    const struct operands o = {.a = call->mem[XL__GEMM_A].buf,
-                               .b = call->mem[XL__GEMM_B].buf,
-                               .c = call->mem[XL__GEMM_C].buf,
-                               .alpha = call->value[XL__GEMM_ALPHA].f,
-                               .beta = call->value[XL__GEMM_BETA].f,
-                               .off_a = (size_t)call->value[XL__GEMM_OFF_A].u,
-                               .off_b = (size_t)call->value[XL__GEMM_OFF_B].u,
-                               .off_c = (size_t)call->value[XL__GEMM_OFF_C].u,
-                               .at_a = call->list[0],
-                               .at_b = call->list[1],
-                               .at_c = call->list[2],
-                               .queue = &native,
-                               .done = done};
+    struct clblast_call s;
+    const struct clblast_args o = {
+        .a = call->mem[XL__GEMM_A].buf,
+        .b = call->mem[XL__GEMM_B].buf,
+        .c = call->mem[XL__GEMM_C].buf,
+        .alpha = call->value[XL__GEMM_ALPHA].f,
+        .beta = call->value[XL__GEMM_BETA].f,
+        .off_a = (size_t)call->value[XL__GEMM_OFF_A].u,
+        .off_b = (size_t)call->value[XL__GEMM_OFF_B].u,
+        .off_c = (size_t)call->value[XL__GEMM_OFF_C].u,
+        .at_a = call->list[0],
+        .at_b = call->list[1],
+        .at_c = call->list[2],
+        .queue = &native,
+        .done = done};
     memcpy(&s, step->external_desc, sizeof s);
     const int code = s.is_double ? double_call(&s, &o) : float_call(&s, &o);
     if (code == 0)
@@ -291,11 +298,11 @@ static xl_status run(const struct xl__step *step, const struct xl__call *call,
              code == STATUS_NO_HALF || code == STATUS_NO_DOUBLE
                  ? ": the device lacks the precision"
                  : "");
-    return map(code);
+    return map_code(code);
 }
 
-/* Its tiles are of about this size. */
-static double fill(const struct xl__limits *l, const xl_gemm *g)
+/* Fraction of the compute units kept busy by tiles of about CLBlast's size. */
+static double busy_frac(const struct xl__limits *l, const xl_gemm *g)
 {
     static const double tile = 64;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
@@ -304,46 +311,49 @@ static double fill(const struct xl__limits *l, const xl_gemm *g)
     return fmin(1, tiles / units);
 }
 
-static void estimate(const struct xl__limits *l, const xl_gemm *g,
-                     struct xl__plan *p)
+static void estimate_clblast(const struct xl__limits *l, const xl_gemm *g,
+                             struct xl__plan *p)
 {
     const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
         .bytes_frac = bytes_frac,
-        .fill = fill(l, g),
-        .launches = 4}; /* it copies operands into shape first */
+        .fill = busy_frac(l, g),
+        .launches = 4}; /* including its copies of operands before the
+                           product */
     xl__estimate(l, &work, p);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_clblast(const struct xl__limits *l, const void *desc,
+                              const struct xl__params *params,
+                              struct xl__plan *p)
 {
     const xl_gemm *g = desc;
     struct xl__step *s = &p->step[0];
-    struct gemm call;
+    struct clblast_call call;
     (void)params;
-    if (!spell_all(g, &call) || !find(&call))
+    if (!describe_views(g, &call) || !find_function(&call))
         return XL_UNSUPPORTED;
     p->n_steps = 1;
     p->flop = xl__gemm_flop(g);
     p->bytes = xl__gemm_bytes(g);
     s->kernel = name_of(&call);
-    s->external = run;
+    s->external = call_clblast;
     s->slice_dim = -1;
-    /* One verdict for each spelling of the call: it has kernels for each. */
+    /* One self-check for each form of the call: CLBlast has kernels for
+     * each. */
     xl__define(s, "LAYOUT", call.layout);
     xl__define(s, "TRANS_A", call.trans_a);
     xl__define(s, "TRANS_B", call.trans_b);
     memcpy(s->external_desc, &call, sizeof call);
-    estimate(l, g, p);
+    estimate_clblast(l, g, p);
     return XL_OK;
 }
 
 const struct xl__variant xl__gemm_clblast = {
     .name = "gemm_clblast",
     .repeats = "as CLBlast's kernels do: it promises nothing",
-    .refuses = refuses,
-    .plan = plan,
+    .refuses = refuse_clblast,
+    .plan = plan_clblast,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM where a work-item is a thread with vector registers and caches of its
- * own: panels of B packed by a first launch or by each group, blocks of A by
- * each group or read in place, a tile of C in registers. Source: Goto, van de
- * Geijn 2008. */
+/* gemm_cpu: GEMM for devices whose work-items are threads with vector
+ * registers and caches of their own. Panels of B are packed by a first launch,
+ * by each group, or not at all; blocks of A are packed by each group or read
+ * in place; a tile of C is in registers. Source: Goto, van de Geijn 2008. */
 #include "ops/gemm/cpu.h"
 
 #include "base/alloc.h"
@@ -17,18 +17,18 @@ static const struct xl__tunable tunables[] = {
     {"RM", "rows in registers", {4, 8, 0}},
     {"VW", "values of a vector", {4, 8, 16, 0}},
     {"FORM",
-     "B is packed ahead (1), by each group (2), not (3)",
+     "B is packed by a first step (1), by each group (2), not (3)",
      {1, 2, 3, 0}},
     {"PLACE", "1 A is packed, 2 read in place", {1, 2, 0}},
     {"GROUPS", "groups to a unit", {1, 2, 4, 6, 8, 12, 0}},
     {NULL, NULL, {0}},
 };
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_cpu(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (!xl__is(l, XL__F_is_cpu))
-        return "work-items are not threads of a CPU here";
+        return "the device's work-items are not threads of a CPU";
     if (xl__cpu_vector(l, g->a.dtype) == 0)
         return "the device has no vectors of floats";
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
@@ -36,11 +36,11 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 
-/* Defines of both steps, then those of the second alone. */
+/* The first defines are those of both steps, the others of the second. */
 static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
                                  const void *canonical, struct xl__plan *p)
 {
-    enum { OF_BOTH = 5 };
+    enum { N_COMMON = 5 };
     struct xl__step *s = &p->step[p->n_steps++];
     const struct {
         const char *name;
@@ -64,17 +64,17 @@ static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
     s->dims = 2;
     s->local[0] = s->local[1] = 1;
     s->slice_dim = 0;
-    for (size_t i = 0; i < (which == 1 ? OF_BOTH : n); i++)
+    for (size_t i = 0; i < (which == 1 ? N_COMMON : n); i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
     xl__gemm_define(s, canonical);
     return s;
 }
 
-static void add_pack(const struct xl__cpu_job *j, const void *canonical,
-                     struct xl__plan *p)
+static void add_pack_step(const struct xl__cpu_job *j, const void *canonical,
+                          struct xl__plan *p)
 {
     enum { SIZES = 7 };
-    /* An epilogue is no business of this step. */
+    /* This step applies no epilogue. */
     struct xl__gemm_canonical plain =
         *(const struct xl__gemm_canonical *)canonical;
     plain.snippet = NULL;
@@ -93,8 +93,8 @@ static void add_pack(const struct xl__cpu_job *j, const void *canonical,
     xl__gemm_arg_last(s, &plain, j->s.is_swapped);
 }
 
-static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
-                         struct xl__plan *p)
+static void add_multiply_step(const struct xl__cpu_job *j,
+                              const void *canonical, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, 2, canonical, p);
     enum { SIZES = 18 };
@@ -139,8 +139,8 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
     p->tiling.groups *= count;
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_cpu(const struct xl__limits *l, const void *desc,
+                          const struct xl__params *params, struct xl__plan *p)
 {
     struct xl__cpu_job j;
     if (!xl__cpu_job_init(l, desc, params, &j))
@@ -151,8 +151,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
         ((j.shares_b ? 1 : j.g->batch.count) * j.panel_values + j.sum_values) *
         j.value_bytes;
     if (j.form == XL__CPU_AHEAD)
-        add_pack(&j, desc, p);
-    add_multiply(&j, desc, p);
+        add_pack_step(&j, desc, p);
+    add_multiply_step(&j, desc, p);
     xl__cpu_estimate(l, &j, p);
     return XL_OK;
 }
@@ -161,7 +161,7 @@ const struct xl__variant xl__gemm_cpu = {
     .name = "gemm_cpu",
     .repeats = "bit for bit: each element is one sum in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
+    .refuses = refuse_cpu,
     .choose = xl__cpu_choose,
-    .plan = plan,
+    .plan = plan_cpu,
 };

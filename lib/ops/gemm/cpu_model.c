@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How gemm_cpu divides a product, and how long that takes: all work is counted
- * in the time of so many flop. */
+/* How gemm_cpu divides a product among groups, and its time by a model that
+ * counts all work as the flop that take as long:
+ *
+ *   flop = 2 m n k / fraction of the tile       multiply-adds
+ *        + elements packed or read in place x cost of an element
+ *        + elements of C x slices of k x cost of a store
+ *        + groups x cost of a group
+ *
+ * Each form and each tile is sized for the caches, and the one with the least
+ * time is chosen. */
 #include "ops/gemm/cpu.h"
 
 #include <math.h>
@@ -9,16 +17,17 @@
 #include "ops/path/cost.h"
 
 enum {
-    LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */
+    LEAST_VECTOR = 4, /* floats; devices of narrower vectors are not
+                         supported */
     SCRATCH_ALIGN = 64,
-    STEPS = 8,              /* of k that packing takes together */
-    TYPICAL_CACHE = 1 << 18 /* bytes of a core's own, at least */
+    STEPS = 8,              /* steps of k that packing transposes together */
+    TYPICAL_CACHE = 1 << 18 /* bytes of a core's own cache, at least */
 };
 
-/* Tiles of C in registers that leave room for a line of B and an element of
- * A, and the share of the multiply-add rate that they reach. */
+/* Tiles of C in registers that leave room for a row of B and an element of A,
+ * and the fraction of the multiply-add rate that they reach. */
 struct register_tile {
-    size_t vector; /* floats; so wide ones come with 32 registers */
+    size_t vector; /* floats; vectors of 16 come with 32 registers */
     size_t rm, vectors;
     double frac;
 };
@@ -41,13 +50,14 @@ size_t xl__cpu_vector(const struct xl__limits *l, xl_dtype in)
     return in == XL_F64 ? xl__max_size(vector / 2, LEAST_VECTOR) : vector;
 }
 
-static size_t units(const struct xl__limits *l)
+static size_t n_units(const struct xl__limits *l)
 {
     return xl__max_size(1, xl__size_or(l, XL__F_compute_units, 1));
 }
 
-/* Local memory is a core's own cache here (CP-02); what a block may fill of
- * it. A driver that states little states less than there is. */
+/* Bytes of a core's own cache that a block may fill. Local memory is this
+ * cache here (CP-02); drivers that state a small size state less than there
+ * is. */
 static size_t cache_share(const struct xl__limits *l)
 {
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
@@ -56,41 +66,44 @@ static size_t cache_share(const struct xl__limits *l)
 
 /* -- dividing ------------------------------------------------------------- */
 
-/* Blocks along m, of at most so many panels each: units get as many. */
+/* Blocks along m of at most `most` panels each, a multiple of the compute
+ * units if there are enough. */
 static size_t blocks_m(const struct xl__limits *l, const struct xl__cpu_job *j,
                        size_t most)
 {
     const size_t least = xl__ceil_div(j->lines_m, most);
-    return least <= units(l)
+    return least <= n_units(l)
                ? least
-               : xl__min_size(j->lines_m, xl__round_up(least, units(l)));
+               : xl__min_size(j->lines_m, xl__round_up(least, n_units(l)));
 }
 
-static void divide(const struct xl__limits *l, struct xl__cpu_job *j)
+static void divide_into_groups(const struct xl__limits *l,
+                               struct xl__cpu_job *j)
 {
     enum { LEAST_ROWS = 64 };
-    const size_t wanted =
-        xl__ceil_div(units(l) * j->per_unit, j->g->batch.count);
+    const size_t target =
+        xl__ceil_div(n_units(l) * j->per_unit, j->g->batch.count);
     const size_t rows =
         j->in_place ? cache_share(l) / (j->tk * j->value_bytes) : j->tm;
     const size_t least = blocks_m(l, j, xl__max_size(1, rows / j->rm));
     const size_t slabs = xl__ceil_div(j->g->k, XL__CPU_SLAB);
     if (j->form == XL__CPU_AHEAD) {
         j->groups_m = xl__max_size(
-            least, xl__min_size(wanted, xl__ceil_div(j->s.m, LEAST_ROWS)));
+            least, xl__min_size(target, xl__ceil_div(j->s.m, LEAST_ROWS)));
         j->groups_n =
-            xl__min_size(j->lines_n, xl__ceil_div(wanted, j->groups_m));
-        j->pack_blocks = xl__min_size(j->lines_n, xl__ceil_div(wanted, slabs));
+            xl__min_size(j->lines_n, xl__ceil_div(target, j->groups_m));
+        j->pack_blocks = xl__min_size(j->lines_n, xl__ceil_div(target, slabs));
     } else {
-        j->groups_n = xl__min_size(j->lines_n, xl__ceil_div(wanted, least));
+        j->groups_n = xl__min_size(j->lines_n, xl__ceil_div(target, least));
         j->groups_m = xl__max_size(
             least,
-            xl__min_size(j->lines_m, xl__ceil_div(wanted, j->groups_n)));
+            xl__min_size(j->lines_m, xl__ceil_div(target, j->groups_n)));
     }
 }
 
-/* C takes sums itself when rows of it are made of them. */
-static bool keeps_apart(const void *canonical, const struct xl__cpu_job *j)
+/* Are partial sums kept in scratch between slices of k? C itself holds them if
+ * its rows have the type of sums. */
+static bool keeps_sums(const void *canonical, const struct xl__cpu_job *j)
 {
     const xl_dtype sums = j->g->a.dtype == XL_I8    ? XL_I32
                           : j->g->a.dtype == XL_F64 ? XL_F64
@@ -99,13 +112,14 @@ static bool keeps_apart(const void *canonical, const struct xl__cpu_job *j)
            xl__gemm_epilogue_text(canonical);
 }
 
-static bool is_shared(const struct xl__cpu_job *j)
+static bool is_b_shared(const struct xl__cpu_job *j)
 {
     const xl_batch *b = &j->g->batch;
     return b->count == 1 ||
            (!b->a_at && (j->s.is_swapped ? b->a_step : b->b_step) == 0);
 }
 
+/* Set what the call and the tunables state directly. */
 static void read_params(const void *canonical, const struct xl__params *p,
                         struct xl__cpu_job *j)
 {
@@ -120,21 +134,22 @@ static void read_params(const void *canonical, const struct xl__params *p,
     j->form = (unsigned)p->value[XL__CPU_AT_FORM];
     j->in_place = p->value[XL__CPU_AT_PLACE] == XL__CPU_IN_PLACE;
     j->value_bytes = g->a.dtype == XL_F64 ? sizeof(double) : sizeof(float);
-    j->keeps = keeps_apart(canonical, j);
-    j->shares_b = is_shared(j);
+    j->keeps = keeps_sums(canonical, j);
+    j->shares_b = is_b_shared(j);
 }
 
-/* A is read where it lies if it is what is computed with, in lines along k;
- * other lines are no faster to read than to pack. */
-static bool can_stay(const struct xl__cpu_job *j)
+/* A can be read in place if it has the type of the computation and is
+ * contiguous along k; other layouts are as slow to read as to pack. */
+static bool can_read_a(const struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     return (in == XL_F32 || in == XL_F64) && j->tm == XL__CPU_LEAST_TM &&
            xl__gemm_operand_unit(&j->s.a) == XL__UNIT_ALONG_K;
 }
 
-/* B likewise, in whole panels across: the last one overlaps its neighbour. */
-static bool can_b_stay(const struct xl__cpu_job *j)
+/* B can be read in place in whole panels if it is contiguous along n; the last
+ * panel overlaps its neighbour. */
+static bool can_read_b(const struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     return (in == XL_F32 || in == XL_F64) && j->s.n >= j->rn &&
@@ -142,15 +157,15 @@ static bool can_b_stay(const struct xl__cpu_job *j)
            j->s.b.stride_x == 1;
 }
 
-static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
+static bool fits_device(const struct xl__limits *l, struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     if (!j->tm || !j->tk || !j->vw || !j->rn || !j->per_unit ||
         (j->rm != 4 && j->rm != 8) || j->tm % j->rm || j->rn % j->vw ||
         j->rn % 8 || (in == XL_I8 && j->tk > XL__CPU_EXACT) ||
-        (j->in_place && !can_stay(j)) || j->form < XL__CPU_AHEAD ||
+        (j->in_place && !can_read_a(j)) || j->form < XL__CPU_AHEAD ||
         j->form > XL__CPU_UNPACKED ||
-        (j->form == XL__CPU_UNPACKED && !can_b_stay(j)))
+        (j->form == XL__CPU_UNPACKED && !can_read_b(j)))
         return false;
     j->local_bytes = ((j->in_place ? 0 : j->tm * j->tk) +
                       (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) *
@@ -163,14 +178,14 @@ bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
 {
     size_t cols, groups, all;
     read_params(canonical, p, j);
-    if (!fits(l, j))
+    if (!fits_device(l, j))
         return false;
     const size_t count = j->g->batch.count;
     j->lines_m = xl__ceil_div(j->s.m, j->rm);
     j->lines_n = xl__ceil_div(j->s.n, j->rn);
     j->slice = xl__round_up(
         xl__ceil_div(j->g->k, xl__ceil_div(j->g->k, j->tk)), STEPS);
-    divide(l, j);
+    divide_into_groups(l, j);
     cols = j->lines_n * j->rn;
     j->ld = cols;
     if (!xl__mul(j->groups_m, j->groups_n, &groups) || groups > UINT32_MAX)
@@ -190,10 +205,9 @@ bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
 
 /* -- time ----------------------------------------------------------------- */
 
-static double frac_of(const struct xl__cpu_job *j)
+static double tile_frac(const struct xl__cpu_job *j)
 {
-    static const double scattered =
-        0.85; /* lines of B apart from each other */
+    static const double scattered = 0.85; /* rows of B far from each other */
     double frac = register_tiles[0].frac / 2;
     for (const struct register_tile *t = register_tiles; t->vector; t++) {
         if (t->rm == j->rm && t->vectors * j->vw == j->rn)
@@ -202,26 +216,27 @@ static double frac_of(const struct xl__cpu_job *j)
     return j->form == XL__CPU_UNPACKED ? scattered * frac : frac;
 }
 
-/* What an element of B that is packed takes, or of A, in flop: by where it
- * goes, more if it has to be turned or converted. */
-static const double pack_near = 48, pack_far = 85, pack_turned = 45,
+/* Cost in flop of packing an element of B (far) or of A (near); more if it is
+ * transposed or converted. */
+static const double pack_near = 48, pack_far = 85, pack_transposed = 45,
                     pack_narrow = 1.5;
-/* Read as it lies, in lines of one page, or of several. */
-static const double lie_near = 8, lie_far = 35;
-/* As does a tile of C beside its steps, an element of it. */
+/* Cost of reading an element in place, with rows in one page, or in
+ * several. */
+static const double direct_near = 8, direct_far = 35;
+/* Cost of storing an element of C. */
 static const double store_c = 24;
-static const double group_flop = 50e3; /* handing a group out, and its start */
+static const double group_flop = 50e3; /* starting a group */
 
 static double pack_flop(const struct xl__cpu_job *j, bool is_far,
                         enum xl__gemm_unit unit)
 {
     const double flop = (is_far ? pack_far : pack_near) +
-                        (unit == XL__UNIT_ACROSS ? 0 : pack_turned);
+                        (unit == XL__UNIT_ACROSS ? 0 : pack_transposed);
     return xl_dtype_bytes(j->g->a.dtype) < sizeof(float) ? pack_narrow * flop
                                                          : flop;
 }
 
-/* What B takes beside the steps on it, of one product. */
+/* Cost of packing or reading B, of one product. */
 static double b_flop(const struct xl__cpu_job *j)
 {
     enum { PAGE = 4096 };
@@ -235,7 +250,8 @@ static double b_flop(const struct xl__cpu_job *j)
     case XL__CPU_BY_GROUP:
         return pack_flop(j, false, unit) * elems * (double)j->groups_m;
     default:
-        return (is_far ? lie_far : lie_near) * elems * (double)j->groups_m;
+        return (is_far ? direct_far : direct_near) * elems *
+               (double)j->groups_m;
     }
 }
 
@@ -251,24 +267,25 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
         j->in_place ? 0
                     : pack_flop(j, false, xl__gemm_operand_unit(&j->s.a)) * m *
                           k * (double)j->groups_n;
-    const double n_units = (double)units(l);
+    const double units = (double)n_units(l);
     const double flop =
-        count * (2 * m * n * k / frac_of(j) + slices * store_c * m * n +
+        count * (2 * m * n * k / tile_frac(j) + slices * store_c * m * n +
                  a_flop + b_flop(j)) +
         groups * group_flop;
     const struct xl__cost work = {.flop = flop,
                                   .flop_frac = 1,
                                   .bytes = p->bytes,
                                   .bytes_frac = 0.8,
-                                  .fill = groups /
-                                          (n_units * ceil(groups / n_units)),
+                                  .fill =
+                                      groups / (units * ceil(groups / units)),
                                   .launches = p->n_steps};
     xl__estimate(l, &work, p);
 }
 
 /* -- choosing ------------------------------------------------------------- */
 
-/* Bytes of a panel of B: one that was packed ahead is read by all. */
+/* Bytes of a panel of B. One that was packed by a step before is read by all
+ * cores from the shared cache. */
 static size_t panel_bytes(const struct xl__limits *l,
                           const struct xl__cpu_job *j)
 {
@@ -278,9 +295,10 @@ static size_t panel_bytes(const struct xl__limits *l,
                                     : xl__min_size(NEAR, room / 2);
 }
 
-/* As much of k as leaves a panel of B in the cache it is read from, and a
- * block of A in its own. */
-static size_t depth(const struct xl__limits *l, const struct xl__cpu_job *j)
+/* The largest slice of k with which a panel of B fits into the cache that it
+ * is read from, and a block of A into the core's own. */
+static size_t choose_depth(const struct xl__limits *l,
+                           const struct xl__cpu_job *j)
 {
     enum { LEAST = 64 };
     size_t tk = LEAST;
@@ -291,9 +309,10 @@ static size_t depth(const struct xl__limits *l, const struct xl__cpu_job *j)
     return tk;
 }
 
-/* As many rows of A as leave a block of it in the cache. */
-static size_t height(const struct xl__limits *l, const struct xl__cpu_job *j,
-                     size_t tk)
+/* The largest number of rows of A with which a block of A fits into the
+ * cache. */
+static size_t choose_height(const struct xl__limits *l,
+                            const struct xl__cpu_job *j, size_t tk)
 {
     enum { MOST = 256 };
     const size_t beside =
@@ -306,17 +325,17 @@ static size_t height(const struct xl__limits *l, const struct xl__cpu_job *j,
     return tm;
 }
 
-/* What a search for the best set goes by, and finds. */
-struct search {
+/* A search for the best set of tunables. */
+struct cpu_search {
     const struct xl__limits *l;
     const void *canonical;
-    struct xl__plan plan; /* its time alone is used */
+    struct xl__plan plan; /* only its time is used */
     double best_ns;
     struct xl__params *best;
 };
 
-static void try_one(struct search *s, const struct register_tile *t,
-                    unsigned form, int place)
+static void consider_tile(struct cpu_search *s, const struct register_tile *t,
+                          unsigned form, int a_form)
 {
     enum { GROUPS = 4 };
     const xl_gemm *g = s->canonical;
@@ -327,12 +346,12 @@ static void try_one(struct search *s, const struct register_tile *t,
     p.value[XL__CPU_AT_RN] = (int)(t->vectors * vw);
     p.value[XL__CPU_AT_VW] = (int)vw;
     p.value[XL__CPU_AT_FORM] = (int)form;
-    p.value[XL__CPU_AT_PLACE] = place;
+    p.value[XL__CPU_AT_PLACE] = a_form;
     p.value[XL__CPU_AT_GROUPS] = GROUPS;
     read_params(s->canonical, &p, &j);
-    const size_t tk = depth(s->l, &j);
+    const size_t tk = choose_depth(s->l, &j);
     p.value[XL__CPU_AT_TK] = (int)tk;
-    p.value[XL__CPU_AT_TM] = (int)height(s->l, &j, tk);
+    p.value[XL__CPU_AT_TM] = (int)choose_height(s->l, &j, tk);
     if (!xl__cpu_job_init(s->l, s->canonical, &p, &j))
         return;
     s->plan.n_steps = form == XL__CPU_AHEAD ? 2 : 1;
@@ -346,7 +365,7 @@ static void try_one(struct search *s, const struct register_tile *t,
 void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
                     struct xl__params *out)
 {
-    struct search s = {
+    struct cpu_search s = {
         .l = l, .canonical = canonical, .best_ns = INFINITY, .best = out};
     *out = (struct xl__params){.source = "model"};
     s.plan.bytes = xl__gemm_bytes(canonical);
@@ -354,8 +373,8 @@ void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
         if (t->vector != xl__cpu_vector(l, XL_F32))
             continue;
         for (unsigned f = XL__CPU_AHEAD; f <= XL__CPU_UNPACKED; f++) {
-            try_one(&s, t, f, XL__CPU_IN_PLACE);
-            try_one(&s, t, f, XL__CPU_PACKED);
+            consider_tile(&s, t, f, XL__CPU_IN_PLACE);
+            consider_tile(&s, t, f, XL__CPU_PACKED);
         }
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM's entry: what a descriptor must be, and how it splits into what the
- * plan depends on and what changes from call to call. */
+/* GEMM's entry points: check a descriptor, split it into the canonical
+ * descriptor, on which a plan depends, and the values that change from call to
+ * call, and name the class of shapes that share a tuned set. */
 #include "ops/gemm/gemm.h"
 
 #include <math.h>
@@ -13,13 +14,14 @@
 #include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
 
-/* -- check --------------------------------------------------------------- */
+/* -- check ---------------------------------------------------------------- */
 
-/* What A and B may be, and what C without an epilogue. */
-static const struct types {
+/* The types that A and B may have, that of their sums, and those that C may
+ * have without an epilogue. */
+static const struct type_rule {
     xl_dtype in, sum;
     xl_dtype out[5]; /* ends with XL_N_DTYPES */
-} types[] = {
+} type_rules[] = {
     {XL_F32, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
     {XL_F16, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
     {XL_BF16, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
@@ -29,16 +31,16 @@ static const struct types {
     {XL_F8E5M2, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
 };
 
-static const struct types *types_of(xl_dtype in)
+static const struct type_rule *find_type_rule(xl_dtype in)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (types[i].in == in)
-            return &types[i];
+    for (size_t i = 0; i < sizeof type_rules / sizeof *type_rules; i++) {
+        if (type_rules[i].in == in)
+            return &type_rules[i];
     }
     return NULL;
 }
 
-static bool is_out(const struct types *t, xl_dtype dtype)
+static bool has_result_type(const struct type_rule *t, xl_dtype dtype)
 {
     for (unsigned i = 0; t->out[i] != XL_N_DTYPES; i++) {
         if (t->out[i] == dtype)
@@ -54,16 +56,17 @@ static bool is_f8(xl_dtype dtype)
 
 static xl_status check_types(const xl_gemm *g, struct xl__error *e)
 {
-    const struct types *t = types_of(g->a.dtype);
+    const struct type_rule *t = find_type_rule(g->a.dtype);
     const bool has_epilogue = g->epilogue.expr != NULL;
     if (t && g->b.dtype == g->a.dtype &&
-        (has_epilogue ? t->sum != XL_F64 && g->c.dtype != XL_F64 &&
-                            !is_f8(g->c.dtype)
-                      : is_out(t, g->c.dtype)))
+        (has_epilogue
+             ? t->sum != XL_F64 && g->c.dtype != XL_F64 && !is_f8(g->c.dtype)
+             : has_result_type(t, g->c.dtype)))
         return XL_OK;
     return xl__error_set(
         e, XL_UNSUPPORTED,
-        "gemm of A %s, B %s, C %s%s; A and B must be alike: f32, f16, bf16, "
+        "unsupported types A %s, B %s, C %s%s for gemm: A and B must be "
+        "alike: f32, f16, bf16, "
         "f8e4m3 or f8e5m2 into f32, f16 or bf16, f64 into f64 without an "
         "epilogue, i8 into i32, f32, f16 or bf16",
         xl_dtype_name(g->a.dtype), xl_dtype_name(g->b.dtype),
@@ -74,13 +77,14 @@ static xl_status check_sizes(const xl_gemm *g, struct xl__error *e)
 {
     if (g->m > 0 && g->n > 0 && g->k > 0)
         return XL_OK;
-    return xl__error_set(e, XL_BAD_SHAPE,
-                         "gemm of m = %zu, n = %zu, k = %zu; each must be at "
-                         "least 1",
-                         g->m, g->n, g->k);
+    return xl__error_set(
+        e, XL_BAD_SHAPE,
+        "invalid sizes m = %zu, n = %zu, k = %zu for gemm: each must be at "
+        "least 1",
+        g->m, g->n, g->k);
 }
 
-static xl_dtype y_of(xl_dtype c, bool has_epilogue)
+static xl_dtype y_dtype(xl_dtype c, bool has_epilogue)
 {
     return c == XL_F64                    ? XL_F64
            : c == XL_I32 && !has_epilogue ? XL_I32
@@ -92,24 +96,26 @@ static xl_status check_scalar(const xl_gemm *g, const char *name, double value,
 {
     xl_status status = XL_OK;
     TRY(xl__check_scalar(name, value, e));
-    if (y_of(g->c.dtype, g->epilogue.expr) == XL_I32 &&
+    if (y_dtype(g->c.dtype, g->epilogue.expr) == XL_I32 &&
         (value != trunc(value) || fabs(value) > INT32_MAX))
-        status = xl__error_set(e, XL_BAD_SCALAR,
-                               "%s is %.9g; where C is i32 it must be a whole "
-                               "number of 32 bits",
-                               name, value);
+        status = xl__error_set(
+            e, XL_BAD_SCALAR,
+            "invalid value %.9g for %s: with C of i32 it must be a whole "
+            "number of 32 bits",
+            value, name);
 fail:
     return status;
 }
 
-/* The matrices, over all products of the batch. */
-struct operands {
+/* The matrices: of each the view of the first one in the batch, and how far
+ * the last one is behind it. */
+struct gemm_operands {
     xl_mat first[3];
     struct xl__named named[3]; /* A, B, C */
 };
 
-static xl_status place(const xl_gemm *g, struct operands *o,
-                       struct xl__error *e)
+static xl_status resolve_operands(const xl_gemm *g, struct gemm_operands *o,
+                                  struct xl__error *e)
 {
     const struct {
         const char *name;
@@ -135,7 +141,7 @@ fail:
     return status;
 }
 
-static xl_status check_memory(const xl_gemm *g, const struct operands *o,
+static xl_status check_memory(const xl_gemm *g, const struct gemm_operands *o,
                               struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -152,7 +158,7 @@ fail:
     return status;
 }
 
-static xl_status check(xl_queue *q, const void *desc, bool with_memory)
+static xl_status check_gemm(xl_queue *q, const void *desc, bool with_memory)
 {
     xl_status status = XL_OK;
     const xl_gemm *g = desc;
@@ -160,14 +166,15 @@ static xl_status check(xl_queue *q, const void *desc, bool with_memory)
     const struct xl__places c_places = xl__batch_c(&g->batch);
     const struct xl__named c = {.name = "C", .mat = &g->c, .rows = g->m,
                                 .cols = g->n};
-    struct operands o;
+    struct gemm_operands o;
     TRY(check_sizes(g, e));
     if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
-        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
-                          "gemm's accuracy %d is none of crosslane/ops.h",
-                          (int)g->accuracy));
+        TRY(xl__error_set(
+            e, XL_BAD_ARGUMENT,
+            "invalid value %d for gemm's accuracy: must be an xl_accuracy",
+            (int)g->accuracy));
     TRY(xl__batch_check(&g->batch, e));
-    TRY(place(g, &o, e));
+    TRY(resolve_operands(g, &o, e));
     TRY(check_types(g, e));
     TRY(check_scalar(g, "alpha", g->alpha, e));
     TRY(check_scalar(g, "beta", g->beta, e));
@@ -180,11 +187,11 @@ fail:
     return status;
 }
 
-/* -- bind ---------------------------------------------------------------- */
+/* -- bind ----------------------------------------------------------------- */
 
-/* A stride along a dimension of size 1 addresses nothing: it becomes what lets
- * the other dimension count as the contiguous one, and aligned. */
-static void settle(xl_mat *mat, size_t rows, size_t cols)
+/* A stride along a dimension of size 1 is never used. It becomes such that the
+ * other dimension counts as contiguous, and aligned. */
+static void set_unit_strides(xl_mat *mat, size_t rows, size_t cols)
 {
     enum { ALIGNED = 64 };
     if (rows == 1)
@@ -195,9 +202,10 @@ static void settle(xl_mat *mat, size_t rows, size_t cols)
             mat->row_stride == 1 ? xl__round_up(rows, ALIGNED) : 1;
 }
 
-/* By field, so that padding stays 0 and descriptors compare by their bytes. */
-static void settle_into(const struct xl__named *x,
-                        const struct xl__places *places, xl_mat *to)
+/* The canonical form of one matrix. Written by field, so that padding stays 0
+ * and descriptors can be compared by their bytes. */
+static void set_canonical_view(const struct xl__named *x,
+                               const struct xl__places *places, xl_mat *to)
 {
     const xl_mat *from = x->mat;
     to->row_stride = from->row_stride;
@@ -205,12 +213,12 @@ static void settle_into(const struct xl__named *x,
     to->dtype = from->dtype;
     to->offset = from->offset;
     to->mem.svm = from->mem.svm;
-    settle(to, x->rows, x->cols);
+    set_unit_strides(to, x->rows, x->cols);
     to->offset = xl__places_align(places, to);
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
-static void settle_all(const xl_gemm *g, xl_gemm *c)
+static void set_canonical_views(const xl_gemm *g, xl_gemm *c)
 {
     const struct xl__places pa = xl__batch_a(&g->batch),
                             pb = xl__batch_b(&g->batch),
@@ -218,12 +226,13 @@ static void settle_all(const xl_gemm *g, xl_gemm *c)
     const struct xl__named a = {"A", &g->a, g->m, g->k, 0},
                            b = {"B", &g->b, g->k, g->n, 0},
                            d = {"C", &g->c, g->m, g->n, 0};
-    settle_into(&a, &pa, &c->a);
-    settle_into(&b, &pb, &c->b);
-    settle_into(&d, &pc, &c->c);
+    set_canonical_view(&a, &pa, &c->a);
+    set_canonical_view(&b, &pb, &c->b);
+    set_canonical_view(&d, &pc, &c->c);
 }
 
-/* One product has neither steps nor lists: its offsets join the views'. */
+/* A single product has neither steps nor lists: its listed offsets are added
+ * to those of the views. */
 static void bind_batch(const xl_gemm *g, xl_gemm *c, struct xl__call *call)
 {
     const xl_batch *b = &g->batch;
@@ -263,7 +272,7 @@ fail:
     return status;
 }
 
-/* Full where nothing can be traded. */
+/* The accuracy that applies: full for types that have no alternative. */
 static xl_accuracy accuracy_of(const xl_gemm *g)
 {
     const bool is_fast = g->accuracy == XL_ACCURACY_FAST;
@@ -272,8 +281,8 @@ static xl_accuracy accuracy_of(const xl_gemm *g)
                : XL_ACCURACY_FULL;
 }
 
-static xl_status bind(xl_queue *q, const void *desc, void *canonical,
-                      struct xl__call *call)
+static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
+                           struct xl__call *call)
 {
     const xl_gemm *g = desc;
     struct xl__gemm_canonical *to = canonical;
@@ -282,7 +291,7 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     c->m = g->m;
     c->n = g->n;
     c->k = g->k;
-    settle_all(g, c);
+    set_canonical_views(g, c);
     c->alpha = 1;
     c->beta = g->beta != 0;
     c->accuracy = accuracy_of(g);
@@ -298,13 +307,13 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     return bind_epilogue(q, g, to, call);
 }
 
-/* -- shape class --------------------------------------------------------- */
+/* -- shape class ---------------------------------------------------------- */
 
-/* Types, how the operands lie, sizes by bucket. A product
- * that is turned for its kernels (orientation.h) is classed as it is turned,
- * so that both ways to ask for it share what was tuned. Strides and alignments
- * are left out, plans narrow their accesses by themselves, and so is whether a
- * batch is told by steps or by lists. */
+/* Types, layouts of the operands, sizes by bucket. A product that is computed
+ * swapped (orientation.h) is classed as swapped, so that both ways to ask for
+ * it share a tuned set. Strides and alignments are not part of the class,
+ * since plans narrow their accesses themselves, nor is whether a batch is
+ * given by steps or by lists. */
 static char unit_letter(enum xl__gemm_unit unit, char across)
 {
     return unit == XL__UNIT_ALONG_K  ? 'k'
@@ -332,12 +341,12 @@ static void describe_class(const void *canonical, struct xl__str *out)
         xl__str_add(out, " epilogue");
 }
 
-static const char *forced(const void *desc)
+static const char *forced_variant(const void *desc)
 {
     return ((const xl_gemm *)desc)->variant;
 }
 
-static xl_mem workspace(const void *desc)
+static xl_mem call_workspace(const void *desc)
 {
     return ((const xl_gemm *)desc)->workspace;
 }
@@ -346,22 +355,22 @@ const struct xl__op xl__op_gemm = {
     .id = XL__OP_GEMM,
     .name = "gemm",
     .canonical_bytes = sizeof(struct xl__gemm_canonical),
-    .check = check,
-    .bind = bind,
-    .forced = forced,
-    .workspace = workspace,
+    .check = check_gemm,
+    .bind = bind_call,
+    .forced = forced_variant,
+    .workspace = call_workspace,
     .shape_class = describe_class,
     .shrink = xl__gemm_shrink,
     .trial_init = xl__gemm_selfcheck_init,
     .trial_judge = xl__gemm_selfcheck_compare,
 };
 
-/* -- for the variants ---------------------------------------------------- */
+/* -- for the variants ----------------------------------------------------- */
 
 xl_dtype xl__gemm_y_dtype(const void *canonical)
 {
     const struct xl__gemm_canonical *c = canonical;
-    return y_of(c->g.c.dtype, c->snippet);
+    return y_dtype(c->g.c.dtype, c->snippet);
 }
 
 enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g)
@@ -378,7 +387,7 @@ enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g)
                                   : XL__UNIT_NONE;
 }
 
-/* -- the public functions ------------------------------------------------ */
+/* -- the public functions ------------------------------------------------- */
 
 xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g, const xl_sync *sync)
 {

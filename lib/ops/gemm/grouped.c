@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of different sizes in one call. Those that agree in all but their
- * offsets become one batch by lists; batches follow one another in the queue.
- * Since that changes their order, none may touch what another writes. */
+/* Products of different sizes in one call. Those that agree in everything
+ * except their offsets become one batch by offset lists; the batches are
+ * enqueued one after the other. Since that changes the order of products, none
+ * may read or write what another writes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,10 @@
 #include "runtime/launch.h"
 #include "runtime/buffer.h"
 
-/* -- apart ----------------------------------------------------------------- */
+/* -- overlaps ------------------------------------------------------------- */
 
-/* One matrix of one product. */
-struct piece {
+/* One matrix of one product: the bytes that it occupies in its allocation. */
+struct product_matrix {
     struct xl__buffer_region at;
     size_t begin, end;
     size_t product;
@@ -23,8 +24,9 @@ struct piece {
     struct xl__named named;
 };
 
-static xl_status place(const xl_gemm *g, size_t product, struct piece out[3],
-                       struct xl__error *e)
+static xl_status resolve_matrices(const xl_gemm *g, size_t product,
+                                  struct product_matrix out[3],
+                                  struct xl__error *e)
 {
     const struct xl__places places[] = {xl__batch_a(&g->batch),
                                         xl__batch_b(&g->batch),
@@ -34,7 +36,7 @@ static xl_status place(const xl_gemm *g, size_t product, struct piece out[3],
     static const char *const names[] = {"A", "B", "C"};
     xl_status status = XL_OK;
     for (unsigned i = 0; i < 3; i++) {
-        struct piece *p = &out[i];
+        struct product_matrix *p = &out[i];
         size_t extent = 0;
         p->product = product;
         p->is_written = i == 2;
@@ -51,43 +53,46 @@ fail:
     return status;
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_address(const void *a, const void *b)
 {
-    const struct piece *x = a, *y = b;
+    const struct product_matrix *x = a, *y = b;
     if (x->at.root != y->at.root)
         return (uintptr_t)x->at.root < (uintptr_t)y->at.root ? -1 : 1;
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static xl_status check_pair(const struct piece *x, const struct piece *y,
+static xl_status check_pair(const struct product_matrix *x,
+                            const struct product_matrix *y,
                             struct xl__error *e)
 {
     if (x->product == y->product || (!x->is_written && !y->is_written))
         return XL_OK;
-    const struct piece *c = x->is_written ? x : y;
-    const struct piece *other = x->is_written ? y : x;
+    const struct product_matrix *c = x->is_written ? x : y;
+    const struct product_matrix *other = x->is_written ? y : x;
     if (xl__check_apart(&c->named, &other->named, e) == XL_OK)
         return XL_OK;
     xl__error_reset(e);
     return xl__error_set(e, XL_OVERLAP,
                          "C of product %zu overlaps %s of product %zu; the "
-                         "products of a group run in no order",
+                         "order of a group's products is undefined",
                          c->product, other->named.name, other->product);
 }
 
-/* In the order of their places, each against those that begin before it
- * ends. */
-static xl_status check_apart(const xl_gemm *products, size_t n,
-                             struct xl__error *e)
+/* Sort the matrices by address and compare each with those that begin before
+ * it ends. */
+static xl_status check_overlaps(const xl_gemm *products, size_t n,
+                                struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct piece *all = xl__calloc(n, 3 * sizeof *all);
+    struct product_matrix *all = xl__calloc(n, 3 * sizeof *all);
     if (!all)
-        TRY(xl__error_set(e, XL_NO_MEMORY, "a group of %zu products", n));
+        TRY(xl__error_set(e, XL_NO_MEMORY,
+                          "out of memory for a group of %zu products", n));
     for (size_t i = 0; i < n; i++)
-        TRY(place(&products[i], i, all + 3 * i, e));
-    qsort(all, 3 * n, sizeof *all, by_place);
-    for (size_t i = 0; i < 3 * n; i++) /* names point at their own matrices */
+        TRY(resolve_matrices(&products[i], i, all + 3 * i, e));
+    qsort(all, 3 * n, sizeof *all, compare_address);
+    for (size_t i = 0; i < 3 * n; i++) /* sorting moved the matrices that
+                                          the names point to */
         all[i].named.mat = &all[i].first;
     for (size_t i = 0; i < 3 * n; i++) {
         for (size_t j = i + 1; j < 3 * n && all[j].at.root == all[i].at.root &&
@@ -100,15 +105,15 @@ fail:
     return status;
 }
 
-/* -- batches --------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
-/* A product and where it was in the list. */
-struct entry {
-    xl_gemm key; /* offsets and workspace blanked, padding 0 */
+/* A product and its index in the list. */
+struct group_entry {
+    xl_gemm key; /* offsets and workspace zeroed, padding 0 */
     size_t product;
 };
 
-static void blank_into(const xl_mat *from, xl_mat *to)
+static void copy_key_view(const xl_mat *from, xl_mat *to)
 {
     to->mem.buf = from->mem.buf;
     to->mem.svm = from->mem.svm;
@@ -117,8 +122,9 @@ static void blank_into(const xl_mat *from, xl_mat *to)
     to->dtype = from->dtype;
 }
 
-/* A product that is a batch itself is like no other. */
-static void make_key(const xl_gemm *g, size_t product, struct entry *out)
+/* The fields that products of a batch have in common. A product that is a
+ * batch itself gets a key of its own. */
+static void make_key(const xl_gemm *g, size_t product, struct group_entry *out)
 {
     xl_gemm *key = &out->key;
     memset(out, 0, sizeof *out);
@@ -126,9 +132,9 @@ static void make_key(const xl_gemm *g, size_t product, struct entry *out)
     key->m = g->m;
     key->n = g->n;
     key->k = g->k;
-    blank_into(&g->a, &key->a);
-    blank_into(&g->b, &key->b);
-    blank_into(&g->c, &key->c);
+    copy_key_view(&g->a, &key->a);
+    copy_key_view(&g->b, &key->b);
+    copy_key_view(&g->c, &key->c);
     key->alpha = g->alpha;
     key->beta = g->beta;
     key->variant = g->variant;
@@ -139,26 +145,28 @@ static void make_key(const xl_gemm *g, size_t product, struct entry *out)
         key->batch.count = product + 2;
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_key(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct group_entry *x = a, *y = b;
     const int order = memcmp(&x->key, &y->key, sizeof x->key);
     return order ? order
                  : (x->product > y->product) - (x->product < y->product);
 }
 
-struct group {
+struct gemm_group {
     xl_queue *q;
     const xl_gemm *products;
-    struct entry *entries;
-    cl_ulong *at; /* room for the lists of all */
+    struct group_entry *entries;
+    cl_ulong *at; /* memory for the lists of all products */
     size_t n;
     const xl_sync *sync;
-    cl_event last; /* out of order: what the next batch waits for */
+    cl_event last; /* out-of-order queue: the event that the next batch
+                      waits for */
 };
 
 /* Entries [first, end) as one product, or as a batch by lists. */
-static xl_gemm join(const struct group *w, size_t first, size_t end)
+static xl_gemm join_entries(const struct gemm_group *w, size_t first,
+                            size_t end)
 {
     const size_t n = end - first;
     xl_gemm g = w->products[w->entries[first].product];
@@ -177,10 +185,11 @@ static xl_gemm join(const struct group *w, size_t first, size_t end)
     return g;
 }
 
-/* Enqueue them. The caller's events bracket the whole group. */
-static xl_status run(struct group *w, size_t first, size_t end)
+/* Enqueue entries [first, end). The caller's wait list applies to the first
+ * batch, its event is that of the last. */
+static xl_status run_batch(struct gemm_group *w, size_t first, size_t end)
 {
-    const xl_gemm g = join(w, first, end);
+    const xl_gemm g = join_entries(w, first, end);
     xl_sync sync = {.n_wait = w->last ? 1 : 0, .wait = &w->last};
     cl_event now = NULL;
     if (first == 0 && w->sync) {
@@ -197,37 +206,37 @@ static xl_status run(struct group *w, size_t first, size_t end)
     return status;
 }
 
-static xl_status run_all(struct group *w)
+static xl_status run_all(struct gemm_group *w)
 {
     xl_status status = XL_OK;
     for (size_t i = 0; i < w->n; i++)
         make_key(&w->products[i], i, &w->entries[i]);
-    qsort(w->entries, w->n, sizeof *w->entries, by_key);
+    qsort(w->entries, w->n, sizeof *w->entries, compare_key);
     for (size_t first = 0, end; first < w->n; first = end) {
         const xl_gemm *key = &w->entries[first].key;
         end = first + 1;
         while (end < w->n &&
                memcmp(key, &w->entries[end].key, sizeof *key) == 0)
             end++;
-        TRY(run(w, first, end));
+        TRY(run_batch(w, first, end));
     }
 fail:
     return status;
 }
 
-/* Every product as xl_gemm_run() would check it; the story says which. */
+/* Check every product as xl_gemm_run() does; the message states its index. */
 static xl_status check_each(xl_queue *q, const xl_gemm *products, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const xl_status status = xl__op_gemm.check(q, &products[i], true);
         if (status == XL_OK)
             continue;
-        struct xl__str story = {0};
-        xl__str_printf(&story, "product %zu: %s", i,
+        struct xl__str message = {0};
+        xl__str_printf(&message, "product %zu: %s", i,
                        xl__str_text(&q->error.detail));
         xl__error_reset(&q->error);
-        xl__error_set(&q->error, status, "%s", xl__str_text(&story));
-        xl__str_clear(&story);
+        xl__error_set(&q->error, status, "%s", xl__str_text(&message));
+        xl__str_clear(&message);
         return status;
     }
     return XL_OK;
@@ -239,18 +248,18 @@ xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products, size_t n,
     xl_status status = XL_OK;
     if (!q)
         return XL_BAD_ARGUMENT;
-    struct group w = {.q = q, .products = products, .n = n, .sync = sync};
+    struct gemm_group w = {.q = q, .products = products, .n = n, .sync = sync};
     xl__error_reset(&q->error);
     if (!products || n == 0)
         TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
-                          "gemm: a group of no products"));
+                          "gemm: the group has no products"));
     TRY(check_each(q, products, n));
-    TRY(check_apart(products, n, &q->error));
+    TRY(check_overlaps(products, n, &q->error));
     w.entries = xl__calloc(n, sizeof *w.entries);
     w.at = xl__calloc(n, 3 * sizeof *w.at);
     if (!w.entries || !w.at)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY,
-                          "a group of %zu products", n));
+                          "out of memory for a group of %zu products", n));
     TRY(run_all(&w));
 fail:
     xl__event_release(w.last);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turning a product so that C's rows are contiguous. */
+/* Orientation of a product, and the arguments and defines that all GEMM
+ * kernels share. */
 #include "ops/gemm/orientation.h"
 
 static size_t aligned_elems(const xl_mat *mat)
@@ -52,7 +53,7 @@ void xl__gemm_arg_layout(struct xl__step *step,
 /* gemm/gemm.clh's BATCH. */
 enum { ONE, STEPS, LISTS };
 
-static int batch_kind(const xl_batch *b)
+static int batch_form(const xl_batch *b)
 {
     return b->count == 1 ? ONE : b->a_at ? LISTS : STEPS;
 }
@@ -63,7 +64,7 @@ void xl__gemm_define(struct xl__step *step, const void *canonical)
     xl__define(step, "TA", (long)g->a.dtype);
     xl__define(step, "TC", (long)g->c.dtype);
     xl__define(step, "TY", (long)xl__gemm_y_dtype(canonical));
-    xl__define(step, "BATCH", batch_kind(&g->batch));
+    xl__define(step, "BATCH", batch_form(&g->batch));
     if (g->a.dtype == XL_F64)
         xl__define(step, "XL_USE_F64", 1);
 }
@@ -72,11 +73,11 @@ static void arg_batch(struct xl__step *step, const xl_batch *b,
                       bool is_swapped)
 {
     const size_t n = b->count;
-    if (batch_kind(b) == STEPS) {
+    if (batch_form(b) == STEPS) {
         xl__arg_u64(step, is_swapped ? b->b_step : b->a_step);
         xl__arg_u64(step, is_swapped ? b->a_step : b->b_step);
         xl__arg_u64(step, b->c_step);
-    } else if (batch_kind(b) == LISTS) {
+    } else if (batch_form(b) == LISTS) {
         xl__arg_mem(step, XL__MEM_LIST);
         xl__arg_u64(step, is_swapped ? n : 0);
         xl__arg_u64(step, is_swapped ? 0 : n);

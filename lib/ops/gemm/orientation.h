@@ -1,38 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product as kernels see it: rows of C contiguous if anything of C is. One
- * plan then serves all transpose cases: a column-major C is the row-major
- * C^T = B^T A^T, and how A and B lie only changes how they are read. */
-#ifndef XL_OPS_GEMM_SIDES_H
-#define XL_OPS_GEMM_SIDES_H
+/* The orientation of a product: the order of operands with which rows of C are
+ * contiguous, if C is contiguous at all. A column-major C is computed as the
+ * row-major C^T = B^T A^T:
+ *
+ *   C = A B,     C by columns        C^T = B^T A^T, C^T by rows
+ *   a = A: m x k, b = B: k x n       a = B^T: n x k, b = A^T: k x m
+ *
+ * One plan then serves all transpose cases: the layouts of A and B only change
+ * the strides with which they are read. */
+#ifndef XL_OPS_GEMM_ORIENTATION_H
+#define XL_OPS_GEMM_ORIENTATION_H
 
 #include "ops/gemm/gemm.h"
 
-/* One operand; x is the dimension it shares with C. */
+/* One operand. x is the dimension that it shares with C: m of A, n of B. */
 struct xl__gemm_operand {
-    unsigned mem, offset; /* call slots */
+    unsigned mem, offset; /* call slots of its memory and its offset */
     size_t extent, stride_x, stride_k;
-    size_t aligned; /* lines: elements */
+    size_t aligned; /* alignment of its rows or columns, in elements */
 };
 
 struct xl__gemm_oriented {
     struct xl__gemm_operand a, b;
     size_t m, n, row_stride, col_stride; /* of C */
     size_t c_aligned;
-    bool is_swapped; /* a is the caller's B */
+    bool is_swapped; /* a is the caller's B: C^T is computed */
 };
 
 struct xl__gemm_oriented xl__gemm_orient(const xl_gemm *canonical);
 enum xl__gemm_unit xl__gemm_operand_unit(const struct xl__gemm_operand *s);
-/* Append memory, offset and both strides, along x first. */
+/* Append four arguments: memory, offset, stride along x, stride along k. */
 void xl__gemm_arg_operand(struct xl__step *step,
                           const struct xl__gemm_operand *s);
-/* All but the memory. */
+/* Append the last three of these: all but the memory. */
 void xl__gemm_arg_layout(struct xl__step *step,
                          const struct xl__gemm_operand *s);
 
-/* Define what gemm/gemm.clh asks for, but for XL_VW: TA, TC, TY, BATCH. */
+/* Define what gemm/gemm.clh requires except XL_VW: TA, TC, TY, BATCH. */
 void xl__gemm_define(struct xl__step *step, const void *canonical);
-/* Append GEMM_LAST_PARAMS: alpha, beta, the batch's, the epilogue's. */
+/* Append the arguments of GEMM_LAST_PARAMS: alpha, beta, the batch's steps or
+ * lists, the epilogue's operands. */
 void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
                        bool is_swapped);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference: an item per element of C, three loops, nothing shared. It
- * takes any strides and types, and any device. */
+/* gemm_ref, the reference: one item per element of C, a loop over k, nothing
+ * shared. It supports any strides, all types and any device. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -8,15 +8,16 @@
 #include "ops/gemm/orientation.h"
 #include "ops/gemm/gemm.h"
 
-/* Shares of the device's rates that an item per element reaches at best: each
- * FMA loads both of its operands. */
+/* Fractions of the device's rates that an item per element reaches at best:
+ * each FMA loads both of its operands. */
 static const double gpu_flop_frac = 0.03, cpu_flop_frac = 0.004;
-/* Neighbours read lines of their own where B is contiguous along k. */
+/* Adjacent items read different cache lines if B is contiguous along k. */
 static const double bytes_frac = 0.3;
 
-/* A work-group of one row of items along n, as wide as is always allowed. */
-static void set_sizes(const struct xl__limits *l, const xl_gemm *g,
-                      struct xl__step *s)
+/* A work-group of one row of items along n, up to 64, which every device
+ * allows. */
+static void set_launch(const struct xl__limits *l, const xl_gemm *g,
+                       struct xl__step *s)
 {
     enum { MOST = 64 };
     size_t wg = xl__min_size(MOST, xl__size_or(l, XL__F_max_wg_size, 1));
@@ -33,8 +34,8 @@ static void set_sizes(const struct xl__limits *l, const xl_gemm *g,
     s->slice_dim = 1;
 }
 
-/* Items that keep a compute unit busy. */
-static double fill(const struct xl__limits *l, const xl_gemm *g)
+/* Fraction of the compute units kept busy. */
+static double busy_frac(const struct xl__limits *l, const xl_gemm *g)
 {
     static const double busy_items = 1024;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
@@ -44,8 +45,9 @@ static double fill(const struct xl__limits *l, const xl_gemm *g)
     return fmin(1, rows * (double)g->n / (units * busy_items));
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_reference(const struct xl__limits *l, const void *desc,
+                                const struct xl__params *params,
+                                struct xl__plan *p)
 {
     const xl_gemm *g = desc;
     struct xl__step *s = &p->step[0];
@@ -55,7 +57,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     p->bytes = xl__gemm_bytes(g);
     s->source = "gemm/reference.cl";
     s->kernel = "gemm_ref";
-    set_sizes(l, g, s);
+    set_launch(l, g, s);
     xl__gemm_define(s, desc);
     const xl_mat *mats[] = {&g->a, &g->b, &g->c};
     for (unsigned i = 0; i < 3; i++) {
@@ -84,13 +86,14 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
         .bytes_frac = bytes_frac,
-        .fill = fill(l, g),
+        .fill = busy_frac(l, g),
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_reference(const struct xl__limits *l,
+                                    const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
@@ -101,6 +104,6 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
 const struct xl__variant xl__gemm_ref = {
     .name = "gemm_ref",
     .repeats = "bit for bit: each element is one sum, taken in order of k",
-    .refuses = refuses,
-    .plan = plan,
+    .refuses = refuse_reference,
+    .plan = plan_reference,
 };

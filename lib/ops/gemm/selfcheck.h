@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM's self-check: the case, its expected result and the error bound. The
- * first three are functions of xl__op_gemm; ops/path/op.h describes them. */
+/* GEMM's self-check: a small case like the caller's product, its comparison
+ * with the host, and the error bound. The first three are functions of
+ * xl__op_gemm, which ops/path/op.h describes. */
 #ifndef XL_OPS_GEMM_SELFCHECK_H
 #define XL_OPS_GEMM_SELFCHECK_H
 
@@ -12,8 +13,8 @@ xl_status xl__gemm_selfcheck_init(void *small, struct xl__trial *t);
 bool xl__gemm_selfcheck_compare(const void *small, const struct xl__trial *t,
                                 char *why, size_t why_cap);
 
-/* The largest error of an element of A B whose value in |A| |B| is `size`:
- * crosslane/ops.h, Accuracy. */
+/* The bound of the error of an element of A B, where `size` is the same
+ * element of |A| |B|: crosslane/ops.h, Accuracy. */
 double xl__gemm_error_bound(const void *canonical, double size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM in floats on plain FMA units, for devices with registers to spare:
- * gemm_tiled's tiles with values fetched ahead of what is multiplied, so that
- * neither local memory nor a barrier is waited for. Small tiles are there for
- * devices that can run the kernel but gain nothing by it. */
+/* GEMM in f32 on FMA units, for devices with many registers: gemm_tiled's
+ * tiles, with values fetched one step ahead of those that are multiplied, so
+ * that items wait neither for local memory nor at barriers. The small tiles
+ * are for devices that run the kernel without gaining by it. */
 #include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
@@ -15,21 +15,23 @@ static const struct xl__tunable tunables[] = {
     {"RN", "columns there", {2, 4, 8, 16, 0}},
     {"VW", "widest vector", {1, 2, 4, 0}},
     {"ST", "slices kept in local memory", {2, 3, 4, 0}},
-    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}},
     {"PARTS",
-     "1 a tile to a group; more: the last round's slices are dealt out to so "
+     "1 a tile to a group; more: the slices of the last round are divided "
+     "among so "
      "many groups on each two compute units",
      {1, 2, 4, 8, 16, 0}},
     {"COPY",
-     "slices go to local memory through registers (1), as copies that go on "
-     "by themselves (2)",
+     "slices go to local memory through registers (1), as asynchronous "
+     "copies (2)",
      {XL__TILE_BY_REGISTERS, XL__TILE_BY_COPIES, 0}},
     {NULL, NULL, {0}},
 };
 
-/* The first two rates were measured, the others follow (NV-39). */
+/* The first two fractions were measured, the others are extrapolated
+ * (NV-39). */
 /* clang-format off */
-static const struct xl__tile_set sets[] = {
+static const struct xl__tile_set simt_sets[] = {
     /* tm  tn  tk  rm  rn st  share of the f32 rate */
     {128, 256,  8, 16,  8, 2, 0.640},
     {128, 128,  8, 16,  8, 2, 0.640},
@@ -40,26 +42,29 @@ static const struct xl__tile_set sets[] = {
     { 16,  16,  8,  2,  2, 2, 0.110},
 };
 /* clang-format on */
-static const struct xl__tile_kind kind = {
-    .depths = 2, .n_sets = sizeof sets / sizeof *sets, .sets = sets};
+static const struct xl__tile_kind simt_kind = {.depths = 2,
+                                               .n_sets = sizeof simt_sets /
+                                                         sizeof *simt_sets,
+                                               .sets = simt_sets};
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_simt(const struct xl__limits *l, const void *desc,
+                        struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     const struct xl__cost work = xl__tile_cost(desc);
-    xl__tile_choose_of(l, &kind, &job, &work, out);
+    xl__tile_choose_of(l, &simt_kind, &job, &work, out);
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
 
-/* Copies of their own come with a sub-group's matrix instructions (NV-38): the
- * fact that names the way to these names both. */
+/* Can the device copy to local memory asynchronously? Devices with a
+ * sub-group's matrix instructions can (NV-38): one fact names the
+ * implementation of both. */
 static bool can_copy(const struct xl__limits *l, xl_dtype in)
 {
     return in == XL_F32 && *xl__text(l, XL__F_mma);
 }
 
-/* The kernel counts a tile's slices in 32 bits. */
+/* The kernel counts the slices of a tile in 32 bits. */
 static bool is_legal(const struct xl__limits *l, const struct xl__tile_plan *j)
 {
     const xl_dtype in = j->g->a.dtype;
@@ -67,13 +72,13 @@ static bool is_legal(const struct xl__limits *l, const struct xl__tile_plan *j)
            (j->t.copies ? can_copy(l, in) : j->t.stages == 2);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_simt(const struct xl__limits *l, const void *desc,
+                           const struct xl__params *params, struct xl__plan *p)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
         .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
-    j.t.kind = &kind;
+    j.t.kind = &simt_kind;
     if (!xl__tile_runs(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid) || !is_legal(l, &j))
         return XL_UNSUPPORTED;
@@ -88,11 +93,11 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_simt(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype != XL_F32 && g->a.dtype != XL_F16 && g->a.dtype != XL_BF16)
-        return "its sums are floats of f32, f16 or bf16";
+        return "its operands are f32, f16 or bf16";
     return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 
@@ -100,7 +105,7 @@ const struct xl__variant xl__gemm_simt = {
     .name = "gemm_simt",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_simt,
+    .choose = choose_simt,
+    .plan = plan_simt,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM of few rows or few columns, down to GEMV: the larger operand is read
- * once and nothing of it is kept. The few are taken for rows, by looking at
- * C^T = B^T A^T otherwise. */
+/* gemm_skinny: GEMM of few rows or few columns, down to GEMV. The larger
+ * operand is read once and none of it is kept. The few are made the rows; if
+ * they are columns of C, C^T = B^T A^T is computed. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -19,38 +19,38 @@ enum {
     SKINNY_TURN
 };
 enum { SKINNY_MOST_ROWS = 16 };
-enum { SKINNY_NO = 1, SKINNY_YES = 2 }; /* of PARTS and TURN */
+enum { SKINNY_NO = 1, SKINNY_YES = 2 }; /* values of PARTS and TURN */
 
-/* The kernels' FORM: how B is contiguous. */
+/* FORM of the kernels: how B is contiguous. */
 enum skinny_form { SKINNY_ACROSS = 1, SKINNY_ALONG };
 
 struct skinny_job {
     const xl_gemm *g;           /* canonical */
-    struct xl__gemm_oriented s; /* the few are its rows */
+    struct xl__gemm_oriented s; /* rows are the few */
     bool by_threads; /* an item is a thread: gemm/skinny_thread.cl */
     enum skinny_form form;
-    /* Rows, columns and lines of k that a group takes in a turn; elements of a
-     * vector; columns of an item. */
+    /* Rows, columns and steps of k that a group computes in an iteration;
+     * elements of a vector; columns of an item. */
     size_t tm, cols, depth, vw, each;
-    /* Items of a group; those that share a column's sum; vectors that each
-     * takes in a turn, in FORM 2 of each column. */
+    /* Items of a group; items that share a column's sum; vectors that each
+     * loads in an iteration, with FORM 2 of each column. */
     size_t wg, join, u;
     size_t va;   /* elements of a vector of A */
-    bool is_cut; /* k, among groups */
-    /* Groups: along n, along m, along k; lines of k to a part. */
+    bool is_cut; /* k is divided among groups */
+    /* Groups along n, along m and along k; steps of k of a slice. */
     size_t blocks, row_blocks, n_parts, part;
-    size_t ld; /* of a row of parts, elements */
+    size_t ld; /* elements of a row of partial sums */
 };
 
 static const struct xl__tunable tunables[] = {
     {"TM",
-     "rows that share a reading",
+     "rows that share each load of B",
      {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 0}},
     {"COLS",
      "columns of a group",
      {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
     {"DEPTH",
-     "lines of k that a group takes in a turn",
+     "steps of k that a group computes in an iteration",
      {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 0}},
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
     {"EACH", "columns of an item, B contiguous along k", {1, 2, 4, 8, 0}},
@@ -80,13 +80,13 @@ static struct xl__gemm_oriented few_as_rows(const xl_gemm *g, bool *is_swapped)
     return *is_swapped ? swap_operands(&s) : s;
 }
 
-/* Items that are threads, whose loops may be as long as they are (GE-24). */
+/* Are work-items threads whose loops may have any length (GE-24)? */
 static bool is_by_threads(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_is_cpu) && !(xl__num(l, XL__F_max_loop_turns) > 0);
 }
 
-/* -- reading tunables ------------------------------------------------------ */
+/* -- reading tunables ----------------------------------------------------- */
 
 static size_t sum_bytes(const xl_gemm *g)
 {
@@ -111,18 +111,19 @@ static size_t busy_groups(const struct xl__limits *l,
     return (size_t)ceil(units * each);
 }
 
-static bool is_power(size_t x)
+static bool is_power_of_2(size_t x)
 {
     return x > 0 && (x & (x - 1)) == 0;
 }
 
-static size_t value(const struct xl__params *p, int at)
+static size_t tunable_value(const struct xl__params *p, int at)
 {
     return (size_t)p->value[at];
 }
 
-/* Vectors of A: along k, else along the few where they divide them. */
-static size_t vector_of_a(const struct skinny_job *j)
+/* The width of vectors of A: along k if it is contiguous so, else along the
+ * few if it divides them. */
+static size_t choose_vector_of_a(const struct skinny_job *j)
 {
     enum { BYTES = 16 };
     const struct xl__gemm_operand *a = &j->s.a;
@@ -140,7 +141,7 @@ static size_t vector_of_a(const struct skinny_job *j)
     return va;
 }
 
-static bool read_group(const struct xl__limits *l, struct skinny_job *j)
+static bool read_group_params(const struct xl__limits *l, struct skinny_job *j)
 {
     const bool across = j->form == SKINNY_ACROSS;
     const size_t each = across ? j->vw : j->each;
@@ -153,11 +154,11 @@ static bool read_group(const struct xl__limits *l, struct skinny_job *j)
         return false;
     j->join = j->wg * each / j->cols;
     j->u = j->depth / (j->join * longest);
-    j->va = vector_of_a(j);
-    return is_power(j->u) && j->u <= MOST_TAKEN;
+    j->va = choose_vector_of_a(j);
+    return is_power_of_2(j->u) && j->u <= MOST_TAKEN;
 }
 
-static bool read_thread(struct skinny_job *j)
+static bool read_thread_params(struct skinny_job *j)
 {
     const bool across = j->form == SKINNY_ACROSS;
     enum { MOST_LINES = 8 };
@@ -170,7 +171,7 @@ static bool read_thread(struct skinny_job *j)
 
 static bool count_groups(const struct xl__limits *l, struct skinny_job *j)
 {
-    enum { LEAST_PART = 64, LEAST_TURNS = 2 };
+    enum { LEAST_PART = 64, LEAST_ITERATIONS = 2 };
     size_t groups;
     j->blocks = xl__ceil_div(j->s.n, j->cols);
     j->row_blocks = xl__ceil_div(j->s.m, j->tm);
@@ -181,10 +182,10 @@ static bool count_groups(const struct xl__limits *l, struct skinny_job *j)
         !xl__mul(groups, j->g->batch.count, &groups) || groups > UINT32_MAX)
         return false;
     if (j->is_cut) {
-        const size_t wanted = xl__ceil_div(busy_groups(l, j), groups);
+        const size_t target = xl__ceil_div(busy_groups(l, j), groups);
         const size_t unit = xl__max_size(LEAST_PART, j->depth);
-        j->part = xl__round_up(xl__max_size(xl__ceil_div(j->g->k, wanted),
-                                            LEAST_TURNS * unit),
+        j->part = xl__round_up(xl__max_size(xl__ceil_div(j->g->k, target),
+                                            LEAST_ITERATIONS * unit),
                                unit);
         j->n_parts = xl__ceil_div(j->g->k, j->part);
     }
@@ -197,22 +198,23 @@ static bool read_params(const struct xl__limits *l, const xl_gemm *g,
     *j = (struct skinny_job){.g = g,
                              .s = xl__gemm_orient(g),
                              .by_threads = is_by_threads(l),
-                             .tm = value(p, XL__GEMM_TM),
-                             .cols = value(p, SKINNY_COLS),
-                             .depth = value(p, SKINNY_DEPTH),
-                             .vw = value(p, SKINNY_VW),
-                             .each = value(p, SKINNY_EACH),
-                             .wg = value(p, SKINNY_WG),
+                             .tm = tunable_value(p, XL__GEMM_TM),
+                             .cols = tunable_value(p, SKINNY_COLS),
+                             .depth = tunable_value(p, SKINNY_DEPTH),
+                             .vw = tunable_value(p, SKINNY_VW),
+                             .each = tunable_value(p, SKINNY_EACH),
+                             .wg = tunable_value(p, SKINNY_WG),
                              .is_cut = p->value[SKINNY_PARTS] == SKINNY_YES};
     if (p->value[SKINNY_TURN] == SKINNY_YES)
         j->s = swap_operands(&j->s);
     const enum xl__gemm_unit unit = xl__gemm_operand_unit(&j->s.b);
     j->form = unit == XL__UNIT_ALONG_K ? SKINNY_ALONG : SKINNY_ACROSS;
     if (unit == XL__UNIT_NONE || !j->tm || j->tm > SKINNY_MOST_ROWS ||
-        !is_power(j->cols) || !is_power(j->depth) || !is_power(j->vw) ||
-        !is_power(j->each) || !is_power(j->wg))
+        !is_power_of_2(j->cols) || !is_power_of_2(j->depth) ||
+        !is_power_of_2(j->vw) || !is_power_of_2(j->each) ||
+        !is_power_of_2(j->wg))
         return false;
-    return (j->by_threads ? read_thread(j) : read_group(l, j)) &&
+    return (j->by_threads ? read_thread_params(j) : read_group_params(l, j)) &&
            count_groups(l, j);
 }
 
@@ -226,11 +228,11 @@ static size_t local_bytes(const struct skinny_job *j)
 
 /* -- choosing ------------------------------------------------------------- */
 
-/* What gemm_skinny's tunables should be. Reading is all the work there is, so
- * on a GPU each item has as many bytes under way as its registers hold, and
- * there are as many items as a device that waits for memory needs: first along
- * n, then along k within groups, then along k among groups, which costs a
- * second launch. A thread reads lines or columns side by side. */
+/* The choice of tunables. Reading B limits the time, so on a GPU each item has
+ * as many bytes in flight as its registers hold, and there are as many items
+ * as hide memory latency: first along n, then along k within groups, then
+ * along k among groups, which costs a second launch. A thread reads several
+ * rows or columns side by side. */
 
 static size_t power_up(size_t x, size_t most)
 {
@@ -248,7 +250,7 @@ static size_t power_down(size_t x, size_t most)
     return power;
 }
 
-/* The least legal TM that takes all rows. */
+/* The least legal TM that holds all rows. */
 static int all_rows(size_t m)
 {
     const int *legal = tunables[XL__GEMM_TM].legal;
@@ -257,7 +259,7 @@ static int all_rows(size_t m)
     return *legal;
 }
 
-/* -- threads ------------------------------------------------------------- */
+/* -- threads -------------------------------------------------------------- */
 
 static void choose_thread(const struct xl__limits *l,
                           const struct xl__gemm_oriented *s, bool along,
@@ -277,7 +279,8 @@ static void choose_thread(const struct xl__limits *l,
     const size_t vw = xl__max_size(power_up(native, XL__GEMM_WIDEST), LEAST);
     const size_t most = power_down(MOST_SUMS / rows, MOST_SUMS);
     const size_t each = rows > FEW ? 1 : rows > TOGETHER ? 2 : TOGETHER;
-    /* Along k, A is packed for each block: units have one of their own. */
+    /* B contiguous along k: A is packed for each block, and each unit has a
+     * block of its own. */
     const size_t share =
         xl__ceil_div(s->n, xl__size_or(l, XL__F_compute_units, 1));
     const size_t block =
@@ -290,29 +293,30 @@ static void choose_thread(const struct xl__limits *l,
     out->value[SKINNY_COLS] = (int)xl__max_size(block, along ? each : vw);
 }
 
-/* -- groups -------------------------------------------------------------- */
+/* -- groups --------------------------------------------------------------- */
 
-/* What is known of an item, and how many it takes. */
-struct shape {
+/* The work-group being chosen: the product, and what each item computes. */
+struct group_shape {
     const struct xl__limits *l;
     const xl_gemm *g;
     const struct xl__gemm_oriented *s;
     size_t tm, elem_bytes;
     size_t tall;        /* registers of a column's sums */
-    size_t vw, each, u; /* each: of FORM 2 */
+    size_t vw, each, u; /* each: with FORM 2 */
     size_t join, wg;
 };
 
 enum {
     VECTOR_BYTES = 16,
-    TURN_BYTES = 128,
+    ITERATION_BYTES = 128,
     MOST_SUMS = 64,
     MOST_TAKEN = 16,
     MOST_JOIN = 128
 };
 
-/* The widest vector that alignment and, across, the width of B allow. */
-static size_t widest(const struct shape *x, bool along)
+/* The widest vector that the alignment of B and, if it is contiguous across,
+ * its width allow. */
+static size_t widest_vector(const struct group_shape *x, bool along)
 {
     size_t vw = VECTOR_BYTES / x->elem_bytes;
     while (vw > 1 &&
@@ -321,50 +325,51 @@ static size_t widest(const struct shape *x, bool along)
     return x->s->b.aligned > 0 ? vw : 1;
 }
 
-/* Rows cost registers for each line that is taken. */
-static size_t loads_of(const struct shape *x)
+/* Loads in flight of an item; fewer if many rows need registers. */
+static size_t loads_in_flight(const struct group_shape *x)
 {
     enum { MANY_ROWS = 4 };
     const size_t loads =
-        xl__min_size(TURN_BYTES / (x->vw * x->elem_bytes), MOST_TAKEN);
+        xl__min_size(ITERATION_BYTES / (x->vw * x->elem_bytes), MOST_TAKEN);
     return x->tm > MANY_ROWS ? xl__max_size(loads / 2, 1) : loads;
 }
 
-/* Items that should share a column's sum; more where each takes little. */
-static size_t wanted_join(const struct shape *x, size_t each, size_t loads)
+/* Items that should share a column's sum; more if each loads little. */
+static size_t wanted_join(const struct group_shape *x, size_t each,
+                          size_t loads)
 {
     const double units = fmax(1, xl__num_or(x->l, XL__F_compute_units, 1));
     const double bytes = (double)(loads * x->vw * x->elem_bytes);
-    const double wanted =
-        units * busy_items(x->l) * fmin(2, TURN_BYTES / bytes);
+    const double target =
+        units * busy_items(x->l) * fmin(2, ITERATION_BYTES / bytes);
     const double owners =
         ceil((double)x->s->n / (double)each) * (double)x->g->batch.count;
-    return power_up((size_t)ceil(wanted / owners), MOST_JOIN);
+    return power_up((size_t)ceil(target / owners), MOST_JOIN);
 }
 
-static size_t largest_group(const struct xl__limits *l, size_t wanted)
+static size_t largest_group(const struct xl__limits *l, size_t target)
 {
     enum { LEAST = 32 };
-    const size_t wg = power_down(xl__size_or(l, XL__F_max_wg_size, 1), wanted);
+    const size_t wg = power_down(xl__size_or(l, XL__F_max_wg_size, 1), target);
     return wg < LEAST ? 1 : wg;
 }
 
-/* No more items than `n` gives work to, `each` columns an item. */
-static void shrink_group(struct shape *x, size_t each)
+/* Shrink the group to the items that have columns, `each` per item. */
+static void shrink_group(struct group_shape *x, size_t each)
 {
     enum { LEAST = 32 };
     while (x->wg / 2 >= LEAST && x->wg / 2 / x->join * each >= x->s->n)
         x->wg /= 2;
 }
 
-/* Across: what a group reads of a line is whole transactions of memory, or a
- * sub-group's elements. */
-static void shape_across(struct shape *x)
+/* FORM 1: a group reads whole memory transactions of a row, or as many
+ * elements as a sub-group has lanes. */
+static void shape_group_across(struct group_shape *x)
 {
     enum { LINE_BYTES = 128, LANES = 32, GROUP = 256, MOST = 512 };
     while (x->tall * x->vw > MOST_SUMS && x->vw > 1)
         x->vw /= 2;
-    x->u = power_down(x->g->k, loads_of(x));
+    x->u = power_down(x->g->k, loads_in_flight(x));
     x->each = 1;
     x->join = power_down(x->g->k / x->u, wanted_join(x, x->vw, x->u));
     const size_t line =
@@ -377,12 +382,12 @@ static void shape_across(struct shape *x)
     shrink_group(x, x->vw);
 }
 
-static void shape_along(struct shape *x)
+static void shape_group_along(struct group_shape *x)
 {
     enum { GROUP = 256, FEW_ROWS = 2, LANES = 32 };
     const size_t lanes = xl__size_or(x->l, XL__F_subgroup_width, LANES);
     const size_t vectors = xl__max_size(1, x->g->k / x->vw);
-    const size_t loads = loads_of(x);
+    const size_t loads = loads_in_flight(x);
     x->each = power_down(x->s->n, x->tm > FEW_ROWS ? 8 : 4);
     while (x->each > 1 && x->each * x->tall > MOST_SUMS)
         x->each /= 2;
@@ -396,7 +401,8 @@ static void shape_along(struct shape *x)
     shrink_group(x, x->each);
 }
 
-static void put(const struct shape *x, bool along, struct xl__params *out)
+static void store_params(const struct group_shape *x, bool along,
+                         struct xl__params *out)
 {
     const size_t owners = x->wg / x->join;
     out->value[SKINNY_VW] = (int)x->vw;
@@ -410,20 +416,21 @@ static void choose_group(const struct xl__limits *l, const xl_gemm *g,
                          const struct xl__gemm_oriented *s, bool along,
                          struct xl__params *out)
 {
-    struct shape x = {.l = l,
-                      .g = g,
-                      .s = s,
-                      .tm = (size_t)out->value[XL__GEMM_TM],
-                      .elem_bytes = xl_dtype_bytes(g->a.dtype)};
+    struct group_shape x = {.l = l,
+                            .g = g,
+                            .s = s,
+                            .tm = (size_t)out->value[XL__GEMM_TM],
+                            .elem_bytes = xl_dtype_bytes(g->a.dtype)};
     x.tall = x.tm * sum_bytes(g) / sizeof(float);
     struct skinny_job j;
-    x.vw = widest(&x, along);
+    x.vw = widest_vector(&x, along);
     if (along)
-        shape_along(&x);
+        shape_group_along(&x);
     else
-        shape_across(&x);
+        shape_group_across(&x);
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
-    for (put(&x, along, out); x.wg > 1; put(&x, along, out)) {
+    for (store_params(&x, along, out); x.wg > 1;
+         store_params(&x, along, out)) {
         if (read_params(l, g, out, &j) && local_bytes(&j) <= local)
             break;
         x.wg /= 2;
@@ -431,11 +438,12 @@ static void choose_group(const struct xl__limits *l, const xl_gemm *g,
     }
 }
 
-/* A second launch is worth having the other half of the units at work; of
- * threads, where there is work for the time that it takes. */
+/* Is it worth dividing k among groups, with a second launch? It is if fewer
+ * than half of the units have groups; of threads, if the product takes longer
+ * than the launch. */
 static bool should_cut(const struct xl__limits *l, const struct skinny_job *j)
 {
-    enum { TURNS = 4, WORTH_IT = 1 << 18 };
+    enum { ITERATIONS = 4, WORTH_IT = 1 << 18 };
     if (j->by_threads && (double)j->s.n * (double)j->g->k *
                                  (double)xl_dtype_bytes(j->g->a.dtype) *
                                  (double)j->g->batch.count <
@@ -445,11 +453,11 @@ static bool should_cut(const struct xl__limits *l, const struct skinny_job *j)
                               ? busy_groups(l, j)
                               : xl__size_or(l, XL__F_compute_units, 1);
     return 2 * j->blocks * j->row_blocks * j->g->batch.count <= enough &&
-           j->g->k >= TURNS * j->depth;
+           j->g->k >= ITERATIONS * j->depth;
 }
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_skinny(const struct xl__limits *l, const void *desc,
+                          struct xl__params *out)
 {
     const xl_gemm *g = desc;
     bool is_swapped;
@@ -468,11 +476,11 @@ static void choose(const struct xl__limits *l, const void *desc,
         out->value[SKINNY_PARTS] = SKINNY_YES;
 }
 
-/* -- the plan -------------------------------------------------------------- */
+/* -- the plan ------------------------------------------------------------- */
 
 enum { SPAN = 256 }; /* columns that a thread joins */
 
-static void define_all(struct xl__step *s, const struct skinny_job *j)
+static void add_defines(struct xl__step *s, const struct skinny_job *j)
 {
     const struct {
         const char *name;
@@ -495,7 +503,7 @@ static void define_all(struct xl__step *s, const struct skinny_job *j)
         xl__define(s, defines[i].name, (long)defines[i].value);
 }
 
-static void arg_lie_of_c(struct xl__step *s, const struct skinny_job *j)
+static void arg_layout_of_c(struct xl__step *s, const struct skinny_job *j)
 {
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, j->s.row_stride);
@@ -504,13 +512,13 @@ static void arg_lie_of_c(struct xl__step *s, const struct skinny_job *j)
     xl__arg_u64(s, j->s.n);
 }
 
-static void arg_c(struct xl__step *s, const struct skinny_job *j)
+static void arg_operand_c(struct xl__step *s, const struct skinny_job *j)
 {
     xl__arg_mem(s, XL__GEMM_C);
-    arg_lie_of_c(s, j);
+    arg_layout_of_c(s, j);
 }
 
-/* Of a thread's kernel: memory, then all else in one. */
+/* Arguments of the thread's kernel: memory, then all else in one struct. */
 static void arg_thread(struct xl__step *s, const struct skinny_job *j)
 {
     enum { SIZES = 15 };
@@ -521,7 +529,7 @@ static void arg_thread(struct xl__step *s, const struct skinny_job *j)
     xl__arg_words(s, SIZES);
     xl__gemm_arg_layout(s, &j->s.a);
     xl__gemm_arg_layout(s, &j->s.b);
-    arg_lie_of_c(s, j);
+    arg_layout_of_c(s, j);
     xl__arg_u64(s, j->g->k);
     xl__arg_u64(s, j->part);
     xl__arg_u64(s, j->n_parts);
@@ -532,7 +540,7 @@ static void arg_group(struct xl__step *s, const struct skinny_job *j)
 {
     xl__gemm_arg_operand(s, &j->s.a);
     xl__gemm_arg_operand(s, &j->s.b);
-    arg_c(s, j);
+    arg_operand_c(s, j);
     xl__arg_u64(s, j->g->k);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, j->part);
@@ -540,13 +548,13 @@ static void arg_group(struct xl__step *s, const struct skinny_job *j)
     xl__arg_u64(s, j->ld);
 }
 
-static void add_sums(const struct skinny_job *j, struct xl__plan *p)
+static void add_sum_step(const struct skinny_job *j, struct xl__plan *p)
 {
     struct xl__step *s = &p->step[p->n_steps++];
     s->source = j->by_threads ? "gemm/skinny_thread.cl" : "gemm/skinny.cl";
     s->kernel = j->by_threads ? "gemm_skinny_thread" : "gemm_skinny";
     s->slice_dim = j->g->batch.count > j->blocks ? 2 : 0;
-    define_all(s, j);
+    add_defines(s, j);
     xl__gemm_define(s, j->g);
     s->dims = 3;
     s->local[0] = j->wg;
@@ -559,8 +567,8 @@ static void add_sums(const struct skinny_job *j, struct xl__plan *p)
     xl__gemm_arg_last(s, j->g, j->s.is_swapped);
 }
 
-static void add_join(const struct xl__limits *l, const struct skinny_job *j,
-                     struct xl__plan *p)
+static void add_join_step(const struct xl__limits *l,
+                          const struct skinny_job *j, struct xl__plan *p)
 {
     enum { GROUP = 64 };
     struct xl__step *s = &p->step[p->n_steps++];
@@ -584,7 +592,7 @@ static void add_join(const struct xl__limits *l, const struct skinny_job *j,
     xl__arg_u64(s, j->n_parts);
     xl__arg_u64(s, j->row_blocks * j->tm);
     xl__arg_u64(s, j->ld);
-    arg_c(s, j);
+    arg_operand_c(s, j);
     xl__gemm_arg_last(s, j->g, j->s.is_swapped);
 }
 
@@ -597,8 +605,8 @@ static bool scratch_bytes(const struct skinny_job *j, size_t *out)
                           xl__mul(*out, sum_bytes(j->g), out));
 }
 
-/* Instructions beside the multiply-add that an element of B costs a row. */
-static double overhead(xl_dtype dtype)
+/* Instructions besides the multiply-add that an element of B costs per row. */
+static double overhead_instructions(xl_dtype dtype)
 {
     switch (dtype) {
     case XL_F16:
@@ -614,10 +622,9 @@ static double overhead(xl_dtype dtype)
     }
 }
 
-/* What a thread does, in the time of so many flop: its multiply-adds in whole
- * vectors, several to a sum or a vector of A that is fetched; beside them a
- * vector of B read, an element of A and one of C: sums of FORM 2 end within a
- * vector. */
+/* Cost of the thread's kernel in flop: multiply-adds in whole vectors, several
+ * for each sum or vector of A that is loaded; for each vector of B, element of
+ * A and element of C a constant. Sums of FORM 2 end within a vector. */
 static double thread_flop(const struct skinny_job *j)
 {
     static const struct {
@@ -640,20 +647,19 @@ static double thread_flop(const struct skinny_job *j)
             costs[j->form].c * (double)j->s.m * (double)n);
 }
 
-static void estimate(const struct xl__limits *l, const struct skinny_job *j,
-                     struct xl__plan *p)
+static void estimate_skinny(const struct xl__limits *l,
+                            const struct skinny_job *j, struct xl__plan *p)
 {
     static const double gpu_frac = 0.2, bytes_frac = 0.87; /* NV-49 */
-    /* Doubles and integers go at half the rate of floats, or less. */
+    /* Doubles and integers have half the rate of floats, or less. */
     const bool is_slow = j->g->a.dtype == XL_F64 || j->g->a.dtype == XL_I8;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double groups = (double)j->blocks * (double)j->row_blocks *
                           (double)j->n_parts * (double)j->g->batch.count;
     const double tm = (double)j->tm;
-    const double rate = (j->by_threads ? 1 : gpu_frac) *
-                        (is_slow ? 0.5 : 1) * tm /
-                        (tm + overhead(j->g->a.dtype));
-    /* Columns that are there, of those that groups have items for. */
+    const double rate = (j->by_threads ? 1 : gpu_frac) * (is_slow ? 0.5 : 1) *
+                        tm / (tm + overhead_instructions(j->g->a.dtype));
+    /* Fraction of the items of all groups that have columns. */
     const double used =
         (double)j->s.n / ((double)j->blocks * (double)j->cols);
     const double busy = j->by_threads ? groups / units
@@ -671,7 +677,7 @@ static void estimate(const struct xl__limits *l, const struct skinny_job *j,
     xl__estimate(l, &work, p);
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_skinny(const struct xl__limits *l, const void *desc)
 {
     bool is_swapped;
     const xl_gemm *g = desc;
@@ -679,14 +685,15 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no double precision";
     if (s.m > SKINNY_MOST_ROWS)
-        return "it is made for at most 16 rows or columns";
+        return "it supports at most 16 rows or columns";
     if (xl__gemm_operand_unit(&s.b) == XL__UNIT_NONE)
         return "the larger operand is not contiguous along any dimension";
     return xl__iterations_refused(l, (double)g->k);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_skinny(const struct xl__limits *l, const void *desc,
+                             const struct xl__params *params,
+                             struct xl__plan *p)
 {
     struct skinny_job j;
     if (!read_params(l, desc, params, &j) ||
@@ -695,10 +702,10 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
         return XL_UNSUPPORTED;
     p->flop = xl__gemm_flop(j.g);
     p->bytes = xl__gemm_bytes(j.g);
-    add_sums(&j, p);
+    add_sum_step(&j, p);
     if (j.is_cut)
-        add_join(l, &j, p);
-    estimate(l, &j, p);
+        add_join_step(l, &j, p);
+    estimate_skinny(l, &j, p);
     return XL_OK;
 }
 
@@ -706,7 +713,7 @@ const struct xl__variant xl__gemm_skinny = {
     .name = "gemm_skinny",
     .repeats = "bit for bit: parts of a sum join in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_skinny,
+    .choose = choose_skinny,
+    .plan = plan_skinny,
 };

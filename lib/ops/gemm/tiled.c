@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM by tiles, for any device: work-groups that share slices through local
- * memory.
+/* GEMM by tiles, for any device: the items of a work-group share slices of A
+ * and B through local memory.
  *
- * Local memory holds what is multiplied: floats, doubles, ints. Bytes packed
- * by fours would need it a quarter as often, but pay off only with
- * instructions that multiply them so, which few drivers offer in OpenCL C. */
+ * Local memory holds values as they are multiplied: floats, doubles, ints.
+ * Packing i8 by fours would read it a quarter as often, but needs instructions
+ * that multiply packed bytes, which few drivers offer in OpenCL C. */
 #include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_tiled(const struct xl__limits *l, const void *desc,
+                         struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     const struct xl__cost work = xl__tile_cost(desc);
     xl__tile_choose(l, &job, &work, out);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_tiled(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
@@ -33,8 +34,9 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
-/* A turn per step of k and per tile's load, should nothing be unrolled. */
-static const char *refuses(const struct xl__limits *l, const void *desc)
+/* An iteration per step of k and one per load of a slice, should the compiler
+ * unroll nothing. */
+static const char *refuse_tiled(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
@@ -46,7 +48,7 @@ const struct xl__variant xl__gemm_tiled = {
     .name = "gemm_tiled",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__gemm_tiled_tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_tiled,
+    .choose = choose_tiled,
+    .plan = plan_tiled,
 };

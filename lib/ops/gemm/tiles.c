@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tile sets and the model that picks one. The time of a set is the work of the
- * busiest compute unit over the rate its tile reaches; that rate grows with
- * the reuse in registers and falls when too few items are there to hide
- * latency. The table's shares were measured on one device (NV-23); elsewhere
- * their order is what matters. */
+/* Tile sets, what they take of a device, how a job is divided into tiles, and
+ * the model that chooses a set.
+ *
+ * The model: the time of a set is that of the compute unit with the most
+ * tiles,
+ *
+ *   time = tiles of the busiest unit x flop of a tile / rate of the tile.
+ *
+ * The rate of a tile grows with the reuse of values in registers and falls if
+ * too few items are resident to hide latency. The fractions in the table were
+ * measured on one device (NV-23); on others their order is what matters. */
 #include "ops/gemm/tiles.h"
 
 #include <math.h>
@@ -18,9 +24,10 @@ const struct xl__tunable xl__gemm_tiled_tunables[] = {
     {"RN", "columns there", {1, 2, 4, 8, 16, 0}},
     {"VW", "widest vector", {1, 2, 4, 0}},
     {"ST", "slices kept in local memory", {1, 2, 0}},
-    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}},
     {"PARTS",
-     "1 a tile to a group; more: the last round's slices are dealt out to so "
+     "1 a tile to a group; more: the slices of the last round are divided "
+     "among so "
      "many groups on each two compute units",
      {1, 2, 4, 8, 16, 0}},
     {NULL, NULL, {0}},
@@ -28,15 +35,17 @@ const struct xl__tunable xl__gemm_tiled_tunables[] = {
 
 enum {
     BAND = 8,           /* NV-23 */
-    FEW_LANES = 16,     /* of a narrow machine, whose register file */
-    FEW_REGISTERS = 69, /* leaves an item this many (IN-08) */
+    FEW_LANES = 16,     /* lanes of a narrow sub-group, whose register file
+                           leaves */
+    FEW_REGISTERS = 69, /* an item this many (IN-08) */
     MOST_REGISTERS = 255,
     PLAIN_REGISTERS = 40, /* addresses, counters, temporaries */
-    LATENCY_ITEMS = 32,   /* items that hide nothing but themselves */
+    LATENCY_ITEMS = 32,   /* items whose latency is not hidden */
     MOST_ITEMS = 2048,    /* resident on a compute unit */
     WIDEST = 4,
     VECTOR_BYTES = 16,
-    LEAST_DEPTH = 128, /* of k, for a part to be worth its sums */
+    LEAST_DEPTH = 128, /* least depth of k for which a partial sum is worth
+                          storing */
     MOST_PARTS = 8
 };
 
@@ -120,9 +129,9 @@ size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in)
     return value * t->stages * t->tk * (t->tm + t->tn + 2 * pad);
 }
 
-/* 32-bit registers of an item: sums, lines of each operand, what is on its way
- * from memory. */
-static size_t registers(const struct xl__tile *t, xl_dtype in)
+/* 32-bit registers of an item: sums, values of each operand, and values that
+ * are being loaded from memory. */
+static size_t item_registers(const struct xl__tile *t, xl_dtype in)
 {
     const size_t staged =
         t->copies ? 0 : (t->tm + t->tn) * t->tk / xl__tile_items(t);
@@ -132,28 +141,30 @@ static size_t registers(const struct xl__tile *t, xl_dtype in)
            PLAIN_REGISTERS;
 }
 
-/* Registers of where a whole work-group is resident. What a driver counts as a
- * compute unit may be a part of that (IN-03): then the largest group it allows
- * tells, with the registers that each item has at least. */
-static double group_file(const struct xl__limits *l)
+/* Registers of the unit on which a whole work-group is resident. What a
+ * driver counts as a compute unit may be a fraction of it (IN-03): then the
+ * largest group that it allows, with the least registers of an item, gives
+ * the number. */
+static double group_registers(const struct xl__limits *l)
 {
     static const double least_each = 64;
     return fmax(xl__num_or(l, XL__F_registers_per_cu, INFINITY),
                 least_each * xl__num_or(l, XL__F_max_wg_size, 1));
 }
 
-/* Places where a group can be resident. */
-static double n_places(const struct xl__limits *l)
+/* Number of units on which a group can be resident. */
+static double n_resident_units(const struct xl__limits *l)
 {
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     const double file = xl__num(l, XL__F_registers_per_cu);
-    const double parts = file > 0 ? group_file(l) / file : 1;
+    const double parts = file > 0 ? group_registers(l) / file : 1;
     return fmax(1, floor(units / parts));
 }
 
-/* Some compilers for narrow machines spill what others hold, and with two
- * depths at a time more is at stake than a guess. */
-static size_t most_registers(const struct xl__limits *l,
+/* The most registers of an item that a set may use. Some compilers for narrow
+ * sub-groups spill registers that others keep, and the estimate is less
+ * certain with values of two steps of k at a time. */
+static size_t register_limit(const struct xl__limits *l,
                              const struct xl__tile *t)
 {
     const double lanes = xl__num_or(l, XL__F_subgroup_width, LATENCY_ITEMS);
@@ -166,15 +177,15 @@ static size_t most_registers(const struct xl__limits *l,
 static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t,
                           xl_dtype in, size_t most)
 {
-    const size_t each = registers(t, in);
+    const size_t each = item_registers(t, in);
     if (xl__tile_items(t) == 1)
-        return true; /* where nothing else runs there is nothing better */
+        return true; /* a single item: no other set is better */
     return each <= most &&
-           (double)(each * xl__tile_items(t)) <= group_file(l);
+           (double)(each * xl__tile_items(t)) <= group_registers(l);
 }
 
-/* Multiples of each other, as the kernel's header asks. */
-static bool is_whole(const struct xl__tile *t)
+/* Are the sizes multiples of each other, as the kernel's header requires? */
+static bool has_whole_multiples(const struct xl__tile *t)
 {
     return t->tm && t->tn && t->tk && t->rm && t->rn && t->vw && t->stages &&
            t->band && t->parts && t->tm % t->rm == 0 && t->tn % t->rn == 0 &&
@@ -186,7 +197,7 @@ bool xl__tile_runs(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in)
 {
     const struct xl__answer *most = &l->used[XL__F_max_wi_sizes];
-    if (!is_whole(t))
+    if (!has_whole_multiples(t))
         return false;
     const size_t items = xl__tile_items(t);
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
@@ -200,15 +211,16 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in)
 {
     return xl__tile_runs(l, t, in) &&
-           registers_fit(l, t, in, most_registers(l, t));
+           registers_fit(l, t, in, register_limit(l, t));
 }
 
-/* -- tiles cut by k ------------------------------------------------------ */
+/* -- tiles cut by k ------------------------------------------------------- */
 
-/* Dealing out tiles and slices. The kernel's arithmetic is in gemm/tiled.cl.
+/* The kernel computes the same division: gemm/tile_order.clh, gemm/tiled.cl.
  * Source: Osama, Merrill, Cecka, Garland, Owens 2023, "Stream-K". */
 
-/* Groups beyond one a tile that parts may always have, however thin. */
+/* Groups beyond one per tile that cut tiles may always have, whatever the
+ * depth of their share. */
 enum { FEW = 7 };
 
 struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
@@ -218,10 +230,11 @@ struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
     s.whole = (tiles - 1) / groups * groups;
     s.tiles = tiles - s.whole;
     const size_t slices = s.tiles * units;
-    const size_t wanted = xl__max_size(slices / least, s.tiles + FEW);
-    /* More than tiles even where these fill a round: nothing is lost by what
-     * nobody asks for, and the self-check's few tiles are always cut. */
-    groups = xl__max_size(xl__min_size(groups, wanted), s.tiles + 1);
+    const size_t target = xl__max_size(slices / least, s.tiles + FEW);
+    /* At least one group more than tiles, even if the tiles fill a round: the
+     * caller chose to cut, and the few tiles of the self-check's case are
+     * always cut. */
+    groups = xl__max_size(xl__min_size(groups, target), s.tiles + 1);
     s.groups = xl__min_size(groups, slices);
     s.each = slices / s.groups;
     s.extra = slices % s.groups;
@@ -233,17 +246,17 @@ size_t xl__stream_k_slots(const struct xl__stream_k *s)
     return s->groups + s->tiles - 1;
 }
 
-/* Where group p begins, in slices. */
-static size_t begin_of(const struct xl__stream_k *s, size_t p)
+/* First slice of group p. */
+static size_t first_slice(const struct xl__stream_k *s, size_t p)
 {
     return p * s->each + xl__min_size(p, s->extra);
 }
 
 size_t xl__stream_k_written(const struct xl__stream_k *s)
 {
-    size_t n = 0, last = 0; /* the tile last cut, from 1 on */
+    size_t n = 0, last = 0; /* the tile last cut, counted from 1 */
     for (size_t p = 1; p < s->groups; p++) {
-        const size_t begin = begin_of(s, p);
+        const size_t begin = first_slice(s, p);
         if (begin % s->units == 0)
             continue;
         n += begin / s->units + 1 == last ? 1 : 2;
@@ -270,14 +283,15 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
                                   .tiles_n = xl__ceil_div(job->n, t->tn),
                                   .units = xl__ceil_div(job->k, t->tk),
                                   .is_cut = t->parts > 1};
-    /* The kernel counts in 32 bits, and so do launches. */
+    /* Kernels and launches count tiles in 32 bits. */
     if (!xl__mul(out->tiles_m, out->tiles_n, &out->tiles) ||
         !xl__mul(out->tiles, job->count, &out->tiles) ||
         out->tiles > INT32_MAX / t->band)
         return false;
     if (!out->is_cut)
         return true;
-    const size_t groups = xl__max_size(1, (size_t)n_places(l) * t->parts / 2);
+    const size_t groups =
+        xl__max_size(1, (size_t)n_resident_units(l) * t->parts / 2);
     if (!xl__mul(out->tiles, out->units, &slices))
         return false;
     out->stream = xl__stream_k_divide(out->tiles, out->units, groups,
@@ -293,19 +307,21 @@ static double log2_size(double x)
     return log(x) / log(2);
 }
 
-/* Items that are threads make loops of a group, which barriers end: CP-14. */
-static bool by_threads(const struct xl__limits *l)
+/* Does the driver run a group's items as a loop of one thread, which barriers
+ * end (CP-14)? */
+static bool is_by_threads(const struct xl__limits *l)
 {
     enum { LEAST_VECTOR = 4 };
     return xl__is(l, XL__F_is_cpu) &&
            xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_VECTOR;
 }
 
-/* Share of the rate when every compute unit has work without end. */
-static double steady(const struct xl__limits *l, const struct xl__tile *t)
+/* Fraction of the f32 rate that a tile reaches if every compute unit always
+ * has work. */
+static double steady_frac(const struct xl__limits *l, const struct xl__tile *t)
 {
     static const double thread_frac = 0.007; /* CP-14 */
-    if (by_threads(l))
+    if (is_by_threads(l))
         return thread_frac / (double)t->kind->depths;
     for (size_t i = 0; i < t->kind->n_sets; i++) {
         const struct xl__tile_set *s = &t->kind->sets[i];
@@ -313,12 +329,13 @@ static double steady(const struct xl__limits *l, const struct xl__tile *t)
             t->rn == s->rn)
             return s->frac;
     }
-    /* An unlisted set: by the reuse of what is read from local memory. */
+    /* A set that is not listed: by the reuse of values read from local
+     * memory. */
     return 0.1 * log2_size((double)(t->rm * t->rn) + 1);
 }
 
-/* What the type's multiply-adds reach of the f32 rate. */
-static double type_rate(const struct xl__limits *l, xl_dtype in)
+/* Rate of the type's multiply-adds relative to f32. */
+static double relative_rate(const struct xl__limits *l, xl_dtype in)
 {
     static const double guess = 0.5;
     const double f32 = xl__num(l, XL__F_peak_f32_flop_per_s);
@@ -328,45 +345,47 @@ static double type_rate(const struct xl__limits *l, xl_dtype in)
     return in == XL_F64 || in == XL_I8 ? guess : 1;
 }
 
-/* Groups that are resident in a place at a time. */
-static double room(const struct xl__limits *l, const struct xl__tile *t,
-                   xl_dtype in)
+/* Groups that are resident on a unit at a time. */
+static double resident_groups(const struct xl__limits *l,
+                              const struct xl__tile *t, xl_dtype in)
 {
     const double items = (double)xl__tile_items(t);
-    const double file = group_file(l) / (items * (double)registers(t, in));
+    const double file =
+        group_registers(l) / (items * (double)item_registers(t, in));
     return fmax(1, floor(fmin(MOST_ITEMS / items, file)));
 }
 
-/* Tiles that the busiest place works off. */
-static double busiest(const struct xl__tile_grid *g, double places)
+/* Tiles that the busiest unit computes. */
+static double busiest(const struct xl__tile_grid *g, double n_cus)
 {
     const struct xl__stream_k *s = &g->stream;
     if (!g->is_cut)
-        return ceil((double)g->tiles / places);
-    return (double)s->whole / places + ceil((double)s->groups / places) *
-                                           (double)(s->each + (s->extra > 0)) /
-                                           (double)g->units;
+        return ceil((double)g->tiles / n_cus);
+    return (double)s->whole / n_cus + ceil((double)s->groups / n_cus) *
+                                          (double)(s->each + (s->extra > 0)) /
+                                          (double)g->units;
 }
 
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
                    const struct xl__tile_grid *grid, struct xl__cost *w)
 {
-    /* A product of one slice has all of its loads under way at once; a group
-     * that may go on with another tile carries more along. */
+    /* The loads of a product of one slice are all in flight at once; groups
+     * that may go on with another tile need more registers and
+     * instructions. */
     static const double one_slice = 1.05, cut = 0.95;
-    const double places = n_places(l);
+    const double n_cus = n_resident_units(l);
     const double items = (double)xl__tile_items(t);
     const double volume =
         (double)(t->tm * t->tn * t->tk) * (double)grid->units;
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const double at_once =
-        fmax(1, fmin(ceil(groups / places), room(l, t, job->in)));
+        fmax(1, fmin(ceil(groups / n_cus), resident_groups(l, t, job->in)));
     w->fill = (double)job->m * (double)job->n * (double)job->k *
-              (double)job->count / (busiest(grid, places) * places * volume);
-    w->flop_frac = steady(l, t) * type_rate(l, job->in) * items * at_once /
-                   (items * at_once + LATENCY_ITEMS);
+              (double)job->count / (busiest(grid, n_cus) * n_cus * volume);
+    w->flop_frac = steady_frac(l, t) * relative_rate(l, job->in) * items *
+                   at_once / (items * at_once + LATENCY_ITEMS);
     if (grid->units == 1)
         w->flop_frac *= one_slice;
     w->launches = 1;
@@ -381,8 +400,8 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
 
 /* -- choosing ------------------------------------------------------------- */
 
-/* The best so far. */
-struct search {
+/* The best set so far. */
+struct tile_search {
     const struct xl__limits *l;
     const struct xl__tile_job *job;
     const struct xl__cost *work;
@@ -390,8 +409,9 @@ struct search {
     double ns, rate; /* of `best`; rate 0: none yet */
 };
 
-/* Sets that memory makes equal differ by the rate they could reach. */
-static void consider(struct search *s, const struct xl__tile *t)
+/* Compare a set with the best. Of sets that take the same time because memory
+ * limits them, the one with the higher rate is better. */
+static void consider_set(struct tile_search *s, const struct xl__tile *t)
 {
     static const double equal = 1e-6;
     struct xl__cost w = *s->work;
@@ -416,7 +436,7 @@ void xl__tile_choose_of(const struct xl__limits *l,
                         const struct xl__tile_job *job,
                         const struct xl__cost *w, struct xl__params *out)
 {
-    struct search s = {.l = l, .job = job, .work = w};
+    struct tile_search s = {.l = l, .job = job, .work = w};
     const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
     for (size_t i = 0; i < kind->n_sets; i++) {
         const struct xl__tile_set *set = &kind->sets[i];
@@ -431,9 +451,9 @@ void xl__tile_choose_of(const struct xl__limits *l,
                              .kind = kind};
         const size_t most = job->keeps_whole ? 1 : MOST_PARTS; /* conv */
         for (t.parts = 1; t.parts <= most; t.parts *= 2)
-            consider(&s, &t);
+            consider_set(&s, &t);
     }
-    *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */
+    *out = params_of(&s.best); /* all 0 if nothing fits: plan() refuses it */
 }
 
 void xl__tile_choose(const struct xl__limits *l,

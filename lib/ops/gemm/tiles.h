@@ -1,100 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles of a product in registers and local memory: which sets a variant has,
- * which fit a device, which is best for a size by the model. */
+/* Tile sizes of the kernels that multiply from local memory and registers: the
+ * sets that a variant offers, which of them a device can run, how a product is
+ * divided into tiles, and the model that chooses a set. */
 #ifndef XL_OPS_GEMM_TILES_H
 #define XL_OPS_GEMM_TILES_H
 
 #include "ops/path/cost.h"
 #include "ops/gemm/gemm.h"
 
-/* What a variant's tiles have in common, and which sets it has. */
+/* The tile sets of a variant, and what they have in common. */
 struct xl__tile_kind {
-    size_t depths; /* whose values an item holds at a time: 1, 2 */
+    size_t
+        depths; /* steps of k whose values an item holds at a time: 1 or 2 */
     size_t n_sets;
     const struct xl__tile_set {
         unsigned short tm, tn, tk, rm, rn, stages;
-        double frac; /* share of the f32 rate it reaches */
+        double frac; /* fraction of the f32 rate that it reaches */
     } *sets;
 };
 
-/* A whole set, as numbers to reckon with. */
+/* A whole set of tunables as numbers: rows, columns and depth of a
+ * work-group's tile, rows and columns of an item, vector width, slices in
+ * local memory, tile rows of a band, groups per two compute units that share
+ * cut tiles. */
 struct xl__tile {
     size_t tm, tn, tk, rm, rn, vw, stages, band, parts;
-    bool copies; /* slices come to local memory by themselves (common/async_copy.clh) */
+    bool copies; /* asynchronous copies to local memory,
+                    common/async_copy.clh */
     const struct xl__tile_kind *kind;
 };
 
-/* What is multiplied: `count` products, as the kernel sees them. */
+/* What is multiplied: `count` products in the kernel's orientation. */
 struct xl__tile_job {
     size_t m, n, k, count;
     xl_dtype in;
-    bool keeps_whole; /* no tile may be cut (conv_tiled) */
+    bool keeps_whole; /* tiles may not be cut by k (conv_tiled) */
 };
 
-/* Tiles cut by k where they do not fill a device evenly ("stream-K"): most
- * tiles are a group's each; from tile `whole` on, the slices of all tiles in a
- * row are dealt out evenly. Splitting each tile alike is a special case. The
- * parts of a cut tile lie in scratch in order of k; part p of tile t, both
- * counted from there on, is the (p + t)-th. */
+/* Stream-K: tiles cut by k if they do not fill a device evenly. Tiles before
+ * `whole` are computed by one group each; the slices of all tiles from there
+ * on, in sequence, are divided evenly among `groups` groups:
+ *
+ *   tiles   |   0   |   1   |   2   |   `units` slices each
+ *   groups  |  0 |  1  |  2 |  3  |   `each` slices, or one more
+ *
+ * Splitting every tile into equal parts is a special case. The partial sums of
+ * cut tiles are in scratch in order of k: part p of tile t, both counted from
+ * `whole` on, is in slot p + t.
+ *
+ * Source: Osama, Merrill, Cecka, Garland, Owens 2023, "Stream-K". */
 struct xl__stream_k {
-    size_t whole;       /* tiles before */
-    size_t tiles;       /* cut up */
-    size_t groups;      /* among so many */
-    size_t units;       /* slices of a tile */
-    size_t each, extra; /* slices of a group; one more in the first `extra` */
+    size_t whole;  /* tiles that are not cut, before the others */
+    size_t tiles;  /* tiles that are cut */
+    size_t groups; /* groups that share them */
+    size_t units;  /* slices of k of a tile */
+    size_t each,
+        extra; /* slices of a group; the first `extra` have one more */
 };
 
-/* Deal `tiles` of `units` slices each out to groups of which `groups` run at a
- * time: full rounds of whole tiles, then what is left, which is never nothing,
- * to groups with `least` slices where there are enough. All are at least 1,
- * tiles x units at most SIZE_MAX. */
+/* Divide `tiles` of `units` slices each among groups of which `groups` run at
+ * a time: full rounds of whole tiles, then the rest, which is never empty,
+ * among groups that have at least `least` slices each if there are enough. All
+ * are at least 1; tiles x units is at most SIZE_MAX. */
 struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
                                         size_t groups, size_t least);
-/* Places for parts in scratch. */
+/* Number of slots for partial sums in scratch. */
 size_t xl__stream_k_slots(const struct xl__stream_k *s);
-/* Parts that are written and read. */
+/* Number of partial sums that are written and read. */
 size_t xl__stream_k_written(const struct xl__stream_k *s);
 
-/* How a job falls into tiles. */
+/* How a job is divided into tiles. */
 struct xl__tile_grid {
-    size_t tiles_m, tiles_n; /* of a product */
-    size_t tiles;            /* of all */
+    size_t tiles_m, tiles_n; /* tiles of one product */
+    size_t tiles;            /* tiles of all products */
     size_t units;            /* slices of a tile */
     bool is_cut;
-    struct xl__stream_k stream; /* when it is */
+    struct xl__stream_k stream; /* if is_cut */
 };
 
 extern const struct xl__tunable xl__gemm_tiled_tunables[];
 
-/* By places in the tunables: those of gemm_tiled, then more. */
+/* Indices in the tunables: those of gemm_tiled, then those of gemm_simt. */
 enum { XL__TILE_RM = XL__GEMM_TK + 1, XL__TILE_RN, XL__TILE_VW, XL__TILE_ST,
        XL__TILE_GR, XL__TILE_PARTS, XL__TILE_COPY };
 enum { XL__TILE_BY_REGISTERS = 1, XL__TILE_BY_COPIES }; /* COPY */
-/* Of gemm_tiled's kind. */
+/* The set that `params` hold, of gemm_tiled's kind. */
 struct xl__tile xl__tile_of(const struct xl__params *params);
 size_t xl__tile_items(const struct xl__tile *t);
-/* Bytes of a sum, and of a value in local memory. */
+/* Bytes of a sum, and of a value in local memory, for operands of `in`. */
 size_t xl__tile_value_bytes(xl_dtype in);
-/* The most local memory it can want, whichever way the matrices lie. */
+/* Bytes of local memory, the most over all layouts of the matrices. */
 size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in);
-/* Can the device run it? Pure arithmetic over facts. */
+/* Returns true if the device can run the set: its work-group size, local
+ * memory and registers suffice. */
 bool xl__tile_runs(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in);
-/* Does it suit the device as well, as far as is known? */
+/* Returns true if the device can run the set and, as far as its facts show,
+ * without spilling registers. */
 bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in);
-/* false when a launch cannot count the tiles, or scratch the parts. */
+/* Divide a job into tiles. Returns false if the number of tiles exceeds what a
+ * launch counts, or the partial sums exceed a buffer. */
 bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
                   const struct xl__tile_job *job, struct xl__tile_grid *out);
-/* Bytes of scratch. */
+/* Bytes of scratch for the partial sums of cut tiles. */
 size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                               const struct xl__tile_grid *grid);
-/* Set flop_frac, fill, launches, and the parts' bytes. */
+/* Set flop_frac, fill and launches of *w, and apart_bytes if tiles are cut. */
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
                    const struct xl__tile_grid *grid, struct xl__cost *w);
-/* The best set for this work, whose flop, bytes and bytes_frac are set: of
- * gemm_tiled's, of a kind's. */
+/* Choose the set with the least time by the model for a cost whose flop, bytes
+ * and bytes_frac are set: of gemm_tiled's sets, or of those of `kind`. *out is
+ * all 0 if no set fits. */
 void xl__tile_choose(const struct xl__limits *l,
                      const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out);

@@ -55,8 +55,7 @@ static void canonical_of(const xl_gemm *g, struct xl__gemm_canonical *out)
     assert_int_equal(xl__op_gemm.bind(NULL, g, out, &call), XL_OK);
 }
 
-/* -- registers --------------------------------------------------------------
- */
+/* -- registers ------------------------------------------------------------ */
 
 static void registers(void **state)
 {
@@ -104,8 +103,7 @@ static void no_vectors(void **state)
     xl__limits_clear(&l);
 }
 
-/* -- random calls -----------------------------------------------------------
- */
+/* -- random calls --------------------------------------------------------- */
 
 static size_t random_size(struct xl__rng *rng)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM on a sub-group's matrix instructions: tiles whose slices pass through
- * local memory, any layout, any alignment. f32 takes part where the caller
- * lets it be rounded to 11 bits. */
+/* gemm_mma: GEMM on a sub-group's matrix instructions. Slices pass through
+ * local memory, so that any layout and any alignment is supported. f32 is
+ * supported if the caller allows it to be rounded to 11 bits. */
 #include "ops/gemm/engines/mma.h"
 
 #include <math.h>
@@ -13,28 +13,30 @@
 #include "ops/gemm/gemm.h"
 
 /* A and B in the order of xl__gemm_orient(). */
-enum { SIDES = 2 };
+enum { OPERANDS = 2 };
 
-struct job {
+struct mma_plan {
     const struct xl__limits *l;
     struct xl__gemm_canonical
         c; /* canonical, with the batch steps of copies */
     struct xl__mma_set set;
     struct xl__gemm_oriented s;
-    struct xl__gemm_transpose turn[SIDES]; /* line 0: as the operand lies */
+    struct xl__gemm_transpose copy[OPERANDS]; /* line 0: the operand is read
+                                              directly */
     struct xl__tile_grid grid;
 };
 
-/* Halve a width until it divides. */
-static size_t divide(size_t width, size_t x)
+/* Halve `width` until it divides x. */
+static size_t shrink_to_divisor(size_t width, size_t x)
 {
     while (width > 1 && x % width != 0)
         width /= 2;
     return width;
 }
 
-/* Bytes that can be copied at a time; 0: elements go one by one. Bytes are
- * packed by fours along k: across they go one by one, too. */
+/* Bytes of a copy to local memory; 0: elements are copied one by one, which i8
+ * contiguous across always is, since the instructions need it packed by fours
+ * along k. */
 static size_t copy_bytes(const struct xl__gemm_operand *s, xl_dtype in)
 {
     enum { MOST = 16, LEAST = 4 };
@@ -43,19 +45,19 @@ static size_t copy_bytes(const struct xl__gemm_operand *s, xl_dtype in)
     if (unit == XL__UNIT_NONE || s->aligned == 0 ||
         (unit == XL__UNIT_ACROSS && bytes == 1))
         return 0;
-    const size_t width = divide(MOST, s->aligned * bytes);
+    const size_t width = shrink_to_divisor(MOST, s->aligned * bytes);
     return width < LEAST ? 0 : width;
 }
 
-static size_t store_width(const struct job *j)
+static size_t store_width(const struct mma_plan *j)
 {
     enum { MOST = 4 };
     if (j->s.col_stride != 1 || j->s.c_aligned == 0)
         return 1;
-    return divide(divide(MOST, j->s.c_aligned), j->s.n);
+    return shrink_to_divisor(shrink_to_divisor(MOST, j->s.c_aligned), j->s.n);
 }
 
-static struct xl__step *add_step(const struct job *j, bool is_join,
+static struct xl__step *add_step(const struct mma_plan *j, bool is_join,
                                  struct xl__plan *p)
 {
     struct xl__step *s = &p->step[p->n_steps++];
@@ -92,27 +94,28 @@ static struct xl__step *add_step(const struct job *j, bool is_join,
     return s;
 }
 
-/* Memory, where it begins, strides along x and k. */
-static void arg_side(struct xl__step *s, const struct xl__gemm_operand *side,
-                     const struct xl__gemm_transpose *turn)
+/* Append memory, offset, stride along x, stride along k. */
+static void arg_operand(struct xl__step *s,
+                        const struct xl__gemm_operand *operand,
+                        const struct xl__gemm_transpose *copy)
 {
-    if (turn->line == 0) {
-        xl__gemm_arg_operand(s, side);
+    if (copy->line == 0) {
+        xl__gemm_arg_operand(s, operand);
         return;
     }
     xl__arg_mem(s, XL__MEM_SCRATCH);
-    xl__arg_u64(s, turn->first);
-    xl__arg_u64(s, side->stride_x);
-    xl__arg_u64(s, side->stride_k);
+    xl__arg_u64(s, copy->first);
+    xl__arg_u64(s, operand->stride_x);
+    xl__arg_u64(s, operand->stride_k);
 }
 
-static void add_tiles(const struct job *j, struct xl__plan *p)
+static void add_tiles(const struct mma_plan *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, false, p);
     s->global[0] = xl__tile_groups(&j->grid) * s->local[0];
     s->local_mem_bytes = xl__mma_local_bytes(&j->set, j->c.g.a.dtype);
-    arg_side(s, &j->s.a, &j->turn[0]);
-    arg_side(s, &j->s.b, &j->turn[1]);
+    arg_operand(s, &j->s.a, &j->copy[0]);
+    arg_operand(s, &j->s.b, &j->copy[1]);
     xl__tile_args(s, &j->c, &j->s, &j->grid);
     p->tiling = xl__tile_describe(s, &j->grid,
                                   (xl_tiling){.rows = j->set.tile.tm,
@@ -123,7 +126,7 @@ static void add_tiles(const struct job *j, struct xl__plan *p)
                                               .turned = j->s.is_swapped});
 }
 
-static void add_join(const struct job *j, struct xl__plan *p)
+static void add_join(const struct mma_plan *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, true, p);
     const size_t stripes = j->set.tile.tm / (j->set.sm * XL__MMA_M);
@@ -131,7 +134,7 @@ static void add_join(const struct job *j, struct xl__plan *p)
     xl__tile_args(s, &j->c, &j->s, &j->grid);
 }
 
-/* -- operands that are written out first ---------------------------------- */
+/* -- transposed operands -------------------------------------------------- */
 
 static bool is_slow(const struct xl__gemm_operand *s, xl_dtype in)
 {
@@ -147,66 +150,66 @@ static struct xl__mma_job mma_job(const xl_gemm *g,
         is_slow(&s->b, g->a.dtype)};
 }
 
-/* Write this side out behind what scratch holds already, and go on with the
- * copy. */
-static bool transpose_operand(struct job *j, const xl_gemm *g,
-                              struct xl__gemm_operand *side,
-                              struct xl__gemm_transpose *turn,
+/* Append the step that transposes this operand into the workspace behind what
+ * is in use, and continue with the copy. */
+static bool transpose_operand(struct mma_plan *j, const xl_gemm *g,
+                              struct xl__gemm_operand *operand,
+                              struct xl__gemm_transpose *copy,
                               struct xl__cost *w, struct xl__plan *p)
 {
     xl_batch *b = &j->c.g.batch;
-    if (!xl__gemm_transpose_layout(j->l, g, side, p->scratch_bytes, turn))
+    if (!xl__gemm_transpose_layout(j->l, g, operand, p->scratch_bytes, copy))
         return false;
-    xl__gemm_transpose_add(g, side, turn, p);
-    *(side->mem == XL__GEMM_A ? &b->a_step : &b->b_step) = turn->step;
-    p->scratch_bytes = turn->end_bytes;
-    w->serial_bytes += turn->moved_bytes;
+    xl__gemm_transpose_add(g, operand, copy, p);
+    *(operand->mem == XL__GEMM_A ? &b->a_step : &b->b_step) = copy->step;
+    p->scratch_bytes = copy->end_bytes;
+    w->serial_bytes += copy->moved_bytes;
     w->launches++;
-    side->stride_x = turn->line;
-    side->stride_k = 1;
-    side->aligned = XL__TRANSPOSE_ALIGN / xl_dtype_bytes(g->a.dtype);
+    operand->stride_x = copy->line;
+    operand->stride_k = 1;
+    operand->aligned = XL__TRANSPOSE_ALIGN / xl_dtype_bytes(g->a.dtype);
     return true;
 }
 
-static bool transpose_slow(struct job *j, const xl_gemm *g, struct xl__cost *w,
-                           struct xl__plan *p)
+static bool transpose_slow(struct mma_plan *j, const xl_gemm *g,
+                           struct xl__cost *w, struct xl__plan *p)
 {
-    const struct xl__mma_job as_it_lies = mma_job(g, &j->s);
+    const struct xl__mma_job direct = mma_job(g, &j->s);
     if (xl__gemm_transpose_refused(j->l, g))
         return false;
-    return (as_it_lies.slow_a || as_it_lies.slow_b) &&
-           (!as_it_lies.slow_a ||
-            transpose_operand(j, g, &j->s.a, &j->turn[0], w, p)) &&
-           (!as_it_lies.slow_b ||
-            transpose_operand(j, g, &j->s.b, &j->turn[1], w, p));
+    return (direct.slow_a || direct.slow_b) &&
+           (!direct.slow_a ||
+            transpose_operand(j, g, &j->s.a, &j->copy[0], w, p)) &&
+           (!direct.slow_b ||
+            transpose_operand(j, g, &j->s.b, &j->copy[1], w, p));
 }
 
 /* -- the plan ------------------------------------------------------------- */
 
-static struct xl__cost work_of(const xl_gemm *g)
+static struct xl__cost product_cost(const xl_gemm *g)
 {
     return (struct xl__cost){.flop = xl__gemm_flop(g),
                              .bytes = xl__gemm_bytes(g)};
 }
 
-/* The same with what is slow written out first. */
+/* Choose the tunables with the slow operands transposed first. */
 static double choose_transposed(const struct xl__limits *l, const xl_gemm *g,
                                 struct xl__mma_job *job,
                                 struct xl__params *out)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
-    struct xl__cost work = work_of(g);
+    struct xl__cost work = product_cost(g);
     const struct {
         bool is_slow;
-        const struct xl__gemm_operand *side;
-    } sides[SIDES] = {{job->slow_a, &s.a}, {job->slow_b, &s.b}};
-    for (unsigned i = 0; i < SIDES; i++) {
-        struct xl__gemm_transpose turn;
-        if (!sides[i].is_slow)
+        const struct xl__gemm_operand *operand;
+    } operands[OPERANDS] = {{job->slow_a, &s.a}, {job->slow_b, &s.b}};
+    for (unsigned i = 0; i < OPERANDS; i++) {
+        struct xl__gemm_transpose copy;
+        if (!operands[i].is_slow)
             continue;
-        if (!xl__gemm_transpose_layout(l, g, sides[i].side, 0, &turn))
+        if (!xl__gemm_transpose_layout(l, g, operands[i].operand, 0, &copy))
             return INFINITY;
-        work.serial_bytes += turn.moved_bytes;
+        work.serial_bytes += copy.moved_bytes;
         work.launches++;
     }
     job->slow_a = job->slow_b = false;
@@ -215,12 +218,12 @@ static double choose_transposed(const struct xl__limits *l, const xl_gemm *g,
     return ns;
 }
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_mma(const struct xl__limits *l, const void *desc,
+                       struct xl__params *out)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(desc);
     struct xl__mma_job job = mma_job(desc, &s);
-    const struct xl__cost work = work_of(desc);
+    const struct xl__cost work = product_cost(desc);
     const double ns = xl__mma_choose(l, &job, &work, out);
     struct xl__params transposed;
     if ((job.slow_a || job.slow_b) && !xl__gemm_transpose_refused(l, desc) &&
@@ -228,17 +231,17 @@ static void choose(const struct xl__limits *l, const void *desc,
         *out = transposed;
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_mma(const struct xl__limits *l, const void *desc,
+                          const struct xl__params *params, struct xl__plan *p)
 {
     const xl_gemm *g = desc;
-    struct job j = {.l = l,
-                    .c = *(const struct xl__gemm_canonical *)desc,
-                    .set = xl__mma_set_of(params),
-                    .s = xl__gemm_orient(desc)};
+    struct mma_plan j = {.l = l,
+                         .c = *(const struct xl__gemm_canonical *)desc,
+                         .set = xl__mma_set_of(params),
+                         .s = xl__gemm_orient(desc)};
     const struct xl__tile *t = &j.set.tile;
     struct xl__mma_job job = mma_job(g, &j.s);
-    struct xl__cost work = work_of(g);
+    struct xl__cost work = product_cost(g);
     p->flop = work.flop;
     p->bytes = work.bytes;
     if (!xl__mma_fits(l, &j.set, job.tiles.in) ||
@@ -257,7 +260,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_mma(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
@@ -272,7 +275,7 @@ const struct xl__variant xl__gemm_mma = {
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__gemm_mma_tunables,
     .engine_terms = 1,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_mma,
+    .choose = choose_mma,
+    .plan = plan_mma,
 };

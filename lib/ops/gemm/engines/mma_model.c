@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tile sets of gemm_mma and the model that picks one. A slice takes the time
- * of its instructions or of its way through local memory, whichever is longer,
- * and a tile that of filling its slots and of writing C besides; the busiest
- * compute unit's tiles are the product's time. Few rows are bound by how much
- * of B is on its way at a time. Source: NV-36. */
+/* gemm_mma's tile sets and the model that chooses one. The time of a product
+ * is that of the compute unit with the most tiles:
+ *
+ *   tile  = slices x slice + filling its slots + storing C
+ *   slice = the longer of its instructions and its local memory traffic
+ *
+ * Products of few rows are limited by how much of B is in flight. Source:
+ * NV-36. */
 #include "ops/gemm/engines/mma.h"
 
 #include <math.h>
@@ -20,14 +23,15 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
     {"SN", "along the columns", {1, 2, 4, 0}},
     {"SK", "along the depth", {1, 2, 4, 0}},
     {"ST", "slices kept in local memory", {2, 3, 4, 6, 0}},
-    {"GR", "tile rows walked together", {4, 8, 16, 0}},
+    {"GR", "tile rows of a band", {4, 8, 16, 0}},
     {"PARTS",
-     "1 a tile to a group; more: the last round's slices are dealt out to so "
+     "1 a tile to a group; more: the slices of the last round are divided "
+     "among so "
      "many groups on each two compute units",
      {1, 2, 4, 8, 0}},
     {"TURN",
-     "1 operands as they lie; 2: one whose elements would be copied one by "
-     "one is first written out as lines along the depth",
+     "1 operands are read directly; 2: one whose elements would be copied "
+     "one by one is first transposed",
      {XL__MMA_DIRECT, XL__MMA_TRANSPOSED, 0}},
     {NULL, NULL, {0}},
 };
@@ -35,19 +39,20 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
 enum {
     BAND = 8,             /* NV-23 */
     MOST_SUMS = 128,      /* of an item, which has 255 registers (NV-04); */
-    MOST_SUMS_F32 = 64,   /* words across k are fetched one by one */
+    MOST_SUMS_F32 = 64,   /* f32 across k is loaded from local memory word
+                             by word */
     MORE_REGISTERS = 100, /* fragments, addresses, counters */
     MOST_PARTS = 8,
-    PAD = 8,              /* sums: gemm/mma.cl */
+    PAD = 8, /* sums: gemm/mma.cl */
     CHUNK_BYTES = 16,
-    MOST_ITEMS = 2048,    /* resident on a compute unit */
+    MOST_ITEMS = 2048, /* resident on a compute unit */
     BANK_BYTES = 4
 };
 
-/* Depths in bytes. */
+/* The sets; depths in bytes. */
 static const struct {
     unsigned short tm, tn, bytes, sm, sn, sk, stages;
-} sets[] = {
+} mma_sets[] = {
     {128, 256, 128, 2, 4, 1, 3}, {256, 128, 128, 4, 2, 1, 3},
     {128, 256, 64, 2, 4, 1, 4},  {256, 128, 64, 4, 2, 1, 4},
     {128, 128, 64, 2, 2, 1, 4},  {128, 128, 128, 2, 4, 1, 3},
@@ -92,17 +97,18 @@ static struct xl__params params_of(const struct xl__mma_set *s)
 
 struct xl__params xl__mma_listed(size_t i, xl_dtype in)
 {
-    if (i >= sizeof sets / sizeof *sets)
+    if (i >= sizeof mma_sets / sizeof *mma_sets)
         return (struct xl__params){.source = "model"};
-    const struct xl__mma_set s = {{.tm = sets[i].tm,
-                                   .tn = sets[i].tn,
-                                   .tk = sets[i].bytes / xl_dtype_bytes(in),
-                                   .stages = sets[i].stages,
-                                   .band = BAND,
-                                   .parts = 1},
-                                  sets[i].sm,
-                                  sets[i].sn,
-                                  sets[i].sk};
+    const struct xl__mma_set s = {
+        {.tm = mma_sets[i].tm,
+         .tn = mma_sets[i].tn,
+         .tk = mma_sets[i].bytes / xl_dtype_bytes(in),
+         .stages = mma_sets[i].stages,
+         .band = BAND,
+         .parts = 1},
+        mma_sets[i].sm,
+        mma_sets[i].sn,
+        mma_sets[i].sk};
     return params_of(&s);
 }
 
@@ -123,9 +129,9 @@ size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in)
     return xl__max_size(slices, sums);
 }
 
-/* Parts of a sub-group are whole, with two steps of fragments to a slice, and
- * the chunks of a line are dealt out to whole lines' items. */
-static bool is_whole(const struct xl__mma_set *s, xl_dtype in)
+/* Is every sub-group's share a whole number of instructions, with two steps of
+ * fragments to a slice, and does each item copy the same chunk of lines? */
+static bool has_whole_instructions(const struct xl__mma_set *s, xl_dtype in)
 {
     const struct xl__tile *t = &s->tile;
     const size_t bytes = xl_dtype_bytes(in);
@@ -144,8 +150,9 @@ static size_t sums_of_item(const struct xl__mma_set *s)
     return s->tile.tm / s->sm * (s->tile.tn / s->sn) / XL__MMA_LANES;
 }
 
-/* Groups whose registers a compute unit holds. */
-static double held(const struct xl__limits *l, const struct xl__mma_set *s)
+/* Number of groups whose registers a compute unit holds. */
+static double groups_in_registers(const struct xl__limits *l,
+                                  const struct xl__mma_set *s)
 {
     return xl__num_or(l, XL__F_registers_per_cu, INFINITY) /
            (double)(xl__mma_items(s) * (sums_of_item(s) + MORE_REGISTERS));
@@ -155,7 +162,8 @@ bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
                   xl_dtype in)
 {
     const size_t most = in == XL_F32 ? MOST_SUMS_F32 : MOST_SUMS;
-    return is_whole(s, in) && sums_of_item(s) <= most && held(l, s) >= 1 &&
+    return has_whole_instructions(s, in) && sums_of_item(s) <= most &&
+           groups_in_registers(l, s) >= 1 &&
            xl__mma_items(s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
            xl__mma_local_bytes(s, in) <=
                xl__size_or(l, XL__F_local_mem_bytes, 0);
@@ -163,14 +171,14 @@ bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
 
 /* -- the model ------------------------------------------------------------ */
 
-static double units_of(const struct xl__limits *l)
+static double n_units(const struct xl__limits *l)
 {
     return fmax(1, xl__num_or(l, XL__F_compute_units, 1));
 }
 
-/* Clocks of a slice on a compute unit that has nothing else to do. What is
- * done at a time hides the shorter but for a part of it; elements that are
- * copied one by one hide nothing. */
+/* Clocks of a slice on a compute unit with nothing else to do. Instructions
+ * and local memory traffic overlap except for a fraction of the shorter;
+ * elements that are copied one by one overlap with nothing. */
 static double slice_clocks(const struct xl__mma_set *s,
                            const struct xl__mma_job *job,
                            double flop_per_clock, double local_per_clock)
@@ -190,29 +198,29 @@ static double slice_clocks(const struct xl__mma_set *s,
 }
 
 /* Groups that are resident on a compute unit at a time. */
-static double resident(const struct xl__limits *l, const struct xl__mma_set *s,
-                       xl_dtype in)
+static double resident_groups(const struct xl__limits *l,
+                              const struct xl__mma_set *s, xl_dtype in)
 {
     const double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
-    const double groups =
-        fmin(local / (double)xl__mma_local_bytes(s, in),
-             fmin(held(l, s), MOST_ITEMS / (double)xl__mma_items(s)));
+    const double groups = fmin(local / (double)xl__mma_local_bytes(s, in),
+                               fmin(groups_in_registers(l, s),
+                                    MOST_ITEMS / (double)xl__mma_items(s)));
     return fmax(1, floor(groups));
 }
 
-/* Share of the memory's rate that what is on its way at a time can keep up. */
-static double streaming(const struct xl__limits *l,
-                        const struct xl__mma_set *s,
-                        const struct xl__tile_job *job, double at_a_time)
+/* Fraction of the memory's rate that the bytes in flight allow. */
+static double memory_rate_frac(const struct xl__limits *l,
+                               const struct xl__mma_set *s,
+                               const struct xl__tile_job *job, double n_groups)
 {
     static const double latency_s = 0.8e-6, most = 0.88; /* NV-36 */
     const struct xl__tile *t = &s->tile;
     const size_t lines =
         xl__min_size(t->tm, job->m) + xl__min_size(t->tn, job->n);
-    const double under_way =
-        at_a_time * (double)((t->stages - 1) * t->tk * lines *
-                             xl_dtype_bytes(job->in));
-    return fmin(most, under_way / (xl__rate_memory(l) * latency_s));
+    const double bytes_in_flight =
+        n_groups *
+        (double)((t->stages - 1) * t->tk * lines * xl_dtype_bytes(job->in));
+    return fmin(most, bytes_in_flight / (xl__rate_memory(l) * latency_s));
 }
 
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
@@ -224,15 +232,15 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     static const double idle = 1; /* sub-groups that wait at a time */
     const struct xl__tile_job *tiles = &job->tiles;
     const struct xl__tile *t = &s->tile;
-    const double places = units_of(l);
+    const double n_cus = n_units(l);
     const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
     const double banks = xl__num_or(l, XL__F_local_banks, XL__MMA_LANES);
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const double at_once =
-        fmin(ceil(groups / places), resident(l, s, tiles->in));
+        fmin(ceil(groups / n_cus), resident_groups(l, s, tiles->in));
     const double busy = at_once * (double)(s->sm * s->sn * s->sk);
-    const double rate = xl__mma_rate(l, tiles->in) / (places * clock);
+    const double rate = xl__mma_rate(l, tiles->in) / (n_cus * clock);
     const double volume = 2 * (double)(t->tm * t->tn * t->tk);
     const double units = (double)grid->units;
     const double clocks =
@@ -241,10 +249,10 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
         (begin + (double)(t->tm * t->tn) / sums_per_clock) / at_once;
     w->fill = (double)tiles->m * (double)tiles->n * (double)tiles->k *
               (double)tiles->count * 2 /
-              (xl__tile_busiest(grid, places) * places * volume * units);
-    w->flop_frac =
-        volume * units / clocks * places * clock / xl__rate_fma(l);
-    w->bytes_frac = streaming(l, s, tiles, fmin(groups, at_once * places));
+              (xl__tile_busiest(grid, n_cus) * n_cus * volume * units);
+    w->flop_frac = volume * units / clocks * n_cus * clock / xl__rate_fma(l);
+    w->bytes_frac =
+        memory_rate_frac(l, s, tiles, fmin(groups, at_once * n_cus));
     w->launches += grid->is_cut ? 2 : 1;
     if (grid->is_cut)
         w->serial_bytes += 2 * (double)xl__stream_k_written(&grid->stream) *
@@ -253,8 +261,8 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
 
 /* -- choosing ------------------------------------------------------------- */
 
-/* The best so far. */
-struct search {
+/* The best set so far. */
+struct mma_search {
     const struct xl__limits *l;
     const struct xl__mma_job *job;
     const struct xl__cost *work;
@@ -262,8 +270,9 @@ struct search {
     double ns, rate; /* ns: infinite as long as nothing fits */
 };
 
-/* Sets that memory makes equal differ by the rate they could reach. */
-static void consider(struct search *b, const struct xl__mma_set *s)
+/* Compare a set with the best. Of sets that take the same time because memory
+ * limits them, the one with the higher rate is better. */
+static void consider_set(struct mma_search *b, const struct xl__mma_set *s)
 {
     static const double equal = 0.01;
     struct xl__cost w = *b->work;
@@ -287,14 +296,14 @@ double xl__mma_choose(const struct xl__limits *l,
                       const struct xl__mma_job *job,
                       const struct xl__cost *work, struct xl__params *out)
 {
-    struct search b = {l, job, work, out, INFINITY, 0};
+    struct mma_search b = {l, job, work, out, INFINITY, 0};
     struct xl__params p = xl__mma_listed(0, job->tiles.in);
     *out = (struct xl__params){.source = "model"}; /* plan() refuses it */
     for (size_t i = 0; p.value[XL__GEMM_TM];
          p = xl__mma_listed(++i, job->tiles.in)) {
         struct xl__mma_set s = xl__mma_set_of(&p);
         for (; s.tile.parts <= MOST_PARTS; s.tile.parts *= 2)
-            consider(&b, &s);
+            consider_set(&b, &s);
     }
     return b.ns;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands in parts: the workspace, and the steps around the product. */
+/* f32 operands as planes of a narrower type: the layout of the workspace and
+ * the steps around the product. */
 #include "ops/gemm/engines/split.h"
 
 #include <math.h>
@@ -10,39 +11,39 @@
 #include "ops/gemm/tiles.h"
 #include "ops/gemm/gemm.h"
 
-/* cl/gemm/split.cl. */
+/* As in cl/gemm/split.cl. */
 enum { WG = 256, COLS = 32, WIDEST = 4 };
-enum { CLEAR, LINES, LARGEST, ACROSS }; /* its steps */
+enum { CLEAR, LINES, LARGEST, ACROSS }; /* its STEP */
 enum { PLANE_BYTES = 2, WORD_BYTES = 4 };
 
 const struct xl__split_scheme xl__split_f16 = {XL_F16, 2},
                               xl__split_bf16 = {XL_BF16, 3};
 
-/* -- what is taken -------------------------------------------------------- */
+/* -- supported products --------------------------------------------------- */
 
 const char *xl__split_refused(const struct xl__limits *l,
                               const void *canonical)
 {
-    /* Below, a sum in f32 has not rounded often enough to be worse (NV-41). */
+    /* With fewer terms a sum in f32 has less error (NV-41). */
     enum { LEAST_K = 512, MOST_K = 1 << 24 };
     const xl_gemm *g = canonical;
     if (g->accuracy != XL_ACCURACY_SPLIT)
-        return "the caller did not ask for products in parts";
+        return "the caller did not allow split products (XL_ACCURACY_SPLIT)";
     if (g->batch.count > 1)
-        return "a batch is not multiplied in parts";
+        return "split products do not support batches";
     if (g->k < LEAST_K)
-        return "of so few terms a sum in f32 is as good";
+        return "with fewer than 512 terms a sum in f32 has less error";
     if (g->k > MOST_K)
-        return "its parts are counted in 32 bits";
+        return "k exceeds 2^24, the limit of split products";
     if (xl__size_or(l, XL__F_max_wg_size, 1) < WG)
-        return "work-groups of 256 items are too large here";
+        return "split products require work-groups of 256";
     return NULL;
 }
 
-/* -- where things lie ----------------------------------------------------- */
+/* -- the workspace -------------------------------------------------------- */
 
-static struct xl__split_operand side_of(const struct xl__gemm_operand *from,
-                                        size_t depth)
+static struct xl__split_operand
+operand_layout(const struct xl__gemm_operand *from, size_t depth)
 {
     struct xl__split_operand s = {.from = *from};
     s.across = xl__gemm_operand_unit(from) == XL__UNIT_ACROSS;
@@ -51,7 +52,7 @@ static struct xl__split_operand side_of(const struct xl__gemm_operand *from,
     return s;
 }
 
-/* Planes of A, of B, then words. */
+/* Planes of A, planes of B, then words. */
 bool xl__split_layout_init(const struct xl__limits *l, const void *canonical,
                            enum xl__split_engine engine,
                            const struct xl__split_scheme *scheme,
@@ -64,8 +65,8 @@ bool xl__split_layout_init(const struct xl__limits *l, const void *canonical,
                                  .s = xl__gemm_orient(g),
                                  .scheme = *scheme,
                                  .depth = xl__round_up(g->k, XL__SPLIT_DEPTH)};
-    p.a = side_of(&p.s.a, p.depth);
-    p.b = side_of(&p.s.b, p.depth);
+    p.a = operand_layout(&p.s.a, p.depth);
+    p.b = operand_layout(&p.s.b, p.depth);
     p.b.first = xl__round_up(planes * p.a.plane, p.b.line);
     p.flag = (p.b.first + planes * p.b.plane) * PLANE_BYTES / WORD_BYTES;
     p.a.words = p.flag + 1;
@@ -80,8 +81,9 @@ bool xl__split_layout_init(const struct xl__limits *l, const void *canonical,
 
 /* -- steps before the product --------------------------------------------- */
 
-/* Programs of this variant's own. */
-static void define_own(const struct xl__split_layout *p, struct xl__step *s)
+/* Defines that keep the programs of variants separate. */
+static void define_variant(const struct xl__split_layout *p,
+                           struct xl__step *s)
 {
     xl__define(s, "FOR", (long)p->engine);
     xl__define(s, "PLANES", (long)p->scheme.planes);
@@ -97,12 +99,12 @@ static struct xl__step *add_step(const struct xl__split_layout *p, int which,
     s->dims = 1;
     s->local[0] = WG;
     xl__define(s, "STEP", which);
-    define_own(p, s);
+    define_variant(p, s);
     xl__define(s, "TP", (long)p->scheme.in);
     return s;
 }
 
-/* The flag and the words. */
+/* Clear the flag and the words. */
 static void add_clear(const struct xl__split_layout *p, struct xl__plan *plan)
 {
     struct xl__step *s = add_step(p, CLEAR, "gemm_split_clear", plan);
@@ -113,8 +115,8 @@ static void add_clear(const struct xl__split_layout *p, struct xl__plan *plan)
     xl__arg_u64(s, n);
 }
 
-/* Elements of a vector: aligned, and dividing what is contiguous. */
-static size_t vector_of(const struct xl__gemm_operand *s, size_t k)
+/* Elements of a vector: aligned, and dividing the contiguous size. */
+static size_t vector_width(const struct xl__gemm_operand *s, size_t k)
 {
     const enum xl__gemm_unit unit = xl__gemm_operand_unit(s);
     const size_t size = unit == XL__UNIT_ALONG_K ? k : s->extent;
@@ -126,14 +128,14 @@ static size_t vector_of(const struct xl__gemm_operand *s, size_t k)
     return width;
 }
 
-static void add_part_step(const struct xl__split_layout *p,
-                          const struct xl__split_operand *side, int which,
-                          const char *kernel, struct xl__plan *plan)
+static void add_plane_step(const struct xl__split_layout *p,
+                           const struct xl__split_operand *operand, int which,
+                           const char *kernel, struct xl__plan *plan)
 {
     const xl_gemm *g = p->canonical;
     struct xl__step *s = add_step(p, which, kernel, plan);
-    const size_t width = vector_of(&side->from, g->k);
-    const size_t lines = side->from.extent;
+    const size_t width = vector_width(&operand->from, g->k);
+    const size_t lines = operand->from.extent;
     s->global[0] =
         WG * (which == LINES ? lines : xl__ceil_div(lines, COLS * width));
     if (which != LINES) {
@@ -143,40 +145,40 @@ static void add_part_step(const struct xl__split_layout *p,
     }
     s->local_mem_bytes = which == ACROSS ? 0 : WG * WORD_BYTES * width;
     xl__define(s, "VX", (long)width);
-    xl__gemm_arg_operand(s, &side->from);
+    xl__gemm_arg_operand(s, &operand->from);
     xl__arg_u64(s, lines);
     xl__arg_u64(s, g->k);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, p->flag);
-    xl__arg_u64(s, side->words);
+    xl__arg_u64(s, operand->words);
     if (which == LARGEST)
         return;
     xl__arg_mem(s, XL__MEM_SCRATCH);
-    xl__arg_u64(s, side->factors);
+    xl__arg_u64(s, operand->factors);
     xl__arg_mem(s, XL__MEM_SCRATCH);
-    xl__arg_u64(s, side->first);
-    xl__arg_u64(s, side->plane);
-    xl__arg_u64(s, side->line);
+    xl__arg_u64(s, operand->first);
+    xl__arg_u64(s, operand->plane);
+    xl__arg_u64(s, operand->line);
     xl__arg_u64(s, p->depth);
 }
 
-static void add_parts(const struct xl__split_layout *p,
-                      const struct xl__split_operand *side,
-                      struct xl__plan *plan)
+static void add_operand_planes(const struct xl__split_layout *p,
+                               const struct xl__split_operand *operand,
+                               struct xl__plan *plan)
 {
-    if (side->across) {
-        add_part_step(p, side, LARGEST, "gemm_split_largest", plan);
-        add_part_step(p, side, ACROSS, "gemm_split_across", plan);
+    if (operand->across) {
+        add_plane_step(p, operand, LARGEST, "gemm_split_largest", plan);
+        add_plane_step(p, operand, ACROSS, "gemm_split_across", plan);
     } else {
-        add_part_step(p, side, LINES, "gemm_split_lines", plan);
+        add_plane_step(p, operand, LINES, "gemm_split_lines", plan);
     }
 }
 
 void xl__split_add(const struct xl__split_layout *p, struct xl__plan *plan)
 {
     add_clear(p, plan);
-    add_parts(p, &p->a, plan);
-    add_parts(p, &p->b, plan);
+    add_operand_planes(p, &p->a, plan);
+    add_operand_planes(p, &p->b, plan);
 }
 
 /* -- the plain product ---------------------------------------------------- */
@@ -189,8 +191,9 @@ void xl__split_guard(const struct xl__split_layout *p, struct xl__step *step,
     xl__arg_u64(step, p->flag);
 }
 
-/* The tile that is best of a large product, whatever the size: so the small
- * case takes the same program. No tile is cut, which would take scratch. */
+/* The tile that is best for a large product, whatever the size, so that the
+ * self-check's case runs the same program. Tiles are not cut, since partial
+ * sums would need scratch. */
 static void choose_plain(const struct xl__limits *l, struct xl__params *out)
 {
     enum { LARGE = 4096 };
@@ -215,7 +218,7 @@ xl_status xl__split_add_plain(const struct xl__limits *l,
     if (status == XL_OK) {
         struct xl__step *s = &plan->step[plan->n_steps++];
         *s = plain->step[0];
-        define_own(p, s);
+        define_variant(p, s);
         xl__split_guard(p, s, 1);
     }
     free(plain);
@@ -230,19 +233,21 @@ double xl__split_flop(const struct xl__split_layout *p)
            (p->scheme.planes + 1) / 2;
 }
 
-/* Read and written before the product: lines side by side are read twice. */
-static double moved(const struct xl__split_layout *p,
-                    const struct xl__split_operand *side)
+/* Bytes read and written before the product. Operands contiguous across are
+ * read twice. */
+static double moved_bytes(const struct xl__split_layout *p,
+                          const struct xl__split_operand *operand)
 {
-    const double read = side->across ? 2 * WORD_BYTES : WORD_BYTES;
-    return (double)side->plane * (read + p->scheme.planes * PLANE_BYTES);
+    const double read = operand->across ? 2 * WORD_BYTES : WORD_BYTES;
+    return (double)operand->plane * (read + p->scheme.planes * PLANE_BYTES);
 }
 
 void xl__split_estimate(const struct xl__limits *l,
                         const struct xl__split_layout *p, double ns,
                         const char *bound, struct xl__plan *plan)
 {
-    struct xl__cost around = {.bytes = moved(p, &p->a) + moved(p, &p->b),
+    struct xl__cost around = {.bytes = moved_bytes(p, &p->a) +
+                                       moved_bytes(p, &p->b),
                               .bytes_frac = 1,
                               .flop_frac = 1,
                               .launches = plan->n_steps - 1};

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of f32 in parts, by matrix instructions of a sub-group; or by their
- * emulation, which any device runs.
+/* gemm_split_mma: f32 products as products of narrower planes (split.h) on
+ * matrix instructions of a sub-group, or on their emulation, which any device
+ * runs.
  *
- * Error: with r and c the largest magnitudes of the row and the column, T = 3
- * or 6 products,
+ * Error: with r and c the largest magnitudes of the row and the column, and T
+ * = 3 or 6 products of planes,
+ *
  *   |C' - A B| <= (T 2^-18 + ceil(k / 64) 2^-24 + 2^-20) |A| |B|
  *                 + 2^-37 k r c
- * element by element. Parts and what is left out of their product: 2^-21 and,
- * of f16, the second line. T 64 terms within 64 of k, each adding no more than
- * 2^-24: an engine that cuts 17 numbers 25 bits below the largest, and their
- * sum at 24, loses 21 2^-25 in an instruction of 16, 4 T of them (GE-28).
- * Sums that leave the engine are rounded to nearest, k / 64 times. */
+ *
+ * element by element. The planes and the products that are left out: 2^-21
+ * and, of f16, the second line. T 64 terms within 64 of k, each of which adds
+ * no more than 2^-24: an engine that cuts 17 numbers 25 bits below the
+ * largest, and their sum at 24, loses 21 2^-25 in an instruction of 16, 4 T of
+ * them (GE-28). Sums that leave the engine are rounded to nearest, k / 64
+ * times. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -29,38 +33,39 @@ static const struct xl__tunable tunables[] = {
     {"TEAMS_M", "sub-groups along its rows", {1, 2, 4, 0}},
     {"TEAMS_N", "and along its columns", {1, 2, 4, 0}},
     {"ST", "slices kept in local memory", {2, 3, 4, 0}},
-    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}},
     {NULL, NULL, {0}},
 };
 
-/* Shares of the matrix engine's rate are guesses; their order is what counts.
- */
+/* Fractions of the matrix engine's rate are estimates; their order is what
+ * matters. */
 static const struct {
     int tm, tn, tk, teams_m, teams_n, stages;
     double frac;
-} sets[] = {
+} split_sets[] = {
     {128, 128, 32, 2, 4, 3, 0.60}, {128, 128, 32, 2, 4, 2, 0.55},
     {128, 64, 32, 2, 2, 3, 0.50},  {64, 64, 32, 2, 2, 3, 0.40},
     {64, 64, 32, 2, 2, 2, 0.35},   {32, 32, 32, 2, 1, 2, 0.15},
 };
 
-struct job {
+struct split_mma_plan {
     struct xl__split_layout p;
     const int *v; /* the tunables */
     size_t tm, tn, items;
     struct xl__tile_grid grid;
 };
 
-static bool job_of(const struct xl__limits *l, const void *desc,
-                   const struct xl__split_scheme *scheme,
-                   const struct xl__params *params, struct job *out)
+static bool read_params(const struct xl__limits *l, const void *desc,
+                        const struct xl__split_scheme *scheme,
+                        const struct xl__params *params,
+                        struct split_mma_plan *out)
 {
     const int *v = params->value;
-    struct job j = {.v = v,
-                    .tm = (size_t)v[XL__GEMM_TM],
-                    .tn = (size_t)v[XL__GEMM_TN],
-                    .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) *
-                             XL__MMA_LANES};
+    struct split_mma_plan j = {
+        .v = v,
+        .tm = (size_t)v[XL__GEMM_TM],
+        .tn = (size_t)v[XL__GEMM_TN],
+        .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) * XL__MMA_LANES};
     if (j.tm == 0 ||
         !xl__split_layout_init(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
         return false;
@@ -71,15 +76,17 @@ static bool job_of(const struct xl__limits *l, const void *desc,
            out->grid.tiles <= (size_t)(INT32_MAX / v[AT_GR]);
 }
 
-static size_t local_bytes(const struct job *j)
+static size_t local_bytes(const struct split_mma_plan *j)
 {
     return ELEM_BYTES * j->p.scheme.planes * (size_t)j->v[AT_ST] *
            (size_t)j->v[XL__GEMM_TK] * (j->tm + j->tn);
 }
 
-/* A team's part is whole instructions, in pairs along n, and its sums, kept
- * twice, are registers; every item copies as many chunks. */
-static bool fits(const struct xl__limits *l, const struct job *j)
+/* A sub-group's share is whole instructions, in pairs along n, and its
+ * sums, kept twice, fit into registers; every item copies the same number
+ * of chunks. */
+static bool fits_device(const struct xl__limits *l,
+                        const struct split_mma_plan *j)
 {
     enum { CHUNK = 16 / ELEM_BYTES, EMULATION = 24, MOST_SUMS = 64 };
     const size_t tk = (size_t)j->v[XL__GEMM_TK];
@@ -96,19 +103,22 @@ static bool fits(const struct xl__limits *l, const struct job *j)
 
 /* -- the model ------------------------------------------------------------ */
 
-static double frac_of(const struct job *j)
+static double tile_frac(const struct split_mma_plan *j)
 {
     static const double unlisted = 0.3;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        if (sets[i].tm == j->v[XL__GEMM_TM] &&
-            sets[i].tn == j->v[XL__GEMM_TN] && sets[i].stages == j->v[AT_ST])
-            return sets[i].frac;
+    for (size_t i = 0; i < sizeof split_sets / sizeof *split_sets; i++) {
+        if (split_sets[i].tm == j->v[XL__GEMM_TM] &&
+            split_sets[i].tn == j->v[XL__GEMM_TN] &&
+            split_sets[i].stages == j->v[AT_ST])
+            return split_sets[i].frac;
     }
     return unlisted;
 }
 
-/* Rounds of tiles, each as long as the engine takes for a tile. */
-static double product_ns(const struct xl__limits *l, const struct job *j)
+/* Time of the product: rounds of tiles, each as long as the engine takes for a
+ * tile. */
+static double product_ns(const struct xl__limits *l,
+                         const struct split_mma_plan *j)
 {
     static const double ns_per_s = 1e9;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
@@ -117,7 +127,8 @@ static double product_ns(const struct xl__limits *l, const struct job *j)
     const double tile = xl__split_flop(&j->p) /
                         ((double)j->p.s.m * (double)j->p.s.n) *
                         (double)(j->tm * j->tn);
-    return ceil(tiles / units) * tile / (rate / units * frac_of(j)) * ns_per_s;
+    return ceil(tiles / units) * tile / (rate / units * tile_frac(j)) *
+           ns_per_s;
 }
 
 static void choose(const struct xl__limits *l, const void *desc,
@@ -126,14 +137,15 @@ static void choose(const struct xl__limits *l, const void *desc,
 {
     double best = INFINITY;
     *out = (struct xl__params){.source = "model"};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    for (size_t i = 0; i < sizeof split_sets / sizeof *split_sets; i++) {
         const struct xl__params params = {
             .source = "model",
-            .value = {sets[i].tm, sets[i].tn, sets[i].tk, sets[i].teams_m,
-                      sets[i].teams_n, sets[i].stages, BAND}};
-        struct job j;
-        if (!job_of(l, desc, scheme, &params, &j) || !fits(l, &j) ||
-            product_ns(l, &j) >= best)
+            .value = {split_sets[i].tm, split_sets[i].tn, split_sets[i].tk,
+                      split_sets[i].teams_m, split_sets[i].teams_n,
+                      split_sets[i].stages, BAND}};
+        struct split_mma_plan j;
+        if (!read_params(l, desc, scheme, &params, &j) ||
+            !fits_device(l, &j) || product_ns(l, &j) >= best)
             continue;
         best = product_ns(l, &j);
         *out = params;
@@ -142,12 +154,12 @@ static void choose(const struct xl__limits *l, const void *desc,
 
 /* -- the plan ------------------------------------------------------------- */
 
-static void add_product(const struct xl__limits *l, const struct job *j,
-                        struct xl__plan *plan)
+static void add_product(const struct xl__limits *l,
+                        const struct split_mma_plan *j, struct xl__plan *plan)
 {
     const xl_gemm *g = j->p.canonical;
     const struct xl__gemm_oriented *c = &j->p.s;
-    const struct xl__split_operand *sides[] = {&j->p.a, &j->p.b};
+    const struct xl__split_operand *operands[] = {&j->p.a, &j->p.b};
     struct xl__step *s = &plan->step[plan->n_steps++];
     s->source = "gemm/split_mma.cl";
     s->kernel = "gemm_split_mma";
@@ -171,9 +183,9 @@ static void add_product(const struct xl__limits *l, const struct job *j,
     xl__gemm_define(s, g);
     for (size_t i = 0; i < 2; i++) {
         xl__arg_mem(s, XL__MEM_SCRATCH);
-        xl__arg_u64(s, sides[i]->first);
-        xl__arg_u64(s, sides[i]->plane);
-        xl__arg_u64(s, sides[i]->line);
+        xl__arg_u64(s, operands[i]->first);
+        xl__arg_u64(s, operands[i]->plane);
+        xl__arg_u64(s, operands[i]->line);
     }
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, j->p.a.factors);
@@ -194,8 +206,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
     xl_status status = XL_OK;
-    struct job j;
-    if (!job_of(l, desc, scheme, params, &j) || !fits(l, &j))
+    struct split_mma_plan j;
+    if (!read_params(l, desc, scheme, params, &j) || !fits_device(l, &j))
         return XL_UNSUPPORTED;
     xl__split_add(&j.p, p);
     add_product(l, &j, p);

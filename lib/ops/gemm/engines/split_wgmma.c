@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of f32 in parts, by matrix instructions of four sub-groups: planes
- * in the workspace are operands of gemm_wgmma's kernel, which takes the same
- * products in the same order as gemm_split_mma.c's: the error is the same. */
+/* gemm_split: f32 products as products of narrower planes (split.h) on matrix
+ * instructions of four sub-groups. The planes in the workspace are the
+ * operands of gemm_wgmma's kernel, which multiplies the same planes in the
+ * same order as split_mma.c: the error is the same. */
 #include "ops/gemm/engines/split.h"
 #include "ops/gemm/engines/wgmma.h"
 #include "ops/gemm/gemm.h"
 
-static struct xl__wgmma_operand side_of(const struct xl__split_operand *s)
+static struct xl__wgmma_operand
+plane_operand(const struct xl__split_operand *s)
 {
     return (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
                                       .offset = XL__WGMMA_NONE,
@@ -16,11 +18,11 @@ static struct xl__wgmma_operand side_of(const struct xl__split_operand *s)
                                       .plane = s->plane};
 }
 
-static struct xl__wgmma_job job_of(const struct xl__split_layout *p)
+static struct xl__wgmma_job make_job(const struct xl__split_layout *p)
 {
     return (struct xl__wgmma_job){.canonical = p->canonical,
-                                  .a = side_of(&p->a),
-                                  .b = side_of(&p->b),
+                                  .a = plane_operand(&p->a),
+                                  .b = plane_operand(&p->b),
                                   .in = p->scheme.in,
                                   .planes = p->scheme.planes,
                                   .promotes = true,
@@ -38,8 +40,8 @@ static const char *refuses(const struct xl__limits *l, const void *desc,
     if (why)
         return why;
     if (!xl__split_layout_init(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
-        return "its workspace does not fit into a buffer";
-    const struct xl__wgmma_job j = job_of(&p);
+        return "the workspace does not fit into a buffer";
+    const struct xl__wgmma_job j = make_job(&p);
     return xl__wgmma_refused(l, &j);
 }
 
@@ -51,7 +53,7 @@ static void choose(const struct xl__limits *l, const void *desc,
     *out = (struct xl__params){.source = "model"};
     if (!xl__split_layout_init(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return;
-    const struct xl__wgmma_job j = job_of(&p);
+    const struct xl__wgmma_job j = make_job(&p);
     xl__wgmma_choose(l, &j, out);
 }
 
@@ -64,7 +66,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     double ns;
     if (!xl__split_layout_init(l, desc, XL__SPLIT_BY_FOUR, scheme, &p))
         return XL_UNSUPPORTED;
-    const struct xl__wgmma_job j = job_of(&p);
+    const struct xl__wgmma_job j = make_job(&p);
     xl__split_add(&p, out);
     xl_status status = xl__wgmma_add(l, &j, params, out, &ns, &bound);
     if (status == XL_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a tensor map. Fields: NV-32. */
+/* Encoding of tensor maps. The fields are those of NV-32. */
 #include "ops/gemm/engines/tensor_map.h"
 
 enum {
@@ -13,10 +13,10 @@ enum {
     BOX2_BIT = 8,
     SWIZZLE_128 = 3,
     RANK = 3,
-    SIZES = 3 /* the word of the first two sizes, less 1 each */
+    SIZES = 3 /* index of the word of the first two sizes, less 1 each */
 };
 
-/* Types of elements as maps count them. */
+/* The map's code of an element type. */
 static uint64_t type_code(xl_dtype dtype)
 {
     enum { BYTES = 0, HALVES = 6, FLOATS = 7, BF16 = 10 };
@@ -40,21 +40,21 @@ static uint64_t stride_of(const struct xl__tensor_map *m, unsigned d)
 const char *xl__tensor_map_refused(const struct xl__tensor_map *m,
                                    double most_bytes)
 {
-    /* Coordinates are ints, counted up to a tile past the end. */
-    static const double most_place = INT32_MAX / 2;
+    /* Coordinates are of 32 bits and run up to a tile past the end. */
+    static const double most_coordinate = INT32_MAX / 2;
     const double line =
         (double)m->stride[1] * (double)xl_dtype_bytes(m->dtype);
     for (unsigned d = 0; d < RANK; d++) {
         const size_t bytes = m->stride[d] * xl_dtype_bytes(m->dtype);
-        if ((double)m->size[d] > most_place)
-            return "a size is beyond what tensor maps count";
+        if ((double)m->size[d] > most_coordinate)
+            return "a size exceeds the limit of tensor maps";
         if (d > 0 && (bytes == 0 || bytes % XL__MAP_ALIGN != 0))
             return "lines are not multiples of 16 bytes";
         if (d > 0 && stride_of(m, d) > UINT32_MAX)
-            return "a stride is beyond what tensor maps count";
+            return "a stride exceeds the limit of tensor maps";
     }
-    return most_bytes / line > most_place
-               ? "lines are too short for what a buffer may hold of them"
+    return most_bytes / line > most_coordinate
+               ? "a buffer may hold more lines than tensor maps count"
                : NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor maps: how a matrix lies, for copies of boxes between it and local
- * memory (cl/common/nvidia/tma.clh). A map is 128 bytes; the first 8 are the address,
- * a kernel's pointer argument, and the 15 words behind it are these. */
+/* Tensor maps: descriptors of a matrix's layout with which the device copies
+ * boxes between the matrix and local memory (cl/common/nvidia/tma.clh). A map
+ * is 128 bytes: an 8-byte address, which is the kernel's pointer argument, and
+ * these 15 words of 8 bytes behind it. */
 #ifndef XL_OPS_TENSOR_MAP_H
 #define XL_OPS_TENSOR_MAP_H
 
@@ -11,9 +12,9 @@
 
 enum { XL__MAP_WORDS = 15, XL__MAP_ALIGN = 16, XL__MAP_NO_OFFSET = -1 };
 
-/* Rank 3, first what is contiguous. A box's line is at most 128 bytes, and is
- * swizzled by so many in local memory. What lies outside `size` reads as 0 and
- * is not written. */
+/* A map of rank 3; dimension 0 is the contiguous one. A line of a box is at
+ * most 128 bytes, and its 16-byte chunks are swizzled within 128 bytes in
+ * local memory. Elements outside `size` are read as 0 and not written. */
 struct xl__tensor_map {
     xl_dtype dtype;
     bool is_rounded;  /* f32: to 11 bits, as it is read (NV-32) */
@@ -22,19 +23,21 @@ struct xl__tensor_map {
     size_t box[3];    /* elements, at most 256 each */
 };
 
-/* NULL, or what cannot be said in a map's fields. `most_bytes`: where in a
- * buffer of so many the matrix may begin. */
+/* NULL, or which limit of a map's fields the matrix exceeds. most_bytes: size
+ * of the largest buffer, in which the matrix may begin anywhere. */
 const char *xl__tensor_map_refused(const struct xl__tensor_map *m,
                                    double most_bytes);
 void xl__tensor_map_words(const struct xl__tensor_map *m,
                           uint64_t out[XL__MAP_WORDS]);
-/* Append the words as one argument. offset: the value slot of where the matrix
- * begins, in elements of lines as long as stride[1], so that sizes grow by its
- * place; XL__MAP_NO_OFFSET: at element `first`, a multiple of that. */
+/* Append the words as one kernel argument. offset: the value slot of the
+ * matrix's offset, by which the map's sizes grow, in lines of stride[1]
+ * elements; XL__MAP_NO_OFFSET: the matrix begins at element `first`, a
+ * multiple of stride[1]. */
 void xl__arg_tensor_map(struct xl__step *step, const struct xl__tensor_map *m,
                         int offset, size_t first);
-/* Append that place: in its line below, the line above. Inside another
- * argument's words too. */
+/* Append that offset as one word, the element within a line in the lower
+ * half, the line in the upper half. May be used inside an argument of
+ * several words. */
 void xl__arg_map_offset(struct xl__step *step, int offset, size_t first,
                         size_t line);
 

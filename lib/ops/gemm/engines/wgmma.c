@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM on matrix instructions of four sub-groups. Operands are read where the
- * caller has them: lines of 16-bit types along k or across it, of others along
- * k, all at multiples of 16 bytes. What lies otherwise is copied first, as
- * lines along k. */
+/* gemm_wgmma: GEMM on matrix instructions of four sub-groups, and the plan
+ * steps of gemm/nvidia/wgmma.cl, which split_wgmma.c uses too.
+ *
+ * Operands are read where the caller has them if they are contiguous at
+ * multiples of 16 bytes: 16-bit types along k or across it, others along k.
+ * Operands of another layout are first copied to be contiguous along k
+ * (transpose.h). */
 #include "ops/gemm/engines/wgmma.h"
 
 #include <math.h>
@@ -19,27 +22,28 @@ enum { SLAB = 64, WORD = 4, ALIGN = 16 };
 
 /* -- maps ----------------------------------------------------------------- */
 
-/* One operand, of which a tile takes `lines` (rows or columns) and the product
- * has `extent`. */
-static struct xl__tensor_map map_of(const struct xl__wgmma_tiling *v,
-                                    const struct xl__wgmma_operand *side,
-                                    size_t extent, size_t lines)
+/* The map of one operand, of which a tile reads `lines` rows or columns and
+ * the product has `extent`. */
+static struct xl__tensor_map
+operand_map(const struct xl__wgmma_tiling *v,
+            const struct xl__wgmma_operand *operand, size_t extent,
+            size_t lines)
 {
     const struct xl__wgmma_job *j = v->job;
-    const size_t products = side->step > 0 ? v->g->batch.count : 1;
-    const size_t apart = j->planes > 1 ? side->plane : side->step;
+    const size_t products = operand->step > 0 ? v->g->batch.count : 1;
+    const size_t third = j->planes > 1 ? operand->plane : operand->step;
     struct xl__tensor_map m = {
         .dtype = j->in,
         .is_rounded = j->in == XL_F32,
-        .size = {side->across ? extent : v->g->k,
-                 side->across ? v->g->k : extent, products * j->planes},
-        .stride = {1, side->line, apart > 0 ? apart : side->line},
-        .box = {side->across ? SLAB : v->t.bk, side->across ? v->t.bk : lines,
-                1}};
+        .size = {operand->across ? extent : v->g->k,
+                 operand->across ? v->g->k : extent, products * j->planes},
+        .stride = {1, operand->line, third > 0 ? third : operand->line},
+        .box = {operand->across ? SLAB : v->t.bk,
+                operand->across ? v->t.bk : lines, 1}};
     return m;
 }
 
-static struct xl__tensor_map map_of_c(const struct xl__wgmma_tiling *v)
+static struct xl__tensor_map result_map(const struct xl__wgmma_tiling *v)
 {
     const size_t step = v->g->batch.c_step;
     return (struct xl__tensor_map){
@@ -51,35 +55,37 @@ static struct xl__tensor_map map_of_c(const struct xl__wgmma_tiling *v)
 
 /* -- arguments ------------------------------------------------------------ */
 
-static uint64_t both(size_t low, size_t high)
+static uint64_t pack_words(size_t low, size_t high)
 {
     return (uint32_t)low | (uint64_t)high << 32;
 }
 
-/* 2^32 / d, rounded down; of 1 what the kernel's correction still mends. */
-static size_t inverse(size_t d)
+/* 2^32 / d, rounded down. For d = 1, 2^32 - 1: the kernel corrects the
+ * quotient by one. */
+static size_t reciprocal(size_t d)
 {
     return d == 1 ? UINT32_MAX : (size_t)(((uint64_t)1 << 32) / d);
 }
 
-/* What a product adds to an operand's third coordinate. */
-static size_t apart(const struct xl__wgmma_tiling *v,
-                    const struct xl__wgmma_operand *side)
+/* Step of an operand's third coordinate from product to product. */
+static size_t product_step(const struct xl__wgmma_tiling *v,
+                           const struct xl__wgmma_operand *operand)
 {
-    return side->step > 0 ? v->job->planes : 0;
+    return operand->step > 0 ? v->job->planes : 0;
 }
 
-static size_t sums_at(const struct xl__wgmma_job *j)
+static size_t sums_offset(const struct xl__wgmma_job *j)
 {
     return xl__round_up(j->taken_bytes, ALIGN) / WORD;
 }
 
-static size_t word_at(long at)
+static size_t offset_or_0(long at)
 {
     return at == XL__WGMMA_NONE ? 0 : (size_t)at;
 }
 
-/* gemm/nvidia/wgmma.cl's head, number by number. */
+/* The 16 numbers of the kernel's head: gemm/nvidia/wgmma_tile.clh names
+ * them. */
 static void arg_head(const struct xl__wgmma_tiling *v, struct xl__step *s)
 {
     enum { NUMBERS = 16 };
@@ -93,36 +99,37 @@ static void arg_head(const struct xl__wgmma_tiling *v, struct xl__step *s)
         xl__arg_map_offset(s, XL__GEMM_OFF_C, 0, v->s.row_stride);
     else
         xl__arg_value_u64(s, XL__GEMM_OFF_C);
-    xl__arg_u64(s, both(v->m, v->n));
-    xl__arg_u64(s, both(v->tiles, v->units));
-    xl__arg_u64(s, both(v->tiles_m, v->tiles_n));
-    xl__arg_u64(s, both(inverse(band), inverse(last > 0 ? last : 1)));
-    xl__arg_u64(s, both(apart(v, v->a), apart(v, v->b)));
+    xl__arg_u64(s, pack_words(v->m, v->n));
+    xl__arg_u64(s, pack_words(v->tiles, v->units));
+    xl__arg_u64(s, pack_words(v->tiles_m, v->tiles_n));
+    xl__arg_u64(s,
+                pack_words(reciprocal(band), reciprocal(last > 0 ? last : 1)));
+    xl__arg_u64(s, pack_words(product_step(v, v->a), product_step(v, v->b)));
     xl__arg_u64(s, v->s.row_stride);
-    xl__arg_u64(s, both(cut->whole, cut->groups));
-    xl__arg_u64(s, both(cut->each, cut->extra));
-    xl__arg_u64(s, sums_at(v->job));
-    xl__arg_u64(s, word_at(v->job->at_rows));
-    xl__arg_u64(s, word_at(v->job->at_cols));
-    xl__arg_u64(s, word_at(v->job->at_flag));
+    xl__arg_u64(s, pack_words(cut->whole, cut->groups));
+    xl__arg_u64(s, pack_words(cut->each, cut->extra));
+    xl__arg_u64(s, sums_offset(v->job));
+    xl__arg_u64(s, offset_or_0(v->job->at_rows));
+    xl__arg_u64(s, offset_or_0(v->job->at_cols));
+    xl__arg_u64(s, offset_or_0(v->job->at_flag));
     xl__arg_u64(s, 0);
 }
 
 static void arg_operand(const struct xl__wgmma_tiling *v,
-                        const struct xl__wgmma_operand *side, size_t extent,
+                        const struct xl__wgmma_operand *operand, size_t extent,
                         size_t lines, struct xl__step *s)
 {
-    const struct xl__tensor_map m = map_of(v, side, extent, lines);
-    xl__arg_mem(s, side->mem);
-    xl__arg_tensor_map(s, &m, side->offset, side->first);
+    const struct xl__tensor_map m = operand_map(v, operand, extent, lines);
+    xl__arg_mem(s, operand->mem);
+    xl__arg_tensor_map(s, &m, operand->offset, operand->first);
 }
 
-/* From C on; maps: with its map, where it has one. */
+/* The arguments from C on; maps: C has a map. */
 static void arg_result(const struct xl__wgmma_tiling *v, bool maps,
                        struct xl__step *s)
 {
     const struct xl__wgmma_job *j = v->job;
-    const struct xl__tensor_map c = map_of_c(v);
+    const struct xl__tensor_map c = result_map(v);
     xl__arg_mem(s, XL__GEMM_C);
     if (maps)
         xl__arg_tensor_map(s, &c, XL__GEMM_OFF_C, 0);
@@ -194,7 +201,7 @@ static void add_tiles(const struct xl__limits *l,
                     .turned = v->t.is_swapped != v->s.is_swapped});
 }
 
-/* The join finds C by its offset, whatever the tiles' way to it. */
+/* The join stores to C by its offset, whatever FORM the tiles' kernel has. */
 static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
 {
     enum { ITEMS = 128, ROWS = 64, COLUMNS = 32, KEPT = 8192 };
@@ -210,19 +217,19 @@ static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
     arg_result(v, false, s);
 }
 
-/* -- what is offered ------------------------------------------------------ */
+/* -- what is supported ---------------------------------------------------- */
 
 static const char *map_refused(const struct xl__limits *l,
-                               const struct xl__wgmma_operand *side,
+                               const struct xl__wgmma_operand *operand,
                                size_t extent, const struct xl__wgmma_job *j)
 {
     const xl_gemm *g = j->canonical;
-    const size_t apart = j->planes > 1 ? side->plane : side->step;
+    const size_t third = j->planes > 1 ? operand->plane : operand->step;
     const struct xl__tensor_map m = {
         .dtype = j->in,
-        .size = {side->across ? extent : g->k, side->across ? g->k : extent,
-                 g->batch.count * j->planes},
-        .stride = {1, side->line, apart > 0 ? apart : side->line},
+        .size = {operand->across ? extent : g->k,
+                 operand->across ? g->k : extent, g->batch.count * j->planes},
+        .stride = {1, operand->line, third > 0 ? third : operand->line},
         .box = {1, 1, 1}};
     return xl__tensor_map_refused(
         &m, xl__num_or(l, XL__F_max_alloc_bytes, INFINITY));
@@ -238,14 +245,14 @@ const char *xl__wgmma_refused(const struct xl__limits *l,
     if (!*xl__text(l, XL__F_wgmma))
         return "the device has no matrix instructions of four sub-groups";
     if (g->batch.count > 1 && g->batch.a_at)
-        return "a batch by lists of offsets; gemm_mma takes it";
+        return "batches by lists of offsets are not supported; gemm_mma "
+               "supports them";
     if (g->a.mem.svm || g->b.mem.svm || g->c.mem.svm)
-        return "tensor maps are made of buffers, not of SVM; gemm_mma takes "
-               "it";
+        return "tensor maps require buffers, not SVM; gemm_mma supports SVM";
     if (s.col_stride != 1)
         return "neither rows nor columns of C are contiguous";
     if (!is_wide && (j->a.across || j->b.across))
-        return "operands of this type are read along k alone";
+        return "operands of this type must be contiguous along k";
     why = map_refused(l, &j->a, s.m, j);
     return why ? why : map_refused(l, &j->b, s.n, j);
 }
@@ -261,7 +268,7 @@ xl_status xl__wgmma_add(const struct xl__limits *l,
         p->n_steps + 1 + v.is_cut > XL__MAX_STEPS)
         return XL_UNSUPPORTED;
     if (v.form == XL__FORM_BOXES) {
-        const struct xl__tensor_map c = map_of_c(&v);
+        const struct xl__tensor_map c = result_map(&v);
         if (xl__tensor_map_refused(
                 &c, xl__num_or(l, XL__F_max_alloc_bytes, INFINITY)))
             return XL_UNSUPPORTED;
@@ -271,24 +278,24 @@ xl_status xl__wgmma_add(const struct xl__limits *l,
         add_join(&v, p);
     p->scratch_bytes = xl__max_size(p->scratch_bytes, job->taken_bytes);
     if (v.is_cut)
-        p->scratch_bytes = xl__max_size(
-            p->scratch_bytes, sums_at(job) * WORD + xl__wgmma_sums_bytes(&v));
+        p->scratch_bytes =
+            xl__max_size(p->scratch_bytes,
+                         sums_offset(job) * WORD + xl__wgmma_sums_bytes(&v));
     *ns = xl__wgmma_ns(l, &v, bound);
     return XL_OK;
 }
 
-/* -- gemm_wgmma ------------------------------------------------------------
- */
+/* -- gemm_wgmma ----------------------------------------------------------- */
 
-/* A product and what is done before it. */
-struct prepared {
+/* A product and the copies before it. */
+struct wgmma_product {
     struct xl__wgmma_job job;
-    struct xl__gemm_transpose turn[2]; /* of A, of B */
-    bool turns[2];
+    struct xl__gemm_transpose copy[2]; /* of A, of B */
+    bool is_copied[2];
 };
 
-/* Does the instruction read the operand where it is? */
-static bool is_ready(const xl_gemm *g, const struct xl__gemm_operand *s)
+/* Can the instruction read the operand where it is? */
+static bool is_readable(const xl_gemm *g, const struct xl__gemm_operand *s)
 {
     const enum xl__gemm_unit unit = xl__gemm_operand_unit(s);
     const size_t elem = xl_dtype_bytes(g->a.dtype);
@@ -324,96 +331,100 @@ static bool is_f8(xl_dtype dtype)
     return dtype == XL_F8E4M3 || dtype == XL_F8E5M2;
 }
 
-/* false: a copy does not fit. */
-static bool prepare(const struct xl__limits *l, const void *desc,
-                    struct prepared *out)
+/* Returns false if a copy does not fit into a buffer. */
+static bool prepare_operands(const struct xl__limits *l, const void *desc,
+                             struct wgmma_product *out)
 {
     const xl_gemm *g = desc;
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
-    const struct xl__gemm_operand *side[] = {&s.a, &s.b};
+    const struct xl__gemm_operand *operand[] = {&s.a, &s.b};
     const size_t step[] = {s.is_swapped ? g->batch.b_step : g->batch.a_step,
                            s.is_swapped ? g->batch.a_step : g->batch.b_step};
     struct xl__wgmma_operand *to[] = {&out->job.a, &out->job.b};
-    *out =
-        (struct prepared){.job = {.canonical = desc,
-                                  .in = g->a.dtype,
-                                  .planes = 1,
-                                  .promotes = is_f8(g->a.dtype) &&
-                                              g->accuracy == XL_ACCURACY_FULL,
-                                  .at_rows = XL__WGMMA_NONE,
-                                  .at_cols = XL__WGMMA_NONE,
-                                  .at_flag = XL__WGMMA_NONE}};
+    *out = (struct wgmma_product){
+        .job = {.canonical = desc,
+                .in = g->a.dtype,
+                .planes = 1,
+                .promotes =
+                    is_f8(g->a.dtype) && g->accuracy == XL_ACCURACY_FULL,
+                .at_rows = XL__WGMMA_NONE,
+                .at_cols = XL__WGMMA_NONE,
+                .at_flag = XL__WGMMA_NONE}};
     for (unsigned i = 0; i < 2; i++) {
-        out->turns[i] = !is_ready(g, side[i]);
-        if (!out->turns[i]) {
-            *to[i] = direct_operand(side[i], step[i]);
+        out->is_copied[i] = !is_readable(g, operand[i]);
+        if (!out->is_copied[i]) {
+            *to[i] = direct_operand(operand[i], step[i]);
             continue;
         }
-        if (!xl__gemm_transpose_layout(l, desc, side[i], out->job.taken_bytes,
-                                       &out->turn[i]))
+        if (!xl__gemm_transpose_layout(l, desc, operand[i],
+                                       out->job.taken_bytes, &out->copy[i]))
             return false;
-        out->job.taken_bytes = out->turn[i].end_bytes;
-        *to[i] = transposed_operand(&out->turn[i]);
+        out->job.taken_bytes = out->copy[i].end_bytes;
+        *to[i] = transposed_operand(&out->copy[i]);
     }
     return true;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *refuse_wgmma(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
-    struct prepared p;
+    struct wgmma_product p;
     const char *why;
     if (g->a.dtype == XL_F64)
-        return "the matrix engine's f64 is not used";
+        return "f64 is not supported on the matrix engine";
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
         return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
     why = xl__gemm_transpose_refused(l, g);
-    if (!prepare(l, desc, &p))
+    if (!prepare_operands(l, desc, &p))
         return why ? why : "a copy along k does not fit into a buffer";
-    if (why && (p.turns[0] || p.turns[1]))
+    if (why && (p.is_copied[0] || p.is_copied[1]))
         return why;
     return xl__wgmma_refused(l, &p.job);
 }
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_wgmma(const struct xl__limits *l, const void *desc,
+                         struct xl__params *out)
 {
-    struct prepared p;
+    struct wgmma_product p;
     *out = (struct xl__params){.source = "model"};
-    if (prepare(l, desc, &p))
+    if (prepare_operands(l, desc, &p))
         xl__wgmma_choose(l, &p.job, out);
 }
 
-/* The launches before and the first of the product itself. */
-static double before_ns(const struct xl__limits *l, const struct prepared *p)
+/* Time of the launches before, and of the product's first launch. */
+static double copies_ns(const struct xl__limits *l,
+                        const struct wgmma_product *p)
 {
     const struct xl__cost work = {
-        .flop_frac = 1, .bytes_frac = 1, .fill = 1,
-        .serial_bytes = p->turn[0].moved_bytes + p->turn[1].moved_bytes,
-        .launches = 1U + p->turns[0] + p->turns[1]};
+        .flop_frac = 1,
+        .bytes_frac = 1,
+        .fill = 1,
+        .serial_bytes = p->copy[0].moved_bytes + p->copy[1].moved_bytes,
+        .launches = 1U + p->is_copied[0] + p->is_copied[1]};
     const char *bound;
     return xl__work_ns(l, &work, &bound);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_wgmma(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(desc);
-    struct prepared before;
+    struct wgmma_product before;
     double ns;
-    if (!prepare(l, desc, &before))
+    if (!prepare_operands(l, desc, &before))
         return XL_UNSUPPORTED;
-    if (before.turns[0])
-        xl__gemm_transpose_add(desc, &s.a, &before.turn[0], p);
-    if (before.turns[1])
-        xl__gemm_transpose_add(desc, &s.b, &before.turn[1], p);
+    if (before.is_copied[0])
+        xl__gemm_transpose_add(desc, &s.a, &before.copy[0], p);
+    if (before.is_copied[1])
+        xl__gemm_transpose_add(desc, &s.b, &before.copy[1], p);
     const xl_status status =
         xl__wgmma_add(l, &before.job, params, p, &ns, &p->bound);
     if (status != XL_OK)
         return status;
     p->flop = xl__gemm_flop(desc);
     p->bytes = xl__gemm_bytes(desc);
-    p->est_ns = ns + before_ns(l, &before);
+    p->est_ns = ns + copies_ns(l, &before);
     return XL_OK;
 }
 
@@ -423,7 +434,7 @@ const struct xl__variant xl__gemm_wgmma = {
     .tunables = xl__wgmma_tunables,
     .has_plain = true,
     .engine_terms = 1,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = refuse_wgmma,
+    .choose = choose_wgmma,
+    .plan = plan_wgmma,
 };

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles and their model: time is rounds of tiles, each the slowest of what its
- * stages take the matrix engine, local memory and the way from the cache, and
- * what C takes; or the bytes that memory must move. Constants: NV-34. */
+/* gemm_wgmma's tiles and the model that chooses one. The time of a product is
+ * the larger of the bytes that memory must move and
+ *
+ *   rounds of tiles x (stages x stage + storing C)
+ *   stage = the slower of instructions with local memory, and loads
+ *
+ * where those that overlap slow each other down as they come close. Constants:
+ * NV-34. */
 #include "ops/gemm/engines/wgmma_model.h"
 
 #include <math.h>
@@ -13,15 +18,15 @@ const struct xl__tunable xl__wgmma_tunables[] = {
     {"TM", "rows of a tile, 64 to four warps", {64, 128, 192, 0}},
     {"TN",
      "columns of it",
-     {8,   16,  24,  32,  48,  64,  80,  96,  112, 128,
-      144, 160, 176, 192, 208, 224, 240, 256, 0}},
+     {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224,
+      240, 256, 0}},
     {"TK", "depth of a stage: 128 bytes of elements", {32, 64, 128, 0}},
     {"ST",
      "stages kept in local memory",
      {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0}},
-    {"GR", "tile rows walked together", {1, 2, 4, 8, 12, 16, 0}},
+    {"GR", "tile rows of a band", {1, 2, 4, 8, 12, 16, 0}},
     {"PARTS",
-     "1 whole tiles; 2: the last round's stages are dealt out to all groups",
+     "1 whole tiles; 2: the last round's stages are divided among all groups",
      {1, 2, 0}},
     {"TURN", "2: rows of the tile are columns of C", {1, 2, 0}},
     {NULL, NULL, {0}},
@@ -30,33 +35,41 @@ enum { AT_ST = XL__GEMM_TK + 1, AT_GR, AT_PARTS, AT_TURN };
 
 enum {
     LINE_BYTES = 128,
-    ROWS = 64,  /* of four warps, and of a box */
-    SLAB = 64,  /* columns of a box across k: a line of the cache in f16 */
+    ROWS = 64,    /* of four warps, and of a box */
+    SLAB = 64,    /* columns of a box across k: a cache line of f16 */
     WARPS4 = 128, /* items of four warps */
     WARP = 32,
     BAND = 8,
     MOST_STAGES = 12,
     LEAST_STAGES = 2,
     MOST_PARTS = 2,
-    LEAST_UNITS = 4 /* stages of a part, for it to be worth its sums */
+    LEAST_UNITS = 4 /* least stages for which a partial sum is worth storing */
 };
 
-/* What the model goes by: NV-34. */
-static const double per_clock = 32;       /* sums of a stage in a clock */
+/* The constants of the model: NV-34. */
+static const double per_clock = 32;       /* multiply-adds of k in a stage
+                                             per clock */
 static const double operand_bytes = 128;  /* local memory, per clock */
-static const double load_bytes = 80;      /* from the cache, a unit's clock */
-static const double astride_cost = 0.3;   /* of that: NV-52 */
-static const double blend = 4;            /* how two hinder each other */
-static const double one_alone = 1.02;     /* four warps that nobody relieves */
+static const double load_bytes = 80;      /* from the cache, per clock of a
+                                             unit */
+static const double astride_cost = 0.3;   /* fraction of load_bytes lost:
+                                             NV-52 */
+static const double blend = 4;            /* exponent with which overlapping
+                                             times combine */
+static const double no_overlap = 1.02;    /* four warps that no others
+                                            overlap with */
 static const double promotion = 1.1;      /* sums that leave the engine */
-static const double boxes_sums = 26;      /* sums to C in a clock */
+static const double boxes_sums = 26;      /* sums stored to C per clock */
 static const double values_sums = 12;
 static const double values_clocks = 300;
 static const double part_sums = 5;        /* to scratch: NV-50 */
-static const double start_clocks = 1500;  /* until the first stage is there */
+static const double start_clocks = 1500;  /* until the first stage has
+                                             arrived */
 static const double join_clocks = 4000;   /* a second launch */
-static const double cut_cost = 1.05;      /* cut tiles must gain so much */
-static const double enough_units = 0.5;   /* keep memory busy */
+static const double cut_cost = 1.05;      /* least gain for which tiles are
+                                             cut */
+static const double enough_units = 0.5;   /* fraction of the units that keep
+                                             memory busy */
 static const double nominal_flop = 4096;  /* f16, per clock */
 
 struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params)
@@ -87,40 +100,41 @@ static struct xl__params params_of(const struct xl__wgmma_tile *t)
 /* -- what a tile takes ---------------------------------------------------- */
 
 /* Registers of an item that hold sums. */
-static size_t sums_held(const struct xl__wgmma_tiling *v)
+static size_t sum_registers(const struct xl__wgmma_tiling *v)
 {
     return v->t.bn / 2 * (v->job->promotes ? 2 : 1);
 }
 
-/* Do consumers take registers from a producer of four warps: gemm/nvidia/wgmma.cl's
- * MORE? */
-static bool takes_more(const struct xl__wgmma_tiling *v)
+/* MORE of gemm/nvidia/wgmma.cl: do consumers get registers of a producer of
+ * four warps? */
+static bool has_register_transfer(const struct xl__wgmma_tiling *v)
 {
     enum { MANY_OF_2 = 64, MANY_OF_3 = 48 };
     return v->form == XL__FORM_VALUES &&
-           ((v->t.bm == 2 * ROWS && sums_held(v) > MANY_OF_2) ||
-            (v->t.bm == 3 * ROWS && sums_held(v) > MANY_OF_3));
+           ((v->t.bm == 2 * ROWS && sum_registers(v) > MANY_OF_2) ||
+            (v->t.bm == 3 * ROWS && sum_registers(v) > MANY_OF_3));
 }
 
-/* Sums that leave enough registers for the rest: by warps of the group, and
- * with what is taken from the producer. */
+/* Do the sums leave enough registers for the rest? The limit depends on the
+ * warps of the group and on the registers that the producer gives up. */
 static bool registers_fit(const struct xl__wgmma_tiling *v)
 {
     enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
            MORE_OF_3 = 96, BESIDE_EPILOGUE = 64 };
-    const size_t held = sums_held(v);
+    const size_t held = sum_registers(v);
     if (v->t.bm == 3 * ROWS && xl__gemm_epilogue_text(v->job->canonical))
         return held <= BESIDE_EPILOGUE;
     if (v->t.bm == ROWS)
         return held <= OF_1;
     if (v->t.bm == 2 * ROWS)
-        return held <= (takes_more(v) ? MORE_OF_2 : OF_2);
-    return held <= (takes_more(v) ? MORE_OF_3 : OF_3);
+        return held <= (has_register_transfer(v) ? MORE_OF_2 : OF_2);
+    return held <= (has_register_transfer(v) ? MORE_OF_3 : OF_3);
 }
 
 size_t xl__wgmma_items(const struct xl__wgmma_tiling *v)
 {
-    return v->t.bm / ROWS * WARPS4 + (takes_more(v) ? WARPS4 : WARP);
+    return v->t.bm / ROWS * WARPS4 +
+           (has_register_transfer(v) ? WARPS4 : WARP);
 }
 
 static size_t stage_bytes(const struct xl__wgmma_tiling *v)
@@ -155,11 +169,12 @@ static size_t most_stages(const struct xl__limits *l,
 
 /* -- C -------------------------------------------------------------------- */
 
-/* May an item apply it to each sum where that is? The text is there once a sum,
- * and should stay in the cache of instructions; what it reads is a row or a
- * column, of which an item's two neighbours are enough (NV-54). */
-static bool is_light(const struct xl__wgmma_tiling *v,
-                     const struct xl__epilogue_text *s)
+/* Can an item apply the epilogue to its sums in registers? Its code is
+ * repeated for each sum and must fit into the instruction cache; of its
+ * operands, which are a row or a column, the two elements beside each other of
+ * an item suffice (NV-54). */
+static bool is_short_epilogue(const struct xl__wgmma_tiling *v,
+                              const struct xl__epilogue_text *s)
 {
     const double most = 4096; /* instructions */
     if (!s)
@@ -172,15 +187,15 @@ static bool is_light(const struct xl__wgmma_tiling *v,
     return s->flop * (double)v->t.bn / 2 <= most;
 }
 
-/* Lines of C and what is wanted of its elements decide. */
-static enum xl__wgmma_form form_of(const struct xl__wgmma_tiling *v)
+/* Choose the FORM: by the rows of C and what is computed of its elements. */
+static enum xl__wgmma_form choose_form(const struct xl__wgmma_tiling *v)
 {
     enum { NARROW = 64, CHUNK = 8, PAIR = 16 };
     const xl_dtype c = v->g->c.dtype;
     const bool is_plain =
         (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.is_swapped &&
         v->job->at_rows == XL__WGMMA_NONE &&
-        is_light(v, xl__gemm_epilogue_text(v->job->canonical)) &&
+        is_short_epilogue(v, xl__gemm_epilogue_text(v->job->canonical)) &&
         v->s.c_aligned >= CHUNK &&
         v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
     if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
@@ -192,10 +207,10 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_tiling *v)
 
 size_t xl__wgmma_width(const struct xl__wgmma_tiling *v)
 {
-    /* Of bytes, and where an item has few registers. */
+    /* BYTES limits the width, and FEW where an item has few registers. */
     enum { BYTES = 16, MOST = 8, FEW = 4, PAIR = 2 };
     if (v->form != XL__FORM_VALUES)
-        return PAIR; /* neighbours in an item's sums */
+        return PAIR; /* adjacent sums of an item */
     const size_t elem = xl_dtype_bytes(v->g->c.dtype);
     const bool is_few = elem == 1 || v->t.bm == 3 * ROWS;
     size_t width = xl__min_size(is_few ? FEW : MOST, BYTES / elem);
@@ -220,8 +235,8 @@ static bool is_listed(const struct xl__wgmma_tiling *v)
     return v->t.bk * xl_dtype_bytes(v->job->in) == LINE_BYTES;
 }
 
-/* The kernel counts in 32 bits, and coordinates in 31. */
-static bool count(const struct xl__limits *l, struct xl__wgmma_tiling *v)
+/* The kernel counts in 32 bits, coordinates have 31. */
+static bool count_tiles(const struct xl__limits *l, struct xl__wgmma_tiling *v)
 {
     size_t slices;
     const size_t k = v->g->k;
@@ -259,9 +274,9 @@ bool xl__wgmma_tiling_init(const struct xl__limits *l,
     out->b = t->is_swapped ? &job->a : &job->b;
     out->m = t->is_swapped ? out->s.n : out->s.m;
     out->n = t->is_swapped ? out->s.m : out->s.n;
-    out->form = form_of(out);
+    out->form = choose_form(out);
     return is_listed(out) && registers_fit(out) &&
-           t->stages <= most_stages(l, out) && count(l, out);
+           t->stages <= most_stages(l, out) && count_tiles(l, out);
 }
 
 size_t xl__wgmma_groups(const struct xl__limits *l,
@@ -283,22 +298,24 @@ size_t xl__wgmma_sums_bytes(const struct xl__wgmma_tiling *v)
 
 /* -- the model ------------------------------------------------------------ */
 
-/* Of two that go on at one time: the slower, and more as they come close. */
-static double together(double a, double b)
+/* Time of two overlapping activities: the slower, and more as they come
+ * close. */
+static double combine_overlap(double a, double b)
 {
     return pow(pow(a, blend) + pow(b, blend), 1 / blend);
 }
 
-/* Share of tiles whose boxes of B across k begin inside a line of the cache and
+/* Fraction of tiles whose boxes of B across k begin inside a cache line and
  * touch two (NV-52). */
-static double astride(const struct xl__wgmma_tiling *v)
+static double split_line_frac(const struct xl__wgmma_tiling *v)
 {
-    const size_t step = v->t.bn & (~v->t.bn + 1); /* the largest power in it */
+    const size_t step = v->t.bn & (~v->t.bn + 1); /* the largest power of
+                                                     two in it */
     return v->b->across && step < SLAB ? 1 - (double)step / SLAB : 0;
 }
 
-/* Clocks of one stage of a tile: instructions read A's 64 rows and B anew
- * each. */
+/* Clocks of one stage of a tile. Instructions read A's 64 rows and B from
+ * local memory each time. */
 static double stage_clocks(const struct xl__wgmma_tiling *v)
 {
     enum { TERMS_OF = 2 };
@@ -310,13 +327,13 @@ static double stage_clocks(const struct xl__wgmma_tiling *v)
     const double compute =
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load = (double)stage_bytes(v) /
-                        (load_bytes * (1 - astride_cost * astride(v)));
-    return together(compute, load) *
-           (v->t.bm == ROWS ? one_alone : 1) *
+                        (load_bytes * (1 - astride_cost * split_line_frac(v)));
+    return combine_overlap(compute, load) *
+           (v->t.bm == ROWS ? no_overlap : 1) *
            (v->job->promotes ? promotion : 1);
 }
 
-/* Clocks that a tile's sums take to C. */
+/* Clocks of storing a tile's sums to C. */
 static double store_clocks(const struct xl__wgmma_tiling *v)
 {
     const double lanes = 128;
@@ -329,22 +346,22 @@ static double store_clocks(const struct xl__wgmma_tiling *v)
            flop;
 }
 
-/* Of the busiest group. */
-static double group_clocks(const struct xl__wgmma_tiling *v, double places)
+/* Clocks of the group with the most tiles. */
+static double group_clocks(const struct xl__wgmma_tiling *v, double n_cus)
 {
     const double stage = stage_clocks(v), store = store_clocks(v);
     const double tile = (double)v->units * stage + store;
     const struct xl__stream_k *s = &v->stream;
     if (!v->is_cut)
-        return ceil((double)v->tiles / places) * tile;
+        return ceil((double)v->tiles / n_cus) * tile;
     const double sums = (double)(v->t.bm * v->t.bn);
     const double stages = (double)(s->each + (s->extra > 0));
-    const double pieces = 1 + stages / (double)v->units;
-    return (double)s->whole / places * tile + stages * stage +
-           pieces * sums / part_sums;
+    const double parts = 1 + stages / (double)v->units;
+    return (double)s->whole / n_cus * tile + stages * stage +
+           parts * sums / part_sums;
 }
 
-/* Of the join: its launch, and what it reads and writes. */
+/* Time of the join: its launch, and what it reads and writes. */
 static double join_ns(const struct xl__limits *l,
                       const struct xl__wgmma_tiling *v, double ns)
 {
@@ -370,27 +387,27 @@ double xl__wgmma_ns(const struct xl__limits *l,
                           xl__gemm_bytes(v->g) / (xl__rate_memory(l) *
                                                   reached * busy) * ns_per_s;
     *bound = stages > memory ? "matrix" : "memory";
-    const double ns = together(stages, memory);
+    const double ns = combine_overlap(stages, memory);
     return v->is_cut ? cut_cost * ns + join_ns(l, v, clock_ns) : ns;
 }
 
 /* -- choosing ------------------------------------------------------------- */
 
-struct search {
+struct wgmma_search {
     const struct xl__limits *l;
     const struct xl__wgmma_job *job;
     struct xl__wgmma_tile best;
     double ns; /* of `best`; 0: none yet */
 };
 
-static void consider(struct search *s, struct xl__wgmma_tile *t)
+static void consider_tile(struct wgmma_search *s, struct xl__wgmma_tile *t)
 {
     struct xl__wgmma_tiling v;
     const char *bound;
     t->stages = LEAST_STAGES;
     if (!xl__wgmma_tiling_init(s->l, s->job, t, &v))
         return;
-    /* Narrow tiles are for products that are narrow, one way or the other. */
+    /* Narrow tiles are for products with a narrow dimension. */
     if (t->bn < ROWS && v.n > t->bn && v.m > ROWS && v.n > ROWS)
         return;
     t->stages = v.t.stages = most_stages(s->l, &v);
@@ -404,7 +421,7 @@ static void consider(struct search *s, struct xl__wgmma_tile *t)
 void xl__wgmma_choose(const struct xl__limits *l,
                       const struct xl__wgmma_job *job, struct xl__params *out)
 {
-    struct search s = {.l = l, .job = job};
+    struct wgmma_search s = {.l = l, .job = job};
     const int *rows = xl__wgmma_tunables[XL__GEMM_TM].legal;
     const int *columns = xl__wgmma_tunables[XL__GEMM_TN].legal;
     for (unsigned i = 0; rows[i]; i++) {
@@ -414,13 +431,13 @@ void xl__wgmma_choose(const struct xl__limits *l,
                 .bk = LINE_BYTES / xl_dtype_bytes(job->in), .band = BAND};
             for (t.parts = 1; t.parts <= MOST_PARTS; t.parts++) {
                 t.is_swapped = false;
-                consider(&s, &t);
+                consider_tile(&s, &t);
                 t.is_swapped = true;
-                consider(&s, &t);
+                consider_tile(&s, &t);
             }
         }
     }
-    *out = params_of(&s.best); /* all 0 when nothing fits: plan() refuses */
+    *out = params_of(&s.best); /* all 0 if nothing fits: plan() refuses it */
     if (s.ns == 0)
         *out = (struct xl__params){.source = "model"};
 }
