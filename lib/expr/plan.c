@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first time: graph, schedules of both variants, the better estimate
- * built and checked group by group. A variant with a group that cannot be
- * built or gives wrong results is struck with a warning, and the other one is
- * tried. */
+/* Planning a call whose key is not in the cache.
+ *
+ *     tree + signature -> graph -> schedule of each variant (fused, unfused)
+ *     -> by estimate, best first: build each group, self-check its programs
+ *     -> the first variant without a failure is the plan
+ *
+ * A variant with a group that cannot be built or gives wrong results is
+ * rejected with a warning, and the next one is tried. */
 #include "expr/plan.h"
 
 #include <stdlib.h>
@@ -46,7 +50,8 @@ static xl_status check_variant(const struct xl__expr_call *c)
                          xl__expr_variants[1]);
 }
 
-/* One variant's schedule; an unfit one is refused, not an error. */
+/* Schedule one variant. A variant that does not fit is refused, which is not
+ * an error. */
 static xl_status schedule_variant(struct xl__expr_call *c,
                                   struct xl__expr_candidate *to,
                                   bool is_unfused)
@@ -126,14 +131,15 @@ static void free_plans(struct xl__ready *ready)
     free(ready);
 }
 
-/* The texts are gone when this returns; the plan keeps none. */
+/* The kernel texts are freed after the build; the plan keeps no pointer to
+ * them. */
 static void clear_texts(struct xl__plan *plan)
 {
     for (unsigned i = 0; i < plan->n_steps; i++)
         plan->step[i].text = NULL;
 }
 
-/* One group: XL_UNTRUSTED when its results are wrong. */
+/* Build and check one group; XL_UNTRUSTED when its results are wrong. */
 static xl_status build_group(struct xl__expr_call *c,
                              const struct xl__expr_candidate *v, unsigned i,
                              struct xl__ready **out)
@@ -194,7 +200,7 @@ fail:
     return status;
 }
 
-/* -- the first that is good ------------------------------------------- */
+/* -- choosing a candidate --------------------------------------------- */
 
 static bool is_last(const struct xl__expr_candidates *p, unsigned i)
 {
@@ -221,8 +227,8 @@ static xl_status fail_refused(struct xl__expr_call *c,
                          p->c[i].why);
 }
 
-/* When all fail the first failure is the answer: the best variant's is the
- * one worth reading. */
+/* When all fail, the first error is returned, since it is that of the best
+ * variant. */
 xl_status xl__expr_build_first(struct xl__expr_call *c,
                                struct xl__expr_candidates *p,
                                struct xl__ready **out, unsigned *chosen)

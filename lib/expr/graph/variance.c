@@ -6,9 +6,9 @@
  * reads x once and not twice. It is no less accurate, because its accumulator
  * updates the mean with every element. Source: Chan, Golub, LeVeque 1983.
  *
- * Two sweeps: along a row that remains in registers or in a core's cache the
- * second read is cheap, while the update of the mean needs a division by
- * element. There VAR becomes
+ * Two sweeps: a row that remains in registers or in a core's cache is read
+ * again from there, while the update of the mean needs a division by element.
+ * There VAR becomes
  *
  *     mean((x - m)^2),  m = mean(x)
  *
