@@ -25,7 +25,7 @@
 
 const char *const xl__expr_variants[] = {"expr_fused", "expr_unfused", NULL};
 
-static const struct xl__limits *limits(const struct xl__expr_call *c)
+static const struct xl__limits *device_limits(const struct xl__expr_call *c)
 {
     return &c->q->ctx->device->limits;
 }
@@ -64,7 +64,8 @@ static xl_status schedule_variant(struct xl__expr_call *c,
                    "the caller named another variant");
         return XL_OK;
     }
-    status = xl__fuse(&to->g, &c->key.sig, limits(c), is_unfused, &to->s, &e);
+    status = xl__fuse(&to->g, &c->key.sig, device_limits(c), is_unfused,
+                      &to->s, &e);
     if (status == XL_OK && to->s.n_groups == 0)
         status =
             xl__error_set(&e, XL_BAD_ARGUMENT, "no bound name is assigned");
@@ -97,7 +98,7 @@ xl_status xl__expr_plan_variants(struct xl__expr_call *c,
     TRY(check_variant(c));
     TRY(xl__expr_check_key(c));
     TRY(xl__infer(&c->e->tree, &c->key.sig, &v[1].g, &c->q->error));
-    status = xl__graph_expand_variance(&v[1].g, limits(c), &v[0].g);
+    status = xl__graph_expand_variance(&v[1].g, device_limits(c), &v[0].g);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status, "an expression's graph"));
     out->n = XL__EXPR_VARIANTS;
@@ -156,8 +157,8 @@ static xl_status build_group(struct xl__expr_call *c,
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
     status = xl__canonical_group_init(&v->g, group, &own);
     if (status == XL_OK)
-        status = xl__group_plan(&own.g, limits(c), &own.group, &v->s, &code,
-                                &ready->plan);
+        status = xl__group_plan(&own.g, device_limits(c), &own.group, &v->s,
+                                &code, &ready->plan);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           "kernel %u does not fit this device: %s", i + 1,
@@ -213,7 +214,7 @@ static void reject_candidate(struct xl__expr_call *c,
     const char *why = xl__str_text(&c->q->error.detail);
     xl__strcpy(p->c[i].why, XL__EXPR_WHY, why);
     xl__log(c->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
-            p->c[i].name, xl__text(limits(c), XL__F_name),
+            p->c[i].name, xl__text(device_limits(c), XL__F_name),
             is_last(p, i) ? "" : ", the next variant is tried", why);
 }
 
