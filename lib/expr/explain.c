@@ -36,7 +36,7 @@ static void describe_reason(const struct xl__expr_call *call,
                  c->s.est_ns / ns_per_us);
 }
 
-/* The sizes of the step with the max_items work-items are reported. */
+/* The sizes of the step with the most work-items are reported. */
 static void describe_steps(const struct xl__ready *first, xl_choice *out)
 {
     double max_items = -1;

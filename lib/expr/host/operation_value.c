@@ -3,7 +3,7 @@
  *
  *     bound = what the arguments' errors become + the operation's own rounding
  *
- * First term: max_nan operations are monotonic in each argument while the
+ * First term: most operations are monotonic in each argument while the
  * others are fixed. So over the box of the arguments' intervals they have
  * their extremes at corners, and the largest deviation of the 2^n corners from
  * the value at the centre bounds the error; no derivative is needed. Poles and
@@ -319,7 +319,7 @@ static double gelu_tail_ulp(double x)
     return x < subnormal ? 0.5 / xl__unit_roundoff : x < 0 ? pow(-x, 5) : 0;
 }
 
-/* The operation's own rounding. One ulp is at max_nan 2 u, relative. */
+/* The operation's own rounding. One ulp is at most 2 u, relative. */
 static double own_error(const struct xl__graph *g, enum xl__expr_op op,
                         const num *a, double f)
 {
